@@ -1,0 +1,98 @@
+package domain
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxName is the length of a name in bytes: what still fits a NATS subject with the names beside it.
+const MaxName = 256
+
+// nameCharacters are the characters that RFC 3986 leaves unreserved, less the dot, plus those that EdgeX 2.3 allows.
+const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~:;="
+
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// checkName notes what is wrong with a name that must be there.
+func (p *Problems) checkName(path, name string) {
+	if name == "" {
+		p.Add(path, "is missing or empty; give a name")
+		return
+	}
+	p.checkToken(path, name)
+}
+
+// checkToken notes what is wrong with a name that may be missing.
+func (p *Problems) checkToken(path, name string) {
+	if len(name) > MaxName {
+		p.Add(path, "%s is %d bytes long; use at most %d", quote(name), len(name), MaxName)
+	}
+	if i := strings.IndexFunc(name, func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) }); i >= 0 {
+		r := []rune(name[i:])[0]
+		p.Add(path, "%s has the character %q; use only letters, digits and - _ ~ : ; =", quote(name), r)
+	}
+}
+
+func (p *Problems) checkOneOf(path, value string, allowed ...string) {
+	if slices.Contains(allowed, value) {
+		return
+	}
+	if value == "" {
+		p.Add(path, "is missing or empty; use one of %s", strings.Join(allowed, ", "))
+		return
+	}
+	p.Add(path, "%s is unknown; use one of %s", quote(value), strings.Join(allowed, ", "))
+}
+
+func (p *Problems) checkID(path, id string) {
+	if id != "" && !IsUUID(id) {
+		p.Add(path, "%s is no UUID; leave it out to get one", quote(id))
+	}
+}
+
+func (p *Problems) checkText(path, value string) {
+	if value == "" {
+		p.Add(path, "is missing or empty; give a value")
+	}
+}
+
+func (p *Problems) checkURL(path, value string) {
+	if value == "" {
+		p.Add(path, "is missing or empty; give a URL such as http://localhost:59999")
+		return
+	}
+	if u, err := url.ParseRequestURI(value); err != nil || u.Host == "" {
+		p.Add(path, "%s is no absolute URL; write it as http://host:port", quote(value))
+	}
+}
+
+func (p *Problems) checkDuration(path, value string) {
+	if d, err := time.ParseDuration(value); err != nil || d < 0 {
+		p.Add(path, "%s is no duration; write it as 300ms, 10s or 24h", quote(value))
+	}
+}
+
+// IsUUID reports whether s has the form of a UUID.
+func IsUUID(s string) bool { return uuidForm.MatchString(s) }
+
+// quote shows a value in a message, cut where it is long.
+func quote(s string) string {
+	if len(s) > 80 {
+		return fmt.Sprintf("%.77q…", s)
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// checkIndexed runs check on each element under "path[i]".
+func checkIndexed[T any](p *Problems, path string, list []T, check func(*Problems, string, T)) {
+	for i, v := range list {
+		check(p, at(path, i), v)
+	}
+}
+
+// at is the path of one element of a list.
+func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

@@ -1,0 +1,45 @@
+package domain
+
+import "encoding/json"
+
+// Device is something that sends readings: a camera, a till, a sensor. It belongs to one device service and has the
+// shape of one device profile.
+type Device struct {
+	ID             string `json:"id"`
+	Name           string `json:"name"`
+	Description    string `json:"description,omitempty"`
+	AdminState     string `json:"adminState"`
+	OperatingState string `json:"operatingState"`
+	// LastConnected and LastReported are nanoseconds since the Unix epoch, as the device's service reports them.
+	LastConnected int64    `json:"lastConnected,omitempty"`
+	LastReported  int64    `json:"lastReported,omitempty"`
+	Labels        []string `json:"labels,omitempty"`
+	// Location is any JSON value.
+	Location    json.RawMessage `json:"location,omitempty"`
+	ServiceName string          `json:"serviceName"`
+	ProfileName string          `json:"profileName"`
+	// ProtocolName is Ledge's own field; EdgeX has only the keys of Protocols.
+	ProtocolName string                       `json:"protocolName,omitempty"`
+	Protocols    map[string]map[string]string `json:"protocols"`
+	AutoEvents   []AutoEvent                  `json:"autoEvents,omitempty"`
+	Notify       bool                         `json:"notify,omitempty"`
+	// Created and Modified are milliseconds since the Unix epoch.
+	Created  int64 `json:"created"`
+	Modified int64 `json:"modified"`
+}
+
+// AutoEvent asks the device service to read SourceName at each Interval.
+type AutoEvent struct {
+	Interval   string `json:"interval"`
+	OnChange   bool   `json:"onChange"`
+	SourceName string `json:"sourceName"`
+}
+
+// The states of devices, services and subscriptions.
+const (
+	StateLocked   = "LOCKED"
+	StateUnlocked = "UNLOCKED"
+	StateUp       = "UP"
+	StateDown     = "DOWN"
+	StateUnknown  = "UNKNOWN"
+)

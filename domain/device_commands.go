@@ -1,0 +1,185 @@
+package domain
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+)
+
+// Check notes what is wrong with a device on its own; whether its profile and service exist is Decide's question.
+func (d Device) Check() Problems {
+	var p Problems
+	p.checkID("id", d.ID)
+	p.checkName("name", d.Name)
+	p.checkOneOf("adminState", d.AdminState, StateLocked, StateUnlocked)
+	p.checkOneOf("operatingState", d.OperatingState, StateUp, StateDown, StateUnknown)
+	p.checkName("serviceName", d.ServiceName)
+	p.checkName("profileName", d.ProfileName)
+	p.checkToken("protocolName", d.ProtocolName)
+	if d.ServiceName == DeviceREST && d.ProtocolName == "" {
+		p.Add("protocolName", `is missing; devices of %q need it: add "protocolName":"rest"`, DeviceREST)
+	}
+	if len(d.Protocols) == 0 {
+		p.Add("protocols", `is missing or empty; give at least one protocol, such as {"other":{}}`)
+	}
+	checkIndexed(&p, "autoEvents", d.AutoEvents, func(p *Problems, path string, a AutoEvent) {
+		p.checkDuration(path+".interval", a.Interval)
+		p.checkText(path+".sourceName", a.SourceName)
+	})
+	return p
+}
+
+// AddDevice adds a device. Device carries its id and times.
+type AddDevice struct{ Device Device }
+
+// Decide refuses a device that is wrong in itself, whose name or id is taken, or whose service or profile is missing.
+func (c AddDevice) Decide(s State) (Event, error) {
+	if err := c.Device.Check().Err(); err != nil {
+		return nil, err
+	}
+	if err := checkFree(s, "device", c.Device.Name, c.Device.ID, has(s.Devices)); err != nil {
+		return nil, err
+	}
+	if err := c.Device.checkReferences(s); err != nil {
+		return nil, err
+	}
+	return DeviceAdded(c), nil
+}
+
+func (d Device) checkReferences(s State) error {
+	if _, ok := s.Services.Get(d.ServiceName); !ok {
+		return Errorf(NotFound, "device %q: device service %q does not exist; add it first or correct serviceName", d.Name, d.ServiceName)
+	}
+	if _, ok := s.Profiles.Get(d.ProfileName); !ok {
+		return Errorf(NotFound, "device %q: device profile %q does not exist; upload it first or correct profileName", d.Name, d.ProfileName)
+	}
+	return nil
+}
+
+// DevicePatch changes the fields that are not nil of the device that ID or Name, or both, name.
+type DevicePatch struct {
+	ID             *string                      `json:"id"`
+	Name           *string                      `json:"name"`
+	Description    *string                      `json:"description"`
+	AdminState     *string                      `json:"adminState"`
+	OperatingState *string                      `json:"operatingState"`
+	LastConnected  *int64                       `json:"lastConnected"`
+	LastReported   *int64                       `json:"lastReported"`
+	ServiceName    *string                      `json:"serviceName"`
+	ProfileName    *string                      `json:"profileName"`
+	ProtocolName   *string                      `json:"protocolName"`
+	Labels         []string                     `json:"labels"`
+	Location       json.RawMessage              `json:"location"`
+	AutoEvents     []AutoEvent                  `json:"autoEvents"`
+	Protocols      map[string]map[string]string `json:"protocols"`
+	Notify         *bool                        `json:"notify"`
+}
+
+// Apply returns d with the patch's fields.
+func (c DevicePatch) Apply(d Device) Device {
+	set(&d.Description, c.Description)
+	set(&d.AdminState, c.AdminState)
+	set(&d.OperatingState, c.OperatingState)
+	set(&d.LastConnected, c.LastConnected)
+	set(&d.LastReported, c.LastReported)
+	set(&d.ServiceName, c.ServiceName)
+	set(&d.ProfileName, c.ProfileName)
+	set(&d.ProtocolName, c.ProtocolName)
+	set(&d.Notify, c.Notify)
+	if c.Labels != nil {
+		d.Labels = c.Labels
+	}
+	if c.AutoEvents != nil {
+		d.AutoEvents = c.AutoEvents
+	}
+	if c.Protocols != nil {
+		d.Protocols = c.Protocols
+	}
+	if c.Location != nil && !bytes.Equal(c.Location, []byte("null")) {
+		d.Location = c.Location
+	}
+	return d
+}
+
+// Check notes what is wrong with the patch before the device is known.
+func (c DevicePatch) Check() Problems {
+	var p Problems
+	p.checkTarget(c.ID, c.Name)
+	optional(&p, "adminState", c.AdminState, func(p *Problems, path, v string) {
+		p.checkOneOf(path, v, StateLocked, StateUnlocked)
+	})
+	optional(&p, "operatingState", c.OperatingState, func(p *Problems, path, v string) {
+		p.checkOneOf(path, v, StateUp, StateDown, StateUnknown)
+	})
+	optional(&p, "serviceName", c.ServiceName, (*Problems).checkName)
+	optional(&p, "profileName", c.ProfileName, (*Problems).checkName)
+	optional(&p, "protocolName", c.ProtocolName, (*Problems).checkToken)
+	if c.Protocols != nil && len(c.Protocols) == 0 {
+		p.Add("protocols", `is empty; give at least one protocol, or leave it out to keep what is there`)
+	}
+	checkIndexed(&p, "autoEvents", c.AutoEvents, func(p *Problems, path string, a AutoEvent) {
+		p.checkDuration(path+".interval", a.Interval)
+		p.checkText(path+".sourceName", a.SourceName)
+	})
+	return p
+}
+
+// UpdateDevice patches a device. At is the new modified time, in milliseconds since the Unix epoch.
+type UpdateDevice struct {
+	Patch DevicePatch
+	At    int64
+}
+
+// Decide refuses a patch that is wrong, or that names no device or a missing service or profile; one that changes
+// nothing makes no event.
+func (c UpdateDevice) Decide(s State) (Event, error) {
+	if err := c.Patch.Check().Err(); err != nil {
+		return nil, err
+	}
+	old, err := find(s, "device", c.Patch.ID, c.Patch.Name, s.Devices)
+	if err != nil {
+		return nil, err
+	}
+	d := c.Patch.Apply(old)
+	if err := d.Check().Err(); err != nil {
+		return nil, err
+	}
+	if err := d.checkReferences(s); err != nil {
+		return nil, err
+	}
+	changed := Changed(old, d)
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	d.Modified = c.At
+	return DeviceUpdated{Device: d, Changed: changed}, nil
+}
+
+// RemoveDevice removes the device called Name.
+type RemoveDevice struct{ Name string }
+
+// Decide refuses a name that does not exist.
+func (c RemoveDevice) Decide(s State) (Event, error) {
+	d, ok := s.Devices.Get(c.Name)
+	if !ok {
+		return nil, Errorf(NotFound, "device %q does not exist", c.Name)
+	}
+	return DeviceRemoved{Device: d}, nil
+}
+
+// Changed names the JSON fields in which two values of one struct type differ, sorted; an empty list or map is the
+// same as none.
+func Changed[T any](a, b T) []string {
+	var names []string
+	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range va.NumField() {
+		fa, fb := va.Field(i), vb.Field(i)
+		if isEmpty(fa) && isEmpty(fb) || reflect.DeepEqual(fa.Interface(), fb.Interface()) {
+			continue
+		}
+		names = append(names, jsonName(va.Type().Field(i)))
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,60 @@
+package domain
+
+// DeviceAdded records a new device.
+type DeviceAdded struct {
+	Device Device `json:"device"`
+}
+
+// Evolve adds the device and counts it at its profile and service.
+func (e DeviceAdded) Evolve(s State) {
+	s.Devices.Put(e.Device.Name, e.Device)
+	s.IDs.Put("device/"+e.Device.ID, e.Device.Name)
+	count(s, e.Device, +1)
+}
+
+// Subject implements Event.
+func (e DeviceAdded) Subject() Subject { return Subject{"device", e.Device.Name, "added"} }
+
+// DeviceUpdated records what a device is after a change, and names the JSON fields that differ.
+type DeviceUpdated struct {
+	Device  Device   `json:"device"`
+	Changed []string `json:"changed"`
+}
+
+// Evolve replaces the device.
+func (e DeviceUpdated) Evolve(s State) {
+	if old, ok := s.Devices.Get(e.Device.Name); ok {
+		count(s, old, -1)
+	}
+	s.Devices.Put(e.Device.Name, e.Device)
+	count(s, e.Device, +1)
+}
+
+// Subject implements Event.
+func (e DeviceUpdated) Subject() Subject { return Subject{"device", e.Device.Name, "updated"} }
+
+// DeviceRemoved records that a device is gone; Device is what it last was.
+type DeviceRemoved struct {
+	Device Device `json:"device"`
+}
+
+// Evolve removes the device.
+func (e DeviceRemoved) Evolve(s State) {
+	s.Devices.Delete(e.Device.Name)
+	s.IDs.Delete("device/" + e.Device.ID)
+	count(s, e.Device, -1)
+}
+
+// Subject implements Event.
+func (e DeviceRemoved) Subject() Subject { return Subject{"device", e.Device.Name, "removed"} }
+
+func count(s State, d Device, by int) {
+	for _, key := range []string{"profile/" + d.ProfileName, "service/" + d.ServiceName} {
+		n, _ := s.Uses.Get(key)
+		if n += by; n > 0 {
+			s.Uses.Put(key, n)
+		} else {
+			s.Uses.Delete(key)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package domain
+
+import (
+	"reflect"
+	"strings"
+)
+
+// has returns the test whether a table has a key.
+func has[T any](t Table[T]) func(string) bool {
+	return func(key string) bool { _, ok := t.Get(key); return ok }
+}
+
+// checkFree refuses a name or an id that an entity of that kind has already.
+func checkFree(s State, kind, name, id string, taken func(string) bool) error {
+	if taken(name) {
+		return Errorf(Conflict, "%s name %q exists already; choose another name or change the one that is there", kind, name)
+	}
+	if owner, ok := s.IDs.Get(kind + "/" + id); ok {
+		return Errorf(Conflict, "%s id %q exists already, for %q; leave the id out to get a new one", kind, id, owner)
+	}
+	return nil
+}
+
+// find returns the entity that id or name, or both, mean.
+func find[T any](s State, kind string, id, name *string, t Table[T]) (T, error) {
+	var none T
+	var key string
+	if id != nil && *id != "" {
+		owner, ok := s.IDs.Get(kind + "/" + *id)
+		if !ok {
+			return none, Errorf(NotFound, "%s id %q does not exist", kind, *id)
+		}
+		key = owner
+	}
+	if name != nil && *name != "" {
+		if key != "" && key != *name {
+			// EdgeX 2.3 answers 400 here.
+			return none, Errorf(Invalid, "%s id %q belongs to %q, not to %q; give only one of id and name, or both of one %s", kind, *id, key, *name, kind)
+		}
+		key = *name
+	}
+	v, ok := t.Get(key)
+	if !ok {
+		return none, Errorf(NotFound, "%s %q does not exist", kind, key)
+	}
+	return v, nil
+}
+
+// checkTarget notes what is wrong with the id and name by which a patch says what it is for.
+func (p *Problems) checkTarget(id, name *string) {
+	if id == nil && name == nil {
+		p.Add("name", "is missing, and so is id; give one of them")
+	}
+	optional(p, "id", id, func(p *Problems, path, v string) {
+		p.checkText(path, v)
+		p.checkID(path, v)
+	})
+	optional(p, "name", name, (*Problems).checkName)
+}
+
+// optional runs check where value is given.
+func optional(p *Problems, path string, value *string, check func(*Problems, string, string)) {
+	if value != nil {
+		check(p, path, *value)
+	}
+}
+
+// set overwrites a field where a patch has a value for it.
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String:
+		return v.Len() == 0
+	default:
+		return v.IsZero()
+	}
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}

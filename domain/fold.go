@@ -1,0 +1,70 @@
+package domain
+
+// Table is one kind of entity by key: a map, a bucket of a database, or an overlay of pending changes on either.
+// A value that was put must not be changed afterwards.
+type Table[S any] interface {
+	Get(key string) (S, bool)
+	Put(key string, s S)
+	Delete(key string)
+}
+
+// State is everything that the log says, at one point of it. The tables after Subscriptions are derived by the same
+// fold: they let Decide answer "is this id taken" and "is this profile in use" without a scan.
+type State struct {
+	Profiles      Table[Profile]
+	Services      Table[DeviceService]
+	Devices       Table[Device]
+	Subscriptions Table[Subscription]
+
+	// IDs maps "<entity>/<id>" to the entity's name.
+	IDs Table[string]
+	// Uses counts the devices that name "profile/<name>" or "service/<name>".
+	Uses Table[int]
+	// Seeds holds the names of the samples that were written at a first start, so that a deleted one stays deleted.
+	Seeds Table[bool]
+
+	Notifications Table[Notification]
+	Transmissions Table[Transmission]
+	Readings      Table[Reading]
+	// Cursors holds, by consumer, the last sequence of the event stream whose consequences are on record.
+	Cursors Table[uint64]
+}
+
+// Command asks for one change. Decide answers with the event that makes it so, with nil where nothing is to do, or
+// with an [Error]. It must not put or delete.
+type Command interface {
+	Decide(State) (Event, error)
+}
+
+// Event is one change that happened. Evolve cannot fail: what could, was refused by Decide.
+type Event interface {
+	Evolve(State)
+	// Subject says what changed: the tokens of the event's NATS subject below the stream's prefix.
+	Subject() Subject
+}
+
+// Subject names what an event is about and what happened to it; joined with dots it ends the event's NATS subject.
+// Every token is limited to [a-zA-Z0-9-_~:;=].
+type Subject []string
+
+// NewMapState returns an empty State on plain maps: for tests, for folds of a part of the log and for overlays.
+func NewMapState() State {
+	return State{
+		Profiles: MapTable[Profile]{}, Services: MapTable[DeviceService]{}, Devices: MapTable[Device]{},
+		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
+		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{}, Readings: MapTable[Reading]{},
+		Cursors: MapTable[uint64]{},
+	}
+}
+
+// MapTable is a Table in memory.
+type MapTable[S any] map[string]S
+
+// Get returns the value at key.
+func (t MapTable[S]) Get(key string) (S, bool) { s, ok := t[key]; return s, ok }
+
+// Put stores s at key.
+func (t MapTable[S]) Put(key string, s S) { t[key] = s }
+
+// Delete removes key.
+func (t MapTable[S]) Delete(key string) { delete(t, key) }

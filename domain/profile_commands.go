@@ -1,0 +1,118 @@
+package domain
+
+import "strings"
+
+// ValueTypes are the value types of EdgeX 2.3, as written in profiles.
+var ValueTypes = []string{
+	"Bool", "String", "Uint8", "Uint16", "Uint32", "Uint64", "Int8", "Int16", "Int32", "Int64", "Float32", "Float64",
+	"Binary", "BoolArray", "StringArray", "Uint8Array", "Uint16Array", "Uint32Array", "Uint64Array", "Int8Array",
+	"Int16Array", "Int32Array", "Int64Array", "Float32Array", "Float64Array", "Object",
+}
+
+// Normalize returns the profile with its value types in their proper case: EdgeX 2.3 takes "int32" for "Int32".
+func (d Profile) Normalize() Profile {
+	rs := make([]DeviceResource, len(d.DeviceResources))
+	for i, r := range d.DeviceResources {
+		for _, t := range ValueTypes {
+			if strings.EqualFold(r.Properties.ValueType, t) {
+				r.Properties.ValueType = t
+			}
+		}
+		rs[i] = r
+	}
+	if d.DeviceResources != nil {
+		d.DeviceResources = rs
+	}
+	return d
+}
+
+// Check notes what is wrong with a profile's fields.
+func (d Profile) Check() Problems {
+	var p Problems
+	p.checkID("id", d.ID)
+	p.checkName("name", d.Name)
+	checkIndexed(&p, "deviceResources", d.DeviceResources, func(p *Problems, path string, r DeviceResource) {
+		p.checkName(path+".name", r.Name)
+		p.checkOneOf(path+".properties.valueType", r.Properties.ValueType, ValueTypes...)
+		p.checkOneOf(path+".properties.readWrite", r.Properties.ReadWrite, "R", "W", "RW", "WR")
+	})
+	checkIndexed(&p, "deviceCommands", d.DeviceCommands, func(p *Problems, path string, c DeviceCommand) {
+		p.checkName(path+".name", c.Name)
+		p.checkOneOf(path+".readWrite", c.ReadWrite, "R", "W", "RW", "WR")
+		if len(c.ResourceOperations) == 0 {
+			p.Add(path+".resourceOperations", "is missing or empty; name at least one device resource")
+		}
+		checkIndexed(p, path+".resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
+			p.checkText(path+".deviceResource", o.DeviceResource)
+		})
+	})
+	if len(p) == 0 { // the rules between fields hold for fields that are right
+		p.checkResources(d)
+		p.checkCommands(d)
+	}
+	return p
+}
+
+func (p *Problems) checkResources(d Profile) {
+	seen := map[string]bool{}
+	checkIndexed(p, "deviceResources", d.DeviceResources, func(p *Problems, path string, r DeviceResource) {
+		if seen[r.Name] {
+			p.Add(path+".name", "device resource %q is there twice; rename one of them", r.Name)
+		}
+		seen[r.Name] = true
+		if r.Properties.ValueType == "Binary" && strings.Contains(r.Properties.ReadWrite, "W") {
+			p.Add(path+".properties.readWrite", "%q is not possible for the value type Binary of resource %q; use R", r.Properties.ReadWrite, r.Name)
+		}
+	})
+}
+
+func (p *Problems) checkCommands(d Profile) {
+	seen := map[string]bool{}
+	checkIndexed(p, "deviceCommands", d.DeviceCommands, func(p *Problems, path string, c DeviceCommand) {
+		if seen[c.Name] {
+			p.Add(path+".name", "device command %q is there twice; rename one of them", c.Name)
+		}
+		seen[c.Name] = true
+		checkIndexed(p, path+".resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
+			r, ok := d.Resource(o.DeviceResource)
+			if !ok {
+				p.Add(path+".deviceResource", "device resource %q does not exist in this profile; add it or correct the name", o.DeviceResource)
+				return
+			}
+			if missing := strings.Trim(c.ReadWrite, r.Properties.ReadWrite); missing != "" {
+				p.Add(path+".deviceResource", "device command %q has readWrite %q, but resource %q only %q; make them agree", c.Name, c.ReadWrite, r.Name, r.Properties.ReadWrite)
+			}
+		})
+	})
+}
+
+// AddProfile adds a device profile. Profile carries its id and times.
+type AddProfile struct{ Profile Profile }
+
+// Decide refuses a profile that is wrong in itself or whose name or id is taken.
+func (c AddProfile) Decide(s State) (Event, error) {
+	c.Profile = c.Profile.Normalize()
+	if err := c.Profile.Check().Err(); err != nil {
+		return nil, err
+	}
+	if err := checkFree(s, "profile", c.Profile.Name, c.Profile.ID, has(s.Profiles)); err != nil {
+		return nil, err
+	}
+	return ProfileAdded(c), nil
+}
+
+// RemoveProfile removes the device profile called Name.
+type RemoveProfile struct{ Name string }
+
+// Decide refuses a name that does not exist, and a profile that devices still use.
+func (c RemoveProfile) Decide(s State) (Event, error) {
+	d, ok := s.Profiles.Get(c.Name)
+	if !ok {
+		return nil, Errorf(NotFound, "profile %q does not exist", c.Name)
+	}
+	if n, _ := s.Uses.Get("profile/" + c.Name); n > 0 {
+		// EdgeX 2.3 answers 409 here.
+		return nil, Errorf(Conflict, "profile %q is in use by %d devices; remove them or give them another profile first", c.Name, n)
+	}
+	return ProfileRemoved{Profile: d}, nil
+}

@@ -1,0 +1,29 @@
+package domain
+
+// ProfileAdded records a new device profile.
+type ProfileAdded struct {
+	Profile Profile `json:"profile"`
+}
+
+// Evolve adds the profile.
+func (e ProfileAdded) Evolve(s State) {
+	s.Profiles.Put(e.Profile.Name, e.Profile)
+	s.IDs.Put("profile/"+e.Profile.ID, e.Profile.Name)
+}
+
+// Subject implements Event.
+func (e ProfileAdded) Subject() Subject { return Subject{"profile", e.Profile.Name, "added"} }
+
+// ProfileRemoved records that a device profile is gone; Profile is what it last was.
+type ProfileRemoved struct {
+	Profile Profile `json:"profile"`
+}
+
+// Evolve removes the profile.
+func (e ProfileRemoved) Evolve(s State) {
+	s.Profiles.Delete(e.Profile.Name)
+	s.IDs.Delete("profile/" + e.Profile.ID)
+}
+
+// Subject implements Event.
+func (e ProfileRemoved) Subject() Subject { return Subject{"profile", e.Profile.Name, "removed"} }

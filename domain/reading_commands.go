@@ -1,0 +1,7 @@
+package domain
+
+// PostReading records a posted value that was checked with [CheckValue].
+type PostReading struct{ Reading ReadingPosted }
+
+// Decide always records: two posts of one value are two readings.
+func (c PostReading) Decide(State) (Event, error) { return c.Reading, nil }

@@ -1,0 +1,40 @@
+package domain
+
+import "time"
+
+// Stamp is what the caller of a command knows and the domain must not make up: when, who, and as part of what.
+type Stamp struct {
+	// EventID is the id of the event that the command may make, a UUID (ce-id).
+	EventID string
+	// At is the time of the request, in UTC (ce-time).
+	At time.Time
+	// Actor is who asked: "anonymous", a user's name, or "ledge" for what the program does by itself.
+	Actor string
+	// Origin is where the request came from: a network address, or "internal".
+	Origin string
+	// CorrelationID is the X-Correlation-ID of the request.
+	CorrelationID string
+}
+
+// Request is a command with its stamp.
+type Request struct {
+	Stamp
+	Command Command
+}
+
+// Recorded is an event as it stands on the log.
+type Recorded struct {
+	Stamp
+	// Seq is the event's sequence in its stream, from 1 without gaps.
+	Seq uint64
+	// Chain is the SHA-256 over the event and its predecessor's Chain.
+	Chain [32]byte
+	Event Event
+}
+
+// Outcome is what became of one command. With Err nil and Seq 0 there was nothing to change.
+type Outcome struct {
+	Seq   uint64
+	Event Event
+	Err   error
+}

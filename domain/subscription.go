@@ -1,0 +1,45 @@
+package domain
+
+import "slices"
+
+// Subscription says who is told about which notifications, and over which channels.
+type Subscription struct {
+	ID             string    `json:"id"`
+	Name           string    `json:"name"`
+	Description    string    `json:"description,omitempty"`
+	Receiver       string    `json:"receiver"`
+	Channels       []Channel `json:"channels"`
+	Categories     []string  `json:"categories,omitempty"`
+	Labels         []string  `json:"labels,omitempty"`
+	ResendLimit    int       `json:"resendLimit,omitempty"`
+	ResendInterval string    `json:"resendInterval,omitempty"`
+	AdminState     string    `json:"adminState"`
+	Created        int64     `json:"created"`
+	Modified       int64     `json:"modified"`
+}
+
+// Channel is one way to a receiver. The fields that a Type does not use are empty.
+type Channel struct {
+	Type string `json:"type"`
+	// Host is, for ZeroMQ, where the PUB socket is bound: "*", an address, a name or a network interface.
+	Host string `json:"host,omitempty"`
+	Port int    `json:"port,omitempty"`
+	// Topic is the first frame of every message on a ZeroMQ channel.
+	Topic     string `json:"topic,omitempty"`
+	Publisher string `json:"publisher,omitempty"`
+}
+
+// ChannelZeroMQ is the Type of a ZeroMQ channel.
+const ChannelZeroMQ = "ZeroMQ"
+
+// Matches reports whether the subscription is unlocked and asks for n: for its category or for any of its labels, as in
+// EdgeX 2.3.
+func (s Subscription) Matches(n Notification) bool {
+	if s.AdminState != StateUnlocked {
+		return false
+	}
+	if n.Category != "" && slices.Contains(s.Categories, n.Category) {
+		return true
+	}
+	return slices.ContainsFunc(n.Labels, func(l string) bool { return slices.Contains(s.Labels, l) })
+}

@@ -1,0 +1,159 @@
+package domain
+
+// Check notes what is wrong with a subscription.
+func (d Subscription) Check() Problems {
+	var p Problems
+	p.checkID("id", d.ID)
+	p.checkName("name", d.Name)
+	p.checkName("receiver", d.Receiver)
+	p.checkOneOf("adminState", d.AdminState, StateLocked, StateUnlocked)
+	if len(d.Channels) == 0 {
+		p.Add("channels", "is missing or empty; give at least one channel")
+	}
+	for i, c := range d.Channels {
+		p.In(at("channels", i), c.Check())
+	}
+	if len(d.Categories) == 0 && len(d.Labels) == 0 {
+		p.Add("categories", "is missing or empty, and so is labels; give one of them, such as %q", DeviceChanged)
+	}
+	p.checkTags(d.Categories, d.Labels)
+	if d.ResendLimit < 0 {
+		p.Add("resendLimit", "%d is negative; use 0 or more", d.ResendLimit)
+	}
+	if d.ResendInterval != "" {
+		p.checkDuration("resendInterval", d.ResendInterval)
+	}
+	return p
+}
+
+func (p *Problems) checkTags(categories, labels []string) {
+	checkIndexed(p, "categories", categories, (*Problems).checkName)
+	checkIndexed(p, "labels", labels, (*Problems).checkName)
+}
+
+// Check notes what is wrong with a channel.
+func (c Channel) Check() Problems {
+	var p Problems
+	p.checkOneOf("type", c.Type, ChannelZeroMQ)
+	if len(p) > 0 {
+		return p
+	}
+	if c.Host == "" {
+		p.Add("host", `is missing or empty; give "*" for all interfaces, an address or an interface's name`)
+	}
+	if c.Port < 1 || c.Port > 65535 {
+		p.Add("port", "%d is no TCP port; use 1 to 65535", c.Port)
+	}
+	if c.Topic == "" {
+		p.Add("topic", "is missing or empty; give the key that subscribers filter on")
+	}
+	if len(c.Topic) > MaxName {
+		p.Add("topic", "%s is %d bytes long; use at most %d", quote(c.Topic), len(c.Topic), MaxName)
+	}
+	return p
+}
+
+// AddSubscription adds a subscription. Subscription carries its id and times.
+type AddSubscription struct{ Subscription Subscription }
+
+// Decide refuses a subscription that is wrong in itself or whose name or id is taken.
+func (c AddSubscription) Decide(s State) (Event, error) {
+	if err := c.Subscription.Check().Err(); err != nil {
+		return nil, err
+	}
+	if err := checkFree(s, "subscription", c.Subscription.Name, c.Subscription.ID, has(s.Subscriptions)); err != nil {
+		return nil, err
+	}
+	return SubscriptionAdded(c), nil
+}
+
+// SubscriptionPatch changes the fields that are not nil of the subscription that ID or Name, or both, name.
+type SubscriptionPatch struct {
+	ID             *string   `json:"id"`
+	Name           *string   `json:"name"`
+	Description    *string   `json:"description"`
+	Receiver       *string   `json:"receiver"`
+	Channels       []Channel `json:"channels"`
+	Categories     []string  `json:"categories"`
+	Labels         []string  `json:"labels"`
+	ResendLimit    *int      `json:"resendLimit"`
+	ResendInterval *string   `json:"resendInterval"`
+	AdminState     *string   `json:"adminState"`
+}
+
+// Apply returns d with the patch's fields.
+func (c SubscriptionPatch) Apply(d Subscription) Subscription {
+	set(&d.Description, c.Description)
+	set(&d.Receiver, c.Receiver)
+	set(&d.ResendLimit, c.ResendLimit)
+	set(&d.ResendInterval, c.ResendInterval)
+	set(&d.AdminState, c.AdminState)
+	if c.Channels != nil {
+		d.Channels = c.Channels
+	}
+	if c.Categories != nil {
+		d.Categories = c.Categories
+	}
+	if c.Labels != nil {
+		d.Labels = c.Labels
+	}
+	return d
+}
+
+// Check notes what is wrong with the patch before the subscription is known.
+func (c SubscriptionPatch) Check() Problems {
+	var p Problems
+	p.checkTarget(c.ID, c.Name)
+	optional(&p, "receiver", c.Receiver, (*Problems).checkName)
+	optional(&p, "adminState", c.AdminState, func(p *Problems, path, v string) {
+		p.checkOneOf(path, v, StateLocked, StateUnlocked)
+	})
+	if c.Channels != nil && len(c.Channels) == 0 {
+		p.Add("channels", "is empty; give at least one channel, or leave it out to keep what is there")
+	}
+	for i, ch := range c.Channels {
+		p.In(at("channels", i), ch.Check())
+	}
+	p.checkTags(c.Categories, c.Labels)
+	optional(&p, "resendInterval", c.ResendInterval, (*Problems).checkDuration)
+	return p
+}
+
+// UpdateSubscription patches a subscription. At is the new modified time, in milliseconds since the Unix epoch.
+type UpdateSubscription struct {
+	Patch SubscriptionPatch
+	At    int64
+}
+
+// Decide refuses a patch that is wrong or that names no subscription; one that changes nothing makes no event.
+func (c UpdateSubscription) Decide(s State) (Event, error) {
+	if err := c.Patch.Check().Err(); err != nil {
+		return nil, err
+	}
+	old, err := find(s, "subscription", c.Patch.ID, c.Patch.Name, s.Subscriptions)
+	if err != nil {
+		return nil, err
+	}
+	d := c.Patch.Apply(old)
+	if err := d.Check().Err(); err != nil {
+		return nil, err
+	}
+	changed := Changed(old, d)
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	d.Modified = c.At
+	return SubscriptionUpdated{Subscription: d, Before: old, Changed: changed}, nil
+}
+
+// RemoveSubscription removes the subscription called Name.
+type RemoveSubscription struct{ Name string }
+
+// Decide refuses a name that does not exist.
+func (c RemoveSubscription) Decide(s State) (Event, error) {
+	d, ok := s.Subscriptions.Get(c.Name)
+	if !ok {
+		return nil, Errorf(NotFound, "subscription %q does not exist", c.Name)
+	}
+	return SubscriptionRemoved{Subscription: d}, nil
+}

@@ -1,0 +1,79 @@
+package domain
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// kinds is the table from wire name to decoder. A line is never changed or taken away: an event whose fields change
+// gets a new line with the next version, and the old line decodes into today's type.
+var kinds = []kind{
+	of[ProfileAdded]("profile.added/1"),
+	of[ProfileRemoved]("profile.removed/1"),
+	of[ServiceAdded]("service.added/1"),
+	of[DeviceAdded]("device.added/1"),
+	of[DeviceUpdated]("device.updated/1"),
+	of[DeviceRemoved]("device.removed/1"),
+	of[SubscriptionAdded]("subscription.added/1"),
+	of[SubscriptionUpdated]("subscription.updated/1"),
+	of[SubscriptionRemoved]("subscription.removed/1"),
+	of[SamplesSeeded]("samples.seeded/1"),
+	of[NotificationAdded]("notification.added/1"),
+	of[NotificationProcessed]("notification.processed/1"),
+	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},
+}
+
+type kind struct {
+	name   string
+	typ    reflect.Type
+	decode func(Wire) (Event, error)
+}
+
+func of[E Event](name string) kind {
+	return kind{name, reflect.TypeFor[E](), func(w Wire) (Event, error) {
+		var e E
+		if err := json.Unmarshal(w.Data, &e); err != nil {
+			return nil, fmt.Errorf("decode %s: %w", name, err)
+		}
+		return e, nil
+	}}
+}
+
+var byName, byType = index(kinds)
+
+func index(kinds []kind) (map[string]kind, map[reflect.Type]kind) {
+	names, types := map[string]kind{}, map[reflect.Type]kind{}
+	for _, k := range kinds {
+		names[k.name] = k
+		types[k.typ] = k // the last line wins: the newest version is what Encode writes
+	}
+	return names, types
+}
+
+// Encode returns the form of e that the log stores: its fields as JSON, or, for a reading, the posted body itself.
+func Encode(e Event) (Wire, error) {
+	k, ok := byType[reflect.TypeOf(e)]
+	if !ok {
+		return Wire{}, fmt.Errorf("event %T has no wire name in domain/types.go", e)
+	}
+	w := Wire{Type: k.name, Subject: e.Subject(), ContentType: "application/json"}
+	if r, ok := e.(ReadingPosted); ok {
+		return r.encode(w), nil
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return Wire{}, fmt.Errorf("encode %s: %w", k.name, err)
+	}
+	w.Data = data
+	return w, nil
+}
+
+// Decode is the inverse of Encode. An unknown Type is an error: an older Ledge must not skip what it cannot read.
+func Decode(w Wire) (Event, error) {
+	k, ok := byName[w.Type]
+	if !ok {
+		return nil, fmt.Errorf("event type %q is unknown to this version of ledge", w.Type)
+	}
+	return k.decode(w)
+}
