@@ -2,11 +2,13 @@ package domain
 
 import (
 	"fmt"
+	"mime"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // MaxName is the length of a name in bytes: what still fits a NATS subject with the names beside it.
@@ -73,6 +75,15 @@ func (p *Problems) checkURL(path, value string) {
 func (p *Problems) checkDuration(path, value string) {
 	if d, err := time.ParseDuration(value); err != nil || d < 0 {
 		p.Add(path, "%s is no duration; write it as 300ms, 10s or 24h", quote(value))
+	}
+}
+
+func (p *Problems) checkMediaType(path, value string) {
+	if value == "" {
+		return
+	}
+	if _, _, err := mime.ParseMediaType(value); err != nil || strings.ContainsFunc(value, unicode.IsControl) {
+		p.Add(path, "%s is no media type; write it as image/jpeg", quote(value))
 	}
 }
 

@@ -1,7 +1,6 @@
 package domain
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -23,6 +22,9 @@ func (d Device) Check() Problems {
 	if len(d.Protocols) == 0 {
 		p.Add("protocols", `is missing or empty; give at least one protocol, such as {"other":{}}`)
 	}
+	if len(d.Location) > 0 && !json.Valid(d.Location) {
+		p.Add("location", "is no JSON value")
+	}
 	checkIndexed(&p, "autoEvents", d.AutoEvents, func(p *Problems, path string, a AutoEvent) {
 		p.checkDuration(path+".interval", a.Interval)
 		p.checkText(path+".sourceName", a.SourceName)
@@ -38,6 +40,7 @@ func (c AddDevice) Decide(s State) (Event, error) {
 	if err := c.Device.Check().Err(); err != nil {
 		return nil, err
 	}
+	c.Device.Location = normalize(c.Device.Location)
 	if err := checkFree(s, "device", c.Device.Name, c.Device.ID, has(s.Devices)); err != nil {
 		return nil, err
 	}
@@ -96,10 +99,19 @@ func (c DevicePatch) Apply(d Device) Device {
 	if c.Protocols != nil {
 		d.Protocols = c.Protocols
 	}
-	if c.Location != nil && !bytes.Equal(c.Location, []byte("null")) {
-		d.Location = c.Location
+	if location := normalize(c.Location); location != nil {
+		d.Location = location
 	}
 	return d
+}
+
+// normalize returns a JSON value in the form in which the log gives it back; nil for none and for null.
+func normalize(value json.RawMessage) json.RawMessage {
+	text, err := json.Marshal(value) // compacts and escapes
+	if err != nil || string(text) == "null" {
+		return nil
+	}
+	return text
 }
 
 // Check notes what is wrong with the patch before the device is known.
@@ -163,7 +175,7 @@ type RemoveDevice struct{ Name string }
 func (c RemoveDevice) Decide(s State) (Event, error) {
 	d, ok := s.Devices.Get(c.Name)
 	if !ok {
-		return nil, Errorf(NotFound, "device %q does not exist", c.Name)
+		return nil, Errorf(NotFound, "device %q does not exist; correct the name", c.Name)
 	}
 	return DeviceRemoved{Device: d}, nil
 }

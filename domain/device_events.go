@@ -8,7 +8,7 @@ type DeviceAdded struct {
 // Evolve adds the device and counts it at its profile and service.
 func (e DeviceAdded) Evolve(s State) {
 	s.Devices.Put(e.Device.Name, e.Device)
-	s.IDs.Put("device/"+e.Device.ID, e.Device.Name)
+	s.IDs.Put(idKey("device", e.Device.ID), e.Device.Name)
 	count(s, e.Device, +1)
 }
 
@@ -41,7 +41,7 @@ type DeviceRemoved struct {
 // Evolve removes the device.
 func (e DeviceRemoved) Evolve(s State) {
 	s.Devices.Delete(e.Device.Name)
-	s.IDs.Delete("device/" + e.Device.ID)
+	s.IDs.Delete(idKey("device", e.Device.ID))
 	count(s, e.Device, -1)
 }
 

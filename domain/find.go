@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// idKey is the key in State.IDs: the hexadecimal digits of a UUID mean the same in either case.
+func idKey(kind, id string) string { return kind + "/" + strings.ToLower(id) }
+
 // has returns the test whether a table has a key.
 func has[T any](t Table[T]) func(string) bool {
 	return func(key string) bool { _, ok := t.Get(key); return ok }
@@ -15,7 +18,7 @@ func checkFree(s State, kind, name, id string, taken func(string) bool) error {
 	if taken(name) {
 		return Errorf(Conflict, "%s name %q exists already; choose another name or change the one that is there", kind, name)
 	}
-	if owner, ok := s.IDs.Get(kind + "/" + id); ok {
+	if owner, ok := s.IDs.Get(idKey(kind, id)); ok {
 		return Errorf(Conflict, "%s id %q exists already, for %q; leave the id out to get a new one", kind, id, owner)
 	}
 	return nil
@@ -26,9 +29,9 @@ func find[T any](s State, kind string, id, name *string, t Table[T]) (T, error) 
 	var none T
 	var key string
 	if id != nil && *id != "" {
-		owner, ok := s.IDs.Get(kind + "/" + *id)
+		owner, ok := s.IDs.Get(idKey(kind, *id))
 		if !ok {
-			return none, Errorf(NotFound, "%s id %q does not exist", kind, *id)
+			return none, Errorf(NotFound, "%s id %q does not exist; correct the id", kind, *id)
 		}
 		key = owner
 	}
@@ -41,7 +44,7 @@ func find[T any](s State, kind string, id, name *string, t Table[T]) (T, error) 
 	}
 	v, ok := t.Get(key)
 	if !ok {
-		return none, Errorf(NotFound, "%s %q does not exist", kind, key)
+		return none, Errorf(NotFound, "%s %q does not exist; add it first or correct the name", kind, key)
 	}
 	return v, nil
 }

@@ -1,6 +1,9 @@
 package domain
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // ValueTypes are the value types of EdgeX 2.3, as written in profiles.
 var ValueTypes = []string{
@@ -35,6 +38,10 @@ func (d Profile) Check() Problems {
 		p.checkName(path+".name", r.Name)
 		p.checkOneOf(path+".properties.valueType", r.Properties.ValueType, ValueTypes...)
 		p.checkOneOf(path+".properties.readWrite", r.Properties.ReadWrite, "R", "W", "RW", "WR")
+		p.checkMediaType(path+".properties.mediaType", r.Properties.MediaType)
+		if _, err := json.Marshal(r.Attributes); err != nil {
+			p.Add(path+".attributes", "cannot be written as JSON: %v; use text keys and plain values", err)
+		}
 	})
 	checkIndexed(&p, "deviceCommands", d.DeviceCommands, func(p *Problems, path string, c DeviceCommand) {
 		p.checkName(path+".name", c.Name)
@@ -108,11 +115,11 @@ type RemoveProfile struct{ Name string }
 func (c RemoveProfile) Decide(s State) (Event, error) {
 	d, ok := s.Profiles.Get(c.Name)
 	if !ok {
-		return nil, Errorf(NotFound, "profile %q does not exist", c.Name)
+		return nil, Errorf(NotFound, "profile %q does not exist; correct the name", c.Name)
 	}
 	if n, _ := s.Uses.Get("profile/" + c.Name); n > 0 {
 		// EdgeX 2.3 answers 409 here.
-		return nil, Errorf(Conflict, "profile %q is in use by %d devices; remove them or give them another profile first", c.Name, n)
+		return nil, Errorf(Conflict, "profile %q is in use (devices: %d); remove them or give them another profile first", c.Name, n)
 	}
 	return ProfileRemoved{Profile: d}, nil
 }

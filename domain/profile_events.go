@@ -8,7 +8,7 @@ type ProfileAdded struct {
 // Evolve adds the profile.
 func (e ProfileAdded) Evolve(s State) {
 	s.Profiles.Put(e.Profile.Name, e.Profile)
-	s.IDs.Put("profile/"+e.Profile.ID, e.Profile.Name)
+	s.IDs.Put(idKey("profile", e.Profile.ID), e.Profile.Name)
 }
 
 // Subject implements Event.
@@ -22,7 +22,7 @@ type ProfileRemoved struct {
 // Evolve removes the profile.
 func (e ProfileRemoved) Evolve(s State) {
 	s.Profiles.Delete(e.Profile.Name)
-	s.IDs.Delete("profile/" + e.Profile.ID)
+	s.IDs.Delete(idKey("profile", e.Profile.ID))
 }
 
 // Subject implements Event.

@@ -5,7 +5,11 @@ type Page struct{ Offset, Limit int }
 
 // Filter keeps the entries of a list that have Value in Index, such as {"label", "indoor"}; the indexes of each
 // entity are listed in projections/indexes.go.
-type Filter struct{ Index, Value string }
+type Filter struct {
+	Index, Value string
+	// From and To bound a time, both included, in milliseconds; only projections.Between uses them.
+	From, To int64
+}
 
 // Lists are the lists of a state, newest first: by the time of the last change, then by the order of the log. total
 // counts what the filters keep, before the page is cut. A page beyond the end is an OutOfRange Error.

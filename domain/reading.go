@@ -1,6 +1,9 @@
 package domain
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Reading is the fact that a value was posted; the value itself stays on the log, at Seq, or in the payload store.
 type Reading struct {
@@ -52,8 +55,12 @@ func decodeReading(w Wire) (Event, error) {
 		ID: w.Ext["readingid"], Profile: w.Subject[0], Device: w.Subject[1], Resource: w.Subject[2],
 		ValueType: w.Ext["valuetype"], MediaType: w.ContentType, Digest: w.Ext["digest"],
 	}, Value: w.Data}
-	if _, err := fmt.Sscan(w.Ext["origin"]+" "+w.Ext["size"], &e.Origin, &e.Size); err != nil {
-		return nil, fmt.Errorf("decode %s: origin %q, size %q: %w", w.Type, w.Ext["origin"], w.Ext["size"], err)
+	var err error
+	if e.Origin, err = strconv.ParseInt(w.Ext["origin"], 10, 64); err != nil {
+		return nil, fmt.Errorf("decode %s: origin %q: %w", w.Type, w.Ext["origin"], err)
+	}
+	if e.Size, err = strconv.ParseInt(w.Ext["size"], 10, 64); err != nil {
+		return nil, fmt.Errorf("decode %s: size %q: %w", w.Type, w.Ext["size"], err)
 	}
 	return e, nil
 }

@@ -8,7 +8,7 @@ type ServiceAdded struct {
 // Evolve adds the service.
 func (e ServiceAdded) Evolve(s State) {
 	s.Services.Put(e.Service.Name, e.Service)
-	s.IDs.Put("service/"+e.Service.ID, e.Service.Name)
+	s.IDs.Put(idKey("service", e.Service.ID), e.Service.Name)
 }
 
 // Subject implements Event.

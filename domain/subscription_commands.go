@@ -115,7 +115,11 @@ func (c SubscriptionPatch) Check() Problems {
 		p.In(at("channels", i), ch.Check())
 	}
 	p.checkTags(c.Categories, c.Labels)
-	optional(&p, "resendInterval", c.ResendInterval, (*Problems).checkDuration)
+	optional(&p, "resendInterval", c.ResendInterval, func(p *Problems, path, v string) {
+		if v != "" { // empty takes it away
+			p.checkDuration(path, v)
+		}
+	})
 	return p
 }
 
@@ -153,7 +157,7 @@ type RemoveSubscription struct{ Name string }
 func (c RemoveSubscription) Decide(s State) (Event, error) {
 	d, ok := s.Subscriptions.Get(c.Name)
 	if !ok {
-		return nil, Errorf(NotFound, "subscription %q does not exist", c.Name)
+		return nil, Errorf(NotFound, "subscription %q does not exist; correct the name", c.Name)
 	}
 	return SubscriptionRemoved{Subscription: d}, nil
 }

@@ -8,7 +8,7 @@ type SubscriptionAdded struct {
 // Evolve adds the subscription.
 func (e SubscriptionAdded) Evolve(s State) {
 	s.Subscriptions.Put(e.Subscription.Name, e.Subscription)
-	s.IDs.Put("subscription/"+e.Subscription.ID, e.Subscription.Name)
+	s.IDs.Put(idKey("subscription", e.Subscription.ID), e.Subscription.Name)
 }
 
 // Subject implements Event.
@@ -42,7 +42,7 @@ type SubscriptionRemoved struct {
 // Evolve removes the subscription.
 func (e SubscriptionRemoved) Evolve(s State) {
 	s.Subscriptions.Delete(e.Subscription.Name)
-	s.IDs.Delete("subscription/" + e.Subscription.ID)
+	s.IDs.Delete(idKey("subscription", e.Subscription.ID))
 }
 
 // Subject implements Event.

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // CheckValue refuses a posted body that is not a value of the resource: of another media type, or no text of its
@@ -30,7 +31,7 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 	want := r.Properties.MediaType
 	got, _, err := mime.ParseMediaType(contentType)
 	if want == "" {
-		if err != nil {
+		if got == "" { // none, or one that is none
 			got = "application/octet-stream"
 		}
 		return got, nil
@@ -87,20 +88,26 @@ func checkFloat(text string, bits int) error {
 		return err
 	}
 	// EdgeX 2.3 refuses these as out of range; it also refuses 0, a defect that EdgeX 3.1 mended.
-	underflow := f == 0 && strings.ContainsAny(mantissa(text), "123456789")
+	underflow := f == 0 && strings.ContainsAny(mantissa(text), "123456789abcdef")
 	if math.IsNaN(f) || math.IsInf(f, 0) || underflow {
 		return strconv.ErrRange
 	}
 	return nil
 }
 
+// mantissa is the digits of a number before its exponent, which p marks where they are hexadecimal.
 func mantissa(text string) string {
-	m, _, _ := strings.Cut(strings.ToLower(text), "e")
+	text = strings.TrimLeft(strings.ToLower(text), "+-")
+	mark := "e"
+	if hex, ok := strings.CutPrefix(text, "0x"); ok {
+		text, mark = hex, "p"
+	}
+	m, _, _ := strings.Cut(text, mark)
 	return m
 }
 
 // bits is the number in the name of a numeric value type.
 func bits(valueType string) int {
-	n, _ := strconv.Atoi(strings.TrimLeft(valueType, "UintFloa"))
+	n, _ := strconv.Atoi(strings.TrimLeftFunc(valueType, unicode.IsLetter))
 	return n
 }

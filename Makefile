@@ -1,0 +1,46 @@
+# The two commands of the README are `make run` and `make test`; both need Go, make and nothing else.
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZ    ?= 20s
+
+.PHONY: help build run test testtools race lint fuzz bench cover clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## build bin/ledge
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ledge ./cmd/ledge
+
+run: build ## run all services on 127.0.0.1, data in ./data
+	./bin/ledge serve
+
+test: build testtools ## run every test, against the real binary where it matters
+	$(GO) test -timeout 20m ./...
+
+testtools: ## install what tests need beside Go, where that is possible; tests name what they skip
+	@.ci/testtools
+
+race: build ## run the tests with the race detector
+	$(GO) test -race -timeout 30m ./...
+
+lint: ## vet, format and lint
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(LINT) run
+
+fuzz: ## run each fuzz test for FUZZ (default 20s)
+	@$(GO) list ./... | while read -r p; do \
+	  $(GO) test -list '^Fuzz' $$p | grep '^Fuzz' | while read -r f; do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$p || exit 1; done || exit 1; done
+
+bench: build ## measure, as ratios within one run
+	$(GO) run ./cmd/bench -ledge bin/ledge
+
+cover: build ## write cover.html
+	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
+	$(GO) tool cover -html=cover.out -o cover.html
+
+clean: ## remove what make made; data stays
+	rm -rf bin cover.out cover.html

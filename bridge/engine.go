@@ -1,0 +1,155 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// Log is one stream: what the bridge follows and where it records.
+type Log interface {
+	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
+	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
+}
+
+// Start is what the projections know when the bridge starts.
+type Start struct {
+	// Subscriptions are those as of Events, the checkpoint of the event stream.
+	Subscriptions []domain.Subscription
+	Events        uint64
+	// Cursor is the last device change that has its notification, as of Notifications, the checkpoint of the
+	// notification stream.
+	Cursor        uint64
+	Notifications uint64
+}
+
+// Options wires an Engine.
+type Options struct {
+	Events, Notifications Log
+	// History reads the event stream from one sequence to another, both included.
+	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
+	// Pending returns the oldest notifications without an outcome, at most limit.
+	Pending func(limit int) ([]domain.Notification, error)
+	Sockets Sockets
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Engine is the running bridge.
+type Engine struct {
+	Options
+	channels *channels
+
+	mu       sync.Mutex // guards routes and followed
+	routes   *routes
+	followed uint64 // last sequence of the event stream that is in routes
+	reserved []reservation
+
+	outcomes chan domain.Request
+	ctx      context.Context // of the work between Start and Close
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+	failed   chan error
+}
+
+// outcomesWaiting bounds the outcomes that wait to be recorded; at the bound, delivery waits.
+const outcomesWaiting = 4096
+
+// New returns an Engine that waits for Start.
+func New(o Options) *Engine {
+	return &Engine{
+		Options: o, channels: newChannels(o.Sockets), routes: newRoutes(),
+		outcomes: make(chan domain.Request, outcomesWaiting), failed: make(chan error, 1),
+	}
+}
+
+// Start binds the sockets of all subscriptions, delivers what a crash left without an outcome, and follows both
+// streams until Close. A socket that cannot be bound is logged, not an error: the other subscriptions matter too.
+func (e *Engine) Start(ctx context.Context, at Start) error {
+	for _, s := range at.Subscriptions {
+		e.routes.put(s)
+		e.hold(s.Name, s.Channels)
+	}
+	e.followed = at.Events
+	e.ctx, e.stop = context.WithCancel(ctx)
+	if err := e.deliverPending(); err != nil {
+		e.Close()
+		return fmt.Errorf("deliver pending notifications: %w", err)
+	}
+	if err := e.rewind(e.ctx, at); err != nil {
+		e.Close()
+		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
+	}
+	e.run(e.recordOutcomes)
+	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
+	e.run(func() error { return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications) })
+	return nil
+}
+
+// rewind takes routes back from the sequence at.Events to at.Cursor, so that every device change after it meets the
+// subscriptions of its own time.
+func (e *Engine) rewind(ctx context.Context, at Start) error {
+	if at.Cursor >= at.Events {
+		return nil
+	}
+	var since []domain.Event
+	err := e.History(ctx, at.Cursor+1, at.Events, func(r domain.Recorded) error {
+		switch r.Event.(type) {
+		case domain.SubscriptionAdded, domain.SubscriptionUpdated, domain.SubscriptionRemoved:
+			since = append(since, r.Event)
+		}
+		return nil
+	})
+	for i := len(since) - 1; i >= 0; i-- {
+		e.routes.undo(since[i])
+	}
+	return err
+}
+
+// Failed yields the error that ended the bridge, if one does.
+func (e *Engine) Failed() <-chan error { return e.failed }
+
+// Close stops following and records the outcomes that wait. What could not be recorded is delivered again at the next
+// start.
+func (e *Engine) Close() {
+	if e.stop == nil {
+		return
+	}
+	e.stop()
+	e.done.Wait()
+	if reqs := e.waitingOutcomes(nil); len(reqs) > 0 {
+		if _, err := e.Notifications.Submit(context.Background(), reqs...); err != nil {
+			e.Logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(reqs), "error", err)
+		}
+	}
+}
+
+func (e *Engine) run(f func() error) {
+	e.done.Go(func() {
+		if err := f(); err != nil && e.ctx.Err() == nil {
+			select {
+			case e.failed <- err:
+			default:
+			}
+		}
+	})
+}
+
+func (e *Engine) hold(name string, list []domain.Channel) {
+	if err := e.channels.hold(list); err != nil {
+		e.Logger.Warn("channel not bound, tried again at each delivery", "subscription", name, "error", err)
+	}
+}
+
+// stamp is the Stamp of what the bridge does by itself, as a consequence of cause.
+func (e *Engine) stamp(correlation string) domain.Stamp {
+	return domain.Stamp{
+		EventID: uuid.NewString(), At: e.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation,
+	}
+}

@@ -1,0 +1,54 @@
+package bridge
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// changeBody is the content of a device-changed notification: these five fields and no others.
+type changeBody struct {
+	DeviceName        string `json:"deviceName"`
+	DeviceServiceName string `json:"deviceServiceName"`
+	ActionType        string `json:"actionType"`
+	OperatingState    string `json:"operatingState"`
+	AdminState        string `json:"adminState"`
+}
+
+// deviceChange returns the device that an event changed and what happened to it, in the words of EdgeX 2.3.
+func deviceChange(e domain.Event) (d domain.Device, action string, ok bool) {
+	switch e := e.(type) {
+	case domain.DeviceAdded:
+		return e.Device, "Device creation", true
+	case domain.DeviceUpdated:
+		return e.Device, "Device update", true
+	case domain.DeviceRemoved:
+		return e.Device, "Device removal", true
+	default:
+		return domain.Device{}, "", false
+	}
+}
+
+// Raise returns the notification that a recorded event raises; ok is false where it raises none. Sender, label and
+// description are those of EdgeX 2.3.
+func Raise(r domain.Recorded) (n domain.Notification, ok bool) {
+	d, action, ok := deviceChange(r.Event)
+	if !ok {
+		return n, false
+	}
+	body, _ := json.Marshal(changeBody{d.Name, d.ServiceName, action, d.OperatingState, d.AdminState}) // strings only: cannot fail
+	ms := r.At.UnixMilli()
+	return domain.Notification{
+		ID: derive(r.EventID, "notification"), Category: domain.DeviceChanged, Labels: []string{"metadata"},
+		Content: string(body), ContentType: "application/json", Description: "Metadata change notice",
+		Sender: "core-metadata", Severity: domain.SeverityNormal, Status: domain.StatusNew,
+		Created: ms, Modified: ms, Cause: r.Seq,
+	}, true
+}
+
+// derive makes an id that is the same each time it is made from the same id.
+func derive(id, what string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(id+"/"+what)).String()
+}

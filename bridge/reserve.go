@@ -1,0 +1,42 @@
+package bridge
+
+import "ledge/domain"
+
+// reservation keeps sockets bound for a subscription that is on its way to the log.
+type reservation struct {
+	channels []domain.Channel
+	until    uint64
+}
+
+// Reserve binds the sockets of the channels before the command that names them is submitted; a socket that cannot be
+// bound is an Invalid Error, and nothing is bound. The caller calls done with the sequence of the recorded event, or
+// with 0 when there is none.
+func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
+	if err := e.channels.reserve(list); err != nil {
+		return nil, err
+	}
+	return func(seq uint64) {
+		e.mu.Lock()
+		if seq > e.followed {
+			e.reserved = append(e.reserved, reservation{list, seq})
+			list = nil
+		}
+		e.mu.Unlock()
+		e.channels.release(list)
+	}, nil
+}
+
+// endReservations returns the channels of the reservations that routes has caught up with; e.mu is held.
+func (e *Engine) endReservations() [][]domain.Channel {
+	var ended [][]domain.Channel
+	kept := e.reserved[:0]
+	for _, r := range e.reserved {
+		if r.until <= e.followed {
+			ended = append(ended, r.channels)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	e.reserved = kept
+	return ended
+}

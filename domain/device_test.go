@@ -1,0 +1,75 @@
+package domain
+
+import "testing"
+
+func addCamera(edit func(*Device)) AddDevice { return AddDevice{with(camera(), edit)} }
+
+func TestAddDevice(t *testing.T) {
+	thermometer := with(camera(), func(d *Device) {
+		d.ServiceName, d.ProtocolName, d.Protocols = "device-modbus", "", map[string]map[string]string{"modbus-tcp": {"Port": "502"}}
+	})
+	modbus := with(restService(), func(d *DeviceService) { d.Name = "device-modbus" })
+	runDecisions(t, []decision{
+		{name: "added", given: catalogue(), when: AddDevice{camera()}, want: DeviceAdded{camera()}},
+		{name: "of another service without protocolName", given: []Event{ProfileAdded{imageProfile()}, ServiceAdded{modbus}},
+			when: AddDevice{thermometer}, want: DeviceAdded{thermometer}},
+		{name: "added again after removal", given: append(onboarded(), DeviceRemoved{camera()}),
+			when: AddDevice{camera()}, want: DeviceAdded{camera()}},
+		{name: "name taken", given: onboarded(), when: addCamera(func(d *Device) { d.ID = otherID }),
+			code: Conflict, says: `device name "cam-1" exists already; choose another name`},
+		{name: "id taken", given: onboarded(), when: addCamera(func(d *Device) { d.Name = "cam-2" }),
+			code: Conflict, says: `device id "` + cameraID + `" exists already, for "cam-1"; leave the id out`},
+		{name: "no such service", given: []Event{ProfileAdded{imageProfile()}}, when: AddDevice{camera()},
+			code: NotFound, says: `device "cam-1": device service "device-rest" does not exist; add it first or correct serviceName`},
+		{name: "no such profile", given: catalogue(), when: addCamera(func(d *Device) { d.ProfileName = "imgae" }),
+			code: NotFound, says: `device "cam-1": device profile "imgae" does not exist; upload it first or correct profileName`},
+	})
+}
+
+func TestAddDeviceRefusesFields(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(*Device)
+		says string
+	}{
+		{"bad id", func(d *Device) { d.ID = "17" }, `id: "17" is no UUID; leave it out to get one`},
+		{"no adminState", func(d *Device) { d.AdminState = "" }, "adminState: is missing or empty; use one of LOCKED, UNLOCKED"},
+		{"adminState in lower case", func(d *Device) { d.AdminState = "unlocked" }, `adminState: "unlocked" is unknown; use one of LOCKED, UNLOCKED`},
+		{"unknown operatingState", func(d *Device) { d.OperatingState = "OFF" }, `operatingState: "OFF" is unknown; use one of UP, DOWN, UNKNOWN`},
+		{"no serviceName", func(d *Device) { d.ServiceName = "" }, "serviceName: is missing or empty; give a name"},
+		{"no profileName", func(d *Device) { d.ProfileName = "" }, "profileName: is missing or empty; give a name"},
+		{"device-rest without protocolName", func(d *Device) { d.ProtocolName = "" },
+			`protocolName: is missing; devices of "device-rest" need it: add "protocolName":"rest"`},
+		{"no protocols", func(d *Device) { d.Protocols = nil }, `protocols: is missing or empty; give at least one protocol, such as {"other":{}}`},
+		{"autoEvent interval", func(d *Device) { d.AutoEvents = []AutoEvent{{Interval: "10", SourceName: "zoom"}} },
+			`autoEvents[0].interval: "10" is no duration; write it as 300ms, 10s or 24h`},
+		{"autoEvent without source", func(d *Device) {
+			d.AutoEvents = []AutoEvent{{Interval: "10s", SourceName: "zoom"}, {Interval: "10s"}}
+		}, "autoEvents[1].sourceName: is missing or empty; give a value"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := addCamera(tt.edit).Decide(given(catalogue()...))
+			wantRefusal(t, got, err, Invalid, tt.says)
+		})
+	}
+}
+
+func TestAddDeviceNamesEveryProblem(t *testing.T) {
+	got, err := AddDevice{Device{Name: "cam 1", AdminState: StateLocked}}.Decide(given())
+	for _, says := range []string{"name: ", "operatingState: ", "serviceName: ", "profileName: ", "protocols: "} {
+		wantRefusal(t, got, err, Invalid, says)
+	}
+}
+
+func TestRemoveDevice(t *testing.T) {
+	moved := with(camera(), func(d *Device) { d.Modified = later })
+	runDecisions(t, []decision{
+		{name: "removed, as it last was", given: append(onboarded(), DeviceUpdated{moved, []string{"labels"}}),
+			when: RemoveDevice{"cam-1"}, want: DeviceRemoved{moved}},
+		{name: "no such device", given: onboarded(), when: RemoveDevice{"cam-2"},
+			code: NotFound, says: `device "cam-2" does not exist`},
+		{name: "removed already", given: append(onboarded(), DeviceRemoved{camera()}), when: RemoveDevice{"cam-1"},
+			code: NotFound, says: `device "cam-1" does not exist`},
+	})
+}

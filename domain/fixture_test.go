@@ -1,0 +1,83 @@
+package domain
+
+// One of everything, as it stands in these tests. Each call makes new values, so that no test sees another's changes.
+
+const (
+	profileID      = "6f1de7c0-0000-4000-8000-000000000001"
+	serviceID      = "6f1de7c0-0000-4000-8000-000000000002"
+	cameraID       = "6f1de7c0-0000-4000-8000-000000000003"
+	subscriptionID = "6f1de7c0-0000-4000-8000-000000000004"
+	noticeID       = "6f1de7c0-0000-4000-8000-000000000005"
+	otherID        = "6f1de7c0-0000-4000-8000-00000000000f"
+
+	created = 1_700_000_000_000
+	later   = created + 60_000
+)
+
+func imageProfile() Profile {
+	return Profile{
+		ID: profileID, Name: "image", Created: created, Modified: created,
+		DeviceResources: []DeviceResource{
+			{Name: "jpeg", Properties: ResourceProperties{ValueType: "Binary", ReadWrite: "R", MediaType: "image/jpeg"}},
+			{Name: "zoom", Properties: ResourceProperties{ValueType: "Uint8", ReadWrite: "RW"}},
+		},
+		DeviceCommands: []DeviceCommand{
+			{Name: "adjust", ReadWrite: "W", ResourceOperations: []ResourceOperation{{DeviceResource: "zoom", DefaultValue: "1"}}},
+		},
+	}
+}
+
+func restService() DeviceService {
+	return DeviceService{
+		ID: serviceID, Name: DeviceREST, BaseAddress: "http://localhost:59986", AdminState: StateUnlocked,
+		Created: created, Modified: created,
+	}
+}
+
+func camera() Device {
+	return Device{
+		ID: cameraID, Name: "cam-1", AdminState: StateUnlocked, OperatingState: StateUp, Labels: []string{"indoor"},
+		ServiceName: DeviceREST, ProfileName: "image", ProtocolName: "rest",
+		Protocols: map[string]map[string]string{"other": {}}, Created: created, Modified: created,
+	}
+}
+
+func zeroMQ() Channel {
+	return Channel{Type: ChannelZeroMQ, Host: "*", Port: 5566, Topic: "device-changed"}
+}
+
+func gate() Subscription {
+	return Subscription{
+		ID: subscriptionID, Name: "gate", Receiver: "guards", Channels: []Channel{zeroMQ()},
+		Categories: []string{DeviceChanged}, AdminState: StateUnlocked, Created: created, Modified: created,
+	}
+}
+
+func notice() Notification {
+	return Notification{
+		ID: noticeID, Category: DeviceChanged, Content: `{"deviceName":"cam-1"}`, ContentType: "application/json",
+		Sender: "core-metadata", Severity: SeverityNormal, Status: StatusNew, Created: created, Modified: created,
+	}
+}
+
+func transmission() Transmission {
+	return Transmission{
+		ID: otherID, NotificationID: noticeID, SubscriptionName: "gate", Channel: zeroMQ(), Status: StatusSent,
+		Records: []TransmissionRecord{{Status: StatusSent, Response: "1 subscriber", Sent: later}}, Created: later,
+	}
+}
+
+func picture() ReadingPosted {
+	return ReadingPosted{Reading: Reading{
+		ID: otherID, Profile: "image", Device: "cam-1", Resource: "jpeg", ValueType: "Binary", MediaType: "image/jpeg",
+		Size: 4, Origin: created * 1_000_000,
+	}, Value: []byte{0xff, 0xd8, 0xff, 0xd9}}
+}
+
+// catalogue is a profile and a service: what a device needs.
+func catalogue() []Event {
+	return []Event{ProfileAdded{imageProfile()}, ServiceAdded{restService()}}
+}
+
+// onboarded is the catalogue with a camera.
+func onboarded() []Event { return append(catalogue(), DeviceAdded{camera()}) }

@@ -1,0 +1,105 @@
+package domain
+
+import (
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// commands returns every kind of command, in forms that are accepted, refused and nothing to do, on a state with one of
+// everything.
+func commands() []Command {
+	second := with(camera(), func(d *Device) { d.Name, d.ID = "cam-2", otherID })
+	return []Command{
+		AddProfile{imageProfile()}, addImage(func(p *Profile) { p.Name, p.ID = "video", otherID }), AddProfile{},
+		RemoveProfile{"image"}, RemoveProfile{"video"}, RemoveProfile{"none"},
+		AddService{restService()}, AddService{with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })},
+		AddDevice{camera()}, AddDevice{second}, AddDevice{with(second, func(d *Device) { d.ProfileName = "video" })}, AddDevice{},
+		patchCamera(func(p *DevicePatch) { p.Labels = []string{"outdoor"} }), patchCamera(func(*DevicePatch) {}),
+		patchCamera(func(p *DevicePatch) { p.ProfileName = new("video") }), patchCamera(func(p *DevicePatch) { p.ProfileName = new("image") }),
+		RemoveDevice{"cam-1"}, RemoveDevice{"cam-2"}, RemoveDevice{"none"},
+		AddSubscription{gate()}, addGate(func(d *Subscription) { d.Name, d.ID = "door", otherID }), AddSubscription{},
+		patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), patchGate(func(p *SubscriptionPatch) { p.Labels = []string{} }),
+		RemoveSubscription{"gate"}, RemoveSubscription{"none"},
+		AddNotification{notice()}, addNotice(func(n *Notification) { n.ID, n.Cause = otherID, 7 }), AddNotification{},
+		ProcessNotification{noticeID, []Transmission{transmission()}, later}, ProcessNotification{otherID, nil, later},
+		SeedSamples{}, PostReading{picture()},
+	}
+}
+
+func everything() []Event {
+	return append(onboarded(), SubscriptionAdded{gate()}, NotificationAdded{notice()}, picture())
+}
+
+func TestDecideChangesNothing(t *testing.T) {
+	state, want := given(everything()...), given(everything()...)
+	fresh := commands()
+	for i, cmd := range commands() {
+		event, err := cmd.Decide(state)
+		if !reflect.DeepEqual(state, want) {
+			t.Fatalf("%#v changed the state", cmd)
+		}
+		if !reflect.DeepEqual(cmd, fresh[i]) {
+			t.Errorf("Decide changed its command\nfrom %#v\nto   %#v", fresh[i], cmd)
+		}
+		if event != nil && err != nil {
+			t.Errorf("%#v: got event %#v and error %v, want one of them", cmd, event, err)
+		}
+		again, errAgain := cmd.Decide(state)
+		if !reflect.DeepEqual(event, again) || !reflect.DeepEqual(err, errAgain) {
+			t.Errorf("%#v: got %#v, %v, then %#v, %v", cmd, event, err, again, errAgain)
+		}
+	}
+}
+
+func TestEvolveLeavesItsEvent(t *testing.T) {
+	state, fresh := given(), everything()
+	for i, e := range everything() {
+		e.Evolve(state)
+		if !reflect.DeepEqual(e, fresh[i]) {
+			t.Errorf("Evolve changed its event\nfrom %#v\nto   %#v", fresh[i], e)
+		}
+	}
+}
+
+// walk decides n random commands one after another and returns the events that they made.
+func walk(seed uint64, n int) []Event {
+	random, state, cmds := rand.New(rand.NewPCG(seed, 0)), given(), commands()
+	var events []Event
+	for range n {
+		if e, err := cmds[random.IntN(len(cmds))].Decide(state); err == nil && e != nil {
+			e.Evolve(state)
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// The derived tables say what a scan of the entities would.
+func TestDerivedTables(t *testing.T) {
+	for seed := range uint64(50) {
+		s := given(walk(seed, 300)...)
+		uses, ids := MapTable[int]{}, MapTable[string]{}
+		for name, d := range s.Devices.(MapTable[Device]) {
+			uses["profile/"+d.ProfileName]++
+			uses["service/"+d.ServiceName]++
+			ids["device/"+d.ID] = name
+		}
+		for name, d := range s.Profiles.(MapTable[Profile]) {
+			ids["profile/"+d.ID] = name
+		}
+		for name, d := range s.Services.(MapTable[DeviceService]) {
+			ids["service/"+d.ID] = name
+		}
+		for name, d := range s.Subscriptions.(MapTable[Subscription]) {
+			ids["subscription/"+d.ID] = name
+		}
+		if got := s.Uses.(MapTable[int]); !maps.Equal(got, uses) {
+			t.Errorf("walk %d: got uses %v, want %v", seed, got, uses)
+		}
+		if got := s.IDs.(MapTable[string]); !maps.Equal(got, ids) {
+			t.Errorf("walk %d: got ids %v, want %v", seed, got, ids)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package domain
+
+import "encoding/json"
+
+// goldens says what each file of testdata/events means today.
+var goldens = map[string]Event{
+	"profile.added/1":   ProfileAdded{goldenProfile},
+	"profile.removed/1": ProfileRemoved{goldenProfile},
+	"service.added/1": ServiceAdded{DeviceService{
+		ID: "b1d0a2f4-93b0-4a4e-8f6e-2f4b8f1f3c01", Name: "device-rest", Description: "Takes data that is posted for devices",
+		Labels: []string{"rest", "binary"}, BaseAddress: "http://localhost:59986", AdminState: "UNLOCKED",
+		LastConnected: 1760000000000000001, LastReported: 1760000000000000002, Created: 1760000000001, Modified: 1760000000002,
+	}},
+	"device.added/1": DeviceAdded{goldenDevice},
+	"device.updated/1": DeviceUpdated{
+		Device: with(goldenDevice, func(d *Device) {
+			d.AdminState, d.Labels, d.Modified = "LOCKED", []string{"door"}, 1760000060000
+		}),
+		Changed: []string{"adminState", "labels"},
+	},
+	"device.removed/1":     DeviceRemoved{goldenDevice},
+	"subscription.added/1": SubscriptionAdded{goldenSubscription},
+	"subscription.updated/1": SubscriptionUpdated{
+		Subscription: with(goldenSubscription, func(s *Subscription) { s.Receiver, s.Modified = "night-watch", 1760000060000 }),
+		Before:       goldenSubscription,
+		Changed:      []string{"receiver"},
+	},
+	"subscription.removed/1": SubscriptionRemoved{goldenSubscription},
+	"samples.seeded/1":       SamplesSeeded{},
+	"notification.added/1":   NotificationAdded{goldenNotification},
+	"notification.processed/1": NotificationProcessed{
+		Notification: with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
+		Transmissions: []Transmission{{
+			ID: "3c9e5f0e-6f4f-4d57-9a70-6d1c0a7a1b06", NotificationID: goldenNotification.ID, SubscriptionName: "gate",
+			Channel: goldenSubscription.Channels[0], ResendCount: 1, Status: "SENT", Created: 1760000000240,
+			Records: []TransmissionRecord{
+				{Status: "FAILED", Response: "bind tcp://*:5566: address already in use", Sent: 1760000000241},
+				{Status: "SENT", Response: "2 subscribers", Sent: 1760000000249},
+			},
+		}},
+	},
+	"reading.posted/1": ReadingPosted{
+		Reading: Reading{
+			ID: "5a0d6c7b-1d7d-4a35-8f0b-0c6f6b1d9e07", Profile: "sample-image", Device: "cam-1", Resource: "jpeg",
+			ValueType: "Binary", MediaType: "image/jpeg", Size: 22, Origin: 1760000000000000003,
+		},
+		Value: []byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9"),
+	},
+}
+
+var goldenProfile = Profile{
+	ID: "0a7f3c58-5f6e-4c0b-9d55-6a3f0f8f5b02", Name: "sample-image", Manufacturer: "Ledge", Description: "images as binary values",
+	Model: "sample", Labels: []string{"sample"}, Created: 1760000000003, Modified: 1760000000004,
+	DeviceResources: []DeviceResource{
+		{
+			Name: "jpeg", Description: "A JPEG image", IsHidden: true, Tag: "front",
+			Properties: ResourceProperties{ValueType: "Binary", ReadWrite: "R", MediaType: "image/jpeg"},
+		},
+		{
+			Name: "zoom", Properties: ResourceProperties{
+				ValueType: "Uint8", ReadWrite: "RW", Units: "percent", Minimum: "0", Maximum: "100", DefaultValue: "1", Mask: "0xFF",
+				Shift: "0", Scale: "1.0", Offset: "0", Base: "10", Assertion: "1",
+			},
+			Attributes: map[string]any{"register": 40001.0, "table": "HOLDING", "swap": true, "range": []any{1.5, "x"}, "more": map[string]any{"unit": 1.0}},
+		},
+	},
+	DeviceCommands: []DeviceCommand{{
+		Name: "adjust", IsHidden: true, ReadWrite: "W", ResourceOperations: []ResourceOperation{
+			{DeviceResource: "zoom", DefaultValue: "1", Mappings: map[string]string{"near": "1", "far": "100"}},
+		},
+	}},
+}
+
+var goldenDevice = Device{
+	ID: "c2f1b7de-0d0e-4e83-b1de-7d2b3c1f9a03", Name: "cam-1", Description: "The camera at the north door",
+	AdminState: "UNLOCKED", OperatingState: "UP", LastConnected: 1760000000000000001, LastReported: 1760000000000000002,
+	Labels: []string{"indoor", "door"}, Location: json.RawMessage(`{"lat":48.2,"lon":[16.3,null]}`), ServiceName: "device-rest",
+	ProfileName: "sample-image", ProtocolName: "rest",
+	Protocols:  map[string]map[string]string{"other": {}, "http": {"host": "10.0.0.7", "port": "80"}},
+	AutoEvents: []AutoEvent{{Interval: "10s", OnChange: true, SourceName: "jpeg"}, {Interval: "1h30m", SourceName: "zoom"}},
+	Notify:     true, Created: 1760000000005, Modified: 1760000000006,
+}
+
+var goldenSubscription = Subscription{
+	ID: "e4a9d6b0-7c1f-4d21-8e6b-1f5d9c0b7a04", Name: "gate", Description: "Tells the guards when a device changes", Receiver: "guards",
+	Channels:   []Channel{{Type: "ZeroMQ", Host: "*", Port: 5566, Topic: "device-changed", Publisher: "ledge"}},
+	Categories: []string{"DEVICE_CHANGED"}, Labels: []string{"door"}, ResendLimit: 3, ResendInterval: "10s", AdminState: "UNLOCKED",
+	Created: 1760000000007, Modified: 1760000000008,
+}
+
+var goldenNotification = Notification{
+	ID: "f7b2c8e1-2b3c-4f5a-9c8d-0e1f2a3b4c05", Category: "DEVICE_CHANGED", Labels: []string{"door"},
+	Content:     `{"deviceName":"cam-1","deviceServiceName":"device-rest","actionType":"updated","operatingState":"UP","adminState":"LOCKED"}`,
+	ContentType: "application/json", Description: "Device cam-1 was updated", Sender: "core-metadata", Severity: "NORMAL", Status: "NEW",
+	Created: 1760000000230, Modified: 1760000000231, Cause: 42, Matched: []string{"gate", "night-watch"},
+}

@@ -1,0 +1,117 @@
+package domain
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// golden is an event as a file in testdata/events shows it. Data is the event's JSON; for a reading, whose payload may
+// be any bytes, it is a string in Base64.
+type golden struct {
+	Type        string            `json:"type"`
+	Subject     Subject           `json:"subject"`
+	ContentType string            `json:"contentType"`
+	Ext         map[string]string `json:"ext"`
+	Data        json.RawMessage   `json:"data"`
+}
+
+const goldenFolder = "testdata/events"
+
+func goldenFile(kind string) string {
+	return filepath.Join(goldenFolder, strings.ReplaceAll(kind, "/", "@")+".json")
+}
+
+func mustReadGolden(tb testing.TB, kind string) Wire {
+	tb.Helper()
+	text, err := os.ReadFile(goldenFile(kind))
+	if err != nil {
+		tb.Fatalf("%v; write one full example of the event by hand, and never edit it again", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var g golden
+	if err := decoder.Decode(&g); err != nil {
+		tb.Fatalf("%s: %v", goldenFile(kind), err)
+	}
+	w := Wire{Type: g.Type, Subject: g.Subject, ContentType: g.ContentType, Ext: g.Ext, Data: g.Data}
+	if bytes.HasPrefix(g.Data, []byte(`"`)) {
+		w.Data = nil
+		if err := json.Unmarshal(g.Data, &w.Data); err != nil {
+			tb.Fatalf("%s: data: %v", goldenFile(kind), err)
+		}
+	}
+	return w
+}
+
+// What was ever written is read, and means what it meant.
+func TestGoldenEventsDecode(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			want, ok := goldens[k.name]
+			if !ok {
+				t.Fatalf("no event in golden_events_test.go says what %s means", goldenFile(k.name))
+			}
+			w := mustReadGolden(t, k.name)
+			if w.Type != k.name {
+				t.Errorf("%s: got type %q, want %q", goldenFile(k.name), w.Type, k.name)
+			}
+			if got := mustDecode(t, w); !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %#v\nwant %#v", got, want)
+			}
+		})
+	}
+}
+
+// The newest version of each event is written as its file shows: an event whose JSON differs needs a new version.
+func TestGoldenEventsEncode(t *testing.T) {
+	for _, k := range byType {
+		t.Run(k.name, func(t *testing.T) {
+			want, got := mustReadGolden(t, k.name), mustEncode(t, goldens[k.name])
+			if got.Type != want.Type || !slices.Equal(got.Subject, want.Subject) || got.ContentType != want.ContentType || !maps.Equal(got.Ext, want.Ext) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+			if !bytes.Equal(got.Data, want.Data) && !sameJSON(t, got.Data, want.Data) {
+				t.Errorf("got  %q\nwant %q", got.Data, want.Data)
+			}
+		})
+	}
+}
+
+// sameJSON compares without rounding numbers to float64, which has no room for nanoseconds.
+func sameJSON(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var values [2]any
+	for i, text := range [][]byte{a, b} {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		if err := decoder.Decode(&values[i]); err != nil {
+			t.Errorf("%v: %q", err, text)
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
+func TestEveryGoldenFileHasKind(t *testing.T) {
+	files, err := os.ReadDir(goldenFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := strings.ReplaceAll(strings.TrimSuffix(f.Name(), ".json"), "@", "/")
+		if _, ok := byName[name]; !ok {
+			t.Errorf("%s: no line of kinds in types.go reads %q; a line is never taken away", f.Name(), name)
+		}
+	}
+	for name := range goldens {
+		if _, ok := byName[name]; !ok {
+			t.Errorf("golden_events_test.go: no line of kinds in types.go reads %q", name)
+		}
+	}
+}

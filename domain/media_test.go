@@ -1,0 +1,51 @@
+package domain
+
+import "testing"
+
+func TestCheckBinary(t *testing.T) {
+	tests := []struct{ declared, sent, want string }{
+		{"image/jpeg", "image/jpeg", "image/jpeg"},
+		{"image/jpeg", "IMAGE/Jpeg", "image/jpeg"},
+		{"image/jpeg", "image/jpeg; quality=80", "image/jpeg"},
+		{"Image/JPEG", "image/jpeg", "Image/JPEG"},
+		{"text/csv; header=present", "text/csv", "text/csv; header=present"},
+		{"", "image/png", "image/png"},
+		{"", "Image/PNG; a=b", "image/png"},
+		{"", "", "application/octet-stream"},
+		{"", "no media type", "application/octet-stream"},
+	}
+	for _, tt := range tests {
+		for _, body := range []string{"", "\xff\xd8", "text"} {
+			got, err := CheckValue(resource("Binary", tt.declared), tt.sent, []byte(body))
+			if err != nil || got != tt.want {
+				t.Errorf("declared %q, sent %q: got %q, %v, want %q", tt.declared, tt.sent, got, err, tt.want)
+			}
+		}
+	}
+}
+
+func TestCheckBinaryRefusesOtherMediaTypes(t *testing.T) {
+	for _, sent := range []string{"", "image/png", "image", "image/*", "image/jpegs", "jpeg", "no media type"} {
+		wantNoValue(t, resource("Binary", "image/jpeg"), sent, "\xff\xd8",
+			`resource "r": wrong Content-Type: expected "image/jpeg" but received "`+sent+`"`)
+	}
+}
+
+func TestCheckObject(t *testing.T) {
+	r := resource("Object", "")
+	for _, body := range []string{`{}`, `{"a":1}`, ` { "a" : {"b":[null]} } ` + "\n", `{"a":12345678901234567890.1}`} {
+		for _, sent := range []string{"application/json", "Application/JSON", "application/json; charset=utf-8"} {
+			got, err := CheckValue(r, sent, []byte(body))
+			if err != nil || got != "application/json" {
+				t.Errorf("%q, body %s: got %q, %v, want application/json", sent, body, got, err)
+			}
+		}
+	}
+	for _, body := range []string{"", "[]", "[{}]", "1", `"a"`, "true", `{`, `{}{}`, `{} x`, `{"a":}`, `{a:1}`, `{"a":1,}`, "\ufeff{}"} {
+		wantNoValue(t, r, "application/json", body, `resource "r": the body is no JSON object: `)
+	}
+	wantNoValue(t, r, "application/json", " null ", `resource "r": the body is null; post a JSON object`)
+	for _, sent := range []string{"", "text/json", "text/plain", "application/json+x", "json"} {
+		wantNoValue(t, r, sent, "{}", `resource "r": wrong Content-Type: expected "application/json" but received "`+sent+`"`)
+	}
+}

@@ -1,0 +1,27 @@
+package domain
+
+import (
+	"slices"
+	"testing"
+)
+
+func wantSubject(t *testing.T, e Event, want ...string) {
+	t.Helper()
+	if got := e.Subject(); !slices.Equal(got, want) {
+		t.Errorf("%T: got subject %q, want %q", e, got, want)
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	wantSubject(t, ProfileAdded{imageProfile()}, "profile", "image", "added")
+	wantSubject(t, ProfileRemoved{imageProfile()}, "profile", "image", "removed")
+	wantSubject(t, ServiceAdded{restService()}, "service", DeviceREST, "added")
+	wantSubject(t, DeviceAdded{camera()}, "device", "cam-1", "added")
+	wantSubject(t, DeviceUpdated{Device: camera()}, "device", "cam-1", "updated")
+	wantSubject(t, DeviceRemoved{camera()}, "device", "cam-1", "removed")
+	wantSubject(t, SubscriptionAdded{gate()}, "subscription", "gate", "added")
+	wantSubject(t, SubscriptionUpdated{Subscription: gate()}, "subscription", "gate", "updated")
+	wantSubject(t, SubscriptionRemoved{gate()}, "subscription", "gate", "removed")
+	wantSubject(t, SamplesSeeded{}, "samples", "ledge", "seeded")
+	wantSubject(t, picture(), "image", "cam-1", "jpeg")
+}

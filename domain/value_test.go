@@ -1,0 +1,106 @@
+package domain
+
+import (
+	"strings"
+	"testing"
+)
+
+func resource(valueType, mediaType string) DeviceResource {
+	return DeviceResource{Name: "r", Properties: ResourceProperties{ValueType: valueType, ReadWrite: "R", MediaType: mediaType}}
+}
+
+// scalars lists, by value type, texts that are a value, that are none, and that are out of the type's range.
+var scalars = map[string]struct{ values, none, beyond []string }{
+	"Bool": {
+		values: []string{"true", "false", "TRUE", "False", "T", "f", "1", "0"},
+		none:   []string{"", "yes", "tRUE", " true", "true\n", "2", "null"},
+	},
+	"String": {values: []string{"", " ", "any text\n", "é", "\xff\x00", `{"a":1}`}},
+	"Uint8": {
+		values: []string{"0", "255", "+7", "0x1F", "0XfF", "0b101", "0o17", "017", "2_5", "0x_f"},
+		none:   []string{"", " 1", "1 ", "1\n", "\t1", "-1", "-0", "+-1", "++1", "1.0", "1e2", "08", "_1", "1_", "1__0", "0x", "ten", "１"},
+		beyond: []string{"256", "0x100", "+256", "99999999999999999999"},
+	},
+	"Uint16": {values: []string{"0", "65535", "0xFFFF"}, none: []string{"-1"}, beyond: []string{"65536"}},
+	"Uint32": {values: []string{"4294967295", "1_000_000"}, none: []string{"-1"}, beyond: []string{"4294967296"}},
+	"Uint64": {values: []string{"18446744073709551615"}, none: []string{"-1"}, beyond: []string{"18446744073709551616"}},
+	"Int8":   {values: []string{"-128", "127", "0", "-0", "+5", "-0x80", "-0b1"}, none: []string{"", " 1", "1 ", "--1", "+-1", "1.5", "1e1"}, beyond: []string{"128", "-129", "0x80"}},
+	"Int16":  {values: []string{"-32768", "32767", "-0o17"}, none: []string{"08", "- 1"}, beyond: []string{"32768", "-32769"}},
+	"Int32":  {values: []string{"-2147483648", "2147483647", "1_000"}, none: []string{"1,000", "0x"}, beyond: []string{"2147483648", "-2147483649"}},
+	"Int64": {
+		values: []string{"-9223372036854775808", "9223372036854775807", "0x7FFF_FFFF_FFFF_FFFF"},
+		none:   []string{"", "one", "1\n"},
+		beyond: []string{"9223372036854775808", "-9223372036854775809"},
+	},
+	"Float32": {
+		values: []string{"0", "-0", "0.0", "1.5", "-1e10", "3.4028235e38", "1e-45", "7"},
+		none:   []string{"", " 1.5", "1.5 ", "1,5", "1.5f"},
+		beyond: []string{"3.5e38", "-1e39", "1e-46", "-1e-400", "NaN", "Inf", "-inf", "infinity"},
+	},
+	"Float64": {
+		values: []string{"0", "0e5", "-0.0e-9", "+1.5", ".5", "5.", "1.7976931348623157e308", "5e-324", "0x1p-2", "0x1_0p0", "1_000.5", "0x0p5", "-0x0.0p-9", "0xep0"},
+		none:   []string{"", " 0", "0\n", "1.5.5", "0x1", "e5", "two"},
+		beyond: []string{"1.8e308", "-1e309", "1e-400", "0x1p-2000", "0xep-1200", "-0xAp-2000", "nan", "+Inf", "-Infinity"},
+	},
+}
+
+func TestCheckScalars(t *testing.T) {
+	for valueType, texts := range scalars {
+		r := resource(valueType, "")
+		for _, text := range texts.values {
+			got, err := CheckValue(r, "ignored/entirely", []byte(text))
+			if err != nil || got != "text/plain" {
+				t.Errorf("%s %q: got %q, %v, want text/plain", valueType, text, got, err)
+			}
+		}
+		for _, text := range texts.none {
+			wantNoValue(t, r, "text/plain", text, `resource "r": `, " is no "+valueType+"; write one value in plain text")
+		}
+		for _, text := range texts.beyond {
+			wantNoValue(t, r, "text/plain", text, `resource "r": "`+text+`"`, " is no "+valueType+"; the value is out of the type's range")
+		}
+	}
+}
+
+func TestEveryScalarTypeIsChecked(t *testing.T) {
+	for _, valueType := range ValueTypes {
+		_, ok := scalars[valueType]
+		other := valueType == "Binary" || valueType == "Object" || strings.HasSuffix(valueType, "Array")
+		if ok == other {
+			t.Errorf("%s: in the table of scalars %t, want %t", valueType, ok, !other)
+		}
+	}
+}
+
+func TestCheckValueCutsLongTexts(t *testing.T) {
+	_, err := CheckValue(resource("Int64", ""), "", []byte(strings.Repeat("9", 1<<20)))
+	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "…") {
+		t.Errorf("got %v, want an error that shows the value's first characters", err)
+	}
+}
+
+func TestCheckValueRefusesArrays(t *testing.T) {
+	for _, valueType := range ValueTypes {
+		if strings.HasSuffix(valueType, "Array") {
+			wantNoValue(t, resource(valueType, ""), "application/json", "[]",
+				"posting the value type "+valueType+" is not supported; post an Object or single values")
+		}
+	}
+}
+
+func wantNoValue(t *testing.T, r DeviceResource, contentType, body string, says ...string) {
+	t.Helper()
+	_, err := CheckValue(r, contentType, []byte(body))
+	if err == nil {
+		t.Errorf("%s, %q, body %q: taken, want an error that says %q", r.Properties.ValueType, contentType, body, says)
+		return
+	}
+	if got := CodeOf(err); got != Invalid {
+		t.Errorf("%v: got code %d, want %d", err, got, Invalid)
+	}
+	for _, want := range says {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to say %q", err, want)
+		}
+	}
+}
