@@ -1,0 +1,128 @@
+package zeromq
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// A sink receives the messages that zmq4 writes to one connection.
+type sink interface {
+	// wants is asked once for each message, with its first frame.
+	wants(topic []byte) bool
+	// message is called at the end of each message, wanted or not.
+	message(message)
+}
+
+// message is a whole message as it goes over the wire. When wire is longer than blockBytes it
+// belongs to the sink; otherwise it is valid during the call only.
+type message struct {
+	wire   []byte // nil unless the sink wanted the message
+	frames int
+	bytes  int // of all frames, without their headers
+}
+
+// assembler puts whole messages together from what zmq4 writes, however it cuts its writes. It
+// swallows the greeting and all commands, which are zmq4's half of a handshake that the
+// subscriber never sees.
+type assembler struct {
+	sink     sink
+	greeting int // bytes still to swallow
+	header   [9]byte
+	have     int // bytes of header present
+	inBody   bool
+	left     int // bytes of the frame's body to come
+	topic    int // where the first frame's body begins in wire
+	keep     bool
+	wire     []byte
+	msg      message
+}
+
+func newAssembler(s sink) *assembler {
+	return &assembler{sink: s, greeting: greetingBytes, keep: true}
+}
+
+func (a *assembler) write(p []byte) {
+	n := min(a.greeting, len(p))
+	a.greeting -= n
+	p = p[n:]
+	for len(p) > 0 {
+		if a.inBody {
+			p = p[a.takeBody(p):]
+		} else {
+			p = p[a.takeHeader(p):]
+		}
+	}
+}
+
+func (a *assembler) takeHeader(p []byte) int {
+	if a.have == 0 {
+		a.header[0] = p[0]
+	}
+	need := 2
+	if a.header[0]&flagLong != 0 {
+		need = 9
+	}
+	n := copy(a.header[a.have:need], p)
+	if a.have += n; a.have == need {
+		a.beginFrame()
+	}
+	return n
+}
+
+func (a *assembler) beginFrame() {
+	a.left = int(a.header[1])
+	if a.header[0]&flagLong != 0 {
+		a.left = int(binary.BigEndian.Uint64(a.header[1:]))
+	}
+	if a.keep {
+		a.wire = slices.Grow(a.wire, a.have+a.left)
+		a.wire = append(a.wire, a.header[:a.have]...)
+	}
+	if a.msg.frames == 0 {
+		a.topic = len(a.wire)
+	}
+	a.msg.frames++
+	a.msg.bytes += a.left
+	if a.inBody = true; a.left == 0 {
+		a.endFrame()
+	}
+}
+
+func (a *assembler) takeBody(p []byte) int {
+	n := min(a.left, len(p))
+	if a.keep {
+		a.wire = append(a.wire, p[:n]...)
+	}
+	if a.left -= n; a.left == 0 {
+		a.endFrame()
+	}
+	return n
+}
+
+func (a *assembler) endFrame() {
+	a.inBody, a.have = false, 0
+	if a.header[0]&flagCommand != 0 {
+		a.reset()
+		return
+	}
+	if a.msg.frames == 1 {
+		a.keep = a.sink.wants(a.wire[a.topic:])
+	}
+	if a.header[0]&flagMore != 0 {
+		return
+	}
+	m := a.msg
+	if a.keep {
+		m.wire = a.wire
+	}
+	a.reset()
+	a.sink.message(m)
+}
+
+func (a *assembler) reset() {
+	a.msg, a.keep = message{}, true
+	if cap(a.wire) > blockBytes {
+		a.wire = nil
+	}
+	a.wire = a.wire[:0]
+}

@@ -1,0 +1,56 @@
+package zeromq
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// BenchmarkPublish counts one operation for each published message of 200 bytes. Subscribers
+// are raw peers that count bytes; publishing waits for those who have not kept up, so that
+// nothing is dropped.
+func BenchmarkPublish(b *testing.B) {
+	for _, subscribers := range []int{1, 10} {
+		b.Run(fmt.Sprint(subscribers), func(b *testing.B) { benchmarkPublish(b, subscribers) })
+	}
+}
+
+func benchmarkPublish(b *testing.B, subscribers int) {
+	p := MustListen(b, Options{QueueMessages: 1 << 30, QueueBytes: 1 << 30})
+	body := []byte(strings.Repeat("b", 200))
+	wire := len(rawFrame(1, "topic") + rawFrame(0, string(body)))
+	const window = 10_000
+	var credits, ends []chan struct{}
+	for range subscribers {
+		c, credit, end := MustJoin(b, p, "topic"), make(chan struct{}, 2), make(chan struct{})
+		credits, ends = append(credits, credit), append(ends, end)
+		messages := b.N
+		go func() {
+			defer close(end)
+			for n := window; n <= messages; n += window {
+				io.CopyN(io.Discard, c.r, int64(window*wire))
+				credit <- struct{}{}
+			}
+			io.CopyN(io.Discard, c.r, int64(messages%window*wire))
+		}()
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		if i > window && i%window == 0 {
+			for _, credit := range credits {
+				<-credit
+			}
+		}
+		if err := p.Publish("topic", body); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, end := range ends {
+		<-end
+	}
+	b.ReportMetric(float64(b.N*subscribers)/b.Elapsed().Seconds(), "deliveries/s")
+	if p.Drops() > 0 {
+		b.Fatalf("%d drops", p.Drops())
+	}
+}

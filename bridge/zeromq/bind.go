@@ -1,0 +1,130 @@
+package zeromq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const lookupTimeout = 5 * time.Second
+
+var wildcard = netip.IPv6Unspecified()
+
+// resolve turns a host into the address to bind. The order is libzmq's: wildcard, address,
+// interface, name.
+func resolve(host string) (netip.Addr, error) {
+	if host == "*" || host == "" {
+		return wildcard, nil
+	}
+	literal := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if addr, err := netip.ParseAddr(literal); err == nil {
+		return addr.Unmap(), nil
+	}
+	if ifi, err := net.InterfaceByName(host); err == nil {
+		return interfaceAddr(ifi)
+	}
+	return lookup(host)
+}
+
+func interfaceAddr(ifi *net.Interface) (netip.Addr, error) {
+	addrs, err := ifi.Addrs()
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("read the addresses of interface %q: %w", ifi.Name, err)
+	}
+	var found []netip.Addr
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue
+		}
+		addr := p.Addr().Unmap()
+		if addr.IsLinkLocalUnicast() && addr.Is6() {
+			addr = addr.WithZone(ifi.Name)
+		}
+		found = append(found, addr)
+	}
+	if len(found) == 0 {
+		return netip.Addr{}, fmt.Errorf("interface %q has no IP address; give it one, or use \"*\"", ifi.Name)
+	}
+	return preferIPv4(found), nil
+}
+
+func lookup(host string) (netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err == nil && len(found) == 0 {
+		err = errors.New("no address")
+	}
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("neither an IP address, nor one of this machine's interfaces (%s), "+
+			"nor a name that resolves (%w); use \"*\" for all addresses", interfaceNames(), err)
+	}
+	return preferIPv4(found), nil
+}
+
+func preferIPv4(addrs []netip.Addr) netip.Addr {
+	for _, a := range addrs {
+		if a.Unmap().Is4() {
+			return a.Unmap()
+		}
+	}
+	return addrs[0]
+}
+
+func interfaceNames() string {
+	all, _ := net.Interfaces()
+	names := make([]string, len(all))
+	for i, ifi := range all {
+		names[i] = ifi.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// listen binds addr, which host resolved to, and starts a publisher on it.
+func listen(host string, addr netip.Addr, port int, o Options) (*Publisher, error) {
+	tcp, err := listenTCP(addr, port)
+	if err != nil {
+		return nil, bindError(host, port, withCure(err))
+	}
+	p := newPublisher(tcp, o)
+	if err := p.start(); err != nil {
+		tcp.Close()
+		return nil, bindError(host, port, err)
+	}
+	return p, nil
+}
+
+func listenTCP(addr netip.Addr, port int) (*net.TCPListener, error) {
+	if port < 0 || port > 65535 {
+		return nil, errors.New("a port is a number from 1 to 65535")
+	}
+	network := "tcp6"
+	if addr == wildcard {
+		network, addr = "tcp", netip.Addr{} // both IPv4 and IPv6, as far as the system has them
+	} else if addr.Is4() {
+		network = "tcp4"
+	}
+	return net.ListenTCP(network, net.TCPAddrFromAddrPort(netip.AddrPortFrom(addr, uint16(port))))
+}
+
+func bindError(host string, port int, err error) error {
+	return fmt.Errorf("zeromq: bind host %q, port %d: %w", host, port, err)
+}
+
+func withCure(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; choose another port, or stop what uses this one", err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w; choose a port above 1023, or run with the right to bind this one", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%w; choose an address of this machine, or \"*\"", err)
+	}
+	return err
+}

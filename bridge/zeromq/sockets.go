@@ -1,0 +1,244 @@
+package zeromq
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrNotBound is returned for a host and port that were not acquired.
+var ErrNotBound = errors.New("zeromq: socket is not bound")
+
+// releaseLinger bounds how long Release waits for subscribers to receive what was published.
+const releaseLinger = 2 * time.Second
+
+// Sockets shares one PUB socket between all who name the same host and port. Hosts that resolve
+// to the same address are the same, however they are written. Its methods may be called from
+// several goroutines.
+type Sockets struct {
+	o Options
+
+	mu     sync.RWMutex
+	closed bool
+	bound  map[address]*shared
+	names  map[endpoint]*alias
+}
+
+// SocketStats describes one bound socket. The counts are since it was bound.
+type SocketStats struct {
+	Host        string // as first acquired
+	Port        int
+	Subscribers int    // connected now
+	Published   uint64 // messages, whether or not anybody subscribed to them
+	Drops       uint64 // see Publisher.Drops
+	Evictions   uint64 // subscribers disconnected because they stalled
+}
+
+// endpoint is a host and port as a caller writes them.
+type endpoint struct {
+	host string
+	port int
+}
+
+// address is what an endpoint resolves to.
+type address struct {
+	ip   netip.Addr
+	port int
+}
+
+// alias remembers what an endpoint resolved to when it was first acquired.
+type alias struct {
+	socket *shared
+	refs   int
+}
+
+type shared struct {
+	*Publisher
+	host string
+	addr address
+	refs int // of all its aliases
+}
+
+// NewSockets returns a set without sockets. Each socket will have the bounds o.
+func NewSockets(o Options) *Sockets {
+	return &Sockets{
+		o:     o.withDefaults(),
+		bound: map[address]*shared{},
+		names: map[endpoint]*alias{},
+	}
+}
+
+// Acquire binds the socket at its first use; see [Listen] for hosts and errors. Each call that
+// succeeds must be followed by one call of Release with the same arguments.
+func (s *Sockets) Acquire(host string, port int) error {
+	ep := endpoint{host, port}
+	if known, err := s.acquireKnown(ep); known || err != nil {
+		return err
+	}
+	ip, err := resolve(host) // may ask a name server, hence outside the lock
+	if err != nil {
+		return bindError(host, port, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if n := s.names[ep]; n != nil {
+		n.acquire()
+		return nil
+	}
+	sock, err := s.bind(host, address{ip, port})
+	if err != nil {
+		return err
+	}
+	s.names[ep] = &alias{socket: sock}
+	s.names[ep].acquire()
+	return nil
+}
+
+func (s *Sockets) acquireKnown(ep endpoint) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, ErrClosed
+	}
+	n := s.names[ep]
+	if n != nil {
+		n.acquire()
+	}
+	return n != nil, nil
+}
+
+func (n *alias) acquire() {
+	n.refs++
+	n.socket.refs++
+}
+
+// bind returns the socket at an address, which it binds if need be.
+func (s *Sockets) bind(host string, addr address) (*shared, error) {
+	if sock := s.bound[addr]; sock != nil {
+		return sock, nil
+	}
+	p, err := listen(host, addr.ip, addr.port, s.o)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = s.withOwner(err, addr.port)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sock := &shared{Publisher: p, host: host, addr: addr}
+	s.bound[addr] = sock
+	return sock, nil
+}
+
+// withOwner adds which of our own sockets stands in the way.
+func (s *Sockets) withOwner(err error, port int) error {
+	for _, sock := range s.bound {
+		if sock.Port() == port {
+			return fmt.Errorf("%w (this process has bound the port for host %q: use that host)", err, sock.host)
+		}
+	}
+	return err
+}
+
+// Release gives back what Acquire got. The last reference closes the socket: the port is free
+// when Release returns, which may take up to two seconds while subscribers receive what was
+// published. What was not acquired is ignored.
+func (s *Sockets) Release(host string, port int) {
+	sock := s.release(endpoint{host, port})
+	if sock == nil {
+		return
+	}
+	if err := sock.Close(releaseLinger); err != nil {
+		s.o.Logger.Warn("socket closed", "host", host, "port", port, "error", err)
+	}
+}
+
+// release returns the socket if that was its last reference. Its port is free then, so that the
+// next Acquire need not wait for the linger.
+func (s *Sockets) release(ep endpoint) *shared {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.names[ep]
+	if n == nil {
+		return nil
+	}
+	sock := n.socket
+	if n.refs--; n.refs == 0 {
+		delete(s.names, ep)
+	}
+	if sock.refs--; sock.refs > 0 {
+		return nil
+	}
+	delete(s.bound, sock.addr)
+	sock.unbind()
+	return sock
+}
+
+// Publish sends a message on an acquired socket; see [Publisher.Publish]. It returns how many
+// subscribers the message is meant for, and also the error [ErrNotBound].
+func (s *Sockets) Publish(host string, port int, topic string, body []byte) (subscribers int, err error) {
+	s.mu.RLock()
+	n, closed := s.names[endpoint{host, port}], s.closed
+	s.mu.RUnlock()
+	if closed {
+		return 0, ErrClosed
+	}
+	if n == nil {
+		return 0, fmt.Errorf("%w: host %q, port %d", ErrNotBound, host, port)
+	}
+	subscribers, err = n.socket.publish(topic, body)
+	if errors.Is(err, ErrClosed) {
+		err = ErrNotBound // released by now
+	}
+	return subscribers, err
+}
+
+// Stats returns the bound sockets by port and host.
+func (s *Sockets) Stats() []SocketStats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	stats := make([]SocketStats, 0, len(s.bound))
+	for _, sock := range s.bound {
+		stats = append(stats, SocketStats{
+			Host:        sock.host,
+			Port:        sock.Port(),
+			Subscribers: sock.Subscribers(),
+			Published:   sock.published.Load(),
+			Drops:       sock.Drops(),
+			Evictions:   sock.evictions.Load(),
+		})
+	}
+	slices.SortFunc(stats, func(a, b SocketStats) int {
+		if a.Port != b.Port {
+			return a.Port - b.Port
+		}
+		return strings.Compare(a.Host, b.Host)
+	})
+	return stats
+}
+
+// Close closes all sockets at the same time, each as [Publisher.Close] does. Nothing can be
+// acquired or published afterwards.
+func (s *Sockets) Close(linger time.Duration) error {
+	s.mu.Lock()
+	s.closed = true
+	socks := s.bound
+	s.bound, s.names = map[address]*shared{}, map[endpoint]*alias{}
+	s.mu.Unlock()
+	errs := make(chan error, len(socks))
+	for _, sock := range socks {
+		go func() { errs <- sock.Close(linger) }()
+	}
+	var all []error
+	for range socks {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,193 @@
+package zeromq
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var (
+	errStalled = errors.New("took no data within the stall timeout")
+	errLinger  = errors.New("publisher closed before everything was sent")
+	errZMQ4    = errors.New("closed by zmq4")
+)
+
+// subscriber is one peer that has completed its handshake: the sink that zmq4 writes to, a
+// goroutine that reads subscriptions and one that writes messages.
+type subscriber struct {
+	pub    *Publisher
+	tcp    *net.TCPConn
+	remote string
+	frames *frameReader
+	subs   *subscriptions
+	queue  *queue
+	conn   *conn
+	joined atomic.Bool
+	drops  atomic.Uint64
+	pings  atomic.Uint64
+
+	endOnce sync.Once
+	reason  error
+	lost    int // messages queued but not written
+}
+
+func newSubscriber(p *Publisher, tcp *net.TCPConn, r *bufio.Reader) *subscriber {
+	s := &subscriber{
+		pub:    p,
+		tcp:    tcp,
+		remote: tcp.RemoteAddr().String(),
+		frames: &frameReader{r: r, max: p.o.MaxFrame},
+		subs:   newSubscriptions(),
+		queue:  newQueue(p.o, &p.queued),
+	}
+	s.conn = newConn(s, tcp.LocalAddr(), tcp.RemoteAddr(), func(*conn) { s.end(errZMQ4) })
+	return s
+}
+
+func (s *subscriber) wants(topic []byte) bool {
+	if !s.subs.match(topic) {
+		return false
+	}
+	if s.pub.hurry.Load() {
+		s.drop(1)
+		return false
+	}
+	return true
+}
+
+func (s *subscriber) message(m message) {
+	if m.wire != nil && m.frames == 2 && !s.queue.push(m.wire) {
+		s.drop(1)
+	}
+}
+
+func (s *subscriber) drop(n int) {
+	s.drops.Add(uint64(n))
+	s.pub.drops.Add(uint64(n))
+}
+
+// read handles what the peer sends until the connection ends.
+func (s *subscriber) read() error {
+	inMessage := false // within a message of several frames, which a PUB socket ignores
+	for {
+		f, err := s.frames.next()
+		if err != nil {
+			return err
+		}
+		switch {
+		case f.command:
+			err = s.command(f.body)
+		case !inMessage && !f.more && len(f.body) > 0:
+			err = s.subscription(f.body[0], string(f.body[1:]))
+		}
+		if err != nil {
+			return err
+		}
+		if !f.command {
+			inMessage = f.more
+		}
+	}
+}
+
+func (s *subscriber) command(body []byte) error {
+	name, data, err := parseCommand(body)
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "PING":
+		answer, err := pong(data)
+		if err != nil {
+			return err
+		}
+		s.pings.Add(1)
+		s.queue.answer(answer)
+	case "SUBSCRIBE":
+		return s.subscription(1, string(data))
+	case "CANCEL":
+		return s.subscription(0, string(data))
+	}
+	return nil
+}
+
+func (s *subscriber) subscription(op byte, topic string) error {
+	switch op {
+	case 1:
+		first, err := s.subs.add(topic)
+		if first {
+			s.pub.o.Logger.Debug("topic subscribed", "remote", s.remote, "port", s.pub.port, "topic", topic)
+		}
+		return err
+	case 0:
+		if s.subs.remove(topic) {
+			s.pub.o.Logger.Debug("topic unsubscribed", "remote", s.remote, "port", s.pub.port, "topic", topic)
+		}
+	}
+	return nil
+}
+
+// write sends what is queued until the queue is closed, or finished and empty. Then it tells the
+// peer that no more will come, whereupon a peer that has read everything closes its end.
+func (s *subscriber) write() {
+	for b := s.queue.take(); b != nil; b = s.queue.take() {
+		if err := s.send(b.buf); err != nil {
+			s.end(err)
+			return
+		}
+		s.queue.done(b)
+	}
+	s.tcp.CloseWrite()
+}
+
+// send writes p, however long that takes, as long as the peer takes some of it within each
+// stall timeout. A stall is thus noticed after between one and two timeouts.
+func (s *subscriber) send(p []byte) error {
+	for len(p) > 0 {
+		s.tcp.SetWriteDeadline(time.Now().Add(s.pub.o.StallTimeout))
+		n, err := s.tcp.Write(p)
+		p = p[n:]
+		if err == nil || n > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+			continue
+		}
+		return fmt.Errorf("send: %w", err)
+	}
+	return nil
+}
+
+// end closes the connection, at both ends of it. The first reason is the one that is reported.
+func (s *subscriber) end(reason error) {
+	s.endOnce.Do(func() {
+		var ne net.Error
+		if errors.As(reason, &ne) && ne.Timeout() {
+			reason = errStalled // a write deadline, or the kernel's TCP_USER_TIMEOUT or keep-alive
+		}
+		s.reason = reason
+		s.lost = s.queue.close()
+		s.drop(s.lost)
+		if s.lost > 0 {
+			s.tcp.SetLinger(0) // the kernel must not go on trying either
+		}
+		s.tcp.Close()
+		s.conn.shut()
+	})
+}
+
+// report logs the end of a subscriber that had joined.
+func (s *subscriber) report() {
+	attrs := []any{"remote", s.remote, "port", s.pub.port, "drops", s.drops.Load(), "pings", s.pings.Load()}
+	switch {
+	case errors.Is(s.reason, errStalled):
+		s.pub.evictions.Add(1)
+		s.pub.o.Logger.Warn("subscriber evicted", append(attrs, "reason", s.reason)...)
+	case errors.Is(s.reason, io.EOF):
+		s.pub.o.Logger.Info("subscriber left", attrs...)
+	default:
+		s.pub.o.Logger.Info("subscriber left", append(attrs, "reason", s.reason)...)
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms are the packages of the architecture with the only ones of ours that each may import, and why.
+var rooms = []struct {
+	name  string
+	ours  []string
+	why   string
+	alone []string // modules that only this room may import, outside tests
+}{
+	{"domain", nil, "it is pure: what it knows, everybody shares", nil},
+	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/"}},
+	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt", "github.com/fxamacker/cbor"}},
+	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin"}},
+	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4"}},
+	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/"}},
+}
+
+const module = "ledge/"
+
+// TestArrows holds that imports point down and that siblings do not know each other.
+func TestArrows(t *testing.T) {
+	for _, room := range rooms {
+		for file, imports := range importsBelow(t, filepath.Join("..", "..", room.name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module)
+				other, _, _ = strings.Cut(other, "/")
+				if ours && other != room.name && !slices.Contains(room.ours, other) {
+					t.Errorf("%s imports %s: %s may import only %v of ours, because %s", file, path, room.name, room.ours, room.why)
+				}
+			}
+		}
+	}
+}
+
+// TestLibrariesStayInTheirRoom holds that a library is known to one package tree only; the benchmark measures them bare.
+func TestLibrariesStayInTheirRoom(t *testing.T) {
+	for _, owner := range rooms {
+		for _, room := range rooms {
+			if room.name == owner.name || room.name == "cmd" {
+				continue
+			}
+			for file, imports := range importsBelow(t, filepath.Join("..", "..", room.name)) {
+				for _, path := range imports {
+					for _, library := range owner.alone {
+						if strings.HasPrefix(path, library) {
+							t.Errorf("%s imports %s, which belongs to %s", file, path, owner.name)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDomainIsPure holds that the domain imports nothing that reads a clock, makes randomness or touches the outside.
+func TestDomainIsPure(t *testing.T) {
+	banned := []string{"os", "net", "net/http", "io", "math/rand", "math/rand/v2", "crypto/rand", "context", "sync", "log", "log/slog"}
+	for file, imports := range importsBelow(t, filepath.Join("..", "..", "domain")) {
+		for _, path := range imports {
+			if slices.Contains(banned, path) || strings.Contains(path, ".") && path != "gopkg.in/yaml.v3" {
+				t.Errorf("%s imports %s: the domain decides on what it is given", file, path)
+			}
+		}
+	}
+}
+
+// importsBelow returns the imports of each file that is no test.
+func importsBelow(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[path] = append(found[path], name)
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("read %s: %d files, %v", dir, len(found), err)
+	}
+	return found
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"gopkg.in/yaml.v3"
+)
+
+// Config is every setting. A setting has one name, in kebab case: "metadata-port" is the flag --metadata-port, the
+// environment variable LEDGE_METADATA_PORT, and in the YAML file the key metadata-port, or port below metadata.
+type Config struct {
+	DataDir string
+
+	MetadataHost, DeviceRESTHost, NotificationsHost, TapHost string
+	MetadataPort, DeviceRESTPort, NotificationsPort, TapPort int
+
+	LogLevel, LogFormat string
+	Sync                string
+
+	DiskReserve, DiskReadingsReserve                   size
+	NotificationsMaxAge, ReadingsMaxAge                time.Duration
+	NotificationsMaxBytes, ReadingsMaxBytes            size
+	LimitJSONBytes, LimitProfileBytes                  size
+	LimitResourceBytes, LimitInlineBytes               size
+	LimitBatch, LimitRequests                          int
+	LimitReadTime, ShutdownTimeout                     time.Duration
+	ZeroMQSubscribers, ZeroMQQueueMessages             int
+	ZeroMQQueueBytes, ZeroMQMaxFrame                   size
+	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger time.Duration
+}
+
+// settings declares every setting with its default and its documentation: the one place for both.
+func (c *Config) settings() *pflag.FlagSet {
+	f := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	f.StringVar(&c.DataDir, "data-dir", "./data", "folder of the log and of what is folded from it")
+
+	f.StringVar(&c.MetadataHost, "metadata-host", "127.0.0.1", "address of the metadata service")
+	f.IntVar(&c.MetadataPort, "metadata-port", 59881, "TCP port of the metadata service; 0 takes a free one")
+	f.StringVar(&c.DeviceRESTHost, "device-rest-host", "127.0.0.1", "address of the REST device service")
+	f.IntVar(&c.DeviceRESTPort, "device-rest-port", 59986, "TCP port of the REST device service; 0 takes a free one")
+	f.StringVar(&c.NotificationsHost, "notifications-host", "127.0.0.1", "address of the notifications service")
+	f.IntVar(&c.NotificationsPort, "notifications-port", 59860, "TCP port of the notifications service; 0 takes a free one")
+	f.StringVar(&c.TapHost, "tap-host", "127.0.0.1", "address of the NATS listener for taps, which may read everything; keep it local unless the network is trusted")
+	f.IntVar(&c.TapPort, "tap-port", 4222, "TCP port of the NATS listener for taps; 0 takes a free one, -1 turns it off")
+
+	f.StringVar(&c.LogLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
+	f.StringVar(&c.LogFormat, "log-format", "auto", "form of the log: text, json, or auto for text on a terminal and JSON elsewhere")
+	f.StringVar(&c.Sync, "sync", "group", "how the log is made durable: group for one fsync for all that wait, always for one fsync for each event by the NATS server")
+
+	f.Var(newSize(&c.DiskReserve, 64<<20), "disk-reserve", "free disk space below which changes are refused with 507")
+	f.Var(newSize(&c.DiskReadingsReserve, 256<<20), "disk-readings-reserve", "free disk space below which readings are refused with 507, before changes are")
+	f.DurationVar(&c.NotificationsMaxAge, "notifications-max-age", 0, "age at which notifications leave the log; 0 keeps them")
+	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications leave the log; 0 for no limit")
+	f.DurationVar(&c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings leave the log; 0 keeps them")
+	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size at which the oldest readings leave the log; 0 for no limit")
+
+	f.Var(newSize(&c.LimitJSONBytes, 16<<20), "limit-json-bytes", "largest JSON body; a larger one is answered 413")
+	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
+	f.Var(newSize(&c.LimitResourceBytes, 16<<20), "limit-resource-bytes", "largest body posted to a resource; a larger one is answered 413")
+	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
+	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
+	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
+	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time that a request's body may take to arrive; a slower one is answered 503")
+	f.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest wait for requests in work at a stop")
+
+	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
+	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
+	f.Var(newSize(&c.ZeroMQQueueBytes, 8<<20), "zeromq-queue-bytes", "bytes that wait for one slow ZeroMQ subscriber; the next messages are dropped for it alone and counted")
+	f.Var(newSize(&c.ZeroMQMaxFrame, 64<<10), "zeromq-max-frame", "largest frame that a ZeroMQ subscriber may send; a larger one ends its connection")
+	f.DurationVar(&c.ZeroMQHandshakeTime, "zeromq-handshake-time", 5*time.Second, "longest handshake of a ZeroMQ subscriber")
+	f.DurationVar(&c.ZeroMQStallTime, "zeromq-stall-time", 30*time.Second, "time without progress after which a ZeroMQ subscriber is cut off")
+	f.DurationVar(&c.ZeroMQLinger, "zeromq-linger", time.Second, "longest time that a closing ZeroMQ socket takes to send what waits")
+	return f
+}
+
+// envName is the environment variable of a setting.
+func envName(setting string) string {
+	return "LEDGE_" + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
+}
+
+// load fills in, below the flags that were given, what the environment and below it the file at path say. It returns
+// where each setting's value comes from.
+func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (source map[string]string, err error) {
+	file, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	source = map[string]string{}
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		from, value := "default", f.DefValue
+		if v, ok := file[f.Name]; ok {
+			from, value = path, v
+		}
+		if v, ok := env(envName(f.Name)); ok {
+			from, value = envName(f.Name), v
+		}
+		delete(file, f.Name)
+		if f.Changed {
+			source[f.Name] = "--" + f.Name
+			return
+		}
+		source[f.Name] = from
+		if err := f.Value.Set(value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, err))
+		}
+	})
+	for name := range file {
+		errs = append(errs, fmt.Errorf("%s: there is no setting %q; `ledge config` lists them", path, name))
+	}
+	return source, errors.Join(errs...)
+}
+
+// readFile flattens the YAML file at path: metadata: {port: 1} is "metadata-port": "1".
+func readFile(path string) (map[string]string, error) {
+	flat := map[string]string{}
+	if path == "" {
+		return flat, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	defer f.Close()
+	var root yaml.Node
+	if err := yaml.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&root); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("configuration file %s: %w", path, err)
+	}
+	for _, n := range root.Content {
+		if err := flatten(flat, "", n); err != nil {
+			return nil, fmt.Errorf("configuration file %s: %w", path, err)
+		}
+	}
+	return flat, nil
+}
+
+func flatten(flat map[string]string, prefix string, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			if err := flatten(flat, strings.TrimPrefix(prefix+"-"+n.Content[i].Value, "-"), n.Content[i+1]); err != nil {
+				return err
+			}
+		}
+	case yaml.ScalarNode:
+		flat[prefix] = n.Value
+	default:
+		return fmt.Errorf("line %d: %s must be a single value or a section", n.Line, prefix)
+	}
+	return nil
+}
+
+// check refuses values that no service could start with.
+func (c *Config) check() error {
+	var errs []error
+	bad := func(name string, value any, cure string) {
+		errs = append(errs, fmt.Errorf("setting %s: %v: %s", name, value, cure))
+	}
+	for name, port := range map[string]int{"metadata-port": c.MetadataPort, "device-rest-port": c.DeviceRESTPort, "notifications-port": c.NotificationsPort} {
+		if port < 0 || port > 65535 {
+			bad(name, port, "use a TCP port from 0 to 65535")
+		}
+	}
+	if c.TapPort < -1 || c.TapPort > 65535 {
+		bad("tap-port", c.TapPort, "use a TCP port from 0 to 65535, or -1")
+	}
+	if c.Sync != "group" && c.Sync != "always" {
+		bad("sync", c.Sync, "use group or always")
+	}
+	if c.LogFormat != "auto" && c.LogFormat != "text" && c.LogFormat != "json" {
+		bad("log-format", c.LogFormat, "use auto, text or json")
+	}
+	if err := new(slog.Level).UnmarshalText([]byte(c.LogLevel)); err != nil {
+		bad("log-level", c.LogLevel, "use debug, info, warn or error")
+	}
+	for name, n := range map[string]int{"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages} {
+		if n < 1 {
+			bad(name, n, "use 1 or more")
+		}
+	}
+	if c.LimitInlineBytes > 8<<20 {
+		bad("limit-inline-bytes", c.LimitInlineBytes, "use at most 8MiB")
+	}
+	return errors.Join(errs...)
+}

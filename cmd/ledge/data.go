@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ledge/bridge"
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// stateFiles are the files of the projections, one for each stream: events, notifications, readings.
+var stateFiles = []string{"state.db", "notifications.db", "readings.db"}
+
+// data is the log with what is folded from it.
+type data struct {
+	store                           *store.Store
+	state, notes, values            *projections.DB
+	events, notifications, readings *store.Appender
+	logger                          *slog.Logger
+	closers                         []func() error
+}
+
+// projection is one stream's log and what is folded from it.
+type projection struct {
+	file   string
+	tables projections.Tables
+	log    *store.Log
+	db     *projections.DB
+}
+
+func (d *data) projections() []projection {
+	return []projection{
+		{stateFiles[0], projections.Events, d.store.Events(), d.state},
+		{stateFiles[1], projections.Notifications, d.store.Notifications(), d.notes},
+		{stateFiles[2], projections.Readings, d.store.Readings(), d.values},
+	}
+}
+
+// openData opens the log and brings its projections up to it.
+func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (d *data, err error) {
+	d = &data{logger: logger}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if d.store, err = store.Open(ctx, storeOptions(c, tapPort, logger)); err != nil {
+		return nil, storeError(err)
+	}
+	d.onClose(d.store.Close)
+	dbs := []**projections.DB{&d.state, &d.notes, &d.values}
+	appenders := []**store.Appender{&d.events, &d.notifications, &d.readings}
+	for i, p := range d.projections() {
+		if *dbs[i], err = projections.Open(projections.Options{Path: filepath.Join(c.DataDir, p.file), Tables: p.tables, Logger: logger}); err != nil {
+			return nil, exitError{exitFolder, err}
+		}
+		d.onClose((*dbs[i]).Close)
+		if *appenders[i], err = store.NewAppender(p.log, *dbs[i], store.AppenderOptions{}); err != nil {
+			return nil, exitError{exitDamaged, err}
+		}
+		d.onClose((*appenders[i]).Close)
+	}
+	return d, nil
+}
+
+func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
+	return store.Options{
+		Dir: filepath.Join(c.DataDir, "nats"), SyncAlways: c.Sync == "always", TapHost: c.TapHost, TapPort: tapPort,
+		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve),
+		NotificationsMaxAge: c.NotificationsMaxAge, NotificationsMaxBytes: int64(c.NotificationsMaxBytes),
+		ReadingsMaxAge: c.ReadingsMaxAge, ReadingsMaxBytes: int64(c.ReadingsMaxBytes), Logger: logger,
+	}
+}
+
+func (d *data) onClose(f func() error) { d.closers = append(d.closers, f) }
+
+func (d *data) close() {
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		if err := d.closers[i](); err != nil {
+			d.logger.Error("close", "error", err)
+		}
+	}
+	d.closers = nil
+}
+
+// view is one consistent look at the state of profiles, services, devices and subscriptions.
+func (d *data) view() (domain.View, func()) {
+	v, done := d.state.View()
+	return domain.View{State: v.State, Lists: v}, done
+}
+
+// noteView is one consistent look at the notifications.
+func (d *data) noteView() (domain.View, func()) {
+	v, done := d.notes.View()
+	return domain.View{State: v.State, Lists: v}, done
+}
+
+// history reads a part of the event stream for the bridge.
+func (d *data) history(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	for r, err := range d.store.Events().Read(ctx, from, to) {
+		if err == nil {
+			err = f(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pending lists the oldest notifications that have no outcome.
+func (d *data) pending(limit int) ([]domain.Notification, error) {
+	v, done := d.notes.View()
+	defer done()
+	isNew := domain.Filter{Index: "status", Value: domain.StatusNew}
+	_, total, err := v.Notifications(domain.Page{Limit: 0}, isNew)
+	if err != nil || total == 0 {
+		return nil, err
+	}
+	list, _, err := v.Notifications(domain.Page{Offset: max(0, total-limit), Limit: limit}, isNew)
+	slices.Reverse(list)
+	return list, err
+}
+
+// bridgeStart is where the bridge goes on.
+func (d *data) bridgeStart() (bridge.Start, error) {
+	v, done := d.state.View()
+	defer done()
+	notes, notesDone := d.notes.State()
+	defer notesDone()
+	var at bridge.Start
+	at.Events, _ = d.state.Checkpoint()
+	at.Notifications, _ = d.notes.Checkpoint()
+	at.Cursor, _ = notes.Cursors.Get(domain.CursorDeviceChanges)
+	if at.Cursor == 0 && d.store.Notifications().First() > 1 {
+		// Retention has removed the notifications that tell how far the bridge was: what is older is not told again.
+		at.Cursor = at.Events
+	}
+	const page = 1000
+	for offset := 0; ; offset += page {
+		list, total, err := v.Subscriptions(domain.Page{Offset: offset, Limit: page})
+		if err != nil {
+			return at, fmt.Errorf("list subscriptions: %w", err)
+		}
+		at.Subscriptions = append(at.Subscriptions, list...)
+		if offset+page >= total {
+			return at, nil
+		}
+	}
+}
+
+// storeError gives an error of the store its exit code: a port, a folder, or damage.
+func storeError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrListen):
+		return exitError{exitPort, err}
+	case errors.Is(err, os.ErrPermission):
+		return exitError{exitFolder, err}
+	default:
+		return exitError{exitDamaged, err}
+	}
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the real program, built once for all tests of this package.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "ledge-test-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "ledge")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build ledge: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// hangs is how long a test waits for what must happen before it gives up; nothing is measured with it.
+const hangs = time.Minute
+
+// process is a running `ledge serve` on free ports.
+type process struct {
+	tb  testing.TB
+	cmd *exec.Cmd
+	dir string
+	log *syncBuffer
+
+	metadata, deviceREST, notifications, tap string // addresses, as the ready line gives them
+	exited                                   chan struct{}
+	err                                      error
+}
+
+// start runs the binary on dir and returns when it is ready.
+func start(tb testing.TB, dir string, flags ...string) *process {
+	tb.Helper()
+	p := launch(tb, dir, flags...)
+	if err := p.waitReady(); err != nil {
+		tb.Fatalf("ledge serve: %v\n%s", err, p.log)
+	}
+	return p
+}
+
+// launch runs the binary on dir without waiting for it.
+func launch(tb testing.TB, dir string, flags ...string) *process {
+	tb.Helper()
+	args := append([]string{
+		"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
+		"--notifications-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
+	}, flags...)
+	p := &process{tb: tb, dir: dir, log: &syncBuffer{more: make(chan struct{}, 1)}, exited: make(chan struct{})}
+	p.cmd = exec.Command(binary, args...)
+	p.cmd.Stderr = p.log
+	if err := p.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go func() { p.err = p.cmd.Wait(); close(p.exited) }()
+	tb.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+	})
+	return p
+}
+
+func (p *process) waitReady() error {
+	deadline := time.After(hangs)
+	for {
+		if line, ok := p.log.find(`"msg":"ready"`); ok {
+			p.metadata, p.deviceREST = field(line, "metadata"), field(line, "device-rest")
+			p.notifications, p.tap = field(line, "notifications"), field(line, "tap")
+			return nil
+		}
+		select {
+		case <-p.log.more:
+		case <-p.exited:
+			return fmt.Errorf("exited: %v", p.err)
+		case <-deadline:
+			return fmt.Errorf("not ready after %v", hangs)
+		}
+	}
+}
+
+func field(line, name string) string {
+	var all map[string]any
+	_ = json.Unmarshal([]byte(line), &all)
+	s, _ := all[name].(string)
+	return s
+}
+
+// stop ends the process with SIGTERM and returns its exit code.
+func (p *process) stop() int {
+	p.tb.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	return p.wait()
+}
+
+// kill ends the process as a crash does.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// wait returns the exit code.
+func (p *process) wait() int {
+	p.tb.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(hangs):
+		p.tb.Fatalf("ledge does not end\n%s", p.log)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// syncBuffer collects what a process prints.
+type syncBuffer struct {
+	mu   sync.Mutex
+	b    bytes.Buffer
+	more chan struct{}
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// find returns the first whole line that contains text.
+func (s *syncBuffer) find(text string) (string, bool) {
+	lines := bufio.NewReader(strings.NewReader(s.String()))
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return "", false
+		}
+		if strings.Contains(line, text) {
+			return line, true
+		}
+	}
+}
+
+// answer is what came back from a request.
+type answer struct {
+	status int
+	body   string
+	header http.Header
+}
+
+// call sends a request and returns the answer; the test ends where there is none.
+func (p *process) call(method, url, contentType, body string) answer {
+	p.tb.Helper()
+	a, err := tryCall(method, url, contentType, body)
+	if err != nil {
+		p.tb.Fatalf("%s %s: %v\n%s", method, url, err, p.log)
+	}
+	return a
+}
+
+func tryCall(method, url, contentType, body string) (answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), hangs)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, string(b), resp.Header}, err
+}
+
+// postJSON posts and holds that the answer is 207 with one item of each status wanted, in order.
+func (p *process) postJSON(method, url, body string, want ...int) answer {
+	p.tb.Helper()
+	a := p.call(method, url, "application/json", body)
+	var items []struct {
+		StatusCode int
+		Message    string
+	}
+	if err := json.Unmarshal([]byte(a.body), &items); err != nil || a.status != http.StatusMultiStatus || len(items) != len(want) {
+		p.tb.Fatalf("%s %s: got %d %s, want 207 with %v", method, url, a.status, a.body, want)
+	}
+	for i, item := range items {
+		if item.StatusCode != want[i] {
+			p.tb.Fatalf("%s %s: item %d: got %d %q, want %d", method, url, i, item.StatusCode, item.Message, want[i])
+		}
+	}
+	return a
+}
+
+// deviceJSON is a device of device-rest with the sample profile, as posted.
+func deviceJSON(name string) string {
+	return fmt.Sprintf(`{"apiVersion":"v2","device":{"name":%q,"adminState":"UNLOCKED","operatingState":"UP","serviceName":"device-rest","profileName":"sample-image","protocolName":"rest","protocols":{"other":{}}}}`, name)
+}
+
+func (p *process) addDevice(name string) {
+	p.tb.Helper()
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+deviceJSON(name)+"]", http.StatusCreated)
+}
+
+// ledge runs a subcommand on the data folder and returns its output and exit code.
+func ledge(tb testing.TB, args ...string) (stdout, stderr string, code int) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), hangs)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		tb.Fatalf("ledge %v: %v", args, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// freePort returns a TCP port that nobody listens on now.
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

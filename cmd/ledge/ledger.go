@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"ledge/store"
+)
+
+// ledger is the log as a command sees it: through the tap of a running server, or opened by the command itself.
+type ledger struct {
+	logs  []*store.Log // events, notifications, readings
+	tap   *store.Tap   // nil where the command has opened the log itself
+	pid   string       // of the running server
+	close func()
+}
+
+// openLedger takes whichever way is there.
+func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, error) {
+	lock, err := lockDataDir(c.DataDir)
+	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
+		return tapLedger(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, storeOptions(c, -1, logger))
+	if err != nil {
+		lock.release()
+		return nil, storeError(err)
+	}
+	return &ledger{
+		logs: []*store.Log{s.Events(), s.Notifications(), s.Readings()},
+		close: func() {
+			if err := s.Close(); err != nil {
+				logger.Error("close", "error", err)
+			}
+			lock.release()
+		},
+	}, nil
+}
+
+// tapLedger goes through the tap of the server that has the data folder.
+func tapLedger(ctx context.Context, c *Config) (*ledger, error) {
+	pid, url := owner(c.DataDir)
+	if url == "" {
+		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s, which has no tap (tap-port -1) or is starting; stop it, or give it a tap", c.DataDir, pid)}
+	}
+	t, err := store.OpenTap(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("tap of process %s: %w", pid, err)
+	}
+	return &ledger{logs: t.Logs(), tap: t, pid: pid, close: t.Close}, nil
+}

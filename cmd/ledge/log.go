@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ledge/store"
+)
+
+// printer writes messages of the log, for people or as JSON lines.
+type printer struct {
+	w    io.Writer
+	json bool
+}
+
+func newLog() *cobra.Command {
+	var follow, asJSON bool
+	var from uint64
+	c := &cobra.Command{
+		Use:   "log",
+		Short: "Print what is on the log, oldest first; -f goes on with what is recorded from now on",
+		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where.
+
+It works beside a running server, through its tap, and without one, on the data folder itself. -f needs a running server.`,
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is recorded from now on")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the payload where it is JSON")
+	c.Flags().Uint64Var(&from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		l, err := openLedger(ctx, config, newLogger(config, c.ErrOrStderr()))
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		if follow && l.tap == nil {
+			return exitError{exitUsage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir)}
+		}
+		p := printer{c.OutOrStdout(), asJSON}
+		if follow {
+			return l.tap.Follow(ctx, from, p.print)
+		}
+		return l.history(ctx, from, p.print)
+	})
+}
+
+// history prints all streams, merged by time.
+func (l *ledger) history(ctx context.Context, from uint64, print func(store.Message) error) error {
+	for m, err := range store.Merge(ctx, l.logs, from) {
+		if err == nil {
+			err = print(m)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+	}
+	return nil
+}
+
+// damaged gives an error that names damage its exit code.
+func damaged(err error) error {
+	if store.IsDamage(err) {
+		return exitError{exitDamaged, err}
+	}
+	return err
+}
+
+func (p printer) print(m store.Message) error {
+	if p.json {
+		return p.printJSON(m)
+	}
+	st, w := m.Stamp(), m.Wire()
+	stream, _, _ := strings.Cut(strings.TrimPrefix(m.Subject, "ledge."), ".")
+	_, err := fmt.Fprintf(p.w, "%s  %s %d  %s  %s  by %s from %s%s\n", st.At.Format("2006-01-02T15:04:05.000Z07:00"),
+		stream, m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, detail(w.Data, w.ContentType))
+	return err
+}
+
+// detail is what is worth a look at once: the fields that changed, or the size of a body.
+func detail(data []byte, contentType string) string {
+	var e struct {
+		Changed []string `json:"changed"`
+	}
+	if contentType == "application/json" && json.Unmarshal(data, &e) == nil {
+		if len(e.Changed) > 0 {
+			return "  changed " + strings.Join(e.Changed, ", ")
+		}
+		return ""
+	}
+	return fmt.Sprintf("  %s, %d bytes", contentType, len(data))
+}
+
+func (p printer) printJSON(m store.Message) error {
+	st, w := m.Stamp(), m.Wire()
+	line := map[string]any{
+		"subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
+		"origin": st.Origin, "correlationId": st.CorrelationID, "contentType": w.ContentType, "size": len(w.Data),
+	}
+	if len(w.Ext) > 0 {
+		line["ext"] = w.Ext
+	}
+	if json.Valid(w.Data) {
+		line["data"] = json.RawMessage(w.Data)
+	}
+	return json.NewEncoder(p.w).Encode(line)
+}

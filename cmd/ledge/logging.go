@@ -1,0 +1,27 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+)
+
+// newLogger logs to w as the settings say: text on a terminal and JSON elsewhere, unless told.
+func newLogger(c *Config, w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // checked by Config.check
+	o := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "text" || c.LogFormat == "auto" && isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,117 @@
+// Command ledge is the device plane of an IoT edge platform in one process: the EdgeX 2.3 services for device metadata,
+// posted data and notifications, on an embedded NATS JetStream log that keeps every change.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1 // something went wrong while running
+	exitUsage   = 2 // an unknown command or flag, or a bad setting
+	exitInUse   = 3 // another process has the data folder
+	exitPort    = 4 // an address cannot be listened on
+	exitFolder  = 5 // the data folder cannot be used
+	exitDamaged = 6 // the log or what is folded from it is damaged
+)
+
+// exitError is an error with the code to exit with.
+type exitError struct {
+	code int
+	error
+}
+
+func (e exitError) Unwrap() error { return e.error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "ledge: %v\n", err)
+	if e, ok := errors.AsType[exitError](err); ok {
+		return e.code
+	}
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ledge",
+		Short: "The device plane of an IoT edge platform, in one process, with a ledger under it",
+		Long: `Ledge serves the EdgeX 2.3 APIs for device metadata, posted data and notifications, and keeps every change as an
+event on an embedded NATS JetStream log.
+
+Exit codes: 0 done, 1 failed while running, 2 unknown command, flag or bad setting, 3 data folder in use by another
+process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log or state damaged.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return exitError{exitUsage, fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+	})
+	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
+	root.AddCommand(newServe(), newLog(), newVerify(), newRebuild(), newConfig(), newVersion())
+	for _, c := range root.Commands() {
+		c.Args = usage(c.Args)
+	}
+	root.Args = usage(root.Args)
+	return root
+}
+
+// usage gives wrong arguments the exit code for it.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return exitError{exitUsage, fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// configured gives a command all settings as flags; its configuration is complete when f runs.
+func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error) *cobra.Command {
+	config := &Config{}
+	settings := config.settings()
+	settings.VisitAll(func(f *pflag.Flag) { c.Flags().AddFlag(f) })
+	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
+			*file = v
+		}
+		source, err := load(settings, *file, os.LookupEnv)
+		if err == nil {
+			err = config.check()
+		}
+		if err != nil {
+			return exitError{exitUsage, err}
+		}
+		return f(c.Context(), c, config, source)
+	}
+	return c
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newRebuild() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Throw the state away and fold it again from the log",
+		Long: `Throw the state in bbolt away and fold it again from the log's first event. The log is not touched. A running server
+must be stopped first: it has the files.`,
+	}
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		lock, err := lockDataDir(config.DataDir)
+		if err != nil {
+			return err
+		}
+		defer lock.release()
+		for _, file := range stateFiles {
+			if err := os.Remove(filepath.Join(config.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return exitError{exitFolder, err}
+			}
+		}
+		started := time.Now()
+		d, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
+		if err != nil {
+			return err
+		}
+		defer d.close()
+		for _, p := range d.projections() {
+			seq, _ := p.db.Checkpoint()
+			fmt.Fprintf(c.OutOrStdout(), "%s: folded to event %d of %s\n", p.file, seq, p.log.Name())
+		}
+		fmt.Fprintf(c.OutOrStdout(), "rebuilt in %v\n", time.Since(started).Round(time.Millisecond))
+		return nil
+	})
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func newServe() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run all services until SIGTERM or SIGINT",
+		Long: `Run all services until SIGTERM or SIGINT: then requests in work are answered, the log is closed clean, and the exit
+code is 0. A second signal ends the process at once; nothing that was acknowledged is lost by that either.`,
+	}
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
+		if err := p.Run(ctx); err != nil {
+			return err
+		}
+		defer p.Close()
+		select {
+		case <-ctx.Done():
+			p.Logger.Info("stopping")
+			return nil
+		case err := <-p.Failed():
+			return err
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"ledge/handlers"
+	"ledge/handlers/devicerest"
+	"ledge/handlers/metadata"
+	"ledge/handlers/notifications"
+)
+
+// The HTTP services, by the names that EdgeX gives them.
+const (
+	metadataService      = "core-metadata"
+	deviceRESTService    = "device-rest"
+	notificationsService = "support-notifications"
+)
+
+// servers are the HTTP services: every address is listened on before anything else starts.
+type servers struct {
+	config *Config
+	logger *slog.Logger
+	byName map[string]*service
+	wg     sync.WaitGroup
+}
+
+type service struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+func now() time.Time { return time.Now().UTC() }
+
+// listen takes the addresses of all services, or none.
+func listen(c *Config, logger *slog.Logger) (*servers, error) {
+	s := &servers{config: c, logger: logger, byName: map[string]*service{}}
+	for _, a := range []struct {
+		name, setting, host string
+		port                int
+	}{
+		{metadataService, "metadata", c.MetadataHost, c.MetadataPort},
+		{deviceRESTService, "device-rest", c.DeviceRESTHost, c.DeviceRESTPort},
+		{notificationsService, "notifications", c.NotificationsHost, c.NotificationsPort},
+	} {
+		l, err := net.Listen("tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
+		if err != nil {
+			s.close()
+			return nil, exitError{exitPort, fmt.Errorf("settings %s-host and %s-port: %w; stop what uses the address or choose another", a.setting, a.setting, err)}
+		}
+		s.byName[a.name] = &service{listener: l}
+	}
+	return s, nil
+}
+
+func (s *servers) address(name string) string { return s.byName[name].listener.Addr().String() }
+
+func (s *servers) url(name string) string { return "http://" + s.address(name) }
+
+// serve starts to answer.
+func (s *servers) serve(p *Program) {
+	d := p.data
+	state := handlers.Reader(d.view)
+	s.start(metadataService, metadata.New(s.options(metadataService), state, d.events))
+	s.start(deviceRESTService, devicerest.New(s.options(deviceRESTService), state, d.readings, p.payloads))
+	s.start(notificationsService, notifications.New(s.options(notificationsService), state, d.events, d.noteView, d.notifications, p.engine))
+}
+
+func (s *servers) start(name string, h http.Handler) {
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+	}
+	s.byName[name].server = srv
+	s.wg.Go(func() {
+		if err := srv.Serve(s.byName[name].listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			s.logger.Error("service stopped", "service", name, "error", err)
+		}
+	})
+}
+
+// options are what all services share.
+func (s *servers) options(name string) handlers.Options {
+	c := s.config
+	return handlers.Options{
+		Service: name, Version: version, Config: func() any { return c }, Logger: s.logger, Now: now,
+		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
+		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests,
+		BodyTimeout: c.LimitReadTime,
+	}
+}
+
+// shutdown answers the requests in work and takes no more.
+func (s *servers) shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
+	defer cancel()
+	for name, one := range s.byName {
+		if err := one.server.Shutdown(ctx); err != nil {
+			s.logger.Warn("requests cut off at the stop", "service", name, "error", err)
+			one.server.Close()
+		}
+	}
+	s.wg.Wait()
+}
+
+func (s *servers) close() {
+	for _, one := range s.byName {
+		one.listener.Close()
+	}
+}

@@ -1,0 +1,62 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// routeAbout adds what every service of EdgeX tells about itself.
+func (a *API) routeAbout() {
+	a.Routes.GET("/ping", a.about("timestamp", func() any { return a.Now().UTC().Format(time.UnixDate) }))
+	a.Routes.GET("/version", a.about("version", func() any { return a.Version }))
+	a.Routes.GET("/config", a.about("config", a.Config))
+	a.Routes.GET("/metrics", a.about("metrics", func() any { return readMetrics() }))
+}
+
+// about answers {"apiVersion":…,"<key>":…,"serviceName":…}, in this order and, unlike all other answers, without a
+// newline, as EdgeX does.
+func (a *API) about(key string, value func() any) Handler {
+	return func(c *gin.Context) {
+		v, err := json.Marshal(value())
+		if err != nil {
+			a.Fail(c, fmt.Errorf("encode %s: %w", key, err))
+			return
+		}
+		writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,%q:%s,"serviceName":%q}`, a.APIVersion, key, v, a.Service))
+	}
+}
+
+// processMetrics counts bytes and objects since the start; CPUBusyAvg is a percentage since the start.
+type processMetrics struct {
+	MemAlloc       uint64 `json:"memAlloc"`
+	MemFrees       uint64 `json:"memFrees"`
+	MemLiveObjects uint64 `json:"memLiveObjects"`
+	MemMallocs     uint64 `json:"memMallocs"`
+	MemSys         uint64 `json:"memSys"`
+	MemTotalAlloc  uint64 `json:"memTotalAlloc"`
+	CPUBusyAvg     int    `json:"cpuBusyAvg"`
+}
+
+func readMetrics() processMetrics {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return processMetrics{
+		MemAlloc: m.Alloc, MemFrees: m.Frees, MemLiveObjects: m.Mallocs - m.Frees, MemMallocs: m.Mallocs,
+		MemSys: m.Sys, MemTotalAlloc: m.TotalAlloc, CPUBusyAvg: cpuBusy(),
+	}
+}
+
+func cpuBusy() int {
+	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindFloat64 || s[1].Value.Kind() != metrics.KindFloat64 || s[0].Value.Float64() == 0 {
+		return 0
+	}
+	return int(100 * (1 - s[1].Value.Float64()/s[0].Value.Float64()))
+}

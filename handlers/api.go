@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// API is one version of a service's interface, below /api/<Version>.
+type API struct {
+	Options
+	// APIVersion is what answers carry and requests must: "v2".
+	APIVersion string
+	// Routes takes the paths below /api/<Version>.
+	Routes *gin.RouterGroup
+	bodies chan struct{}
+}
+
+// API adds a version with its ping, version, config and metrics.
+func (s *Service) API(version string) *API {
+	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies}
+	a.Routes.Use(a.recoverPanic, a.admitBody)
+	a.routeAbout()
+	return a
+}
+
+// recoverPanic answers 500 and lets the process go on.
+func (a *API) recoverPanic(c *gin.Context) {
+	defer func() {
+		p := recover()
+		switch {
+		case p == nil:
+		case p == http.ErrAbortHandler:
+			panic(p)
+		case c.Writer.Written():
+			a.Logger.Error("handler panicked", "panic", p, "stack", string(debug.Stack()))
+			panic(http.ErrAbortHandler) // half an answer is out: cut the connection, so that nobody takes it for a whole one
+		default:
+			c.Abort()
+			a.Fail(c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	c.Next()
+}
+
+// Stamp says when, from whom and from where a command comes. It is the one place where an actor is named.
+func (a *API) Stamp(c *gin.Context) domain.Stamp {
+	return domain.Stamp{
+		EventID: a.NewID(), At: a.Now().UTC(), Actor: "anonymous",
+		Origin: c.Request.RemoteAddr, CorrelationID: correlationID(c.Writer),
+	}
+}
+
+// Submit stamps and submits one command and returns what became of it.
+func (a *API) Submit(c *gin.Context, log Submitter, command domain.Command) (domain.Outcome, error) {
+	outcomes, err := log.Submit(c.Request.Context(), domain.Request{Stamp: a.Stamp(c), Command: command})
+	if err != nil {
+		return domain.Outcome{}, err
+	}
+	return outcomes[0], outcomes[0].Err
+}

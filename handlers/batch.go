@@ -1,0 +1,155 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// Order is what one element of a batch asks for.
+type Order struct {
+	Command domain.Command
+	// ID is the id of the entity that Command adds, answered with 201. Without one the answer is 200.
+	ID string
+	// Problems are what is wrong with the entity on its own; their paths start below it.
+	Problems domain.Problems
+	// Reserve, where there is one, takes hold of what Command needs outside the log before it is submitted. An error
+	// is the element's answer, and nothing is submitted for it. done is called once: with the sequence at which
+	// Command was recorded, or with 0 where it was not.
+	Reserve func() (done func(seq uint64), err error)
+}
+
+// head is met by a pointer to a struct that embeds Head.
+type head[E any] interface {
+	*E
+	RequestHead() *Head
+}
+
+// Batch serves a JSON array of elements that hold a Head and an entity, under the key of that name.
+//
+// As in EdgeX 2.3 it checks every element first: with any malformed one the whole request is answered with 400, all
+// problems in one message, and nothing is written. What depends on the state is answered for each element in a 207,
+// in their order. order makes an element's command; at is the time of the request in milliseconds since the Unix epoch.
+func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
+	return func(c *gin.Context) {
+		data, err := a.ReadBody(c, a.BodyBytes)
+		if err != nil {
+			a.Fail(c, err)
+			return
+		}
+		b := batch{api: a, stamp: a.Stamp(c)}
+		at := b.stamp.At.UnixMilli()
+		err = decodeBatch(data, a.BatchElements, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
+			if mistyped != nil {
+				addMistyped(&b.problems, fmt.Sprintf("[%d]", i), mistyped)
+				return
+			}
+			b.add(i, entity, *H(e).RequestHead(), order(e, at))
+		})
+		if err == nil {
+			err = b.problems.Err()
+		}
+		if err != nil {
+			a.Fail(c, err)
+			return
+		}
+		b.serve(c, log)
+	}
+}
+
+// batch is one request on its way.
+type batch struct {
+	api      *API
+	stamp    domain.Stamp
+	problems domain.Problems
+	heads    []Head
+	orders   []Order
+}
+
+func (b *batch) add(i int, entity string, h Head, o Order) {
+	if p := h.check(b.api.APIVersion); len(p) > 0 {
+		b.problems.In(fmt.Sprintf("[%d]", i), p)
+	}
+	if len(o.Problems) > 0 {
+		b.problems.In(fmt.Sprintf("[%d].%s", i, entity), o.Problems)
+	}
+	b.heads = append(b.heads, h)
+	b.orders = append(b.orders, o)
+}
+
+func (b *batch) serve(c *gin.Context, log Submitter) {
+	if len(b.orders) == 0 {
+		b.api.Reply(c, http.StatusMultiStatus, nil) // EdgeX 2.3 answers null to []
+		return
+	}
+	outcomes, err := b.submit(c, log)
+	if err != nil {
+		b.api.Fail(c, err)
+		return
+	}
+	items := make([]Item, len(outcomes))
+	for i, o := range outcomes {
+		items[i] = b.item(c, i, o.Err)
+	}
+	b.api.Reply(c, http.StatusMultiStatus, items)
+}
+
+func (b *batch) item(c *gin.Context, i int, err error) Item {
+	item := Item{Envelope: b.api.Envelope(http.StatusOK)}
+	item.RequestID = b.heads[i].RequestID
+	switch {
+	case err != nil:
+		item.StatusCode, item.Message = b.api.Describe(c, err)
+	case b.orders[i].ID != "":
+		item.StatusCode, item.ID = http.StatusCreated, b.orders[i].ID
+	}
+	return item
+}
+
+// submit reserves for each order and submits those that can be in one go.
+func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) {
+	outcomes := make([]domain.Outcome, len(b.orders))
+	dones := make([]func(uint64), len(b.orders))
+	defer func() { // also when Submit fails or panics: then no outcome has a sequence
+		for i, done := range dones {
+			if done != nil {
+				done(outcomes[i].Seq)
+			}
+		}
+	}()
+	reqs := make([]domain.Request, 0, len(b.orders))
+	places := make([]int, 0, len(b.orders))
+	for i, o := range b.orders {
+		if o.Reserve != nil {
+			done, err := o.Reserve()
+			if err != nil {
+				outcomes[i].Err = err
+				continue
+			}
+			dones[i] = done
+		}
+		reqs, places = append(reqs, b.request(o.Command)), append(places, i)
+	}
+	if len(reqs) == 0 {
+		return outcomes, nil
+	}
+	got, err := log.Submit(c.Request.Context(), reqs...)
+	if err != nil {
+		return nil, err
+	}
+	for k, o := range got {
+		outcomes[places[k]] = o
+	}
+	return outcomes, nil
+}
+
+// request stamps a command: one time for all of a batch, one event id for each.
+func (b *batch) request(command domain.Command) domain.Request {
+	r := domain.Request{Stamp: b.stamp, Command: command}
+	r.EventID = b.api.NewID()
+	return r
+}

@@ -1,0 +1,30 @@
+package handlers
+
+import "net/http"
+
+// correlationHeader carries one id through everything that a request sets off.
+const correlationHeader = "X-Correlation-ID"
+
+const maxCorrelationID = 128 // bytes
+
+// correlate answers with the client's id where it is sane, else with a new one. From then on the answer's header is
+// where the id is kept.
+func (s *Service) correlate(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(correlationHeader)
+	if !isPrintable(id) || len(id) > maxCorrelationID {
+		id = s.options.NewID()
+	}
+	w.Header().Set(correlationHeader, id)
+}
+
+func correlationID(w http.ResponseWriter) string { return w.Header().Get(correlationHeader) }
+
+// isPrintable reports whether s is not empty and all printable ASCII: it ends up in logs and in headers of the log.
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return s != ""
+}

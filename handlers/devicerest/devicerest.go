@@ -1,0 +1,38 @@
+// Package devicerest is EdgeX's device-rest: third parties post values, binary ones among them, to the resources of
+// the devices of this service.
+//
+// Posting is what it differs in from other device services: there is no PUT. Answers of the resource route are plain
+// text, as in EdgeX 2.3. Of a value no more than Options.InlineBytes are held in memory; a longer one is streamed to
+// [Payloads] and only its digest goes through the log.
+//
+// EdgeX answers 200 before the value is published anywhere; here 200 means that it is on record.
+package devicerest
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"ledge/handlers"
+)
+
+// Payloads keeps values that are too long for the log. Put reads r to its end, or fails with r's error and keeps
+// nothing; size is in bytes, digest is the hex SHA-256. A value of more than limit bytes is an error.
+type Payloads interface {
+	Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+}
+
+type service struct {
+	*handlers.API
+	state    handlers.Reader
+	log      handlers.Submitter
+	payloads Payloads
+}
+
+// New returns device-rest: devices and profiles are read with state, readings are recorded with log.
+func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, payloads Payloads) http.Handler {
+	s := handlers.NewService(o)
+	v2 := service{API: s.API("v2"), state: state, log: log, payloads: payloads}
+	v2.Routes.POST("/resource/:device/:resource", v2.postValue)
+	return s
+}

@@ -1,0 +1,13 @@
+// Package handlers is what the HTTP services of Ledge share: one [Service] per port, with an [API] for each version of
+// its interface beside the others.
+//
+// The services follow EdgeX 2.3 to the byte where its answers are known: paths, status codes, envelopes, the order of
+// keys, paging. Where EdgeX answers 500 for what the client did wrong, Ledge answers 400, and its messages name the
+// field, the value and the cure.
+//
+// A request passes one place for each concern: [Service.ServeHTTP] cleans paths and correlates, [API] lets bodies in
+// and stamps commands with time and actor, [Batch] decodes and checks whole batches before anything is submitted, and
+// [API.Fail] turns errors into statuses. The sub packages hold the shapes of one service each and their routes.
+//
+// Caveat: gin's global mode is set to release when this package is loaded.
+package handlers

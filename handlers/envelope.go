@@ -1,0 +1,90 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// Envelope heads every answer. The order of its fields is that of EdgeX 2.3.
+type Envelope struct {
+	APIVersion string `json:"apiVersion"`
+	RequestID  string `json:"requestId,omitempty"`
+	Message    string `json:"message,omitempty"`
+	StatusCode int    `json:"statusCode"`
+}
+
+// Item answers one element of a batch, or an upload.
+type Item struct {
+	Envelope
+	// ID is the id of the entity that was added.
+	ID string `json:"id,omitempty"`
+}
+
+// ListEnvelope heads a list; TotalCount counts it before the page was cut.
+type ListEnvelope struct {
+	Envelope
+	TotalCount int `json:"totalCount"`
+}
+
+// Envelope returns the head of an answer without a message.
+func (a *API) Envelope(status int) Envelope {
+	return Envelope{APIVersion: a.APIVersion, StatusCode: status}
+}
+
+// Head is what each element of a batch has beside its entity.
+type Head struct {
+	APIVersion string `json:"apiVersion"`
+	RequestID  string `json:"requestId"`
+}
+
+// RequestHead lets Batch see the head of the elements that embed it.
+func (h *Head) RequestHead() *Head { return h }
+
+// check notes what is wrong with the head. The specification sends both "v2" and "V2".
+func (h *Head) check(version string) (p domain.Problems) {
+	if h.APIVersion == "" {
+		p.Add("apiVersion", "is missing or empty; use %q", version)
+	} else if !strings.EqualFold(h.APIVersion, version) {
+		p.Add("apiVersion", "%.80q is unknown here; use %q", h.APIVersion, version)
+	}
+	if h.RequestID != "" && !domain.IsUUID(h.RequestID) {
+		p.Add("requestId", "%.80q is no UUID; give a UUID or leave it out", h.RequestID)
+	}
+	return p
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxPooledBuffer = 1 << 20 // bytes
+
+// Reply answers with body as JSON and a newline, as EdgeX does.
+func (a *API) Reply(c *gin.Context, status int, body any) {
+	b := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if b.Cap() <= maxPooledBuffer {
+			buffers.Put(b)
+		}
+	}()
+	b.Reset()
+	if err := json.NewEncoder(b).Encode(body); err != nil {
+		a.Fail(c, fmt.Errorf("encode answer: %w", err))
+		return
+	}
+	writeJSON(c, status, b.Bytes())
+}
+
+func writeJSON(c *gin.Context, status int, data []byte) {
+	h := c.Writer.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	c.Status(status)
+	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told
+}

@@ -1,0 +1,123 @@
+// Package handlerstest has what the tests of the services share: a log in memory and tables of scenarios.
+package handlerstest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// Log is a log in memory with a real fold behind it: the same Decide and Evolve as in the store, and each event goes
+// through its stored form. It is a handlers.Submitter, and View is a handlers.Reader.
+type Log struct {
+	mu       sync.Mutex
+	state    domain.State
+	recorded []domain.Recorded
+	submits  int
+	// Fail, if set, is what Submit answers.
+	Fail error
+	// Before, if set, is called by Submit before anything is decided.
+	Before func()
+}
+
+// NewLog returns an empty log.
+func NewLog() *Log { return &Log{state: domain.NewMapState()} }
+
+// Submit implements handlers.Submitter.
+func (l *Log) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
+	if l.Before != nil {
+		l.Before()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.submits++
+	if l.Fail != nil {
+		return nil, l.Fail
+	}
+	outcomes := make([]domain.Outcome, len(reqs))
+	for i, r := range reqs {
+		outcomes[i] = l.record(r)
+	}
+	return outcomes, nil
+}
+
+func (l *Log) record(r domain.Request) domain.Outcome {
+	event, err := r.Command.Decide(domain.Overlay(l.state))
+	if err != nil || event == nil {
+		return domain.Outcome{Err: err}
+	}
+	wire, err := domain.Encode(event)
+	if err == nil {
+		event, err = domain.Decode(wire)
+	}
+	if err != nil {
+		return domain.Outcome{Err: err}
+	}
+	event.Evolve(l.state)
+	seq := uint64(len(l.recorded)) + 1
+	l.recorded = append(l.recorded, domain.Recorded{Stamp: r.Stamp, Seq: seq, Event: event})
+	return domain.Outcome{Seq: seq, Event: event}
+}
+
+// View implements handlers.Reader.
+func (l *Log) View() (domain.View, func()) {
+	l.mu.Lock()
+	return domain.View{State: l.state, Lists: lists{l.state}}, l.mu.Unlock
+}
+
+// Submits counts the calls of Submit.
+func (l *Log) Submits() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.submits
+}
+
+// Recorded returns what is on the log.
+func (l *Log) Recorded() []domain.Recorded {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.recorded)
+}
+
+// Given records commands before a test begins.
+func (l *Log) Given(tb testing.TB, commands ...domain.Command) {
+	tb.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range commands {
+		if o := l.record(domain.Request{Command: c}); o.Err != nil {
+			tb.Fatalf("given %T: %v", c, o.Err)
+		}
+	}
+}
+
+// Now is the time of every request, and NowMilli the same in milliseconds since the Unix epoch.
+var Now = time.Date(2026, 11, 21, 7, 42, 5, 123456789, time.UTC)
+
+// NowMilli is Now in milliseconds since the Unix epoch.
+const NowMilli = 1795246925123
+
+// Options returns options with a clock that stands still and ids that count up: ID(1), ID(2), …
+func Options(service string) handlers.Options {
+	var mu sync.Mutex
+	n := 0
+	return handlers.Options{
+		Service: service, Version: "1.2.3",
+		Now: func() time.Time { return Now },
+		NewID: func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			n++
+			return ID(n)
+		},
+	}
+}
+
+// ID is the n-th id that Options makes.
+func ID(n int) string { return fmt.Sprintf("00000000-0000-7000-8000-%012d", n) }

@@ -1,0 +1,69 @@
+package handlerstest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// Scenario is one request and what must come of it.
+type Scenario struct {
+	Name   string
+	Method string
+	Path   string
+	// Header holds "Key: value" lines.
+	Header []string
+	Body   string
+
+	Status int
+	// WantBody is the whole answer, where it is set; Contains are parts of it.
+	WantBody string
+	Contains []string
+	// Submits is how often the request may submit: 0 for everything that is refused before.
+	Submits int
+}
+
+// Run serves the scenarios one after the other.
+func Run(t *testing.T, h http.Handler, log *Log, scenarios []Scenario) {
+	t.Helper()
+	for _, s := range scenarios {
+		t.Run(s.Name, func(t *testing.T) { s.run(t, h, log) })
+	}
+}
+
+func (s Scenario) run(t *testing.T, h http.Handler, log *Log) {
+	t.Helper()
+	submits := log.Submits()
+	w := Serve(h, s.Method, s.Path, s.Body, s.Header...)
+	if w.Code != s.Status {
+		t.Errorf("status: got %d, want %d; body %s", w.Code, s.Status, w.Body)
+	}
+	got := w.Body.String()
+	if s.WantBody != "" && got != s.WantBody {
+		t.Errorf("body:\n got %q\nwant %q", got, s.WantBody)
+	}
+	for _, part := range s.Contains {
+		if !strings.Contains(got, part) {
+			t.Errorf("body:\n got %s\nwant %s in it", got, part)
+		}
+	}
+	if n := log.Submits() - submits; n != s.Submits {
+		t.Errorf("submits: got %d, want %d", n, s.Submits)
+	}
+	if w.Header().Get("X-Correlation-ID") == "" {
+		t.Error("no X-Correlation-ID")
+	}
+}
+
+// Serve serves one request without a socket. Header holds "Key: value" lines.
+func Serve(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	for _, line := range header {
+		key, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(key, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,150 @@
+package handlers_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/handlers"
+	"ledge/handlers/handlerstest"
+)
+
+func TestBatchLimits(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) { o.BodyBytes, o.BatchElements = 1000, 3 })
+	four := "[" + strings.Repeat("{},", 3) + "{}]"
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "too many elements", Method: "POST", Path: "/api/v2/service", Body: four, Status: 413, Contains: []string{"the array has more than 3 elements, which is the limit; send several requests"}},
+		{Name: "too many bytes", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 1000) + "]", Status: 413, Contains: []string{`{"apiVersion":"v2","message":"the body is longer than 1000 bytes, which is the limit; send less or raise the limit","statusCode":413}`}},
+		{Name: "as many bytes as may be", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 998) + "]", Status: 207},
+	})
+}
+
+// A declared length over the limit is answered before the body comes.
+func TestDeclaredLengthIsRefusedAtOnce(t *testing.T) {
+	h, _ := mustService(t, func(o *handlers.Options) { o.BodyBytes = 1000 })
+	c := mustDial(t, mustListen(t, h))
+	mustWrite(t, c, "POST /api/v2/service HTTP/1.1", "Host: h", "Content-Length: 1001", "", "")
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode != 413 || !r.Close {
+		t.Errorf("got %d, close %t", r.StatusCode, r.Close)
+	}
+}
+
+// A chunked body is refused when it passes the limit, although its end is not in sight.
+func TestChunkedBodyIsRefusedAtTheLimit(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) { o.BodyBytes = 1000 })
+	c := mustDial(t, mustListen(t, h))
+	mustWrite(t, c, "POST /api/v2/service HTTP/1.1", "Host: h", "Transfer-Encoding: chunked", "", "3e9", strings.Repeat(" ", 1001), "")
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode != 413 || log.Submits() != 0 {
+		t.Errorf("got %d, %d submits", r.StatusCode, log.Submits())
+	}
+}
+
+func TestChunkedBody(t *testing.T) {
+	h, log := mustService(t, nil)
+	s := mustListen(t, h)
+	r, err := http.Post(s.URL+"/api/v2/service", "", io.MultiReader(strings.NewReader(service("a")))) // of no known length
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != 207 || len(log.Recorded()) != 1 {
+		t.Errorf("got %d, %d events", r.StatusCode, len(log.Recorded()))
+	}
+}
+
+// A client that dies in the middle of a body leaves nothing behind, and its place is free again.
+func TestDyingClient(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) { o.BodiesInFlight = 1 })
+	served := make(chan int)
+	s := mustListen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		served <- log.Submits()
+	}))
+	c := mustDial(t, s)
+	mustWrite(t, c, "POST /api/v2/service HTTP/1.1", "Host: h", "Content-Length: 1000", "", service("a"))
+	_ = c.Close()
+	if n := <-served; n != 0 {
+		t.Errorf("submits: got %d", n)
+	}
+	if w := handlerstest.Serve(h, "POST", "/api/v2/service", service("a")); w.Code != 207 {
+		t.Errorf("afterwards: got %d %s", w.Code, w.Body)
+	}
+}
+
+// A client that sends nothing more is answered when its time is over.
+func TestSlowBody(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) { o.BodyTimeout = 10 * time.Millisecond })
+	c := mustDial(t, mustListen(t, h))
+	mustWrite(t, c, "POST /api/v2/service HTTP/1.1", "Host: h", "Content-Length: 1000", "", "[")
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(r.Body)
+	if r.StatusCode != 503 || !strings.Contains(string(body), "the body did not arrive within 10ms") || log.Submits() != 0 {
+		t.Errorf("got %d %s", r.StatusCode, body)
+	}
+}
+
+// deadlines records the read deadlines that are set on a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// The time limit of a body ends with the body: a command may take longer, and so may the connection.
+func TestBodyTimeoutEndsWithTheBody(t *testing.T) {
+	h, log := mustService(t, nil)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	submitted := false
+	log.Before = func() {
+		submitted = true
+		if len(w.set) != 2 || w.set[0].IsZero() || !w.set[1].IsZero() {
+			t.Errorf("deadlines before the command: got %v", w.set)
+		}
+	}
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/api/v2/service", strings.NewReader(service("a"))))
+	if !submitted || len(w.set) != 2 {
+		t.Errorf("submitted %t, deadlines %v", submitted, w.set)
+	}
+}
+
+func TestBodiesInFlight(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) { o.BodiesInFlight = 1 })
+	entered, leave := make(chan struct{}), make(chan struct{})
+	log.Before = func() {
+		entered <- struct{}{}
+		<-leave
+	}
+	first := make(chan int)
+	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", service("a")).Code }()
+	<-entered
+	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "1 requests with a body are being served, which is the limit; try again") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := handlerstest.Serve(h, "GET", "/api/v2/ping", ""); w.Code != 200 {
+		t.Errorf("without a body: got %d", w.Code)
+	}
+	close(leave)
+	if got := <-first; got != 207 {
+		t.Errorf("first: got %d", got)
+	}
+}

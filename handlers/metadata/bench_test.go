@@ -1,0 +1,36 @@
+package metadata
+
+import (
+	"strconv"
+	"testing"
+
+	"ledge/handlers/handlerstest"
+)
+
+func BenchmarkAddDevices(b *testing.B) {
+	for _, n := range []int{1, 100} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			h, _ := mustMetadata(b)
+			var devices []string
+			for i := range n {
+				devices = append(devices, device("name", `"d-`+strconv.Itoa(i)+`"`, "serviceName", `"nosuch"`))
+			}
+			body := batch("device", devices...)
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				handlerstest.Serve(h, "POST", "/api/v2/device", body)
+			}
+		})
+	}
+}
+
+func BenchmarkGetDevice(b *testing.B) {
+	h, _ := mustMetadata(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if w := handlerstest.Serve(h, "GET", "/api/v2/device/name/cam-1", ""); w.Code != 200 {
+			b.Fatal(w.Code)
+		}
+	}
+}

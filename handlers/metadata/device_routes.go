@@ -1,0 +1,42 @@
+package metadata
+
+import (
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeDevices() {
+	r := s.Routes
+	r.POST("/device", handlers.Batch(s.API, s.log, "device", s.addDevice))
+	r.PATCH("/device", handlers.Batch(s.API, s.log, "device", s.updateDevice))
+	r.GET("/device/all", s.listDevices(handlers.Labels))
+	r.GET("/device/profile/name/:name", s.listDevices(handlers.By("profile", "name")))
+	r.GET("/device/service/name/:name", s.listDevices(handlers.By("service", "name")))
+	r.GET("/device/name/:name", s.getDevice(func(e handlers.Envelope, d domain.Device) any {
+		return deviceAnswer{e, shapeDevice(d)}
+	}))
+	r.GET("/device/check/name/:name", s.getDevice(func(e handlers.Envelope, _ domain.Device) any { return e }))
+	r.DELETE("/device/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveDevice{Name: name} }))
+}
+
+func (s service) addDevice(e *addDevice, at int64) handlers.Order {
+	d := e.Device.device()
+	problems := d.Check()
+	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
+	return handlers.Order{Command: domain.AddDevice{Device: d}, ID: d.ID, Problems: problems}
+}
+
+func (s service) updateDevice(e *updateDevice, at int64) handlers.Order {
+	p := e.Device.patch()
+	return handlers.Order{Command: domain.UpdateDevice{Patch: p, At: at}, Problems: p.Check()}
+}
+
+func (s service) getDevice(wrap func(handlers.Envelope, domain.Device) any) handlers.Handler {
+	devices := func(st domain.State) domain.Table[domain.Device] { return st.Devices }
+	return handlers.Get(s.API, s.state, "device", "name", devices, wrap)
+}
+
+func (s service) listDevices(filter handlers.Filter) handlers.Handler {
+	return handlers.List(s.API, s.state, domain.Lists.Devices, filter, shapeDevice,
+		func(e handlers.ListEnvelope, l []deviceShape) any { return devicesAnswer{e, l} })
+}

@@ -1,0 +1,132 @@
+package metadata
+
+import (
+	"encoding/json"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// deviceShape is a device in requests and answers. Notify is taken but not shown, as in EdgeX 2.3.
+type deviceShape struct {
+	Created        int64           `json:"created,omitempty"`
+	Modified       int64           `json:"modified,omitempty"`
+	ID             string          `json:"id,omitempty"`
+	Name           string          `json:"name"`
+	Description    string          `json:"description,omitempty"`
+	AdminState     string          `json:"adminState"`
+	OperatingState string          `json:"operatingState"`
+	LastConnected  int64           `json:"lastConnected,omitempty"`
+	LastReported   int64           `json:"lastReported,omitempty"`
+	Labels         []string        `json:"labels,omitempty"`
+	Location       json.RawMessage `json:"location,omitempty"`
+	ServiceName    string          `json:"serviceName"`
+	ProfileName    string          `json:"profileName"`
+	// ProtocolName is in the specification, not in EdgeX.
+	ProtocolName string                       `json:"protocolName,omitempty"`
+	AutoEvents   []autoEventShape             `json:"autoEvents,omitempty"`
+	Protocols    map[string]map[string]string `json:"protocols"`
+	Notify       bool                         `json:"notify,omitempty"`
+}
+
+type autoEventShape struct {
+	Interval   string `json:"interval"`
+	OnChange   bool   `json:"onChange"`
+	SourceName string `json:"sourceName"`
+}
+
+// addDevice is an element of POST /device.
+type addDevice struct {
+	handlers.Head
+	Device deviceShape `json:"device"`
+}
+
+// updateDevice is an element of PATCH /device: a field that is missing or null stays as it is.
+type updateDevice struct {
+	handlers.Head
+	Device devicePatchShape `json:"device"`
+}
+
+type devicePatchShape struct {
+	ID             *string                      `json:"id"`
+	Name           *string                      `json:"name"`
+	Description    *string                      `json:"description"`
+	AdminState     *string                      `json:"adminState"`
+	OperatingState *string                      `json:"operatingState"`
+	LastConnected  *int64                       `json:"lastConnected"`
+	LastReported   *int64                       `json:"lastReported"`
+	ServiceName    *string                      `json:"serviceName"`
+	ProfileName    *string                      `json:"profileName"`
+	ProtocolName   *string                      `json:"protocolName"`
+	Labels         []string                     `json:"labels"`
+	Location       json.RawMessage              `json:"location"`
+	AutoEvents     []autoEventShape             `json:"autoEvents"`
+	Protocols      map[string]map[string]string `json:"protocols"`
+	Notify         *bool                        `json:"notify"`
+}
+
+type deviceAnswer struct {
+	handlers.Envelope
+	Device deviceShape `json:"device"`
+}
+
+type devicesAnswer struct {
+	handlers.ListEnvelope
+	Devices []deviceShape `json:"devices"`
+}
+
+// device returns the entity that a request describes; its id and times are the caller's.
+func (d deviceShape) device() domain.Device {
+	return domain.Device{
+		ID: d.ID, Name: d.Name, Description: d.Description, AdminState: d.AdminState, OperatingState: d.OperatingState,
+		LastConnected: d.LastConnected, LastReported: d.LastReported, Labels: d.Labels, Location: notNull(d.Location),
+		ServiceName: d.ServiceName, ProfileName: d.ProfileName, ProtocolName: d.ProtocolName, Protocols: d.Protocols,
+		AutoEvents: autoEvents(d.AutoEvents), Notify: d.Notify,
+	}
+}
+
+func shapeDevice(d domain.Device) deviceShape {
+	return deviceShape{
+		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Description: d.Description,
+		AdminState: d.AdminState, OperatingState: d.OperatingState, LastConnected: d.LastConnected,
+		LastReported: d.LastReported, Labels: d.Labels, Location: d.Location, ServiceName: d.ServiceName,
+		ProfileName: d.ProfileName, ProtocolName: d.ProtocolName, AutoEvents: shapeAutoEvents(d.AutoEvents),
+		Protocols: d.Protocols,
+	}
+}
+
+func (d devicePatchShape) patch() domain.DevicePatch {
+	return domain.DevicePatch{
+		ID: d.ID, Name: d.Name, Description: d.Description, AdminState: d.AdminState, OperatingState: d.OperatingState,
+		LastConnected: d.LastConnected, LastReported: d.LastReported, ServiceName: d.ServiceName,
+		ProfileName: d.ProfileName, ProtocolName: d.ProtocolName, Labels: d.Labels, Location: notNull(d.Location),
+		AutoEvents: autoEvents(d.AutoEvents), Protocols: d.Protocols, Notify: d.Notify,
+	}
+}
+
+func notNull(v json.RawMessage) json.RawMessage {
+	if string(v) == "null" {
+		return nil
+	}
+	return v
+}
+
+// autoEvents keeps the difference between none given and an empty list, which matters to a patch.
+func autoEvents(shapes []autoEventShape) []domain.AutoEvent {
+	if shapes == nil {
+		return nil
+	}
+	events := make([]domain.AutoEvent, len(shapes))
+	for i, s := range shapes {
+		events[i] = domain.AutoEvent(s)
+	}
+	return events
+}
+
+func shapeAutoEvents(events []domain.AutoEvent) []autoEventShape {
+	shapes := make([]autoEventShape, len(events))
+	for i, e := range events {
+		shapes[i] = autoEventShape(e)
+	}
+	return shapes
+}

@@ -1,0 +1,41 @@
+// Package metadata is EdgeX's core-metadata: device profiles, devices and device services over HTTP.
+//
+// The types that end in Shape are the JSON, and for profiles the YAML, of API v2. Their fields stand in the order in
+// which EdgeX 2.3 writes them, and carry omitempty where EdgeX leaves empty ones out.
+package metadata
+
+import (
+	"net/http"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// service is core-metadata in one API version.
+type service struct {
+	*handlers.API
+	state handlers.Reader
+	log   handlers.Submitter
+}
+
+// New returns core-metadata on a state that is read with state and changed with log.
+func New(o handlers.Options, state handlers.Reader, log handlers.Submitter) http.Handler {
+	s := handlers.NewService(o)
+	v2 := service{API: s.API("v2"), state: state, log: log}
+	v2.routeProfiles()
+	v2.routeDevices()
+	v2.routeServices()
+	return s
+}
+
+// idOr returns the id that a request gave, or a new one.
+func (s service) idOr(id string) string {
+	if id == "" {
+		return s.NewID()
+	}
+	return id
+}
+
+func (s service) remove(command func(name string) domain.Command) handlers.Handler {
+	return handlers.Remove(s.API, s.log, "name", command)
+}

@@ -1,0 +1,80 @@
+package metadata
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// formBytes is what an upload may have beside the file itself: boundaries, headers, other fields.
+const formBytes = 64 << 10
+
+const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
+
+func (s service) readProfileFile(c *gin.Context) (profileShape, error) {
+	boundary, err := formBoundary(c.GetHeader("Content-Type"))
+	if err != nil {
+		return profileShape{}, err
+	}
+	body, err := s.Body(c, s.UploadBytes+formBytes)
+	if err != nil {
+		return profileShape{}, err
+	}
+	file, err := readFilePart(body, boundary, s.UploadBytes)
+	if err != nil {
+		return profileShape{}, err
+	}
+	return decodeProfile(file, s.UploadBytes)
+}
+
+func formBoundary(contentType string) (string, error) {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "multipart/form-data" {
+		return "", domain.Errorf(domain.Invalid, "Content-Type %.80q is no multipart/form-data; %s", contentType, sendAForm)
+	}
+	if params["boundary"] == "" {
+		return "", domain.Errorf(domain.Invalid, "Content-Type %.80q has no boundary; %s", contentType, sendAForm)
+	}
+	return params["boundary"], nil
+}
+
+// readFilePart returns the first part named "file", at most limit bytes of it.
+func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, error) {
+	form := multipart.NewReader(body, boundary)
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) && body.Err == nil {
+			// EdgeX 2.3 answers "missing yaml file" here.
+			return nil, domain.Errorf(domain.Invalid, `the form has no part named "file"; %s`, sendAForm)
+		}
+		if err != nil {
+			return nil, formError(body, err)
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		var b bytes.Buffer
+		if _, err := b.ReadFrom(io.LimitReader(part, limit+1)); err != nil {
+			return nil, formError(body, err)
+		}
+		if int64(b.Len()) > limit {
+			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter or raise the limit", limit)
+		}
+		return b.Bytes(), nil
+	}
+}
+
+func formError(body *handlers.Body, err error) error {
+	if body.Err != nil {
+		return body.Err
+	}
+	return domain.Errorf(domain.Invalid, "the form is broken: %s; %s", strings.TrimPrefix(err.Error(), "multipart: "), sendAForm)
+}

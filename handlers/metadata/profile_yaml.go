@@ -1,0 +1,98 @@
+package metadata
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"ledge/domain"
+)
+
+// decodeProfile reads a profile as EdgeX users write it: unknown keys are ignored, numbers and booleans stand where
+// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to.
+func decodeProfile(file []byte, most int64) (d profileShape, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the library promises none
+			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)
+		}
+	}()
+	var document yaml.Node
+	if err := yaml.Unmarshal(file, &document); err != nil {
+		return d, yamlError(err)
+	}
+	if len(document.Content) == 0 {
+		return d, domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
+	}
+	root := document.Content[0]
+	if err := checkNode(root, most); err != nil {
+		return d, err
+	}
+	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
+		return d, domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
+	}
+	if err := root.Decode(&d); err != nil {
+		return d, yamlError(err)
+	}
+	for _, r := range d.DeviceResources {
+		for k, v := range r.Attributes {
+			r.Attributes[k] = jsonValue(v)
+		}
+	}
+	return d, nil
+}
+
+// yamlError leaves out what the library says of Go types.
+func yamlError(err error) error {
+	faults := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
+	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
+		faults = e.Errors
+	}
+	var p domain.Problems
+	for _, f := range faults {
+		what, into, typed := strings.Cut(f, " into ")
+		if typed {
+			what = strings.Replace(what, "cannot unmarshal", "found", 1) + ", want " + wantedYAML(into)
+		}
+		p.Add("file", "%.300s; correct the file", what)
+	}
+	return p.Err()
+}
+
+func wantedYAML(goType string) string {
+	switch {
+	case goType == "string", goType == "bool":
+		return goType
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	default:
+		return "a mapping"
+	}
+}
+
+// jsonValue makes of a decoded YAML value one that JSON can say.
+func jsonValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = jsonValue(e)
+		}
+	case map[any]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[fmt.Sprint(k)] = jsonValue(e)
+		}
+		return m
+	case []any:
+		for i, e := range v {
+			v[i] = jsonValue(e)
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Sprint(v)
+		}
+	}
+	return v
+}

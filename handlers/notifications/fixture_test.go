@@ -1,0 +1,50 @@
+package notifications
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"ledge/domain"
+	"ledge/handlers/handlerstest"
+)
+
+const subscriptionID = "f017d99e-9b7d-49fc-a6ea-b2eea30d7ad9"
+
+// ports are Channels that hold nothing but a count. Port 1 cannot be had.
+type ports struct {
+	held int
+	// reserved and done are what Reserve and done were called with.
+	reserved []domain.Channel
+	done     []uint64
+}
+
+func (p *ports) Reserve(channels []domain.Channel) (func(uint64), error) {
+	if slices.ContainsFunc(channels, func(c domain.Channel) bool { return c.Port == 1 }) {
+		return nil, domain.Errorf(domain.Conflict, "port 1 is taken; choose another")
+	}
+	p.held++
+	p.reserved = append(p.reserved, channels...)
+	return func(seq uint64) {
+		p.held--
+		p.done = append(p.done, seq)
+	}, nil
+}
+
+type fixture struct {
+	http.Handler
+	events, notices *handlerstest.Log
+	ports           *ports
+}
+
+// mustNotifications returns support-notifications with one subscription.
+func mustNotifications(tb testing.TB) fixture {
+	tb.Helper()
+	f := fixture{events: handlerstest.NewLog(), notices: handlerstest.NewLog(), ports: &ports{}}
+	f.events.Given(tb, domain.AddSubscription{Subscription: domain.Subscription{
+		ID: subscriptionID, Name: "s-1", Description: "sub", Receiver: "till", AdminState: "UNLOCKED", Categories: []string{"DEVICE_CHANGED"},
+		Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}}, Created: 1, Modified: 1,
+	}})
+	f.Handler = New(handlerstest.Options("support-notifications"), f.events.View, f.events, f.notices.View, f.notices, f.ports)
+	return f
+}

@@ -1,0 +1,52 @@
+// Package notifications is EdgeX's support-notifications: subscriptions and notifications over HTTP.
+//
+// Subscriptions and notifications are on different streams, each with a state of its own. Of a notification the JSON
+// shows what EdgeX 2.3 shows; what Ledge keeps beside that stays inside.
+package notifications
+
+import (
+	"net/http"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// Channels binds the sockets of ZeroMQ channels before the subscription that asks for them is recorded, so that an
+// address that cannot be had is the subscription's error and not the first notification's.
+type Channels interface {
+	// Reserve holds the channels until done is called: with the sequence at which the subscription was recorded, or
+	// with 0 where it was not. An address that is taken or unknown is an Error.
+	Reserve(channels []domain.Channel) (done func(seq uint64), err error)
+}
+
+type service struct {
+	*handlers.API
+	// subscriptions and notifications read the states of the two streams; events and notices change them.
+	subscriptions, notifications handlers.Reader
+	events, notices              handlers.Submitter
+	channels                     Channels
+}
+
+// New returns support-notifications. subscriptions and events are the stream that has the subscriptions,
+// notifications and notices the one that has the notifications.
+func New(
+	o handlers.Options, subscriptions handlers.Reader, events handlers.Submitter,
+	notifications handlers.Reader, notices handlers.Submitter, channels Channels,
+) http.Handler {
+	s := handlers.NewService(o)
+	v2 := service{
+		API: s.API("v2"), subscriptions: subscriptions, events: events,
+		notifications: notifications, notices: notices, channels: channels,
+	}
+	v2.routeSubscriptions()
+	v2.routeNotifications()
+	return s
+}
+
+// idOr returns the id that a request gave, or a new one.
+func (s service) idOr(id string) string {
+	if id == "" {
+		return s.NewID()
+	}
+	return id
+}

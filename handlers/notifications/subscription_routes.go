@@ -1,0 +1,47 @@
+package notifications
+
+import (
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeSubscriptions() {
+	r := s.Routes
+	r.POST("/subscription", handlers.Batch(s.API, s.events, "subscription", s.addSubscription))
+	r.PATCH("/subscription", handlers.Batch(s.API, s.events, "subscription", s.updateSubscription))
+	r.GET("/subscription/all", s.listSubscriptions(handlers.Unfiltered))
+	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name",
+		func(st domain.State) domain.Table[domain.Subscription] { return st.Subscriptions },
+		func(e handlers.Envelope, d domain.Subscription) any {
+			return subscriptionAnswer{e, shapeSubscription(d)}
+		}))
+	r.DELETE("/subscription/name/:name", handlers.Remove(s.API, s.events, "name",
+		func(name string) domain.Command { return domain.RemoveSubscription{Name: name} }))
+}
+
+func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
+	d := e.Subscription.subscription()
+	problems := d.Check()
+	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
+	return handlers.Order{
+		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Problems: problems, Reserve: s.reserve(d.Channels),
+	}
+}
+
+func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Order {
+	p := e.Subscription.patch()
+	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: p.Check()}
+	if p.Channels != nil {
+		o.Reserve = s.reserve(p.Channels)
+	}
+	return o
+}
+
+func (s service) reserve(channels []domain.Channel) func() (func(uint64), error) {
+	return func() (func(uint64), error) { return s.channels.Reserve(channels) }
+}
+
+func (s service) listSubscriptions(filter handlers.Filter) handlers.Handler {
+	return handlers.List(s.API, s.subscriptions, domain.Lists.Subscriptions, filter, shapeSubscription,
+		func(e handlers.ListEnvelope, l []subscriptionShape) any { return subscriptionsAnswer{e, l} })
+}

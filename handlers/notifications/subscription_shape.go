@@ -1,0 +1,107 @@
+package notifications
+
+import (
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// subscriptionShape is a subscription in requests and answers, its fields in the order of EdgeX 2.3.
+type subscriptionShape struct {
+	Created        int64          `json:"created,omitempty"`
+	Modified       int64          `json:"modified,omitempty"`
+	ID             string         `json:"id,omitempty"`
+	Name           string         `json:"name"`
+	Channels       []channelShape `json:"channels"`
+	Receiver       string         `json:"receiver"`
+	Categories     []string       `json:"categories,omitempty"`
+	Labels         []string       `json:"labels,omitempty"`
+	Description    string         `json:"description,omitempty"`
+	ResendLimit    int            `json:"resendLimit,omitempty"`
+	ResendInterval string         `json:"resendInterval,omitempty"`
+	AdminState     string         `json:"adminState"`
+}
+
+// channelShape shows host and port of every channel, as EdgeX does even for e-mail, and the rest where it is used.
+type channelShape struct {
+	Type      string `json:"type"`
+	Host      string `json:"host"`
+	Port      int    `json:"port"`
+	Topic     string `json:"topic,omitempty"`
+	Publisher string `json:"publisher,omitempty"`
+}
+
+// addSubscription is an element of POST /subscription.
+type addSubscription struct {
+	handlers.Head
+	Subscription subscriptionShape `json:"subscription"`
+}
+
+// updateSubscription is an element of PATCH /subscription: a field that is missing or null stays as it is.
+type updateSubscription struct {
+	handlers.Head
+	Subscription subscriptionPatchShape `json:"subscription"`
+}
+
+type subscriptionPatchShape struct {
+	ID             *string        `json:"id"`
+	Name           *string        `json:"name"`
+	Channels       []channelShape `json:"channels"`
+	Receiver       *string        `json:"receiver"`
+	Categories     []string       `json:"categories"`
+	Labels         []string       `json:"labels"`
+	Description    *string        `json:"description"`
+	ResendLimit    *int           `json:"resendLimit"`
+	ResendInterval *string        `json:"resendInterval"`
+	AdminState     *string        `json:"adminState"`
+}
+
+type subscriptionAnswer struct {
+	handlers.Envelope
+	Subscription subscriptionShape `json:"subscription"`
+}
+
+type subscriptionsAnswer struct {
+	handlers.ListEnvelope
+	Subscriptions []subscriptionShape `json:"subscriptions"`
+}
+
+// subscription returns the entity that a request describes; its id and times are the caller's.
+func (d subscriptionShape) subscription() domain.Subscription {
+	return domain.Subscription{
+		ID: d.ID, Name: d.Name, Description: d.Description, Receiver: d.Receiver, Channels: channels(d.Channels),
+		Categories: d.Categories, Labels: d.Labels, ResendLimit: d.ResendLimit, ResendInterval: d.ResendInterval,
+		AdminState: d.AdminState,
+	}
+}
+
+func shapeSubscription(d domain.Subscription) subscriptionShape {
+	shapes := make([]channelShape, len(d.Channels))
+	for i, c := range d.Channels {
+		shapes[i] = channelShape(c)
+	}
+	return subscriptionShape{
+		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Channels: shapes, Receiver: d.Receiver,
+		Categories: d.Categories, Labels: d.Labels, Description: d.Description, ResendLimit: d.ResendLimit,
+		ResendInterval: d.ResendInterval, AdminState: d.AdminState,
+	}
+}
+
+func (d subscriptionPatchShape) patch() domain.SubscriptionPatch {
+	return domain.SubscriptionPatch{
+		ID: d.ID, Name: d.Name, Description: d.Description, Receiver: d.Receiver, Channels: channels(d.Channels),
+		Categories: d.Categories, Labels: d.Labels, ResendLimit: d.ResendLimit, ResendInterval: d.ResendInterval,
+		AdminState: d.AdminState,
+	}
+}
+
+// channels keeps the difference between none given and an empty list, which matters to a patch.
+func channels(shapes []channelShape) []domain.Channel {
+	if shapes == nil {
+		return nil
+	}
+	list := make([]domain.Channel, len(shapes))
+	for i, s := range shapes {
+		list[i] = domain.Channel(s)
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// Submitter has commands decided and recorded. Outcomes are in the order of the requests, one for each; the error is
+// for what struck all of them, and then nothing is known to be recorded.
+type Submitter interface {
+	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
+}
+
+// Reader opens one consistent look at the state; the function that it returns closes it.
+type Reader func() (domain.View, func())
+
+// Options configure a service. A limit that is zero takes its default.
+type Options struct {
+	// Service is the EdgeX name of the service, as shown by ping: core-metadata, device-rest, support-notifications.
+	Service string
+	// Version is the program's version, as shown by GET /version.
+	Version string
+	// Config returns what GET /config shows; it must hold no secrets.
+	Config func() any
+	Logger *slog.Logger
+	// Now is the clock of commands; NewID makes UUIDs for events, entities and correlation.
+	Now   func() time.Time
+	NewID func() string
+
+	// BodyBytes bounds a JSON body (16 MiB), UploadBytes an uploaded profile file (1 MiB), ResourceBytes a value that
+	// is posted to a resource (16 MiB, as in EdgeX 2.3).
+	BodyBytes, UploadBytes, ResourceBytes int64
+	// InlineBytes is the longest value that is loaded into memory and kept on the log itself (256 KiB).
+	InlineBytes int64
+	// BatchElements bounds the elements of one JSON array (10,000).
+	BatchElements int
+	// MaxResults is the most entries of one page (1024, MaxResultCount in EdgeX).
+	MaxResults int
+	// BodyTimeout is how long a request's body may take to arrive (30 s); what is slower is answered with 503.
+	BodyTimeout time.Duration
+	// BodiesInFlight is how many requests with a body are served at a time (1024); one more is answered with 503.
+	BodiesInFlight int
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.BodyBytes, 16<<20)
+	setDefault(&o.UploadBytes, 1<<20)
+	setDefault(&o.ResourceBytes, 16<<20)
+	setDefault(&o.InlineBytes, 256<<10)
+	setDefault(&o.BatchElements, 10_000)
+	setDefault(&o.MaxResults, 1024)
+	setDefault(&o.BodyTimeout, 30*time.Second)
+	setDefault(&o.BodiesInFlight, 1024)
+	if o.Config == nil {
+		o.Config = func() any { return struct{}{} }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newID
+	}
+	return o
+}
+
+func setDefault[T ~int | ~int64](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// newID makes a version 7 UUID: ids made later sort later, which keeps tables that are keyed by id dense.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

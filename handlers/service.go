@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+func init() { gin.SetMode(gin.ReleaseMode) }
+
+// Service is one port: its APIs, and what is the same for every path below them.
+type Service struct {
+	options Options
+	engine  *gin.Engine
+	bodies  chan struct{}
+}
+
+// NewService returns a service without an API: every path is unknown.
+func NewService(o Options) *Service {
+	o = o.withDefaults()
+	s := &Service{options: o, engine: gin.New(), bodies: make(chan struct{}, o.BodiesInFlight)}
+	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
+	s.engine.HandleMethodNotAllowed = true
+	s.engine.ForwardedByClientIP = false
+	s.engine.Use(s.logAccess)
+	s.engine.NoRoute(func(c *gin.Context) { http.NotFound(c.Writer, c.Request) })
+	s.engine.NoMethod(func(c *gin.Context) {
+		c.Status(http.StatusMethodNotAllowed)
+		c.Writer.WriteHeaderNow()
+	})
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.correlate(w, r)
+	// A name never holds a slash; decoded, one would make two path segments of it.
+	if hasEncodedSlash(r.URL.RawPath) || !strings.HasPrefix(r.URL.Path, "/") {
+		http.NotFound(w, r)
+		return
+	}
+	if p := cleanPath(r.URL.Path); p != r.URL.Path {
+		// EdgeX 2.3 redirects here, whatever the method.
+		u := *r.URL
+		u.Path, u.RawPath = p, ""
+		w.Header().Set("Location", u.String())
+		w.WriteHeader(http.StatusMovedPermanently)
+		return
+	}
+	s.engine.ServeHTTP(w, r)
+}
+
+func hasEncodedSlash(rawPath string) bool {
+	return strings.Contains(rawPath, "%2F") || strings.Contains(rawPath, "%2f")
+}
+
+// cleanPath resolves //, . and .. and keeps a trailing slash.
+func cleanPath(p string) string {
+	np := path.Clean(p)
+	if strings.HasSuffix(p, "/") && np != "/" {
+		np += "/"
+	}
+	return np
+}
+
+func (s *Service) logAccess(c *gin.Context) {
+	log := s.options.Logger
+	if !log.Enabled(c.Request.Context(), slog.LevelDebug) {
+		return // the rest of the chain runs all the same
+	}
+	start := time.Now()
+	c.Next()
+	log.DebugContext(c.Request.Context(), "request served", "service", s.options.Service, "method", c.Request.Method,
+		"path", c.Request.URL.Path, "status", c.Writer.Status(), "bytes", c.Writer.Size(), "took", time.Since(start),
+		"remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
+}

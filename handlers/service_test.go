@@ -1,0 +1,127 @@
+package handlers_test
+
+import (
+	"bytes"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+	"ledge/handlers"
+	"ledge/handlers/handlerstest"
+)
+
+func TestAbout(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) {
+		o.Config = func() any { return map[string]any{"Writable": map[string]string{"LogLevel": "INFO"}} }
+	})
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "ping", Method: "GET", Path: "/api/v2/ping", Status: 200, WantBody: `{"apiVersion":"v2","timestamp":"Sat Nov 21 07:42:05 UTC 2026","serviceName":"core-metadata"}`},
+		{Name: "version", Method: "GET", Path: "/api/v2/version", Status: 200, WantBody: `{"apiVersion":"v2","version":"1.2.3","serviceName":"core-metadata"}`},
+		{Name: "config", Method: "GET", Path: "/api/v2/config", Status: 200, WantBody: `{"apiVersion":"v2","config":{"Writable":{"LogLevel":"INFO"}},"serviceName":"core-metadata"}`},
+	})
+	got := handlerstest.Serve(h, "GET", "/api/v2/metrics", "").Body.String()
+	want := regexp.MustCompile(`^{"apiVersion":"v2","metrics":{"memAlloc":\d+,"memFrees":\d+,"memLiveObjects":\d+,"memMallocs":\d+,"memSys":\d+,"memTotalAlloc":\d+,"cpuBusyAvg":\d+},"serviceName":"core-metadata"}$`)
+	if !want.MatchString(got) {
+		t.Errorf("metrics: got %s", got)
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	h, log := mustService(t, nil)
+	const notFound = "404 page not found\n"
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "unknown", Method: "GET", Path: "/api/v2/nosuch", Status: 404, WantBody: notFound},
+		{Name: "root", Method: "GET", Path: "/", Status: 404, WantBody: notFound},
+		{Name: "trailing slash", Method: "GET", Path: "/api/v2/ping/", Status: 404, WantBody: notFound},
+		{Name: "upper case", Method: "GET", Path: "/API/V2/PING", Status: 404, WantBody: notFound},
+		{Name: "other version", Method: "GET", Path: "/api/v1/ping", Status: 404, WantBody: notFound},
+		{Name: "no name", Method: "DELETE", Path: "/api/v2/service/name/", Status: 404, WantBody: notFound},
+		{Name: "encoded slash", Method: "DELETE", Path: "/api/v2/service/name/a%2fb", Status: 404, WantBody: notFound},
+		{Name: "double slash", Method: "GET", Path: "/api//v2/ping", Status: 301},
+		{Name: "dots", Method: "GET", Path: "/api/v2/x/../ping", Status: 301},
+		{Name: "post", Method: "POST", Path: "/api/v2/ping", Body: "{}", Status: 405},
+		{Name: "head", Method: "HEAD", Path: "/api/v2/ping", Status: 405},
+		{Name: "options", Method: "OPTIONS", Path: "/api/v2/ping", Status: 405},
+		{Name: "get of a post", Method: "GET", Path: "/api/v2/service", Status: 405},
+	})
+	if w := handlerstest.Serve(h, "POST", "/api/v2/ping", "{}"); w.Body.Len() != 0 || w.Header().Get("Allow") != "GET" {
+		t.Errorf("405: got body %q, Allow %q", w.Body, w.Header().Get("Allow"))
+	}
+	if got := handlerstest.Serve(h, "GET", "/api//v2/ping?a=b", "").Header().Get("Location"); got != "/api/v2/ping?a=b" {
+		t.Errorf("location: got %q", got)
+	}
+	if got := handlerstest.Serve(h, "GET", "/x", "").Header(); got.Get("Content-Type") != "text/plain; charset=utf-8" || got.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("404: got %v", got)
+	}
+}
+
+func TestCorrelation(t *testing.T) {
+	h, log := mustService(t, nil)
+	for _, c := range []struct{ given, want string }{
+		{"c3210b67-360c-5cd1-8ea6-a55beeceae92", "c3210b67-360c-5cd1-8ea6-a55beeceae92"},
+		{"any thing ~", "any thing ~"},
+		{strings.Repeat("x", 128), strings.Repeat("x", 128)},
+		{strings.Repeat("x", 129), handlerstest.ID(1)},
+		{"ü", handlerstest.ID(2)},
+		{"a\tb", handlerstest.ID(3)},
+		{"", handlerstest.ID(4)},
+	} {
+		w := handlerstest.Serve(h, "GET", "/api/v2/ping", "", "X-Correlation-ID: "+c.given)
+		if got := w.Header().Get("X-Correlation-ID"); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.given, got, c.want)
+		}
+	}
+	handlerstest.Serve(h, "POST", "/api/v2/service", service("a"), "X-Correlation-ID: mine")
+	if got := log.Recorded()[0].CorrelationID; got != "mine" {
+		t.Errorf("recorded: got %q", got)
+	}
+}
+
+// Each code has its status, and what is ours is logged once and not shown.
+func TestErrors(t *testing.T) {
+	var logged bytes.Buffer
+	h, log := mustService(t, func(o *handlers.Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+	for code, status := range map[domain.Code]int{
+		domain.Invalid: 400, domain.NotFound: 404, domain.Conflict: 409, domain.Locked: 423, domain.NotAllowed: 405, domain.TooLarge: 413,
+		domain.OutOfRange: 416, domain.Unavailable: 503, domain.Full: 507, domain.Internal: 500,
+	} {
+		logged.Reset()
+		log.Fail = domain.Errorf(code, "the cause")
+		w := handlerstest.Serve(h, "POST", "/api/v2/service", service("a"))
+		shown := strings.Contains(w.Body.String(), `"message":"the cause","statusCode":`)
+		if w.Code != status || shown != (code != domain.Internal) {
+			t.Errorf("code %d: got %d %s", code, w.Code, w.Body)
+		}
+		if n := strings.Count(logged.String(), "level=ERROR"); n != 0 && code != domain.Internal || n != 1 && code == domain.Internal {
+			t.Errorf("code %d: logged %q", code, &logged)
+		}
+	}
+}
+
+func TestPanic(t *testing.T) {
+	var logged bytes.Buffer
+	h, _ := mustService(t, func(o *handlers.Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+	w := handlerstest.Serve(h, "DELETE", "/api/v2/service/name/a", "")
+	if w.Code != 500 || w.Body.String() != `{"apiVersion":"v2","message":"internal error; the log has it under correlation id `+handlerstest.ID(1)+`","statusCode":500}`+"\n" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(logged.String(), "panic: boom") || !strings.Contains(logged.String(), "correlation="+handlerstest.ID(1)) {
+		t.Errorf("logged: %s", &logged)
+	}
+	if w := handlerstest.Serve(h, "GET", "/api/v2/ping", ""); w.Code != 200 {
+		t.Errorf("afterwards: got %d", w.Code)
+	}
+}
+
+func TestAccessLog(t *testing.T) {
+	var logged bytes.Buffer
+	h, _ := mustService(t, func(o *handlers.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	handlerstest.Serve(h, "GET", "/api/v2/nosuch", "")
+	if !strings.Contains(logged.String(), `msg="request served" service=core-metadata method=GET path=/api/v2/nosuch status=404`) {
+		t.Errorf("logged: %s", &logged)
+	}
+}

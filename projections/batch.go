@@ -1,0 +1,72 @@
+package projections
+
+import (
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"ledge/domain"
+)
+
+// batch is the fold of some events on the tables of a write transaction.
+type batch struct {
+	rows   *bbolt.Bucket
+	seq    uint64 // of the event that is being folded
+	state  domain.State
+	tables []table
+}
+
+// table is a pending of whatever type.
+type table interface{ write(*writer) error }
+
+func newBatch(rows *bbolt.Bucket, held Tables) *batch {
+	b := &batch{rows: rows}
+	switch held {
+	case Events:
+		b.state = domain.State{
+			Profiles: newPending(profiles, b), Services: newPending(services, b), Devices: newPending(devices, b),
+			Subscriptions: newPending(subscriptions, b), IDs: newPending(ids, b), Uses: newPending(uses, b),
+			Seeds: newPending(seeds, b),
+		}
+	case Notifications:
+		b.state = domain.State{
+			Notifications: newPending(notifications, b), Transmissions: newPending(transmissions, b),
+			Cursors: newPending(cursors, b),
+		}
+	case Readings:
+		b.state = domain.State{Readings: newPending(readings, b)}
+	}
+	return b
+}
+
+func (b *batch) count(index byte, value string) int64 {
+	return number(fetch(b.rows, appendCount(nil, index, value)))
+}
+
+// fold runs the events' Evolve on the pending tables. An event that is not of this file's stream is an error.
+func (b *batch) fold(events []domain.Recorded) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case damage:
+			err = r
+		default:
+			err = fmt.Errorf("fold event %d: %v", b.seq, r)
+		}
+	}()
+	for i := range events {
+		b.seq = events[i].Seq
+		events[i].Event.Evolve(b.state)
+	}
+	return nil
+}
+
+// write brings what the fold has changed to the file.
+func (b *batch) write(w *writer) error {
+	for _, t := range b.tables {
+		if err := t.write(w); err != nil {
+			return err
+		}
+	}
+	return w.flush(b.rows)
+}

@@ -1,0 +1,114 @@
+package projections
+
+import (
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"ledge/domain"
+)
+
+// benchDB opens a file without the comparison at the end, which would take longer than what is measured.
+func benchDB(b *testing.B) *DB {
+	b.Helper()
+	d, err := Open(Options{Path: filepath.Join(b.TempDir(), "state.db"), SyncEvery: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return d
+}
+
+var hundredThousand = sync.OnceValue(func() []domain.Recorded { return cameras(100_000) })
+
+// full returns a file with 100,000 devices.
+func full(b *testing.B) *DB {
+	b.Helper()
+	d := benchDB(b)
+	for batch := range slices.Chunk(hundredThousand(), 5000) {
+		if err := d.Apply(batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return d
+}
+
+func BenchmarkApply1(b *testing.B) {
+	d := full(b)
+	more := make([]domain.Recorded, b.N)
+	for i := range more {
+		more[i] = recorded(uint64(100_001+i), domain.DeviceAdded{Device: camera(100_000 + i)})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i == len(more) {
+			more = append(more, recorded(uint64(100_001+i), domain.DeviceAdded{Device: camera(100_000 + i)}))
+		}
+		if err := d.Apply(more[i : i+1]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkApply5000(b *testing.B) {
+	events := hundredThousand()
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		d := benchDB(b)
+		b.StartTimer()
+		for batch := range slices.Chunk(events, 5000) {
+			if err := d.Apply(batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		n += len(events)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
+}
+
+func BenchmarkGetDevice(b *testing.B) {
+	d := full(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s, release := d.State()
+		if _, ok := s.Devices.Get(camera(i * 7919 % 100_000).Name); !ok {
+			b.Fatal("not found")
+		}
+		release()
+	}
+}
+
+func benchmarkList(b *testing.B, p Page, filters ...Filter) {
+	d := full(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		v, release := d.View()
+		list, _, err := v.Devices(p, filters...)
+		release()
+		if err != nil || len(list) != p.Limit {
+			b.Fatal(len(list), err)
+		}
+	}
+}
+
+func BenchmarkListFirst(b *testing.B)  { benchmarkList(b, Page{Offset: 0, Limit: 20}) }
+func BenchmarkListLast(b *testing.B)   { benchmarkList(b, Page{Offset: 99_980, Limit: 20}) }
+func BenchmarkListMiddle(b *testing.B) { benchmarkList(b, Page{Offset: 50_000, Limit: 20}) }
+func BenchmarkListLabel(b *testing.B) {
+	benchmarkList(b, Page{Offset: 80_000, Limit: 20}, Label("camera"))
+}
+
+func BenchmarkListTwoLabels(b *testing.B) {
+	benchmarkList(b, Page{Offset: 0, Limit: 20}, Label("camera"), Label("site-7"))
+}
+
+func BenchmarkListLabelAndService(b *testing.B) {
+	benchmarkList(b, Page{Offset: 0, Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
+}

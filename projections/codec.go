@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// codec turns the values of one table into bytes and back. encode appends to dst; decode keeps nothing of b.
+type codec[S any] struct {
+	encode func(dst *bytes.Buffer, s S) error
+	decode func(b []byte) (S, error)
+}
+
+var encMode, decMode = modes()
+
+// modes gives CBOR in its core deterministic form (RFC 8949, 4.2.1). An any decodes as encoding/json would decode it.
+func modes() (cbor.UserBufferEncMode, cbor.DecMode) {
+	enc, err := cbor.CoreDetEncOptions().UserBufferEncMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	dec, err := cbor.DecOptions{
+		DefaultMapType:   reflect.TypeFor[map[string]any](),
+		UTF8:             cbor.UTF8DecodeInvalid,
+		MaxNestedLevels:  256,
+		MaxArrayElements: 1 << 30,
+		MaxMapPairs:      1 << 30,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return enc, dec
+}
+
+// inCBOR is the codec of entities. What comes live from a command and what comes back from the log must give the same
+// bytes, so canonical, where there is one, brings a value to what its way through JSON makes of it.
+func inCBOR[S any](canonical func(*S)) codec[S] {
+	return codec[S]{
+		encode: func(dst *bytes.Buffer, s S) error {
+			if canonical != nil {
+				canonical(&s)
+			}
+			return encMode.MarshalToBuffer(&s, dst)
+		},
+		decode: func(b []byte) (s S, err error) {
+			err = decMode.Unmarshal(b, &s)
+			return s, err
+		},
+	}
+}
+
+// canonicalJSON returns v as it comes back from the log.
+func canonicalJSON(v json.RawMessage) json.RawMessage {
+	if len(v) == 0 {
+		return v
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return v // not JSON: the log could not have held it
+	}
+	return b
+}
+
+// canonicalAny returns v as it comes back from the log.
+func canonicalAny(v map[string]any) map[string]any {
+	if v == nil {
+		return nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	var again map[string]any
+	if err := json.Unmarshal(b, &again); err != nil {
+		return v
+	}
+	return again
+}
+
+var inText = codec[string]{
+	encode: func(dst *bytes.Buffer, s string) error { dst.WriteString(s); return nil },
+	decode: func(b []byte) (string, error) { return string(b), nil },
+}
+
+var inNumber = codec[uint64]{
+	encode: func(dst *bytes.Buffer, n uint64) error {
+		dst.Write(binary.BigEndian.AppendUint64(dst.AvailableBuffer(), n))
+		return nil
+	},
+	decode: func(b []byte) (uint64, error) {
+		if len(b) != 8 {
+			return 0, fmt.Errorf("a number of %d bytes, not 8", len(b))
+		}
+		return binary.BigEndian.Uint64(b), nil
+	},
+}
+
+var inCount = codec[int]{
+	encode: func(dst *bytes.Buffer, n int) error { return inNumber.encode(dst, uint64(n)) },
+	decode: func(b []byte) (int, error) { n, err := inNumber.decode(b); return int(n), err },
+}
+
+var inFlag = codec[bool]{
+	encode: func(dst *bytes.Buffer, on bool) error {
+		if on {
+			return dst.WriteByte(1)
+		}
+		return dst.WriteByte(0)
+	},
+	decode: func(b []byte) (bool, error) { return len(b) == 1 && b[0] == 1, nil },
+}

@@ -1,0 +1,181 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"ledge/domain"
+)
+
+// Options says where a projection is and what it holds.
+type Options struct {
+	// Path is the file; its folder must exist.
+	Path   string
+	Tables Tables
+	// Logger is slog.Default where it is nil.
+	Logger *slog.Logger
+	// SyncEvery is how often what was written is fsynced: a minute where it is 0, never where it is negative. A file
+	// that was not written to for that long is marked as clean, and survives a power cut.
+	SyncEvery time.Duration
+	// LockTimeout is how long Open waits for a file that another process has open: a second where it is 0.
+	LockTimeout time.Duration
+	// MaxPage is how many entities a [Page] without a limit of its own has at most: 1024, which is EdgeX's
+	// MaxResultCount, where it is 0.
+	MaxPage int
+	// BootID returns what changes with every start of the machine, "" where that is not known. nil: as Linux has it.
+	BootID func() string
+}
+
+// DB is the state of one stream. Its methods may be called by several goroutines at once.
+type DB struct {
+	path    string
+	tables  Tables
+	log     *slog.Logger
+	boot    string
+	maxPage int
+	bolt    *bbolt.DB
+
+	writing     sync.Mutex // held by what writes to the file
+	mark        mark
+	broken      error // of an Apply that left bbolt in a state that is not known
+	applied     int   // events since the last sync
+	writer      *writer
+	closed      bool
+	condemnOnce sync.Once
+
+	progress
+	syncer
+}
+
+// ErrClosed is returned by what is called after Close.
+var ErrClosed = errors.New("projection is closed")
+
+// Apply folds events, which follow each other and the checkpoint, and moves the checkpoint to the last of them, in one
+// transaction: after an error nothing has changed. The file of a stream whose oldest events are dropped in time, which
+// is any but [Events], may begin at any sequence.
+//
+// Apply waits for the readers when the file's mapping in memory has to grow: release a State or View of the same
+// goroutine before.
+func (d *DB) Apply(events []domain.Recorded) error {
+	if len(events) == 0 {
+		return nil
+	}
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if err := d.ready(events); err != nil {
+		return err
+	}
+	if err := d.begin(); err != nil {
+		return err
+	}
+	if err := d.commit(events); err != nil {
+		return fmt.Errorf("apply events %d to %d: %w", events[0].Seq, events[len(events)-1].Seq, err)
+	}
+	last := events[len(events)-1]
+	d.applied += len(events)
+	d.move(checkpoint{last.Seq, last.Chain})
+	return nil
+}
+
+// ready refuses what cannot be applied.
+func (d *DB) ready(events []domain.Recorded) error {
+	if d.closed {
+		return ErrClosed
+	}
+	if d.broken != nil {
+		return d.broken
+	}
+	next := d.at().seq + 1
+	if next == 1 && d.tables != Events {
+		next = events[0].Seq
+	}
+	for i := range events {
+		if got := events[i].Seq; got != next+uint64(i) || got == 0 {
+			return fmt.Errorf("apply: event %d where %d is next", got, next+uint64(i))
+		}
+	}
+	return nil
+}
+
+// begin marks the file as written to, before it is for the first time since the last mark.
+func (d *DB) begin() error {
+	if d.mark.boot != "" {
+		return nil
+	}
+	return d.writeMark(mark{d.mark.schema, d.boot})
+}
+
+func (d *DB) commit(events []domain.Recorded) error {
+	tx, err := d.bolt.Begin(true)
+	if err != nil {
+		return err
+	}
+	committed := false
+	defer d.writer.reset()
+	err = guarded(func() error {
+		b := newBatch(tx.Bucket(bucketName), d.tables)
+		if err := b.fold(events); err != nil {
+			return err
+		}
+		last := events[len(events)-1]
+		if err := (checkpoint{last.Seq, last.Chain}).write(b.rows); err != nil {
+			return err
+		}
+		if err := b.write(d.writer); err != nil {
+			return err
+		}
+		committed = true // or rolled back: Commit does either
+		return tx.Commit()
+	})
+	return d.abandon(tx, committed, err)
+}
+
+// abandon rolls back what did not commit.
+func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, damaged := errors.AsType[damage](err); damaged {
+		d.broken = err
+		d.condemn(err)
+	}
+	if !committed || d.broken != nil {
+		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
+	}
+	return err
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, bbolt.ErrTxClosed) {
+		return nil
+	}
+	return err
+}
+
+// Checkpoint returns the sequence and the chain of the last event that was applied, 0 and zeros where there is none.
+func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
+	c := d.at()
+	return c.seq, c.chain
+}
+
+// Close syncs the file, marks it as clean and closes it. It waits for the States and Views that are not released.
+func (d *DB) Close() error {
+	d.stopSyncing()
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	d.finish()
+	var err error
+	if d.broken == nil && d.mark.boot != "" {
+		err = d.writeMark(mark{d.mark.schema, ""})
+	}
+	return errors.Join(err, d.bolt.Close())
+}

@@ -1,0 +1,9 @@
+// Package projections keeps the state that the log says in bbolt files, and answers queries from them.
+//
+// A [DB] is a fold of one stream and nothing else: [DB.Apply] runs the events' own Evolve on the tables of the file and
+// moves the checkpoint in the same transaction. Delete the file and apply the stream from its first event, and every
+// query answers as before; that is also how a file that cannot be trusted is replaced. [DB.State] gives the tables to
+// decide on, [DB.View] adds lists, pages and filters.
+//
+// The file is not fsynced for each transaction. See DESIGN.md for what makes that safe, and for the layout of the file.
+package projections

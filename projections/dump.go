@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// line is one line of a dump.
+type line struct {
+	Checkpoint *uint64 `json:"checkpoint,omitempty"`
+	Chain      string  `json:"chain,omitempty"`
+	Table      string  `json:"table,omitempty"`
+	Index      string  `json:"index,omitempty"`
+	Counter    string  `json:"counter,omitempty"`
+	At         string  `json:"at,omitempty"`
+	Key        string  `json:"key,omitempty"`
+	Seq        uint64  `json:"seq,omitempty"`
+	Time       int64   `json:"time,omitempty"`
+	Count      int64   `json:"count,omitempty"`
+	Raw        string  `json:"raw,omitempty"`
+	Value      any     `json:"value,omitempty"`
+}
+
+// Dump writes everything that the file says, one line of JSON for each row, index entry and counter, in the order of
+// their keys. Two projections of the same events have the same dump, however the events came.
+func (d *DB) Dump(w io.Writer) error {
+	v, release := d.View()
+	defer release()
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	err := guarded(func() error {
+		c := v.rows.Cursor()
+		for key, value := c.First(); key != nil; key, value = c.Next() {
+			l, err := d.line(key, value)
+			if err != nil {
+				return fmt.Errorf("dump %x: %w", key, err)
+			}
+			if err := enc.Encode(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func (d *DB) line(key, value []byte) (line, error) {
+	switch {
+	case bytes.Equal(key, checkpointKey):
+		seq := binary.BigEndian.Uint64(value)
+		return line{Checkpoint: &seq, Chain: hex.EncodeToString(value[8:])}, nil
+	case key[0] == countID:
+		return line{Counter: d.indexName(key[1]), At: string(key[2:]), Count: number(value)}, nil
+	case key[0] >= indexID:
+		return d.entry(key, value)
+	}
+	for _, t := range held[d.tables] {
+		if t.owns(key[0]) {
+			return t.describe(key, value)
+		}
+	}
+	return line{}, fmt.Errorf("no table has this key")
+}
+
+func (d *DB) entry(key, value []byte) (line, error) {
+	at := 3 + int(binary.BigEndian.Uint16(key[1:]))
+	if len(key) < at+suffixHead {
+		return line{}, fmt.Errorf("index entry is too short")
+	}
+	suffix := key[at:]
+	return line{
+		Index: d.indexName(key[0]), At: string(key[3:at]), Time: timeOf(suffix), Seq: binary.BigEndian.Uint64(suffix[8:]),
+		Key: string(suffix[suffixHead:]), Raw: hex.EncodeToString(value),
+	}, nil
+}
+
+func (d *DB) indexName(id byte) string {
+	for _, t := range held[d.tables] {
+		if name, ok := t.indexName(id); ok {
+			return name
+		}
+	}
+	return fmt.Sprintf("0x%02x", id)
+}
+
+// describe returns the line of a row. It has the bytes too: two encodings of one value are a difference.
+func (k *kind[S]) describe(key, value []byte) (line, error) {
+	s, seq, err := k.parse(value)
+	return line{Table: k.name, Key: string(key[1:]), Seq: seq, Value: s, Raw: hex.EncodeToString(value)}, err
+}
+
+func (k *kind[S]) owns(id byte) bool { return k.id == id }
+
+func (k *kind[S]) indexName(id byte) (string, bool) {
+	for _, x := range k.indexes {
+		if x.id == id {
+			return k.name + "/" + x.name, true
+		}
+	}
+	return "", false
+}
+
+func (k *kind[S]) counted() (name string, all byte, ok bool) {
+	if len(k.indexes) == 0 {
+		return k.name, 0, false
+	}
+	return k.name, k.indexes[0].id, true
+}

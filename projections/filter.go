@@ -1,0 +1,79 @@
+package projections
+
+import (
+	"fmt"
+
+	"ledge/domain"
+)
+
+// Filter keeps the entities that an index has at Value, or, for [Between], those of a time.
+type Filter = domain.Filter
+
+const between = "between"
+
+// Label keeps what has the label: profiles, services, devices, subscriptions, notifications.
+func Label(label string) Filter { return Filter{Index: "label", Value: label} }
+
+// ByProfile keeps the devices of a profile.
+func ByProfile(name string) Filter { return Filter{Index: "profile", Value: name} }
+
+// ByService keeps the devices of a device service.
+func ByService(name string) Filter { return Filter{Index: "service", Value: name} }
+
+// Manufacturer keeps profiles.
+func Manufacturer(name string) Filter { return Filter{Index: "manufacturer", Value: name} }
+
+// Model keeps profiles.
+func Model(name string) Filter { return Filter{Index: "model", Value: name} }
+
+// Category keeps the subscriptions to a category, or the notifications of one.
+func Category(name string) Filter { return Filter{Index: "category", Value: name} }
+
+// Receiver keeps subscriptions.
+func Receiver(name string) Filter { return Filter{Index: "receiver", Value: name} }
+
+// Status keeps notifications or transmissions.
+func Status(status string) Filter { return Filter{Index: "status", Value: status} }
+
+// BySubscription keeps the transmissions of a subscription, or the notifications that matched it.
+func BySubscription(name string) Filter { return Filter{Index: "subscription", Value: name} }
+
+// ByNotification keeps the transmissions of a notification.
+func ByNotification(id string) Filter { return Filter{Index: "notification", Value: id} }
+
+// ByDevice keeps readings.
+func ByDevice(name string) Filter { return Filter{Index: "device", Value: name} }
+
+// ByResource keeps readings.
+func ByResource(name string) Filter { return Filter{Index: "resource", Value: name} }
+
+// Between keeps notifications and transmissions that were created, in milliseconds since the Unix epoch, or readings
+// whose origin is, in nanoseconds, from one time to another, both included. The total is counted, not looked up: it
+// costs a walk over all that is between.
+func Between(from, to int64) Filter { return Filter{Index: between, From: from, To: to} }
+
+// find returns the index that f names.
+func (k *kind[S]) find(f Filter) (*index[S], error) {
+	if f.Index == between {
+		return k.byTime()
+	}
+	for i := range k.indexes {
+		if x := &k.indexes[i]; x.name == f.Index && x.values != nil {
+			return x, nil
+		}
+	}
+	return nil, fmt.Errorf("list %s: there is no index %q", k.name, f.Index)
+}
+
+// byTime returns the index by creation, or of all where that is the same.
+func (k *kind[S]) byTime() (*index[S], error) {
+	for i := range k.indexes {
+		if k.indexes[i].name == created {
+			return &k.indexes[i], nil
+		}
+	}
+	if k.id == transmissionsID || k.id == readingsID {
+		return &k.indexes[0], nil
+	}
+	return nil, fmt.Errorf("list %s: there is no index by time", k.name)
+}

@@ -1,0 +1,107 @@
+package projections
+
+import (
+	"slices"
+
+	"ledge/domain"
+)
+
+// index is one order of a table's entities: for each value that an entity has, an entry at the entity's time. The
+// entries with one value are neighbours, oldest first, so that a page is a walk of a cursor from either end.
+type index[S any] struct {
+	id   byte
+	name string
+	// values appends what the entity is found by; nil: the list of all.
+	values func(dst []string, s S) []string
+	// at is the time that the entries are sorted by.
+	at func(s S) int64
+}
+
+const (
+	all     = "" // the index of every entity, by the time that lists are sorted by
+	created = "created"
+)
+
+// The indexes. The ids are part of the schema. The first of each table lists all of its entities, and its order is
+// that of the others, save those that are called created.
+//
+// EdgeX 2.3 keeps a set of ids, scored with the modified time, for each label, service, profile, manufacturer, model,
+// category and receiver, and answers from the highest score: its recorded answers for those lists and for all services
+// and provision watchers are newest first by modified. The lists of all devices and all profiles it keeps without a
+// score, and answers by descending id, which, with ids made at random, is no order that a client can rest on: here
+// they are newest first like the rest. Readings it sorts by origin. Transmissions have no modified time.
+var (
+	profileIndexes = []index[domain.Profile]{
+		{0x40, all, nil, func(p domain.Profile) int64 { return p.Modified }},
+		{0x41, "label", func(dst []string, p domain.Profile) []string { return append(dst, p.Labels...) }, nil},
+		{0x42, "manufacturer", func(dst []string, p domain.Profile) []string { return one(dst, p.Manufacturer) }, nil},
+		{0x43, "model", func(dst []string, p domain.Profile) []string { return one(dst, p.Model) }, nil},
+	}
+	serviceIndexes = []index[domain.DeviceService]{
+		{0x48, all, nil, func(s domain.DeviceService) int64 { return s.Modified }},
+		{0x49, "label", func(dst []string, s domain.DeviceService) []string { return append(dst, s.Labels...) }, nil},
+	}
+	deviceIndexes = []index[domain.Device]{
+		{0x50, all, nil, func(d domain.Device) int64 { return d.Modified }},
+		{0x51, "label", func(dst []string, d domain.Device) []string { return append(dst, d.Labels...) }, nil},
+		{0x52, "profile", func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }, nil},
+		{0x53, "service", func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }, nil},
+	}
+	subscriptionIndexes = []index[domain.Subscription]{
+		{0x58, all, nil, func(s domain.Subscription) int64 { return s.Modified }},
+		{0x59, "label", func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }, nil},
+		{0x5a, "category", func(dst []string, s domain.Subscription) []string { return append(dst, s.Categories...) }, nil},
+		{0x5b, "receiver", func(dst []string, s domain.Subscription) []string { return one(dst, s.Receiver) }, nil},
+	}
+	notificationIndexes = []index[domain.Notification]{
+		{0x60, all, nil, func(n domain.Notification) int64 { return n.Modified }},
+		{0x61, "label", func(dst []string, n domain.Notification) []string { return append(dst, n.Labels...) }, nil},
+		{0x62, "category", func(dst []string, n domain.Notification) []string { return one(dst, n.Category) }, nil},
+		{0x63, "status", func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }, nil},
+		{0x64, "subscription", func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
+		{0x65, created, nil, func(n domain.Notification) int64 { return n.Created }},
+	}
+	transmissionIndexes = []index[domain.Transmission]{
+		{0x68, all, nil, func(t domain.Transmission) int64 { return t.Created }},
+		{0x69, "status", func(dst []string, t domain.Transmission) []string { return one(dst, t.Status) }, nil},
+		{0x6a, "subscription", func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }, nil},
+		{0x6b, "notification", func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
+	}
+	readingIndexes = []index[domain.Reading]{
+		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
+		{0x71, "device", func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
+		{0x72, "resource", func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
+	}
+)
+
+// one appends a value that may be absent: nothing is found by the empty value.
+func one(dst []string, value string) []string {
+	if value == "" {
+		return dst
+	}
+	return append(dst, value)
+}
+
+// of appends the values of s in the index, each once.
+func (x *index[S]) of(dst []string, s S) []string {
+	if x.values == nil {
+		return append(dst, "")
+	}
+	from := len(dst)
+	found := x.values(dst, s)
+	dst = found[:from]
+	for _, v := range found[from:] {
+		if v != "" && !slices.Contains(dst[from:], v) {
+			dst = append(dst, v)
+		}
+	}
+	return dst
+}
+
+// time returns what the entry of s in x is sorted by.
+func (k *kind[S]) time(x *index[S], s S) int64 {
+	if x.at != nil {
+		return x.at(s)
+	}
+	return k.indexes[0].at(s)
+}

@@ -1,0 +1,381 @@
+package projections
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"ledge/domain"
+)
+
+// history makes random events that follow from each other, and knows what they lead to.
+type history struct {
+	*rand.Rand
+	seq    uint64
+	state  domain.State
+	puts   map[string]uint64 // table and key → the event that put it last
+	events []domain.Recorded
+}
+
+func newHistory(seed uint64) *history {
+	return &history{Rand: rand.New(rand.NewPCG(seed, 1)), state: domain.NewMapState(), puts: map[string]uint64{}}
+}
+
+func (h *history) record(e domain.Event, puts ...string) {
+	h.seq++
+	h.events = append(h.events, recorded(h.seq, e))
+	e.Evolve(h.state)
+	for _, p := range puts {
+		h.puts[p] = h.seq
+	}
+}
+
+func (h *history) some(prefix string, most int) []string {
+	var list []string
+	for range h.IntN(4) {
+		list = append(list, fmt.Sprint(prefix, h.IntN(most))) // now and then one twice
+	}
+	return list
+}
+
+// now is a time of which many entities have the same.
+func (h *history) now() int64 { return int64(h.IntN(30)) - 3 }
+
+func (h *history) device(n int) domain.Device {
+	d := camera(n)
+	d.Labels = h.some("label-", 5)
+	d.ProfileName = fmt.Sprint("profile-", h.IntN(4))
+	d.ServiceName = fmt.Sprint("service-", h.IntN(2))
+	d.Modified = h.now()
+	return d
+}
+
+// metadata adds an event to the history of the event stream.
+func (h *history) metadata() {
+	n := h.IntN(60)
+	name := camera(n).Name
+	_, there := h.state.Devices.Get(name)
+	switch roll := h.IntN(10); {
+	case roll == 0:
+		p := domain.Profile{ID: uuid("profile", n), Name: fmt.Sprint("profile-", n), Manufacturer: fmt.Sprint("m", h.IntN(3)),
+			Model: fmt.Sprint("o", h.IntN(3)), Labels: h.some("label-", 5), Modified: h.now()}
+		if _, ok := h.state.Profiles.Get(p.Name); ok && h.IntN(2) == 0 {
+			h.record(domain.ProfileRemoved{Profile: p})
+		} else if !ok {
+			h.record(domain.ProfileAdded{Profile: p}, "profiles "+p.Name)
+		}
+	case roll == 1:
+		s := domain.Subscription{ID: uuid("subscription", n), Name: fmt.Sprint("s", n), Receiver: fmt.Sprint("r", h.IntN(3)),
+			Labels: h.some("label-", 5), Categories: h.some("category-", 3), Modified: h.now()}
+		if _, ok := h.state.Subscriptions.Get(s.Name); !ok {
+			h.record(domain.SubscriptionAdded{Subscription: s}, "subscriptions "+s.Name)
+		} else if h.IntN(2) == 0 {
+			h.record(domain.SubscriptionUpdated{Subscription: s}, "subscriptions "+s.Name)
+		} else {
+			h.record(domain.SubscriptionRemoved{Subscription: s})
+		}
+	case !there:
+		h.record(domain.DeviceAdded{Device: h.device(n)}, "devices "+name)
+	case roll < 7:
+		h.record(domain.DeviceUpdated{Device: h.device(n)}, "devices "+name)
+	default:
+		d, _ := h.state.Devices.Get(name)
+		h.record(domain.DeviceRemoved{Device: d})
+	}
+}
+
+// notification adds an event to the history of the notification stream.
+func (h *history) notification() {
+	n := domain.Notification{ID: uuid("notification", h.IntN(80)), Category: fmt.Sprint("category-", h.IntN(3)),
+		Labels: h.some("label-", 5), Status: domain.StatusNew, Matched: h.some("s", 4), Created: h.now(), Modified: h.now(),
+		Cause: uint64(h.IntN(2)) * h.seq}
+	if old, ok := h.state.Notifications.Get(n.ID); ok {
+		old.Status, old.Modified = domain.StatusProcessed, h.now()
+		e := domain.NotificationProcessed{Notification: old}
+		puts := []string{"notifications " + old.ID}
+		for i := range h.IntN(3) {
+			t := domain.Transmission{ID: uuid(old.ID, i), NotificationID: old.ID, SubscriptionName: fmt.Sprint("s", h.IntN(4)),
+				Status: []string{domain.StatusSent, domain.StatusFailed}[h.IntN(2)], Created: h.now()}
+			e.Transmissions = append(e.Transmissions, t)
+			puts = append(puts, "transmissions "+t.ID)
+		}
+		h.record(e, puts...)
+		return
+	}
+	h.record(domain.NotificationAdded{Notification: n}, "notifications "+n.ID)
+}
+
+func (h *history) reading() {
+	r := domain.Reading{ID: uuid("reading", int(h.seq)), Profile: "p", Device: fmt.Sprint("d", h.IntN(4)),
+		Resource: fmt.Sprint("r", h.IntN(3)), Origin: h.now()}
+	h.record(domain.ReadingPosted{Reading: r}, "readings "+r.ID)
+}
+
+// expect lists what is in table and passes keep, as a list with no end would have it.
+func expect[S any](h *history, name string, table domain.Table[S], at func(S) int64, keep func(S) bool) []S {
+	m := map[string]S(table.(domain.MapTable[S]))
+	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(at(m[b]), at(m[a])), cmp.Compare(h.puts[name+" "+b], h.puts[name+" "+a]), cmp.Compare(b, a))
+	})
+	list := []S{}
+	for _, k := range keys {
+		if keep(m[k]) {
+			list = append(list, m[k])
+		}
+	}
+	return list
+}
+
+// query is one list and what it is expected to be.
+type query[S any] struct {
+	name    string
+	filters []Filter
+	keep    func(S) bool
+}
+
+// compare asks for every page of a list.
+func compare[S any](t *testing.T, name string, want []S, ask func(Page, ...Filter) ([]S, int, error), filters []Filter) {
+	t.Helper()
+	for _, limit := range []int{-1, 0, 1, 7, len(want), len(want) + 1} {
+		for _, offset := range []int{0, 1, len(want) / 2, len(want) - 1, len(want), len(want) + 1, len(want) + 100} {
+			if offset < 0 {
+				continue
+			}
+			page := Page{Offset: offset, Limit: limit}
+			got, total, err := ask(page, filters...)
+			if total != len(want) {
+				t.Errorf("%s %+v: total %d, want %d", name, page, total, len(want))
+			}
+			if offset > len(want) && limit != 0 {
+				e := fmt.Sprintf("query objects bounds out of range. length:%d", len(want))
+				if message(err) != e || domain.CodeOf(err) != domain.OutOfRange {
+					t.Errorf("%s %+v: got %v, want %s", name, page, err, e)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s %+v: %v", name, page, err)
+			}
+			end := len(want)
+			if limit >= 0 {
+				end = min(end, offset+limit)
+			}
+			var part []S
+			if offset < end {
+				part = want[offset:end]
+			}
+			if g, w := asJSON(got), asJSON(part); len(got) != len(part) || len(got) > 0 && g != w {
+				t.Fatalf("%s %+v:\n got %s\nwant %s", name, page, g, w)
+			}
+		}
+	}
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func has(values []string, v string) bool { return slices.Contains(values, v) }
+
+func deviceQueries() []query[domain.Device] {
+	return []query[domain.Device]{
+		{"all", nil, func(domain.Device) bool { return true }},
+		{"label", []Filter{Label("label-1")}, func(d domain.Device) bool { return has(d.Labels, "label-1") }},
+		{"no such label", []Filter{Label("nosuch")}, func(domain.Device) bool { return false }},
+		{"two labels", []Filter{Label("label-1"), Label("label-2")},
+			func(d domain.Device) bool { return has(d.Labels, "label-1") && has(d.Labels, "label-2") }},
+		{"one label twice", []Filter{Label("label-1"), Label("label-1")}, func(d domain.Device) bool { return has(d.Labels, "label-1") }},
+		{"profile", []Filter{ByProfile("profile-2")}, func(d domain.Device) bool { return d.ProfileName == "profile-2" }},
+		{"service", []Filter{ByService("service-1")}, func(d domain.Device) bool { return d.ServiceName == "service-1" }},
+		{"label, profile and service", []Filter{Label("label-3"), ByProfile("profile-1"), ByService("service-0")},
+			func(d domain.Device) bool {
+				return has(d.Labels, "label-3") && d.ProfileName == "profile-1" && d.ServiceName == "service-0"
+			}},
+	}
+}
+
+func TestListsOfMetadata(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			f, h := MustOpen(t, Events), newHistory(seed)
+			for range 5 {
+				from := len(h.events)
+				for range 60 {
+					h.metadata()
+				}
+				f.feed(t, 1+h.IntN(40), h.events[from:]...)
+				v, release := f.View()
+				for _, q := range deviceQueries() {
+					want := expect(h, "devices", h.state.Devices, func(d domain.Device) int64 { return d.Modified }, q.keep)
+					compare(t, "devices "+q.name, want, v.Devices, q.filters)
+				}
+				compare(t, "profiles by maker and model", expect(h, "profiles", h.state.Profiles, func(p domain.Profile) int64 { return p.Modified },
+					func(p domain.Profile) bool { return p.Manufacturer == "m1" && p.Model == "o2" }),
+					v.Profiles, []Filter{Manufacturer("m1"), Model("o2")})
+				for name, q := range map[string]query[domain.Subscription]{
+					"all":      {keep: func(domain.Subscription) bool { return true }},
+					"category": {filters: []Filter{Category("category-1")}, keep: func(s domain.Subscription) bool { return has(s.Categories, "category-1") }},
+					"receiver": {filters: []Filter{Receiver("r1")}, keep: func(s domain.Subscription) bool { return s.Receiver == "r1" }},
+					"label":    {filters: []Filter{Label("label-0")}, keep: func(s domain.Subscription) bool { return has(s.Labels, "label-0") }},
+				} {
+					want := expect(h, "subscriptions", h.state.Subscriptions, func(s domain.Subscription) int64 { return s.Modified }, q.keep)
+					compare(t, "subscriptions "+name, want, v.Subscriptions, q.filters)
+				}
+				sameTables(t, h.state, v.State)
+				release()
+			}
+		})
+	}
+}
+
+// sameTables looks up every key that the history knows.
+func sameTables(t *testing.T, want, got domain.State) {
+	t.Helper()
+	sameTable(t, "devices", want.Devices, got.Devices)
+	sameTable(t, "profiles", want.Profiles, got.Profiles)
+	sameTable(t, "subscriptions", want.Subscriptions, got.Subscriptions)
+	sameTable(t, "ids", want.IDs, got.IDs)
+	sameTable(t, "uses", want.Uses, got.Uses)
+	for n := range 60 {
+		name := camera(n).Name
+		_, w := want.Devices.Get(name)
+		for range 2 { // the second answer is remembered
+			if _, g := got.Devices.Get(name); g != w {
+				t.Errorf("device %s: found %t, want %t", name, g, w)
+			}
+		}
+	}
+}
+
+func sameTable[S any](t *testing.T, name string, want, got domain.Table[S]) {
+	t.Helper()
+	for key, w := range want.(domain.MapTable[S]) {
+		if g, ok := got.Get(key); !ok || asJSON(g) != asJSON(w) {
+			t.Errorf("%s %s: got %s %t, want %s", name, key, asJSON(g), ok, asJSON(w))
+		}
+	}
+}
+
+func TestListsOfNotifications(t *testing.T) {
+	for seed := range uint64(3) {
+		f, h := MustOpen(t, Notifications), newHistory(seed)
+		for range 400 {
+			h.notification()
+		}
+		f.feed(t, 37, h.events...)
+		v, release := f.View()
+		defer release()
+		modified := func(n domain.Notification) int64 { return n.Modified }
+		madeAt := func(n domain.Notification) int64 { return n.Created }
+		within := func(n domain.Notification) bool { return n.Created >= 5 && n.Created <= 15 }
+		for name, q := range map[string]struct {
+			query[domain.Notification]
+			at func(domain.Notification) int64
+		}{
+			"all":           {query[domain.Notification]{keep: func(domain.Notification) bool { return true }}, modified},
+			"status":        {query[domain.Notification]{filters: []Filter{Status("PROCESSED")}, keep: func(n domain.Notification) bool { return n.Status == "PROCESSED" }}, modified},
+			"category":      {query[domain.Notification]{filters: []Filter{Category("category-2")}, keep: func(n domain.Notification) bool { return n.Category == "category-2" }}, modified},
+			"subscription":  {query[domain.Notification]{filters: []Filter{BySubscription("s2")}, keep: func(n domain.Notification) bool { return has(n.Matched, "s2") }}, modified},
+			"between":       {query[domain.Notification]{filters: []Filter{Between(5, 15)}, keep: within}, madeAt},
+			"no time":       {query[domain.Notification]{filters: []Filter{Between(15, 5)}, keep: func(domain.Notification) bool { return false }}, madeAt},
+			"label between": {query[domain.Notification]{filters: []Filter{Label("label-1"), Between(5, 15)}, keep: func(n domain.Notification) bool { return within(n) && has(n.Labels, "label-1") }}, madeAt},
+		} {
+			compare(t, "notifications "+name, expect(h, "notifications", h.state.Notifications, q.at, q.keep), v.Notifications, q.filters)
+		}
+		for name, q := range map[string]query[domain.Transmission]{
+			"all":    {keep: func(domain.Transmission) bool { return true }},
+			"status": {filters: []Filter{Status("SENT")}, keep: func(x domain.Transmission) bool { return x.Status == "SENT" }},
+			"two": {filters: []Filter{Status("SENT"), BySubscription("s1"), Between(-1, 20)}, keep: func(x domain.Transmission) bool {
+				return x.Status == "SENT" && x.SubscriptionName == "s1" && x.Created >= -1 && x.Created <= 20
+			}},
+		} {
+			want := expect(h, "transmissions", h.state.Transmissions, func(x domain.Transmission) int64 { return x.Created }, q.keep)
+			compare(t, "transmissions "+name, want, v.Transmissions, q.filters)
+		}
+		sameTable(t, "cursors", h.state.Cursors, v.Cursors)
+	}
+}
+
+func TestListsOfReadings(t *testing.T) {
+	f, h := MustOpen(t, Readings), newHistory(9)
+	for range 300 {
+		h.reading()
+	}
+	f.feed(t, 50, h.events...)
+	v, release := f.View()
+	defer release()
+	for name, q := range map[string]query[domain.Reading]{
+		"all":    {keep: func(domain.Reading) bool { return true }},
+		"device": {filters: []Filter{ByDevice("d1")}, keep: func(r domain.Reading) bool { return r.Device == "d1" }},
+		"device, resource, time": {filters: []Filter{ByDevice("d1"), ByResource("r1"), Between(0, 20)},
+			keep: func(r domain.Reading) bool {
+				return r.Device == "d1" && r.Resource == "r1" && r.Origin >= 0 && r.Origin <= 20
+			}},
+	} {
+		want := expect(h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, q.keep)
+		compare(t, "readings "+name, want, v.Readings, q.filters)
+	}
+}
+
+// The same events lead to the same file, in batches of whatever size, live or from the log.
+func TestBatchSizes(t *testing.T) {
+	h := newHistory(42)
+	for range 500 {
+		h.metadata()
+	}
+	want := rebuilt(t, Events, h.events)
+	for _, size := range []int{1, 2, 7, 100, 499} {
+		f := MustOpen(t, Events)
+		f.feed(t, size, h.events...)
+		sameDump(t, f.mustDump(t), want)
+	}
+}
+
+// What a command made live is in the file as it is after its way through the log.
+func TestLiveAndFromTheLog(t *testing.T) {
+	d := camera(1)
+	d.Location = json.RawMessage("{ \"html\": \"<b>\",\n \"n\": 1.50 }")
+	d.Protocols["empty"] = map[string]string{}
+	p := domain.Profile{ID: "p", Name: "p", Labels: []string{}, DeviceResources: []domain.DeviceResource{
+		{Name: "r", Attributes: map[string]any{"int": 5, "float": 5.5, "list": []any{1, "a", nil}, "map": map[string]any{"k": int64(7)}}},
+		{Name: "none"}, {Name: "empty", Attributes: map[string]any{}},
+	}}
+	events := record(1, domain.DeviceAdded{Device: d}, domain.ProfileAdded{Profile: p})
+	f := MustOpen(t, Events)
+	f.feed(t, 1, events...)
+	sameDump(t, f.mustDump(t), rebuilt(t, Events, throughTheLog(t, events)))
+	s, release := f.State()
+	defer release()
+	if got, _ := s.Devices.Get(d.Name); string(got.Location) != `{"html":"\u003cb\u003e","n":1.50}` {
+		t.Errorf("location: got %s", got.Location)
+	}
+	got, _ := s.Profiles.Get("p")
+	want := map[string]any{"int": 5.0, "float": 5.5, "list": []any{1.0, "a", nil}, "map": map[string]any{"k": 7.0}}
+	if !reflect.DeepEqual(got.DeviceResources[0].Attributes, want) {
+		t.Errorf("attributes: got %#v, want %#v", got.DeviceResources[0].Attributes, want)
+	}
+}
+
+func throughTheLog(t *testing.T, events []domain.Recorded) []domain.Recorded {
+	t.Helper()
+	again := slices.Clone(events)
+	for i := range again {
+		w, err := domain.Encode(again[i].Event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again[i].Event, err = domain.Decode(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return again
+}

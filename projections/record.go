@@ -1,0 +1,42 @@
+package projections
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// A row of an indexed table begins with the sequence of the event that put it, which its index entries carry too.
+
+// read returns the value at key and the sequence that put it. Its panics are of type [damage]: a [domain.Table] has no
+// way to say that the file under it is broken, and "not found" would be a lie to decide on.
+func (k *kind[S]) read(rows *bbolt.Bucket, key []byte) (s S, seq uint64, ok bool) {
+	b := fetch(rows, key)
+	if b == nil {
+		return s, 0, false
+	}
+	s, seq, err := k.parse(b)
+	if err != nil {
+		panic(damage{fmt.Errorf("%s %q: %w", k.name, key[1:], err)})
+	}
+	return s, seq, true
+}
+
+func (k *kind[S]) parse(b []byte) (s S, seq uint64, err error) {
+	if len(k.indexes) > 0 {
+		n := 0
+		if seq, n = binary.Uvarint(b); n <= 0 {
+			return s, 0, fmt.Errorf("row without a sequence")
+		}
+		b = b[n:]
+	}
+	s, err = k.decode(b)
+	return s, seq, err
+}
+
+// fetch is Bucket.Get where what a broken page makes of it is a [damage].
+func fetch(rows *bbolt.Bucket, key []byte) []byte {
+	defer faults()()
+	return rows.Get(key)
+}

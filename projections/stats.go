@@ -1,0 +1,25 @@
+package projections
+
+// Stats is the size of a projection.
+type Stats struct {
+	// Checkpoint is the sequence of the last event that was applied.
+	Checkpoint uint64
+	// Bytes is the length of the file.
+	Bytes int64
+	// Count is how many entities each table has, by the table's name.
+	Count map[string]int
+}
+
+// Stats returns the size of the projection at the checkpoint.
+func (d *DB) Stats() Stats {
+	v, release := d.View()
+	defer release()
+	s := Stats{Bytes: v.rows.Tx().Size(), Count: map[string]int{}}
+	s.Checkpoint, _ = v.Checkpoint()
+	for _, t := range held[d.tables] {
+		if name, all, ok := t.counted(); ok {
+			s.Count[name] = int(number(fetch(v.rows, appendCount(nil, all, ""))))
+		}
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+package projections
+
+import (
+	"slices"
+
+	"ledge/domain"
+)
+
+// Tables says which stream's state a file holds.
+type Tables int
+
+// The streams; each has a file of its own, which is rebuilt independently of the others.
+const (
+	Events        Tables = iota // profiles, services, devices, subscriptions, ids, uses, seeds
+	Notifications               // notifications, transmissions, cursors
+	Readings                    // readings
+)
+
+func (t Tables) String() string {
+	return [...]string{"events", "notifications", "readings"}[t]
+}
+
+// kind is one table: where its rows are, how they are written, and which indexes its entities have.
+type kind[S any] struct {
+	id   byte
+	name string
+	codec[S]
+	// indexes has the list of all entities first. A table without indexes is not counted, and its rows do not say
+	// which event put them.
+	indexes []index[S]
+}
+
+var (
+	uses    = &kind[int]{id: usesID, name: "uses", codec: inCount}
+	seeds   = &kind[bool]{id: seedsID, name: "seeds", codec: inFlag}
+	cursors = &kind[uint64]{id: cursorsID, name: "cursors", codec: inNumber}
+	ids     = &kind[string]{id: idsID, name: "ids", codec: inText}
+
+	profiles      = &kind[domain.Profile]{profilesID, "profiles", inCBOR(canonicalProfile), profileIndexes}
+	services      = &kind[domain.DeviceService]{servicesID, "services", inCBOR[domain.DeviceService](nil), serviceIndexes}
+	devices       = &kind[domain.Device]{devicesID, "devices", inCBOR(canonicalDevice), deviceIndexes}
+	subscriptions = &kind[domain.Subscription]{subscriptionsID, "subscriptions", inCBOR[domain.Subscription](nil), subscriptionIndexes}
+	notifications = &kind[domain.Notification]{notificationsID, "notifications", inCBOR[domain.Notification](nil), notificationIndexes}
+	transmissions = &kind[domain.Transmission]{transmissionsID, "transmissions", inCBOR[domain.Transmission](nil), transmissionIndexes}
+	readings      = &kind[domain.Reading]{readingsID, "readings", inCBOR[domain.Reading](nil), readingIndexes}
+)
+
+func canonicalDevice(d *domain.Device) { d.Location = canonicalJSON(d.Location) }
+
+func canonicalProfile(p *domain.Profile) {
+	p.DeviceResources = slices.Clone(p.DeviceResources)
+	for i := range p.DeviceResources {
+		p.DeviceResources[i].Attributes = canonicalAny(p.DeviceResources[i].Attributes)
+	}
+}
+
+// stored is a kind of whatever type, for what is done to all tables alike.
+type stored interface {
+	owns(id byte) bool
+	describe(key, value []byte) (line, error)
+	indexName(id byte) (string, bool)
+	counted() (name string, all byte, ok bool)
+}
+
+// held lists the tables of each file.
+var held = map[Tables][]stored{
+	Events:        {profiles, services, devices, subscriptions, ids, uses, seeds},
+	Notifications: {notifications, transmissions, cursors},
+	Readings:      {readings},
+}

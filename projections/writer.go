@@ -1,0 +1,164 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+// writer gathers what a batch changes in the file, to write it in the order of the keys: neighbours are then written
+// while their page is at hand. It is used again for the next batch.
+type writer struct {
+	groups map[place]*group
+	order  []*group
+	spare  []*group
+	arena  []byte
+	buf    bytes.Buffer
+	key    []byte // scratch
+}
+
+// place is a value of an index, or, without value, a table.
+type place struct {
+	id    byte
+	value string
+}
+
+// group is what changes in one place. Its operations are most often in order already, because they come in the order
+// of the events, as times and sequences do.
+type group struct {
+	place
+	prefix []byte
+	ops    []op
+	more   int64 // how many entries there are more than before
+}
+
+// op puts value at key, or deletes the key.
+type op struct {
+	key, value []byte
+	delete     bool
+}
+
+// fill is how full bbolt leaves a page that it splits. Most keys come at the end of what they sort into.
+const fill = 0.9
+
+const (
+	smallArena = 4 << 10 // bytes
+	largeArena = 1 << 20 // bytes
+	smallBatch = 64      // operations in a group that is worth keeping
+)
+
+func newWriter() *writer { return &writer{groups: map[place]*group{}} }
+
+// save copies b to where it stays until the transaction has ended: bbolt keeps the slices that it is given.
+func (w *writer) save(b []byte) []byte {
+	if cap(w.arena)-len(w.arena) < len(b) {
+		w.arena = make([]byte, 0, max(min(largeArena, 4*cap(w.arena)), smallArena, len(b)))
+	}
+	from := len(w.arena)
+	w.arena = append(w.arena, b...)
+	return w.arena[from:len(w.arena):len(w.arena)]
+}
+
+// in returns the group of a place.
+func (w *writer) in(id byte, value string) *group {
+	at := place{id, value}
+	if g, ok := w.groups[at]; ok {
+		return g
+	}
+	g := w.take()
+	g.place = at
+	if id < indexID {
+		g.prefix = append(g.prefix[:0], id)
+	} else {
+		g.prefix = appendRange(g.prefix[:0], id, value)
+	}
+	w.groups[at] = g
+	w.order = append(w.order, g)
+	return g
+}
+
+func (w *writer) take() *group {
+	if n := len(w.spare); n > 0 {
+		g := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		return g
+	}
+	return &group{}
+}
+
+func (w *writer) put(g *group, key, value []byte) {
+	g.ops = append(g.ops, op{key: w.save(key), value: w.save(value)})
+}
+
+func (w *writer) delete(g *group, key []byte) {
+	g.ops = append(g.ops, op{key: w.save(key), delete: true})
+}
+
+// flush writes everything to rows.
+func (w *writer) flush(rows *bbolt.Bucket) error {
+	rows.FillPercent = fill
+	slices.SortFunc(w.order, func(a, b *group) int { return bytes.Compare(a.prefix, b.prefix) })
+	for _, g := range w.order {
+		if err := w.flushCount(rows, g); err != nil {
+			return err
+		}
+	}
+	for _, g := range w.order {
+		slices.SortFunc(g.ops, func(a, b op) int { return bytes.Compare(a.key, b.key) })
+		for i := range g.ops {
+			if err := g.ops[i].apply(rows); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *op) apply(rows *bbolt.Bucket) error {
+	if o.delete {
+		return rows.Delete(o.key)
+	}
+	return rows.Put(o.key, o.value)
+}
+
+func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
+	if g.more == 0 {
+		return nil
+	}
+	w.key = appendCount(w.key[:0], g.id, g.value)
+	n := number(rows.Get(w.key)) + g.more
+	if n <= 0 {
+		return rows.Delete(w.key)
+	}
+	return rows.Put(w.key, w.save(binary.BigEndian.AppendUint64(w.buf.AvailableBuffer(), uint64(n))))
+}
+
+// reset forgets everything and keeps the memory, unless it was a large batch. Call it when the transaction has ended.
+func (w *writer) reset() {
+	clear(w.groups)
+	if len(w.order) > smallBatch {
+		w.groups, w.order = map[place]*group{}, nil
+	}
+	for _, g := range w.order {
+		if cap(g.ops) <= smallBatch {
+			clear(g.ops)
+			*g = group{prefix: g.prefix, ops: g.ops[:0]}
+			w.spare = append(w.spare, g)
+		}
+	}
+	w.order = w.order[:0]
+	w.arena = w.arena[:0]
+	if cap(w.arena) > smallArena {
+		w.arena = nil
+	}
+}
+
+// number reads a counter; one that is absent is 0.
+func number(b []byte) int64 {
+	if len(b) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}

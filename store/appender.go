@@ -1,0 +1,203 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ledge/domain"
+)
+
+// Projection is the state that an Appender decides on and hands what is recorded to.
+type Projection interface {
+	// State returns the state at the checkpoint, for deciding, and a function that lets go of it.
+	State() (domain.State, func())
+	// Apply folds the recorded events and moves the checkpoint, in one transaction. The first one's Seq is Checkpoint's
+	// + 1, or, on a stream with a retention, the first that is kept.
+	Apply([]domain.Recorded) error
+	// Checkpoint is the last sequence applied and its chain; 0 and zeros for none.
+	Checkpoint() (seq uint64, chain [32]byte)
+}
+
+// AppenderOptions bounds what an Appender holds in memory.
+type AppenderOptions struct {
+	// QueueRequests and QueueBytes are the most that may wait to be recorded; beyond, Submit blocks. The defaults are
+	// 20,000 and 64 MiB.
+	QueueRequests, QueueBytes int
+	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
+	CatchUpEvents int
+	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 4,096 and 4 MiB.
+	RecentEvents, RecentBytes int
+}
+
+func (o AppenderOptions) withDefaults() AppenderOptions {
+	o.QueueRequests = cmp.Or(o.QueueRequests, 20_000)
+	o.QueueBytes = cmp.Or(o.QueueBytes, 64<<20)
+	o.CatchUpEvents = cmp.Or(o.CatchUpEvents, 5_000)
+	o.RecentEvents = cmp.Or(o.RecentEvents, 4_096)
+	o.RecentBytes = cmp.Or(o.RecentBytes, 4<<20)
+	return o
+}
+
+// Appender is the one way into a log. One goroutine takes all commands that wait, decides each on the state plus the
+// changes of those before it, appends the events as a group, has them applied, and answers.
+type Appender struct {
+	log        *Log
+	projection Projection
+	o          AppenderOptions
+	queue      *queue
+	recent     *recent
+	live       *live
+
+	done    sync.WaitGroup
+	cancel  context.CancelFunc
+	stopped context.Context
+}
+
+// NewAppender checks the projection's checkpoint against the log, applies what the log has beyond it, and starts. A log
+// that is shorter than the checkpoint, or that has another event there, is an error that names both.
+func NewAppender(l *Log, p Projection, o AppenderOptions) (*Appender, error) {
+	o = o.withDefaults()
+	a := &Appender{log: l, projection: p, o: o}
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	if err := a.catchUp(); err != nil {
+		return nil, err
+	}
+	last, _ := l.Last()
+	a.queue = newQueue(o.QueueRequests, o.QueueBytes)
+	a.recent = newRecent(last, o.RecentEvents, o.RecentBytes)
+	a.live = newLive(l, last == 0)
+	a.stopped, a.cancel = context.WithCancel(context.Background())
+	a.done.Go(a.run)
+	a.done.Go(a.live.run)
+	return a, nil
+}
+
+// catchUp brings the projection to the end of the log.
+func (a *Appender) catchUp() error {
+	l := a.log
+	seq, chain := a.projection.Checkpoint()
+	if err := l.holds(seq, chain); err != nil {
+		return err
+	}
+	last, _ := l.Last()
+	if seq == last {
+		return nil
+	}
+	started, batch := time.Now(), make([]domain.Recorded, 0, min(uint64(a.o.CatchUpEvents), last-seq))
+	for r, err := range l.Read(context.Background(), seq+1, last) {
+		if err != nil {
+			return fmt.Errorf("catch up from %d: %w", seq, err)
+		}
+		if batch = append(batch, r); len(batch) == cap(batch) {
+			if err := a.projection.Apply(batch); err != nil {
+				return fmt.Errorf("apply %s %d to %d: %w", l.name, batch[0].Seq, r.Seq, err)
+			}
+			batch = make([]domain.Recorded, 0, cap(batch))
+		}
+	}
+	if len(batch) > 0 {
+		if err := a.projection.Apply(batch); err != nil {
+			return fmt.Errorf("apply %s from %d: %w", l.name, batch[0].Seq, err)
+		}
+	}
+	if at, _ := a.projection.Checkpoint(); at != last && l.First() <= last {
+		return fmt.Errorf("%s: the projection is at %d after catching up to %d", l.name, at, last)
+	}
+	l.store.o.Logger.Info("projection caught up", "stream", l.name, "from", seq, "to", last, "took", time.Since(started))
+	return nil
+}
+
+// holds reports whether the log has the event with this chain hash at seq.
+func (l *Log) holds(seq uint64, chain Chain) error {
+	last, head := l.Last()
+	switch {
+	case seq == 0:
+		return nil
+	case seq > last:
+		return l.damage(last+1, "the log ends at %d, but the projection's checkpoint is at %d", last, seq)
+	case seq == last && head == (Chain{}): // nothing is kept any more, and nobody else remembers the end
+		l.setLast(last, chain)
+		return nil
+	case seq < l.First():
+		return nil // the event is gone for reasons of age; what is kept links among itself
+	}
+	for m, err := range l.ReadRaw(context.Background(), seq, seq) {
+		if err != nil {
+			return err
+		}
+		if got, _ := chainIn(m.Header); got != chain {
+			return l.damage(seq, "its chain hash is %x, but the projection's checkpoint at %d has %x: log and projection are not of the same past", got, seq, chain)
+		}
+	}
+	return nil
+}
+
+// Submit has the requests decided and recorded in order and returns one outcome for each. They need not share a group,
+// and nothing of others is between two that do. An error means that none was taken: too much waits and ctx ended
+// (domain.Unavailable), or the appender is closed or broken. Requests whose group had not started when ctx ended have
+// domain.Unavailable as their outcome; once it started, they have the truth.
+func (a *Appender) Submit(ctx context.Context, requests ...domain.Request) ([]domain.Outcome, error) {
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	if err := a.log.err(); err != nil {
+		return nil, refused(err)
+	}
+	s := &submission{ctx: ctx, requests: requests, outcomes: make([]domain.Outcome, len(requests)), done: make(chan struct{})}
+	for _, r := range requests {
+		s.bytes += sizeOf(r)
+	}
+	if err := a.queue.put(ctx, s); err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		if a.queue.withdraw(s) {
+			return nil, gone(ctx)
+		}
+		<-s.done
+	}
+	return s.outcomes, nil
+}
+
+func gone(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return domain.Errorf(domain.Unavailable, "not recorded: too much waits to be recorded before it; try again later")
+	}
+	return domain.Errorf(domain.Unavailable, "not recorded: the request was given up while it waited")
+}
+
+// refused is how a caller sees that a log is broken.
+func refused(err error) error {
+	return domain.Errorf(domain.Unavailable, "nothing can be recorded: %v", err)
+}
+
+// Close records and answers what waits, then stops. Followers end.
+func (a *Appender) Close() error {
+	a.queue.close(domain.Errorf(domain.Unavailable, "ledge is stopping"))
+	a.cancel()
+	a.done.Wait()
+	return nil
+}
+
+func (a *Appender) run() {
+	defer a.recent.close()
+	defer a.live.close()
+	for {
+		select {
+		case <-a.queue.filled:
+		case <-a.stopped.Done():
+			if a.queue.empty() {
+				return
+			}
+		}
+		a.group(a.queue.take(groupEvents))
+	}
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// errLayout says that acknowledged bytes are not where this version of the server is known to write them, so that an
+// fsync of that file would promise nothing.
+var errLayout = errors.New("the server's block files are not where they are known to be")
+
+// blocks are the files in which the server keeps a stream: msgs/1.blk, msgs/2.blk and so on, written with pwrite before
+// each acknowledgement and never renamed while they are the last. Fsync acts on the inode, whoever opened it: so one
+// fsync by us makes a whole group durable.
+type blocks struct {
+	dir  string
+	last uint32
+	size int64 // of the last block, when it was synced
+
+	// file and folder are how to sync: syncFile and syncDir, but for tests.
+	file   func(path string) (size int64, err error)
+	folder func(path string) error
+}
+
+func newBlocks(streamDir string) *blocks {
+	return &blocks{dir: filepath.Join(streamDir, "msgs"), file: syncFile, folder: syncDir}
+}
+
+func (b *blocks) path(n uint32) string { return filepath.Join(b.dir, fmt.Sprintf("%d.blk", n)) }
+
+// list returns the numbers of the blocks, ascending; none where the folder does not exist.
+func (b *blocks) list() ([]uint32, error) {
+	files, err := os.ReadDir(b.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []uint32
+	for _, f := range files {
+		var n uint32
+		if _, err := fmt.Sscanf(f.Name(), "%d.blk", &n); err == nil && f.Name() == fmt.Sprintf("%d.blk", n) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// bytes returns the size of all blocks together.
+func (b *blocks) bytes() (int64, error) {
+	all, err := b.list()
+	var sum int64
+	for _, n := range all {
+		if st, err := os.Stat(b.path(n)); err == nil {
+			sum += st.Size()
+		}
+	}
+	return sum, err
+}
+
+// syncTail syncs the last few blocks and the folder, and takes note of where the stream ends. After a crash the tail may
+// hold what was written but never synced: nothing may be built on it before.
+func (b *blocks) syncTail() error {
+	all, err := b.list()
+	if err != nil || len(all) == 0 {
+		b.last, b.size = 0, 0
+		return err
+	}
+	const few = 6 // more than one group can fill
+	for _, n := range all[max(0, len(all)-few):] {
+		if b.size, err = b.file(b.path(n)); err != nil {
+			return err
+		}
+		b.last = n
+	}
+	return b.folder(b.dir)
+}
+
+// sync makes a group durable: the last block; where the group went on into new ones, those before first; and then the
+// folder. It is errLayout where the files did not grow by at least grown bytes.
+func (b *blocks) sync(grown int64) error {
+	if b.last == 0 {
+		all, err := b.list()
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return errLayout
+		}
+		b.last, b.size = all[0], 0
+	}
+	var grew int64
+	crossed := b.size == 0
+	for {
+		size, err := b.file(b.path(b.last))
+		if errors.Is(err, fs.ErrNotExist) { // retention removed it while we looked; it held nothing of this group
+			size, err = b.size, nil
+		}
+		if err != nil {
+			return err
+		}
+		grew += size - b.size
+		b.size = size
+		if _, err := os.Stat(b.path(b.last + 1)); err != nil {
+			break
+		}
+		b.last, b.size, crossed = b.last+1, 0, true
+	}
+	if grew < grown {
+		return fmt.Errorf("%w: %s grew by %d bytes where %d were written", errLayout, b.path(b.last), grew, grown)
+	}
+	if crossed {
+		return b.folder(b.dir)
+	}
+	return nil
+}
+
+// syncFile syncs one file and returns its size.
+func syncFile(path string) (int64, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // Windows syncs only what may be written
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), f.Sync()
+}
+
+// syncTree syncs every file and folder below dir, and the folders above it up to root's own parent.
+func syncTree(root, dir string) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // a temporary file that is gone again
+		case err != nil:
+			return err
+		case d.IsDir():
+			return syncDir(path)
+		}
+		if _, err := syncFile(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for dir != filepath.Dir(root) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}

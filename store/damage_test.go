@@ -1,0 +1,203 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+	"ledge/store"
+	"ledge/store/storetest"
+)
+
+const damagedEvents = 300 // of 64 KiB: three blocks
+
+// mustFill makes a store of three blocks in a new folder and closes it.
+func mustFill(t *testing.T) (dir string, p *storetest.Projection) {
+	t.Helper()
+	dir, p = t.TempDir(), storetest.NewProjection()
+	s := mustOpen(t, options(dir))
+	a := storetest.MustAppender(t, s.Events(), p)
+	for i := range damagedEvents / 20 {
+		var group []domain.Request
+		for n := range 20 {
+			group = append(group, storetest.AddLarge(fmt.Sprintf("s-%d-%d", i, n), 64<<10))
+		}
+		storetest.MustSubmit(t, a, group...)
+	}
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, p
+}
+
+func eventsDir(dir string) string { return filepath.Join(dir, "jetstream/LEDGE/streams/LEDGE_EVENTS") }
+
+func block(dir string, n int) string {
+	return filepath.Join(eventsDir(dir), "msgs", fmt.Sprintf("%d.blk", n))
+}
+
+// flip changes a byte in the middle of the text of an event, in a block at some part of its length.
+func flip(t *testing.T, path string, part float64) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := int(float64(len(b)) * part)
+	i := bytes.Index(b[at:], []byte("xxxx"))
+	b[at+i] ^= 1
+	if err := os.WriteFile(path, b, 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRemove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamageIsNamedAndRefused(t *testing.T) {
+	source, p := mustFill(t)
+	if _, err := os.Stat(block(source, 3)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		says   string // part of the error
+	}{
+		{"last block 10 bytes short", func(t *testing.T, dir string) {
+			st, err := os.Stat(block(dir, 3))
+			if err == nil {
+				err = os.Truncate(block(dir, 3), st.Size()-10)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "sequence 300"},
+		{"byte flipped in the first block", func(t *testing.T, dir string) { flip(t, block(dir, 1), 0.5) }, "damaged at sequence"},
+		{"byte flipped in the last block", func(t *testing.T, dir string) { flip(t, block(dir, 3), 0.5) }, "damaged at sequence"},
+		{"first block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 1)) }, "damaged at sequence 1:"},
+		{"middle block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 2)) }, "damaged at sequence 1"},
+		{"last block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 3)) }, "damaged at sequence 2"},
+		{"all blocks deleted", func(t *testing.T, dir string) { mustRemove(t, filepath.Join(eventsDir(dir), "msgs")) }, "damaged at sequence"},
+		{"stream deleted", func(t *testing.T, dir string) { mustRemove(t, eventsDir(dir)) }, "damaged at sequence 1"},
+		{"meta.sum deleted", func(t *testing.T, dir string) { mustRemove(t, filepath.Join(eventsDir(dir), "meta.sum")) }, "meta.sum is missing"},
+		{"meta.inf deleted", func(t *testing.T, dir string) { mustRemove(t, filepath.Join(eventsDir(dir), "meta.inf")) }, "meta.inf is missing"},
+		{"meta.inf empty", func(t *testing.T, dir string) {
+			if err := os.Truncate(filepath.Join(eventsDir(dir), "meta.inf"), 0); err != nil {
+				t.Fatal(err)
+			}
+		}, "meta.inf is missing or empty"},
+		{"meta.inf altered", func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(eventsDir(dir), "meta.inf"), []byte(`{"name":"LEDGE_EVENTS"}`), 0o640); err != nil {
+				t.Fatal(err)
+			}
+		}, "cannot open"},
+	} {
+		for _, index := range []bool{true, false} {
+			for _, clean := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, index %t, clean stop %t", c.name, index, clean), func(t *testing.T) {
+					dir := t.TempDir()
+					if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
+						t.Fatal(err)
+					}
+					c.damage(t, dir)
+					if !index {
+						mustRemove(t, filepath.Join(eventsDir(dir), "msgs", "index.db"))
+					}
+					if !clean {
+						mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+					}
+					err := serves(t, dir, p)
+					if err == nil {
+						t.Fatal("it is served from")
+					}
+					t.Log(err)
+					if !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "LEDGE_EVENTS") {
+						t.Errorf("error %q does not say %q", err, c.says)
+					}
+				})
+			}
+		}
+	}
+}
+
+// serves opens the store with a projection that has seen everything. It returns the error that refuses.
+func serves(t *testing.T, dir string, p store.Projection) error {
+	t.Helper()
+	s, err := store.Open(t.Context(), options(dir))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	a, err := store.NewAppender(s.Events(), p, store.AppenderOptions{})
+	if err != nil {
+		return err
+	}
+	return a.Close()
+}
+
+// TestDamageBeforeTheTail alters an event that is not looked at before the store opens.
+func TestDamageBeforeTheTail(t *testing.T) {
+	o := options(t.TempDir())
+	s := mustOpen(t, o)
+	p := storetest.NewProjection()
+	a := storetest.MustAppender(t, s.Events(), p)
+	storetest.MustSubmit(t, a, storetest.AddLarge("first", 1000))
+	storetest.MustAdd(t, a, "a", 4_000)
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, block(o.Dir, 1), 0)
+
+	logged := &lines{}
+	o.Logger = slog.New(slog.NewTextHandler(io.Writer(logged), &slog.HandlerOptions{Level: slog.LevelError}))
+	s = mustOpen(t, o)
+	a = storetest.MustAppender(t, s.Events(), p)
+	_, err := s.Events().Verify(t.Context())
+	if d, ok := errors.AsType[*store.Damage](err); !ok || d.Seq != 1 {
+		t.Errorf("verify: %v", err)
+	}
+	if err := s.Health(t.Context()); err == nil {
+		t.Error("healthy")
+	}
+	if _, err := a.Submit(t.Context(), storetest.Add("late")); domain.CodeOf(err) != domain.Unavailable {
+		t.Errorf("submit: %v", err)
+	}
+	if err := s.Close(); err != nil { // waits for what runs in the background
+		t.Fatal(err)
+	}
+	if n := logged.count("damaged at sequence 1"); n != 1 {
+		t.Errorf("%d error lines:\n%s", n, logged.text.String())
+	}
+}
+
+func TestBackgroundVerificationFindsDamage(t *testing.T) {
+	o := options(t.TempDir())
+	s := mustOpen(t, o)
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	storetest.MustSubmit(t, a, storetest.AddLarge("first", 1000))
+	storetest.MustAdd(t, a, "a", 4_000)
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, block(o.Dir, 1), 0)
+	s = mustOpen(t, o)
+	eventually(t, "the log refuses", func() bool { return s.Health(t.Context()) != nil })
+	if _, err := store.NewAppender(s.Events(), storetest.NewProjection(), store.AppenderOptions{}); err == nil {
+		t.Error("an appender on a damaged log")
+	}
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"sync"
+
+	"ledge/domain"
+)
+
+// recent is the last recorded events, in memory, for followers that keep up.
+type recent struct {
+	maxEvents, maxBytes int
+
+	mu     sync.Mutex
+	groups [][]domain.Recorded
+	events int
+	bytes  int
+	last   uint64
+	more   chan struct{} // closed and replaced when a group is added
+	ended  bool
+}
+
+func newRecent(last uint64, maxEvents, maxBytes int) *recent {
+	return &recent{maxEvents: maxEvents, maxBytes: maxBytes, last: last, more: make(chan struct{})}
+}
+
+func (r *recent) add(group []domain.Recorded) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups = append(r.groups, group)
+	r.events += len(group)
+	r.bytes += bytesOf(group)
+	for len(r.groups) > 0 && (r.events > r.maxEvents || r.bytes > r.maxBytes) {
+		r.events -= len(r.groups[0])
+		r.bytes -= bytesOf(r.groups[0])
+		r.groups[0] = nil
+		r.groups = r.groups[1:]
+	}
+	r.last = group[len(group)-1].Seq
+	close(r.more)
+	r.more = make(chan struct{})
+}
+
+// bytesOf estimates what a group keeps in memory: bodies count, the rest is small.
+func bytesOf(group []domain.Recorded) int {
+	n := 0
+	for _, r := range group {
+		n += requestOverhead
+		if p, ok := r.Event.(domain.ReadingPosted); ok {
+			n += len(p.Value)
+		}
+	}
+	return n
+}
+
+func (r *recent) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	close(r.more)
+	r.more = make(chan struct{})
+}
+
+// from returns the events at seq and after that are in memory; behind is the last sequence to be read from the log
+// where seq is not in memory any more; more is closed when there is something new.
+func (r *recent) from(seq uint64) (groups [][]domain.Recorded, behind uint64, more <-chan struct{}, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seq > r.last {
+		return nil, 0, r.more, r.ended
+	}
+	if len(r.groups) == 0 || seq < r.groups[0][0].Seq {
+		return nil, r.last, r.more, r.ended
+	}
+	for _, g := range r.groups {
+		if end := g[len(g)-1].Seq; end < seq {
+			continue
+		}
+		if first := g[0].Seq; first < seq {
+			g = g[seq-first:]
+		}
+		groups = append(groups, g)
+	}
+	return groups, 0, r.more, r.ended
+}
+
+// Follow calls f with every recorded event from a sequence on, in order, in groups: what is on the log first, then each
+// group at once when it is recorded and applied. It returns when ctx ends, when f fails, when the log is damaged, or,
+// with domain.Unavailable, when the appender closes. f must not change or keep the slice.
+func (a *Appender) Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error {
+	next := max(from, 1)
+	for ctx.Err() == nil {
+		groups, behind, more, ended := a.recent.from(next)
+		switch {
+		case behind > 0:
+			if err := a.history(ctx, &next, behind, f); err != nil {
+				return err
+			}
+		case len(groups) > 0:
+			for _, g := range groups {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := f(g); err != nil {
+					return err
+				}
+				next = g[len(g)-1].Seq + 1
+			}
+		case ended:
+			return domain.Errorf(domain.Unavailable, "ledge is stopping")
+		default:
+			select {
+			case <-more:
+			case <-ctx.Done():
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func (a *Appender) history(ctx context.Context, next *uint64, to uint64, f func([]domain.Recorded) error) error {
+	for g, err := range a.log.groups(ctx, *next, to) {
+		if len(g) > 0 {
+			if err := f(g); err != nil {
+				return err
+			}
+			*next = g[len(g)-1].Seq + 1
+		}
+		if err != nil {
+			return err
+		}
+	}
+	*next = max(*next, to+1) // the rest is gone for reasons of age
+	return nil
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"ledge/domain"
+)
+
+// group takes some requests through: decide, append, apply, answer. Bytes may split it into several runs.
+func (a *Appender) group(items []item) {
+	for len(items) > 0 {
+		n := a.step(items)
+		items = items[n:]
+	}
+}
+
+// step takes as many of the items as one run may hold and answers them. It returns how many.
+func (a *Appender) step(items []item) int {
+	if err := a.log.err(); err != nil {
+		for _, it := range items {
+			it.of.outcomes[it.n] = domain.Outcome{Err: refused(err)}
+		}
+		answer(items)
+		return len(items)
+	}
+	run, n := a.decide(items)
+	if len(run) > 0 {
+		a.record(items[:n], run)
+	}
+	answer(items[:n])
+	return n
+}
+
+// answer wakes each caller whose last request has its outcome.
+func answer(items []item) {
+	for _, it := range items {
+		if it.of.answered++; it.of.answered == len(it.of.requests) {
+			close(it.of.done)
+		}
+	}
+}
+
+// decide decides each request on the state plus the events of those before it, until the run is full. It returns the
+// run and the number of requests that are decided; their outcomes are as if the run were recorded.
+func (a *Appender) decide(items []item) (run []entry, n int) {
+	base, release := a.projection.State()
+	defer release()
+	state := domain.Overlay(base)
+	seq, chain := a.log.Last()
+	room := a.log.store.room(a.log.stream)
+	bytes := 0
+	for _, it := range items {
+		if bytes >= groupBytes {
+			break
+		}
+		n++
+		out := &it.of.outcomes[it.n]
+		if it.of.ctx.Err() != nil {
+			out.Err = gone(it.of.ctx)
+			continue
+		}
+		e, err := a.entry(it.of.requests[it.n], state, seq+1, chain)
+		if err == nil && e.Event != nil {
+			if int64(bytes+e.size)*2 > room {
+				err = domain.Errorf(domain.Full, "the disk is full: less than the reserve of %d bytes would be left; free some space", a.log.store.o.reserve(a.log.stream))
+			} else if err = a.evolve(e.Event, state); err != nil {
+				out.Err = err
+				return run, n
+			}
+		}
+		if err != nil {
+			out.Err = err
+			continue
+		}
+		if e.Event == nil {
+			continue
+		}
+		*out = domain.Outcome{Seq: e.Seq, Event: e.Event}
+		run = append(run, e)
+		seq, chain, bytes = e.Seq, e.Chain, bytes+e.size
+	}
+	return run, n
+}
+
+// entry decides one request. A panic is the fault of one command and must not end the process.
+func (a *Appender) entry(r domain.Request, state domain.State, seq uint64, prev Chain) (e entry, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.store.o.Logger.Error("command panicked", "command", fmt.Sprintf("%T", r.Command), "panic", p)
+			e, err = entry{}, domain.Errorf(domain.Internal, "%T: internal error", r.Command)
+		}
+	}()
+	event, err := r.Command.Decide(state)
+	if err != nil || event == nil {
+		return entry{}, err
+	}
+	return a.log.entry(r.Stamp, event, seq, prev)
+}
+
+// evolve adds an event's changes to the pending ones. After a panic those are not to be trusted, so the run ends there.
+func (a *Appender) evolve(e domain.Event, state domain.State) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.store.o.Logger.Error("event panicked", "event", fmt.Sprintf("%T", e), "panic", p)
+			err = domain.Errorf(domain.Internal, "%T: internal error", e)
+		}
+	}()
+	e.Evolve(state)
+	return nil
+}
+
+// record appends the run and has it applied. Where that fails, the outcomes of what is not on the log are corrected.
+func (a *Appender) record(items []item, run []entry) {
+	recorded, err := a.log.append(context.Background(), run)
+	if err != nil {
+		a.correct(items, recorded, err)
+	}
+	if len(recorded) == 0 {
+		return
+	}
+	if aerr := a.projection.Apply(recorded); aerr != nil {
+		a.log.fail(fmt.Errorf("apply %s %d to %d: %w", a.log.name, recorded[0].Seq, recorded[len(recorded)-1].Seq, aerr))
+		for _, it := range items {
+			it.of.outcomes[it.n] = domain.Outcome{Err: refused(a.log.err())}
+		}
+		return
+	}
+	a.recent.add(recorded)
+	if err == nil {
+		a.live.add(run)
+	}
+}
+
+// correct tells the truth after an append that failed: an event of the run is recorded where its id is on the log at
+// its sequence. Refusals that may rest on an event that is not recorded are not believed either.
+func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) {
+	held := make(map[string]uint64, len(recorded))
+	for _, r := range recorded {
+		held[r.EventID] = r.Seq
+	}
+	why := domain.Errorf(domain.Unavailable, "not recorded: %v", err)
+	if free, ferr := a.log.store.free(); ferr == nil && free < uint64(a.log.store.o.reserve(a.log.stream)) {
+		why = domain.Errorf(domain.Full, "not recorded, the disk is full: %v", err)
+	}
+	lost := false
+	for _, it := range items {
+		out := &it.of.outcomes[it.n]
+		if out.Seq != 0 && held[it.of.requests[it.n].EventID] != out.Seq {
+			lost = true
+		}
+		if lost {
+			*out = domain.Outcome{Err: why}
+		}
+	}
+}

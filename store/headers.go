@@ -1,0 +1,169 @@
+package store
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"ledge/domain"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The headers of a stored event: CloudEvents 1.0 in binary mode, and Ledge's own.
+const (
+	attributePrefix   = "ce-"
+	headerSpec        = "ce-specversion"
+	headerID          = "ce-id"
+	headerType        = "ce-type"
+	headerSource      = "ce-source"
+	headerTime        = "ce-time"
+	headerSubject     = "ce-subject"
+	headerContentType = "content-type"
+	headerActor       = "Ledge-Actor"
+	headerOrigin      = "Ledge-Origin"
+	headerCorrelation = "Ledge-Correlation-Id"
+	headerChain       = "Ledge-Chain"
+
+	specVersion = "1.0"
+	source      = "ledge"
+
+	// maxHeaderValue bounds one header value, in bytes: several of them come from clients.
+	maxHeaderValue = 4096
+)
+
+// get returns a header's value, or "" where it is missing.
+func get(h nats.Header, name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func isExtension(name string) bool {
+	switch name {
+	case headerSpec, headerID, headerType, headerSource, headerTime, headerSubject:
+		return false
+	}
+	return strings.HasPrefix(name, attributePrefix)
+}
+
+// eventHeader returns the headers of an event, all but its chain. Every value passes through escape, so that none can
+// begin a header of its own.
+func eventHeader(st domain.Stamp, w domain.Wire) (nats.Header, error) {
+	h := make(nats.Header, 16)
+	set := func(name, value string) {
+		if value != "" {
+			h[name] = []string{value}
+		}
+	}
+	set(headerSpec, specVersion)
+	set(headerID, escape(st.EventID, false))
+	set(headerType, escape(w.Type, false))
+	set(headerSource, source)
+	set(headerTime, st.At.UTC().Format(time.RFC3339Nano))
+	set(headerSubject, strings.Join(w.Subject, "/"))
+	set(headerContentType, escape(w.ContentType, true))
+	set(headerActor, escape(st.Actor, false))
+	set(headerOrigin, escape(st.Origin, false))
+	set(headerCorrelation, escape(st.CorrelationID, false))
+	for name, value := range w.Ext {
+		if !isAttribute(name) || !isExtension(attributePrefix+name) {
+			return nil, fmt.Errorf("event type %s: extension attribute %q: lower-case letters and digits only, and none of CloudEvents' own", w.Type, name)
+		}
+		set(attributePrefix+name, escape(value, false))
+	}
+	for name, v := range h {
+		if len(v[0]) > maxHeaderValue {
+			return nil, domain.Errorf(domain.TooLarge, "%s: %d bytes in a header are over the limit of %d", name, len(v[0]), maxHeaderValue)
+		}
+	}
+	return h, nil
+}
+
+func isAttribute(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// escape percent-encodes what the CloudEvents HTTP and NATS bindings want encoded in a header: everything but
+// printable ASCII, the space, the double quote and the percent sign. A media type keeps its inner spaces and quotes.
+func escape(s string, mediaType bool) string {
+	plain := func(i int) bool {
+		c := s[i]
+		inner := mediaType && i > 0 && i < len(s)-1
+		return c > ' ' && c < 0x7f && c != '"' && c != '%' || inner && (c == ' ' || c == '"')
+	}
+	n := 0
+	for i := range len(s) {
+		if !plain(i) {
+			n++
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	const digits = "0123456789ABCDEF"
+	b := make([]byte, 0, len(s)+2*n)
+	for i := range len(s) {
+		if c := s[i]; plain(i) {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return string(b)
+}
+
+// unescape is the inverse of escape.
+func unescape(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if c, err := hex.DecodeString(s[i+1 : i+3]); err == nil {
+				b = append(b, c[0])
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+// stampOf reads the Stamp back from the headers.
+func stampOf(h nats.Header) (domain.Stamp, error) {
+	at, err := time.Parse(time.RFC3339Nano, get(h, headerTime))
+	if err != nil {
+		return domain.Stamp{}, fmt.Errorf("header %s: %w", headerTime, err)
+	}
+	return domain.Stamp{
+		EventID: unescape(get(h, headerID)), At: at.UTC(), Actor: unescape(get(h, headerActor)),
+		Origin: unescape(get(h, headerOrigin)), CorrelationID: unescape(get(h, headerCorrelation)),
+	}, nil
+}
+
+// wireOf reads the Wire back from the headers and the payload.
+func wireOf(h nats.Header, data []byte) domain.Wire {
+	w := domain.Wire{Type: unescape(get(h, headerType)), ContentType: unescape(get(h, headerContentType)), Data: data}
+	if s := get(h, headerSubject); s != "" {
+		w.Subject = strings.Split(s, "/")
+	}
+	for name, v := range h {
+		if isExtension(name) {
+			if w.Ext == nil {
+				w.Ext = map[string]string{}
+			}
+			w.Ext[name[len(attributePrefix):]] = unescape(v[0])
+		}
+	}
+	return w
+}

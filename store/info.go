@@ -1,0 +1,30 @@
+package store
+
+import (
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Info is what the service "ledge.info" answers for each stream, under its name.
+type Info struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	Chain string `json:"chain"` // hex
+}
+
+// answerInfo serves what taps cannot ask the server for: where each stream begins and ends.
+func (s *Store) answerInfo() error {
+	_, err := s.node.live.Subscribe(infoSubject, func(m *nats.Msg) {
+		all := map[string]Info{}
+		for _, l := range s.logs {
+			last, chain := l.Last()
+			all[l.name] = Info{l.First(), last, hex.EncodeToString(chain[:])}
+		}
+		if text, err := json.Marshal(all); err == nil {
+			_ = m.Respond(text)
+		}
+	})
+	return err
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Log is one stream: events in the order of their sequences, from 1, each linked by hash to the one before.
+type Log struct {
+	stream
+	store  *Store
+	blocks *blocks
+	acks   *acks
+
+	mu    sync.Mutex
+	first uint64
+	last  uint64
+	chain Chain
+
+	// verified is the first sequence that was verified at the start; failures counts failed appends in a row.
+	verified uint64
+	failures int
+
+	// broken says why this log must not be served from; set once, by damage or by writes that keep failing.
+	broken atomic.Pointer[error]
+}
+
+// Name returns the stream's name, such as "LEDGE_EVENTS".
+func (l *Log) Name() string { return l.name }
+
+// Last returns the sequence and the chain hash of the last durable event; 0 and zeros for none.
+func (l *Log) Last() (seq uint64, chain [32]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last, l.chain
+}
+
+// First returns the first sequence that is still kept: 1 unless age or bytes removed events, and Last's + 1 where
+// nothing is kept.
+func (l *Log) First() uint64 {
+	if !l.forever && l.store.node.server != nil { // through a tap, ledge.info has said it
+		ctx, cancel := context.WithTimeout(context.Background(), apiWait)
+		defer cancel()
+		if info, err := streamInfo(ctx, l.store.node.read, l.name, false); err == nil {
+			l.setFirst(info.State.FirstSeq)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
+}
+
+func (l *Log) setFirst(seq uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.first = max(l.first, seq, 1)
+}
+
+func (l *Log) setLast(seq uint64, chain Chain) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last, l.chain = seq, chain
+}
+
+// fail makes the log refuse from now on and logs why, once.
+func (l *Log) fail(err error) {
+	if l.broken.CompareAndSwap(nil, &err) {
+		l.store.o.Logger.Error("log not served any more", "stream", l.name, "error", err)
+	}
+}
+
+// err returns why the log refuses, nil where it does not.
+func (l *Log) err() error {
+	if p := l.broken.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Damage is the error for a log that is not what was written: Seq is the first sequence that is missing or altered.
+type Damage struct {
+	Stream string
+	Seq    uint64
+	What   string
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("%s is damaged at sequence %d: %s; nothing is served from it: restore the data folder from a backup", d.Stream, d.Seq, d.What)
+}
+
+func (l *Log) damage(seq uint64, format string, args ...any) error {
+	return &Damage{l.name, seq, fmt.Sprintf(format, args...)}
+}

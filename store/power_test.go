@@ -1,0 +1,189 @@
+package store_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"ledge/domain"
+	"ledge/store"
+	"ledge/store/storetest"
+)
+
+// disk remembers what is durable: sizes of files when they were synced, and names when their folder was.
+type disk struct {
+	mu    sync.Mutex
+	sizes map[string]int64
+	names map[string]bool
+	syncs int
+}
+
+func (d *disk) synced(path string, size int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncs++
+	if size >= 0 {
+		d.sizes[path] = size
+		return
+	}
+	files, _ := os.ReadDir(path)
+	for _, f := range files {
+		d.names[filepath.Join(path, f.Name())] = true
+	}
+}
+
+// cut copies what a power cut leaves of the events to a new folder: the stream's own description, which was synced when it was made,
+// and of the blocks what was synced, at most.
+func (d *disk) cut(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) == ".db" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if filepath.Ext(path) == ".blk" && filepath.Dir(filepath.Dir(path)) == eventsDir(dir) {
+			if !d.names[path] {
+				return nil
+			}
+			b = b[:d.sizes[path]]
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if err := os.MkdirAll(filepath.Join(to, filepath.Dir(rel)), 0o750); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o640)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestPowerCutLosesNothingThatWasAnswered(t *testing.T) {
+	o := options(t.TempDir())
+	s := mustOpen(t, o)
+	d := &disk{sizes: map[string]int64{}, names: map[string]bool{}}
+	s.Events().OnSync(d.synced)
+	p := storetest.NewProjection()
+	a := storetest.MustAppender(t, s.Events(), p)
+	for i := range 30 { // each a group that does not end where a block does: three blocks
+		var group []domain.Request
+		for n := range 1 + i%20 {
+			group = append(group, storetest.AddLarge(fmt.Sprintf("s-%d-%d", i, n), 70_000))
+		}
+		storetest.MustSubmit(t, a, group...)
+		if i%7 != 0 {
+			continue
+		}
+		after := mustOpen(t, options(d.cut(t, o.Dir)))
+		if err := after.Health(t.Context()); err != nil {
+			t.Fatalf("after group %d: %v", i, err)
+		}
+		seen, head := p.Checkpoint()
+		if last, chain := after.Events().Last(); last != seen || chain != head {
+			t.Fatalf("after group %d: the log ends at %d, answered was up to %d", i, last, seen)
+		}
+		b := storetest.MustAppender(t, after.Events(), storetest.NewProjection())
+		if o := storetest.MustAdd(t, b, "next", 1); o[0].Seq != seen+1 {
+			t.Errorf("after group %d: next sequence %d", i, o[0].Seq)
+		}
+		_ = b.Close()
+		_ = after.Close()
+	}
+}
+
+func TestGroupTakesOneSync(t *testing.T) {
+	s := mustOpen(t, options(t.TempDir()))
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	storetest.MustAdd(t, a, "first", 1)
+	d := &disk{sizes: map[string]int64{}, names: map[string]bool{}}
+	s.Events().OnSync(d.synced)
+	storetest.MustAdd(t, a, "group", 500)
+	if d.syncs != 1 {
+		t.Errorf("%d syncs for one group", d.syncs)
+	}
+}
+
+// TestTornTail is a power cut after the server noted in its index what it had not synced.
+func TestTornTail(t *testing.T) {
+	dir, _ := mustFill(t)
+	mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+	st, err := os.Stat(block(dir, 3))
+	if err == nil {
+		err = os.Truncate(block(dir, 3), st.Size()-10)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, options(dir))
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	if o := storetest.MustAdd(t, a, "next", 1); o[0].Seq != damagedEvents {
+		t.Errorf("next sequence %d", o[0].Seq)
+	}
+}
+
+// TestLayoutGuard has the blocks in an unknown place: the server must then sync by itself, and nothing is lost.
+func TestLayoutGuard(t *testing.T) {
+	o := options(t.TempDir())
+	logged := &lines{}
+	o.Logger = newLogger(logged)
+	s := mustOpen(t, o)
+	p := storetest.NewProjection()
+	a := storetest.MustAppender(t, s.Events(), p)
+	storetest.MustAdd(t, a, "a", 3)
+	s.Events().MoveBlocks(t.TempDir())
+	storetest.MustAdd(t, a, "b", 3)
+	if !s.SyncsAlways() || logged.count("another layout") != 1 {
+		t.Errorf("server syncs: %t; log:\n%s", s.SyncsAlways(), logged.text.String())
+	}
+	storetest.MustAdd(t, a, "c", 3)
+	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != 9 || len(p.Events()) != 9 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestSyncAlways(t *testing.T) {
+	o := options(t.TempDir())
+	o.SyncAlways = true
+	s := mustOpen(t, o)
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	d := &disk{sizes: map[string]int64{}, names: map[string]bool{}}
+	s.Events().OnSync(d.synced)
+	storetest.MustAdd(t, a, "a", 10)
+	if d.syncs != 0 {
+		t.Errorf("%d syncs of our own", d.syncs)
+	}
+}
+
+// TestRestart keeps sequence and chain over stops of every kind.
+func TestRestart(t *testing.T) {
+	o := options(t.TempDir())
+	p := storetest.NewProjection()
+	for i := range 4 {
+		s := mustOpen(t, o)
+		a := storetest.MustAppender(t, s.Events(), p)
+		if got := storetest.MustAdd(t, a, fmt.Sprint("r", i), 5); got[0].Seq != uint64(5*i+1) {
+			t.Errorf("start %d begins at %d", i, got[0].Seq)
+		}
+		if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != uint64(5*i+5) {
+			t.Errorf("start %d: %+v, %v", i, r, err)
+		}
+		_ = a.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 { // as after kill -9
+			mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+		}
+	}
+	if _, err := store.Open(t.Context(), store.Options{Dir: filepath.Join(o.Dir, "clean-stop.json"), TapPort: -1}); err == nil {
+		t.Error("opened on a file")
+	}
+}

@@ -1,0 +1,334 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledge/domain"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	pageEvents = 1024
+	pageBytes  = 4 << 20
+	// readWait is how long a page of the log may take to begin; the server keeps silent over some kinds of damage.
+	readWait = 20 * time.Second
+)
+
+// Message is an event as the stream stores it.
+type Message struct {
+	Seq uint64
+	// At is when the server stored it.
+	At      time.Time
+	Subject string
+	Header  nats.Header
+	Data    []byte
+}
+
+// page is some messages in a row, or the error that ends the reading.
+type page struct {
+	messages []Message
+	err      error
+}
+
+// ReadRaw returns the stored messages from one sequence to another, both included, in order and without a hole. From 0
+// is the first kept, to 0 the last durable. The chain is not verified; see [Log.Read].
+func (l *Log) ReadRaw(ctx context.Context, from, to uint64) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		for p := range l.pages(ctx, from, to) {
+			for _, m := range p.messages {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if p.err != nil {
+				yield(Message{}, p.err)
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Message{}, err)
+		}
+	}
+}
+
+// pages fetches in a goroutine of its own, ahead of the reader, until ctx ends: from the block files, and what they do
+// not give by direct gets in batches, with which there is no consumer to make, to leave behind, or to stall on damage.
+func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
+	out := make(chan page, 2)
+	if last, _ := l.Last(); to == 0 || to > last {
+		to = last
+	}
+	go func() {
+		defer close(out)
+		send := func(p page) bool {
+			select {
+			case out <- p:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		from = max(from, l.First())
+		if l.blocks != nil { // nil through a tap
+			b := blockReader{&blocks{dir: l.blocks.dir}, from, to}
+			b.read(ctx, send)
+			from = b.next
+		}
+		if from > to {
+			return
+		}
+		f, err := l.newFetch()
+		if err != nil {
+			send(page{err: err})
+			return
+		}
+		defer f.close()
+		for from <= to {
+			p := f.page(ctx, from, to)
+			if len(p.messages) == 0 && p.err == nil {
+				return // retention removed all that was asked for
+			}
+			if !send(p) || p.err != nil {
+				return
+			}
+			from = p.messages[len(p.messages)-1].Seq + 1
+		}
+	}()
+	return out
+}
+
+// fetch is a place for answers to direct gets.
+type fetch struct {
+	l     *Log
+	inbox string
+	in    chan *nats.Msg
+	sub   *nats.Subscription
+}
+
+func (l *Log) newFetch() (*fetch, error) {
+	f := &fetch{l: l, inbox: nats.NewInbox(), in: make(chan *nats.Msg, pageEvents+8)}
+	sub, err := l.store.node.read.ChanSubscribe(f.inbox, f.in)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", l.name, err)
+	}
+	f.sub = sub
+	return f, nil
+}
+
+func (f *fetch) close() { _ = f.sub.Unsubscribe() }
+
+// page asks for the events from one sequence on and checks that they follow one another. It is empty where all of
+// them are gone for reasons of age or bytes.
+func (f *fetch) page(ctx context.Context, from, to uint64) page {
+	n := min(to-from+1, pageEvents)
+	request := fmt.Appendf(nil, `{"seq":%d,"batch":%d,"max_bytes":%d}`, from, n, pageBytes)
+	if err := f.l.store.node.read.PublishRequest(directGet+f.l.name, f.inbox, request); err != nil {
+		return page{err: fmt.Errorf("read %s at %d: %w", f.l.name, from, err)}
+	}
+	p := page{messages: make([]Message, 0, n)}
+	next, end := from, false
+	timeout := time.NewTimer(readWait)
+	defer timeout.Stop()
+	for !end {
+		select {
+		case m := <-f.in:
+			if end = len(m.Data) == 0 && get(m.Header, "Status") != ""; end || p.err != nil {
+				continue
+			}
+			msg, err := f.l.message(m)
+			if err == nil && msg.Seq != next {
+				err = f.skipped(next, msg.Seq)
+			}
+			if err != nil {
+				p.err = err
+				continue // what is on its way of this page must not be taken for the next one
+			}
+			if msg.Seq > to {
+				continue
+			}
+			p.messages = append(p.messages, msg)
+			next = msg.Seq + 1
+		case <-ctx.Done():
+			return page{err: ctx.Err()}
+		case <-timeout.C:
+			return page{messages: p.messages, err: f.l.damage(next, "the server does not answer when it is asked for it")}
+		}
+	}
+	if len(p.messages) == 0 && p.err == nil {
+		p.err = f.skipped(next, to+1)
+	}
+	return p
+}
+
+// skipped says why got came where want was next: nil where retention removed those between.
+func (f *fetch) skipped(want, got uint64) error {
+	first := f.l.First()
+	switch {
+	case got <= first && got > want:
+		return nil
+	case got < want:
+		return f.l.damage(got, "it came after %d", want-1)
+	case got == want+1:
+		return f.l.damage(want, "it is missing or cannot be read")
+	}
+	return f.l.damage(want, "it is missing or cannot be read, and so may be those up to %d", got-1)
+}
+
+// message takes the server's own headers off an answer to a direct get.
+func (l *Log) message(m *nats.Msg) (Message, error) {
+	seqs := m.Header["Nats-Sequence"]
+	if len(seqs) == 0 {
+		return Message{}, fmt.Errorf("read %s: answer without a sequence: %v", l.name, m.Header)
+	}
+	// The server appends its own headers, so a stored one of the same name comes before and is not believed.
+	seq, err := strconv.ParseUint(seqs[len(seqs)-1], 10, 64)
+	if err != nil {
+		return Message{}, fmt.Errorf("read %s: sequence: %w", l.name, err)
+	}
+	out := Message{Seq: seq, Subject: get(m.Header, "Nats-Subject"), Header: m.Header, Data: m.Data}
+	out.At, _ = time.Parse(time.RFC3339Nano, get(m.Header, "Nats-Time-Stamp"))
+	for name := range m.Header {
+		if strings.HasPrefix(name, "Nats-") {
+			delete(m.Header, name)
+		}
+	}
+	return out, nil
+}
+
+// Read returns the events from one sequence to another, both included, in order. From 0 is the first kept, to 0 the
+// last durable. It ends with a [Damage] error at a sequence that is missing, altered, or not linked to the one before;
+// the first kept of a stream with a retention is believed.
+func (l *Log) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Recorded, error] {
+	return func(yield func(domain.Recorded, error) bool) {
+		for group, err := range l.groups(ctx, from, to) {
+			for _, r := range group {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(domain.Recorded{}, err)
+				return
+			}
+		}
+	}
+}
+
+type decoded struct {
+	events []domain.Recorded
+	err    error
+}
+
+// groups is Read in slices: fetching, decoding with hashing, and the reader's own work run beside one another.
+func (l *Log) groups(ctx context.Context, from, to uint64) iter.Seq2[[]domain.Recorded, error] {
+	return func(yield func([]domain.Recorded, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		out := make(chan decoded, 2)
+		go l.decode(ctx, max(from, 1), to, out)
+		for d := range out {
+			if len(d.events) > 0 && !yield(d.events, nil) {
+				return
+			}
+			if d.err != nil {
+				yield(nil, d.err)
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
+	defer close(out)
+	link := linker{log: l}
+	start := from
+	if from > 1 {
+		start-- // for its chain
+	}
+	for p := range l.pages(ctx, start, to) {
+		d := decoded{events: make([]domain.Recorded, 0, len(p.messages)), err: p.err}
+		for _, m := range p.messages {
+			r, err := link.next(m)
+			if err == nil && m.Seq >= from {
+				r.Event, err = l.event(m)
+				d.events = append(d.events, r)
+			}
+			if err != nil {
+				if m.Seq >= from && len(d.events) > 0 && d.events[len(d.events)-1].Seq == m.Seq {
+					d.events = d.events[:len(d.events)-1]
+				}
+				d.err = err
+				break
+			}
+		}
+		select {
+		case out <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.err != nil {
+			return
+		}
+	}
+}
+
+// linker holds the chain from message to message. The first that it sees is believed unless it is sequence 1.
+type linker struct {
+	log   *Log
+	prev  Chain
+	seq   uint64
+	known bool
+}
+
+// next verifies m against its predecessor and returns all of it but the decoded event.
+func (k *linker) next(m Message) (domain.Recorded, error) {
+	stored, ok := chainIn(m.Header)
+	if !ok {
+		return domain.Recorded{}, k.log.damage(m.Seq, "it has no readable %s", headerChain)
+	}
+	if v := get(m.Header, headerSpec); v != specVersion {
+		return domain.Recorded{}, k.log.damage(m.Seq, "%s is %q", headerSpec, v)
+	}
+	if m.Seq == 1 || (k.known && m.Seq == k.seq+1) {
+		if nextChain(k.prev, m.Seq, m.Header, m.Data) != stored {
+			return domain.Recorded{}, k.log.damage(m.Seq, "it is altered, or the one before it is not the one that it followed: the chain hash differs")
+		}
+	}
+	k.prev, k.seq, k.known = stored, m.Seq, true
+	st, err := stampOf(m.Header)
+	if err != nil {
+		return domain.Recorded{}, k.log.damage(m.Seq, "%v", err)
+	}
+	return domain.Recorded{Stamp: st, Seq: m.Seq, Chain: stored}, nil
+}
+
+// filed holds that a message is stored under the subject that its headers, and so the chain, name.
+func (l *Log) filed(m Message) error {
+	if want := l.public + strings.ReplaceAll(get(m.Header, headerSubject), "/", "."); m.Subject != want {
+		return l.damage(m.Seq, "it is stored under %s but is about %s", m.Subject, want)
+	}
+	return nil
+}
+
+// event decodes a message.
+func (l *Log) event(m Message) (domain.Event, error) {
+	if err := l.filed(m); err != nil {
+		return nil, err
+	}
+	e, err := domain.Decode(wireOf(m.Header, m.Data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: sequence %d: %w", l.name, m.Seq, err)
+	}
+	return e, nil
+}

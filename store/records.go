@@ -1,0 +1,189 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The layout of a record in a block file of nats-server 2.15, little-endian: length of the record with a bit for
+// headers, sequence with bits for "erased" and "tombstone", nanoseconds, length of the subject; then the subject, the
+// length of the headers and the headers, the payload, and a checksum of 8 bytes.
+const (
+	recordHead     = 22
+	recordSum      = 8
+	headersBit     = 1 << 31
+	tombstoneBit   = 1 << 62
+	erasedBit      = 1 << 63
+	recordMost     = maxPayload + 1<<20
+	recordsAtATime = 1 << 20 // bytes
+)
+
+// errRecord says that a block is not readable as we know the layout. It is no damage yet: the server is asked then.
+var errRecord = errors.New("unknown record layout")
+
+// blockReader reads durable messages straight from the block files: four times as fast as through the server, and it is
+// the disk that is looked at, not the server's cache. Whatever it does not understand it leaves to the server.
+type blockReader struct {
+	*blocks
+	next, to uint64
+}
+
+// read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
+// first message that was not sent.
+func (b *blockReader) read(ctx context.Context, send func(page) bool) {
+	all, err := b.list()
+	if err != nil {
+		return
+	}
+	// The last block that begins at or before next.
+	i := sort.Search(len(all), func(i int) bool { first, err := b.first(all[i]); return err != nil || first > b.next }) - 1
+	if i < 0 {
+		return
+	}
+	for _, n := range all[i:] {
+		if b.next > b.to || ctx.Err() != nil || b.block(n, send) != nil {
+			return
+		}
+	}
+}
+
+// first returns the sequence of a block's first record.
+func (b *blockReader) first(n uint32) (uint64, error) {
+	f, err := os.Open(b.path(n))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var head [recordHead]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(head[4:]) &^ (tombstoneBit | erasedBit), nil
+}
+
+func (b *blockReader) block(n uint32, send func(page) bool) error {
+	f, err := os.Open(b.path(n))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var rest []byte
+	want := recordsAtATime
+	for b.next <= b.to {
+		// Not used again: the messages are slices of it.
+		buf := make([]byte, max(want, len(rest)+recordHead))
+		have := copy(buf, rest)
+		n, err := io.ReadFull(f, buf[have:])
+		buf = buf[:have+n]
+		p, used, need, perr := b.parse(buf)
+		if len(p.messages) > 0 {
+			if !send(p) {
+				return context.Canceled
+			}
+			b.next = p.messages[len(p.messages)-1].Seq + 1
+		}
+		if perr != nil {
+			return perr
+		}
+		rest = buf[used:]
+		if err != nil { // the end of the file
+			if len(rest) > 0 {
+				return errRecord
+			}
+			return nil
+		}
+		want = max(recordsAtATime, need)
+	}
+	return nil
+}
+
+// parse returns the messages in buf that are due, how many bytes they and what was skipped took, and how many bytes the
+// record needs that is not all there.
+func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
+	next := b.next
+	for next <= b.to && len(buf)-used >= recordHead {
+		r := buf[used:]
+		length := int(binary.LittleEndian.Uint32(r) &^ headersBit)
+		if length < recordHead+recordSum || length > recordMost {
+			return p, used, 0, errRecord
+		}
+		if length > len(r) {
+			return p, used, length, nil
+		}
+		seq := binary.LittleEndian.Uint64(r[4:])
+		switch {
+		case seq&(erasedBit|tombstoneBit) != 0 || seq < next:
+		case seq > next:
+			return p, used, 0, errRecord
+		default:
+			m, err := record(r[:length:length])
+			if err != nil {
+				return p, used, 0, err
+			}
+			p.messages = append(p.messages, m)
+			next++
+		}
+		used += length
+	}
+	return p, used, 0, nil
+}
+
+// record takes one record apart.
+func record(r []byte) (Message, error) {
+	subjectEnd := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
+	body := len(r) - recordSum
+	if binary.LittleEndian.Uint32(r)&headersBit == 0 || subjectEnd+4 > body {
+		return Message{}, errRecord
+	}
+	headers := subjectEnd + 4
+	data := headers + int(binary.LittleEndian.Uint32(r[subjectEnd:]))
+	if data > body || data < headers {
+		return Message{}, errRecord
+	}
+	h, ok := parseHeaders(r[headers:data])
+	if !ok {
+		return Message{}, errRecord
+	}
+	return Message{
+		Seq: binary.LittleEndian.Uint64(r[4:]), At: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))).UTC(),
+		Subject: string(r[recordHead:subjectEnd]), Header: h, Data: r[data:body:body],
+	}, nil
+}
+
+// parseHeaders reads the header block of a message, with no more allocations than a map of strings needs. Names that
+// begin with Nats- are the server's and left out.
+func parseHeaders(block []byte) (nats.Header, bool) {
+	const begin = "NATS/1.0\r\n"
+	if !bytes.HasPrefix(block, []byte(begin)) {
+		return nil, false
+	}
+	text := string(block[len(begin):])
+	n := strings.Count(text, "\r\n")
+	values, h := make([]string, 0, n), make(nats.Header, n)
+	for text != "\r\n" {
+		line, rest, ok := strings.Cut(text, "\r\n")
+		name, value, colon := strings.Cut(line, ": ")
+		if !ok || !colon || len(values) == cap(values) {
+			return nil, false
+		}
+		text = rest
+		if strings.HasPrefix(name, "Nats-") {
+			continue
+		}
+		if _, twice := h[name]; twice {
+			return nil, false
+		}
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	return h, true
+}

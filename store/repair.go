@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ledge/domain"
+)
+
+// maxFailures is how many groups in a row may fail before a log is given up until the process starts again.
+const maxFailures = 3
+
+// recover brings a log back after a failed append: JetStream is restarted in place where the server cannot write any
+// more, what the log holds beyond its known end is synced, verified and returned, in order. It is what was recorded of
+// the failed run, or of one before it that was given up: nothing else writes here. An error means that the log is given up.
+func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, error) {
+	l.failures++
+	s := l.store
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if errors.Is(cause, errLayout) {
+		s.o.Logger.Warn("block files have another layout than expected; the server syncs every message from now on, which is slower",
+			"stream", l.name, "error", cause)
+		s.syncAlways.Store(true)
+		s.node.opts.SyncAlways = true
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*apiWait)
+	defer cancel()
+	if err := s.restart(ctx); err != nil {
+		l.fail(fmt.Errorf("%s: restart after a failed write: %w", l.name, err))
+		return nil, l.err()
+	}
+	recorded, err := l.resync(ctx)
+	if err != nil {
+		l.fail(fmt.Errorf("%s: after a failed write: %w", l.name, err))
+		return nil, l.err()
+	}
+	if l.failures >= maxFailures {
+		l.fail(fmt.Errorf("%s: %d appends in a row failed, the last with: %w; nothing that was answered is lost: check the disk and start again", l.name, l.failures, cause))
+	}
+	return recorded, nil
+}
+
+// restart restarts JetStream in place and holds that every stream still ends where it ended.
+func (s *Store) restart(ctx context.Context) error {
+	if err := s.node.restartJetStream(); err != nil {
+		return err
+	}
+	for _, l := range s.logs {
+		if err := l.reopened(ctx); err != nil {
+			return err
+		}
+	}
+	s.o.Logger.Warn("jetstream restarted in place")
+	return nil
+}
+
+func (l *Log) reopened(ctx context.Context) error {
+	info, err := streamInfo(ctx, l.store.node.write, l.name, true)
+	if err != nil {
+		return err
+	}
+	if last, _ := l.Last(); info.State.LastSeq < last {
+		return l.damage(info.State.LastSeq+1, "events up to %d were answered but are gone", last)
+	}
+	return l.whole(info.State)
+}
+
+// resync syncs and takes in what the stream holds beyond the known end.
+func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
+	if err := l.syncAll(); err != nil {
+		return nil, err
+	}
+	info, err := streamInfo(ctx, l.store.node.write, l.name, false)
+	if err != nil {
+		return nil, err
+	}
+	last, chain := l.Last()
+	if info.State.LastSeq == last {
+		return nil, nil
+	}
+	var recorded []domain.Recorded
+	link := linker{log: l, prev: chain, seq: last, known: true}
+	f, err := l.newFetch()
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	for next := last + 1; next <= info.State.LastSeq; next = link.seq + 1 {
+		p := f.page(ctx, next, info.State.LastSeq)
+		if p.err != nil {
+			return nil, p.err
+		}
+		for _, m := range p.messages {
+			r, err := link.next(m)
+			if err != nil {
+				return nil, err
+			}
+			if r.Event, err = l.event(m); err != nil {
+				return nil, err
+			}
+			recorded = append(recorded, r)
+		}
+	}
+	l.setLast(link.seq, link.prev)
+	return recorded, nil
+}
+
+// syncAll makes all that the stream has on disk durable: every file where the layout is not what we know.
+func (l *Log) syncAll() error {
+	if l.store.syncAlways.Load() {
+		return syncTree(l.store.o.Dir, streamDir(l.store.o.Dir, l.name))
+	}
+	return l.blocks.syncTail()
+}

@@ -1,0 +1,121 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"ledge/domain"
+	"ledge/store"
+	"ledge/store/storetest"
+)
+
+// keepBytes records readings of 100 KiB on a stream that keeps 1 MiB.
+func keepBytes(t *testing.T, o store.Options, n int) (*store.Store, *storetest.Projection, *store.Appender) {
+	t.Helper()
+	s := mustOpen(t, o)
+	p := storetest.NewProjection()
+	a := storetest.MustAppender(t, s.Readings(), p)
+	for range n {
+		storetest.MustSubmit(t, a, storetest.Post("cam-1", make([]byte, 100<<10)))
+	}
+	return s, p, a
+}
+
+func TestRetentionByBytes(t *testing.T) {
+	o := options(t.TempDir())
+	o.ReadingsMaxBytes = 1 << 20
+	s, p, a := keepBytes(t, o, 200) // over several blocks
+	check := func(s *store.Store) {
+		t.Helper()
+		first := s.Readings().First()
+		if first < 180 || first > 195 {
+			t.Fatalf("first = %d", first)
+		}
+		for _, from := range []uint64{0, 1, 150, first, first + 1} {
+			got := storetest.MustRead(t, s.Readings(), from, 0)
+			if want := max(first, from); len(got) == 0 || got[0].Seq != want || got[len(got)-1].Seq != 200 {
+				t.Errorf("read from %d: %d events", from, len(got))
+			}
+		}
+		if got := storetest.MustRead(t, s.Readings(), 3, 9); len(got) != 0 {
+			t.Errorf("read %d events that are gone", len(got))
+		}
+		if r, err := s.Readings().Verify(t.Context()); err != nil || r.First != first || r.Last != 200 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	check(s)
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, o)
+	check(s)
+
+	enough := errors.New("enough")
+	a, err := store.NewAppender(s.Readings(), storetest.NewProjection(), store.AppenderOptions{})
+	if err != nil {
+		t.Fatalf("a projection that begins at what is kept: %v", err)
+	}
+	defer a.Close()
+	err = a.Follow(t.Context(), 1, func(g []domain.Recorded) error {
+		if g[0].Seq != s.Readings().First() {
+			t.Errorf("following begins at %d", g[0].Seq)
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) {
+		t.Error(err)
+	}
+	if _, chain := s.Readings().Last(); len(p.Events()) != 200 || p.Events()[199].Chain != chain {
+		t.Error("the end of the log is another one")
+	}
+}
+
+// TestRetentionTakesAll has every event expire: the sequence and the chain go on, also over a restart.
+func TestRetentionTakesAll(t *testing.T) {
+	for _, clean := range []bool{true, false} {
+		o := options(t.TempDir())
+		o.ReadingsMaxAge = 200 * time.Millisecond
+		s, p, a := keepBytes(t, o, 3)
+		eventually(t, "all expire", func() bool { return s.Readings().First() == 4 })
+		if got := storetest.MustRead(t, s.Readings(), 0, 0); len(got) != 0 {
+			t.Errorf("read %d events", len(got))
+		}
+		_ = a.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !clean {
+			mustRemove(t, o.Dir+"/clean-stop.json")
+		}
+		s = mustOpen(t, o)
+		a = storetest.MustAppender(t, s.Readings(), p)
+		if got := storetest.MustSubmit(t, a, storetest.Post("cam-1", nil)); got[0].Seq != 4 {
+			t.Errorf("clean %t: sequence %d", clean, got[0].Seq)
+		}
+		if err := s.Health(t.Context()); err != nil {
+			t.Errorf("clean %t: %v", clean, err)
+		}
+	}
+}
+
+// TestRetentionChanges lowers and raises what a stream keeps.
+func TestRetentionChanges(t *testing.T) {
+	o := options(t.TempDir())
+	s, _, a := keepBytes(t, o, 20)
+	if first := s.Readings().First(); first != 1 {
+		t.Errorf("first = %d", first)
+	}
+	_ = a.Close()
+	_ = s.Close()
+	o.ReadingsMaxBytes = 1 << 20
+	s = mustOpen(t, o)
+	if first := s.Readings().First(); first < 8 {
+		t.Errorf("first = %d", first)
+	}
+	if r, err := s.Readings().Verify(t.Context()); err != nil || r.Last != 20 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

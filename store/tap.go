@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Tap reads the log of a running server through its tap listener, with no more rights than any tap has.
+type Tap struct {
+	live *nats.Conn
+	logs []*Log
+}
+
+// OpenTap connects to a TapURL.
+func OpenTap(ctx context.Context, address string) (*Tap, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("tap: %w", err)
+	}
+	live, err := nats.Connect(u.String(), nats.Name("ledge-tap"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		return nil, fmt.Errorf("tap %s: %w", u, err)
+	}
+	u.User = url.UserPassword(historyUser, historyUser)
+	read, err := nats.Connect(u.String(), nats.Name("ledge-history"))
+	if err != nil {
+		live.Close()
+		return nil, fmt.Errorf("tap %s: %w", u.Redacted(), err)
+	}
+	s := &Store{o: Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, node: &node{read: read}}
+	t := &Tap{live: live}
+	for _, st := range streams {
+		t.logs = append(t.logs, &Log{stream: st, store: s})
+	}
+	if err := t.refresh(ctx); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Logs returns the logs of events, notifications and readings, as they were when the tap was opened.
+func (t *Tap) Logs() []*Log { return t.logs }
+
+// Close ends the connections.
+func (t *Tap) Close() {
+	t.live.Close()
+	t.logs[0].store.node.read.Close()
+}
+
+// refresh asks where the streams begin and end now.
+func (t *Tap) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	answer, err := t.logs[0].store.node.read.RequestWithContext(ctx, infoSubject, nil)
+	if err != nil {
+		return fmt.Errorf("tap: ask %s: %w", infoSubject, err)
+	}
+	var all map[string]Info
+	if err := json.Unmarshal(answer.Data, &all); err != nil {
+		return fmt.Errorf("tap: answer of %s: %w", infoSubject, err)
+	}
+	for _, l := range t.logs {
+		var chain Chain
+		if _, err := hex.Decode(chain[:], []byte(all[l.name].Chain)); err != nil {
+			return fmt.Errorf("tap: answer of %s: %w", infoSubject, err)
+		}
+		l.setFirst(all[l.name].First)
+		l.setLast(all[l.name].Last, chain)
+	}
+	return nil
+}
+
+// liveMessages is how many live messages may wait; what does not fit is read from history.
+const liveMessages = 8192
+
+// Follow calls f with what is on the log, merged by time from a sequence of the event stream on, and then with what is
+// recorded, until ctx ends or f fails. Nothing of a stream is left out or comes twice.
+func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) error {
+	in := make(chan *nats.Msg, liveMessages)
+	sub, err := t.live.ChanSubscribe("ledge.>", in)
+	if err != nil {
+		return fmt.Errorf("tap: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := t.live.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("tap: %w", err)
+	}
+	if err := t.refresh(ctx); err != nil {
+		return err
+	}
+	for m, err := range Merge(ctx, t.logs, from) {
+		if err == nil {
+			err = f(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.follow(ctx, in, f)
+}
+
+func (t *Tap) follow(ctx context.Context, in <-chan *nats.Msg, f func(Message) error) error {
+	seen := map[string]uint64{}
+	for _, l := range t.logs {
+		seen[l.name], _ = l.Last()
+	}
+	lost := t.live.StatusChanged(nats.CLOSED, nats.DISCONNECTED)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-lost:
+			return fmt.Errorf("tap: the server has closed the connection")
+		case raw := <-in:
+			m, l, ok := t.liveMessage(raw)
+			if !ok || m.Seq <= seen[l.name] {
+				continue
+			}
+			if err := t.fill(ctx, l, seen[l.name], m, f); err != nil {
+				return err
+			}
+			seen[l.name] = m.Seq
+		}
+	}
+}
+
+// fill calls f with m, and before it with what the live feed has left out since seen.
+func (t *Tap) fill(ctx context.Context, l *Log, seen uint64, m Message, f func(Message) error) error {
+	if m.Seq > seen+1 {
+		if err := t.refresh(ctx); err != nil {
+			return err
+		}
+		for missed, err := range l.ReadRaw(ctx, seen+1, m.Seq-1) {
+			if err == nil {
+				err = f(missed)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return f(m)
+}
+
+// liveMessage reads a message of the live feed; false for one that is none of ours.
+func (t *Tap) liveMessage(raw *nats.Msg) (m Message, l *Log, ok bool) {
+	seq, err := strconv.ParseUint(get(raw.Header, "Nats-Sequence"), 10, 64)
+	if err != nil {
+		return m, nil, false
+	}
+	for _, l := range t.logs {
+		if l.name == get(raw.Header, "Nats-Stream") && strings.HasPrefix(raw.Subject, l.public) {
+			return Message{Seq: seq, Subject: raw.Subject, Header: raw.Header, Data: raw.Data}, l, true
+		}
+	}
+	return m, nil, false
+}

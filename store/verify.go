@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// Report is what [Log.Verify] found of a log that is whole.
+type Report struct {
+	Stream string
+	Count  uint64
+	First  uint64
+	Last   uint64
+	Head   Chain // the chain hash of Last
+}
+
+// Verify reads the whole log, decodes every event and holds that sequences, hashes and subjects are right. The error is
+// a [Damage] that names the first sequence that is missing or altered; the log refuses from then on.
+func (l *Log) Verify(ctx context.Context) (Report, error) {
+	last, _ := l.Last()
+	r := Report{Stream: l.name, Last: last}
+	for group, err := range l.groups(ctx, 0, last) {
+		if len(group) > 0 {
+			if r.First == 0 {
+				r.First = group[0].Seq
+			}
+			r.Count += uint64(len(group))
+			r.Head = group[len(group)-1].Chain
+		}
+		if err != nil {
+			if _, damaged := errors.AsType[*Damage](err); damaged {
+				l.fail(err)
+			}
+			return r, err
+		}
+	}
+	if err := l.err(); err != nil {
+		return r, err
+	}
+	return r, nil
+}
+
+// verify holds sequences, hashes and subjects of a part of the log without decoding the events. It returns the end.
+func (l *Log) verify(ctx context.Context, from, to uint64) (linker, error) {
+	link := linker{log: l}
+	for m, err := range l.ReadRaw(ctx, from, to) {
+		if err != nil {
+			return link, err
+		}
+		if _, err := link.next(m); err != nil {
+			return link, err
+		}
+		if err := l.filed(m); err != nil {
+			return link, err
+		}
+	}
+	if l.forever && link.seq != to {
+		return link, l.damage(link.seq+1, "it is missing or cannot be read")
+	}
+	return link, ctx.Err()
+}
+
+// verifyRest verifies what [Log.start] left out. Damage makes the log refuse.
+func (s *Store) verifyRest(ctx context.Context) {
+	for _, l := range s.logs {
+		if l.verified <= l.First() {
+			continue
+		}
+		if _, err := l.verify(ctx, l.First(), l.verified); err != nil && ctx.Err() == nil {
+			l.fail(err)
+		}
+	}
+}
