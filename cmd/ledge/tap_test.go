@@ -1,0 +1,36 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// tap is a NATS client of the kind that anybody may connect.
+type tap struct{ sub *nats.Subscription }
+
+func (p *process) tapSubscribe(tb testing.TB, subject string) *tap {
+	tb.Helper()
+	nc, err := nats.Connect(p.tap)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	sub, err := nc.SubscribeSync(subject)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		tb.Fatal(err)
+	}
+	return &tap{sub}
+}
+
+func (s *tap) next(tb testing.TB) *nats.Msg {
+	tb.Helper()
+	m, err := s.sub.NextMsg(hangs)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
