@@ -62,6 +62,10 @@ func (e *Engine) fold(r domain.Recorded) {
 	for _, list := range ended {
 		e.channels.release(list)
 	}
+	e.mu.Lock()
+	e.settled = max(e.settled, r.Seq)
+	e.moved.Broadcast()
+	e.mu.Unlock()
 }
 
 // route matches a notification with the subscriptions of this moment.

@@ -34,6 +34,8 @@ type Options struct {
 	Events, Notifications Log
 	// History reads the event stream from one sequence to another, both included.
 	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
+	// Recorded is the last sequence of the event stream that requests were answered with.
+	Recorded func() uint64
 	// Pending returns the oldest notifications without an outcome, at most limit.
 	Pending func(limit int) ([]domain.Notification, error)
 	Sockets Sockets
@@ -46,9 +48,11 @@ type Engine struct {
 	Options
 	channels *channels
 
-	mu       sync.Mutex // guards routes and followed
+	mu       sync.Mutex // guards routes, followed and reserved
+	moved    *sync.Cond // followed has moved, or the engine ends
 	routes   *routes
 	followed uint64 // last sequence of the event stream that is in routes
+	settled  uint64 // last sequence whose sockets are moved, too
 	reserved []reservation
 
 	outcomes chan domain.Request
@@ -63,10 +67,12 @@ const outcomesWaiting = 4096
 
 // New returns an Engine that waits for Start.
 func New(o Options) *Engine {
-	return &Engine{
+	e := &Engine{
 		Options: o, channels: newChannels(o.Sockets), routes: newRoutes(),
 		outcomes: make(chan domain.Request, outcomesWaiting), failed: make(chan error, 1),
 	}
+	e.moved = sync.NewCond(&e.mu)
+	return e
 }
 
 // Start binds the sockets of all subscriptions, delivers what a crash left without an outcome, and follows both
@@ -76,7 +82,7 @@ func (e *Engine) Start(ctx context.Context, at Start) error {
 		e.routes.put(s)
 		e.hold(s.Name, s.Channels)
 	}
-	e.followed = at.Events
+	e.followed, e.settled = at.Events, at.Events
 	e.ctx, e.stop = context.WithCancel(ctx)
 	if err := e.deliverPending(); err != nil {
 		e.Close()
@@ -122,6 +128,7 @@ func (e *Engine) Close() {
 		return
 	}
 	e.stop()
+	e.wake()
 	e.done.Wait()
 	if reqs := e.waitingOutcomes(nil); len(reqs) > 0 {
 		if _, err := e.Notifications.Submit(context.Background(), reqs...); err != nil {
@@ -137,8 +144,17 @@ func (e *Engine) run(f func() error) {
 			case e.failed <- err:
 			default:
 			}
+			e.stop()
+			e.wake()
 		}
 	})
+}
+
+// wake has those who wait for followed look again.
+func (e *Engine) wake() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.moved.Broadcast()
 }
 
 func (e *Engine) hold(name string, list []domain.Channel) {

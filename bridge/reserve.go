@@ -12,7 +12,12 @@ type reservation struct {
 // bound is an Invalid Error, and nothing is bound. The caller calls done with the sequence of the recorded event, or
 // with 0 when there is none.
 func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
-	if err := e.channels.reserve(list); err != nil {
+	if err = e.channels.reserve(list); err != nil {
+		// A subscription that was removed a moment ago may still have its socket: that is closed when the bridge gets there.
+		e.catchUp(e.Recorded())
+		err = e.channels.reserve(list)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return func(seq uint64) {
@@ -39,4 +44,13 @@ func (e *Engine) endReservations() [][]domain.Channel {
 	}
 	e.reserved = kept
 	return ended
+}
+
+// catchUp returns when everything up to a sequence is followed and its sockets are moved, or when the engine ends.
+func (e *Engine) catchUp(seq uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.settled < seq && e.ctx.Err() == nil {
+		e.moved.Wait()
+	}
 }

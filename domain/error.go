@@ -47,14 +47,19 @@ func CodeOf(err error) Code {
 // Problems collects what is wrong with one value, each as "path: what, and what would be right".
 type Problems []string
 
-// Add notes a problem at path.
+// maxProblems bounds what one value's problems take: a request of a few megabytes can have millions of them.
+const maxProblems = 1000
+
+// Add notes a problem at path. After a thousand it notes no more.
 func (p *Problems) Add(path, format string, args ...any) {
-	*p = append(*p, path+": "+fmt.Sprintf(format, args...))
+	if len(*p) < maxProblems {
+		*p = append(*p, path+": "+fmt.Sprintf(format, args...))
+	}
 }
 
 // In notes every problem of inner below path.
 func (p *Problems) In(path string, inner Problems) {
-	for _, s := range inner {
+	for _, s := range inner[:min(len(inner), maxProblems-len(*p))] {
 		*p = append(*p, path+"."+s)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -56,7 +57,7 @@ func inCBOR[S any](canonical func(*S)) codec[S] {
 
 // canonicalJSON returns v as it comes back from the log.
 func canonicalJSON(v json.RawMessage) json.RawMessage {
-	if len(v) == 0 {
+	if !bytes.ContainsFunc(v, rewritten) {
 		return v
 	}
 	b, err := json.Marshal(v)
@@ -64,6 +65,16 @@ func canonicalJSON(v json.RawMessage) json.RawMessage {
 		return v // not JSON: the log could not have held it
 	}
 	return b
+}
+
+// rewritten reports whether encoding/json may write r in another way: it leaves out white space between values, and
+// escapes what HTML or JavaScript would trip over.
+func rewritten(r rune) bool {
+	switch r {
+	case ' ', '\t', '\r', '\n', '<', '>', '&', '\u2028', '\u2029', utf8.RuneError:
+		return true
+	}
+	return false
 }
 
 // canonicalAny returns v as it comes back from the log.

@@ -23,3 +23,16 @@ func (s *Store) SyncsAlways() bool { return s.syncAlways.Load() }
 
 // Chained exposes the hash.
 var Chained = nextChain
+
+// Intrude publishes to the log past its appender.
+func (l *Log) Intrude(subject string) error {
+	_, err := l.store.node.write.Request(l.ingest+subject, []byte("intruder"), apiWait)
+	return err
+}
+
+// Waiting returns the number of submissions that wait.
+func (a *Appender) Waiting() int {
+	a.queue.mu.Lock()
+	defer a.queue.mu.Unlock()
+	return len(a.queue.waiting)
+}

@@ -85,7 +85,7 @@ func (r *recent) from(seq uint64) (groups [][]domain.Recorded, behind uint64, mo
 }
 
 // Follow calls f with every recorded event from a sequence on, in order, in groups: what is on the log first, then each
-// group at once when it is recorded and applied. It returns when ctx ends, when f fails, when the log is damaged, or,
+// group at once when it is recorded and applied. It returns when ctx ends, when f fails, when the log cannot be read, or,
 // with domain.Unavailable, when the appender closes. f must not change or keep the slice.
 func (a *Appender) Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error {
 	next := max(from, 1)

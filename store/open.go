@@ -136,7 +136,9 @@ func (l *Log) start(ctx context.Context, m *mark) error {
 	case link.known:
 		l.chain = link.prev
 	case e.Last == l.last: // all is gone for reasons of age; the mark remembers the end
-		hex.Decode(l.chain[:], []byte(e.Chain)[:min(len(e.Chain), 2*len(l.chain))])
+		if sum, err := hex.DecodeString(e.Chain); err == nil {
+			copy(l.chain[:], sum)
+		}
 	}
 	if e.Last > 0 && e.Last == l.last && hex.EncodeToString(l.chain[:]) != e.Chain {
 		return l.damage(l.last, "it is not the event with which the log ended at the last stop")

@@ -16,7 +16,7 @@ import (
 const (
 	pageEvents = 1024
 	pageBytes  = 4 << 20
-	// readWait is how long a page of the log may take to begin; the server keeps silent over some kinds of damage.
+	// readWait is how long the server may take for a page of the log.
 	readWait = 20 * time.Second
 )
 
@@ -92,7 +92,9 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 		}
 		defer f.close()
 		for from <= to {
+			l.store.gate.RLock() // no restart meanwhile: it would look like damage
 			p := f.page(ctx, from, to)
+			l.store.gate.RUnlock()
 			if len(p.messages) == 0 && p.err == nil {
 				return // retention removed all that was asked for
 			}
@@ -140,7 +142,11 @@ func (f *fetch) page(ctx context.Context, from, to uint64) page {
 	for !end {
 		select {
 		case m := <-f.in:
-			if end = len(m.Data) == 0 && get(m.Header, "Status") != ""; end || p.err != nil {
+			status := get(m.Header, "Status")
+			if end = len(m.Data) == 0 && status != ""; end && status == "503" {
+				return page{err: fmt.Errorf("read %s at %d: the server does not serve the stream", f.l.name, next)}
+			}
+			if end || p.err != nil {
 				continue
 			}
 			msg, err := f.l.message(m)
@@ -159,7 +165,7 @@ func (f *fetch) page(ctx context.Context, from, to uint64) page {
 		case <-ctx.Done():
 			return page{err: ctx.Err()}
 		case <-timeout.C:
-			return page{messages: p.messages, err: f.l.damage(next, "the server does not answer when it is asked for it")}
+			return page{messages: p.messages, err: fmt.Errorf("read %s at %d: no answer within %s", f.l.name, next, readWait)}
 		}
 	}
 	if len(p.messages) == 0 && p.err == nil {

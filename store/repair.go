@@ -1,11 +1,16 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 
 	"ledge/domain"
+
+	"github.com/nats-io/nats.go"
 )
 
 // maxFailures is how many groups in a row may fail before a log is given up until the process starts again.
@@ -19,6 +24,9 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 	s := l.store
 	s.gate.Lock()
 	defer s.gate.Unlock()
+	if err := l.err(); err != nil {
+		return nil, err // closed meanwhile, or damaged
+	}
 	if errors.Is(cause, errLayout) {
 		s.o.Logger.Warn("block files have another layout than expected; the server syncs every message from now on, which is slower",
 			"stream", l.name, "error", cause)
@@ -67,8 +75,25 @@ func (l *Log) reopened(ctx context.Context) error {
 	return l.whole(info.State)
 }
 
+// barrier returns when whatever was published before has landed or never will: it publishes, behind it on the same way,
+// what no fence lets in. A publish of a failed run that landed later would let the tail of the next run in behind it.
+func (l *Log) barrier(ctx context.Context) error {
+	m := &nats.Msg{Subject: l.ingest + "barrier", Header: nats.Header{headerFence: {strconv.FormatUint(math.MaxInt64, 10)}}}
+	answer, err := l.store.node.write.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return fmt.Errorf("no answer after the restart: %w", err)
+	}
+	if !bytes.Contains(answer.Data, []byte(`"err_code":10071`)) {
+		return fmt.Errorf("unexpected answer after the restart: %s", answer.Data)
+	}
+	return nil
+}
+
 // resync syncs and takes in what the stream holds beyond the known end.
 func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
+	if err := l.barrier(ctx); err != nil {
+		return nil, err
+	}
 	if err := l.syncAll(); err != nil {
 		return nil, err
 	}

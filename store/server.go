@@ -39,7 +39,7 @@ func startNode(ctx context.Context, o Options) (*node, error) {
 	if err := n.configure(o); err != nil {
 		return nil, err
 	}
-	if err := portFree(o); err != nil {
+	if err := portFree(ctx, o); err != nil {
 		return nil, err
 	}
 	s, err := server.NewServer(n.opts)
@@ -83,11 +83,11 @@ func (n *node) configure(o Options) error {
 var ErrListen = errors.New("no listener for taps")
 
 // portFree turns "address already in use" into a line that says what to change.
-func portFree(o Options) error {
+func portFree(ctx context.Context, o Options) error {
 	if o.TapPort <= 0 {
 		return nil
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(o.TapHost, strconv.Itoa(o.TapPort)))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(o.TapHost, strconv.Itoa(o.TapPort)))
 	if err != nil {
 		return fmt.Errorf("settings tap-host and tap-port: %w: %w; stop what uses the address, choose another, or set tap-port to -1 for no taps", ErrListen, err)
 	}
@@ -152,7 +152,7 @@ func (n *node) restartJetStream() error {
 
 // health is the server's own account of itself: it shows a failed write at once.
 func (n *node) health() error {
-	if h := n.server.Healthz(&server.HealthzOptions{Details: true}); h.StatusCode != 200 && h.Status != "ok" {
+	if h := n.server.Healthz(&server.HealthzOptions{Details: true}); h.Status != "ok" {
 		for _, e := range h.Errors {
 			return fmt.Errorf("nats server: %s %s: %s", e.Type.String(), e.Stream, e.Error)
 		}

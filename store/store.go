@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -106,6 +107,8 @@ func (s *Store) Health(ctx context.Context) error {
 	return s.node.health()
 }
 
+var errClosed = errors.New("the log is closed")
+
 // Close stops the server with everything on disk, and leaves the mark of a clean stop. Appenders are closed before.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closed = s.close() })
@@ -123,6 +126,7 @@ func (s *Store) close() error {
 			return fmt.Errorf("sync %s: %w", l.name, err)
 		}
 		whole = whole && l.err() == nil
+		l.broken.CompareAndSwap(nil, &errClosed)
 	}
 	s.node.close()
 	for _, l := range s.logs {

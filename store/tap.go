@@ -92,7 +92,7 @@ func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) er
 		return fmt.Errorf("tap: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := t.live.FlushWithContext(ctx); err != nil {
+	if err := t.live.FlushTimeout(apiWait); err != nil {
 		return fmt.Errorf("tap: %w", err)
 	}
 	if err := t.refresh(ctx); err != nil {

@@ -60,13 +60,19 @@ func mustNext(t *testing.T, sub *nats.Subscription) *nats.Msg {
 }
 
 func TestTapsSeeEventsLive(t *testing.T) {
-	s, a, nc := mustTap(t)
+	o := options(t.TempDir())
+	o.TapPort = 0
+	s, p := mustOpen(t, o), storetest.NewProjection()
+	a, nc := storetest.MustAppender(t, s.Events(), p), mustConnect(t, s.TapURL())
 	for _, subject := range []string{"ledge.>", ">", "*.event.>", "ledge.event.service.*.added"} {
 		sub := mustSubscribe(t, nc, subject)
 		last, _ := s.Events().Last()
 		storetest.MustAdd(t, a, strings.NewReplacer(".", "_", ">", "all", "*", "any").Replace(subject), 2)
 		for i := range uint64(2) {
 			m := mustNext(t, sub)
+			if seen, _ := p.Checkpoint(); seen < last+1+i {
+				t.Errorf("seen before it was applied: %d", last+1+i)
+			}
 			if got := m.Header.Get("Nats-Sequence"); got != fmt.Sprint(last+1+i) || !strings.HasPrefix(m.Subject, "ledge.event.service.") {
 				t.Errorf("%s: got %s %s", subject, m.Subject, got)
 			}

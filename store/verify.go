@@ -1,9 +1,6 @@
 package store
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Report is what [Log.Verify] found of a log that is whole.
 type Report struct {
@@ -28,7 +25,7 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 			r.Head = group[len(group)-1].Chain
 		}
 		if err != nil {
-			if _, damaged := errors.AsType[*Damage](err); damaged {
+			if IsDamage(err) {
 				l.fail(err)
 			}
 			return r, err
@@ -66,8 +63,13 @@ func (s *Store) verifyRest(ctx context.Context) {
 		if l.verified <= l.First() {
 			continue
 		}
-		if _, err := l.verify(ctx, l.First(), l.verified); err != nil && ctx.Err() == nil {
+		_, err := l.verify(ctx, l.First(), l.verified)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case IsDamage(err):
 			l.fail(err)
+		default:
+			s.o.Logger.Warn("log not verified to its beginning", "stream", l.name, "error", err)
 		}
 	}
 }

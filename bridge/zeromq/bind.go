@@ -94,7 +94,7 @@ func listen(host string, addr netip.Addr, port int, o Options) (*Publisher, erro
 	}
 	p := newPublisher(tcp, o)
 	if err := p.start(); err != nil {
-		tcp.Close()
+		_ = tcp.Close()
 		return nil, bindError(host, port, err)
 	}
 	return p, nil

@@ -11,7 +11,7 @@ import (
 func (p *Publisher) unbind() {
 	p.unbindOnce.Do(func() {
 		close(p.unbound)
-		p.tcp.Close()
+		_ = p.tcp.Close()
 		p.handshakes.close()
 	})
 }
@@ -29,8 +29,6 @@ func (p *Publisher) shut(linger time.Duration) error {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	p.unbind()
-	p.sending.Lock() // waits for those who publish right now
-	p.sending.Unlock()
 	before := p.drops.Load()
 
 	overdue := p.flush(timer.C)
@@ -43,7 +41,7 @@ func (p *Publisher) shut(linger time.Duration) error {
 		}
 	}
 	p.running.Wait()
-	p.socket.Close()
+	_ = p.socket.Close() // its connections are closed already
 	if lost := p.drops.Load() - before; lost > 0 {
 		return fmt.Errorf("zeromq: close port %d: %d messages were not sent within %v", p.port, lost, linger)
 	}
@@ -53,7 +51,7 @@ func (p *Publisher) shut(linger time.Duration) error {
 // flush waits until zmq4 has distributed everything, and ends its writer. When time is up the
 // rest is dropped, which takes a moment. It reports whether time was up.
 func (p *Publisher) flush(timeUp <-chan time.Time) bool {
-	p.socket.SendMulti(zmq4.NewMsg([]byte("fence")))
+	p.sendFence()
 	select {
 	case <-p.meter.fenced:
 		return false
@@ -62,6 +60,14 @@ func (p *Publisher) flush(timeUp <-chan time.Time) bool {
 		<-p.meter.fenced
 		return true
 	}
+}
+
+// sendFence waits for those who publish right now, so that nothing comes after the fence. zmq4
+// returns no errors here.
+func (p *Publisher) sendFence() {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	_ = p.socket.SendMulti(zmq4.NewMsg([]byte("fence")))
 }
 
 // drain waits until all subscribers have gone, after each got what is queued for it. It reports

@@ -21,7 +21,8 @@ func (p *Publisher) accept() {
 		switch {
 		case err == nil:
 			pause = 0
-			p.running.Go(func() { p.serve(tcp) })
+			e := p.handshakes.add(tcp) // here, so that they are in the order of their accepts
+			p.running.Go(func() { p.serve(tcp, e) })
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
@@ -37,10 +38,11 @@ func (p *Publisher) accept() {
 }
 
 // serve takes one connection from its accept to its end.
-func (p *Publisher) serve(tcp *net.TCPConn) {
+func (p *Publisher) serve(tcp *net.TCPConn, e *list.Element) {
 	s, err := p.greet(tcp)
+	p.handshakes.remove(e)
 	if err != nil {
-		tcp.Close()
+		_ = tcp.Close()
 		p.refusals.report(tcp.RemoteAddr(), err)
 		return
 	}
@@ -66,15 +68,19 @@ func (p *Publisher) greet(tcp *net.TCPConn) (*subscriber, error) {
 	if !p.o.allows(remoteAddr(tcp)) {
 		return nil, errors.New("address is not in the allowed networks")
 	}
-	e := p.handshakes.add(tcp)
-	defer p.handshakes.remove(e)
-	tcp.SetDeadline(time.Now().Add(p.o.HandshakeTimeout))
+	if err := tcp.SetDeadline(time.Now().Add(p.o.HandshakeTimeout)); err != nil {
+		return nil, err
+	}
 	r := bufio.NewReader(tcp)
 	if err := shake(tcp, r); err != nil {
 		return nil, fmt.Errorf("handshake: %w", err)
 	}
-	tcp.SetDeadline(time.Time{})
-	setUserTimeout(tcp, p.o.StallTimeout)
+	if err := tcp.SetDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	// Later than any write deadline: when the kernel ends a connection, a reader may see a plain
+	// io.EOF, and a stall would pass for a leave.
+	setUserTimeout(tcp, 3*p.o.StallTimeout)
 	return p.add(newSubscriber(p, tcp, r))
 }
 
@@ -95,11 +101,11 @@ func (h *handshakes) add(c net.Conn) *list.Element {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		c.Close()
+		_ = c.Close()
 	}
 	if h.conns.Len() >= maxHandshakes {
 		oldest := h.conns.Front()
-		oldest.Value.(net.Conn).Close()
+		_ = oldest.Value.(net.Conn).Close()
 		h.conns.Remove(oldest)
 	}
 	return h.conns.PushBack(c)
@@ -116,7 +122,7 @@ func (h *handshakes) close() {
 	defer h.mu.Unlock()
 	h.closed = true
 	for e := h.conns.Front(); e != nil; e = e.Next() {
-		e.Value.(net.Conn).Close()
+		_ = e.Value.(net.Conn).Close()
 	}
 }
 

@@ -24,7 +24,8 @@ type Options struct {
 	HandshakeTimeout time.Duration
 
 	// StallTimeout is how long a subscriber may take not one byte of what waits for it: 30 s.
-	// Then its connection is reset.
+	// It is disconnected after between one and two such periods. On Linux a peer that does not
+	// acknowledge what was sent, because its link was cut, is disconnected after three.
 	StallTimeout time.Duration
 
 	// MaxFrame is how many bytes a subscriber may send in one frame, hence the length of the

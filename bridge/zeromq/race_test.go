@@ -53,13 +53,12 @@ func TestCloseRaces(t *testing.T) {
 		for range cap(sent) {
 			go func() {
 				n := 0
-				for err := error(nil); ; n++ {
-					if err = p.Publish("topic", []byte("body")); err != nil {
-						if !errors.Is(err, ErrClosed) {
-							t.Error(err)
-						}
-						break
-					}
+				err := p.Publish("topic", []byte("body"))
+				for ; err == nil; n++ {
+					err = p.Publish("topic", []byte("body"))
+				}
+				if !errors.Is(err, ErrClosed) {
+					t.Error(err)
 				}
 				sent <- n
 			}()

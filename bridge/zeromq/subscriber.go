@@ -142,14 +142,16 @@ func (s *subscriber) write() {
 		}
 		s.queue.done(b)
 	}
-	s.tcp.CloseWrite()
+	_ = s.tcp.CloseWrite() // fails only if the peer is gone
 }
 
 // send writes p, however long that takes, as long as the peer takes some of it within each
 // stall timeout. A stall is thus noticed after between one and two timeouts.
 func (s *subscriber) send(p []byte) error {
 	for len(p) > 0 {
-		s.tcp.SetWriteDeadline(time.Now().Add(s.pub.o.StallTimeout))
+		if err := s.tcp.SetWriteDeadline(time.Now().Add(s.pub.o.StallTimeout)); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
 		n, err := s.tcp.Write(p)
 		p = p[n:]
 		if err == nil || n > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
@@ -171,9 +173,9 @@ func (s *subscriber) end(reason error) {
 		s.lost = s.queue.close()
 		s.drop(s.lost)
 		if s.lost > 0 {
-			s.tcp.SetLinger(0) // the kernel must not go on trying either
+			_ = s.tcp.SetLinger(0) // the kernel must not go on trying either
 		}
-		s.tcp.Close()
+		_ = s.tcp.Close()
 		s.conn.shut()
 	})
 }

@@ -115,6 +115,12 @@ func (d *data) history(ctx context.Context, from, to uint64, f func(domain.Recor
 	return nil
 }
 
+// recorded is the last event that the state shows.
+func (d *data) recorded() uint64 {
+	seq, _ := d.state.Checkpoint()
+	return seq
+}
+
 // pending lists the oldest notifications that have no outcome.
 func (d *data) pending(limit int) ([]domain.Notification, error) {
 	v, done := d.notes.View()

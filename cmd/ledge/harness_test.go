@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,12 +69,18 @@ func start(tb testing.TB, dir string, flags ...string) *process {
 // launch runs the binary on dir without waiting for it.
 func launch(tb testing.TB, dir string, flags ...string) *process {
 	tb.Helper()
-	args := append([]string{
+	return launchUnder(tb, nil, dir, flags...)
+}
+
+// launchUnder is launch with another program, such as a tracer, that runs the binary.
+func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *process {
+	tb.Helper()
+	args := append(append(slices.Clone(runner), binary), append([]string{
 		"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
 		"--notifications-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
-	}, flags...)
+	}, flags...)...)
 	p := &process{tb: tb, dir: dir, log: &syncBuffer{more: make(chan struct{}, 1)}, exited: make(chan struct{})}
-	p.cmd = exec.Command(binary, args...)
+	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)

@@ -94,7 +94,7 @@ func (p *Program) startBridge() error {
 	p.onClose(func() { p.sockets.Close(c.ZeroMQLinger) })
 	p.engine = bridge.New(bridge.Options{
 		Events: p.data.events, Notifications: p.data.notifications, Sockets: p.sockets, Now: now, Logger: p.Logger,
-		History: p.data.history, Pending: p.data.pending,
+		History: p.data.history, Recorded: p.data.recorded, Pending: p.data.pending,
 	})
 	at, err := p.data.bridgeStart()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -172,6 +173,31 @@ func TestPostAnswersArePlain(t *testing.T) {
 	}
 }
 
+// A body of unknown length is refused when it passes the limit or breaks off, and nothing is kept of it.
+func TestChunkedBodies(t *testing.T) {
+	h, log, payloads := mustDeviceREST(t)
+	for _, c := range []struct {
+		name string
+		body io.Reader
+		want int
+	}{
+		{"short", &pull{"x", io.EOF}, 200},
+		{"empty", &pull{"", io.EOF}, 400},
+		{"over the limit", &pull{strings.Repeat("x", resourceBytes+1), io.EOF}, 413},
+		{"broken off when short", &pull{"x", io.ErrUnexpectedEOF}, 400},
+		{"broken off when long", &pull{strings.Repeat("x", inlineBytes+9), io.ErrUnexpectedEOF}, 400},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("POST", resource+"vBinary", c.body))
+		if w.Code != c.want {
+			t.Errorf("%s: got %d %s, want %d", c.name, w.Code, w.Body, c.want)
+		}
+	}
+	if log.Submits() != 1 || len(payloads.kept) != 0 {
+		t.Errorf("traces: %d submits, %d payloads", log.Submits(), len(payloads.kept))
+	}
+}
+
 // pull reads one byte at a time from its text, then fails with err.
 type pull struct {
 	text string
@@ -201,7 +227,8 @@ func TestObjectReader(t *testing.T) {
 		{`{"a"}`, io.EOF, false},
 		{`{}{}`, io.EOF, false},
 		{`null`, io.EOF, false},
-		{`{"a":` + strings.Repeat("[", maxObjectDepth+1), io.EOF, false},
+		{`{"a":` + strings.Repeat("[", maxObjectDepth-1) + strings.Repeat("]", maxObjectDepth-1) + `}`, io.EOF, true},
+		{`{"a":` + strings.Repeat("[", maxObjectDepth) + strings.Repeat("]", maxObjectDepth) + `}`, io.EOF, false},
 	} {
 		o := newObjectReader(&pull{c.text, c.end}, "r")
 		got, err := io.ReadAll(o)

@@ -78,6 +78,8 @@ func TestAddDevice(t *testing.T) {
 					`"autoEvents":[{"interval":"10s","onChange":true,"sourceName":"zoom"}],"protocols":{"modbus":{"Address":"1"},"x":{}}}}`,
 			},
 		},
+		{Name: "location null", Method: "POST", Path: "/api/v2/device", Status: 207, Submits: 1, Body: batch("device", device("name", `"cam-null"`, "location", "null")), Contains: []string{`"statusCode":201`}},
+		{Name: "is none", Method: "GET", Path: "/api/v2/device/name/cam-null", Status: 200, Contains: []string{`"operatingState":"UP","serviceName":"device-rest"`}},
 		{
 			Name: "missing service", Method: "POST", Path: "/api/v2/device", Status: 207, Submits: 1,
 			Body:     batch("device", device("name", `"cam-5"`, "serviceName", `"nosuch"`)),
@@ -137,7 +139,7 @@ func TestUpdateDevice(t *testing.T) {
 func TestRemoveDevice(t *testing.T) {
 	h, log := mustMetadata(t)
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "the profile is in use", Method: "DELETE", Path: "/api/v2/deviceprofile/name/camera", Status: 409, Submits: 1, Contains: []string{`in use by 1 devices`}},
+		{Name: "the profile is in use", Method: "DELETE", Path: "/api/v2/deviceprofile/name/camera", Status: 409, Submits: 1, Contains: []string{`profile \"camera\" is in use`}},
 		{Name: "device", Method: "DELETE", Path: "/api/v2/device/name/cam-1", Status: 200, Submits: 1, WantBody: `{"apiVersion":"v2","statusCode":200}` + "\n"},
 		{Name: "device again", Method: "DELETE", Path: "/api/v2/device/name/cam-1", Status: 404, Submits: 1},
 		{Name: "profile", Method: "DELETE", Path: "/api/v2/deviceprofile/name/camera", Status: 200, Submits: 1},

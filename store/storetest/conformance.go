@@ -340,7 +340,7 @@ func testCatchUp(t *testing.T, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	t.Cleanup(func() { _ = a.Close() })
 	if !reflect.DeepEqual(first.Events(), second.Events()) {
 		t.Error("the projection that caught up has other events")
 	}

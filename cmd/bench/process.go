@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	startLimit = 30 * time.Second
+	stopLimit  = 10 * time.Second
+)
+
+// process is a server of its own: Ledge or the bare one. It ends with stop, or with the context.
+type process struct {
+	cmd      *exec.Cmd
+	stdin    io.Closer // open as long as it is wanted
+	exited   chan struct{}
+	took     time.Duration // from exec to the ready line
+	metadata string        // address host:port, as the ready line has it
+	notes    string        // that of the notifications service
+}
+
+func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
+	return start(ctx, b.ledge, "serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
+		"--notifications-port", "0", "--tap-port", "0")
+}
+
+func startBare(ctx context.Context, dir string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, self, bareFlag, filepath.Join(dir, "bare"))
+}
+
+// start returns when the process has printed its ready line.
+func start(ctx context.Context, name string, args ...string) (*process, error) {
+	p := &process{cmd: exec.CommandContext(ctx, name, args...), exited: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), "LEDGE_CONFIG=")
+	p.cmd.WaitDelay = stopLimit
+	stderr, err := p.cmd.StderrPipe()
+	if err == nil {
+		p.stdin, err = p.cmd.StdinPipe()
+	}
+	if err != nil {
+		return nil, err
+	}
+	from := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w; build it first, with `make build`", name, err)
+	}
+	ready := make(chan error, 1)
+	go p.watch(stderr, from, ready)
+	select {
+	case err = <-ready:
+	case <-time.After(startLimit):
+		err = fmt.Errorf("not ready after %v", startLimit)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		p.kill()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+// watch reads what the process prints until it ends.
+func (p *process) watch(stderr io.Reader, from time.Time, ready chan<- error) {
+	defer close(p.exited)
+	lines, last := bufio.NewScanner(stderr), ""
+	for lines.Scan() {
+		last = lines.Text()
+		if strings.Contains(last, `"msg":"ready"`) {
+			p.took = time.Since(from)
+			ready <- p.readAddresses(lines.Bytes())
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, stderr)
+	err := p.cmd.Wait()
+	select {
+	case ready <- fmt.Errorf("ended before it was ready: %w: %s", errors.Join(err, io.ErrUnexpectedEOF), last):
+	default:
+	}
+}
+
+func (p *process) readAddresses(line []byte) error {
+	var urls struct{ Metadata, Notifications string }
+	err := json.Unmarshal(line, &urls)
+	p.metadata = strings.TrimPrefix(urls.Metadata, "http://")
+	p.notes = strings.TrimPrefix(urls.Notifications, "http://")
+	return err
+}
+
+// stop ends the process clean, or, after a while, at once.
+func (p *process) stop() {
+	p.stdin.Close()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.exited:
+	case <-time.After(stopLimit):
+		p.kill()
+	}
+}
+
+// kill ends the process as a crash does.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// section is a part of the run that can be run alone.
+type section struct {
+	name, title string
+	run         func(ctx context.Context, b *bench) error
+}
+
+var sections []section
+
+func init() { // not a literal: -only's text lists them
+	sections = []section{
+		{"append", "append: the log, in groups, against write and fsync of the same bytes to a plain file", appendGroups},
+		{"writers", "writers: the log with its projection, many callers, against a plain file with one fsync for all that wait", appendWriters},
+		{"http", "http: the real binary against a bare net/http handler with a map, a file and one fsync for all that wait", serveHTTP},
+		{"latency", "latency: from sending a PATCH until the frame is in a SUB socket", patchLatency},
+		{"rebuild", "rebuild: reading and folding a log against reading it with nats.go alone", rebuildLog},
+		{"startup", "startup: from exec to the ready line, and memory when idle", startUp},
+	}
+}
+
+func sectionNames() string {
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func isSection(name string) bool {
+	for _, s := range sections {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// counts bounds every measurement, in how often and how long.
+type counts struct {
+	rounds       int           // pairs that are counted; one more goes before
+	limit        time.Duration // of one measurement
+	groups       int           // groups of one append measurement
+	groupEvents  int           // events of one append measurement
+	requests     int           // single requests of one measurement with many clients; with one client a quarter
+	arrays       int           // arrays of 100 of one measurement
+	patches      int           // of one client
+	events       int           // in the log that is rebuilt
+	devices      []int         // in the folders that are started
+	starts       int
+	idle         time.Duration // before memory is read
+	rebuildRound int
+}
+
+var (
+	full = counts{
+		rounds: 7, limit: 2 * time.Second, groups: 300, groupEvents: 20_000, requests: 8_000, arrays: 80, patches: 2_000,
+		events: 100_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
+	}
+	quick = counts{
+		rounds: 3, limit: 500 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200,
+		events: 10_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
+	}
+)
+
+// bench is one run.
+type bench struct {
+	ledge  string // the binary
+	dir    string
+	counts counts
+	report *report
+}
+
+// run runs the sections, or only one.
+func (b *bench) run(ctx context.Context, only string) error {
+	for _, s := range sections {
+		if only != "" && only != s.name {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "measuring", s.name)
+		b.report.begin(s)
+		if err := s.run(ctx, b); err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// folder makes a folder of its own for something. What is in it goes with the run, or before, with done.
+func (b *bench) folder(name string) (dir string, done func(), err error) {
+	dir, err = os.MkdirTemp(b.dir, name+"-*")
+	return dir, func() { os.RemoveAll(dir) }, err
+}
+
+// blockBytes is the size of all block files below a folder.
+func blockBytes(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".blk" {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}

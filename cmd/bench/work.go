@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// work is something that several workers do count times in all, each waiting for the end of one before its next.
+type work struct {
+	workers, count int
+	each           int // what is counted, done by one call of do
+	limit          time.Duration
+	do             func(worker, i int) error
+}
+
+// measured is what one run of a work took.
+type measured struct {
+	rate  float64         // a second
+	times []time.Duration // of each call
+}
+
+// run ends early, without an error, at the limit.
+func (w work) run(ctx context.Context) (measured, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.limit)
+	defer cancel()
+	times := make([][]time.Duration, w.workers)
+	errs := make([]error, w.workers)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	started := time.Now()
+	for worker := range w.workers {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(w.count) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				from := time.Now()
+				if errs[worker] = w.do(worker, int(i)); errs[worker] != nil {
+					cancel()
+					return
+				}
+				times[worker] = append(times[worker], time.Since(from))
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(started)
+	var m measured
+	for _, t := range times {
+		m.times = append(m.times, t...)
+	}
+	m.rate = float64(len(m.times)*w.each) / took.Seconds()
+	return m, errors.Join(errs...)
+}
+
+// side is one of the two that are compared. The round is 0 for the one that is not counted.
+type side func(ctx context.Context, round int) (measured, error)
+
+// results are the rounds of one side.
+type results struct {
+	rates series
+	times []time.Duration
+}
+
+func (r *results) add(m measured) {
+	r.rates = append(r.rates, m.rate)
+	r.times = append(r.times, m.times...)
+}
+
+// compare measures the sides in turns: all of them, then all of them again. The first turn warms up.
+func compare(ctx context.Context, rounds int, sides ...side) ([]results, error) {
+	all := make([]results, len(sides))
+	for round := range rounds + 1 {
+		for i, s := range sides {
+			m, err := s(ctx, round)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, err
+			}
+			if round > 0 {
+				all[i].add(m)
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// tour is what the README's five-minute tour tells a reader to type: its shell blocks, in order.
+func tour(t *testing.T) []string {
+	t.Helper()
+	text := mustRead(t, "../../README.md")
+	_, text, found := strings.Cut(text, "## Five-minute tour")
+	text, _, _ = strings.Cut(text, "\n## ")
+	if !found {
+		t.Fatal("README.md has no five-minute tour")
+	}
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
+}
+
+// TestReadmeTour types the README's commands: against a server on free ports, with a libzmq subscriber and a NATS
+// client. Only the port numbers and the place of the binary are other than in the text.
+func TestReadmeTour(t *testing.T) {
+	if !haveLibzmq() {
+		t.Skip("the tour's subscriber needs libzmq: Debian's package python3-zmq is not installed")
+	}
+	blocks := tour(t)
+	if len(blocks) != 7 || strings.TrimSpace(blocks[0]) != "make run" {
+		t.Fatalf("the tour has %d blocks, want 7 that begin with make run", len(blocks))
+	}
+	if text := mustRead(t, "../../Makefile"); !strings.Contains(text, "\nrun: build") || !strings.Contains(text, "./bin/ledge serve") {
+		t.Fatal("make run does not build and serve")
+	}
+	p := startSeed(t)
+	sh := p.shell(t)
+	everything := p.tapSubscribe(t, quoted(t, blocks[5], "nats sub '"))
+	following := p.follow(t)
+
+	sh.run(blocks[1]) // profile, device, subscription
+	subscriber := sh.start(blocks[2])
+	p.await("the subscriber", func() bool { return p.log.count(`"topic subscribed"`) > 0 })
+	if out := sh.run(blocks[3]); !strings.Contains(out, `"statusCode":200`) {
+		t.Errorf("patch: %s", out)
+	}
+	p.await("the frames", func() bool { return strings.Contains(subscriber.String(), "\n") })
+	if got := subscriber.String(); !strings.HasPrefix(got, `['cam', '{"deviceName":"cam-1",`) || !strings.Contains(got, `"adminState":"LOCKED"`) {
+		t.Errorf("subscriber printed %s", got)
+	}
+	sh.run(blocks[4]) // pictures
+	seesThePicture(t, everything)
+	p.await("ledge log -f", func() bool { return strings.Contains(following.String(), "camera cam-1 jpeg") })
+	for _, want := range []string{"profile camera added", "device cam-1 updated", "changed adminState", "subscription watch added", "DEVICE_CHANGED"} {
+		if !strings.Contains(following.String(), want) {
+			t.Errorf("ledge log -f does not show %q:\n%s", want, following)
+		}
+	}
+	if out := sh.run(blocks[6]); strings.Count(out, "whole") != 3 {
+		t.Errorf("verify: %s", out)
+	}
+}
+
+// seesThePicture holds that the tap gets events and then the picture that was posted for cam-1, byte for byte.
+func seesThePicture(t *testing.T, everything *tap) {
+	t.Helper()
+	photo := mustRead(t, "../../docs/tour/photo.jpg")
+	seen := map[string]bool{}
+	for {
+		m := everything.next(t)
+		seen[m.Subject] = true
+		if m.Subject == "ledge.reading.camera.cam-1.jpeg" {
+			if string(m.Data) != photo {
+				t.Errorf("the tap got other bytes than were posted")
+			}
+			break
+		}
+	}
+	for _, want := range []string{"ledge.event.profile.camera.added", "ledge.event.device.cam-1.updated", "ledge.reading.sample-image.sample-image.jpeg"} {
+		if !seen[want] {
+			t.Errorf("the tap has not seen %s, but %v", want, seen)
+		}
+	}
+}
+
+// quoted returns the argument that follows prefix in single quotes.
+func quoted(t *testing.T, text, prefix string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, prefix)
+	arg, _, end := strings.Cut(rest, "'")
+	if !ok || !end {
+		t.Fatalf("no %s…' in %q", prefix, text)
+	}
+	return arg
+}
+
+// follow runs the tour's `ledge log -f`.
+func (p *process) follow(t *testing.T) *syncBuffer {
+	t.Helper()
+	return (&shell{t: t}).background(exec.Command(binary, "log", "-f", "--data-dir", p.dir))
+}
+
+// shell runs a block of commands in the repository's folder.
+type shell struct {
+	t       *testing.T
+	replace *strings.Replacer
+	env     []string
+}
+
+func (p *process) shell(t *testing.T) *shell {
+	t.Helper()
+	port := func(url string) string { return url[strings.LastIndex(url, ":"):] }
+	return &shell{t, strings.NewReplacer(
+		":59881", port(p.metadata), ":59986", port(p.deviceREST), ":59860", port(p.notifications),
+		"5563", strconv.Itoa(freePort(t)), "bin/ledge", binary, "curl ", "curl -sS --fail ",
+	), append(os.Environ(), "LEDGE_DATA_DIR="+p.dir)}
+}
+
+func (s *shell) command(block string) *exec.Cmd {
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", s.replace.Replace(block))
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = s.env
+	return cmd
+}
+
+func (s *shell) run(block string) string {
+	s.t.Helper()
+	out, err := s.command(block).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s\n%v\n%s", block, err, out)
+	}
+	return string(out)
+}
+
+// start runs a block until the test ends.
+func (s *shell) start(block string) *syncBuffer {
+	s.t.Helper()
+	return s.background(s.command("exec " + block))
+}
+
+func (s *shell) background(cmd *exec.Cmd) *syncBuffer {
+	s.t.Helper()
+	out := &syncBuffer{more: make(chan struct{}, 1)}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return out
+}
+
+// TestReadmeMap holds that every file and folder that the README and the docs name is there.
+func TestReadmeMap(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	for _, doc := range []string{"README.md", "docs/taps.md", "docs/operating.md", "docs/edgex-differences.md"} {
+		for _, m := range link.FindAllStringSubmatch(mustRead(t, "../../"+doc), -1) {
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(doc), m[1])); err != nil {
+				t.Errorf("%s: %v", doc, err)
+			}
+		}
+	}
+}
+
+// TestDocumentedHistory asks as docs/taps.md says.
+func TestDocumentedHistory(t *testing.T) {
+	p := startSeed(t)
+	text := mustRead(t, "../../docs/taps.md")
+	nc := p.historyConn(t)
+	answer, err := nc.Request("ledge.info", nil, hangs)
+	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":8`) {
+		t.Fatalf("ledge.info = %s, %v", answer.Data, err)
+	}
+	subject, body := quoted(t, text, "req '"), `{"seq":1}`
+	if !strings.Contains(text, body) {
+		t.Fatalf("docs/taps.md does not show %s", body)
+	}
+	first, err := nc.Request(subject, []byte(body), hangs)
+	if err != nil || !strings.Contains(string(first.Data), `"device-rest"`) {
+		t.Fatalf("%s %s = %s, %v", subject, body, first.Data, err)
+	}
+}
