@@ -47,20 +47,28 @@ func CodeOf(err error) Code {
 // Problems collects what is wrong with one value, each as "path: what, and what would be right".
 type Problems []string
 
-// maxProblems bounds what one value's problems take: a request of a few megabytes can have millions of them.
+// maxProblems is how many problems are kept with their text; more are only counted. A request of a few megabytes can
+// have millions of them.
 const maxProblems = 1000
 
-// Add notes a problem at path. After a thousand it notes no more.
+// Add notes a problem at path.
 func (p *Problems) Add(path, format string, args ...any) {
-	if len(*p) < maxProblems {
-		*p = append(*p, path+": "+fmt.Sprintf(format, args...))
+	if len(*p) >= maxProblems {
+		*p = append(*p, "")
+		return
 	}
+	*p = append(*p, path+": "+fmt.Sprintf(format, args...))
 }
 
 // In notes every problem of inner below path.
 func (p *Problems) In(path string, inner Problems) {
-	for _, s := range inner[:min(len(inner), maxProblems-len(*p))] {
-		*p = append(*p, path+"."+s)
+	for _, s := range inner {
+		if len(*p) >= maxProblems {
+			s = ""
+		} else {
+			s = path + "." + s
+		}
+		*p = append(*p, s)
 	}
 }
 

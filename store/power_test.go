@@ -138,7 +138,11 @@ func TestLayoutGuard(t *testing.T) {
 	p := storetest.NewProjection()
 	a := storetest.MustAppender(t, s.Events(), p)
 	storetest.MustAdd(t, a, "a", 3)
-	s.Events().MoveBlocks(t.TempDir())
+	elsewhere := t.TempDir()
+	if err := os.WriteFile(filepath.Join(elsewhere, "1.blk"), []byte("stale"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Events().MoveBlocks(elsewhere)
 	storetest.MustAdd(t, a, "b", 3)
 	if !s.SyncsAlways() || logged.count("another layout") != 1 {
 		t.Errorf("server syncs: %t; log:\n%s", s.SyncsAlways(), logged.text.String())

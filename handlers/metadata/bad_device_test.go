@@ -53,7 +53,7 @@ var badDevices = []struct{ name, body, want string }{
 	{"lastReported a fraction", batch("device", device("lastReported", "1.5")), "[0].device.lastReported: a JSON number 1.5 is not possible here; give a whole number of 64 bits"},
 	{"notify a string", batch("device", device("notify", `"yes"`)), "[0].device.notify: a JSON string is not possible here; give true or false"},
 	{"autoEvent interval", batch("device", device("autoEvents", `[{"interval":"10","sourceName":"zoom"}]`)), "[0].device.autoEvents[0].interval"},
-	{"more problems than are noted", batch("device", device("autoEvents", "["+strings.Repeat("{},", 2000)+"{}]")), "autoEvents[9].sourceName: is missing or empty; give a value; and 980 more problems"},
+	{"more problems than are shown", batch("device", device("autoEvents", "["+strings.Repeat("{},", 2000)+"{}]")), "autoEvents[9].sourceName: is missing or empty; give a value; and 3982 more problems"},
 	{"problems of two elements", `[{"apiVersion":"v2","device":` + device("name", `""`) + `},{"apiVersion":"v2","device":` + device("name", "1") + `},{}]`, `[0].device.name: is missing or empty; give a name; [1].device.name: a JSON number`},
 }
 

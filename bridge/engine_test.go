@@ -1,0 +1,122 @@
+package bridge_test
+
+import (
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+)
+
+func TestEveryChangeRaisesOneNotification(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	locked := domain.StateLocked
+	name := "cam-1"
+	added := n.do(domain.AddDevice{Device: device(name)})
+	updated := n.do(domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, AdminState: &locked}})
+	removed := n.do(domain.RemoveDevice{Name: name})
+	list := n.processed(3)
+	for i, want := range []struct {
+		cause  uint64
+		action string
+		state  string
+	}{{added, "Device creation", "UNLOCKED"}, {updated, "Device update", "LOCKED"}, {removed, "Device removal", "LOCKED"}} {
+		got := list[i]
+		content := fmt.Sprintf(`{"deviceName":"cam-1","deviceServiceName":"svc","actionType":%q,"operatingState":"UP","adminState":%q}`, want.action, want.state)
+		if got.Cause != want.cause || got.Content != content || got.Category != domain.DeviceChanged || got.Matched != nil {
+			t.Errorf("notification %d = %+v, want cause %d and %s", i, got, want.cause, content)
+		}
+	}
+}
+
+func TestRestartRaisesNothingTwice(t *testing.T) {
+	n := mustNode(t)
+	for range 3 {
+		n.startEngine()
+		n.do(domain.AddDevice{Device: device(fmt.Sprint("cam-", len(n.transmissions())))})
+		n.processed(1)
+		n.stopEngine()
+		n.do(domain.RemoveDevice{Name: "cam-0"})
+	}
+	n.startEngine()
+	if got := n.processed(6); len(got) != 6 {
+		t.Errorf("%d notifications, want one for each of 6 changes", len(got))
+	}
+}
+
+// A change that was recorded while the bridge did not run meets the subscriptions of its own time.
+func TestMatchedAsOfTheChange(t *testing.T) {
+	n := mustNode(t)
+	n.do(domain.AddSubscription{Subscription: subscription("gone", channel(t))},
+		domain.AddSubscription{Subscription: subscription("changed", channel(t))},
+		domain.AddDevice{Device: device("first")},
+		domain.RemoveSubscription{Name: "gone"},
+		domain.UpdateSubscription{Patch: domain.SubscriptionPatch{Name: ptr("changed"), Categories: []string{"other"}}},
+		domain.AddSubscription{Subscription: subscription("late", channel(t))},
+		domain.AddDevice{Device: device("second")})
+	n.startEngine()
+	list := n.processed(2)
+	for i, want := range [][]string{{"changed", "gone"}, {"late"}} {
+		if !reflect.DeepEqual(list[i].Matched, want) {
+			t.Errorf("change %d matched %v, want %v", i, list[i].Matched, want)
+		}
+	}
+}
+
+func TestLockedSubscriptionGetsNothing(t *testing.T) {
+	n := mustNode(t)
+	s := subscription("s", channel(t))
+	s.AdminState = domain.StateLocked
+	n.do(domain.AddSubscription{Subscription: s})
+	n.startEngine()
+	n.do(domain.AddDevice{Device: device("cam-1")})
+	if got := n.processed(1)[0].Matched; got != nil {
+		t.Errorf("matched %v, want nobody", got)
+	}
+}
+
+// What a crash left between its record and its delivery is delivered at the next start, once for each channel.
+func TestPendingIsDeliveredAtStart(t *testing.T) {
+	n := mustNode(t)
+	n.do(domain.AddSubscription{Subscription: subscription("s", channel(t), channel(t))})
+	for i := range 5 {
+		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+		n.submit(n.notifications, domain.AddNotification{Notification: domain.Notification{
+			ID: id, Category: domain.DeviceChanged, Content: "{}", Sender: "x", Severity: domain.SeverityNormal, Status: domain.StatusNew,
+		}})
+	}
+	n.startEngine()
+	n.processed(5)
+	if got := n.transmissions(); len(got) != 10 {
+		t.Errorf("%d transmissions, want one for each of 5 notifications and 2 channels", len(got))
+	}
+}
+
+// A channel whose port was taken at the start is bound at the first delivery after the port is free.
+func TestTakenPortIsTriedAgain(t *testing.T) {
+	n := mustNode(t)
+	c := channel(t)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.do(domain.AddSubscription{Subscription: subscription("s", c)})
+	n.startEngine()
+	n.do(domain.AddDevice{Device: device("one")})
+	n.processed(1)
+	l.Close()
+	n.do(domain.AddDevice{Device: device("two")})
+	n.processed(2)
+	var states []string
+	for _, tr := range n.transmissions() {
+		states = append(states, tr.Status)
+	}
+	if got := strings.Join(states, " "); got != "SENT FAILED" {
+		t.Errorf("transmissions, newest first: %s, want SENT FAILED", got)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,193 @@
+package bridge_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/bridge"
+	"ledge/bridge/zeromq"
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// node is the real log, state and sockets that the engine works on; the engine is started by the test.
+type node struct {
+	tb                    testing.TB
+	store                 *store.Store
+	state, notes          *projections.DB
+	events, notifications *store.Appender
+	sockets               *zeromq.Sockets
+	engine                *bridge.Engine
+}
+
+const hangs = time.Minute
+
+func mustNode(tb testing.TB) *node {
+	tb.Helper()
+	dir := tb.TempDir()
+	logger := slog.New(slog.DiscardHandler)
+	n := &node{tb: tb, sockets: zeromq.NewSockets(zeromq.Options{Logger: logger})}
+	var err error
+	if n.store, err = store.Open(tb.Context(), store.Options{Dir: filepath.Join(dir, "nats"), TapPort: -1, ReserveBytes: 1, Logger: logger}); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { n.store.Close() })
+	n.state, n.events = n.open(filepath.Join(dir, "state.db"), projections.Events, n.store.Events())
+	n.notes, n.notifications = n.open(filepath.Join(dir, "notifications.db"), projections.Notifications, n.store.Notifications())
+	tb.Cleanup(func() { n.sockets.Close(0) })
+	tb.Cleanup(n.stopEngine)
+	n.do(domain.AddService{Service: domain.DeviceService{ID: uuid.NewString(), Name: "svc", BaseAddress: "http://localhost:1", AdminState: domain.StateUnlocked}},
+		domain.AddProfile{Profile: domain.Profile{ID: uuid.NewString(), Name: "profile"}})
+	return n
+}
+
+func (n *node) open(path string, tables projections.Tables, log *store.Log) (*projections.DB, *store.Appender) {
+	n.tb.Helper()
+	db, err := projections.Open(projections.Options{Path: path, Tables: tables, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	n.tb.Cleanup(func() { db.Close() })
+	a, err := store.NewAppender(log, db, store.AppenderOptions{})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	n.tb.Cleanup(func() { a.Close() })
+	return db, a
+}
+
+// do has commands recorded on the event stream, each of which must make an event.
+func (n *node) do(cmds ...domain.Command) (last uint64) {
+	n.tb.Helper()
+	return n.submit(n.events, cmds...)
+}
+
+func (n *node) submit(to *store.Appender, cmds ...domain.Command) (last uint64) {
+	n.tb.Helper()
+	for _, c := range cmds {
+		out, err := to.Submit(n.tb.Context(), domain.Request{Stamp: domain.Stamp{EventID: uuid.NewString(), At: time.Now().UTC(), Actor: "test"}, Command: c})
+		if err != nil || out[0].Err != nil || out[0].Event == nil {
+			n.tb.Fatalf("%T: %v %v", c, out, err)
+		}
+		last = out[0].Seq
+	}
+	return last
+}
+
+// startEngine starts the bridge where the projections are; a test may start it again after stopEngine.
+func (n *node) startEngine() {
+	n.tb.Helper()
+	view, done := n.state.View()
+	defer done()
+	subscriptions, _, err := view.Subscriptions(domain.Page{Limit: 1000})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	notes, notesDone := n.notes.State()
+	defer notesDone()
+	at := bridge.Start{Subscriptions: subscriptions}
+	at.Events, _ = n.state.Checkpoint()
+	at.Notifications, _ = n.notes.Checkpoint()
+	at.Cursor, _ = notes.Cursors.Get(domain.CursorDeviceChanges)
+	n.engine = bridge.New(bridge.Options{
+		Events: n.events, Notifications: n.notifications, Sockets: n.sockets, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
+		History: func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+			for r, err := range n.store.Events().Read(ctx, from, to) {
+				if err != nil {
+					return err
+				}
+				if err := f(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Pending: n.pending,
+	})
+	if err := n.engine.Start(context.Background(), at); err != nil {
+		n.tb.Fatal(err)
+	}
+}
+
+func (n *node) stopEngine() {
+	if n.engine != nil {
+		n.engine.Close()
+		n.engine = nil
+	}
+}
+
+func (n *node) pending(limit int) ([]domain.Notification, error) {
+	view, done := n.notes.View()
+	defer done()
+	list, _, err := view.Notifications(domain.Page{Limit: limit}, domain.Filter{Index: "status", Value: domain.StatusNew})
+	slices.Reverse(list)
+	return list, err
+}
+
+// processed waits until so many notifications have their outcome, and returns all, the oldest first.
+func (n *node) processed(want int) []domain.Notification {
+	n.tb.Helper()
+	ctx, cancel := context.WithTimeout(n.tb.Context(), hangs)
+	defer cancel()
+	for seq := uint64(1); ; seq++ {
+		view, done := n.notes.View()
+		at, _ := n.notes.Checkpoint()
+		list, _, err := view.Notifications(domain.Page{Limit: 1000}, domain.Filter{Index: "status", Value: domain.StatusProcessed})
+		done()
+		if err != nil {
+			n.tb.Fatal(err)
+		}
+		if len(list) >= want {
+			slices.SortFunc(list, func(a, b domain.Notification) int { return int(a.Cause) - int(b.Cause) })
+			return list
+		}
+		if err := n.notes.Wait(ctx, at+1); err != nil {
+			n.tb.Fatalf("%d of %d notifications processed: %v", len(list), want, err)
+		}
+	}
+}
+
+func (n *node) transmissions() []domain.Transmission {
+	n.tb.Helper()
+	view, done := n.notes.View()
+	defer done()
+	list, _, err := view.Transmissions(domain.Page{Limit: 1000})
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	return list
+}
+
+func device(name string) domain.Device {
+	return domain.Device{
+		ID: uuid.NewString(), Name: name, AdminState: domain.StateUnlocked, OperatingState: domain.StateUp, ServiceName: "svc",
+		ProfileName: "profile", Protocols: map[string]map[string]string{"other": {}},
+	}
+}
+
+func subscription(name string, channels ...domain.Channel) domain.Subscription {
+	return domain.Subscription{
+		ID: uuid.NewString(), Name: name, Receiver: "r", AdminState: domain.StateUnlocked,
+		Categories: []string{domain.DeviceChanged}, Channels: channels,
+	}
+}
+
+// channel is a ZeroMQ channel on a port that is free now.
+func channel(tb testing.TB) domain.Channel {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return domain.Channel{Type: domain.ChannelZeroMQ, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Topic: "t"}
+}

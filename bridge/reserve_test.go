@@ -1,0 +1,78 @@
+package bridge_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+)
+
+func free(c domain.Channel) bool {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
+	if err == nil {
+		l.Close()
+	}
+	return err == nil
+}
+
+func TestReserveBindsAllOrNothing(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	fine, taken := channel(t), channel(t)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", taken.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = n.engine.Reserve([]domain.Channel{fine, taken})
+	if domain.CodeOf(err) != domain.Invalid || !strings.Contains(err.Error(), fmt.Sprint(taken.Port)) || !strings.Contains(err.Error(), "channels[1]") {
+		t.Errorf("err = %v, want one that names channels[1] and port %d", err, taken.Port)
+	}
+	if !free(fine) {
+		t.Error("the channel before the failed one is still bound")
+	}
+}
+
+func TestReservationEndsWithItsCommand(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	c := channel(t)
+	done, err := n.engine.Reserve([]domain.Channel{c})
+	if err != nil || free(c) {
+		t.Fatalf("not bound: %v", err)
+	}
+	done(0)
+	if !free(c) {
+		t.Error("a command that failed left its socket bound")
+	}
+	if done, err = n.engine.Reserve([]domain.Channel{c}); err != nil {
+		t.Fatal(err)
+	}
+	done(n.do(domain.AddSubscription{Subscription: subscription("s", c)}))
+	if free(c) {
+		t.Error("the socket of a recorded subscription is not bound")
+	}
+}
+
+// A port that a removed subscription had can be taken at once, on another host too.
+func TestReserveAfterRemoval(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	for i := range 20 {
+		c := channel(t)
+		name := fmt.Sprint("s-", i)
+		done, err := n.engine.Reserve([]domain.Channel{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done(n.do(domain.AddSubscription{Subscription: subscription(name, c)}))
+		n.do(domain.RemoveSubscription{Name: name})
+		c.Host = "*"
+		if done, err = n.engine.Reserve([]domain.Channel{c}); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		done(0)
+	}
+}
