@@ -44,30 +44,33 @@ func (d *data) projections() []projection {
 }
 
 // openData opens the log and brings its projections up to it.
-func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (d *data, err error) {
-	d = &data{logger: logger}
-	defer func() {
-		if err != nil {
-			d.close()
-		}
-	}()
-	if d.store, err = store.Open(ctx, storeOptions(c, tapPort, logger)); err != nil {
-		return nil, storeError(err)
+func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
+	d := &data{logger: logger}
+	if err := d.open(ctx, c, tapPort); err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
+	if d.store, err = store.Open(ctx, storeOptions(c, tapPort, d.logger)); err != nil {
+		return storeError(err)
 	}
 	d.onClose(d.store.Close)
 	dbs := []**projections.DB{&d.state, &d.notes, &d.values}
 	appenders := []**store.Appender{&d.events, &d.notifications, &d.readings}
 	for i, p := range d.projections() {
-		if *dbs[i], err = projections.Open(projections.Options{Path: filepath.Join(c.DataDir, p.file), Tables: p.tables, Logger: logger}); err != nil {
-			return nil, exitError{exitFolder, err}
+		if *dbs[i], err = projections.Open(projections.Options{Path: filepath.Join(c.DataDir, p.file), Tables: p.tables, Logger: d.logger}); err != nil {
+			return exitError{exitFolder, err}
 		}
 		d.onClose((*dbs[i]).Close)
 		if *appenders[i], err = store.NewAppender(p.log, *dbs[i], store.AppenderOptions{}); err != nil {
-			return nil, exitError{exitDamaged, err}
+			return exitError{exitDamaged, err}
 		}
 		d.onClose((*appenders[i]).Close)
 	}
-	return d, nil
+	return nil
 }
 
 func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {

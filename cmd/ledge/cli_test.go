@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What cannot start says so in one line, with the code for it, and leaves nothing half started.
+func TestRefusals(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "0"}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		says []string
+	}{
+		{"port in use", []string{"--metadata-port", port}, exitPort, []string{"metadata-port", port, "in use"}},
+		{"tap port in use", []string{"--tap-port", port}, exitPort, []string{"tap-port", port, "in use"}},
+		{"no such address", []string{"--notifications-host", "192.0.2.1"}, exitPort, []string{"notifications-host", "192.0.2.1"}},
+		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
+		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
+		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
+		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
+		{"bad word", []string{"--sync", "never"}, exitUsage, []string{"sync", "never", "group or always"}},
+		{"argument", []string{"now"}, exitUsage, []string{"now"}},
+		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			args := append(append([]string{"serve", "--data-dir", dir}, ports...), tt.args...)
+			_, stderr, code := ledge(t, args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			lines := strings.Split(strings.TrimSpace(stderr), "\n")
+			last := lines[len(lines)-1]
+			for _, part := range tt.says {
+				if !strings.Contains(last, part) {
+					t.Errorf("%q does not say %q", last, part)
+				}
+			}
+			if state, _ := filepath.Glob(filepath.Join(dir, "*.db")); len(state) > 0 {
+				t.Errorf("left behind: %v", state)
+			}
+		})
+	}
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	p := start(t, t.TempDir())
+	_, stderr, code := ledge(t, "serve", "--data-dir", p.dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "0")
+	if code != exitInUse || !strings.Contains(stderr, fmt.Sprint("process ", p.cmd.Process.Pid)) {
+		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exitInUse, p.cmd.Process.Pid)
+	}
+	if _, stderr, code = ledge(t, "rebuild", "--data-dir", p.dir); code != exitInUse {
+		t.Errorf("rebuild: exit code %d, %q; want %d", code, stderr, exitInUse)
+	}
+}
+
+// Default, file, environment, flag: each above the one before, and `ledge config` says which is in force.
+func TestConfigurationOrder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledge.yaml")
+	text := "metadata:\n  port: 1001\n  host: 127.0.0.2\nnotifications-port: 1002\nlimit: {json-bytes: 2MiB}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LEDGE_METADATA_PORT", "1003")
+	t.Setenv("LEDGE_NOTIFICATIONS_PORT", "1004")
+	out, stderr, code := ledge(t, "config", "--config", file, "--notifications-port", "1005")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"in force from default\ndevice-rest-port: \"59986\"", "in force from " + file + "\nmetadata-host: \"127.0.0.2\"",
+		"in force from LEDGE_METADATA_PORT\nmetadata-port: \"1003\"", "in force from --notifications-port\nnotifications-port: \"1005\"",
+		"limit-json-bytes: \"2MiB\"",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("ledge config does not show %q:\n%s", want, out)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again.yaml")
+	if err := os.WriteFile(again, []byte(out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := ledge(t, "config", "--config", again); code != exitOK {
+		t.Errorf("what it prints is not taken back: %s", stderr)
+	}
+}
+
+func TestConfigurationFileIsChecked(t *testing.T) {
+	for name, text := range map[string]string{
+		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a single value or a section": "sync: group\ntap: [1]",
+		"yaml": "a: b: c", "setting metadata-port": "metadata-port: many",
+	} {
+		file := filepath.Join(t.TempDir(), "ledge.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := ledge(t, "config", "--config", file); code != exitUsage || !strings.Contains(stderr, name) {
+			t.Errorf("%q: exit code %d, %q; want %d and %q", text, code, stderr, exitUsage, name)
+		}
+	}
+}
+
+// Every setting has a line of documentation, and every exit code is in the documents.
+func TestDocumented(t *testing.T) {
+	out, _, _ := ledge(t, "config")
+	if n := strings.Count(out, "; in force from "); n < 30 || strings.Contains(out, "\n# \n") {
+		t.Errorf("%d settings documented:\n%s", n, out)
+	}
+	help, _, _ := ledge(t, "--help")
+	operating := mustRead(t, "../../docs/operating.md")
+	for code := exitOK; code <= exitDamaged; code++ {
+		if !strings.Contains(help, fmt.Sprint(code, " ")) || !strings.Contains(operating, fmt.Sprint("| ", code, " |")) {
+			t.Errorf("exit code %d is not in --help or docs/operating.md", code)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out, _, code := ledge(t, "completion", shell); code != exitOK || !strings.Contains(out, "ledge") {
+			t.Errorf("completion %s: exit code %d", shell, code)
+		}
+	}
+	if out, _, code := ledge(t, "version"); code != exitOK || !strings.Contains(out, "nats-server") {
+		t.Errorf("version: %d %s", code, out)
+	}
+}
+
+// log and verify work beside a running server and without one; rebuild gives the same state as before.
+func TestLogVerifyRebuild(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.addDevice("cam-1")
+	beside, stderr, code := ledge(t, "log", "--data-dir", dir)
+	if code != exitOK || !strings.Contains(beside, "device cam-1 added  by anonymous from 127.0.0.1:") {
+		t.Fatalf("log beside the server: %d %s\n%s", code, stderr, beside)
+	}
+	if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || !strings.Contains(out, "state: not compared") {
+		t.Errorf("verify beside the server: %d %s", code, out)
+	}
+	before := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", "").body
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("stop: %d\n%s", code, p.log)
+	}
+	if out, _, _ := ledge(t, "log", "--data-dir", dir); !strings.HasPrefix(out, beside) {
+		t.Errorf("log without a server: got\n%s\nwant it to begin with\n%s", out, beside)
+	}
+	if _, stderr, code := ledge(t, "log", "-f", "--data-dir", dir); code != exitUsage || !strings.Contains(stderr, "ledge serve") {
+		t.Errorf("log -f without a server: %d %s", code, stderr)
+	}
+	if out, stderr, code := ledge(t, "rebuild", "--data-dir", dir); code != exitOK || strings.Count(out, "folded to event") != 3 {
+		t.Errorf("rebuild: %d %s %s", code, out, stderr)
+	}
+	if out, stderr, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || strings.Count(out, "equals the fold") != 3 {
+		t.Errorf("verify: %d %s %s", code, out, stderr)
+	}
+	p = start(t, dir)
+	if after := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", "").body; after != before {
+		t.Errorf("after the rebuild: %s\nwant %s", after, before)
+	}
+}
+
+func TestLogAsJSON(t *testing.T) {
+	p := start(t, t.TempDir())
+	p.addDevice("cam-1")
+	out, _, _ := ledge(t, "log", "--json", "--from", "9", "--data-dir", p.dir)
+	first, _, _ := strings.Cut(out, "\n")
+	for _, want := range []string{`"subject":"ledge.event.device.cam-1.added"`, `"seq":9`, `"type":"device.added/1"`, `"actor":"anonymous"`, `"profileName":"sample-image"`} {
+		if !strings.Contains(first, want) {
+			t.Errorf("%s does not have %s", first, want)
+		}
+	}
+}
