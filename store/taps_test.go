@@ -59,6 +59,16 @@ func mustNext(t *testing.T, sub *nats.Subscription) *nats.Msg {
 	return m
 }
 
+// mustPublish records n events and waits until they are published live.
+func mustPublish(t *testing.T, s *store.Store, a *store.Appender, n int) {
+	t.Helper()
+	sub := mustSubscribe(t, mustConnect(t, s.TapURL()), "ledge.>")
+	storetest.MustAdd(t, a, "a", n)
+	for range n {
+		mustNext(t, sub)
+	}
+}
+
 func TestTapsSeeEventsLive(t *testing.T) {
 	o := options(t.TempDir())
 	o.TapPort = 0
@@ -132,7 +142,7 @@ func TestTapsChangeNothing(t *testing.T) {
 }
 
 func triesEverything(t *testing.T, s *store.Store, a *store.Appender, nc *nats.Conn) {
-	storetest.MustAdd(t, a, "a", 3)
+	mustPublish(t, s, a, 3)
 	other := mustConnect(t, s.TapURL())
 	seen := mustSubscribe(t, other, "ledge.>")
 	everything := mustSubscribe(t, other, ">")
@@ -177,7 +187,7 @@ func triesEverything(t *testing.T, s *store.Store, a *store.Appender, nc *nats.C
 func TestTapsCannotForgeThroughReplies(t *testing.T) {
 	s, a, tap := mustTap(t)
 	nc := mustConnect(t, s.HistoryURL())
-	storetest.MustAdd(t, a, "a", 3)
+	mustPublish(t, s, a, 3)
 	seen := mustSubscribe(t, mustConnect(t, s.TapURL()), "ledge.>")
 	for _, reply := range []string{"ledge.event.service.forged.added", "ledge.append.event.service.forged.added"} {
 		for _, service := range []string{"$JS.API.DIRECT.GET.LEDGE_EVENTS", "ledge.info"} {

@@ -2,47 +2,83 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"ledge/bridge"
+	"ledge/domain"
 	"ledge/projections"
+	"ledge/store"
 )
 
 // fillStep is how many devices are submitted at once.
 const fillStep = 1000
 
-// fill makes a data folder with n devices, as Ledge leaves it at a clean stop.
+// fill makes a data folder with n devices.
 func fill(ctx context.Context, dir string, n int) (err error) {
-	state, err := openState(dir)
+	state, err := openState(dir, projections.Events)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, state.Close()) }()
 	l, err := openLog(ctx, dir, state)
 	if err != nil {
-		state.Close()
 		return err
 	}
-	for left := n; left > 0 && err == nil; left -= fillStep {
-		err = l.submit(ctx, l.devices(min(left, fillStep))...)
-	}
-	l.close()
-	if cerr := state.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return fmt.Errorf("fill %d devices: %w", n, err)
+	defer l.close()
+	for left := n; left > 0; left -= fillStep {
+		if err := l.submit(ctx, l.devices(min(left, fillStep))...); err != nil {
+			return fmt.Errorf("fill %d devices: %w", n, err)
+		}
 	}
 	return nil
 }
 
-// emptyState opens a projection that has nothing yet; done closes and removes it.
+// notify brings the notifications of a filled folder to where the bridge leaves them, with nobody subscribed.
+func notify(ctx context.Context, dir string) (err error) {
+	notes, err := openState(dir, projections.Notifications)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, notes.Close()) }()
+	s, err := openStore(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	a, err := store.NewAppender(s.Notifications(), notes, store.AppenderOptions{})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	l := &eventLog{store: s, appender: a}
+	var waiting []domain.Request
+	for r, err := range s.Events().Read(ctx, 0, 0) {
+		if err != nil {
+			return err
+		}
+		if n, ok := bridge.Raise(r); ok {
+			waiting = append(waiting, request(domain.AddNotification{Notification: n}), request(domain.ProcessNotification{ID: n.ID, At: n.Modified}))
+		}
+		if len(waiting) >= fillStep {
+			if err := l.submit(ctx, waiting...); err != nil {
+				return err
+			}
+			waiting = nil
+		}
+	}
+	return l.submit(ctx, waiting...)
+}
+
+// emptyState opens a projection of the event stream that has nothing yet; done closes and removes it.
 func emptyState(dir string) (state *projections.DB, done func(), err error) {
 	dir, err = os.MkdirTemp(dir, "state-*")
 	if err != nil {
 		return nil, nil, err
 	}
-	if state, err = openState(dir); err != nil {
+	if state, err = openState(dir, projections.Events); err != nil {
 		return nil, nil, err
 	}
 	return state, func() { state.Close(); os.RemoveAll(dir) }, nil

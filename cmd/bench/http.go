@@ -30,7 +30,7 @@ func serveHTTP(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer bare.stop()
-	h := &httpSides{b, [2]string{ledge.metadata, bare.metadata}, known}
+	h := &httpSides{b, [2]*process{ledge, bare}, known}
 	if err := h.addKnown(ctx); err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func serveHTTP(ctx context.Context, b *bench) error {
 
 type httpSides struct {
 	*bench
-	addresses [2]string
-	next      int // number of the next device, on either side
+	servers [2]*process // Ledge, bare
+	next    int         // number of the next device, on either side
 }
 
 // load is what some clients ask for.
@@ -115,8 +115,8 @@ func gets(n int) [][]byte {
 }
 
 func (h *httpSides) addKnown(ctx context.Context) error {
-	for _, address := range h.addresses {
-		list, done, err := clients(ctx, address, 1)
+	for _, server := range h.servers {
+		list, done, err := clients(ctx, server.metadata, 1)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (h *httpSides) addKnown(ctx context.Context) error {
 // side is a load on one of the servers; the requests are made before the clock starts.
 func (h *httpSides) side(which int, l load) side {
 	return func(ctx context.Context, _ int) (measured, error) {
-		list, done, err := clients(ctx, h.addresses[which], l.clients)
+		list, done, err := clients(ctx, h.servers[which].metadata, l.clients)
 		if err != nil {
 			return measured{}, err
 		}
@@ -146,6 +146,12 @@ func (h *httpSides) side(which int, l load) side {
 			}
 			return err
 		}
-		return w.run(ctx)
+		before := h.servers[which].cpu()
+		m, err := w.run(ctx)
+		if err == nil {
+			err = h.servers[which].settle(ctx)
+		}
+		m.cpu = h.servers[which].cpu() - before
+		return m, err
 	}
 }

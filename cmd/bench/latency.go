@@ -27,13 +27,11 @@ func patchLatency(ctx context.Context, b *bench) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", plural(n, "client"), err)
 		}
-		row := row{Name: "PATCH to frame, " + plural(n, "client"), Unit: "/s", Ledge: frames.figure(), Spread: frames.rates.span()}
+		row := b.report.add(frames.alone("PATCH to frame, " + plural(n, "client")))
 		if n == 1 {
 			row.Target = below(1, "ms p50", row.Ledge.P50)
 		}
-		b.report.add(row)
-		row.Name, row.Ledge, row.Target = "PATCH to answer, "+plural(n, "client"), answers.figure(), nil
-		b.report.add(row)
+		b.report.add(answers.alone("PATCH to answer, " + plural(n, "client")))
 	}
 	return nil
 }

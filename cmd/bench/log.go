@@ -19,9 +19,10 @@ func openStore(ctx context.Context, dir string) (*store.Store, error) {
 	return store.Open(ctx, store.Options{Dir: filepath.Join(dir, "nats"), TapPort: -1, Logger: silent})
 }
 
-// openState opens the projection of the event stream of a data folder.
-func openState(dir string) (*projections.DB, error) {
-	return projections.Open(projections.Options{Path: filepath.Join(dir, "state.db"), Logger: silent})
+// openState opens a projection of a data folder, under the name that Ledge gives it.
+func openState(dir string, held projections.Tables) (*projections.DB, error) {
+	file := map[projections.Tables]string{projections.Events: "state.db", projections.Notifications: "notifications.db"}[held]
+	return projections.Open(projections.Options{Path: filepath.Join(dir, file), Tables: held, Logger: silent})
 }
 
 // eventLog is an open event stream with one appender.

@@ -48,6 +48,7 @@ func start(ctx context.Context, name string, args ...string) (*process, error) {
 	p := &process{cmd: exec.CommandContext(ctx, name, args...), exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "LEDGE_CONFIG=")
 	p.cmd.WaitDelay = stopLimit
+	tie(p.cmd)
 	stderr, err := p.cmd.StderrPipe()
 	if err == nil {
 		p.stdin, err = p.cmd.StdinPipe()

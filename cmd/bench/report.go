@@ -35,11 +35,13 @@ type row struct {
 	Target *target `json:"target,omitempty"`
 }
 
-// figure is the median of one side, in the row's unit, and how long single calls took, in milliseconds.
+// figure is the median of one side, in the row's unit, how long single calls took, in milliseconds, and the processor
+// time of the server for one of what is counted, in microseconds: it depends least on what else the machine does.
 type figure struct {
 	Value float64 `json:"value"`
 	P50   float64 `json:"p50,omitempty"`
 	P99   float64 `json:"p99,omitempty"`
+	CPU   float64 `json:"cpu,omitempty"`
 }
 
 // target is what a row should reach.
@@ -61,16 +63,16 @@ func (r *report) begin(s section) {
 	r.now, r.titles[s.name] = s.name, s.title
 }
 
-func (r *report) add(rows ...row) {
-	for _, one := range rows {
-		one.Section = r.now
-		r.Rows = append(r.Rows, one)
-	}
+// add adds a row to the section at hand; it can be completed until the next is added.
+func (r *report) add(one row) *row {
+	one.Section = r.now
+	r.Rows = append(r.Rows, one)
+	return &r.Rows[len(r.Rows)-1]
 }
 
 func (r results) figure() figure {
 	times := milliseconds(r.times)
-	return figure{r.rates.median(), times.quantile(0.5), times.quantile(0.99)}
+	return figure{r.rates.median(), times.quantile(0.5), times.quantile(0.99), r.cpu.median()}
 }
 
 // against makes the row of two sides, in things a second.
@@ -78,6 +80,11 @@ func (r results) against(bare results, name string) row {
 	other := bare.figure()
 	ratios := r.rates.over(bare.rates)
 	return row{Name: name, Unit: "/s", Ledge: r.figure(), Bare: &other, Ratio: ratios.median(), Spread: ratios.span()}
+}
+
+// alone makes the row of a side that has no other.
+func (r results) alone(name string) row {
+	return row{Name: name, Unit: "/s", Ledge: r.figure(), Spread: r.rates.span()}
 }
 
 // print writes a table for each section, and the known figures of EdgeX at the end.
@@ -99,7 +106,7 @@ func (r *report) print(w io.Writer) {
 
 func (r *report) table(w io.Writer, section string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\tledge\tp50 ms\tp99 ms\tbare\tp50 ms\tp99 ms\tratio\tspread\ttarget\t")
+	fmt.Fprintln(t, "\tledge\tp50 ms\tp99 ms\tcpu µs\tbare\tp50 ms\tp99 ms\tcpu µs\tratio\tspread\ttarget\t")
 	for _, one := range r.Rows {
 		if one.Section == section {
 			fmt.Fprintln(t, strings.Join(one.cells(), "\t")+"\t")
@@ -110,7 +117,7 @@ func (r *report) table(w io.Writer, section string) {
 
 func (one row) cells() []string {
 	cells := append([]string{one.Name}, one.Ledge.cells(one.Unit)...)
-	bare, ratio, want := make([]string, 3), "", ""
+	bare, ratio, want := make([]string, 4), "", ""
 	if one.Bare != nil {
 		bare, ratio = one.Bare.cells(one.Unit), fmt.Sprintf("%.2f", one.Ratio)
 	}
@@ -121,14 +128,17 @@ func (one row) cells() []string {
 }
 
 func (f figure) cells(unit string) []string {
-	cells := []string{number(f.Value) + " " + unit, "", ""}
+	cells := []string{number(f.Value) + " " + unit, "", "", ""}
 	if f.P50 > 0 {
 		cells[1], cells[2] = fmt.Sprintf("%.2f", f.P50), fmt.Sprintf("%.2f", f.P99)
+	}
+	if f.CPU > 0 {
+		cells[3] = number(f.CPU)
 	}
 	return cells
 }
 
-// number writes 3 digits of a small value, and a great one with separators.
+// number writes 3 digits of a small value, and all before the point of a great one.
 func number(v float64) string {
 	switch {
 	case v < 10:
@@ -136,6 +146,11 @@ func number(v float64) string {
 	case v < 100:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
+	return whole(v)
+}
+
+// whole rounds, and separates the thousands.
+func whole(v float64) string {
 	text := strconv.FormatFloat(v, 'f', 0, 64)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]

@@ -24,35 +24,30 @@ func startUp(ctx context.Context, b *bench) error {
 }
 
 func (b *bench) startWith(ctx context.Context, devices int) error {
-	s := &starts{bench: b, devices: devices}
-	var done func()
-	var err error
-	if s.dir, done, err = b.folder("startup"); err != nil {
+	dir, done, err := b.folder("startup")
+	if err != nil {
 		return err
 	}
 	defer done()
+	s := &starts{b, devices, dir}
 	if devices > 0 {
-		if err := fill(ctx, s.dir, devices); err != nil {
-			return err
-		}
-		// Once before, for the samples.
-		if _, err := s.once(ctx, (*process).stop); err != nil {
+		if err := s.prepare(ctx); err != nil {
 			return err
 		}
 	}
-	var clean series
-	for range b.counts.starts {
-		took, err := s.once(ctx, (*process).stop)
-		if err != nil {
-			return err
-		}
-		clean = append(clean, took)
-	}
-	s.add("ready", clean).Target = below(readyTarget, "s", clean.median())
-	if err := s.memory(ctx); err != nil {
+	clean, err := s.times(ctx, s.counts.starts, (*process).stop)
+	if err != nil {
 		return err
 	}
-	return s.afterCrash(ctx)
+	s.add("ready", "s", clean).Target = below(readyTarget, "s", clean.median())
+	if err := s.memory(ctx); err != nil || devices == 0 {
+		return err
+	}
+	crashed, err := s.times(ctx, max(s.counts.starts/2, 1), (*process).kill)
+	if err == nil {
+		s.add("ready after kill -9", "s", crashed)
+	}
+	return err
 }
 
 // starts is a folder that is started again and again. An empty one is a new one each time.
@@ -62,7 +57,30 @@ type starts struct {
 	dir     string
 }
 
-// once starts, lets end end it, and returns the seconds to the ready line.
+// prepare fills the folder and starts once, for the samples.
+func (s *starts) prepare(ctx context.Context) error {
+	if err := fill(ctx, s.dir, s.devices); err != nil {
+		return err
+	}
+	if err := notify(ctx, s.dir); err != nil {
+		return err
+	}
+	_, err := s.times(ctx, 1, (*process).stop)
+	return err
+}
+
+// times starts several times, lets end end each, and returns the seconds to the ready lines.
+func (s *starts) times(ctx context.Context, n int, end func(*process)) (took series, err error) {
+	for range n {
+		one, err := s.once(ctx, end)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, one)
+	}
+	return took, nil
+}
+
 func (s *starts) once(ctx context.Context, end func(*process)) (float64, error) {
 	dir, done := s.dir, func() {}
 	if s.devices == 0 {
@@ -80,16 +98,11 @@ func (s *starts) once(ctx context.Context, end func(*process)) (float64, error) 
 	return p.took.Seconds(), nil
 }
 
-func (s *starts) add(what string, values series) *row {
-	unit := "s"
-	if what != "ready" && what != "ready after kill -9" {
-		unit = "MB"
-	}
-	s.report.add(row{
-		Name: fmt.Sprintf("%s, %s devices", what, number(float64(s.devices))), Unit: unit,
+func (s *starts) add(what, unit string, values series) *row {
+	return s.report.add(row{
+		Name: fmt.Sprintf("%s, %s devices", what, whole(float64(s.devices))), Unit: unit,
 		Ledge: figure{Value: values.median()}, Spread: values.span(),
 	})
-	return &s.report.Rows[len(s.report.Rows)-1]
 }
 
 // memory reads what the process takes after it was left alone, and kills it.
@@ -108,27 +121,10 @@ func (s *starts) memory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resident := s.add("resident when idle", series{m.resident})
+	resident := s.add("resident when idle", "MB", series{m.resident})
 	if s.devices == memoryDevices {
 		resident.Target = below(memoryTarget, "MB", m.resident)
 	}
-	s.add("of which its own, not of files", series{m.anonymous})
-	return nil
-}
-
-// afterCrash measures the start that verifies more, because nothing says that the last stop was clean.
-func (s *starts) afterCrash(ctx context.Context) error {
-	if s.devices == 0 {
-		return nil
-	}
-	var crashed series
-	for range max(s.counts.starts/2, 1) {
-		took, err := s.once(ctx, (*process).kill)
-		if err != nil {
-			return err
-		}
-		crashed = append(crashed, took)
-	}
-	s.add("ready after kill -9", crashed)
+	s.add("of which its own, not of files", "MB", series{m.anonymous})
 	return nil
 }

@@ -18,8 +18,10 @@ type work struct {
 
 // measured is what one run of a work took.
 type measured struct {
+	done  int             // of what is counted
 	rate  float64         // a second
 	times []time.Duration // of each call
+	cpu   time.Duration   // of the server, for all calls and what they left it to do; 0 where it is not known
 }
 
 // run ends early, without an error, at the limit.
@@ -49,7 +51,8 @@ func (w work) run(ctx context.Context) (measured, error) {
 	for _, t := range times {
 		m.times = append(m.times, t...)
 	}
-	m.rate = float64(len(m.times)*w.each) / took.Seconds()
+	m.done = len(m.times) * w.each
+	m.rate = float64(m.done) / took.Seconds()
 	return m, errors.Join(errs...)
 }
 
@@ -60,11 +63,15 @@ type side func(ctx context.Context, round int) (measured, error)
 type results struct {
 	rates series
 	times []time.Duration
+	cpu   series // microseconds for one of what is counted
 }
 
 func (r *results) add(m measured) {
 	r.rates = append(r.rates, m.rate)
 	r.times = append(r.times, m.times...)
+	if m.cpu > 0 && m.done > 0 {
+		r.cpu = append(r.cpu, float64(m.cpu)/float64(time.Microsecond)/float64(m.done))
+	}
 }
 
 // compare measures the sides in turns: all of them, then all of them again. The first turn warms up.

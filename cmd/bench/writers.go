@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+
+	"ledge/projections"
 )
 
 // appendWriters compares callers that each add one device and wait, with the projection in bbolt, with as many that
@@ -14,7 +16,7 @@ func appendWriters(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer done()
-	state, err := openState(dir)
+	state, err := openState(dir, projections.Events)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ type devicesAnswer struct {
 func (d deviceShape) device() domain.Device {
 	return domain.Device{
 		ID: d.ID, Name: d.Name, Description: d.Description, AdminState: d.AdminState, OperatingState: d.OperatingState,
-		LastConnected: d.LastConnected, LastReported: d.LastReported, Labels: d.Labels, Location: notNull(d.Location),
+		LastConnected: d.LastConnected, LastReported: d.LastReported, Labels: d.Labels, Location: d.Location,
 		ServiceName: d.ServiceName, ProfileName: d.ProfileName, ProtocolName: d.ProtocolName, Protocols: d.Protocols,
 		AutoEvents: autoEvents(d.AutoEvents), Notify: d.Notify,
 	}
@@ -99,16 +99,9 @@ func (d devicePatchShape) patch() domain.DevicePatch {
 	return domain.DevicePatch{
 		ID: d.ID, Name: d.Name, Description: d.Description, AdminState: d.AdminState, OperatingState: d.OperatingState,
 		LastConnected: d.LastConnected, LastReported: d.LastReported, ServiceName: d.ServiceName,
-		ProfileName: d.ProfileName, ProtocolName: d.ProtocolName, Labels: d.Labels, Location: notNull(d.Location),
+		ProfileName: d.ProfileName, ProtocolName: d.ProtocolName, Labels: d.Labels, Location: d.Location,
 		AutoEvents: autoEvents(d.AutoEvents), Protocols: d.Protocols, Notify: d.Notify,
 	}
-}
-
-func notNull(v json.RawMessage) json.RawMessage {
-	if string(v) == "null" {
-		return nil
-	}
-	return v
 }
 
 // autoEvents keeps the difference between none given and an empty list, which matters to a patch.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// binary is the real program.
+var binary string
+
+// TestMain is the bare server where this binary is started as such, as the program is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == bareFlag {
+		fatal(serveBare(os.Args[2]))
+		return
+	}
+	dir, err := os.MkdirTemp("", "bench-test-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "ledge")
+	build := exec.Command("go", "build", "-o", binary, "ledge/cmd/ledge")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build ledge: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var tiny = counts{
+	rounds: 1, limit: 200 * time.Millisecond, groups: 3, groupEvents: 100, requests: 40, arrays: 2, patches: 8,
+	events: 300, devices: []int{0, 300}, starts: 1, idle: 10 * time.Millisecond, rebuildRound: 1,
+}
+
+// TestSections runs every section, as small as it can be, and holds that each row has figures.
+func TestSections(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r := &report{}
+	if err := measure(ctx, options{ledge: binary, dir: t.TempDir()}, tiny, r); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]int{}
+	for _, one := range r.Rows {
+		rows[one.Section]++
+		if one.Ledge.Value <= 0 || one.Bare != nil && (one.Bare.Value <= 0 || one.Ratio <= 0) || one.Spread.High <= 0 {
+			t.Errorf("%s, %s: %+v", one.Section, one.Name, one)
+		}
+	}
+	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 8, "latency": 4, "rebuild": 3, "startup": 7} {
+		if rows[name] != want {
+			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
+		}
+	}
+	if left, err := os.ReadDir(t.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestReport holds that the table names what was missed, and that the JSON is complete.
+func TestReport(t *testing.T) {
+	r := &report{}
+	r.begin(sections[0])
+	ledge, bare := results{rates: series{50, 70, 60}}, results{rates: series{100, 100, 200}}
+	r.add(ledge.against(bare, "things")).Target = atLeast(0.6, 0.5)
+	r.begin(sections[1])
+	r.add(row{Name: "start", Unit: "s", Ledge: figure{Value: 0.1}}).Target = below(0.2, "s", 0.1)
+	var out bytes.Buffer
+	r.print(&out)
+	for _, want := range []string{"60.0 /s", "100 /s", "0.50", "0.30–0.70", "≥ 0.60 MISS", "< 0.2 s pass", "missed: append, things: ≥ 0.60\n", "EdgeX"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "figures.json")
+	if err := r.writeJSON(path); err != nil {
+		t.Fatal(err)
+	}
+	var back report
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &back)
+	}
+	if err != nil || len(back.Rows) != 2 || back.Rows[0].Ratio != 0.5 {
+		t.Errorf("read back %+v, %v", back.Rows, err)
+	}
+}
+
+func TestSeries(t *testing.T) {
+	s := series{5, 1, 4, 2, 3}
+	if got := []float64{s.median(), s[:4].median(), s.quantile(0.99), s.quantile(0)}; fmt.Sprint(got) != "[3 3 5 1]" {
+		t.Errorf("got %v", got)
+	}
+	if got := fmt.Sprint(number(0.123), number(12.34), number(1234567), number(999.6)); got != "0.12 12.3 1,234,567 1,000" {
+		t.Errorf("got %s", got)
+	}
+}
