@@ -34,7 +34,7 @@ func (a *API) recoverPanic(c *gin.Context) {
 		p := recover()
 		switch {
 		case p == nil:
-		case p == http.ErrAbortHandler:
+		case p == http.ErrAbortHandler: //nolint:errorlint // a panic value, compared as net/http does
 			panic(p)
 		case c.Writer.Written():
 			a.Logger.Error("handler panicked", "panic", p, "stack", string(debug.Stack()))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"ledge/domain"
 )
@@ -151,7 +152,7 @@ func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
 }
 
 func ignoreClosed(err error) error {
-	if errors.Is(err, bbolt.ErrTxClosed) {
+	if errors.Is(err, bbolterrors.ErrTxClosed) {
 		return nil
 	}
 	return err

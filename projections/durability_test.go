@@ -85,7 +85,7 @@ func mustBeEmpty(t *testing.T, f *fed, why string) {
 // After a time without events, the file is marked as clean, and the next event marks it again.
 func TestSettle(t *testing.T) {
 	f := MustOpen(t, Events)
-	boots := func() string { return f.DB.mark.boot + "|" + onDisk(t, f) }
+	boots := func() string { return f.mark.boot + "|" + onDisk(t, f) }
 	for _, step := range []struct {
 		name string
 		do   func() error

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Open opens the projection at o.Path and creates it where there is none.
@@ -111,7 +112,7 @@ func (d *DB) with(wait time.Duration, readOnly bool, f func() error) error {
 
 // whyClosed tells a file that bbolt does not understand from one that it may not open.
 func whyClosed(err error) error {
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return fmt.Errorf("another process has it open; stop that process first: %w", err)
 	}
 	if _, ok := errors.AsType[*fs.PathError](err); ok {

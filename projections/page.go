@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"errors"
 	"bytes"
 	"fmt"
 	"slices"
@@ -31,7 +32,7 @@ func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, tot
 		list, err = k.readAll(v.rows, names)
 		return err
 	})
-	if _, ok := err.(damage); ok {
+	if _, ok := errors.AsType[damage](err); ok {
 		v.d.condemn(err)
 	}
 	return list, total, err

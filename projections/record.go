@@ -25,7 +25,7 @@ func (k *kind[S]) read(rows *bbolt.Bucket, key []byte) (s S, seq uint64, ok bool
 
 func (k *kind[S]) parse(b []byte) (s S, seq uint64, err error) {
 	if len(k.indexes) > 0 {
-		n := 0
+		var n int
 		if seq, n = binary.Uvarint(b); n <= 0 {
 			return s, 0, fmt.Errorf("row without a sequence")
 		}

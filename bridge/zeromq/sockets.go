@@ -27,6 +27,8 @@ type Sockets struct {
 	closed bool
 	bound  map[address]*shared
 	names  map[endpoint]*alias
+
+	lingering sync.WaitGroup // sockets that were released and still deliver
 }
 
 // SocketStats describes one bound socket. The counts are since it was bound.
@@ -148,16 +150,19 @@ func (s *Sockets) withOwner(err error, port int) error {
 }
 
 // Release gives back what Acquire got. The last reference closes the socket: the port is free
-// when Release returns, which may take up to two seconds while subscribers receive what was
-// published. What was not acquired is ignored.
+// when Release returns, while its subscribers still receive what was published, for up to two
+// seconds. What was not acquired is ignored.
 func (s *Sockets) Release(host string, port int) {
 	sock := s.release(endpoint{host, port})
 	if sock == nil {
 		return
 	}
-	if err := sock.Close(releaseLinger); err != nil {
-		s.o.Logger.Warn("socket closed", "host", host, "port", port, "error", err)
-	}
+	go func() {
+		defer s.lingering.Done()
+		if err := sock.Close(releaseLinger); err != nil {
+			s.o.Logger.Warn("socket closed", "host", host, "port", port, "error", err)
+		}
+	}()
 }
 
 // release returns the socket if that was its last reference. Its port is free then, so that the
@@ -178,6 +183,7 @@ func (s *Sockets) release(ep endpoint) *shared {
 	}
 	delete(s.bound, sock.addr)
 	sock.unbind()
+	s.lingering.Add(1) // under the lock: Close waits for it
 	return sock
 }
 
@@ -240,5 +246,6 @@ func (s *Sockets) Close(linger time.Duration) error {
 	for range socks {
 		all = append(all, <-errs)
 	}
+	s.lingering.Wait()
 	return errors.Join(all...)
 }

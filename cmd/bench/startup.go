@@ -117,9 +117,9 @@ func (s *starts) memory(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	m, err := memoryOf(p.cmd.Process.Pid)
-	if err != nil {
-		return err
+	m, ok := memoryOf(p.cmd.Process.Pid)
+	if !ok {
+		return nil
 	}
 	resident := s.add("resident when idle", "MB", series{m.resident})
 	if s.devices == memoryDevices {

@@ -13,11 +13,11 @@ import (
 // can take them back; anonymous ones are the process's own.
 type memory struct{ resident, anonymous float64 }
 
-// memoryOf asks Linux; elsewhere it is an error.
-func memoryOf(pid int) (m memory, err error) {
+// memoryOf asks Linux; elsewhere it is not known.
+func memoryOf(pid int) (m memory, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return m, err
+		return m, false
 	}
 	for line := range strings.Lines(string(b)) {
 		name, value, _ := strings.Cut(line, ":")
@@ -32,7 +32,7 @@ func memoryOf(pid int) (m memory, err error) {
 			m.anonymous = kib * 1024 / 1e6
 		}
 	}
-	return m, nil
+	return m, true
 }
 
 const (

@@ -37,7 +37,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(lock.release)
-	if p.servers, err = listen(p.Config, p.Logger); err != nil {
+	if p.servers, err = listen(ctx, p.Config, p.Logger); err != nil {
 		return err
 	}
 	p.onClose(p.servers.close)

@@ -40,7 +40,7 @@ type service struct {
 func now() time.Time { return time.Now().UTC() }
 
 // listen takes the addresses of all services, or none.
-func listen(c *Config, logger *slog.Logger) (*servers, error) {
+func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, error) {
 	s := &servers{config: c, logger: logger, byName: map[string]*service{}}
 	for _, a := range []struct {
 		name, setting, host string
@@ -50,7 +50,7 @@ func listen(c *Config, logger *slog.Logger) (*servers, error) {
 		{deviceRESTService, "device-rest", c.DeviceRESTHost, c.DeviceRESTPort},
 		{notificationsService, "notifications", c.NotificationsHost, c.NotificationsPort},
 	} {
-		l, err := net.Listen("tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
 		if err != nil {
 			s.close()
 			return nil, exitError{exitPort, fmt.Errorf("settings %s-host and %s-port: %w; stop what uses the address or choose another", a.setting, a.setting, err)}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"os"
@@ -137,7 +136,7 @@ func fold(ctx context.Context, p projection, into *projections.DB) error {
 
 // digest is the SHA-256 of a projection's canonical dump.
 func digest(db *projections.DB) ([]byte, error) {
-	var h hash.Hash = sha256.New()
+	h := sha256.New()
 	err := db.Dump(h)
 	return h.Sum(nil), err
 }
