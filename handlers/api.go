@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/semaphore"
 
 	"ledge/domain"
 )
@@ -18,11 +19,12 @@ type API struct {
 	// Routes takes the paths below /api/<Version>.
 	Routes *gin.RouterGroup
 	bodies chan struct{}
+	memory *semaphore.Weighted
 }
 
 // API adds a version with its ping, version, config and metrics.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies}
+	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
 	return a

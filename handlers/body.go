@@ -13,8 +13,9 @@ import (
 	"ledge/domain"
 )
 
-// admitBody lets a request with a body in while there are fewer than BodiesInFlight, and gives the body BodyTimeout to
-// arrive. Without the deadline a client that sends nothing would hold its place for ever.
+// admitBody lets a request with a body in while there are fewer than BodiesInFlight and while what they may load is
+// within BodyMemory, and gives the body BodyTimeout to arrive. Without the deadline a client that sends nothing would
+// hold its place for ever.
 func (a *API) admitBody(c *gin.Context) {
 	if c.Request.ContentLength == 0 {
 		return
@@ -23,15 +24,37 @@ func (a *API) admitBody(c *gin.Context) {
 	case a.bodies <- struct{}{}:
 		defer func() { <-a.bodies }()
 	default:
-		hangUp(c)
-		a.Fail(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, which is the limit; try again", a.BodiesInFlight))
-		c.Abort()
+		a.refuseBody(c, "%d requests with a body are being served", a.BodiesInFlight)
 		return
 	}
+	loads := a.loads(c.Request.ContentLength)
+	if !a.memory.TryAcquire(loads) {
+		a.refuseBody(c, "bodies of %d bytes are being served", a.BodyMemory)
+		return
+	}
+	defer a.memory.Release(loads)
 	control := http.NewResponseController(c.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(a.BodyTimeout)) // not supported where there is no socket, as in tests
 	c.Request.Body = &timedBody{c.Request.Body, control}
 	c.Next()
+}
+
+func (a *API) refuseBody(c *gin.Context, format string, args ...any) {
+	hangUp(c)
+	a.Fail(c, domain.Errorf(domain.Unavailable, format+", which is the limit; try again", args...))
+	c.Abort()
+}
+
+// loads is how much of a body may be in memory, in bytes: what is declared, or, where nothing is, what is allowed.
+func (a *API) loads(declared int64) int64 {
+	most := min(max(a.BodyBytes, a.UploadBytes), a.BodyMemory)
+	if a.Streams {
+		most = min(a.InlineBytes, a.BodyMemory)
+	}
+	if declared < 0 {
+		return most
+	}
+	return min(declared, most)
 }
 
 // timedBody lifts the read deadline when the body is complete: net/http reads on to see whether the client hangs up,

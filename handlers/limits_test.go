@@ -148,3 +148,32 @@ func TestBodiesInFlight(t *testing.T) {
 		t.Errorf("first: got %d", got)
 	}
 }
+
+func TestBodyMemory(t *testing.T) {
+	const budget = 60 // bytes: one body, not two
+	h, log := mustService(t, func(o *handlers.Options) { o.BodyMemory = budget })
+	entered, leave := make(chan struct{}), make(chan struct{})
+	log.Before = func() {
+		entered <- struct{}{}
+		<-leave
+	}
+	first := make(chan int)
+	one := service("a")
+	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", one).Code }()
+	<-entered
+	if len(one) > budget || 2*len(one) < budget {
+		t.Fatalf("bodies of %d bytes do not fit the test", len(one))
+	}
+	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 60 bytes are being served, which is the limit; try again") {
+		t.Errorf("over the budget: got %d %s", w.Code, w.Body)
+	}
+	close(leave)
+	if got := <-first; got != 207 {
+		t.Errorf("first: got %d", got)
+	}
+	go func() { <-entered }()
+	if w := handlerstest.Serve(h, "POST", "/api/v2/service", service("c")); w.Code != 207 {
+		t.Errorf("after it: got %d %s", w.Code, w.Body)
+	}
+}

@@ -45,6 +45,11 @@ type Options struct {
 	BodyTimeout time.Duration
 	// BodiesInFlight is how many requests with a body are served at a time (1024); one more is answered with 503.
 	BodiesInFlight int
+	// BodyMemory bounds the bytes of all bodies that are loaded at a time (128 MiB); what would pass it is answered with
+	// 503. A body without a declared length counts as the longest allowed.
+	BodyMemory int64
+	// Streams says that no more than InlineBytes of a body are loaded.
+	Streams bool
 }
 
 func (o Options) withDefaults() Options {
@@ -56,6 +61,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxResults, 1024)
 	setDefault(&o.BodyTimeout, 30*time.Second)
 	setDefault(&o.BodiesInFlight, 1024)
+	setDefault(&o.BodyMemory, 128<<20)
 	if o.Config == nil {
 		o.Config = func() any { return struct{}{} }
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/semaphore"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -17,12 +18,13 @@ type Service struct {
 	options Options
 	engine  *gin.Engine
 	bodies  chan struct{}
+	memory  *semaphore.Weighted
 }
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.withDefaults()
-	s := &Service{options: o, engine: gin.New(), bodies: make(chan struct{}, o.BodiesInFlight)}
+	s := &Service{options: o, engine: gin.New(), bodies: make(chan struct{}, o.BodiesInFlight), memory: semaphore.NewWeighted(o.BodyMemory)}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false

@@ -38,7 +38,7 @@ func (l *serverLog) Warnf(f string, v ...any) {
 	l.to.Warn(line)
 }
 
-func (l *serverLog) Errorf(f string, v ...any)  { l.to.Warn(fmt.Sprintf(f, v...)) }
+func (l *serverLog) Errorf(f string, v ...any) { l.to.Warn(fmt.Sprintf(f, v...)) }
 
 func (l *serverLog) Fatalf(f string, v ...any) {
 	l.once.Do(func() { l.fatal <- fmt.Sprintf(f, v...) })

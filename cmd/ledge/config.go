@@ -24,16 +24,16 @@ type Config struct {
 	LogLevel, LogFormat string
 	Sync                string
 
-	DiskReserve, DiskReadingsReserve                   size
-	NotificationsMaxAge, ReadingsMaxAge                time.Duration
-	NotificationsMaxBytes, ReadingsMaxBytes            size
-	LimitJSONBytes, LimitProfileBytes                  size
-	LimitResourceBytes, LimitInlineBytes               size
-	LimitBatch, LimitRequests                          int
-	LimitReadTime, ShutdownTimeout                     time.Duration
-	ZeroMQSubscribers, ZeroMQQueueMessages             int
-	ZeroMQQueueBytes, ZeroMQMaxFrame                   size
-	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger time.Duration
+	DiskReserve, DiskReadingsReserve                      size
+	NotificationsMaxAge, ReadingsMaxAge                   time.Duration
+	NotificationsMaxBytes, ReadingsMaxBytes               size
+	LimitJSONBytes, LimitProfileBytes                     size
+	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
+	LimitBatch, LimitRequests                             int
+	LimitReadTime, ShutdownTimeout                        time.Duration
+	ZeroMQSubscribers, ZeroMQQueueMessages                int
+	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
+	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
 }
 
 // settings declares every setting with its default and its documentation: the one place for both.
@@ -65,6 +65,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
 	f.Var(newSize(&c.LimitResourceBytes, 16<<20), "limit-resource-bytes", "largest body posted to a resource; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
+	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service; a request that would pass it is answered 503")
 	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
 	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
 	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time that a request's body may take to arrive; a slower one is answered 503")

@@ -92,7 +92,7 @@ func (s *servers) options(name string) handlers.Options {
 	return handlers.Options{
 		Service: name, Version: version, Config: func() any { return c }, Logger: s.logger, Now: now,
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
-		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests,
+		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime,
 	}
 }

@@ -31,6 +31,7 @@ type service struct {
 
 // New returns device-rest: devices and profiles are read with state, readings are recorded with log.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, payloads Payloads) http.Handler {
+	o.Streams = true
 	s := handlers.NewService(o)
 	v2 := service{API: s.API("v2"), state: state, log: log, payloads: payloads}
 	v2.Routes.POST("/resource/:device/:resource", v2.postValue)
