@@ -18,35 +18,6 @@ type target struct {
 	channel      domain.Channel
 }
 
-// onEvents takes one group of the event stream: it records a notification for each device change, then delivers them.
-func (e *Engine) onEvents(group []domain.Recorded) error {
-	var due []delivery
-	var reqs []domain.Request
-	for _, r := range group {
-		e.fold(r)
-		n, ok := Raise(r)
-		if !ok {
-			continue
-		}
-		d := e.route(n, r.CorrelationID)
-		due = append(due, d)
-		reqs = append(reqs, domain.Request{Stamp: e.stamp(r.CorrelationID), Command: domain.AddNotification{Notification: d.notification}})
-	}
-	if len(reqs) == 0 {
-		return nil
-	}
-	outcomes, err := e.record(reqs)
-	if err != nil {
-		return fmt.Errorf("record notifications: %w", err)
-	}
-	for i, o := range outcomes {
-		if o.Event != nil { // nil: on record from before a restart, and delivered as pending
-			e.deliver(due[i])
-		}
-	}
-	return nil
-}
-
 // fold takes one event into routes and moves the sockets that it moves. What was in routes at the start is bound already.
 func (e *Engine) fold(r domain.Recorded) {
 	e.mu.Lock()

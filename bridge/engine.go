@@ -55,6 +55,7 @@ type Engine struct {
 	settled  uint64 // last sequence whose sockets are moved, too
 	reserved []reservation
 
+	raised   raised
 	outcomes chan domain.Request
 	ctx      context.Context // of the work between Start and Close
 	stop     context.CancelFunc
@@ -121,7 +122,7 @@ func (e *Engine) rewind(ctx context.Context, at Start) error {
 // Failed yields the error that ended the bridge, if one does.
 func (e *Engine) Failed() <-chan error { return e.failed }
 
-// Close stops following and records the outcomes that wait. What could not be recorded is delivered again at the next
+// Close stops following and records what waits. What could not be recorded is delivered again at the next
 // start.
 func (e *Engine) Close() {
 	if e.stop == nil {
@@ -130,24 +131,40 @@ func (e *Engine) Close() {
 	e.stop()
 	e.wake()
 	e.done.Wait()
-	if reqs := e.waitingOutcomes(nil); len(reqs) > 0 {
-		if _, err := e.Notifications.Submit(context.Background(), reqs...); err != nil {
-			e.Logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(reqs), "error", err)
+	e.raised.mu.Lock()
+	defer e.raised.mu.Unlock()
+	var reqs []domain.Request
+	for _, d := range e.raised.due {
+		if len(d.targets) > 0 {
+			break // the next start raises this one again, and those after it, and delivers them
 		}
+		reqs = append(reqs, domain.Request{Stamp: e.stamp(d.correlation), Command: domain.AddNotification{Notification: d.notification}})
+	}
+	reqs = e.waitingOutcomes(reqs)
+	if len(reqs) == 0 {
+		return
+	}
+	if _, err := e.Notifications.Submit(context.Background(), reqs...); err != nil {
+		e.Logger.Warn("not recorded, done again at the next start", "count", len(reqs), "error", err)
 	}
 }
 
 func (e *Engine) run(f func() error) {
 	e.done.Go(func() {
 		if err := f(); err != nil && e.ctx.Err() == nil {
-			select {
-			case e.failed <- err:
-			default:
-			}
-			e.stop()
-			e.wake()
+			e.fail(err)
 		}
 	})
+}
+
+// fail ends the engine because of err.
+func (e *Engine) fail(err error) {
+	select {
+	case e.failed <- err:
+	default:
+	}
+	e.stop()
+	e.wake()
 }
 
 // wake has those who wait for followed look again.

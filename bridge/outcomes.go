@@ -15,11 +15,29 @@ func (e *Engine) recordOutcomes() error {
 		case <-e.ctx.Done():
 			return nil
 		case r := <-e.outcomes:
-			if _, err := e.record(e.waitingOutcomes([]domain.Request{r})); err != nil {
+			if _, err := e.record(e.company(r)); err != nil {
 				return fmt.Errorf("record transmissions: %w", err)
 			}
 		}
 	}
+}
+
+// company waits a moment for more outcomes to record with the first.
+func (e *Engine) company(first domain.Request) []domain.Request {
+	reqs := []domain.Request{first}
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	for len(reqs) < outcomesWaiting {
+		select {
+		case r := <-e.outcomes:
+			reqs = append(reqs, r)
+		case <-timer.C:
+			return reqs
+		case <-e.ctx.Done():
+			return reqs
+		}
+	}
+	return reqs
 }
 
 // waitingOutcomes appends what waits now.

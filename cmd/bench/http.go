@@ -68,15 +68,18 @@ type load struct {
 
 func (h *httpSides) loads() []load {
 	one, many, arrays := h.counts.ofClients(1), h.counts.requests, h.counts.arrays
+	after := h.gets(8, 2*many, 0)
+	after.name = "GET a device by name, 8 clients, after all of these"
 	return []load{
+		h.gets(1, 2*one, 0.7),
+		h.gets(8, 2*many, 0.7),
+		h.gets(32, 2*many, 0.7),
 		h.adds(1, one, 1, 0.6),
 		h.adds(8, many, 1, 0),
 		h.adds(32, many, 1, 0.6),
 		h.adds(1, arrays, arrayLength, 0.35),
 		h.adds(8, arrays, arrayLength, 0.35),
-		h.gets(1, 2*one, 0.7),
-		h.gets(8, 2*many, 0.7),
-		h.gets(32, 2*many, 0.7),
+		after,
 	}
 }
 

@@ -124,6 +124,16 @@ func (d *data) recorded() uint64 {
 	return seq
 }
 
+// activity moves whenever something is recorded.
+func (d *data) activity() uint64 {
+	var sum uint64
+	for _, p := range d.projections() {
+		seq, _ := p.db.Checkpoint()
+		sum += seq
+	}
+	return sum
+}
+
 // pending lists the oldest notifications that have no outcome.
 func (d *data) pending(limit int) ([]domain.Notification, error) {
 	v, done := d.notes.View()

@@ -21,7 +21,7 @@ type dataLock struct{ f *os.File }
 
 // lockDataDir makes the data folder and takes charge of it.
 func lockDataDir(dir string) (*dataLock, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
 	}
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o640)

@@ -48,12 +48,18 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if p.payloads, err = payloads.Open(filepath.Join(p.Config.DataDir, "payloads")); err != nil {
 		return exitError{exitFolder, err}
 	}
+	if err := syncFolder(p.Config.DataDir); err != nil { // else a power cut could take the new folder with its bodies
+		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+	}
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
 	if err := p.startBridge(); err != nil {
 		return err
 	}
+	done := make(chan struct{})
+	p.onClose(func() { close(done) })
+	go tuneMemory(done, p.data.activity)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
 	if err := lock.write(p.data.store.TapURL()); err != nil {

@@ -17,7 +17,8 @@ func newRebuild() *cobra.Command {
 		Use:   "rebuild",
 		Short: "Throw the state away and fold it again from the log",
 		Long: `Throw the state in bbolt away and fold it again from the log's first event. The log is not touched. A running server
-must be stopped first: it has the files.`,
+must be stopped first: it has the files. Where the log is shorter than the state remembers, nothing is thrown away: exit
+code 6.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		lock, err := lockDataDir(config.DataDir)
@@ -25,6 +26,12 @@ must be stopped first: it has the files.`,
 			return err
 		}
 		defer lock.release()
+		// The state that is there knows how long the log was: it goes only where the two agree.
+		old, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
+		if err != nil {
+			return err
+		}
+		old.close()
 		for _, file := range stateFiles {
 			if err := os.Remove(filepath.Join(config.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return exitError{exitFolder, err}

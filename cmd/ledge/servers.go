@@ -101,11 +101,13 @@ func (s *servers) options(name string) handlers.Options {
 func (s *servers) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 	defer cancel()
-	for name, one := range s.byName {
-		if err := one.server.Shutdown(ctx); err != nil {
-			s.logger.Warn("requests cut off at the stop", "service", name, "error", err)
-			one.server.Close()
-		}
+	for name, one := range s.byName { // all at once, so that a request that stalls on one takes no time from the others
+		s.wg.Go(func() {
+			if err := one.server.Shutdown(ctx); err != nil {
+				s.logger.Warn("requests cut off at the stop", "service", name, "error", err)
+				one.server.Close()
+			}
+		})
 	}
 	s.wg.Wait()
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDamageFarBack flips a byte that is too far back to be looked at before the start: it is found beside the running
+// server, which then takes no changes, and the next start refuses.
+func TestDamageFarBack(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	var list []string
+	for i := range 3000 {
+		list = append(list, deviceJSON(fmt.Sprintf("far-%d", i)))
+	}
+	p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+strings.Join(list, ",")+"]")
+	p.stop()
+	alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte {
+		b[len(b)/10] ^= 1
+		return b
+	})
+	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*restore the data folder from a backup`)
+	p = start(t, dir)
+	var a answer
+	n := 0
+	until(t, "a refusal", func() bool {
+		n++
+		a = p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON(fmt.Sprint("new-", n))+"]")
+		return !strings.Contains(a.body, `"statusCode":201`)
+	})
+	if !strings.Contains(a.body, `"statusCode":503`) || !line.MatchString(a.body) {
+		t.Errorf("a change is answered %d %s", a.status, a.body)
+	}
+	mustBeFound(t, dir, line)
+	if !line.MatchString(p.log.String()) {
+		t.Errorf("the log does not name the damage\n%s", p.log)
+	}
+	p.stop()
+	for range 2 {
+		mustRefuse(t, dir, line)
+	}
+	mustBeFound(t, dir, line)
+}
+
+// TestRebuildDamaged holds that a rebuild does not throw away what knows that the log was longer.
+func TestRebuildDamaged(t *testing.T) {
+	n := newNode(t)
+	dir := clone(t, n.killed)
+	cut("LEDGE_EVENTS", "2")(t, dir, n, n)
+	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*restore the data folder from a backup`)
+	for range 2 {
+		_, errs, code := ledge(t, "rebuild", "--data-dir", dir)
+		if code != exitDamaged {
+			t.Errorf("ledge rebuild: exit code %d, want %d", code, exitDamaged)
+		}
+		checkLine(t, "ledge rebuild", errs, line)
+	}
+	mustRefuse(t, dir, line)
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// node is a data folder with some 200 events in two blocks and the same at later times.
+type node struct {
+	clean  string // after a clean stop
+	killed string // after a kill, a few events later
+	longer string // stopped clean, some more events later
+}
+
+// newNode makes the same node each time, but for ids and times.
+func newNode(tb testing.TB) node {
+	tb.Helper()
+	dir := tb.TempDir()
+	p := start(tb, dir)
+	for i := range 90 {
+		p.addDevice(fmt.Sprintf("early-%d", i))
+	}
+	for i := range 3 {
+		p.addLargeDevices(fmt.Sprintf("large-%d", i), 16)
+	}
+	for i := range 50 {
+		p.addDevice(fmt.Sprintf("late-%d", i))
+	}
+	p.call("POST", p.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", "1")
+	awaitNotified(tb, p)
+	p.stop()
+	n := node{clean: clone(tb, dir)}
+	p = start(tb, dir)
+	p.addDevice("later")
+	awaitNotified(tb, p)
+	p.kill()
+	n.killed = clone(tb, dir)
+	p = start(tb, dir)
+	for i := range 5 {
+		p.addDevice(fmt.Sprintf("longer-%d", i))
+	}
+	awaitNotified(tb, p)
+	p.stop()
+	n.longer = dir
+	return n
+}
+
+// addLargeDevices fills a block of the log, which has 8 MB, with few events.
+func (p *process) addLargeDevices(name string, n int) {
+	p.tb.Helper()
+	var list []string
+	var want []int
+	for i := range n {
+		list = append(list, largeDeviceJSON(fmt.Sprintf("%s-%d", name, i), 300_000))
+		want = append(want, 201)
+	}
+	p.postJSON("POST", p.metadata+"/api/v2/device", "["+strings.Join(list, ",")+"]", want...)
+}
+
+func largeDeviceJSON(name string, bytes int) string {
+	return strings.Replace(deviceJSON(name), `{"other":{}}`, fmt.Sprintf(`{"other":{"large":%q}}`, strings.Repeat("x", bytes)), 1)
+}
+
+// damages are what can be wrong with a folder. log is the stream that the refusal names; where it is empty the damage
+// is of what can be made again, and Ledge serves; says is what the line, or the warning, must say.
+var damages = []struct {
+	name   string
+	killed bool // done to the folder of a killed process
+	do     func(tb testing.TB, dir string, n, other node)
+	log    string
+	says   string
+}{
+	{"last block cut", false, cut("LEDGE_EVENTS", "2"), "LEDGE_EVENTS", `sequence \d+`},
+	{"last block cut after a kill", true, cut("LEDGE_EVENTS", "2"), "LEDGE_EVENTS", `sequence \d+`},
+	{"first block cut", false, cut("LEDGE_EVENTS", "1"), "LEDGE_EVENTS", `sequence \d+`},
+	{"first block cut after a kill", true, cut("LEDGE_EVENTS", "1"), "LEDGE_EVENTS", `sequence \d+`},
+	{"notifications cut", false, cut("LEDGE_NOTIFICATIONS", "1"), "LEDGE_NOTIFICATIONS", `sequence \d+`},
+	{"notifications cut after a kill", true, cut("LEDGE_NOTIFICATIONS", "1"), "LEDGE_NOTIFICATIONS", `sequence \d+`},
+	{"readings cut after a kill", true, cut("LEDGE_READINGS", "1"), "LEDGE_READINGS", `sequence 1`},
+	{"byte flipped in the first block", false, flip("1"), "LEDGE_EVENTS", `sequence \d+`},
+	{"byte flipped in the first block without an index", false, both(flip("1"), noIndex), "LEDGE_EVENTS", `sequence \d+`},
+	{"byte flipped in the first block after a kill", true, flip("1"), "LEDGE_EVENTS", `sequence \d+`},
+	{"byte flipped in the last block", false, flip("2"), "LEDGE_EVENTS", `sequence \d+`},
+	{"byte flipped in the last block without an index", false, both(flip("2"), noIndex), "LEDGE_EVENTS", `sequence \d+`},
+	{"byte flipped in the last block after a kill", true, flip("2"), "LEDGE_EVENTS", `sequence \d+`},
+	{"first block deleted", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk"), "LEDGE_EVENTS", `sequence \d+`},
+	{"first block deleted after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk"), "LEDGE_EVENTS", `sequence \d+`},
+	{"last block deleted", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/2.blk"), "LEDGE_EVENTS", `sequence \d+`},
+	{"last block deleted after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/2.blk"), "LEDGE_EVENTS", `sequence \d+`},
+	{"meta.sum removed", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.sum"), "LEDGE_EVENTS", `meta.sum is missing or empty`},
+	{"meta.inf emptied", false, emptied("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "LEDGE_EVENTS", `meta.inf is missing or empty`},
+	{"meta.inf garbage", true, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "LEDGE_EVENTS", `does not know the stream`},
+	{"stream removed", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b`},
+	{"stream removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b.*checkpoint is at \d+`},
+	{"notifications removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_NOTIFICATIONS"), "LEDGE_NOTIFICATIONS", `sequence 1\b.*checkpoint is at \d+`},
+	{"whole log removed", false, without("nats"), "LEDGE_EVENTS", `sequence 1\b.*checkpoint is at \d+`},
+	{"events of another node", false, otherLog, "LEDGE_EVENTS", `sequence \d+`},
+	{"whole log of another node", false, both(without("nats"), func(tb testing.TB, dir string, _, other node) {
+		copyTree(tb, filepath.Join(other.clean, "nats"), filepath.Join(dir, "nats"), everything)
+	}), "LEDGE_EVENTS", `sequence \d+: its chain hash is [0-9a-f]+, but the projection's checkpoint`},
+	{"events of another node after a kill", true, otherLog, "LEDGE_EVENTS", `sequence \d+`},
+	{"state of a longer past", false, longerState, "LEDGE_EVENTS", `sequence \d+.*checkpoint is at \d+`},
+	{"state of a longer past after a kill", true, longerState, "LEDGE_EVENTS", `sequence \d+.*checkpoint is at \d+`},
+
+	{"state garbage", false, garbage("state.db"), "", `projection is rebuilt from the log`},
+	{"state garbage after a kill", true, garbage("state.db"), "", `projection is rebuilt from the log`},
+	{"state cut", true, func(tb testing.TB, dir string, _, _ node) {
+		alter(tb, filepath.Join(dir, "state.db"), func(b []byte) []byte { return b[:len(b)/2] })
+	}, "", `projection is rebuilt from the log`},
+	{"state emptied", false, emptied("state.db"), "", `projection caught up`},
+	{"state removed", false, without("state.db"), "", `projection caught up`},
+	{"index garbage", false, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/index.db"), "", `ready`},
+	{"index removed", false, noIndex, "", `ready`},
+	{"mark of the stop garbage", false, garbage("nats/clean-stop.json"), "", `ready`},
+}
+
+type damage = func(tb testing.TB, dir string, n, other node)
+
+func both(a, b damage) damage {
+	return func(tb testing.TB, dir string, n, other node) { a(tb, dir, n, other); b(tb, dir, n, other) }
+}
+
+func cut(stream, n string) damage {
+	return func(tb testing.TB, dir string, _, _ node) {
+		alter(tb, block(dir, stream, n), func(b []byte) []byte { return b[:len(b)-10] })
+	}
+}
+
+func flip(n string) damage {
+	return func(tb testing.TB, dir string, _, _ node) {
+		alter(tb, block(dir, "LEDGE_EVENTS", n), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+	}
+}
+
+func without(path string) damage {
+	return func(tb testing.TB, dir string, _, _ node) { remove(tb, filepath.Join(dir, filepath.FromSlash(path))) }
+}
+
+func emptied(path string) damage {
+	return func(tb testing.TB, dir string, _, _ node) {
+		alter(tb, filepath.Join(dir, filepath.FromSlash(path)), func([]byte) []byte { return nil })
+	}
+}
+
+func garbage(path string) damage {
+	return func(tb testing.TB, dir string, _, _ node) {
+		alter(tb, filepath.Join(dir, filepath.FromSlash(path)), func(b []byte) []byte {
+			return []byte(strings.Repeat("garbage ", len(b)/8+1))
+		})
+	}
+}
+
+func noIndex(tb testing.TB, dir string, _, _ node) {
+	for _, stream := range streamsByAge {
+		remove(tb, filepath.Join(streamFolder(dir, stream), "msgs", "index.db"))
+	}
+}
+
+func otherLog(tb testing.TB, dir string, _, other node) {
+	from := other.clean
+	if !hasMark(dir) {
+		from = other.killed
+	}
+	remove(tb, streamFolder(dir, "LEDGE_EVENTS"))
+	copyTree(tb, streamFolder(from, "LEDGE_EVENTS"), streamFolder(dir, "LEDGE_EVENTS"), everything)
+}
+
+func hasMark(dir string) bool {
+	found, _ := filepath.Glob(filepath.Join(dir, "nats", "clean-stop.json"))
+	return len(found) > 0
+}
+
+func longerState(tb testing.TB, dir string, n, _ node) {
+	copyTree(tb, n.longer, dir, func(rel string) bool { return rel == "state.db" })
+}
+
+func TestDamage(t *testing.T) {
+	n, other := newNode(t), newNode(t)
+	for _, tt := range damages {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			from := n.clean
+			if tt.killed {
+				from = n.killed
+			}
+			damaged := func() string {
+				dir := clone(t, from)
+				tt.do(t, dir, n, other)
+				return dir
+			}
+			if tt.log == "" {
+				mustServe(t, damaged(), tt.says)
+				return
+			}
+			line := regexp.MustCompile(`^ledge: .*` + tt.log + `.*` + tt.says + `.*restore the data folder from a backup`)
+			dir := damaged()
+			for range 2 {
+				mustRefuse(t, dir, line)
+			}
+			mustBeFound(t, dir, line)
+			dir = damaged()
+			mustBeFound(t, dir, line)
+			mustRefuse(t, dir, line)
+		})
+	}
+}
+
+// mustRefuse holds that `ledge serve` ends with one line that says what is wrong.
+func mustRefuse(t *testing.T, dir string, want *regexp.Regexp) {
+	t.Helper()
+	p := launch(t, dir)
+	select {
+	case <-p.exited:
+	case <-p.ready():
+		t.Fatalf("ledge serves a damaged folder\n%s", p.log)
+	}
+	if code := p.wait(); code != exitDamaged {
+		t.Errorf("ledge serve: exit code %d, want %d", code, exitDamaged)
+	}
+	checkLine(t, "ledge serve", p.log.String(), want)
+}
+
+// ready is closed when the process is.
+func (p *process) ready() <-chan struct{} {
+	ready := make(chan struct{})
+	go func() {
+		if p.waitReady() == nil {
+			close(ready)
+		}
+	}()
+	return ready
+}
+
+// mustBeFound holds that `ledge verify` names the damage.
+func mustBeFound(t *testing.T, dir string, want *regexp.Regexp) {
+	t.Helper()
+	_, errs, code := ledge(t, "verify", "--data-dir", dir)
+	if code != exitDamaged {
+		t.Errorf("ledge verify: exit code %d, want %d", code, exitDamaged)
+	}
+	checkLine(t, "ledge verify", errs, want)
+}
+
+func checkLine(t *testing.T, what, printed string, want *regexp.Regexp) {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(printed) {
+		if !strings.HasPrefix(line, "{") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 1 || !want.MatchString(lines[0]) {
+		t.Errorf("%s says %q, want one line like %s", what, lines, want)
+	}
+}
+
+// mustServe holds that a folder is as before, after a start that says what it had to do.
+func mustServe(t *testing.T, dir, says string) {
+	t.Helper()
+	p := start(t, dir)
+	if !regexp.MustCompile(says).MatchString(p.log.String()) {
+		t.Errorf("ledge serve does not say %q\n%s", says, p.log)
+	}
+	if a := p.call("GET", p.metadata+"/api/v2/device/name/late-49", "", ""); a.status != 200 {
+		t.Errorf("the last device: %d %s", a.status, a.body)
+	}
+	last := verify(t, dir)
+	p.addDevice("next")
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, p.log)
+	}
+	if got := verify(t, dir); got != last+1 {
+		t.Errorf("the log ended at %d and goes on with %d", last, got)
+	}
+}

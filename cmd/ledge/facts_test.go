@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fact is a line of `ledge log --json`.
+type fact struct {
+	Subject, Type string
+	Seq           uint64
+	Size          int
+	Ext           map[string]string
+	Data          json.RawMessage
+}
+
+// facts reads the whole log of a folder, beside a running server or without one.
+func facts(tb testing.TB, dir string) []fact {
+	tb.Helper()
+	out, errs, code := ledge(tb, "log", "--json", "--log-level", "error", "--data-dir", dir)
+	if code != exitOK {
+		tb.Fatalf("ledge log: exit code %d\n%s", code, errs)
+	}
+	var all []fact
+	for lines := bufio.NewReader(strings.NewReader(out)); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return all
+		}
+		var f fact
+		if err := json.Unmarshal(line, &f); err != nil {
+			tb.Fatalf("%s: %v", line, err)
+		}
+		all = append(all, f)
+	}
+}
+
+// named is the part of a fact's data that says what it is about.
+type named struct {
+	Subscription, Device struct{ Name string }
+	Notification         struct {
+		ID, Status string
+		Cause      uint64
+		Matched    []string
+	}
+	Transmissions []struct{ SubscriptionName string }
+}
+
+func (f fact) of() (n named) {
+	_ = json.Unmarshal(f.Data, &n)
+	return n
+}
+
+func (f fact) isDevice() bool { return strings.HasPrefix(f.Type, "device.") }
+
+// isOutcome reports whether f tells what became of a notification; one that nobody wants is added with its outcome.
+func (f fact) isOutcome() bool {
+	return strings.HasPrefix(f.Type, "notification.") && f.of().Notification.Status == "PROCESSED"
+}
+
+// checkNotified holds that every device change has one notification, with the subscriptions of its moment, and that
+// each has one outcome. It returns how many there are.
+func checkNotified(tb testing.TB, all []fact) int {
+	tb.Helper()
+	matched := map[uint64]string{} // by device change
+	subscribed := map[string]bool{}
+	for _, f := range all {
+		switch {
+		case f.isDevice():
+			matched[f.Seq] = strings.Join(slices.Sorted(maps.Keys(subscribed)), " ")
+		case f.Type == "subscription.added/1":
+			subscribed[f.of().Subscription.Name] = true
+		case f.Type == "subscription.removed/1":
+			delete(subscribed, f.of().Subscription.Name)
+		}
+	}
+	raised, processed := map[uint64]int{}, map[string]int{} // by cause, by id
+	for _, f := range all {
+		n := f.of().Notification
+		if f.isOutcome() {
+			processed[n.ID]++
+		}
+		if f.Type == "notification.added/1" {
+			raised[n.Cause]++
+			want, known := matched[n.Cause]
+			if got := strings.Join(n.Matched, " "); !known || got != want {
+				tb.Errorf("notification of event %d (a device change: %v) matched %q, want %q", n.Cause, known, got, want)
+			}
+		}
+	}
+	for seq := range matched {
+		if raised[seq] != 1 {
+			tb.Errorf("device change %d has %d notifications, want 1", seq, raised[seq])
+		}
+	}
+	for id, n := range processed {
+		if n != 1 {
+			tb.Errorf("notification %s has %d outcomes, want 1", id, n)
+		}
+	}
+	if len(processed) != len(matched) {
+		tb.Errorf("%d notifications have an outcome, want %d", len(processed), len(matched))
+	}
+	return len(matched)
+}
+
+// checkReadings holds that what was acknowledged is on the log, nothing twice, and its bodies beside it.
+func checkReadings(tb testing.TB, dir string, all []fact, acked map[string]bool) {
+	tb.Helper()
+	posted := map[string]int{}
+	for _, f := range all {
+		if !strings.HasPrefix(f.Type, "reading.") {
+			continue
+		}
+		key := string(f.Data)
+		if digest := f.Ext["digest"]; digest != "" {
+			key = digest
+			checkPayload(tb, dir, digest)
+		}
+		if posted[key]++; posted[key] > 1 {
+			tb.Errorf("reading %s is on the log %d times", key, posted[key])
+		}
+	}
+	for key := range acked {
+		if posted[key] == 0 {
+			tb.Errorf("reading %s was acknowledged and is not on the log", key)
+		}
+	}
+}
+
+func checkPayload(tb testing.TB, dir, digest string) {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "payloads", digest))
+	if sum := sha256.Sum256(b); err != nil || hex.EncodeToString(sum[:]) != digest {
+		tb.Errorf("body %s of a reading on the log: %v, %d bytes", digest, err, len(b))
+	}
+}
+
+var endOfEvents = regexp.MustCompile(`LEDGE_EVENTS: whole, \d+ events, \d+ to (\d+),`)
+
+// verify holds that `ledge verify` is content and returns where the events end.
+func verify(tb testing.TB, dir string) (last int) {
+	tb.Helper()
+	out, errs, code := ledge(tb, "verify", "--data-dir", dir)
+	found := endOfEvents.FindStringSubmatch(out)
+	if code != exitOK || found == nil {
+		tb.Fatalf("ledge verify: exit code %d\n%s%s", code, out, errs)
+	}
+	last, _ = strconv.Atoi(found[1])
+	return last
+}
+
+// awaitNotified waits until every device change has its notification with its outcome.
+func awaitNotified(tb testing.TB, p *process) {
+	tb.Helper()
+	until(tb, "the notifications", func() bool {
+		changes, outcomes := 0, 0
+		for _, f := range facts(tb, p.dir) {
+			if f.isDevice() {
+				changes++
+			}
+			if f.isOutcome() {
+				outcomes++
+			}
+		}
+		return changes == outcomes
+	})
+}
+
+// until asks again and again, until done or until it is clear that it hangs.
+func until(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
+	hung := time.After(hangs)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-hung:
+			tb.Fatalf("waited %v for %s", hangs, what)
+		}
+	}
+}
+
+// steadyPort returns a port that is free now and that the system does not give to others, so that it is still free
+// after a restart.
+func steadyPort(tb testing.TB) int {
+	tb.Helper()
+	for port := 20_000 + os.Getpid()%5_000; port < 30_000; port++ {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	tb.Fatal("no free port from 20000 to 30000")
+	return 0
+}

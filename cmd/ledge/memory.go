@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"time"
+)
+
+// The live heap is a few megabytes, so the collector's default would run it hundreds of times a second under load.
+// It may grow to gcPercent of that between two runs; what a burst or the start has left is given back when idle.
+const (
+	gcPercent   = 400
+	idleLooks   = 2 * time.Second
+	idleAtLeast = 2 // looks in a row without a recorded event
+)
+
+// tuneMemory sets the collector up, unless GOGC does, and gives memory back whenever activity has stood still for a
+// while. It ends with done.
+func tuneMemory(done <-chan struct{}, activity func() uint64) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	look := time.NewTicker(idleLooks)
+	defer look.Stop()
+	var last uint64
+	for idle := 0; ; {
+		select {
+		case <-done:
+			return
+		case <-look.C:
+		}
+		now := activity()
+		if now != last {
+			idle = 0
+		}
+		last = now
+		if idle++; idle == idleAtLeast {
+			debug.FreeOSMemory()
+		}
+	}
+}
