@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	ledgeUser = "ledge"
-	tapUser   = "tap"
+	ledgeUser  = "ledge"
+	tapUser    = "tap"
+	tapAccount = "TAP"
 	// historyUser is also its password: it keeps nobody out, it only says which account is meant.
 	historyUser = "history"
 

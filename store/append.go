@@ -132,6 +132,9 @@ func (l *Log) acked(m *nats.Msg, seq uint64) error {
 	if v := get(m.Header, "Status"); v == "503" {
 		return fmt.Errorf("%w: no stream listens", errNoAck)
 	}
+	if string(m.Data) == `{"stream":"`+l.name+`", "seq":`+strconv.FormatUint(seq, 10)+`}` {
+		return nil // as the server writes it; anything else is looked at
+	}
 	var r struct {
 		Error *struct {
 			Code        int    `json:"err_code"`

@@ -43,6 +43,12 @@ func (v *live) close() { close(v.groups) }
 func (v *live) run() {
 	nc := v.log.store.node.live
 	for g := range v.groups {
+		if !v.log.store.node.tapped() {
+			for _, e := range g.run {
+				v.before(v.subject(e), e.Seq)
+			}
+			continue
+		}
 		at := g.at.UTC().Format(time.RFC3339Nano)
 		for _, e := range g.run {
 			_ = nc.PublishMsg(v.message(e, at)) // a lost one shows in the sequence
@@ -51,10 +57,15 @@ func (v *live) run() {
 	}
 }
 
+// subject is the public name of what was appended under the private one.
+func (v *live) subject(e entry) string {
+	return v.log.public + strings.TrimPrefix(e.message.Subject, v.log.ingest)
+}
+
 // message adds what NATS' own republishing adds. Nats-Time-Stamp is when we had the acknowledgement;
 // Nats-Last-Sequence is left out where it is not known.
 func (v *live) message(e entry, at string) *nats.Msg {
-	subject := v.log.public + strings.TrimPrefix(e.message.Subject, v.log.ingest)
+	subject := v.subject(e)
 	h := maps.Clone(e.message.Header)
 	delete(h, headerFence)
 	h["Nats-Stream"] = []string{v.log.name}

@@ -161,6 +161,12 @@ func (n *node) health() error {
 	return nil
 }
 
+// tapped reports whether any tap is connected: what is published live before is for nobody.
+func (n *node) tapped() bool {
+	a, err := n.server.LookupAccount(tapAccount)
+	return err != nil || a.NumLocalConnections() > 0
+}
+
 func (n *node) tapURL(login string) string {
 	if n.opts.DontListen || n.server.Addr() == nil {
 		return ""
