@@ -181,6 +181,11 @@ func (c *Config) check() error {
 	if err := new(slog.Level).UnmarshalText([]byte(c.LogLevel)); err != nil {
 		bad("log-level", c.LogLevel, "use debug, info, warn or error")
 	}
+	for name, n := range map[string]size{"disk-reserve": c.DiskReserve, "disk-readings-reserve": c.DiskReadingsReserve} {
+		if n == 0 {
+			bad(name, n, "use 1 or more: without a reserve a full disk would be met in the middle of a write")
+		}
+	}
 	for name, n := range map[string]int{"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages} {
 		if n < 1 {
 			bad(name, n, "use 1 or more")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"ledge/bridge"
 	"ledge/domain"
@@ -180,9 +181,17 @@ func storeError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrListen):
 		return exitError{exitPort, err}
-	case errors.Is(err, os.ErrPermission):
-		return exitError{exitFolder, err}
+	case store.IsDamage(err):
+		return exitError{exitDamaged, err}
+	case isFolderTrouble(err):
+		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	default:
 		return exitError{exitDamaged, err}
 	}
+}
+
+// isFolderTrouble reports whether the file system says no for reasons that are not the log's: rights, space, an unreachable
+// disk.
+func isFolderTrouble(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS)
 }

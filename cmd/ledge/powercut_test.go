@@ -4,36 +4,47 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 )
 
-// afterCut is what a power cut may leave beside the log.
+// beside are folders from which a power cut may have left something beside the log: that of the last clean stop, a copy
+// of the state while it was written to, and the folder as it was later.
+type beside struct{ clean, running, later string }
+
+// afterCut is what a power cut may leave; leave completes the copy of a log in dir.
 var afterCut = []struct {
-	name string
-	// make completes the copy of a log in dir. clean is the folder at the last clean stop, running a copy of the state
-	// while it was written to.
-	make func(tb testing.TB, dir, clean, running string)
+	name  string
+	leave func(tb testing.TB, dir string, b beside)
 }{
-	{"the log alone", func(testing.TB, string, string, string) {}},
-	{"an old index of the log", func(tb testing.TB, dir, clean, _ string) { copyTree(tb, clean, dir, isIndex) }},
-	{"the state of the last clean stop", func(tb testing.TB, dir, clean, _ string) { copyTree(tb, clean, dir, isState) }},
-	{"a state of another boot", func(tb testing.TB, dir, _, running string) {
-		copyTree(tb, running, dir, isState)
+	{"the log alone", func(testing.TB, string, beside) {}},
+	{"an old index of the log", func(tb testing.TB, dir string, b beside) { copyTree(tb, b.clean, dir, isIndex) }},
+	{"an index that names what was not synced", func(tb testing.TB, dir string, b beside) { copyTree(tb, b.later, dir, isIndex) }},
+	{"the state of the last clean stop", func(tb testing.TB, dir string, b beside) { copyTree(tb, b.clean, dir, isState) }},
+	{"a state of another boot", func(tb testing.TB, dir string, b beside) {
+		copyTree(tb, b.running, dir, isState)
 		reboot(tb, dir)
 	}},
-	{"a state of another boot, cut off", func(tb testing.TB, dir, _, running string) {
-		copyTree(tb, running, dir, isState)
+	{"a state of another boot, written in part", func(tb testing.TB, dir string, b beside) {
+		copyTree(tb, b.running, dir, isState)
+		reboot(tb, dir)
+		alter(tb, filepath.Join(dir, "state.db"), func(b []byte) []byte {
+			return bytes.ReplaceAll(b, []byte("UNLOCKED"), []byte("OUTDATED"))
+		})
+	}},
+	{"a state of another boot, cut off", func(tb testing.TB, dir string, b beside) {
+		copyTree(tb, b.running, dir, isState)
 		reboot(tb, dir)
 		for _, file := range stateFiles {
-			alter(tb, dir+"/"+file, func(b []byte) []byte { return b[:len(b)/2] })
+			alter(tb, filepath.Join(dir, file), func(b []byte) []byte { return b[:len(b)/2] })
 		}
 	}},
-	{"garbage behind the last block", func(tb testing.TB, dir, _, _ string) {
+	{"garbage behind the last block", func(tb testing.TB, dir string, _ beside) {
 		for _, stream := range streamsByAge {
 			alter(tb, block(dir, stream, "1"), func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xff}, 99)...) })
 		}
 	}},
-	{"zeros behind the last block", func(tb testing.TB, dir, _, _ string) {
+	{"zeros behind the last block", func(tb testing.TB, dir string, _ beside) {
 		for _, stream := range streamsByAge {
 			alter(tb, block(dir, stream, "1"), func(b []byte) []byte { return append(b, make([]byte, 4096)...) })
 		}
@@ -63,12 +74,14 @@ func TestPowerCut(t *testing.T) {
 			copyTree(t, dir, running, isState)
 			then, readings = l.known(), l.acknowledged()
 			copyLog(t, dir, log)
-			p.kill()
-		}, nil)
+			l.awaitMore(10)
+			p.stop()
+		}, func(refusal) {})
+		later := clone(t, dir)
 		for _, tt := range afterCut {
 			t.Run(fmt.Sprintf("%d: %s", cut, tt.name), func(t *testing.T) {
 				after := clone(t, log)
-				tt.make(t, after, clean, running)
+				tt.leave(t, after, beside{clean, running, later})
 				checkAfterCut(t, l, after, then, readings)
 			})
 		}
