@@ -3,6 +3,7 @@ package bridge
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"ledge/domain"
 )
@@ -18,52 +19,78 @@ type Sockets interface {
 // was taken while Ledge was down) is tried again at each delivery.
 type channels struct {
 	sockets Sockets
+	now     func() time.Time
 	mu      sync.Mutex
-	unbound map[endpoint]int // uses that still wait for their socket
+	unbound map[endpoint]*waiting
 }
+
+// waiting is what is known of a socket that could not be bound.
+type waiting struct {
+	uses int
+	next time.Time // of the next try
+	err  error     // of the last one
+}
+
+// bindAgain is how long a socket that could not be bound is left alone: a try may have to ask a name server.
+const bindAgain = time.Second
 
 type endpoint struct {
 	host string
 	port int
 }
 
-func newChannels(s Sockets) *channels { return &channels{sockets: s, unbound: map[endpoint]int{}} }
+func newChannels(s Sockets, now func() time.Time) *channels {
+	return &channels{sockets: s, now: now, unbound: map[endpoint]*waiting{}}
+}
 
-// hold acquires the sockets of a subscription that is on record; the error says which stay unbound for now.
-func (c *channels) hold(list []domain.Channel) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var failed error
+// hold acquires the sockets of a subscription that is on record; the errors say which stay unbound for now.
+func (c *channels) hold(list []domain.Channel) (failed []error) {
 	for _, ch := range list {
 		if err := c.sockets.Acquire(ch.Host, ch.Port); err != nil {
-			c.unbound[endpoint{ch.Host, ch.Port}]++
-			failed = err
+			c.wait(endpoint{ch.Host, ch.Port}, 1, err)
+			failed = append(failed, err)
 		}
 	}
 	return failed
 }
 
-func (c *channels) release(list []domain.Channel) {
+// wait notes uses that are without their socket.
+func (c *channels) wait(e endpoint, uses int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	w := c.unbound[e]
+	if w == nil {
+		w = &waiting{}
+		c.unbound[e] = w
+	}
+	w.uses, w.err, w.next = w.uses+uses, err, c.now().Add(bindAgain)
+}
+
+func (c *channels) release(list []domain.Channel) {
 	for _, ch := range list {
-		c.releaseOne(endpoint{ch.Host, ch.Port})
+		if e := (endpoint{ch.Host, ch.Port}); !c.waitsNoMore(e) {
+			c.sockets.Release(e.host, e.port)
+		}
 	}
 }
 
-func (c *channels) releaseOne(e endpoint) {
-	if c.unbound[e] == 0 {
-		c.sockets.Release(e.host, e.port)
-		return
+// waitsNoMore takes one use back that is without its socket, if there is one.
+func (c *channels) waitsNoMore(e endpoint) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.unbound[e]
+	if w == nil {
+		return false
 	}
-	if c.unbound[e]--; c.unbound[e] == 0 {
+	if w.uses--; w.uses == 0 {
 		delete(c.unbound, e)
 	}
+	return true
 }
 
 // send publishes n on one channel and returns what to put on record.
 func (c *channels) send(ch domain.Channel, n domain.Notification) (status, response string) {
-	if err := c.bindAgain(endpoint{ch.Host, ch.Port}); err != nil {
+	if err := c.bind(endpoint{ch.Host, ch.Port}); err != nil {
 		return domain.StatusFailed, err.Error()
 	}
 	subscribers, err := c.sockets.Publish(ch.Host, ch.Port, ch.Topic, []byte(n.Content))
@@ -73,18 +100,25 @@ func (c *channels) send(ch domain.Channel, n domain.Notification) (status, respo
 	return domain.StatusSent, fmt.Sprintf("published to %d connected subscribers", subscribers)
 }
 
-func (c *channels) bindAgain(e endpoint) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.unbound[e] > 0 {
-		if err := c.sockets.Acquire(e.host, e.port); err != nil {
+// bind tries to acquire what waits at an endpoint, unless it did a moment ago.
+func (c *channels) bind(e endpoint) error {
+	for {
+		c.mu.Lock()
+		w := c.unbound[e]
+		if w != nil && c.now().Before(w.next) {
+			err := w.err
+			c.mu.Unlock()
 			return err
 		}
-		if c.unbound[e]--; c.unbound[e] == 0 {
-			delete(c.unbound, e)
+		c.mu.Unlock()
+		if w == nil || !c.waitsNoMore(e) {
+			return nil
+		}
+		if err := c.sockets.Acquire(e.host, e.port); err != nil {
+			c.wait(e, 1, err)
+			return err
 		}
 	}
-	return nil
 }
 
 // reserve acquires all of list or nothing.

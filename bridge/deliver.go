@@ -16,27 +16,27 @@ type delivery struct {
 type target struct {
 	subscription string
 	channel      domain.Channel
+	gone         bool // the subscription was removed meanwhile
 }
 
 // fold takes one event into routes and moves the sockets that it moves. What was in routes at the start is bound already.
 func (e *Engine) fold(r domain.Recorded) {
 	e.mu.Lock()
 	came, went := e.routes.step(r.Event)
-	fresh := r.Seq > e.followed
-	e.followed = max(e.followed, r.Seq)
-	ended := e.endReservations()
+	fresh := r.Seq > e.started
 	e.mu.Unlock()
 	if fresh {
-		e.hold("", came)
+		e.hold(came)
 		e.channels.release(went)
-	}
-	for _, list := range ended {
-		e.channels.release(list)
 	}
 	e.mu.Lock()
 	e.settled = max(e.settled, r.Seq)
+	ended := e.endReservations()
 	e.moved.Broadcast()
 	e.mu.Unlock()
+	for _, list := range ended {
+		e.channels.release(list)
+	}
 }
 
 // route matches a notification with the subscriptions of this moment.
@@ -52,28 +52,39 @@ func (e *Engine) route(n domain.Notification, correlation string) delivery {
 // target finds the channels of the subscriptions in Matched; e.mu is held.
 func (e *Engine) target(d *delivery) {
 	for _, name := range d.notification.Matched {
-		for _, c := range e.routes.byName[name].Channels {
-			d.targets = append(d.targets, target{name, c})
+		s, there := e.routes.byName[name]
+		if !there {
+			d.targets = append(d.targets, target{subscription: name, gone: true})
+		}
+		for _, c := range s.Channels {
+			d.targets = append(d.targets, target{subscription: name, channel: c})
 		}
 	}
 }
 
-// onNotifications delivers what was posted; what device changes raised is delivered by onEvents.
+// onNotifications delivers what was posted; what device changes raised is delivered by onEvents. A subscription that was
+// answered before the notification was posted gets it.
 func (e *Engine) onNotifications(group []domain.Recorded) error {
 	for _, r := range group {
 		if a, ok := r.Event.(domain.NotificationAdded); ok && a.Notification.Cause == 0 && a.Notification.Status == domain.StatusNew {
-			e.deliver(e.route(a.Notification, r.CorrelationID))
+			if err := e.catchUp(e.ctx, e.Recorded()); err != nil {
+				return err
+			}
+			e.handOver(e.deliver(e.route(a.Notification, r.CorrelationID)))
 		}
 	}
 	return nil
 }
 
-// deliver sends d to each of its channels and hands the outcome over to be recorded.
-func (e *Engine) deliver(d delivery) {
+// deliver sends d to each of its channels and returns the outcome to be recorded.
+func (e *Engine) deliver(d delivery) domain.Request {
 	now := e.Now().UnixMilli()
 	ts := make([]domain.Transmission, 0, len(d.targets))
 	for i, t := range d.targets {
-		status, response := e.channels.send(t.channel, d.notification)
+		status, response := domain.StatusFailed, "the subscription was removed before the notification was delivered"
+		if !t.gone {
+			status, response = e.channels.send(t.channel, d.notification)
+		}
 		if status == domain.StatusFailed {
 			e.Logger.Warn("notification not delivered", "notification", d.notification.ID, "subscription", t.subscription, "error", response)
 		}
@@ -83,12 +94,10 @@ func (e *Engine) deliver(d delivery) {
 			Records: []domain.TransmissionRecord{{Status: status, Response: response, Sent: now}}, Created: now,
 		})
 	}
-	outcome := domain.Request{
-		Stamp:   e.stamp(d.correlation),
-		Command: domain.ProcessNotification{ID: d.notification.ID, Transmissions: ts, At: now},
-	}
-	select {
-	case e.outcomes <- outcome:
-	case <-e.ctx.Done():
+	return domain.Request{
+		Stamp: e.stamp(d.correlation),
+		Command: domain.ProcessNotification{
+			ID: d.notification.ID, Matched: d.notification.Matched, Transmissions: ts, At: now,
+		},
 	}
 }

@@ -36,8 +36,8 @@ type Options struct {
 	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 	// Recorded is the last sequence of the event stream that requests were answered with.
 	Recorded func() uint64
-	// Pending returns the oldest notifications without an outcome, at most limit.
-	Pending func(limit int) ([]domain.Notification, error)
+	// Pending returns the notifications without an outcome, the oldest first.
+	Pending func() ([]domain.Notification, error)
 	Sockets Sockets
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -48,12 +48,14 @@ type Engine struct {
 	Options
 	channels *channels
 
-	mu       sync.Mutex // guards routes, followed and reserved
-	moved    *sync.Cond // followed has moved, or the engine ends
+	started uint64 // the sequence of the event stream whose sockets were bound at the start
+
+	mu       sync.Mutex // guards what follows
+	moved    *sync.Cond // settled has moved, or the engine ends
 	routes   *routes
-	followed uint64 // last sequence of the event stream that is in routes
-	settled  uint64 // last sequence whose sockets are moved, too
+	settled  uint64 // last sequence of the event stream that is in routes, with its sockets moved
 	reserved []reservation
+	left     []domain.Request // what Close records
 
 	raised   raised
 	outcomes chan domain.Request
@@ -69,7 +71,7 @@ const outcomesWaiting = 4096
 // New returns an Engine that waits for Start.
 func New(o Options) *Engine {
 	e := &Engine{
-		Options: o, channels: newChannels(o.Sockets), routes: newRoutes(),
+		Options: o, channels: newChannels(o.Sockets, o.Now), routes: newRoutes(),
 		outcomes: make(chan domain.Request, outcomesWaiting), failed: make(chan error, 1),
 	}
 	e.moved = sync.NewCond(&e.mu)
@@ -77,23 +79,26 @@ func New(o Options) *Engine {
 }
 
 // Start binds the sockets of all subscriptions, delivers what a crash left without an outcome, and follows both
-// streams until Close. A socket that cannot be bound is logged, not an error: the other subscriptions matter too.
+// streams until Close. A socket that cannot be bound is logged, not an error: the other subscriptions matter too. ctx
+// bounds the start alone.
 func (e *Engine) Start(ctx context.Context, at Start) error {
 	for _, s := range at.Subscriptions {
 		e.routes.put(s)
-		e.hold(s.Name, s.Channels)
+		e.hold(s.Channels)
 	}
-	e.followed, e.settled = at.Events, at.Events
-	e.ctx, e.stop = context.WithCancel(ctx)
-	if err := e.deliverPending(); err != nil {
-		e.Close()
-		return fmt.Errorf("deliver pending notifications: %w", err)
+	e.started = at.Events
+	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	pending, err := e.Pending()
+	if err != nil {
+		return fmt.Errorf("list pending notifications: %w", err)
 	}
-	if err := e.rewind(e.ctx, at); err != nil {
-		e.Close()
+	outcomes := e.deliverPosted(pending)
+	if err := e.rewind(ctx, at); err != nil {
 		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
 	}
-	e.run(e.recordOutcomes)
+	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
+	outcomes = append(outcomes, e.deliverRaised(pending)...)
+	e.run(func() error { return e.recordOutcomes(outcomes) })
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
 	e.run(func() error { return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications) })
 	return nil
@@ -122,8 +127,7 @@ func (e *Engine) rewind(ctx context.Context, at Start) error {
 // Failed yields the error that ended the bridge, if one does.
 func (e *Engine) Failed() <-chan error { return e.failed }
 
-// Close stops following and records what waits. What could not be recorded is delivered again at the next
-// start.
+// Close stops following and records what waits. What could not be recorded is done again at the next start.
 func (e *Engine) Close() {
 	if e.stop == nil {
 		return
@@ -133,19 +137,18 @@ func (e *Engine) Close() {
 	e.done.Wait()
 	e.raised.mu.Lock()
 	defer e.raised.mu.Unlock()
-	var reqs []domain.Request
-	for _, d := range e.raised.due {
-		if len(d.targets) > 0 {
-			break // the next start raises this one again, and those after it, and delivers them
-		}
-		reqs = append(reqs, domain.Request{Stamp: e.stamp(d.correlation), Command: domain.AddNotification{Notification: d.notification}})
+	ctx := context.WithoutCancel(e.ctx)
+	if err := e.tryRaised(ctx); err != nil {
+		e.Logger.Warn("notifications not recorded, raised again at the next start", "count", len(e.raised.due), "error", err)
 	}
-	reqs = e.waitingOutcomes(reqs)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	reqs := e.waitingOutcomes(e.left)
 	if len(reqs) == 0 {
 		return
 	}
-	if _, err := e.Notifications.Submit(context.Background(), reqs...); err != nil {
-		e.Logger.Warn("not recorded, done again at the next start", "count", len(reqs), "error", err)
+	if _, err := e.Notifications.Submit(ctx, reqs...); err != nil {
+		e.Logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(reqs), "error", err)
 	}
 }
 
@@ -174,9 +177,9 @@ func (e *Engine) wake() {
 	e.moved.Broadcast()
 }
 
-func (e *Engine) hold(name string, list []domain.Channel) {
-	if err := e.channels.hold(list); err != nil {
-		e.Logger.Warn("channel not bound, tried again at each delivery", "subscription", name, "error", err)
+func (e *Engine) hold(list []domain.Channel) {
+	for _, err := range e.channels.hold(list) {
+		e.Logger.Warn("channel not bound, tried again when there is something to deliver", "error", err)
 	}
 }
 

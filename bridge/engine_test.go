@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"ledge/domain"
 )
@@ -108,6 +109,7 @@ func TestTakenPortIsTriedAgain(t *testing.T) {
 	n.do(domain.AddDevice{Device: device("one")})
 	n.processed(1)
 	l.Close()
+	n.ahead.Store(int64(time.Minute))
 	n.do(domain.AddDevice{Device: device("two")})
 	n.processed(2)
 	var states []string
@@ -120,3 +122,55 @@ func TestTakenPortIsTriedAgain(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// A log that refuses one of several records for a moment loses none of them: the order of the causes holds them back.
+func TestRefusedForNow(t *testing.T) {
+	n := mustNode(t)
+	n.do(domain.AddSubscription{Subscription: subscription("s", channel(t))})
+	for i := range 3 {
+		n.do(domain.AddDevice{Device: device(fmt.Sprint("cam-", i))})
+	}
+	n.refuse = func(call, i int) bool { return call == 1 && i == 0 }
+	n.startEngine()
+	list := n.processed(3)
+	if got := n.transmissions(); len(list) != 3 || len(got) != 3 {
+		t.Errorf("%d notifications and %d transmissions, want 3 of each", len(list), len(got))
+	}
+}
+
+// A subscription that was answered before a notification was posted gets it.
+func TestPostedAfterSubscribed(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	for i := range 50 {
+		n.do(domain.AddSubscription{Subscription: subscription(fmt.Sprint("s-", i), channel(t))})
+		n.submit(n.notifications, domain.AddNotification{Notification: domain.Notification{
+			ID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Category: domain.DeviceChanged, Content: "{}", Sender: "x",
+			Severity: domain.SeverityNormal, Status: domain.StatusNew,
+		}})
+		if got := len(n.processed(i + 1)[i].Matched); got == 0 {
+			t.Fatalf("notification %d matched nobody", i)
+		}
+	}
+	if got := len(n.transmissions()); got < 1000 {
+		t.Errorf("%d transmissions", got)
+	}
+}
+
+// What a clean stop finds unfinished is recorded then, or done again, never twice on record.
+func TestStopLosesNoOutcome(t *testing.T) {
+	n := mustNode(t)
+	n.do(domain.AddSubscription{Subscription: subscription("s", channel(t))})
+	for i := range 20 {
+		n.startEngine()
+		n.do(domain.AddDevice{Device: device(fmt.Sprint("cam-", i))})
+		n.stopEngine()
+		if list, err := n.pending(); err != nil || len(list) > 0 {
+			t.Fatalf("round %d: %d notifications without an outcome after a clean stop, %v", i, len(list), err)
+		}
+	}
+	n.startEngine()
+	if got := len(n.processed(20)); got != 20 {
+		t.Errorf("%d notifications", got)
+	}
+}

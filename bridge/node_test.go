@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ type node struct {
 	events, notifications *store.Appender
 	sockets               *zeromq.Sockets
 	engine                *bridge.Engine
+	refuse                func(call, i int) bool
+	ahead                 atomic.Int64 // nanoseconds that the engine's clock is ahead
 }
 
 const hangs = time.Minute
@@ -98,7 +101,7 @@ func (n *node) startEngine() {
 	at.Notifications, _ = n.notes.Checkpoint()
 	at.Cursor, _ = notes.Cursors.Get(domain.CursorDeviceChanges)
 	n.engine = bridge.New(bridge.Options{
-		Events: n.events, Notifications: n.notifications, Sockets: n.sockets, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: n.sockets, Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }, Logger: slog.New(slog.DiscardHandler),
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
 		History: func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
 			for r, err := range n.store.Events().Read(ctx, from, to) {
@@ -125,10 +128,10 @@ func (n *node) stopEngine() {
 	}
 }
 
-func (n *node) pending(limit int) ([]domain.Notification, error) {
+func (n *node) pending() ([]domain.Notification, error) {
 	view, done := n.notes.View()
 	defer done()
-	list, _, err := view.Notifications(domain.Page{Limit: limit}, domain.Filter{Index: "status", Value: domain.StatusNew})
+	list, _, err := view.Notifications(domain.Page{Limit: 10_000}, domain.Filter{Index: "status", Value: domain.StatusNew})
 	slices.Reverse(list)
 	return list, err
 }
@@ -190,4 +193,31 @@ func channel(tb testing.TB) domain.Channel {
 	}
 	defer l.Close()
 	return domain.Channel{Type: domain.ChannelZeroMQ, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Topic: "t"}
+}
+
+// refusing is the real log, but for the requests that refuse names: these are answered as a full disk answers them.
+type refusing struct {
+	*store.Appender
+	refuse func(call, i int) bool
+	calls  atomic.Int64
+}
+
+// Submit implements bridge.Log.
+func (r *refusing) Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
+	call := int(r.calls.Add(1))
+	out := make([]domain.Outcome, len(reqs))
+	var pass []domain.Request
+	var at []int
+	for i := range reqs {
+		if r.refuse != nil && r.refuse(call, i) {
+			out[i].Err = domain.Errorf(domain.Full, "the disk is full")
+			continue
+		}
+		pass, at = append(pass, reqs[i]), append(at, i)
+	}
+	got, err := r.Appender.Submit(ctx, pass...)
+	for i, o := range got {
+		out[at[i]] = o
+	}
+	return out, err
 }

@@ -1,23 +1,44 @@
 package bridge
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"ledge/domain"
 )
 
-// recordOutcomes records what deliver hands over, all that waits at a time.
-func (e *Engine) recordOutcomes() error {
-	for {
+// handOver gives an outcome to recordOutcomes, or, at the end, to Close.
+func (e *Engine) handOver(r domain.Request) {
+	select {
+	case e.outcomes <- r:
+		return
+	default:
+	}
+	select {
+	case e.outcomes <- r:
+	case <-e.ctx.Done():
+		e.leave(r)
+	}
+}
+
+// leave keeps what is to be recorded by Close.
+func (e *Engine) leave(reqs ...domain.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left = append(e.left, reqs...)
+}
+
+// recordOutcomes records the outcomes of the start and then what deliver hands over.
+func (e *Engine) recordOutcomes(first []domain.Request) error {
+	for reqs := first; ; {
+		if err := e.record(reqs); err != nil {
+			return fmt.Errorf("record transmissions: %w", err)
+		}
 		select {
 		case <-e.ctx.Done():
 			return nil
 		case r := <-e.outcomes:
-			if _, err := e.record(e.company(r)); err != nil {
-				return fmt.Errorf("record transmissions: %w", err)
-			}
+			reqs = e.company(r)
 		}
 	}
 }
@@ -58,62 +79,60 @@ const (
 	lastRetry  = 5 * time.Second
 )
 
-// record submits reqs to the notification stream until each has an outcome; what the log refuses for now is tried
-// again, with back-off, until Close.
-func (e *Engine) record(reqs []domain.Request) ([]domain.Outcome, error) {
-	outcomes := make([]domain.Outcome, len(reqs))
-	open := make([]int, len(reqs))
-	for i := range reqs {
-		open[i] = i
-	}
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		var err error
-		if open, err = e.tryRecord(reqs, outcomes, open); len(open) == 0 {
-			return outcomes, nil
+// record submits outcomes until each is recorded; what the log refuses for now is tried again, with back-off, until
+// Close, which gets what is left. What is refused for good is logged.
+func (e *Engine) record(reqs []domain.Request) error {
+	for wait := firstRetry; len(reqs) > 0; wait = min(2*wait, lastRetry) {
+		left, err := e.tryRecord(reqs)
+		if reqs = left; len(reqs) == 0 {
+			return nil
 		}
 		if !forNow(err) {
-			return nil, err
+			e.leave(reqs...)
+			return err
 		}
-		e.Logger.Warn("notification stream refuses, trying again", "waiting", len(open), "after", wait, "error", err)
-		select {
-		case <-e.ctx.Done():
-			return nil, e.ctx.Err()
-		case <-time.After(wait):
+		if err := e.pause(wait, len(reqs), err); err != nil {
+			e.leave(reqs...)
+			return err
 		}
 	}
+	return nil
 }
 
-// tryRecord submits the requests at the indexes in open; it returns those that are still open, and why.
-func (e *Engine) tryRecord(reqs []domain.Request, outcomes []domain.Outcome, open []int) ([]int, error) {
-	batch := make([]domain.Request, len(open))
-	for i, at := range open {
-		batch[i] = reqs[at]
-	}
-	got, err := e.Notifications.Submit(e.ctx, batch...)
+// tryRecord returns the requests that the log refuses for now, and why the first of them.
+func (e *Engine) tryRecord(reqs []domain.Request) (left []domain.Request, err error) {
+	outcomes, err := e.Notifications.Submit(e.ctx, reqs...)
 	if err != nil {
-		return open, err
+		return reqs, err
 	}
-	var left []int
-	var errs []error
-	for i, o := range got {
-		outcomes[open[i]] = o
-		if o.Err != nil {
-			left, errs = append(left, open[i]), append(errs, o.Err)
+	for i, o := range outcomes {
+		switch {
+		case o.Err == nil:
+		case forNow(o.Err):
+			left = append(left, reqs[i])
+			if err == nil {
+				err = o.Err
+			}
+		default:
+			e.Logger.Error("outcome refused", "command", reqs[i].Command, "error", o.Err)
 		}
 	}
-	return left, errors.Join(errs...)
+	return left, err
 }
 
-// forNow reports whether every error is one that passes.
-func forNow(err error) bool {
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range list.Unwrap() {
-			if !forNow(one) {
-				return false
-			}
-		}
-		return true
+// pause waits before the next try; its error says that the engine ends.
+func (e *Engine) pause(wait time.Duration, waiting int, why error) error {
+	e.Logger.Warn("notification stream refuses, trying again", "waiting", waiting, "after", wait, "error", why)
+	select {
+	case <-e.ctx.Done():
+		return e.ctx.Err()
+	case <-time.After(wait):
+		return nil
 	}
+}
+
+// forNow reports whether the log may take later what it refuses.
+func forNow(err error) bool {
 	code := domain.CodeOf(err)
 	return code == domain.Full || code == domain.Unavailable
 }

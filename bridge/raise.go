@@ -1,7 +1,7 @@
 package bridge
 
 import (
-	"fmt"
+	"context"
 	"sync"
 	"time"
 
@@ -17,6 +17,7 @@ type raised struct {
 	mu    sync.Mutex // held while they are recorded, so that the order holds
 	due   []delivery
 	timer *time.Timer
+	last  uint64 // cause of the last one that is on record
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change. One that somebody is
@@ -62,24 +63,49 @@ func (e *Engine) recordLater() {
 	}
 }
 
-// recordRaised records what waits and then delivers it; e.raised.mu is held.
+// recordRaised records what waits, in order, and delivers each when it is on record; e.raised.mu is held. What the log
+// refuses for now is tried again, with back-off, until Close.
 func (e *Engine) recordRaised() error {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := e.tryRaised(e.ctx)
+		if len(e.raised.due) == 0 {
+			return nil
+		}
+		if err == nil || !forNow(err) {
+			continue // one was refused for good and is out of the way
+		}
+		if err := e.pause(wait, len(e.raised.due), err); err != nil {
+			return err
+		}
+	}
+}
+
+// tryRaised submits what waits and takes away what has its outcome, up to the first that is refused for now. What is
+// refused for good is logged: nothing that follows may wait for it.
+func (e *Engine) tryRaised(ctx context.Context) error {
 	due := e.raised.due
-	e.raised.due = nil
 	reqs := make([]domain.Request, len(due))
+	after := e.raised.last
 	for i, d := range due {
-		reqs[i] = domain.Request{Stamp: e.stamp(d.correlation), Command: domain.AddNotification{Notification: d.notification}}
+		reqs[i] = domain.Request{Stamp: e.stamp(d.correlation), Command: domain.AddNotification{Notification: d.notification, After: after}}
+		after = d.notification.Cause
 	}
-	if len(reqs) == 0 {
-		return nil
-	}
-	outcomes, err := e.record(reqs)
+	outcomes, err := e.Notifications.Submit(ctx, reqs...)
 	if err != nil {
-		return fmt.Errorf("record notifications: %w", err)
+		return err
 	}
 	for i, o := range outcomes {
+		if o.Err != nil && forNow(o.Err) {
+			return o.Err
+		}
+		e.raised.due = due[i+1:]
+		if o.Err != nil {
+			e.Logger.Error("notification refused", "cause", due[i].notification.Cause, "error", o.Err)
+			return o.Err // those after it were refused because of it: once more, without it
+		}
+		e.raised.last = due[i].notification.Cause
 		if o.Event != nil && len(due[i].targets) > 0 { // nil: on record from before a restart, and delivered as pending
-			e.deliver(due[i])
+			e.handOver(e.deliver(due[i]))
 		}
 	}
 	return nil

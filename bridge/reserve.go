@@ -1,6 +1,14 @@
 package bridge
 
-import "ledge/domain"
+import (
+	"context"
+	"time"
+
+	"ledge/domain"
+)
+
+// reserveWait is how long Reserve waits for the bridge to give back what a removed subscription had.
+const reserveWait = 5 * time.Second
 
 // reservation keeps sockets bound for a subscription that is on its way to the log.
 type reservation struct {
@@ -14,7 +22,11 @@ type reservation struct {
 func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
 	if err = e.channels.reserve(list); err != nil {
 		// A subscription that was removed a moment ago may still have its socket: that is closed when the bridge gets there.
-		e.catchUp(e.Recorded())
+		ctx, cancel := context.WithTimeout(e.ctx, reserveWait)
+		defer cancel()
+		if waited := e.catchUp(ctx, e.Recorded()); waited != nil {
+			return nil, waited
+		}
 		err = e.channels.reserve(list)
 	}
 	if err != nil {
@@ -22,7 +34,7 @@ func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err erro
 	}
 	return func(seq uint64) {
 		e.mu.Lock()
-		if seq > e.followed {
+		if seq > e.settled {
 			e.reserved = append(e.reserved, reservation{list, seq})
 			list = nil
 		}
@@ -31,12 +43,12 @@ func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err erro
 	}, nil
 }
 
-// endReservations returns the channels of the reservations that routes has caught up with; e.mu is held.
+// endReservations returns the channels of the reservations that are settled; e.mu is held.
 func (e *Engine) endReservations() [][]domain.Channel {
 	var ended [][]domain.Channel
 	kept := e.reserved[:0]
 	for _, r := range e.reserved {
-		if r.until <= e.followed {
+		if r.until <= e.settled {
 			ended = append(ended, r.channels)
 		} else {
 			kept = append(kept, r)
@@ -46,11 +58,17 @@ func (e *Engine) endReservations() [][]domain.Channel {
 	return ended
 }
 
-// catchUp returns when everything up to a sequence is followed and its sockets are moved, or when the engine ends.
-func (e *Engine) catchUp(seq uint64) {
+// catchUp returns when everything up to a sequence is in routes and its sockets are moved. The error is an Unavailable
+// one: ctx or the engine has ended.
+func (e *Engine) catchUp(ctx context.Context, seq uint64) error {
+	defer context.AfterFunc(ctx, e.wake)()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for e.settled < seq && e.ctx.Err() == nil {
+	for e.settled < seq {
+		if ctx.Err() != nil || e.ctx.Err() != nil {
+			return domain.Errorf(domain.Unavailable, "the bridge has not caught up with event %d; try again", seq)
+		}
 		e.moved.Wait()
 	}
+	return nil
 }

@@ -30,12 +30,16 @@ func (p *Problems) checkName(path, name string) {
 
 // checkToken notes what is wrong with a name that may be missing.
 func (p *Problems) checkToken(path, name string) {
-	if len(name) > MaxName {
-		p.Add(path, "%s is %d bytes long; use at most %d", quote(name), len(name), MaxName)
-	}
+	p.checkLength(path, name)
 	if i := strings.IndexFunc(name, func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) }); i >= 0 {
 		r := []rune(name[i:])[0]
 		p.Add(path, "%s has the character %q; use only letters, digits and - _ ~ : ; =", quote(name), r)
+	}
+}
+
+func (p *Problems) checkLength(path, value string) {
+	if len(value) > MaxName {
+		p.Add(path, "%s is %d bytes long; use at most %d", quote(value), len(value), MaxName)
 	}
 }
 

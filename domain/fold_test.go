@@ -22,8 +22,8 @@ func commands() []Command {
 		AddSubscription{gate()}, addGate(func(d *Subscription) { d.Name, d.ID = "door", otherID }), AddSubscription{},
 		patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), patchGate(func(p *SubscriptionPatch) { p.Labels = []string{} }),
 		RemoveSubscription{"gate"}, RemoveSubscription{"none"},
-		AddNotification{notice()}, addNotice(func(n *Notification) { n.ID, n.Cause = otherID, 7 }), AddNotification{},
-		ProcessNotification{noticeID, []Transmission{transmission()}, later}, ProcessNotification{otherID, nil, later},
+		AddNotification{Notification: notice()}, addNotice(func(n *Notification) { n.ID, n.Cause = otherID, 7 }), AddNotification{},
+		ProcessNotification{ID: noticeID, Transmissions: []Transmission{transmission()}, At: later}, ProcessNotification{ID: otherID, Transmissions: nil, At: later},
 		SeedSamples{}, PostReading{picture()},
 	}
 }

@@ -21,6 +21,9 @@ type Notification struct {
 	Matched []string `json:"matched,omitempty"`
 }
 
+// MaxContent is the length of a notification's content in bytes.
+const MaxContent = 1 << 20
+
 // DeviceChanged is the category of the notifications that Ledge raises when a device changes.
 const DeviceChanged = "DEVICE_CHANGED"
 

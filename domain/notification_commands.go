@@ -10,20 +10,33 @@ func (n Notification) Check() Problems {
 	p.checkToken("category", n.Category)
 	p.checkTags(nil, n.Labels)
 	p.checkText("content", n.Content)
+	if len(n.Content) > MaxContent {
+		p.Add("content", "is %d bytes long; use at most %d", len(n.Content), MaxContent)
+	}
 	p.checkName("sender", n.Sender)
 	p.checkOneOf("severity", n.Severity, SeverityMinor, SeverityNormal, SeverityCritical)
 	p.checkOneOf("status", n.Status, StatusNew, StatusProcessed, StatusEscalated)
 	return p
 }
 
-// AddNotification adds a notification. Notification carries its id, its times and its status.
-type AddNotification struct{ Notification Notification }
+// AddNotification adds a notification. Notification carries its id, its times and its status. After is, for one that a
+// device change raised, the cause of the one raised before it, which must be on record first.
+type AddNotification struct {
+	Notification Notification
+	After        uint64
+}
 
 // Decide refuses a notification that is wrong in itself or whose id is taken. One that a device change raised is
 // made once: when its cause is on record already there is nothing to do.
 func (c AddNotification) Decide(s State) (Event, error) {
-	if done, _ := s.Cursors.Get(CursorDeviceChanges); c.Notification.Cause > 0 && c.Notification.Cause <= done {
-		return nil, nil
+	if cause := c.Notification.Cause; cause > 0 {
+		done, _ := s.Cursors.Get(CursorDeviceChanges)
+		if cause <= done {
+			return nil, nil
+		}
+		if c.After > done {
+			return nil, Errorf(Unavailable, "the notification of event %d waits for that of event %d", cause, c.After)
+		}
 	}
 	if err := c.Notification.Check().Err(); err != nil {
 		return nil, err
@@ -31,12 +44,14 @@ func (c AddNotification) Decide(s State) (Event, error) {
 	if _, taken := s.Notifications.Get(c.Notification.ID); taken {
 		return nil, Errorf(Conflict, "notification id %q exists already; leave the id out to get a new one", c.Notification.ID)
 	}
-	return NotificationAdded(c), nil
+	return NotificationAdded{Notification: c.Notification}, nil
 }
 
 // ProcessNotification records what became of a notification on the channels that it matched.
 type ProcessNotification struct {
-	ID            string
+	ID string
+	// Matched names the subscriptions of a notification that was matched only when it was delivered.
+	Matched       []string
 	Transmissions []Transmission
 	At            int64
 }
@@ -48,5 +63,8 @@ func (c ProcessNotification) Decide(s State) (Event, error) {
 		return nil, nil
 	}
 	n.Status, n.Modified = StatusProcessed, c.At
+	if n.Matched == nil {
+		n.Matched = c.Matched
+	}
 	return NotificationProcessed{Notification: n, Transmissions: c.Transmissions}, nil
 }

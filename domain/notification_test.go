@@ -3,15 +3,15 @@ package domain
 import "testing"
 
 func addNotice(edit func(*Notification)) AddNotification {
-	return AddNotification{with(notice(), edit)}
+	return AddNotification{Notification: with(notice(), edit)}
 }
 
 func TestAddNotification(t *testing.T) {
 	labelled := with(notice(), func(n *Notification) { n.Category, n.Labels = "", []string{"fire"} })
 	runDecisions(t, []decision{
-		{name: "posted", when: AddNotification{notice()}, want: NotificationAdded{notice()}},
-		{name: "by label", when: AddNotification{labelled}, want: NotificationAdded{labelled}},
-		{name: "id taken", given: []Event{NotificationAdded{notice()}}, when: AddNotification{notice()},
+		{name: "posted", when: AddNotification{Notification: notice()}, want: NotificationAdded{notice()}},
+		{name: "by label", when: AddNotification{Notification: labelled}, want: NotificationAdded{labelled}},
+		{name: "id taken", given: []Event{NotificationAdded{notice()}}, when: AddNotification{Notification: notice()},
 			code: Conflict, says: `notification id "` + noticeID + `" exists already; leave the id out to get a new one`},
 		{name: "bad id", when: addNotice(func(n *Notification) { n.ID = "17" }), code: Invalid, says: `id: "17" is no UUID`},
 		{name: "neither category nor labels", when: addNotice(func(n *Notification) { n.Category = "" }),
@@ -34,24 +34,26 @@ func TestAddNotificationByCauseOnce(t *testing.T) {
 	}
 	seven := []Event{NotificationAdded{raised(noticeID, 7)}}
 	runDecisions(t, []decision{
-		{name: "first", when: AddNotification{raised(noticeID, 7)}, want: NotificationAdded{raised(noticeID, 7)}},
-		{name: "the same again", given: seven, when: AddNotification{raised(noticeID, 7)}},
-		{name: "the same under another id", given: seven, when: AddNotification{raised(otherID, 7)}},
-		{name: "an earlier change", given: seven, when: AddNotification{raised(otherID, 6)}},
-		{name: "a later change", given: seven, when: AddNotification{raised(otherID, 9)}, want: NotificationAdded{raised(otherID, 9)}},
-		{name: "a posted one after it", given: seven, when: AddNotification{raised(otherID, 0)}, want: NotificationAdded{raised(otherID, 0)}},
+		{name: "first", when: AddNotification{Notification: raised(noticeID, 7)}, want: NotificationAdded{raised(noticeID, 7)}},
+		{name: "the same again", given: seven, when: AddNotification{Notification: raised(noticeID, 7)}},
+		{name: "the same under another id", given: seven, when: AddNotification{Notification: raised(otherID, 7)}},
+		{name: "an earlier change", given: seven, when: AddNotification{Notification: raised(otherID, 6)}},
+		{name: "a later change", given: seven, when: AddNotification{Notification: raised(otherID, 9)}, want: NotificationAdded{raised(otherID, 9)}},
+		{name: "one that waits for another", given: seven, when: AddNotification{Notification: raised(otherID, 9), After: 8}, code: Unavailable, says: "event 9 waits for that of event 8"},
+		{name: "one that waits no more", given: seven, when: AddNotification{Notification: raised(otherID, 9), After: 7}, want: NotificationAdded{raised(otherID, 9)}},
+		{name: "a posted one after it", given: seven, when: AddNotification{Notification: raised(otherID, 0)}, want: NotificationAdded{raised(otherID, 0)}},
 		{name: "a posted one does not move the cursor", given: append(seven, NotificationAdded{raised(otherID, 0)}),
-			when: AddNotification{raised(otherID, 7)}},
+			when: AddNotification{Notification: raised(otherID, 7)}},
 	})
 }
 
 func TestProcessNotification(t *testing.T) {
 	done := with(notice(), func(n *Notification) { n.Status, n.Modified = StatusProcessed, later })
 	sent := []Transmission{transmission()}
-	when := ProcessNotification{noticeID, sent, later}
+	when := ProcessNotification{ID: noticeID, Transmissions: sent, At: later}
 	runDecisions(t, []decision{
 		{name: "sent", given: []Event{NotificationAdded{notice()}}, when: when, want: NotificationProcessed{done, sent}},
-		{name: "nobody asked for it", given: []Event{NotificationAdded{notice()}}, when: ProcessNotification{noticeID, nil, later},
+		{name: "nobody asked for it", given: []Event{NotificationAdded{notice()}}, when: ProcessNotification{ID: noticeID, Transmissions: nil, At: later},
 			want: NotificationProcessed{done, nil}},
 		{name: "has its outcome", given: []Event{NotificationAdded{notice()}, NotificationProcessed{done, sent}}, when: when},
 		{name: "is gone", when: when},

@@ -29,6 +29,13 @@ type Channel struct {
 	Publisher string `json:"publisher,omitempty"`
 }
 
+// MaxChannels and MaxTags bound the channels, and the categories and labels together, of one subscription: each
+// notification that matches makes a transmission for each channel.
+const (
+	MaxChannels = 64
+	MaxTags     = 256
+)
+
 // ChannelZeroMQ is the Type of a ZeroMQ channel.
 const ChannelZeroMQ = "ZeroMQ"
 

@@ -10,9 +10,7 @@ func (d Subscription) Check() Problems {
 	if len(d.Channels) == 0 {
 		p.Add("channels", "is missing or empty; give at least one channel")
 	}
-	for i, c := range d.Channels {
-		p.In(at("channels", i), c.Check())
-	}
+	p.checkChannels(d.Channels)
 	if len(d.Categories) == 0 && len(d.Labels) == 0 {
 		p.Add("categories", "is missing or empty, and so is labels; give one of them, such as %q", DeviceChanged)
 	}
@@ -26,7 +24,21 @@ func (d Subscription) Check() Problems {
 	return p
 }
 
+func (p *Problems) checkChannels(list []Channel) {
+	if len(list) > MaxChannels {
+		p.Add("channels", "has %d entries; use at most %d, and another subscription for more", len(list), MaxChannels)
+		return
+	}
+	for i, c := range list {
+		p.In(at("channels", i), c.Check())
+	}
+}
+
 func (p *Problems) checkTags(categories, labels []string) {
+	if n := len(categories) + len(labels); n > MaxTags {
+		p.Add("categories", "and labels have %d entries together; use at most %d", n, MaxTags)
+		return
+	}
 	checkIndexed(p, "categories", categories, (*Problems).checkName)
 	checkIndexed(p, "labels", labels, (*Problems).checkName)
 }
@@ -44,12 +56,12 @@ func (c Channel) Check() Problems {
 	if c.Port < 1 || c.Port > 65535 {
 		p.Add("port", "%d is no TCP port; use 1 to 65535", c.Port)
 	}
+	p.checkLength("host", c.Host)
+	p.checkLength("publisher", c.Publisher)
 	if c.Topic == "" {
 		p.Add("topic", "is missing or empty; give the key that subscribers filter on")
 	}
-	if len(c.Topic) > MaxName {
-		p.Add("topic", "%s is %d bytes long; use at most %d", quote(c.Topic), len(c.Topic), MaxName)
-	}
+	p.checkLength("topic", c.Topic)
 	return p
 }
 
@@ -111,9 +123,7 @@ func (c SubscriptionPatch) Check() Problems {
 	if c.Channels != nil && len(c.Channels) == 0 {
 		p.Add("channels", "is empty; give at least one channel, or leave it out to keep what is there")
 	}
-	for i, ch := range c.Channels {
-		p.In(at("channels", i), ch.Check())
-	}
+	p.checkChannels(c.Channels)
 	p.checkTags(c.Categories, c.Labels)
 	optional(&p, "resendInterval", c.ResendInterval, func(p *Problems, path, v string) {
 		if v != "" { // empty takes it away
