@@ -59,7 +59,7 @@ func (n *node) open(path string, tables projections.Tables, log *store.Log) (*pr
 		n.tb.Fatal(err)
 	}
 	n.tb.Cleanup(func() { db.Close() })
-	a, err := store.NewAppender(log, db, store.AppenderOptions{})
+	a, err := store.NewAppender(n.tb.Context(), log, db, store.AppenderOptions{})
 	if err != nil {
 		n.tb.Fatal(err)
 	}

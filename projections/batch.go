@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"fmt"
-
 	"go.etcd.io/bbolt"
 
 	"ledge/domain"
@@ -43,23 +41,8 @@ func (b *batch) count(index byte, value string) int64 {
 	return number(fetch(b.rows, appendCount(nil, index, value)))
 }
 
-// fold runs the events' Evolve on the pending tables. An event that is not of this file's stream is an error.
-func (b *batch) fold(events []domain.Recorded) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case damage:
-			err = r
-		default:
-			err = fmt.Errorf("fold event %d: %v", b.seq, r)
-		}
-	}()
-	for i := range events {
-		b.seq = events[i].Seq
-		events[i].Event.Evolve(b.state)
-	}
-	return nil
-}
+// fold runs the events on the pending tables.
+func (b *batch) fold(events []domain.Recorded) error { return fold(b.state, &b.seq, events) }
 
 // write brings what the fold has changed to the file.
 func (b *batch) write(w *writer) error {

@@ -15,6 +15,8 @@ import (
 type codec[S any] struct {
 	encode func(dst *bytes.Buffer, s S) error
 	decode func(b []byte) (S, error)
+	// canonical, where there is one, makes of a value what comes back from encode and decode. encode does so itself.
+	canonical func(*S)
 }
 
 var encMode, decMode = modes()
@@ -52,6 +54,7 @@ func inCBOR[S any](canonical func(*S)) codec[S] {
 			err = decMode.Unmarshal(b, &s)
 			return s, err
 		},
+		canonical: canonical,
 	}
 }
 

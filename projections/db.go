@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -30,6 +31,8 @@ type Options struct {
 	MaxPage int
 	// BootID returns what changes with every start of the machine, "" where that is not known. nil: as Linux has it.
 	BootID func() string
+
+	limits limits // usualLimits where they are 0
 }
 
 // DB is the state of one stream. Its methods may be called by several goroutines at once.
@@ -43,12 +46,14 @@ type DB struct {
 
 	writing     sync.Mutex // held by what writes to the file
 	mark        mark
-	broken      error // of an Apply that left bbolt in a state that is not known
-	applied     int   // events since the last sync
+	broken      atomic.Pointer[error] // why nothing is written any more: see fail
+	applied     int                   // events written since the last sync
+	inFile      uint64                // the sequence of the last event that was written
 	writer      *writer
-	closed      bool
+	closed      bool // changes under writing and applying
 	condemnOnce sync.Once
 
+	behind
 	progress
 	syncer
 }
@@ -56,31 +61,23 @@ type DB struct {
 // ErrClosed is returned by what is called after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Apply folds events, which follow each other and the checkpoint, and moves the checkpoint to the last of them, in one
-// transaction: after an error nothing has changed. The file of a stream whose oldest events are dropped in time, which
-// is any but [Events], may begin at any sequence.
+// Apply folds events, which follow each other and the checkpoint, and moves the checkpoint to the last of them: after
+// an error nothing has changed. The file of a stream whose oldest events are dropped in time, which is any but
+// [Events], may begin at any sequence.
 //
-// Apply waits for the readers when the file's mapping in memory has to grow: release a State or View of the same
-// goroutine before.
+// States and Views that are asked for after Apply show the events. The file gets them a little later, save those of a
+// large batch; an error of that is the error of the next Apply, and of lists.
+//
+// Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a State or
+// View of the same goroutine before.
 func (d *DB) Apply(events []domain.Recorded) error {
 	if len(events) == 0 {
 		return nil
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if err := d.ready(events); err != nil {
-		return err
+	if len(events) >= d.limits.events {
+		return d.through(events)
 	}
-	if err := d.begin(); err != nil {
-		return err
-	}
-	if err := d.commit(events); err != nil {
-		return fmt.Errorf("apply events %d to %d: %w", events[0].Seq, events[len(events)-1].Seq, err)
-	}
-	last := events[len(events)-1]
-	d.applied += len(events)
-	d.move(checkpoint{last.Seq, last.Chain})
-	return nil
+	return d.add(events)
 }
 
 // ready refuses what cannot be applied.
@@ -88,8 +85,8 @@ func (d *DB) ready(events []domain.Recorded) error {
 	if d.closed {
 		return ErrClosed
 	}
-	if d.broken != nil {
-		return d.broken
+	if err := d.failed(); err != nil {
+		return err
 	}
 	next := d.at().seq + 1
 	if next == 1 && d.tables != Events {
@@ -141,11 +138,8 @@ func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, damaged := errors.AsType[damage](err); damaged {
-		d.broken = err
-		d.condemn(err)
-	}
-	if !committed || d.broken != nil {
+	d.noteDamage(err)
+	if !committed || d.failed() != nil {
 		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
 	}
 	return err
@@ -164,18 +158,25 @@ func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
 	return c.seq, c.chain
 }
 
-// Close syncs the file, marks it as clean and closes it. It waits for the States and Views that are not released.
+// Close writes what was applied, syncs the file, marks it as clean and closes it. It waits for the States and Views that
+// are not released.
 func (d *DB) Close() error {
 	d.stopSyncing()
 	d.writing.Lock()
 	defer d.writing.Unlock()
+	d.applying.Lock()
+	defer d.applying.Unlock()
 	if d.closed {
 		return nil
 	}
-	d.closed = true
-	d.finish()
 	var err error
-	if d.broken == nil && d.mark.boot != "" {
+	if d.failed() == nil {
+		err = d.writeFresh()
+	}
+	d.closed = true
+	d.room.Broadcast()
+	d.finish()
+	if d.failed() == nil && d.mark.boot != "" {
 		err = d.writeMark(mark{d.mark.schema, ""})
 	}
 	return errors.Join(err, d.bolt.Close())

@@ -96,10 +96,31 @@ func (f *fed) mustDump(tb testing.TB) string {
 	return b.String()
 }
 
+// direct makes every batch go to the file before Apply returns.
+var direct = limits{events: 1}
+
+// reopen closes f and opens it again with limits.
+func (f *fed) reopen(tb testing.TB, l limits) {
+	tb.Helper()
+	if err := f.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	f.options.limits = l
+	f.open(tb)
+}
+
+// write applies events and has them written.
+func (f *fed) write(events []domain.Recorded) error {
+	if err := f.Apply(events); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
 // rebuilt returns the dump of a projection that got the events in one batch.
 func rebuilt(tb testing.TB, tables Tables, events []domain.Recorded) string {
 	tb.Helper()
-	d, err := Open(Options{Path: filepath.Join(tb.TempDir(), "rebuilt.db"), Tables: tables, SyncEvery: -1})
+	d, err := Open(Options{Path: filepath.Join(tb.TempDir(), "rebuilt.db"), Tables: tables, SyncEvery: -1, limits: direct})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -26,11 +26,14 @@ type line struct {
 	Value      any     `json:"value,omitempty"`
 }
 
-// Dump writes everything that the file says, one line of JSON for each row, index entry and counter, in the order of
+// Dump writes everything that was applied as the file says it, one line of JSON for each row, index entry and counter, in the order of
 // their keys. Two projections of the same events have the same dump, however the events came.
 func (d *DB) Dump(w io.Writer) error {
 	v, release := d.View()
 	defer release()
+	if err := v.settle(); err != nil {
+		return err
+	}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	err := guarded(func() error {

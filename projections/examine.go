@@ -50,6 +50,7 @@ func (d *DB) load() error {
 	return d.bolt.View(func(tx *bbolt.Tx) (err error) {
 		d.mark, _ = readMark(tx)
 		d.here, err = readCheckpoint(tx.Bucket(bucketName))
+		d.inFile = d.here.seq
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"ledge/domain"
 )
@@ -334,9 +335,15 @@ func TestBatchSizes(t *testing.T) {
 	}
 	want := rebuilt(t, Events, h.events)
 	for _, size := range []int{1, 2, 7, 100, 499} {
-		f := MustOpen(t, Events)
-		f.feed(t, size, h.events...)
-		sameDump(t, f.mustDump(t), want)
+		for _, l := range []limits{{}, direct, {after: time.Millisecond, events: 8}, {after: time.Hour, bytes: 5 << 10}} {
+			f := MustOpen(t, Events)
+			f.reopen(t, l)
+			f.feed(t, size, h.events...)
+			s, release := f.State()
+			sameTables(t, h.state, s)
+			release()
+			sameDump(t, f.mustDump(t), want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,7 +26,8 @@ func Open(o Options) (*DB, error) {
 	if boot == nil {
 		boot = bootID
 	}
-	d := &DB{path: o.Path, tables: o.Tables, log: o.Logger, boot: cmp.Or(boot(), unknownBoot), maxPage: cmp.Or(o.MaxPage, 1024), writer: newWriter()}
+	d := &DB{path: o.Path, tables: o.Tables, log: o.Logger, boot: cmp.Or(boot(), unknownBoot), maxPage: cmp.Or(o.MaxPage, 1024), writer: newWriter(), behind: newBehind(o.limits)}
+	d.room = sync.NewCond(&d.applying)
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -41,6 +43,7 @@ func Open(o Options) (*DB, error) {
 		return nil, fmt.Errorf("open projection %s: %w", o.Path, err)
 	}
 	d.startSyncing(o.SyncEvery)
+	d.done.Go(d.flushBehind)
 	return d, nil
 }
 

@@ -1,8 +1,8 @@
 package projections
 
 import (
-	"errors"
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +19,9 @@ type Page = domain.Page
 func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, total int, err error) {
 	if p.Limit < 0 {
 		p.Limit = v.d.maxPage
+	}
+	if err = v.settle(); err != nil {
+		return nil, 0, err
 	}
 	err = guarded(func() error {
 		s, err := k.search(v.rows, filters)

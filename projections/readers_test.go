@@ -22,8 +22,8 @@ func TestReadersDuringApply(t *testing.T) {
 		readers.Go(func() {
 			for {
 				v, release := f.View()
-				seq, _ := v.Checkpoint()
 				list, total, err := v.Devices(Page{Offset: 0, Limit: 5})
+				seq, _ := v.Checkpoint() // after the list, which may move it
 				_, found := v.State.Devices.Get(camera(int(seq - 1)).Name)
 				_, early := v.State.Devices.Get(camera(int(seq)).Name)
 				uses, _ := v.Uses.Get("service/" + domain.DeviceREST)

@@ -3,14 +3,12 @@ package projections
 import (
 	"sync"
 
-	"go.etcd.io/bbolt"
-
 	"ledge/domain"
 )
 
 // State returns the tables of this file at the checkpoint, for deciding, and a function that lets go of them: call it
-// soon, and before Apply. The tables of the other streams are nil. One goroutine at a time may use a State; each key
-// is read and decoded once. What it returns stays good after the release.
+// soon, and before Apply. The tables of the other streams are nil. One goroutine at a time may use a State; each key of
+// the file is read and decoded once. What it returns stays good after the release, and is shared: do not change it.
 //
 // A Get on a damaged file panics: there is no answer that a decision could rest on. The file is rebuilt at the next
 // start.
@@ -19,18 +17,14 @@ func (d *DB) State() (domain.State, func()) {
 	return v.State, release
 }
 
-// View returns a consistent view of the file, and a function that lets go of it: call it soon, and before Apply. It
-// panics with [ErrClosed] after Close.
+// View returns a view of all that was applied before the call, and a function that lets go of it: call it soon, and
+// before Apply. It panics with [ErrClosed] after Close.
 func (d *DB) View() (*View, func()) {
-	tx, err := d.bolt.Begin(false)
-	if err != nil {
+	v := &View{d: d}
+	if err := v.look(); err != nil {
 		panic(ErrClosed)
 	}
-	v := &View{d: d}
-	d.must(func() error {
-		v.rows = tx.Bucket(bucketName)
-		return nil
-	}, tx.Rollback)
+	d.must(v.bucket, v.tx.Rollback)
 	switch d.tables {
 	case Events:
 		v.State = domain.State{
@@ -47,16 +41,16 @@ func (d *DB) View() (*View, func()) {
 		v.State = domain.State{Readings: newTable(readings, v)}
 	}
 	var once sync.Once
-	return v, func() { once.Do(func() { _ = tx.Rollback() }) }
+	return v, func() { once.Do(func() { _ = v.tx.Rollback() }) }
 }
 
-// snapshot is a table of a read transaction, with what was read from it.
+// snapshot is a table of a View, with what was read from the file.
 type snapshot[S any] struct {
 	*kind[S]
-	d     *DB
-	rows  *bbolt.Bucket
-	known map[string]found[S]
-	key   []byte
+	v       *View
+	settled bool // known is from after the settling
+	known   map[string]found[S]
+	key     []byte
 }
 
 type found[S any] struct {
@@ -65,22 +59,40 @@ type found[S any] struct {
 }
 
 func newTable[S any](k *kind[S], v *View) *snapshot[S] {
-	return &snapshot[S]{kind: k, d: v.d, rows: v.rows}
+	return &snapshot[S]{kind: k, v: v}
 }
 
 // Get implements domain.Table.
 func (t *snapshot[S]) Get(key string) (S, bool) {
+	f, ok := lookup(t.v.fresh, t.kind, key, t.v.at.seq)
+	if !ok {
+		f, ok = lookup(t.v.flushing, t.kind, key, t.v.at.seq)
+	}
+	if !ok {
+		f = t.inFile(key)
+	}
+	return f.value, f.ok
+}
+
+// inFile returns what the view's transaction has.
+func (t *snapshot[S]) inFile(key string) found[S] {
+	if t.settled != t.v.settled {
+		t.settled, t.known = true, nil
+	}
 	if f, ok := t.known[key]; ok {
-		return f.value, f.ok
+		return f
+	}
+	if t.v.rows == nil {
+		panic(ErrClosed)
 	}
 	t.key = appendRow(t.key[:0], t.id, key)
 	var f found[S]
-	t.d.must(func() error { f.value, _, f.ok = t.read(t.rows, t.key); return nil })
+	t.v.d.must(func() error { f.value, _, f.ok = t.read(t.v.rows, t.key); return nil })
 	if t.known == nil {
 		t.known = map[string]found[S]{}
 	}
 	t.known[key] = f
-	return f.value, f.ok
+	return f
 }
 
 // Put panics: a State is for reading.

@@ -10,12 +10,13 @@ type Stats struct {
 	Count map[string]int
 }
 
-// Stats returns the size of the projection at the checkpoint.
+// Stats returns the size of the projection at the checkpoint, or, where that cannot be written, of what is in the file.
 func (d *DB) Stats() Stats {
 	v, release := d.View()
 	defer release()
+	_ = v.settle()
 	s := Stats{Bytes: v.rows.Tx().Size(), Count: map[string]int{}}
-	s.Checkpoint, _ = v.Checkpoint()
+	s.Checkpoint = v.filed().seq
 	for _, t := range held[d.tables] {
 		if name, all, ok := t.counted(); ok {
 			s.Count[name] = int(number(fetch(v.rows, appendCount(nil, all, ""))))

@@ -9,7 +9,7 @@ import (
 // defaultSyncEvery keeps what a Close has left to write small, and lets a file at rest survive a power cut.
 const defaultSyncEvery = time.Minute
 
-// syncer is the goroutine that syncs now and then.
+// syncer is the goroutine that syncs now and then, and the one that flushes.
 type syncer struct {
 	stop chan struct{}
 	done sync.WaitGroup
@@ -22,6 +22,9 @@ func (d *DB) Sync() error {
 	defer d.writing.Unlock()
 	if d.closed {
 		return ErrClosed
+	}
+	if err := d.flushWriting(d.at().seq); err != nil {
+		return err
 	}
 	return d.sync()
 }
@@ -66,12 +69,13 @@ func (d *DB) stopSyncing() {
 	d.done.Wait()
 }
 
-// settle syncs a file that is being written to, and marks one that is not as clean.
+// settle syncs a file that is being written to, and marks one that is not as clean: of what it has, which the next flush
+// changes.
 func (d *DB) settle() error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	switch {
-	case d.closed || d.broken != nil || d.mark.boot == "":
+	case d.closed || d.failed() != nil || d.mark.boot == "":
 		return nil
 	case d.applied > 0:
 		return d.sync()

@@ -1,0 +1,209 @@
+package projections
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"ledge/domain"
+)
+
+// overlay is the fold of events that are applied and not yet in the file: what they have put and deleted, by key. One
+// goroutine at a time adds to it; any number read. It keeps all that it has for as long as someone holds it, in the
+// file or not.
+type overlay struct {
+	d      *DB
+	below  *overlay // on its way to the file when this one was made; for the fold only
+	events []domain.Recorded
+	bytes  int    // about what the events take
+	seq    uint64 // of the event that is being folded
+
+	mu     sync.RWMutex // of the layers' maps; nobody waits for anything while holding it
+	state  domain.State // of layers
+	layers [idsID + 1]interface{ forget(from uint64) }
+}
+
+// layer is one table of an overlay.
+type layer[S any] struct {
+	*kind[S]
+	over     *overlay
+	versions map[string]*version[S]
+}
+
+// version is what an event has made of a key. Nothing in it changes, so that a reader finds what was there at its
+// checkpoint while later events are folded.
+type version[S any] struct {
+	seq    uint64
+	found  found[S]
+	before *version[S] // nil where the file or the overlay below has it
+}
+
+// newest is a checkpoint at which every version is seen.
+const newest = math.MaxUint64
+
+func newOverlay(d *DB, below *overlay) *overlay {
+	o := &overlay{d: d, below: below}
+	switch d.tables {
+	case Events:
+		o.state = domain.State{
+			Profiles: newLayer(profiles, o), Services: newLayer(services, o), Devices: newLayer(devices, o),
+			Subscriptions: newLayer(subscriptions, o), IDs: newLayer(ids, o), Uses: newLayer(uses, o),
+			Seeds: newLayer(seeds, o),
+		}
+	case Notifications:
+		o.state = domain.State{
+			Notifications: newLayer(notifications, o), Transmissions: newLayer(transmissions, o),
+			Cursors: newLayer(cursors, o),
+		}
+	case Readings:
+		o.state = domain.State{Readings: newLayer(readings, o)}
+	}
+	return o
+}
+
+func newLayer[S any](k *kind[S], o *overlay) *layer[S] {
+	l := &layer[S]{kind: k, over: o, versions: map[string]*version[S]{}}
+	o.layers[k.id] = l
+	return l
+}
+
+// lookup returns what o has for key at a checkpoint; known is false where it has nothing, or o is nil.
+func lookup[S any](o *overlay, k *kind[S], key string, at uint64) (f found[S], known bool) {
+	if o == nil {
+		return f, false
+	}
+	l := o.layers[k.id].(*layer[S])
+	o.mu.RLock()
+	v := l.versions[key]
+	o.mu.RUnlock()
+	for v != nil && v.seq > at {
+		v = v.before
+	}
+	if v == nil {
+		return f, false
+	}
+	return v.found, true
+}
+
+// fold adds events. After an error, o is as it was.
+func (o *overlay) fold(events []domain.Recorded) error {
+	if err := fold(o.state, &o.seq, events); err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		for _, l := range o.layers {
+			if l != nil {
+				l.forget(events[0].Seq)
+			}
+		}
+		return err
+	}
+	for i := range events {
+		e := events[i]
+		if r, ok := e.Event.(domain.ReadingPosted); ok && len(r.Value) > 0 {
+			e.Event = domain.ReadingPosted{Reading: r.Reading} // no table has values: let go of this one
+		}
+		o.events = append(o.events, e)
+		o.bytes += weight(e.Event)
+	}
+	return nil
+}
+
+// fold runs the events' Evolve on s, with the sequence of each in seq. An event that is not of this file's stream is
+// an error.
+func fold(s domain.State, seq *uint64, events []domain.Recorded) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case damage:
+			err = r
+		default:
+			err = fmt.Errorf("fold event %d: %v", *seq, r)
+		}
+	}()
+	for i := range events {
+		*seq = events[i].Seq
+		events[i].Event.Evolve(s)
+	}
+	return nil
+}
+
+// Get implements domain.Table, for the fold: it reads through to what is below, and then to the file.
+func (l *layer[S]) Get(key string) (S, bool) {
+	f, known := lookup(l.over, l.kind, key, newest)
+	if !known {
+		f, known = lookup(l.over.below, l.kind, key, newest)
+	}
+	if !known {
+		f = l.readAlone(l.over.d, key)
+	}
+	return f.value, f.ok
+}
+
+// readAlone reads one key in a transaction of its own: one that were held from one event to the next would stop the file
+// from growing, and with it the flush.
+func (k *kind[S]) readAlone(d *DB, key string) (f found[S]) {
+	tx, err := d.bolt.Begin(false)
+	if err != nil {
+		panic(err)
+	}
+	defer tx.Rollback()
+	defer faults()()
+	f.value, _, f.ok = k.read(tx.Bucket(bucketName), appendRow(nil, k.id, key))
+	return f
+}
+
+// Put implements domain.Table. What it keeps is what would come back from the file.
+func (l *layer[S]) Put(key string, s S) {
+	if l.canonical != nil {
+		l.canonical(&s)
+	}
+	l.add(key, found[S]{s, true})
+}
+
+// Delete implements domain.Table.
+func (l *layer[S]) Delete(key string) { l.add(key, found[S]{}) }
+
+func (l *layer[S]) add(key string, f found[S]) {
+	l.over.mu.Lock()
+	defer l.over.mu.Unlock()
+	l.versions[key] = &version[S]{l.over.seq, f, l.versions[key]}
+}
+
+// forget takes away what events from a sequence on have put. The caller holds the lock.
+func (l *layer[S]) forget(from uint64) {
+	for key, v := range l.versions {
+		for v != nil && v.seq >= from {
+			v = v.before
+		}
+		if v == nil {
+			delete(l.versions, key)
+		} else {
+			l.versions[key] = v
+		}
+	}
+}
+
+// weight is about how many bytes an event takes while it waits for the file.
+func weight(e domain.Event) int {
+	const usual = 1 << 10
+	switch e := e.(type) {
+	case domain.ProfileAdded:
+		return usual * (1 + len(e.Profile.DeviceResources) + len(e.Profile.DeviceCommands))
+	case domain.DeviceAdded:
+		return usual + len(e.Device.Description) + len(e.Device.Location)
+	case domain.DeviceUpdated:
+		return usual + len(e.Device.Description) + len(e.Device.Location)
+	case domain.NotificationAdded:
+		return usual + len(e.Notification.Content) + len(e.Notification.Description)
+	case domain.NotificationProcessed:
+		n := usual + len(e.Notification.Content) + len(e.Notification.Description)
+		for _, t := range e.Transmissions {
+			n += usual
+			for _, r := range t.Records {
+				n += usual/8 + len(r.Response)
+			}
+		}
+		return n
+	}
+	return usual
+}

@@ -1,0 +1,236 @@
+package projections
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ledge/domain"
+)
+
+// limits say how far the file may lag behind what was applied.
+type limits struct {
+	// after is how long after the first event that is not in the file a flush begins. A transaction of one event
+	// costs some 26 page writes, one of the events of 20 ms a few for each; and 20 ms of events are read from the log
+	// again in no time after a kill.
+	after time.Duration
+	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again; then
+	// Apply blocks. A batch of so many events goes to the file directly.
+	events, bytes int
+}
+
+var usualLimits = limits{after: 20 * time.Millisecond, events: 1000, bytes: 4 << 20}
+
+func (l limits) withDefaults() limits {
+	l.after = cmp.Or(l.after, usualLimits.after)
+	l.events = cmp.Or(l.events, usualLimits.events)
+	l.bytes = cmp.Or(l.bytes, usualLimits.bytes)
+	return l
+}
+
+// behind is what was applied and is not in the file: the events of fresh, and before them those of flushing, which
+// are being written. DB.writing is taken before applying, and that before seen.
+type behind struct {
+	limits
+	applying sync.Mutex // held by what adds events, or takes fresh away
+	room     *sync.Cond // of applying: fresh was taken away, or will not be any more
+
+	// seen is held for reading from the look at the overlays to the begin of a transaction, so that what a reader
+	// misses in the one it has in the other.
+	seen     sync.RWMutex
+	fresh    *overlay // nil where nothing waits; changes under applying and seen
+	flushing *overlay // nil while nothing is being written; changes under DB.writing and seen
+
+	due  chan struct{} // there is a fresh overlay
+	full chan struct{} // it has reached a limit
+}
+
+func newBehind(l limits) behind {
+	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // there is a signal already
+	}
+}
+
+// add is Apply for events that need not go to the file at once.
+func (d *DB) add(events []domain.Recorded) error {
+	d.applying.Lock()
+	defer d.applying.Unlock()
+	for d.isFull(d.fresh) && !d.closed && d.failed() == nil {
+		signal(d.full)
+		d.room.Wait()
+	}
+	if err := d.ready(events); err != nil {
+		return err
+	}
+	o := d.fresh
+	if o == nil {
+		d.seen.RLock()
+		o = newOverlay(d, d.flushing)
+		d.seen.RUnlock()
+	}
+	if err := o.fold(events); err != nil {
+		d.noteDamage(err)
+		return span(events, err)
+	}
+	if d.fresh == nil {
+		d.seen.Lock()
+		d.fresh = o
+		d.seen.Unlock()
+		signal(d.due)
+	}
+	last := events[len(events)-1]
+	d.move(checkpoint{last.Seq, last.Chain})
+	if d.isFull(o) {
+		signal(d.full)
+	}
+	return nil
+}
+
+func (d *DB) isFull(o *overlay) bool {
+	return o != nil && (len(o.events) >= d.limits.events || o.bytes >= d.limits.bytes)
+}
+
+// through is Apply for a batch that is worth a transaction of its own.
+func (d *DB) through(events []domain.Recorded) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.applying.Lock()
+	defer d.applying.Unlock()
+	if err := d.ready(events); err != nil {
+		return err
+	}
+	if err := d.writeFresh(); err != nil {
+		return err
+	}
+	if err := d.write(events); err != nil {
+		return span(events, err)
+	}
+	last := events[len(events)-1]
+	d.move(checkpoint{last.Seq, last.Chain})
+	return nil
+}
+
+// flush returns when the file has the events up to seq.
+func (d *DB) flush(seq uint64) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.flushWriting(seq)
+}
+
+// flushWriting is flush for who holds writing.
+func (d *DB) flushWriting(seq uint64) error {
+	if d.inFile >= seq {
+		return nil
+	}
+	if d.closed {
+		return ErrClosed
+	}
+	d.applying.Lock()
+	o := d.takeFresh()
+	d.applying.Unlock()
+	if err := d.writeTaken(o); err != nil {
+		d.applying.Lock() // who has seen no error waits by now
+		defer d.applying.Unlock()
+		d.room.Broadcast()
+		return err
+	}
+	return nil
+}
+
+// writeFresh is flush for who holds writing and applying.
+func (d *DB) writeFresh() error {
+	defer d.room.Broadcast()
+	return d.writeTaken(d.takeFresh())
+}
+
+// takeFresh makes fresh flushing, and returns it. After an error of a flush it leaves it where it is, for the readers.
+func (d *DB) takeFresh() *overlay {
+	if d.fresh == nil || d.failed() != nil {
+		return nil
+	}
+	d.fresh.below = nil // it is in the file
+	d.seen.Lock()
+	d.flushing, d.fresh = d.fresh, nil
+	d.seen.Unlock()
+	d.room.Broadcast()
+	return d.flushing
+}
+
+// writeTaken writes what takeFresh has returned. Until the transaction has ended, the overlay stays where readers find
+// it; after an error, for good, and the error is that of all that is applied or listed from then on.
+func (d *DB) writeTaken(o *overlay) error {
+	if err := d.failed(); err != nil || o == nil {
+		return err
+	}
+	if err := d.write(o.events); err != nil {
+		d.log.Error("projection cannot be written; it takes no more events", "file", d.path, "error", err)
+		d.fail(err)
+		return err
+	}
+	d.seen.Lock()
+	d.flushing = nil
+	d.seen.Unlock()
+	return nil
+}
+
+// write brings events to the file, in one transaction. The caller holds writing.
+func (d *DB) write(events []domain.Recorded) error {
+	if err := d.begin(); err != nil {
+		return err
+	}
+	if err := d.commit(events); err != nil {
+		return err
+	}
+	d.applied += len(events)
+	d.inFile = events[len(events)-1].Seq
+	return nil
+}
+
+// fail makes err the end of all writing; the first one stays.
+func (d *DB) fail(err error) { d.broken.CompareAndSwap(nil, &err) }
+
+// failed returns what ended all writing, if anything did.
+func (d *DB) failed() error {
+	if err := d.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// noteDamage condemns the file if err says that it is damaged.
+func (d *DB) noteDamage(err error) {
+	if _, damaged := errors.AsType[damage](err); damaged {
+		d.fail(err)
+		d.condemn(err)
+	}
+}
+
+// flushBehind is the goroutine that flushes.
+func (d *DB) flushBehind() {
+	timer := time.NewTimer(d.after)
+	defer timer.Stop()
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-d.due:
+			timer.Reset(d.after)
+			continue
+		case <-d.full:
+		case <-timer.C:
+		}
+		_ = d.flush(d.at().seq) // who lists or applies next has the error
+	}
+}
+
+// span names events in an error.
+func span(events []domain.Recorded, err error) error {
+	return fmt.Errorf("apply events %d to %d: %w", events[0].Seq, events[len(events)-1].Seq, err)
+}

@@ -1,0 +1,185 @@
+package projections
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ledge/domain"
+)
+
+// tight makes every few events a flush.
+var tight = limits{after: 100 * time.Microsecond, events: 4}
+
+// Nobody sees less than what was applied when he asked, whatever is being written.
+func TestReadersSeeWhatWasApplied(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, tight)
+	f.add(t, domain.DeviceAdded{Device: camera(1)})
+	var applied, asked atomic.Int64
+	var readers sync.WaitGroup
+	const last = 3000
+	changed := func(n int64) domain.Device {
+		d := camera(1)
+		d.Modified, d.ProfileName = d.Modified+n, "p"
+		return d
+	}
+	check := func(what string, floor int64, d domain.Device, ok bool) bool {
+		if got := d.Modified - camera(1).Modified; !ok || got < floor {
+			t.Errorf("%s: got version %d %t, want at least %d", what, got, ok, floor)
+			return false
+		}
+		asked.Add(1)
+		return applied.Load() < last
+	}
+	for range 2 {
+		readers.Go(func() {
+			for more := true; more; {
+				floor := applied.Load()
+				s, release := f.State()
+				d, ok := s.Devices.Get(camera(1).Name)
+				n, _ := s.Uses.Get("service/" + domain.DeviceREST)
+				release()
+				if n != 1 {
+					t.Errorf("%d uses, want 1", n)
+				}
+				more = check("state", floor, d, ok)
+			}
+		})
+	}
+	readers.Go(func() {
+		for more := true; more; {
+			floor := applied.Load()
+			v, release := f.View()
+			one, ok := v.State.Devices.Get(camera(1).Name)
+			more = check("view", floor, one, ok)
+			list, _, err := v.Devices(Page{Limit: 1})
+			if err == nil && len(list) == 1 {
+				more = check("list", floor, list[0], true) && more
+				again, ok := v.State.Devices.Get(camera(1).Name)
+				if !ok || again.Modified != list[0].Modified {
+					t.Errorf("list has %d, get after it %d", list[0].Modified, again.Modified)
+				}
+			} else {
+				t.Errorf("list: %d, %v", len(list), err)
+			}
+			release()
+		}
+	})
+	for n := int64(1); n <= last; n++ {
+		f.add(t, domain.DeviceUpdated{Device: changed(n)})
+		applied.Store(n)
+	}
+	readers.Wait()
+	if asked.Load() < 10 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+// A State stays as of its checkpoint, whatever is applied and written after it.
+func TestStateStays(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour})
+	f.feed(t, 1, cameras(2)...)
+	s, release := f.State()
+	defer release()
+	d := camera(1)
+	d.Description = "changed"
+	f.add(t, domain.DeviceUpdated{Device: d}, domain.DeviceRemoved{Device: camera(0)}, domain.DeviceAdded{Device: camera(3)})
+	for range 2 {
+		one, _ := s.Devices.Get(camera(1).Name)
+		_, kept := s.Devices.Get(camera(0).Name)
+		_, early := s.Devices.Get(camera(3).Name)
+		if one.Description != camera(1).Description || !kept || early {
+			t.Errorf("description %q, removed one there %t, later one there %t", one.Description, kept, early)
+		}
+		must(t, f.flush(f.at().seq))
+	}
+}
+
+// Lists, statistics and the file after Close have what was applied.
+func TestListsAfterApply(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour})
+	for n := range 5 {
+		f.add(t, domain.DeviceAdded{Device: camera(n)})
+		v, release := f.View()
+		if seq, chain := v.Checkpoint(); int(seq) != n+1 || chain != chainOf(seq) {
+			t.Errorf("view at %d", seq)
+		}
+		list, total, err := v.Devices(Page{Limit: 1})
+		if err != nil || total != n+1 || list[0].Name != camera(n).Name {
+			t.Errorf("%d: total %d, %v", n, total, err)
+		}
+		release()
+	}
+	f.add(t, domain.DeviceAdded{Device: camera(5)})
+	if s := f.Stats(); s.Checkpoint != 6 || s.Count["devices"] != 6 {
+		t.Errorf("got %+v", s)
+	}
+	f.add(t, domain.DeviceAdded{Device: camera(6)})
+	f.reopen(t, limits{})
+	if seq, _ := f.Checkpoint(); seq != 7 {
+		t.Errorf("after close: %d, want 7", seq)
+	}
+}
+
+// While a flush cannot go on, Apply takes as much as the limits say, and no more.
+func TestApplyWaitsForRoom(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour, events: 10})
+	f.writing.Lock() // what a flush needs first
+	var applied atomic.Int64
+	done := make(chan error, 1)
+	events := cameras(30)
+	go func() {
+		for i := range events {
+			if err := f.Apply(events[i : i+1]); err != nil {
+				done <- err
+				return
+			}
+			applied.Add(1)
+		}
+		done <- nil
+	}()
+	must(t, f.Wait(t.Context(), 10))
+	select {
+	case <-done:
+		t.Error("all were applied")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if n, _ := f.Checkpoint(); n != 10 {
+		t.Errorf("%d were applied, want 10", n)
+	}
+	f.writing.Unlock()
+	must(t, <-done)
+	f.events = events
+}
+
+// A flush that fails is the error of what comes after; what was applied is still seen.
+func TestFlushFails(t *testing.T) {
+	d, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), SyncEvery: -1, limits: limits{after: time.Hour}})
+	must(t, err)
+	must(t, d.Apply(cameras(2)))
+	d.fresh.events[1].Event = domain.ReadingPosted{} // which the file has no table for
+	if err := d.flush(2); err == nil {
+		t.Fatal("no error")
+	}
+	for _, err := range []error{d.Apply(record(3, domain.SamplesSeeded{})), d.Sync(), d.Dump(&strings.Builder{})} {
+		if err == nil || err != d.failed() {
+			t.Errorf("got %v, want %v", err, d.failed())
+		}
+	}
+	v, release := d.View()
+	if _, _, err := v.Devices(Page{Limit: 1}); err != d.failed() {
+		t.Errorf("list: got %v", err)
+	}
+	if _, ok := v.State.Devices.Get(camera(1).Name); !ok {
+		t.Error("what was applied is gone")
+	}
+	release()
+	must(t, d.Close())
+}
