@@ -36,14 +36,15 @@ type head[E any] interface {
 // in their order. order makes an element's command; at is the time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
 	return func(c *gin.Context) {
-		data, err := a.ReadBody(c, a.BodyBytes)
+		data, err := a.ReadBody(c, a.BodyBytes, "limit-json-bytes")
 		if err != nil {
 			a.Fail(c, err)
 			return
 		}
-		b := batch{api: a, stamp: a.Stamp(c)}
+		b := batch{api: a, stamp: a.Stamp(c), room: a.BodyMemory - a.loads(c.Request.ContentLength)}
+		defer b.release()
 		at := b.stamp.At.UnixMilli()
-		err = decodeBatch(data, a.BatchElements, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
+		err = decodeBatch(a, data, b.hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
 			if mistyped != nil {
 				addMistyped(&b.problems, fmt.Sprintf("[%d]", i), mistyped)
 				return
@@ -68,14 +69,36 @@ type batch struct {
 	problems domain.Problems
 	heads    []Head
 	orders   []Order
+	// room is how much of the service's BodyMemory is left to the request beside its text, held how much of that it has.
+	room, held int64
 }
 
+// hold takes hold of memory for entries that are about to be decoded.
+func (b *batch) hold(entries int) error {
+	n := int64(entries) * entryBytes
+	if b.held+n > b.room {
+		return domain.Errorf(domain.TooLarge, "the lists and objects of the array have more than %d entries, which is the limit; send several requests or raise the setting limit-body-memory", b.room/entryBytes)
+	}
+	if !b.api.memory.TryAcquire(n) {
+		return domain.Errorf(domain.Unavailable, tooMuchMemory+"; try again", b.api.BodyMemory)
+	}
+	b.held += n
+	return nil
+}
+
+func (b *batch) release() { b.api.memory.Release(b.held) }
+
+// add notes an element. Once there are problems nothing will be submitted, so that no more is kept than these.
 func (b *batch) add(i int, entity string, h Head, o Order) {
 	if p := h.check(b.api.APIVersion); len(p) > 0 {
 		b.problems.In(fmt.Sprintf("[%d]", i), p)
 	}
 	if len(o.Problems) > 0 {
 		b.problems.In(fmt.Sprintf("[%d].%s", i, entity), o.Problems)
+	}
+	if len(b.problems) > 0 {
+		b.heads, b.orders = nil, nil
+		return
 	}
 	b.heads = append(b.heads, h)
 	b.orders = append(b.orders, o)

@@ -24,12 +24,12 @@ func (a *API) admitBody(c *gin.Context) {
 	case a.bodies <- struct{}{}:
 		defer func() { <-a.bodies }()
 	default:
-		a.refuseBody(c, "%d requests with a body are being served", a.BodiesInFlight)
+		a.refuseBody(c, "%d requests with a body are being served, which is the limit (setting limit-requests)", a.BodiesInFlight)
 		return
 	}
 	loads := a.loads(c.Request.ContentLength)
 	if !a.memory.TryAcquire(loads) {
-		a.refuseBody(c, "bodies of %d bytes are being served", a.BodyMemory)
+		a.refuseBody(c, tooMuchMemory, a.BodyMemory)
 		return
 	}
 	defer a.memory.Release(loads)
@@ -39,9 +39,11 @@ func (a *API) admitBody(c *gin.Context) {
 	c.Next()
 }
 
+const tooMuchMemory = "bodies of %d bytes are being served, which is the limit (setting limit-body-memory)"
+
 func (a *API) refuseBody(c *gin.Context, format string, args ...any) {
 	hangUp(c)
-	a.Fail(c, domain.Errorf(domain.Unavailable, format+", which is the limit; try again", args...))
+	a.Fail(c, domain.Errorf(domain.Unavailable, format+"; try again", args...))
 	c.Abort()
 }
 
@@ -82,13 +84,14 @@ type Body struct {
 	c       *gin.Context
 	r       io.Reader
 	limit   int64
+	setting string
 	timeout time.Duration
 }
 
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
-// passes the limit.
-func (a *API) Body(c *gin.Context, limit int64) (*Body, error) {
-	b := &Body{c: c, limit: limit, timeout: a.BodyTimeout, r: http.MaxBytesReader(c.Writer, c.Request.Body, limit)}
+// passes the limit. setting is what messages call the limit.
+func (a *API) Body(c *gin.Context, limit int64, setting string) (*Body, error) {
+	b := &Body{c: c, limit: limit, setting: setting, timeout: a.BodyTimeout, r: http.MaxBytesReader(c.Writer, c.Request.Body, limit)}
 	if c.Request.ContentLength > limit {
 		return nil, b.tooLarge()
 	}
@@ -97,7 +100,7 @@ func (a *API) Body(c *gin.Context, limit int64) (*Body, error) {
 
 func (b *Body) tooLarge() error {
 	hangUp(b.c)
-	return domain.Errorf(domain.TooLarge, "the body is longer than %d bytes, which is the limit; send less or raise the limit", b.limit)
+	return domain.Errorf(domain.TooLarge, "the body is longer than %d bytes, which is the limit; send less or raise the setting %s", b.limit, b.setting)
 }
 
 func (b *Body) Read(p []byte) (int, error) {
@@ -109,7 +112,7 @@ func (b *Body) Read(p []byte) (int, error) {
 		b.Err = b.tooLarge()
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
 		hangUp(b.c)
-		b.Err = domain.Errorf(domain.Unavailable, "the body did not arrive within %s; send it faster or raise the limit", b.timeout)
+		b.Err = domain.Errorf(domain.Unavailable, "the body did not arrive within %s; send it faster or raise the setting limit-read-time", b.timeout)
 	} else {
 		b.Err = domain.Errorf(domain.Invalid, "the body broke off: %v; send all of it", err)
 	}
@@ -119,9 +122,9 @@ func (b *Body) Read(p []byte) (int, error) {
 // mostAhead is how much is allocated, in bytes, on the word of a Content-Length alone.
 const mostAhead = 64 << 10
 
-// ReadBody returns a whole body of at most limit bytes.
-func (a *API) ReadBody(c *gin.Context, limit int64) ([]byte, error) {
-	body, err := a.Body(c, limit)
+// ReadBody returns a whole body of at most limit bytes; setting is what messages call the limit.
+func (a *API) ReadBody(c *gin.Context, limit int64, setting string) ([]byte, error) {
+	body, err := a.Body(c, limit, setting)
 	if err != nil {
 		return nil, err
 	}

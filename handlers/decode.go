@@ -12,56 +12,108 @@ import (
 	"ledge/domain"
 )
 
+const (
+	// maxEntries bounds the entries of the lists and objects in one element: decoded they take far more than their text,
+	// {}, for one some hundred bytes.
+	maxEntries = 20_000
+	// entryBytes is what an entry counts in memory while its request is served.
+	entryBytes = 128
+)
+
+const sendAnArray = "send an array of objects: [{…}]"
+
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
-// are decoded one by one, so that memory is bounded by most and not by what a short text can ask for. As in EdgeX 2.3,
-// null is an empty array, a null element is an empty object, and what follows the array is not looked at.
-func decodeBatch[E any](data []byte, most int, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	start, err := dec.Token()
-	if err != nil {
-		return malformed(data, err)
+// are decoded one by one, each of at most ElementBytes and maxEntries; before that, hold is asked for the memory of an
+// element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
+// array is not looked at.
+func decodeBatch[E any](a *API, data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
+	rest, err := enterArray(data)
+	if rest == nil || err != nil {
+		return err
 	}
-	if start == nil {
-		return nil
-	}
-	if start != json.Delim('[') {
-		return domain.Errorf(domain.Invalid, "the body is %s; send an array of objects: [{…}]", kindOf(start))
-	}
-	for i := 0; dec.More(); i++ {
-		if i == most {
-			return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests", most)
+	for i := 0; ; i++ {
+		element, after, entries := cutElement(rest)
+		element = bytes.Trim(element, jsonSpace)
+		if i == 0 && len(element) == 0 && bytes.HasPrefix(after, []byte("]")) {
+			return nil
+		}
+		if len(after) == 0 || after[0] == '}' {
+			return malformed(data, io.ErrUnexpectedEOF)
+		}
+		if err := a.checkElement(i, element, entries); err != nil {
+			return err
+		}
+		if err := hold(entries); err != nil {
+			return err
 		}
 		e := new(E)
-		err := dec.Decode(e)
+		err := json.Unmarshal(element, e)
 		mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if err != nil && !ok {
 			return malformed(data, err)
 		}
 		each(i, e, mistyped)
+		if after[0] == ']' {
+			return nil
+		}
+		rest = after[1:]
 	}
-	if _, err := dec.Token(); err != nil {
-		return malformed(data, err)
+}
+
+// jsonSpace is all that JSON takes for white space.
+const jsonSpace = " \t\r\n"
+
+// enterArray returns what follows the [ of an array, or nil for null.
+func enterArray(data []byte) (rest []byte, err error) {
+	text := bytes.TrimLeft(data, jsonSpace)
+	if len(text) == 0 || bytes.HasPrefix(text, []byte("null")) {
+		if len(text) == 0 {
+			err = malformed(data, io.EOF)
+		}
+		return nil, err
+	}
+	if text[0] == '[' {
+		return text[1:], nil
+	}
+	if kind := kindOf(text); kind != "" {
+		return nil, domain.Errorf(domain.Invalid, "the body is %s; %s", kind, sendAnArray)
+	}
+	return nil, malformed(data, io.ErrUnexpectedEOF)
+}
+
+// kindOf names what a JSON text that is no array begins as, "" for nothing.
+func kindOf(text []byte) string {
+	switch c := text[0]; {
+	case c == '{':
+		return "an object"
+	case c == '"':
+		return "a string"
+	case bytes.HasPrefix(text, []byte("true")), bytes.HasPrefix(text, []byte("false")):
+		return "a boolean"
+	case c == '-' || '0' <= c && c <= '9':
+		return "a number"
+	default:
+		return ""
+	}
+}
+
+// checkElement refuses an element that is one too many or too large.
+func (a *API) checkElement(i int, element []byte, entries int) error {
+	switch {
+	case i == a.BatchElements:
+		return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests or raise the setting limit-batch", i)
+	case int64(len(element)) > a.ElementBytes:
+		return domain.Errorf(domain.TooLarge, "[%d]: the element is %d bytes long, over the limit of %d bytes; make it shorter", i, len(element), a.ElementBytes)
+	case entries > maxEntries:
+		return domain.Errorf(domain.Invalid, "[%d]: the lists and objects of the element have %d entries, over the limit of %d; give it fewer", i, entries, maxEntries)
 	}
 	return nil
 }
 
-func kindOf(t json.Token) string {
-	switch t.(type) {
-	case json.Delim:
-		return "an object"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	default:
-		return "a number"
-	}
-}
-
-// malformed says where data stops being JSON. The decoder that found the fault counts from the start of an element.
+// malformed says where data stops being JSON. What found the fault counts from the start of an element.
 func malformed(data []byte, err error) error {
 	if errors.Is(err, io.EOF) && len(bytes.TrimSpace(data)) == 0 {
-		return domain.Errorf(domain.Invalid, "the body is empty; send an array of objects: [{…}]")
+		return domain.Errorf(domain.Invalid, "the body is empty; %s", sendAnArray)
 	}
 	offset := len(data)
 	var any json.RawMessage
@@ -74,7 +126,7 @@ func malformed(data []byte, err error) error {
 	before := data[:min(offset, len(data))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); send an array of objects: [{…}]", err, line, column, offset)
+	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); %s", err, line, column, offset, sendAnArray)
 }
 
 // addMistyped notes a field whose JSON type is wrong.

@@ -17,8 +17,8 @@ func TestBatchLimits(t *testing.T) {
 	h, log := mustService(t, func(o *handlers.Options) { o.BodyBytes, o.BatchElements = 1000, 3 })
 	four := "[" + strings.Repeat("{},", 3) + "{}]"
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "too many elements", Method: "POST", Path: "/api/v2/service", Body: four, Status: 413, Contains: []string{"the array has more than 3 elements, which is the limit; send several requests"}},
-		{Name: "too many bytes", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 1000) + "]", Status: 413, Contains: []string{`{"apiVersion":"v2","message":"the body is longer than 1000 bytes, which is the limit; send less or raise the limit","statusCode":413}`}},
+		{Name: "too many elements", Method: "POST", Path: "/api/v2/service", Body: four, Status: 413, Contains: []string{"the array has more than 3 elements, which is the limit; send several requests or raise the setting limit-batch"}},
+		{Name: "too many bytes", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 1000) + "]", Status: 413, Contains: []string{`{"apiVersion":"v2","message":"the body is longer than 1000 bytes, which is the limit; send less or raise the setting limit-json-bytes","statusCode":413}`}},
 		{Name: "as many bytes as may be", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 998) + "]", Status: 207},
 	})
 }
@@ -93,7 +93,7 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(r.Body)
-	if r.StatusCode != 503 || !strings.Contains(string(body), "the body did not arrive within 10ms") || log.Submits() != 0 {
+	if r.StatusCode != 503 || !strings.Contains(string(body), "the body did not arrive within 10ms; send it faster or raise the setting limit-read-time") || log.Submits() != 0 {
 		t.Errorf("got %d %s", r.StatusCode, body)
 	}
 }
@@ -137,7 +137,7 @@ func TestBodiesInFlight(t *testing.T) {
 	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", service("a")).Code }()
 	<-entered
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "1 requests with a body are being served, which is the limit; try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "1 requests with a body are being served, which is the limit (setting limit-requests); try again") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if w := handlerstest.Serve(h, "GET", "/api/v2/ping", ""); w.Code != 200 {
@@ -150,7 +150,7 @@ func TestBodiesInFlight(t *testing.T) {
 }
 
 func TestBodyMemory(t *testing.T) {
-	const budget = 60 // bytes: one body, not two
+	const budget = 460 // bytes: one body with its three entries of 128, not two
 	h, log := mustService(t, func(o *handlers.Options) { o.BodyMemory = budget })
 	entered, leave := make(chan struct{}), make(chan struct{})
 	log.Before = func() {
@@ -161,11 +161,11 @@ func TestBodyMemory(t *testing.T) {
 	one := service("a")
 	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", one).Code }()
 	<-entered
-	if len(one) > budget || 2*len(one) < budget {
+	if n := len(one) + 3*128; n > budget || n+len(one) < budget {
 		t.Fatalf("bodies of %d bytes do not fit the test", len(one))
 	}
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 60 bytes are being served, which is the limit; try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 460 bytes are being served, which is the limit (setting limit-body-memory); try again") {
 		t.Errorf("over the budget: got %d %s", w.Code, w.Body)
 	}
 	close(leave)
@@ -176,4 +176,37 @@ func TestBodyMemory(t *testing.T) {
 	if w := handlerstest.Serve(h, "POST", "/api/v2/service", service("c")); w.Code != 207 {
 		t.Errorf("after it: got %d %s", w.Code, w.Body)
 	}
+}
+
+// A client that does not read its answer is cut off, and with it goes what it held.
+func TestSlowReader(t *testing.T) {
+	long := strings.Repeat("x", 32<<20) // more than a socket buffers
+	h, _ := mustService(t, func(o *handlers.Options) {
+		o.WriteTimeout = 50 * time.Millisecond
+		o.Config = func() any { return long }
+	})
+	served := make(chan struct{})
+	c := mustDial(t, mustListen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		close(served)
+	})))
+	mustWrite(t, c, "GET /api/v2/config HTTP/1.1", "Host: h", "", "")
+	select {
+	case <-served:
+	case <-time.After(20 * time.Second):
+		t.Error("the answer is still being written")
+	}
+}
+
+func TestElementLimits(t *testing.T) {
+	h, log := mustService(t, func(o *handlers.Options) { o.ElementBytes = 100_000 })
+	tags := `[{},{"service":{"tags":["a"` + strings.Repeat(`,""`, 20_000) + `]}}]`
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "too long", Method: "POST", Path: "/api/v2/service", Body: `[{},{"a":"` + strings.Repeat(`\"`, 50_000) + `"}]`, Status: 413, Contains: []string{"[1]: the element is 100008 bytes long, over the limit of 100000 bytes"}},
+		{Name: "too many entries", Method: "POST", Path: "/api/v2/service", Body: tags, Status: 400, Contains: []string{"[1]: the lists and objects of the element have 20003 entries, over the limit of 20000"}},
+	})
+	h, log = mustService(t, func(o *handlers.Options) { o.BodyMemory = 1000 })
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "too many in all", Method: "POST", Path: "/api/v2/service", Body: `[{"a":[{},{},{},{},{}]}]`, Status: 413, Contains: []string{"the lists and objects of the array have more than 7 entries"}},
+	})
 }

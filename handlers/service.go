@@ -39,6 +39,7 @@ func NewService(o Options) *Service {
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w = &timedWriter{ResponseWriter: w, timeout: s.options.WriteTimeout}
 	s.correlate(w, r)
 	// A name never holds a slash; decoded, one would make two path segments of it.
 	if hasEncodedSlash(r.URL.RawPath) || !strings.HasPrefix(r.URL.Path, "/") {

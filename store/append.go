@@ -172,7 +172,6 @@ func (l *Log) append(ctx context.Context, run []entry) ([]domain.Recorded, error
 		}
 		end := recorded[len(recorded)-1]
 		l.setLast(end.Seq, end.Chain)
-		l.setFirst(1)
 		l.failures = 0
 		return recorded, nil
 	}

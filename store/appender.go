@@ -27,7 +27,7 @@ type AppenderOptions struct {
 	// QueueRequests and QueueBytes are the most that may wait to be recorded; beyond, Submit blocks. The defaults are
 	// 20,000 and 64 MiB.
 	QueueRequests, QueueBytes int
-	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
+	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 20,000.
 	CatchUpEvents int
 	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 4,096 and 4 MiB.
 	RecentEvents, RecentBytes int
@@ -36,7 +36,7 @@ type AppenderOptions struct {
 func (o AppenderOptions) withDefaults() AppenderOptions {
 	o.QueueRequests = cmp.Or(o.QueueRequests, 20_000)
 	o.QueueBytes = cmp.Or(o.QueueBytes, 64<<20)
-	o.CatchUpEvents = cmp.Or(o.CatchUpEvents, 5_000)
+	o.CatchUpEvents = cmp.Or(o.CatchUpEvents, 20_000)
 	o.RecentEvents = cmp.Or(o.RecentEvents, 4_096)
 	o.RecentBytes = cmp.Or(o.RecentBytes, 4<<20)
 	return o
@@ -58,14 +58,15 @@ type Appender struct {
 }
 
 // NewAppender checks the projection's checkpoint against the log, applies what the log has beyond it, and starts. A log
-// that is shorter than the checkpoint, or that has another event there, is an error that names both.
-func NewAppender(l *Log, p Projection, o AppenderOptions) (*Appender, error) {
+// that is shorter than the checkpoint, or that has another event there, is a [Damage] that names both. ctx bounds the
+// start only.
+func NewAppender(ctx context.Context, l *Log, p Projection, o AppenderOptions) (*Appender, error) {
 	o = o.withDefaults()
 	a := &Appender{log: l, projection: p, o: o}
 	if err := l.err(); err != nil {
 		return nil, err
 	}
-	if err := a.catchUp(); err != nil {
+	if err := a.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	last, _ := l.Last()
@@ -79,10 +80,10 @@ func NewAppender(l *Log, p Projection, o AppenderOptions) (*Appender, error) {
 }
 
 // catchUp brings the projection to the end of the log.
-func (a *Appender) catchUp() error {
+func (a *Appender) catchUp(ctx context.Context) error {
 	l := a.log
 	seq, chain := a.projection.Checkpoint()
-	if err := l.holds(seq, chain); err != nil {
+	if err := l.holds(ctx, seq, chain); err != nil {
 		return err
 	}
 	last, _ := l.Last()
@@ -90,7 +91,7 @@ func (a *Appender) catchUp() error {
 		return nil
 	}
 	started, batch := time.Now(), make([]domain.Recorded, 0, min(uint64(a.o.CatchUpEvents), last-seq))
-	for r, err := range l.Read(context.Background(), seq+1, last) {
+	for r, err := range l.Read(ctx, seq+1, last) {
 		if err != nil {
 			return fmt.Errorf("catch up from %d: %w", seq, err)
 		}
@@ -114,7 +115,7 @@ func (a *Appender) catchUp() error {
 }
 
 // holds reports whether the log has the event with this chain hash at seq.
-func (l *Log) holds(seq uint64, chain Chain) error {
+func (l *Log) holds(ctx context.Context, seq uint64, chain Chain) error {
 	last, head := l.Last()
 	switch {
 	case seq == 0:
@@ -127,7 +128,7 @@ func (l *Log) holds(seq uint64, chain Chain) error {
 	case seq < l.First():
 		return nil // the event is gone for reasons of age; what is kept links among itself
 	}
-	for m, err := range l.ReadRaw(context.Background(), seq, seq) {
+	for m, err := range l.ReadRaw(ctx, seq, seq) {
 		if err != nil {
 			return err
 		}

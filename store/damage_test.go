@@ -145,7 +145,7 @@ func serves(t *testing.T, dir string, p store.Projection) error {
 		return err
 	}
 	defer s.Close()
-	a, err := store.NewAppender(s.Events(), p, store.AppenderOptions{})
+	a, err := store.NewAppender(t.Context(), s.Events(), p, store.AppenderOptions{})
 	if err != nil {
 		return err
 	}
@@ -200,8 +200,10 @@ func TestBackgroundVerificationFindsDamage(t *testing.T) {
 	}
 	flip(t, block(o.Dir, 1), 0)
 	s = mustOpen(t, o)
-	eventually(t, "the log refuses", func() bool { return s.Health(t.Context()) != nil })
-	if _, err := store.NewAppender(s.Events(), storetest.NewProjection(), store.AppenderOptions{}); err == nil {
+	if err := mustFail(t, s); !store.IsDamage(err) || s.Health(t.Context()) == nil {
+		t.Errorf("failed with %v", err)
+	}
+	if _, err := store.NewAppender(t.Context(), s.Events(), storetest.NewProjection(), store.AppenderOptions{}); err == nil {
 		t.Error("an appender on a damaged log")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes returns what an ordinary user may still write on the file system of dir.
-func freeBytes(dir string) (uint64, error) {
+// FreeBytes returns what an ordinary user may still write on the file system of dir.
+func FreeBytes(dir string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}

@@ -1,5 +1,11 @@
 package store
 
+import (
+	"context"
+
+	"ledge/domain"
+)
+
 // OnSync calls f with each block file, its size when it was synced, and with each folder of blocks (size -1), after the sync.
 func (l *Log) OnSync(f func(path string, size int64)) {
 	file, folder := l.blocks.file, l.blocks.folder
@@ -35,4 +41,21 @@ func (a *Appender) Waiting() int {
 	a.queue.mu.Lock()
 	defer a.queue.mu.Unlock()
 	return len(a.queue.waiting)
+}
+
+// FailSyncs has every sync of a block file fail from now on.
+func (l *Log) FailSyncs(err error) {
+	l.blocks.file = func(string) (int64, error) { return 0, err }
+}
+
+// Stalled returns what an appender does whose taps take nothing until take is called.
+func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome, take func()) {
+	a := &Appender{log: l, projection: p, recent: newRecent(0, 10, 1<<20), live: &live{log: l, groups: make(chan liveGroup)}}
+	submit = func(r domain.Request) domain.Outcome {
+		s := &submission{ctx: context.Background(), requests: []domain.Request{r}, outcomes: make([]domain.Outcome, 1), done: make(chan struct{})}
+		go a.group([]item{{s, 0}})
+		<-s.done
+		return s.outcomes[0]
+	}
+	return submit, func() { <-a.live.groups }
 }

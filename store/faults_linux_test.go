@@ -129,6 +129,9 @@ func TestWritesThatKeepFailingEnd(t *testing.T) {
 		}
 	}
 	lift()
+	if err := mustFail(t, s); store.IsDamage(err) {
+		t.Errorf("failed with %v", err)
+	}
 	if err := s.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "LEDGE_EVENTS") {
 		t.Errorf("health: %v", err)
 	}

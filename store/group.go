@@ -7,7 +7,7 @@ import (
 	"ledge/domain"
 )
 
-// group takes some requests through: decide, append, apply, answer. Bytes may split it into several runs.
+// group takes some requests through: decide, append, apply, answer, show to taps. Bytes may split it into several runs.
 func (a *Appender) group(items []item) {
 	for len(items) > 0 {
 		n := a.step(items)
@@ -25,10 +25,11 @@ func (a *Appender) step(items []item) int {
 		return len(items)
 	}
 	run, n := a.decide(items)
-	if len(run) > 0 {
-		a.record(items[:n], run)
-	}
+	recorded := len(run) > 0 && a.record(items[:n], run)
 	answer(items[:n])
+	if recorded {
+		a.live.add(run)
+	}
 	return n
 }
 
@@ -63,7 +64,7 @@ func (a *Appender) decide(items []item) (run []entry, n int) {
 		e, err := a.entry(it.of.requests[it.n], state, seq+1, chain)
 		if err == nil && e.Event != nil {
 			if int64(bytes+e.size)*2 > room {
-				err = domain.Errorf(domain.Full, "the disk is full: less than the reserve of %d bytes would be left; free some space", a.log.store.o.reserve(a.log.stream))
+				err = a.full("less than the reserve would be left")
 			} else if err = a.evolve(e.Event, state); err != nil {
 				out.Err = err
 				return run, n
@@ -81,6 +82,12 @@ func (a *Appender) decide(items []item) (run []entry, n int) {
 		seq, chain, bytes = e.Seq, e.Chain, bytes+e.size
 	}
 	return run, n
+}
+
+// full is the refusal where the disk's reserve is reached.
+func (a *Appender) full(what string) *domain.Error {
+	o := a.log.store.o
+	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve or disk-readings-reserve): free some space or lower it", what, o.Dir, o.reserve(a.log.stream))
 }
 
 // entry decides one request. A panic is the fault of one command and must not end the process.
@@ -110,26 +117,25 @@ func (a *Appender) evolve(e domain.Event, state domain.State) (err error) {
 	return nil
 }
 
-// record appends the run and has it applied. Where that fails, the outcomes of what is not on the log are corrected.
-func (a *Appender) record(items []item, run []entry) {
+// record appends the run and has it applied, and reports whether all of it went well. Where not, the outcomes of what is
+// not on the log are corrected.
+func (a *Appender) record(items []item, run []entry) bool {
 	recorded, err := a.log.append(context.Background(), run)
 	if err != nil {
 		a.correct(items, recorded, err)
 	}
 	if len(recorded) == 0 {
-		return
+		return false
 	}
 	if aerr := a.projection.Apply(recorded); aerr != nil {
 		a.log.fail(fmt.Errorf("apply %s %d to %d: %w", a.log.name, recorded[0].Seq, recorded[len(recorded)-1].Seq, aerr))
 		for _, it := range items {
 			it.of.outcomes[it.n] = domain.Outcome{Err: refused(a.log.err())}
 		}
-		return
+		return false
 	}
 	a.recent.add(recorded)
-	if err == nil {
-		a.live.add(run)
-	}
+	return err == nil
 }
 
 // correct tells the truth after an append that failed: an event of the run is recorded where its id is on the log at
@@ -141,7 +147,7 @@ func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) 
 	}
 	why := domain.Errorf(domain.Unavailable, "not recorded: %v", err)
 	if free, ferr := a.log.store.free(); ferr == nil && free < uint64(a.log.store.o.reserve(a.log.stream)) {
-		why = domain.Errorf(domain.Full, "not recorded, the disk is full: %v", err)
+		why = a.full(fmt.Sprintf("%d bytes are free, and this was not recorded: %v", free, err))
 	}
 	lost := false
 	for _, it := range items {

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// live publishes recorded events under their public subjects, for taps: after the answers, at most once. A tap that
-// sees a gap in Nats-Sequence reads the log.
+// live publishes recorded events under their public subjects, for taps: it is handed them after their answers, so that
+// no answer waits for a tap, and publishes at most once. A tap that sees a gap in Nats-Sequence reads the log.
 type live struct {
 	log    *Log
 	groups chan liveGroup
@@ -26,7 +26,8 @@ type liveGroup struct {
 }
 
 const (
-	// liveBacklog is how many groups may wait to be published; the next append waits then.
+	// liveBacklog is how many groups may wait to be published; with more, the next append waits, and no answer to one
+	// that was made.
 	liveBacklog = 4
 	// generation is how many subjects one generation of live.before holds.
 	generation = 8192

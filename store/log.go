@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -64,11 +65,16 @@ func (l *Log) setLast(seq uint64, chain Chain) {
 	l.last, l.chain = seq, chain
 }
 
-// fail makes the log refuse from now on and logs why, once.
+// fail makes the log refuse from now on, logs why, and tells [Store.Failed], once.
 func (l *Log) fail(err error) {
-	if l.broken.CompareAndSwap(nil, &err) {
-		l.store.o.Logger.Error("log not served any more", "stream", l.name, "error", err)
+	if !l.broken.CompareAndSwap(nil, &err) {
+		return
 	}
+	select {
+	case l.store.failed <- err:
+	default: // another log was first, or this is a tap's
+	}
+	l.store.o.Logger.Error("log not served any more", "stream", l.name, "error", err)
 }
 
 // err returns why the log refuses, nil where it does not.
@@ -79,7 +85,8 @@ func (l *Log) err() error {
 	return nil
 }
 
-// Damage is the error for a log that is not what was written: Seq is the first sequence that is missing or altered.
+// Damage is the error for a log that is not what was written: Seq is the first sequence that is missing or altered, 0
+// where it is the log as a whole.
 type Damage struct {
 	Stream string
 	Seq    uint64
@@ -87,7 +94,17 @@ type Damage struct {
 }
 
 func (d *Damage) Error() string {
-	return fmt.Sprintf("%s is damaged at sequence %d: %s; nothing is served from it: restore the data folder from a backup", d.Stream, d.Seq, d.What)
+	where := ""
+	if d.Seq > 0 {
+		where = fmt.Sprintf(" at sequence %d", d.Seq)
+	}
+	return fmt.Sprintf("%s is damaged%s: %s; nothing is served from it: restore the data folder from a backup", d.Stream, where, d.What)
+}
+
+// IsDamage reports whether err names damage of a log.
+func IsDamage(err error) bool {
+	_, ok := errors.AsType[*Damage](err)
+	return ok
 }
 
 func (l *Log) damage(seq uint64, format string, args ...any) error {

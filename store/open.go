@@ -51,8 +51,7 @@ func (l *Log) before(clean bool) error {
 }
 
 func (l *Log) lostStream(why string) error {
-	return fmt.Errorf("%s is damaged: its events are in %s, but the server cannot open them: %s; nothing was written over them: restore the data folder from a backup",
-		l.name, l.blocks.dir, why)
+	return l.damage(0, "its events are in %s, but the server cannot open them: %s; nothing was written over them", l.blocks.dir, why)
 }
 
 // open opens the stream, or makes it where there is none and never was.

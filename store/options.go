@@ -43,7 +43,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.FreeBytes == nil {
-		o.FreeBytes = freeBytes
+		o.FreeBytes = FreeBytes
 	}
 	return o
 }

@@ -71,7 +71,7 @@ func TestSubmitAfterStoreClosed(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	s := mustOpen(t, options(t.TempDir()))
 	p := storetest.NewProjection()
-	a, err := store.NewAppender(s.Readings(), p, store.AppenderOptions{QueueBytes: 1 << 20})
+	a, err := store.NewAppender(t.Context(), s.Readings(), p, store.AppenderOptions{QueueBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestRetentionByBytes(t *testing.T) {
 	check(s)
 
 	enough := errors.New("enough")
-	a, err := store.NewAppender(s.Readings(), storetest.NewProjection(), store.AppenderOptions{})
+	a, err := store.NewAppender(t.Context(), s.Readings(), storetest.NewProjection(), store.AppenderOptions{})
 	if err != nil {
 		t.Fatalf("a projection that begins at what is kept: %v", err)
 	}

@@ -19,6 +19,7 @@ type Store struct {
 	gate       sync.RWMutex
 	syncAlways atomic.Bool
 
+	failed     chan error // the first reason of a log to refuse
 	background sync.WaitGroup
 	stop       context.CancelFunc
 	closing    sync.Once
@@ -32,7 +33,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{o: o}
+	s := &Store{o: o, failed: make(chan error, 1)}
 	s.syncAlways.Store(o.SyncAlways)
 	for i, st := range streams {
 		s.logs[i] = &Log{stream: st, store: s, blocks: newBlocks(streamDir(o.Dir, st.name))}
@@ -107,6 +108,10 @@ func (s *Store) Health(ctx context.Context) error {
 	return s.node.health()
 }
 
+// Failed yields, once, why a log refuses from now on: damage that was found, or writes that keep failing. Only a new
+// start, or a backup, is a cure.
+func (s *Store) Failed() <-chan error { return s.failed }
+
 var errClosed = errors.New("the log is closed")
 
 // Close stops the server with everything on disk, and leaves the mark of a clean stop. Appenders are closed before.
@@ -121,9 +126,10 @@ func (s *Store) close() error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	whole := true
+	var errs []error
 	for _, l := range s.logs {
 		if err := l.blocks.syncTail(); err != nil {
-			return fmt.Errorf("sync %s: %w", l.name, err)
+			errs = append(errs, fmt.Errorf("sync %s: %w", l.name, err))
 		}
 		whole = whole && l.err() == nil
 		l.broken.CompareAndSwap(nil, &errClosed)
@@ -131,11 +137,11 @@ func (s *Store) close() error {
 	s.node.close()
 	for _, l := range s.logs {
 		if err := syncTree(s.o.Dir, streamDir(s.o.Dir, l.name)); err != nil {
-			return fmt.Errorf("sync %s: %w", l.name, err)
+			errs = append(errs, fmt.Errorf("sync %s: %w", l.name, err))
 		}
 	}
-	if !whole {
-		return nil // the next start looks at everything
+	if !whole || len(errs) > 0 {
+		return errors.Join(errs...) // without the mark, the next start looks at everything
 	}
 	return leaveMark(s.o.Dir, s.logs[:])
 }

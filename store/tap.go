@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,7 +27,7 @@ func OpenTap(ctx context.Context, address string) (*Tap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tap: %w", err)
 	}
-	live, err := nats.Connect(u.String(), nats.Name("ledge-tap"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	live, err := nats.Connect(u.String(), nats.Name("ledge-tap"), nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		return nil, fmt.Errorf("tap %s: %w", u, err)
 	}
@@ -80,21 +81,37 @@ func (t *Tap) refresh(ctx context.Context) error {
 	return nil
 }
 
-// liveMessages is how many live messages may wait; what does not fit is read from history.
-const liveMessages = 8192
+// liveMessages and liveBytes bound what may wait of the live feed; what does not fit is read from history.
+const (
+	liveMessages = 8192
+	liveBytes    = 64 << 20
+)
 
 // Follow calls f with what is on the log, merged by time from a sequence of the event stream on, and then with what is
-// recorded, until ctx ends or f fails. Nothing of a stream is left out or comes twice.
+// recorded, until ctx ends, which is no error, or f fails. Nothing of a stream is left out or comes twice.
 func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) error {
-	in := make(chan *nats.Msg, liveMessages)
-	sub, err := t.live.ChanSubscribe("ledge.>", in)
+	sub, err := t.live.SubscribeSync("ledge.>")
 	if err != nil {
 		return fmt.Errorf("tap: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
+	if err := sub.SetPendingLimits(liveMessages, liveBytes); err != nil {
+		return fmt.Errorf("tap: %w", err)
+	}
 	if err := t.live.FlushTimeout(apiWait); err != nil {
 		return fmt.Errorf("tap: %w", err)
 	}
+	err = t.history(ctx, from, f)
+	if err == nil {
+		err = t.follow(ctx, sub, f)
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+func (t *Tap) history(ctx context.Context, from uint64, f func(Message) error) error {
 	if err := t.refresh(ctx); err != nil {
 		return err
 	}
@@ -106,30 +123,40 @@ func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) er
 			return err
 		}
 	}
-	return t.follow(ctx, in, f)
+	return nil
 }
 
-func (t *Tap) follow(ctx context.Context, in <-chan *nats.Msg, f func(Message) error) error {
+func (t *Tap) follow(ctx context.Context, sub *nats.Subscription, f func(Message) error) error {
 	seen := map[string]uint64{}
 	for _, l := range t.logs {
 		seen[l.name], _ = l.Last()
 	}
-	lost := t.live.StatusChanged(nats.CLOSED, nats.DISCONNECTED)
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-lost:
-			return fmt.Errorf("tap: the server has closed the connection")
-		case raw := <-in:
-			m, l, ok := t.liveMessage(raw)
-			if !ok || m.Seq <= seen[l.name] {
-				continue
-			}
-			if err := t.fill(ctx, l, seen[l.name], m, f); err != nil {
-				return err
-			}
-			seen[l.name] = m.Seq
+		raw, err := t.next(ctx, sub)
+		if err != nil {
+			return err
+		}
+		m, l, ok := t.liveMessage(raw)
+		if !ok || m.Seq <= seen[l.name] {
+			continue
+		}
+		if err := t.fill(ctx, l, seen[l.name], m, f); err != nil {
+			return err
+		}
+		seen[l.name] = m.Seq
+	}
+}
+
+// next waits for a live message. That some did not fit shows in the sequence of the next.
+func (t *Tap) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		switch {
+		case errors.Is(err, nats.ErrSlowConsumer):
+		case err != nil && ctx.Err() == nil:
+			return nil, fmt.Errorf("tap: the server has closed the connection: %w", err)
+		default:
+			return m, err
 		}
 	}
 }

@@ -48,7 +48,7 @@ func notify(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer s.Close()
-	a, err := store.NewAppender(s.Notifications(), notes, store.AppenderOptions{})
+	a, err := store.NewAppender(ctx, s.Notifications(), notes, store.AppenderOptions{})
 	if err != nil {
 		return err
 	}

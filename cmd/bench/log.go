@@ -37,7 +37,7 @@ func openLog(ctx context.Context, dir string, p store.Projection) (*eventLog, er
 	if err != nil {
 		return nil, err
 	}
-	a, err := store.NewAppender(s.Events(), p, store.AppenderOptions{})
+	a, err := store.NewAppender(ctx, s.Events(), p, store.AppenderOptions{})
 	if err != nil {
 		s.Close()
 		return nil, err

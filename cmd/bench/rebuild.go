@@ -95,13 +95,13 @@ func (p *passes) read(ctx context.Context) (n int, err error) {
 }
 
 // rebuild returns when an appender has brought an empty projection to the end of the log.
-func (p *passes) rebuild(context.Context) (int, error) {
+func (p *passes) rebuild(ctx context.Context) (int, error) {
 	state, done, err := emptyState(p.dir)
 	if err != nil {
 		return 0, err
 	}
 	defer done()
-	a, err := store.NewAppender(p.log, state, store.AppenderOptions{})
+	a, err := store.NewAppender(ctx, p.log, state, store.AppenderOptions{})
 	if err != nil {
 		return 0, err
 	}

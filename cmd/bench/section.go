@@ -67,7 +67,7 @@ var (
 		events: 100_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
 	}
 	quick = counts{
-		rounds: 3, limit: 500 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200,
+		rounds: 3, limit: 300 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200,
 		events: 10_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
 	}
 )

@@ -30,7 +30,7 @@ type Config struct {
 	LimitJSONBytes, LimitProfileBytes                     size
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
 	LimitBatch, LimitRequests                             int
-	LimitReadTime, ShutdownTimeout                        time.Duration
+	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
@@ -69,6 +69,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
 	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
 	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time that a request's body may take to arrive; a slower one is answered 503")
+	f.DurationVar(&c.LimitWriteTime, "limit-write-time", 30*time.Second, "longest time that a client may take to read its answer; a slower one is cut off")
 	f.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest wait for requests in work at a stop")
 
 	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestDamageFarBack flips a byte that is too far back to be looked at before the start: it is found beside the running
-// server, which then takes no changes, and the next start refuses.
+// server, which then ends with a line that names it, and the next start refuses.
 func TestDamageFarBack(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir)
@@ -24,22 +24,11 @@ func TestDamageFarBack(t *testing.T) {
 		return b
 	})
 	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*restore the data folder from a backup`)
-	p = start(t, dir)
-	var a answer
-	n := 0
-	until(t, "a refusal", func() bool {
-		n++
-		a = p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON(fmt.Sprint("new-", n))+"]")
-		return !strings.Contains(a.body, `"statusCode":201`)
-	})
-	if !strings.Contains(a.body, `"statusCode":503`) || !line.MatchString(a.body) {
-		t.Errorf("a change is answered %d %s", a.status, a.body)
+	p = launch(t, dir)
+	if code := p.wait(); code != exitDamaged {
+		t.Errorf("ledge serve: exit code %d, want %d\n%s", code, exitDamaged, p.log)
 	}
-	mustBeFound(t, dir, line)
-	if !line.MatchString(p.log.String()) {
-		t.Errorf("the log does not name the damage\n%s", p.log)
-	}
-	p.stop()
+	checkLine(t, "ledge serve", p.log.String(), line)
 	for range 2 {
 		mustRefuse(t, dir, line)
 	}

@@ -48,7 +48,7 @@ func (d *data) projections() []projection {
 func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
 	d := &data{logger: logger}
 	if err := d.open(ctx, c, tapPort); err != nil {
-		d.close()
+		_ = d.close()
 		return nil, err
 	}
 	return d, nil
@@ -66,8 +66,8 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return exitError{exitFolder, err}
 		}
 		d.onClose((*dbs[i]).Close)
-		if *appenders[i], err = store.NewAppender(p.log, *dbs[i], store.AppenderOptions{}); err != nil {
-			return exitError{exitDamaged, err}
+		if *appenders[i], err = store.NewAppender(ctx, p.log, *dbs[i], store.AppenderOptions{}); err != nil {
+			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
 	}
@@ -85,13 +85,17 @@ func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 
 func (d *data) onClose(f func() error) { d.closers = append(d.closers, f) }
 
-func (d *data) close() {
+// close closes all that open opened, the last first, whatever fails.
+func (d *data) close() error {
+	var errs []error
 	for i := len(d.closers) - 1; i >= 0; i-- {
 		if err := d.closers[i](); err != nil {
 			d.logger.Error("close", "error", err)
+			errs = append(errs, err)
 		}
 	}
 	d.closers = nil
+	return errors.Join(errs...)
 }
 
 // view is one consistent look at the state of profiles, services, devices and subscriptions.
@@ -135,8 +139,8 @@ func (d *data) activity() uint64 {
 	return sum
 }
 
-// pending lists the oldest notifications that have no outcome.
-func (d *data) pending(limit int) ([]domain.Notification, error) {
+// pending lists the notifications that have no outcome, the oldest first: what was in flight at a crash.
+func (d *data) pending() ([]domain.Notification, error) {
 	v, done := d.notes.View()
 	defer done()
 	isNew := domain.Filter{Index: "status", Value: domain.StatusNew}
@@ -144,7 +148,7 @@ func (d *data) pending(limit int) ([]domain.Notification, error) {
 	if err != nil || total == 0 {
 		return nil, err
 	}
-	list, _, err := v.Notifications(domain.Page{Offset: max(0, total-limit), Limit: limit}, isNew)
+	list, _, err := v.Notifications(domain.Page{Limit: total}, isNew)
 	slices.Reverse(list)
 	return list, err
 }
@@ -176,7 +180,7 @@ func (d *data) bridgeStart() (bridge.Start, error) {
 	}
 }
 
-// storeError gives an error of the store its exit code: a port, a folder, or damage.
+// storeError gives an error of the store its exit code: a port, a folder, damage, or none of its own.
 func storeError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrListen):
@@ -186,7 +190,7 @@ func storeError(err error) error {
 	case isFolderTrouble(err):
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	default:
-		return exitError{exitDamaged, err}
+		return err
 	}
 }
 

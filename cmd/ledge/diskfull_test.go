@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -67,6 +68,21 @@ type fuller struct {
 	n        int
 	devices  []string
 	readings map[string]bool
+	over     atomic.Bool // the process has given up, and ends
+}
+
+// call is that of the process, but for one that has given up: that ends, and to a test it says what a refusal says.
+func (f *fuller) call(method, url, contentType, body string) answer {
+	f.tb.Helper()
+	a, err := tryCall(method, url, contentType, body)
+	switch {
+	case err == nil:
+		return a
+	case !f.gaveUp():
+		f.tb.Fatalf("%s %s: %v\n%s", method, url, err, f.log)
+	}
+	f.over.Store(true)
+	return answer{status: http.StatusServiceUnavailable, body: `[{"statusCode":503}]`}
 }
 
 // addOne adds a device and returns how that was answered.
@@ -104,7 +120,10 @@ func (f *fuller) postOne(bytes int) (status int, body string) {
 func (f *fuller) check(t *testing.T) {
 	t.Helper()
 	for _, name := range f.devices {
-		if a := f.call(http.MethodGet, f.metadata+"/api/v2/device/name/"+name, "", ""); a.status != http.StatusOK {
+		if f.over.Load() {
+			return
+		}
+		if a := f.call(http.MethodGet, f.metadata+"/api/v2/device/name/"+name, "", ""); a.status != http.StatusOK && !f.over.Load() {
 			t.Errorf("%s was acknowledged: %d %s", name, a.status, a.body)
 		}
 	}
@@ -159,7 +178,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 // TestDiskFullWithoutReserve lets writes hit the end of the disk: every request is answered, nothing acknowledged is
-// lost, and with room again the process serves, or refuses with a line that says why and serves after a start.
+// lost, and with room again the process serves, or it has ended with a line that says why and serves after a start.
 func TestDiskFullWithoutReserve(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -245,7 +264,7 @@ func (f *fuller) addLarge(n int) {
 // gaveUp reports whether a log refuses until the next start.
 func (f *fuller) gaveUp() bool { return f.log.count("log not served any more") > 0 }
 
-// afterFree holds that the process serves again, or refuses and starts again with all that was acknowledged.
+// afterFree holds that the process serves again, or has ended and starts again with all that was acknowledged.
 func (f *fuller) afterFree(t *testing.T) {
 	t.Helper()
 	refused := 0
@@ -256,15 +275,18 @@ func (f *fuller) afterFree(t *testing.T) {
 				t.Logf("with room again: %d %s", status, body)
 			}
 		}
-		return status == http.StatusCreated || refused > 20
+		return status == http.StatusCreated || refused > 20 || f.over.Load()
 	})
 	f.check(t)
-	if refused > 20 {
+	if refused > 20 || f.over.Load() {
 		if !f.gaveUp() {
 			t.Errorf("refuses without a line that says why\n%s", f.log)
 		}
-		f.stop()
+		if code := f.wait(); code != exitFailure {
+			t.Errorf("exit code %d of a process that gave up, want %d\n%s", code, exitFailure, f.log)
+		}
 		f.process = start(t, f.dir)
+		f.over.Store(false)
 		f.check(t)
 	}
 	awaitNotified(t, f.process)

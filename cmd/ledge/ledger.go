@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"ledge/store"
 )
@@ -17,8 +19,11 @@ type ledger struct {
 	close func()
 }
 
-// openLedger takes whichever way is there.
+// openLedger takes whichever way is there. It makes no data folder.
 func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, error) {
+	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) { // else it would be made
+		return nil, exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
+	}
 	lock, err := lockDataDir(c.DataDir)
 	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
 		return tapLedger(ctx, c)

@@ -22,7 +22,7 @@ func tuneMemory(done <-chan struct{}, activity func() uint64) {
 	}
 	look := time.NewTicker(idleLooks)
 	defer look.Stop()
-	var last uint64
+	last := activity()
 	for idle := 0; ; {
 		select {
 		case <-done:
@@ -31,9 +31,9 @@ func tuneMemory(done <-chan struct{}, activity func() uint64) {
 		}
 		now := activity()
 		if now != last {
-			idle = 0
+			last, idle = now, 0
+			continue
 		}
-		last = now
 		if idle++; idle == idleAtLeast {
 			debug.FreeOSMemory()
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"path/filepath"
 	"testing"
 )
@@ -71,6 +72,7 @@ func TestPowerCut(t *testing.T) {
 		var then known
 		var readings map[string]bool
 		l.run(p, 20+random.IntN(100), func() {
+			p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", "") // brings what is folded into the file
 			copyTree(t, dir, running, isState)
 			then, readings = l.known(), l.acknowledged()
 			copyLog(t, dir, log)

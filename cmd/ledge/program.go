@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"ledge/bridge"
 	"ledge/bridge/zeromq"
+	"ledge/domain"
 	"ledge/store/payloads"
 )
 
@@ -22,13 +24,16 @@ type Program struct {
 	payloads *payloads.Files
 	sockets  *zeromq.Sockets
 	engine   *bridge.Engine
+	failed   chan error
 	closers  []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
 func (p *Program) Run(ctx context.Context) (err error) {
+	p.failed = make(chan error, 1)
 	defer func() {
 		if err != nil {
+			err = p.cause(err)
 			p.Close()
 		}
 	}()
@@ -44,22 +49,18 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if p.data, err = openData(ctx, p.Config, p.Config.TapPort, p.Logger); err != nil {
 		return err
 	}
-	p.onClose(p.data.close)
-	if p.payloads, err = payloads.Open(filepath.Join(p.Config.DataDir, "payloads")); err != nil {
-		return exitError{exitFolder, err}
-	}
-	if err := syncFolder(p.Config.DataDir); err != nil { // else a power cut could take the new folder with its bodies
-		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+	p.onClose(func() { _ = p.data.close() })
+	if err := p.openPayloads(ctx); err != nil {
+		return err
 	}
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
-	if err := p.startBridge(); err != nil {
+	if err := p.startBridge(ctx); err != nil {
 		return err
 	}
-	done := make(chan struct{})
-	p.onClose(func() { close(done) })
-	go tuneMemory(done, p.data.activity)
+	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.data.activity) })
+	p.inBackground(p.watch)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
 	if err := lock.write(p.data.store.TapURL()); err != nil {
@@ -81,16 +82,76 @@ func (p *Program) Close() {
 	p.closers = nil
 }
 
-// Failed yields the error that makes it wrong to go on.
-func (p *Program) Failed() <-chan error { return p.engine.Failed() }
-
-func (p *Program) seed(ctx context.Context) error {
-	state, done := p.data.state.State()
-	defer done()
-	return seedSamples(ctx, p.servers.address(deviceRESTService), state, p.data.events)
+// inBackground runs f until Close, which waits for it.
+func (p *Program) inBackground(f func(done <-chan struct{})) {
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { f(done) })
+	p.onClose(func() { close(done); running.Wait() })
 }
 
-func (p *Program) startBridge() error {
+// Failed yields, once, the error that makes it wrong to go on: of the store, of the bridge or of a service.
+func (p *Program) Failed() <-chan error { return p.failed }
+
+func (p *Program) fail(err error) {
+	select {
+	case p.failed <- err:
+	default:
+	}
+}
+
+// watch passes on what fails first.
+func (p *Program) watch(done <-chan struct{}) {
+	select {
+	case <-done:
+	case err := <-p.data.store.Failed():
+		p.fail(err)
+	case err := <-p.engine.Failed():
+		p.fail(p.cause(err))
+	}
+}
+
+// cause returns why the log refuses, where it does: then err only follows from that.
+func (p *Program) cause(err error) error {
+	if p.data == nil {
+		return err
+	}
+	select {
+	case failed := <-p.data.store.Failed():
+		return damaged(failed)
+	default:
+		return err
+	}
+}
+
+// seed writes the samples, where they never were. It does not hold the state meanwhile.
+func (p *Program) seed(ctx context.Context) error {
+	state, release := p.data.state.State()
+	written := domain.SamplesWritten(state)
+	release()
+	if written {
+		return nil
+	}
+	return seedSamples(ctx, p.servers.address(deviceRESTService), p.data.events)
+}
+
+// openPayloads opens the payload folder and removes what no reading refers to, before anything can be posted.
+func (p *Program) openPayloads(ctx context.Context) (err error) {
+	p.payloads, err = payloads.Open(filepath.Join(p.Config.DataDir, "payloads"), payloads.Options{ReserveBytes: int64(p.Config.DiskReadingsReserve)})
+	if err != nil {
+		return exitError{exitFolder, err}
+	}
+	removed, err := p.data.collect(ctx, p.payloads)
+	if err != nil {
+		return storeError(err)
+	}
+	if removed > 0 {
+		p.Logger.Info("removed payloads that no reading refers to", "count", removed)
+	}
+	return nil
+}
+
+func (p *Program) startBridge(ctx context.Context) error {
 	c := p.Config
 	p.sockets = zeromq.NewSockets(zeromq.Options{
 		MaxSubscribers: c.ZeroMQSubscribers, QueueMessages: c.ZeroMQQueueMessages, QueueBytes: int(c.ZeroMQQueueBytes),
@@ -106,7 +167,7 @@ func (p *Program) startBridge() error {
 	if err != nil {
 		return err
 	}
-	if err := p.engine.Start(context.Background(), at); err != nil {
+	if err := p.engine.Start(ctx, at); err != nil {
 		return fmt.Errorf("start the bridge: %w", err)
 	}
 	p.onClose(p.engine.Close)

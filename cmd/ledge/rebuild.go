@@ -31,7 +31,9 @@ code 6.`,
 		if err != nil {
 			return err
 		}
-		old.close()
+		if err := old.close(); err != nil {
+			return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
+		}
 		for _, file := range stateFiles {
 			if err := os.Remove(filepath.Join(config.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return exitError{exitFolder, err}
@@ -42,10 +44,12 @@ code 6.`,
 		if err != nil {
 			return err
 		}
-		defer d.close()
 		for _, p := range d.projections() {
 			seq, _ := p.db.Checkpoint()
 			fmt.Fprintf(c.OutOrStdout(), "%s: folded to event %d of %s\n", p.file, seq, p.log.Name())
+		}
+		if err := d.close(); err != nil {
+			return fmt.Errorf("close the rebuilt state: %w; run `ledge rebuild` again", err)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "rebuilt in %v\n", time.Since(started).Round(time.Millisecond))
 		return nil

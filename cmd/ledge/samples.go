@@ -11,18 +11,18 @@ import (
 	"ledge/domain"
 )
 
-// seedSamples writes, on a log that never had them, the device service "device-rest" and the sample profiles and
+// seedSamples writes, for a log that never had them, the device service "device-rest" and the sample profiles and
 // devices, as events like any other. address is where the REST device service listens.
-func seedSamples(ctx context.Context, address string, s domain.State, log submitter) error {
-	if domain.SamplesWritten(s) {
-		return nil
-	}
+func seedSamples(ctx context.Context, address string, log submitter) error {
 	now := time.Now().UTC()
 	var reqs []domain.Request
 	for _, cmd := range sampleCommands(address, now.UnixMilli()) {
 		reqs = append(reqs, domain.Request{Stamp: domain.Stamp{EventID: uuid.NewString(), At: now, Actor: "ledge", Origin: "samples"}, Command: cmd})
 	}
 	outcomes, err := log.Submit(ctx, reqs...)
+	if ctx.Err() != nil {
+		return fmt.Errorf("write the samples: %w", ctx.Err())
+	}
 	if err != nil {
 		return fmt.Errorf("write the samples: %w", err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 )
@@ -11,11 +12,17 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run all services until SIGTERM or SIGINT",
 		Long: `Run all services until SIGTERM or SIGINT: then requests in work are answered, the log is closed clean, and the exit
-code is 0. A second signal ends the process at once; nothing that was acknowledged is lost by that either.`,
+code is 0. A second signal ends the process at once; nothing that was acknowledged is lost by that either. It also stops
+where it cannot go on: damage that is found while it runs ends it with exit code 6, a log that cannot be written any more
+or a service that fails with 1.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
 		if err := p.Run(ctx); err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				p.Logger.Info("stopped while starting")
+				return nil
+			}
 			return err
 		}
 		defer p.Close()
@@ -24,7 +31,8 @@ code is 0. A second signal ends the process at once; nothing that was acknowledg
 			p.Logger.Info("stopping")
 			return nil
 		case err := <-p.Failed():
-			return err
+			p.Logger.Error("stopping", "error", err)
+			return damaged(err)
 		}
 	})
 }

@@ -29,6 +29,7 @@ type servers struct {
 	config *Config
 	logger *slog.Logger
 	byName map[string]*service
+	fail   func(error) // called with what ends a service that should go on
 	wg     sync.WaitGroup
 }
 
@@ -67,6 +68,7 @@ func (s *servers) url(name string) string { return "http://" + s.address(name) }
 // serve starts to answer.
 func (s *servers) serve(p *Program) {
 	d := p.data
+	s.fail = p.fail
 	state := handlers.Reader(d.view)
 	s.start(metadataService, metadata.New(s.options(metadataService), state, d.events))
 	s.start(deviceRESTService, devicerest.New(s.options(deviceRESTService), state, d.readings, p.payloads))
@@ -82,6 +84,7 @@ func (s *servers) start(name string, h http.Handler) {
 	s.wg.Go(func() {
 		if err := srv.Serve(s.byName[name].listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.logger.Error("service stopped", "service", name, "error", err)
+			s.fail(fmt.Errorf("service %s stopped: %w", name, err))
 		}
 	})
 }
@@ -93,7 +96,7 @@ func (s *servers) options(name string) handlers.Options {
 		Service: name, Version: version, Config: func() any { return c }, Logger: s.logger, Now: now,
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
-		BodyTimeout: c.LimitReadTime,
+		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -63,12 +64,19 @@ func verifyState(ctx context.Context, c *Config, logger *slog.Logger, w io.Write
 		return err
 	}
 	defer lock.release()
+	if err := removeLeft(c.DataDir); err != nil {
+		return exitError{exitFolder, err}
+	}
 	d, err := openData(ctx, c, -1, logger)
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer func() { _ = d.close() }()
 	for _, p := range d.projections() {
+		if p.log.First() > 1 { // what the beginning told the state is not on the log any more
+			fmt.Fprintf(w, "%s: not compared: retention has removed the beginning of %s\n", p.file, p.log.Name())
+			continue
+		}
 		same, err := p.equalsFold(ctx, c.DataDir, logger)
 		if err != nil {
 			return damaged(err)
@@ -81,9 +89,21 @@ func verifyState(ctx context.Context, c *Config, logger *slog.Logger, w io.Write
 	return nil
 }
 
+// folds are the folders of fresh folds, in the data folder.
+const folds = "verify-*"
+
+// removeLeft removes the folds that a verify that was killed has left.
+func removeLeft(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, folds))
+	for _, path := range left {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}
+
 // equalsFold folds the stream into a fresh file and compares the two.
 func (p projection) equalsFold(ctx context.Context, dir string, logger *slog.Logger) (bool, error) {
-	tmp, err := os.MkdirTemp(dir, "verify-*")
+	tmp, err := os.MkdirTemp(dir, folds)
 	if err != nil {
 		return false, err
 	}
@@ -93,11 +113,6 @@ func (p projection) equalsFold(ctx context.Context, dir string, logger *slog.Log
 		return false, err
 	}
 	defer fresh.Close()
-	if p.log.First() > 1 {
-		// Retention has removed the beginning: what it told the state is not on the log any more.
-		logger.Warn("state is not compared: retention has removed the beginning of the stream", "stream", p.log.Name())
-		return true, nil
-	}
 	if err := fold(ctx, p, fresh); err != nil {
 		return false, err
 	}

@@ -25,7 +25,7 @@ func (s service) postValue(c *gin.Context) {
 }
 
 func (s service) newReading(c *gin.Context) (domain.Command, error) {
-	body, err := s.Body(c, s.ResourceBytes) // first, since it costs nothing to refuse what is too large
+	body, err := s.Body(c, s.ResourceBytes, "limit-resource-bytes") // first, since it costs nothing to refuse what is too large
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,12 @@ func (v *value) checkType() (err error) {
 
 // isScalar reports whether the text of a value says whether it is one.
 func (v *value) isScalar() bool {
-	t := v.resource.Properties.ValueType
-	return t == "Bool" || len(t) > 3 && (t[:3] == "Int" || t[:3] == "Uin" || t[:3] == "Flo")
+	switch v.resource.Properties.ValueType {
+	case "Bool", "Uint8", "Uint16", "Uint32", "Uint64", "Int8", "Int16", "Int32", "Int64", "Float32", "Float64":
+		return true
+	default:
+		return false
+	}
 }
 
 func (v *value) keep(body []byte) (err error) {

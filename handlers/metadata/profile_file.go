@@ -17,6 +17,9 @@ import (
 // formBytes is what an upload may have beside the file itself: boundaries, headers, other fields.
 const formBytes = 64 << 10
 
+// profileSetting is what messages call UploadBytes.
+const profileSetting = "limit-profile-bytes"
+
 const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
 
 func (s service) readProfileFile(c *gin.Context) (profileShape, error) {
@@ -24,7 +27,7 @@ func (s service) readProfileFile(c *gin.Context) (profileShape, error) {
 	if err != nil {
 		return profileShape{}, err
 	}
-	body, err := s.Body(c, s.UploadBytes+formBytes)
+	body, err := s.Body(c, s.UploadBytes+formBytes, profileSetting)
 	if err != nil {
 		return profileShape{}, err
 	}
@@ -66,7 +69,7 @@ func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, er
 			return nil, formError(body, err)
 		}
 		if int64(b.Len()) > limit {
-			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter or raise the limit", limit)
+			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter or raise the setting %s", limit, profileSetting)
 		}
 		return b.Bytes(), nil
 	}

@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -17,7 +20,7 @@ import (
 
 func mustOpen(tb testing.TB) *Files {
 	tb.Helper()
-	f, err := Open(tb.TempDir())
+	f, err := Open(tb.TempDir(), Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -92,10 +95,77 @@ func TestOpenRemovesWhatACrashLeft(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.dir, "incoming-123"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(f.dir); err != nil {
+	if _, err := Open(f.dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, f); len(got) != 0 {
 		t.Fatalf("left behind: %v", got)
+	}
+}
+
+func TestPutLeavesTheReserve(t *testing.T) {
+	free := []uint64{100, 10}
+	looks := 0
+	f, err := Open(t.TempDir(), Options{ReserveBytes: 50, FreeBytes: func(string) (uint64, error) {
+		looks++
+		return free[min(looks, len(free))-1], nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		bytes int
+		looks int // the one that says no
+	}{{"while it is written", 2 * lookEvery, 2}, {"before", 1, 3}} {
+		_, _, err := f.Put(t.Context(), bytes.NewReader(make([]byte, tt.bytes)), 1<<30)
+		if domain.CodeOf(err) != domain.Full || looks != tt.looks {
+			t.Errorf("%s: %v after %d looks", tt.name, err, looks)
+		}
+		for _, part := range []string{f.dir, " 10 bytes", "reserve is 50", "disk-readings-reserve"} {
+			if !strings.Contains(fmt.Sprint(err), part) {
+				t.Errorf("%s: %v does not say %q", tt.name, err, part)
+			}
+		}
+		if got := names(t, f); len(got) != 0 {
+			t.Errorf("left behind: %v", got)
+		}
+	}
+}
+
+func TestPutOnADiskThatIsFull(t *testing.T) {
+	f := mustOpen(t)
+	_, _, err := f.Put(t.Context(), iotest.ErrReader(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), 10)
+	if domain.CodeOf(err) != domain.Full {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestCollect(t *testing.T) {
+	f := mustOpen(t)
+	if empty, err := f.Empty(); !empty || err != nil {
+		t.Fatalf("Empty = %v, %v", empty, err)
+	}
+	var digests []string
+	for _, body := range []string{"kept", "left"} {
+		digest, _, err := f.Put(t.Context(), strings.NewReader(body), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, digest)
+	}
+	if err := os.WriteFile(filepath.Join(f.dir, "notes.txt"), nil, 0o600); err != nil { // not ours
+		t.Fatal(err)
+	}
+	broken := errors.New("cannot tell")
+	if n, err := f.Collect(func(string) (bool, error) { return false, broken }); n != 0 || !errors.Is(err, broken) {
+		t.Errorf("Collect = %d, %v", n, err)
+	}
+	if n, err := f.Collect(func(digest string) (bool, error) { return digest == digests[0], nil }); n != 1 || err != nil {
+		t.Errorf("Collect = %d, %v", n, err)
+	}
+	got := names(t, f)
+	if want := []string{digests[0], "notes.txt"}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("files = %v, want %v", got, want)
 	}
 }

@@ -192,7 +192,7 @@ func testFollow(t *testing.T, s *store.Store) {
 }
 
 func testLagging(t *testing.T, s *store.Store) {
-	a, err := store.NewAppender(s.Events(), NewProjection(), store.AppenderOptions{RecentEvents: 8})
+	a, err := store.NewAppender(t.Context(), s.Events(), NewProjection(), store.AppenderOptions{RecentEvents: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func testCatchUp(t *testing.T, s *store.Store) {
 	MustAdd(t, a, "a", 25)
 	_ = a.Close()
 	second := NewProjection()
-	a, err := store.NewAppender(s.Events(), second, store.AppenderOptions{CatchUpEvents: 10})
+	a, err := store.NewAppender(t.Context(), s.Events(), second, store.AppenderOptions{CatchUpEvents: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func testForeignCheckpoint(t *testing.T, s *store.Store) {
 		events := slices.Clone(p.Events())
 		change(&events[4])
 		other.events = events
-		_, err := store.NewAppender(s.Events(), other, store.AppenderOptions{})
+		_, err := store.NewAppender(t.Context(), s.Events(), other, store.AppenderOptions{})
 		if d := new(store.Damage); !errors.As(err, &d) {
 			t.Errorf("%s: %v", name, err)
 		} else {

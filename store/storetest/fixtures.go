@@ -121,7 +121,7 @@ func Post(device string, body []byte) domain.Request {
 // MustAppender returns an appender that is closed with the test.
 func MustAppender(tb testing.TB, l *store.Log, p store.Projection) *store.Appender {
 	tb.Helper()
-	a, err := store.NewAppender(l, p, store.AppenderOptions{})
+	a, err := store.NewAppender(context.Background(), l, p, store.AppenderOptions{})
 	if err != nil {
 		tb.Fatalf("new appender: %v", err)
 	}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ledge/store"
+)
+
+func TestStoreErrorHasItsCode(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		code int
+	}{
+		{&store.Damage{Stream: "LEDGE_EVENTS", Seq: 1}, exitDamaged},
+		{store.ErrListen, exitPort},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, exitFolder},
+		{errors.New("not ready"), 0},
+		{context.Canceled, 0},
+	} {
+		got := storeError(fmt.Errorf("open: %w", tt.err))
+		if e, _ := errors.AsType[exitError](got); e.code != tt.code || !errors.Is(got, tt.err) {
+			t.Errorf("%v: %v with code %d, want %d", tt.err, got, e.code, tt.code)
+		}
+	}
+}
+
+// TestStopWhileStarting holds that a stop is not taken for damage.
+func TestStopWhileStarting(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	code := execute(ctx, []string{
+		"serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "-1",
+	}, &out, &out)
+	if code != exitOK || !strings.Contains(out.String(), "stopped while starting") {
+		t.Errorf("exit code %d\n%s", code, &out)
+	}
+}
+
+// TestServiceThatFails holds that a service that cannot go on is a reason to end.
+func TestServiceThatFails(t *testing.T) {
+	p := mustProgram(t)
+	p.servers.byName[deviceRESTService].listener.Close()
+	select {
+	case err := <-p.Failed():
+		if !strings.Contains(err.Error(), deviceRESTService) {
+			t.Error(err)
+		}
+	case <-time.After(hangs):
+		t.Fatal("it goes on")
+	}
+}
+
+// TestNoDataFolder holds that what only looks makes nothing.
+func TestNoDataFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	for _, command := range []string{"verify", "log"} {
+		_, errs, code := ledge(t, command, "--data-dir", dir)
+		if want := "no data folder " + dir + "; check --data-dir"; code != exitFolder || !strings.Contains(errs, want) {
+			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exitFolder, want)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+}
+
+// largeBody is larger than what a message holds.
+var largeBody = strings.Repeat("large", 100_000)
+
+func (p *process) postImage(body string) answer {
+	return p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", body)
+}
+
+// TestPayloadsAreCollected holds that a start removes the payloads that no reading refers to, and no other.
+func TestPayloadsAreCollected(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	if a := p.postImage(largeBody); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	p.stop()
+	orphan := filepath.Join(dir, "payloads", strings.Repeat("0f", 32))
+	if err := os.WriteFile(orphan, []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir).stop()
+	kept, _ := filepath.Glob(filepath.Join(dir, "payloads", "*"))
+	if len(kept) != 1 || kept[0] == orphan {
+		t.Errorf("kept %v", kept)
+	}
+}
+
+// TestPayloadsLeaveTheReserve holds that a large body is refused where a small one is.
+func TestPayloadsLeaveTheReserve(t *testing.T) {
+	p := start(t, t.TempDir(), "--disk-readings-reserve", "1000000GiB")
+	for _, body := range []string{"small", largeBody} {
+		if a := p.postImage(body); a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "disk-readings-reserve") {
+			t.Errorf("%d bytes: %d %s", len(body), a.status, a.body)
+		}
+	}
+	p.stop()
+	if left, _ := filepath.Glob(filepath.Join(p.dir, "payloads", "*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestVerifyAfterRetention holds that verify says what it cannot compare, and removes what one that was killed has left.
+func TestVerifyAfterRetention(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, "--readings-max-bytes", "1MiB")
+	for range 10 {
+		if a := p.postImage(largeBody[:200_000]); a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	p.stop()
+	left := filepath.Join(dir, "verify-123")
+	if err := os.Mkdir(left, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := ledge(t, "verify", "--data-dir", dir, "--readings-max-bytes", "1MiB")
+	if code != exitOK || strings.Count(out, "equals the fold") != 2 || !strings.Contains(out, "readings.db: not compared: retention has removed the beginning") {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", left, err)
+	}
+}

@@ -1,0 +1,39 @@
+package handlers
+
+// cutElement cuts the first element off rest, which is what follows the [ of a JSON array or one of its commas: after
+// begins with the byte that ends the element, and is empty where nothing does. entries counts the commas, braces and
+// brackets that begin an entry of a list or an object in the element. Nothing is checked and nothing copied: what is no
+// JSON stays in one of the elements, or ends the array with a brace.
+func cutElement(rest []byte) (element, after []byte, entries int) {
+	depth := 0
+	for i := 0; i < len(rest); i++ {
+		switch rest[i] {
+		case '"':
+			i = endOfString(rest, i)
+		case '{', '[':
+			depth++
+			entries++
+		case '}', ']':
+			if depth == 0 {
+				return rest[:i], rest[i:], entries
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return rest[:i], rest[i:], entries
+			}
+			entries++
+		}
+	}
+	return rest, nil, entries
+}
+
+// endOfString returns where the quote is that closes the one at i, or len(text).
+func endOfString(text []byte, i int) int {
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return min(i, len(text))
+}

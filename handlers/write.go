@@ -1,0 +1,37 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+)
+
+// timedWriter gives an answer timeout to be taken, from its first byte on. Without the deadline a client that does not
+// read would keep the answer in memory, and its place among the bodies, for ever. net/http lifts the deadline before
+// the connection's next request.
+type timedWriter struct {
+	http.ResponseWriter
+	timeout time.Duration
+	begun   bool
+}
+
+func (w *timedWriter) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout)) // not supported where there is no socket, as in tests
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *timedWriter) WriteHeader(status int) {
+	w.begin()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *timedWriter) Write(p []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

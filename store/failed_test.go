@@ -1,0 +1,73 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ledge/store"
+	"ledge/store/storetest"
+)
+
+// mustFail returns what a store tells of its failure.
+func mustFail(t *testing.T, s *store.Store) error {
+	t.Helper()
+	select {
+	case err := <-s.Failed():
+		return err
+	case <-time.After(patience):
+		t.Fatal("a failure is not told")
+		return nil
+	}
+}
+
+// TestCloseGoesOn holds that a sync that fails at the stop keeps neither the server running nor a mark behind.
+func TestCloseGoesOn(t *testing.T) {
+	o := options(t.TempDir())
+	s, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := storetest.NewProjection()
+	a := storetest.MustAppender(t, s.Events(), p)
+	storetest.MustAdd(t, a, "a", 3)
+	_ = a.Close()
+	broken := errors.New("no sync")
+	s.Events().FailSyncs(broken)
+	if err := s.Close(); !errors.Is(err, broken) {
+		t.Errorf("close: %v", err)
+	}
+	if marks, _ := filepath.Glob(filepath.Join(o.Dir, "clean-stop.json")); len(marks) > 0 {
+		t.Error("it was marked as a clean stop")
+	}
+	s = mustOpen(t, o)
+	storetest.MustAdd(t, storetest.MustAppender(t, s.Events(), p), "b", 1)
+}
+
+// TestCatchUpEndsWithItsContext holds that a start can be given up.
+func TestCatchUpEndsWithItsContext(t *testing.T) {
+	s := mustOpen(t, options(t.TempDir()))
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	storetest.MustAdd(t, a, "a", 10)
+	_ = a.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.NewAppender(ctx, s.Events(), storetest.NewProjection(), store.AppenderOptions{}); !errors.Is(err, context.Canceled) || store.IsDamage(err) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// TestAnswersDoNotWaitForTaps holds that what is recorded is answered while taps take nothing.
+func TestAnswersDoNotWaitForTaps(t *testing.T) {
+	s := mustOpen(t, options(t.TempDir()))
+	_ = storetest.MustAppender(t, s.Readings(), storetest.NewProjection())
+	submit, take := store.Stalled(s.Events(), storetest.NewProjection())
+	for i, name := range []string{"a", "b"} {
+		if o := submit(storetest.Add(name)); o.Err != nil || o.Seq != uint64(i+1) {
+			t.Errorf("%s: %+v", name, o)
+		}
+		take()
+	}
+}
