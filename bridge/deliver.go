@@ -11,6 +11,7 @@ type delivery struct {
 	notification domain.Notification
 	targets      []target
 	correlation  string
+	outcome      domain.Request // of one that is delivered and not yet on record
 }
 
 type target struct {

@@ -8,8 +8,8 @@ import (
 	"ledge/domain"
 )
 
-// linger is how long a record that nobody waits for may wait for company: notifications that no subscription wants, and
-// outcomes. Each record costs an fsync that the requests of that moment would feel.
+// linger is how long a record may wait for company: each costs an fsync that the requests of that moment would feel, and
+// nobody waits for one. The event that it follows from is durable already.
 const linger = 10 * time.Millisecond
 
 // raised are the notifications that wait to be recorded, in the order of their causes.
@@ -20,12 +20,11 @@ type raised struct {
 	last  uint64 // cause of the last one that is on record
 }
 
-// onEvents takes one group of the event stream: it raises a notification for each device change. One that somebody is
-// to be told is recorded and delivered at once, after those before it; others wait for company.
+// onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
+// The record follows. A crash before it repeats the delivery, because the cursor has not moved.
 func (e *Engine) onEvents(group []domain.Recorded) error {
 	e.raised.mu.Lock()
 	defer e.raised.mu.Unlock()
-	urgent := false
 	for _, r := range group {
 		e.fold(r)
 		n, ok := Raise(r)
@@ -35,14 +34,15 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 		d := e.route(n, r.CorrelationID)
 		if len(d.targets) == 0 {
 			d.notification.Status = domain.StatusProcessed // nobody to tell: this is its outcome
+		} else {
+			d.outcome = e.deliver(d)
 		}
-		urgent = urgent || len(d.targets) > 0
 		e.raised.due = append(e.raised.due, d)
 	}
 	switch {
 	case len(e.raised.due) == 0:
 		return nil
-	case urgent || len(e.raised.due) >= outcomesWaiting:
+	case len(e.raised.due) >= outcomesWaiting:
 		return e.recordRaised()
 	case e.raised.timer == nil:
 		e.raised.timer = time.AfterFunc(linger, e.recordLater)
@@ -63,8 +63,8 @@ func (e *Engine) recordLater() {
 	}
 }
 
-// recordRaised records what waits, in order, and delivers each when it is on record; e.raised.mu is held. What the log
-// refuses for now is tried again, with back-off, until Close.
+// recordRaised records what waits, in order, and then the outcomes; e.raised.mu is held. What the log refuses for now is
+// tried again, with back-off, until Close.
 func (e *Engine) recordRaised() error {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := e.tryRaised(e.ctx)
@@ -104,8 +104,8 @@ func (e *Engine) tryRaised(ctx context.Context) error {
 			return o.Err // those after it were refused because of it: once more, without it
 		}
 		e.raised.last = due[i].notification.Cause
-		if o.Event != nil && len(due[i].targets) > 0 { // nil: on record from before a restart, and delivered as pending
-			e.handOver(e.deliver(due[i]))
+		if len(due[i].targets) > 0 {
+			e.handOver(due[i].outcome)
 		}
 	}
 	return nil

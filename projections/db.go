@@ -74,7 +74,7 @@ func (d *DB) Apply(events []domain.Recorded) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if len(events) >= d.limits.events {
+	if len(events) >= d.events {
 		return d.through(events)
 	}
 	return d.add(events)

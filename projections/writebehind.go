@@ -94,7 +94,7 @@ func (d *DB) add(events []domain.Recorded) error {
 }
 
 func (d *DB) isFull(o *overlay) bool {
-	return o != nil && (len(o.events) >= d.limits.events || o.bytes >= d.limits.bytes)
+	return o != nil && (len(o.events) >= d.events || o.bytes >= d.bytes)
 }
 
 // through is Apply for a batch that is worth a transaction of its own.

@@ -10,7 +10,7 @@ import (
 // It may grow to gcPercent of that between two runs; what a burst or the start has left is given back when idle.
 const (
 	gcPercent   = 400
-	idleLooks   = 2 * time.Second
+	idleLooks   = 500 * time.Millisecond
 	idleAtLeast = 2 // looks in a row without a recorded event
 )
 

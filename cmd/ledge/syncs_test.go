@@ -14,10 +14,8 @@ import (
 
 // call is one system call on a file as strace tells it; the times are seconds since the Unix epoch.
 type call struct {
-	at         float64
-	name, path string
-	to         string // of a rename
-	do         func(*disk)
+	at float64
+	do func(*disk)
 }
 
 // disk is what a trace says of a folder: the files as processes see them, and what of them is durable. A file is
