@@ -67,12 +67,15 @@ func (e *Engine) recordLater() {
 // tried again, with back-off, until Close.
 func (e *Engine) recordRaised() error {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		before := len(e.raised.due)
 		err := e.tryRaised(e.ctx)
-		if len(e.raised.due) == 0 {
+		switch left := len(e.raised.due); {
+		case left == 0:
 			return nil
-		}
-		if err == nil || !forNow(err) {
+		case !forNow(err) && left < before:
 			continue // one was refused for good and is out of the way
+		case !forNow(err):
+			return err
 		}
 		if err := e.pause(wait, len(e.raised.due), err); err != nil {
 			return err

@@ -15,8 +15,8 @@ import (
 type Projection interface {
 	// State returns the state at the checkpoint, for deciding, and a function that lets go of it.
 	State() (domain.State, func())
-	// Apply folds the recorded events and moves the checkpoint, in one transaction. The first one's Seq is Checkpoint's
-	// + 1, or, on a stream with a retention, the first that is kept.
+	// Apply folds the recorded events and moves the checkpoint: all of them or, after an error, none. The first one's Seq
+	// is Checkpoint's + 1, or, on a stream with a retention, the first that is kept.
 	Apply([]domain.Recorded) error
 	// Checkpoint is the last sequence applied and its chain; 0 and zeros for none.
 	Checkpoint() (seq uint64, chain [32]byte)
