@@ -36,7 +36,7 @@ type Options struct {
 	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 	// Recorded is the last sequence of the event stream that requests were answered with.
 	Recorded func() uint64
-	// Pending returns the notifications without an outcome, the oldest first.
+	// Pending returns the posted notifications without an outcome, the oldest first.
 	Pending func() ([]domain.Notification, error)
 	Sockets Sockets
 	Now     func() time.Time
@@ -92,12 +92,14 @@ func (e *Engine) Start(ctx context.Context, at Start) error {
 	if err != nil {
 		return fmt.Errorf("list pending notifications: %w", err)
 	}
-	outcomes := e.deliverPosted(pending)
+	var outcomes []domain.Request
+	for _, n := range pending {
+		outcomes = append(outcomes, e.deliverPosted(n, ""))
+	}
 	if err := e.rewind(ctx, at); err != nil {
 		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
 	}
 	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
-	outcomes = append(outcomes, e.deliverRaised(pending)...)
 	e.run(func() error { return e.recordOutcomes(outcomes) })
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
 	e.run(func() error { return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications) })

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/bridge"
 	"ledge/domain"
 )
 
@@ -135,6 +136,33 @@ func TestRefusedForNow(t *testing.T) {
 	list := n.processed(3)
 	if got := n.transmissions(); len(list) != 3 || len(got) != 3 {
 		t.Errorf("%d notifications and %d transmissions, want 3 of each", len(list), len(got))
+	}
+}
+
+// One notification that the log refuses for good does not take those that wait with it.
+func TestRefusedForGood(t *testing.T) {
+	n := mustNode(t)
+	for i := range 5 {
+		n.do(domain.AddDevice{Device: device(fmt.Sprint("cam-", i))})
+	}
+	end, _ := n.state.Checkpoint()
+	var taken uint64
+	for r, err := range n.store.Events().Read(t.Context(), end-2, end-2) {
+		raised, ok := bridge.Raise(r)
+		if err != nil || !ok {
+			t.Fatalf("event %d raises %v, %v", r.Seq, raised, err)
+		}
+		raised.Cause, raised.Status, taken = 0, domain.StatusProcessed, r.Seq
+		n.submit(n.notifications, domain.AddNotification{Notification: raised})
+	}
+	n.startEngine()
+	n.do(domain.AddDevice{Device: device("last")})
+	var causes []uint64
+	for _, p := range n.processed(6)[1:] {
+		causes = append(causes, p.Cause)
+	}
+	if want := []uint64{taken - 2, taken - 1, taken + 1, taken + 2, taken + 3}; !reflect.DeepEqual(causes, want) {
+		t.Errorf("notifications of events %v, want %v", causes, want)
 	}
 }
 

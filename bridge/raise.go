@@ -12,12 +12,19 @@ import (
 // nobody waits for one. The event that it follows from is durable already.
 const linger = 10 * time.Millisecond
 
+const (
+	// raisedTogether is the most notifications that one event records, and raisedBytes about the most bytes of them.
+	raisedTogether = 256
+	raisedBytes    = 512 << 10
+)
+
 // raised are the notifications that wait to be recorded, in the order of their causes.
 type raised struct {
-	mu    sync.Mutex // held while they are recorded, so that the order holds
-	due   []delivery
-	timer *time.Timer
-	last  uint64 // cause of the last one that is on record
+	mu     sync.Mutex // held while they are recorded, so that the order holds
+	due    []domain.Raised
+	timer  *time.Timer
+	last   uint64 // cause of the last one that is on record
+	single bool   // one of those that wait is refused for good: each is recorded by itself, to find it
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
@@ -27,17 +34,13 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 	defer e.raised.mu.Unlock()
 	for _, r := range group {
 		e.fold(r)
-		n, ok := Raise(r)
-		if !ok {
-			continue
+		if n, ok := Raise(r); ok {
+			n, targets := e.route(n)
+			n.Status = domain.StatusProcessed
+			e.raised.due = append(e.raised.due, domain.Raised{
+				Notification: n, Transmissions: e.deliver(n, targets), CorrelationID: r.CorrelationID,
+			})
 		}
-		d := e.route(n, r.CorrelationID)
-		if len(d.targets) == 0 {
-			d.notification.Status = domain.StatusProcessed // nobody to tell: this is its outcome
-		} else {
-			d.outcome = e.deliver(d)
-		}
-		e.raised.due = append(e.raised.due, d)
 	}
 	switch {
 	case len(e.raised.due) == 0:
@@ -63,53 +66,78 @@ func (e *Engine) recordLater() {
 	}
 }
 
-// recordRaised records what waits, in order, and then the outcomes; e.raised.mu is held. What the log refuses for now is
-// tried again, with back-off, until Close.
+// recordRaised records what waits, in order; e.raised.mu is held. What the log refuses for now is tried again, with
+// back-off, until Close. What it refuses for good is logged: nothing that follows may wait for it.
 func (e *Engine) recordRaised() error {
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+	for wait := firstRetry; len(e.raised.due) > 0; wait = min(2*wait, lastRetry) {
 		before := len(e.raised.due)
 		err := e.tryRaised(e.ctx)
-		switch left := len(e.raised.due); {
-		case left == 0:
-			return nil
-		case !forNow(err) && left < before:
-			continue // one was refused for good and is out of the way
-		case !forNow(err):
+		switch {
+		case err == nil || !forNow(err) && len(e.raised.due) < before:
+			continue
+		case !forNow(err) && e.raised.single:
 			return err
+		case !forNow(err):
+			e.raised.single = true
+			continue
 		}
 		if err := e.pause(wait, len(e.raised.due), err); err != nil {
 			return err
 		}
 	}
+	e.raised.single = false
+	return nil
 }
 
-// tryRaised submits what waits and takes away what has its outcome, up to the first that is refused for now. What is
-// refused for good is logged: nothing that follows may wait for it.
+// tryRaised submits what waits and takes away what has its outcome, up to the first that is refused.
 func (e *Engine) tryRaised(ctx context.Context) error {
-	due := e.raised.due
-	reqs := make([]domain.Request, len(due))
+	var reqs []domain.Request
+	var groups [][]domain.Raised
 	after := e.raised.last
-	for i, d := range due {
-		reqs[i] = domain.Request{Stamp: e.stamp(d.correlation), Command: domain.AddNotification{Notification: d.notification, After: after}}
-		after = d.notification.Cause
+	for left := e.raised.due; len(left) > 0; {
+		n := e.raised.together(left)
+		group := left[:n:n]
+		left = left[n:]
+		reqs = append(reqs, domain.Request{
+			Stamp: e.stamp(group[0].CorrelationID), Command: domain.RaiseNotifications{Raised: group, After: after},
+		})
+		groups = append(groups, group)
+		after = group[n-1].Notification.Cause
 	}
 	outcomes, err := e.Notifications.Submit(ctx, reqs...)
 	if err != nil {
 		return err
 	}
 	for i, o := range outcomes {
-		if o.Err != nil && forNow(o.Err) {
-			return o.Err
+		group := groups[i]
+		refused := o.Err != nil && !forNow(o.Err) && len(group) == 1
+		if refused {
+			e.Logger.Error("notification refused", "cause", group[0].Notification.Cause, "error", o.Err)
 		}
-		e.raised.due = due[i+1:]
+		if o.Err == nil {
+			e.raised.last = group[len(group)-1].Notification.Cause
+		}
+		if o.Err == nil || refused {
+			e.raised.due = e.raised.due[len(group):]
+		}
 		if o.Err != nil {
-			e.Logger.Error("notification refused", "cause", due[i].notification.Cause, "error", o.Err)
-			return o.Err // those after it were refused because of it: once more, without it
-		}
-		e.raised.last = due[i].notification.Cause
-		if len(due[i].targets) > 0 {
-			e.handOver(due[i].outcome)
+			return o.Err // those after it were refused because of it: once more
 		}
 	}
+	e.raised.due = nil
 	return nil
+}
+
+// together returns how many of those that wait one event records.
+func (r *raised) together(waiting []domain.Raised) int {
+	if r.single {
+		return 1
+	}
+	const usual = 1 << 10 // bytes of a notification, and of a transmission
+	n, bytes := 0, 0
+	for n < min(len(waiting), raisedTogether) && bytes < raisedBytes {
+		bytes += usual*(1+len(waiting[n].Transmissions)) + len(waiting[n].Notification.Content)
+		n++
+	}
+	return n
 }

@@ -8,6 +8,7 @@ const (
 	cameraID       = "6f1de7c0-0000-4000-8000-000000000003"
 	subscriptionID = "6f1de7c0-0000-4000-8000-000000000004"
 	noticeID       = "6f1de7c0-0000-4000-8000-000000000005"
+	raisedID       = "6f1de7c0-0000-4000-8000-000000000006"
 	otherID        = "6f1de7c0-0000-4000-8000-00000000000f"
 
 	created = 1_700_000_000_000
@@ -65,6 +66,12 @@ func transmission() Transmission {
 		ID: otherID, NotificationID: noticeID, SubscriptionName: "gate", Channel: zeroMQ(), Status: StatusSent,
 		Records: []TransmissionRecord{{Status: StatusSent, Response: "1 subscriber", Sent: later}}, Created: later,
 	}
+}
+
+// raisedNotice is what the device change at 5 raised.
+func raisedNotice() NotificationsRaised {
+	n := with(notice(), func(n *Notification) { n.ID, n.Cause, n.Status = raisedID, 5, StatusProcessed })
+	return NotificationsRaised{[]Raised{{Notification: n, Transmissions: []Transmission{transmission()}, CorrelationID: "c-1"}}}
 }
 
 func picture() ReadingPosted {

@@ -22,14 +22,15 @@ func commands() []Command {
 		AddSubscription{gate()}, addGate(func(d *Subscription) { d.Name, d.ID = "door", otherID }), AddSubscription{},
 		patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), patchGate(func(p *SubscriptionPatch) { p.Labels = []string{} }),
 		RemoveSubscription{"gate"}, RemoveSubscription{"none"},
-		AddNotification{Notification: notice()}, addNotice(func(n *Notification) { n.ID, n.Cause = otherID, 7 }), AddNotification{},
+		AddNotification{Notification: notice()}, addNotice(func(n *Notification) { n.ID = otherID }), AddNotification{},
+		RaiseNotifications{Raised: []Raised{{Notification: with(notice(), func(n *Notification) { n.ID, n.Cause = otherID, 7 })}}}, RaiseNotifications{},
 		ProcessNotification{ID: noticeID, Transmissions: []Transmission{transmission()}, At: later}, ProcessNotification{ID: otherID, Transmissions: nil, At: later},
 		SeedSamples{}, PostReading{picture()},
 	}
 }
 
 func everything() []Event {
-	return append(onboarded(), SubscriptionAdded{gate()}, NotificationAdded{notice()}, picture())
+	return append(onboarded(), SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture())
 }
 
 func TestDecideChangesNothing(t *testing.T) {

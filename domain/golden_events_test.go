@@ -28,16 +28,19 @@ var goldens = map[string]Event{
 	"subscription.removed/1": SubscriptionRemoved{goldenSubscription},
 	"samples.seeded/1":       SamplesSeeded{},
 	"notification.added/1":   NotificationAdded{goldenNotification},
-	"notification.processed/1": NotificationProcessed{
-		Notification: with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
-		Transmissions: []Transmission{{
-			ID: "3c9e5f0e-6f4f-4d57-9a70-6d1c0a7a1b06", NotificationID: goldenNotification.ID, SubscriptionName: "gate",
-			Channel: goldenSubscription.Channels[0], ResendCount: 1, Status: "SENT", Created: 1760000000240,
-			Records: []TransmissionRecord{
-				{Status: "FAILED", Response: "bind tcp://*:5566: address already in use", Sent: 1760000000241},
-				{Status: "SENT", Response: "2 subscribers", Sent: 1760000000249},
-			},
+	"notifications.raised/1": NotificationsRaised{[]Raised{
+		{
+			Notification:  with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
+			Transmissions: []Transmission{goldenTransmission}, CorrelationID: "2f1e7c7e-4c56-4b0a-8f0e-7a0d3b5c9e08",
+		},
+		{Notification: Notification{
+			ID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", Category: "DEVICE_CHANGED", Content: "{}", Sender: "core-metadata",
+			Severity: "NORMAL", Status: "PROCESSED", Created: 1760000000260, Modified: 1760000000260, Cause: 43,
 		}},
+	}},
+	"notification.processed/1": NotificationProcessed{
+		Notification:  with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
+		Transmissions: []Transmission{goldenTransmission},
 	},
 	"reading.posted/1": ReadingPosted{
 		Reading: Reading{
@@ -93,4 +96,13 @@ var goldenNotification = Notification{
 	Content:     `{"deviceName":"cam-1","deviceServiceName":"device-rest","actionType":"updated","operatingState":"UP","adminState":"LOCKED"}`,
 	ContentType: "application/json", Description: "Device cam-1 was updated", Sender: "core-metadata", Severity: "NORMAL", Status: "NEW",
 	Created: 1760000000230, Modified: 1760000000231, Cause: 42, Matched: []string{"gate", "night-watch"},
+}
+
+var goldenTransmission = Transmission{
+	ID: "3c9e5f0e-6f4f-4d57-9a70-6d1c0a7a1b06", NotificationID: goldenNotification.ID, SubscriptionName: "gate",
+	Channel: goldenSubscription.Channels[0], ResendCount: 1, Status: "SENT", Created: 1760000000240,
+	Records: []TransmissionRecord{
+		{Status: "FAILED", Response: "bind tcp://*:5566: address already in use", Sent: 1760000000241},
+		{Status: "SENT", Response: "2 subscribers", Sent: 1760000000249},
+	},
 }

@@ -17,7 +17,7 @@ type Notification struct {
 	// Cause is the sequence on the event stream of the device change that raised the notification, 0 for one that
 	// was posted.
 	Cause uint64 `json:"cause,omitempty"`
-	// Matched names the subscriptions that matched as of Cause; a posted notification is matched when delivered.
+	// Matched names the subscriptions that matched as of Cause, or, for a posted one, when it was delivered.
 	Matched []string `json:"matched,omitempty"`
 }
 

@@ -19,32 +19,61 @@ func (n Notification) Check() Problems {
 	return p
 }
 
-// AddNotification adds a notification. Notification carries its id, its times and its status. After is, for one that a
-// device change raised, the cause of the one raised before it, which must be on record first.
+// AddNotification adds a notification that was posted. Notification carries its id, its times and its status.
 type AddNotification struct {
 	Notification Notification
-	After        uint64
 }
 
-// Decide refuses a notification that is wrong in itself or whose id is taken. One that a device change raised is
-// made once: when its cause is on record already there is nothing to do.
+// Decide refuses a notification that is wrong in itself or whose id is taken.
 func (c AddNotification) Decide(s State) (Event, error) {
-	if cause := c.Notification.Cause; cause > 0 {
-		done, _ := s.Cursors.Get(CursorDeviceChanges)
-		if cause <= done {
-			return nil, nil
-		}
-		if c.After > done {
-			return nil, Errorf(Unavailable, "the notification of event %d waits for that of event %d", cause, c.After)
-		}
-	}
-	if err := c.Notification.Check().Err(); err != nil {
+	if err := c.Notification.fits(s); err != nil {
 		return nil, err
 	}
-	if _, taken := s.Notifications.Get(c.Notification.ID); taken {
-		return nil, Errorf(Conflict, "notification id %q exists already; leave the id out to get a new one", c.Notification.ID)
+	return NotificationAdded(c), nil
+}
+
+// fits is an error where n is wrong in itself or its id is taken.
+func (n Notification) fits(s State) error {
+	if err := n.Check().Err(); err != nil {
+		return err
 	}
-	return NotificationAdded{Notification: c.Notification}, nil
+	if _, taken := s.Notifications.Get(n.ID); taken {
+		return Errorf(Conflict, "notification id %q exists already; leave the id out to get a new one", n.ID)
+	}
+	return nil
+}
+
+// RaiseNotifications adds the notifications that device changes raised, in the order of their causes, with what became
+// of them. After is the cause of the one raised before the first, which must be on record.
+type RaiseNotifications struct {
+	Raised []Raised
+	After  uint64
+}
+
+// Decide leaves out what is on record already: a device change raises its notification once. It refuses all where one of
+// them is wrong.
+func (c RaiseNotifications) Decide(s State) (Event, error) {
+	done, _ := s.Cursors.Get(CursorDeviceChanges)
+	rest := c.Raised
+	for len(rest) > 0 && rest[0].Notification.Cause <= done {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	if c.After > done {
+		return nil, Errorf(Unavailable, "the notification of event %d waits for that of event %d", rest[0].Notification.Cause, c.After)
+	}
+	for _, r := range rest {
+		if r.Notification.Cause <= done {
+			return nil, Errorf(Invalid, "the notification of event %d comes after that of event %d", r.Notification.Cause, done)
+		}
+		done = r.Notification.Cause
+		if err := r.Notification.fits(s); err != nil {
+			return nil, err
+		}
+	}
+	return NotificationsRaised{Raised: rest}, nil
 }
 
 // ProcessNotification records what became of a notification on the channels that it matched.

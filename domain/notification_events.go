@@ -1,24 +1,52 @@
 package domain
 
-// NotificationAdded records a new notification.
+// NotificationAdded records a notification that was posted.
 type NotificationAdded struct {
 	Notification Notification `json:"notification"`
+}
+
+// Evolve adds the notification.
+func (e NotificationAdded) Evolve(s State) { s.Notifications.Put(e.Notification.ID, e.Notification) }
+
+// Subject implements Event.
+func (e NotificationAdded) Subject() Subject {
+	return Subject{e.Notification.topic(), e.Notification.ID, "added"}
+}
+
+// NotificationsRaised records the notifications that some device changes raised, in the order of their causes.
+type NotificationsRaised struct {
+	Raised []Raised `json:"raised"`
+}
+
+// Raised is the notification that one device change raised, with what became of it on the channels that it matched.
+type Raised struct {
+	Notification  Notification   `json:"notification"`
+	Transmissions []Transmission `json:"transmissions,omitempty"`
+	// CorrelationID is that of the request that changed the device.
+	CorrelationID string `json:"correlationId,omitempty"`
 }
 
 // CursorDeviceChanges is the key in State.Cursors of the last device change that has its notification.
 const CursorDeviceChanges = "device-changes"
 
-// Evolve adds the notification and moves the cursor of device changes.
-func (e NotificationAdded) Evolve(s State) {
-	s.Notifications.Put(e.Notification.ID, e.Notification)
-	if e.Notification.Cause > 0 {
-		s.Cursors.Put(CursorDeviceChanges, e.Notification.Cause)
+// Evolve adds the notifications with their transmissions and moves the cursor of device changes.
+func (e NotificationsRaised) Evolve(s State) {
+	for _, r := range e.Raised {
+		s.Notifications.Put(r.Notification.ID, r.Notification)
+		for _, t := range r.Transmissions {
+			s.Transmissions.Put(t.ID, t)
+		}
+		s.Cursors.Put(CursorDeviceChanges, r.Notification.Cause)
 	}
 }
 
-// Subject implements Event.
-func (e NotificationAdded) Subject() Subject {
-	return Subject{e.Notification.topic(), e.Notification.ID, "added"}
+// Subject implements Event: it names the first notification, as all are of one category.
+func (e NotificationsRaised) Subject() Subject {
+	if len(e.Raised) == 0 {
+		return nil
+	}
+	first := e.Raised[0].Notification
+	return Subject{first.topic(), first.ID, "raised"}
 }
 
 // NotificationProcessed records what became of a notification on every channel that it matched.

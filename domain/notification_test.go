@@ -28,23 +28,39 @@ func TestAddNotification(t *testing.T) {
 }
 
 // A device change raises its notification once, however often its consequences are worked out.
-func TestAddNotificationByCauseOnce(t *testing.T) {
-	raised := func(id string, cause uint64) Notification {
-		return with(notice(), func(n *Notification) { n.ID, n.Cause, n.Matched = id, cause, []string{"gate"} })
+func TestRaiseNotificationsOnce(t *testing.T) {
+	raised := func(id string, cause uint64) Raised {
+		return Raised{Notification: with(notice(), func(n *Notification) { n.ID, n.Cause, n.Matched = id, cause, []string{"gate"} })}
 	}
-	seven := []Event{NotificationAdded{raised(noticeID, 7)}}
+	raise := func(after uint64, list ...Raised) RaiseNotifications {
+		return RaiseNotifications{Raised: list, After: after}
+	}
+	one, two := raised(noticeID, 7), raised(otherID, 9)
+	wrong := Raised{Notification: with(two.Notification, func(n *Notification) { n.Content = "" })}
+	seven := []Event{NotificationsRaised{[]Raised{one}}}
+	posted := two
+	posted.Notification.Cause = 0
 	runDecisions(t, []decision{
-		{name: "first", when: AddNotification{Notification: raised(noticeID, 7)}, want: NotificationAdded{raised(noticeID, 7)}},
-		{name: "the same again", given: seven, when: AddNotification{Notification: raised(noticeID, 7)}},
-		{name: "the same under another id", given: seven, when: AddNotification{Notification: raised(otherID, 7)}},
-		{name: "an earlier change", given: seven, when: AddNotification{Notification: raised(otherID, 6)}},
-		{name: "a later change", given: seven, when: AddNotification{Notification: raised(otherID, 9)}, want: NotificationAdded{raised(otherID, 9)}},
-		{name: "one that waits for another", given: seven, when: AddNotification{Notification: raised(otherID, 9), After: 8}, code: Unavailable, says: "event 9 waits for that of event 8"},
-		{name: "one that waits no more", given: seven, when: AddNotification{Notification: raised(otherID, 9), After: 7}, want: NotificationAdded{raised(otherID, 9)}},
-		{name: "a posted one after it", given: seven, when: AddNotification{Notification: raised(otherID, 0)}, want: NotificationAdded{raised(otherID, 0)}},
-		{name: "a posted one does not move the cursor", given: append(seven, NotificationAdded{raised(otherID, 0)}),
-			when: AddNotification{Notification: raised(otherID, 7)}},
+		{name: "first", when: raise(0, one), want: NotificationsRaised{[]Raised{one}}},
+		{name: "several", when: raise(0, one, two), want: NotificationsRaised{[]Raised{one, two}}},
+		{name: "the same again", given: seven, when: raise(0, one)},
+		{name: "the same under another id", given: seven, when: raise(0, raised(otherID, 7))},
+		{name: "an earlier change", given: seven, when: raise(0, raised(otherID, 6))},
+		{name: "a later change", given: seven, when: raise(7, two), want: NotificationsRaised{[]Raised{two}}},
+		{name: "partly on record", given: seven, when: raise(0, one, two), want: NotificationsRaised{[]Raised{two}}},
+		{name: "one that waits for another", given: seven, when: raise(8, two), code: Unavailable, says: "event 9 waits for that of event 8"},
+		{name: "not in order", when: raise(0, two, one), code: Invalid, says: "the notification of event 7 comes after that of event 9"},
+		{name: "one of several is wrong", when: raise(0, one, wrong), code: Invalid, says: "content: is missing or empty; give a value"},
+		{name: "its id is taken", given: []Event{NotificationAdded{posted.Notification}}, when: raise(0, one, two), code: Conflict, says: "exists already"},
+		{name: "a posted one does not move the cursor", given: append(seven, NotificationAdded{posted.Notification}), when: raise(0, one)},
 	})
+}
+
+func TestNotificationsRaisedKeepsTransmissions(t *testing.T) {
+	s := given(NotificationsRaised{[]Raised{{Notification: notice(), Transmissions: []Transmission{transmission()}}}})
+	if got, ok := s.Transmissions.Get(otherID); !ok || got.SubscriptionName != "gate" {
+		t.Errorf("got %#v, %t, want the transmission", got, ok)
+	}
 }
 
 func TestProcessNotification(t *testing.T) {
@@ -77,6 +93,7 @@ func TestNotificationSubject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		wantSubject(t, NotificationAdded{tt.notification}, tt.want, "n", "added")
+		wantSubject(t, NotificationsRaised{[]Raised{{Notification: tt.notification}, {}}}, tt.want, "n", "raised")
 		wantSubject(t, NotificationProcessed{Notification: tt.notification}, tt.want, "n", "processed")
 	}
 }

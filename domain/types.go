@@ -20,6 +20,7 @@ var kinds = []kind{
 	of[SubscriptionRemoved]("subscription.removed/1"),
 	of[SamplesSeeded]("samples.seeded/1"),
 	of[NotificationAdded]("notification.added/1"),
+	of[NotificationsRaised]("notifications.raised/1"),
 	of[NotificationProcessed]("notification.processed/1"),
 	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},
 }

@@ -183,9 +183,10 @@ func (l *layer[S]) forget(from uint64) {
 	}
 }
 
+const usual = 1 << 10 // bytes of an entity
+
 // weight is about how many bytes an event takes while it waits for the file.
 func weight(e domain.Event) int {
-	const usual = 1 << 10
 	switch e := e.(type) {
 	case domain.ProfileAdded:
 		return usual * (1 + len(e.Profile.DeviceResources) + len(e.Profile.DeviceCommands))
@@ -194,16 +195,26 @@ func weight(e domain.Event) int {
 	case domain.DeviceUpdated:
 		return usual + len(e.Device.Description) + len(e.Device.Location)
 	case domain.NotificationAdded:
-		return usual + len(e.Notification.Content) + len(e.Notification.Description)
+		return notificationWeight(e.Notification, nil)
 	case domain.NotificationProcessed:
-		n := usual + len(e.Notification.Content) + len(e.Notification.Description)
-		for _, t := range e.Transmissions {
-			n += usual
-			for _, r := range t.Records {
-				n += usual/8 + len(r.Response)
-			}
+		return notificationWeight(e.Notification, e.Transmissions)
+	case domain.NotificationsRaised:
+		n := 0
+		for _, r := range e.Raised {
+			n += notificationWeight(r.Notification, r.Transmissions)
 		}
 		return n
 	}
 	return usual
+}
+
+func notificationWeight(n domain.Notification, ts []domain.Transmission) int {
+	w := usual + len(n.Content) + len(n.Description)
+	for _, t := range ts {
+		w += usual
+		for _, r := range t.Records {
+			w += usual/8 + len(r.Response)
+		}
+	}
+	return w
 }

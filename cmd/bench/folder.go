@@ -55,12 +55,17 @@ func notify(ctx context.Context, dir string) (err error) {
 	defer a.Close()
 	l := &eventLog{store: s, appender: a}
 	var waiting []domain.Request
+	var group []domain.Raised
 	for r, err := range s.Events().Read(ctx, 0, 0) {
 		if err != nil {
 			return err
 		}
 		if n, ok := bridge.Raise(r); ok {
-			waiting = append(waiting, request(domain.AddNotification{Notification: n}), request(domain.ProcessNotification{ID: n.ID, At: n.Modified}))
+			n.Status = domain.StatusProcessed
+			group = append(group, domain.Raised{Notification: n, CorrelationID: r.CorrelationID})
+		}
+		if len(group) >= raisedTogether {
+			waiting, group = append(waiting, request(domain.RaiseNotifications{Raised: group})), nil
 		}
 		if len(waiting) >= fillStep {
 			if err := l.submit(ctx, waiting...); err != nil {
@@ -69,8 +74,11 @@ func notify(ctx context.Context, dir string) (err error) {
 			waiting = nil
 		}
 	}
-	return l.submit(ctx, waiting...)
+	return l.submit(ctx, append(waiting, request(domain.RaiseNotifications{Raised: group}))...)
 }
+
+// raisedTogether is about how many notifications the bridge records in one event under load.
+const raisedTogether = 100
 
 // emptyState opens a projection of the event stream that has nothing yet; done closes and removes it.
 func emptyState(dir string) (state *projections.DB, done func(), err error) {

@@ -51,12 +51,14 @@ func facts(tb testing.TB, dir string) []fact {
 // named is the part of a fact's data that says what it is about.
 type named struct {
 	Subscription, Device struct{ Name string }
-	Notification         struct {
-		ID, Status string
-		Cause      uint64
-		Matched    []string
-	}
-	Transmissions []struct{ SubscriptionName string }
+	Notification         notice
+	Raised               []struct{ Notification notice }
+}
+
+type notice struct {
+	ID, Status string
+	Cause      uint64
+	Matched    []string
 }
 
 func (f fact) of() (n named) {
@@ -66,9 +68,17 @@ func (f fact) of() (n named) {
 
 func (f fact) isDevice() bool { return strings.HasPrefix(f.Type, "device.") }
 
-// isOutcome reports whether f tells what became of a notification; one that nobody wants is added with its outcome.
-func (f fact) isOutcome() bool {
-	return strings.HasPrefix(f.Type, "notification.") && f.of().Notification.Status == "PROCESSED"
+// notices are the notifications that f tells of.
+func (f fact) notices() (list []notice) {
+	switch n := f.of(); {
+	case strings.HasPrefix(f.Type, "notification."):
+		return []notice{n.Notification}
+	case f.Type == "notifications.raised/1":
+		for _, r := range n.Raised {
+			list = append(list, r.Notification)
+		}
+	}
+	return list
 }
 
 // checkNotified holds that every device change has one notification, with the subscriptions of its moment, and that
@@ -89,11 +99,10 @@ func checkNotified(tb testing.TB, all []fact) int {
 	}
 	raised, processed := map[uint64]int{}, map[string]int{} // by cause, by id
 	for _, f := range all {
-		n := f.of().Notification
-		if f.isOutcome() {
-			processed[n.ID]++
-		}
-		if f.Type == "notification.added/1" {
+		for _, n := range f.notices() {
+			if n.Status == "PROCESSED" {
+				processed[n.ID]++
+			}
 			raised[n.Cause]++
 			want, known := matched[n.Cause]
 			if got := strings.Join(n.Matched, " "); !known || got != want {
@@ -172,9 +181,7 @@ func awaitNotified(tb testing.TB, p *process) {
 			if f.isDevice() {
 				changes++
 			}
-			if f.isOutcome() {
-				outcomes++
-			}
+			outcomes += len(f.notices())
 		}
 		return changes == outcomes
 	})
