@@ -188,6 +188,6 @@ func (e *Engine) hold(list []domain.Channel) {
 // stamp is the Stamp of what the bridge does by itself, as a consequence of cause.
 func (e *Engine) stamp(correlation string) domain.Stamp {
 	return domain.Stamp{
-		EventID: uuid.NewString(), At: e.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation,
+		EventID: uuid.Must(uuid.NewV7()).String(), At: e.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation,
 	}
 }

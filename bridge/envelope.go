@@ -48,7 +48,14 @@ func Raise(r domain.Recorded) (n domain.Notification, ok bool) {
 	}, true
 }
 
-// derive makes an id that is the same each time it is made from the same id.
+// derive makes an id that is the same each time it is made from the same id. It begins as that does, with its time where
+// it is a UUID of version 7, so that neighbours in time are neighbours in the projections; the rest is a hash (version 8
+// of RFC 9562).
 func derive(id, what string) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(id+"/"+what)).String()
+	hash := uuid.NewSHA1(uuid.NameSpaceOID, []byte(id+"/"+what))
+	if from, err := uuid.Parse(id); err == nil {
+		copy(hash[:8], from[:8])
+		hash[6] = 0x80 | hash[6]&0x0f
+	}
+	return hash.String()
 }

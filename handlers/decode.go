@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	// maxElement is the longest text of one element, in bytes: room for the longest content of a notification and its
+	// escapes.
+	maxElement = 4 << 20
 	// maxEntries bounds the entries of the lists and objects in one element: decoded they take far more than their text,
 	// {}, for one some hundred bytes.
 	maxEntries = 20_000
@@ -23,7 +26,7 @@ const (
 const sendAnArray = "send an array of objects: [{…}]"
 
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
-// are decoded one by one, each of at most ElementBytes and maxEntries; before that, hold is asked for the memory of an
+// are decoded one by one, each of at most maxElement bytes and maxEntries; before that, hold is asked for the memory of an
 // element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
 // array is not looked at.
 func decodeBatch[E any](a *API, data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
@@ -102,8 +105,8 @@ func (a *API) checkElement(i int, element []byte, entries int) error {
 	switch {
 	case i == a.BatchElements:
 		return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests or raise the setting limit-batch", i)
-	case int64(len(element)) > a.ElementBytes:
-		return domain.Errorf(domain.TooLarge, "[%d]: the element is %d bytes long, over the limit of %d bytes; make it shorter", i, len(element), a.ElementBytes)
+	case len(element) > maxElement:
+		return domain.Errorf(domain.TooLarge, "[%d]: the element is %d bytes long, over the limit of %d bytes; make it shorter", i, len(element), maxElement)
 	case entries > maxEntries:
 		return domain.Errorf(domain.Invalid, "[%d]: the lists and objects of the element have %d entries, over the limit of %d; give it fewer", i, entries, maxEntries)
 	}

@@ -199,10 +199,10 @@ func TestSlowReader(t *testing.T) {
 }
 
 func TestElementLimits(t *testing.T) {
-	h, log := mustService(t, func(o *handlers.Options) { o.ElementBytes = 100_000 })
+	h, log := mustService(t, nil)
 	tags := `[{},{"service":{"tags":["a"` + strings.Repeat(`,""`, 20_000) + `]}}]`
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "too long", Method: "POST", Path: "/api/v2/service", Body: `[{},{"a":"` + strings.Repeat(`\"`, 50_000) + `"}]`, Status: 413, Contains: []string{"[1]: the element is 100008 bytes long, over the limit of 100000 bytes"}},
+		{Name: "too long", Method: "POST", Path: "/api/v2/service", Body: `[{},{"a":"` + strings.Repeat(`\"`, 2<<20) + `"}]`, Status: 413, Contains: []string{"[1]: the element is 4194312 bytes long, over the limit of 4194304 bytes"}},
 		{Name: "too many entries", Method: "POST", Path: "/api/v2/service", Body: tags, Status: 400, Contains: []string{"[1]: the lists and objects of the element have 20003 entries, over the limit of 20000"}},
 	})
 	h, log = mustService(t, func(o *handlers.Options) { o.BodyMemory = 1000 })

@@ -16,7 +16,10 @@ const (
 	outOfRange = "querystring %s's value %d is out of min %d ~ max %d range."
 )
 
-const defaultLimit = 20
+const (
+	defaultLimit = 20
+	maxResults   = 1024 // MaxResultCount in EdgeX
+)
 
 // Page reads offset and limit. Limit -1 means as many as a page may have.
 func (a *API) Page(c *gin.Context) (domain.Page, error) {
@@ -24,12 +27,12 @@ func (a *API) Page(c *gin.Context) (domain.Page, error) {
 	if err != nil {
 		return domain.Page{}, err
 	}
-	limit, err := queryInt(c, "limit", min(defaultLimit, a.MaxResults), -1, a.MaxResults)
+	limit, err := queryInt(c, "limit", defaultLimit, -1, maxResults)
 	if err != nil {
 		return domain.Page{}, err
 	}
 	if limit == -1 {
-		limit = a.MaxResults
+		limit = maxResults
 	}
 	return domain.Page{Offset: offset, Limit: limit}, nil
 }
@@ -57,7 +60,7 @@ func Labels(c *gin.Context) []domain.Filter {
 	}
 	var filters []domain.Filter
 	for label := range strings.SplitSeq(text, ",") {
-		filters = append(filters, domain.Filter{Index: "label", Value: label})
+		filters = append(filters, domain.Filter{Index: domain.IndexLabel, Value: label})
 	}
 	return filters
 }

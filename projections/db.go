@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,7 +45,9 @@ type DB struct {
 	maxPage int
 	bolt    *bbolt.DB
 
+	file        *os.File   // bbolt's
 	writing     sync.Mutex // held by what writes to the file
+	stuck       bool       // bbolt holds its lock for ever: see beginWriting
 	mark        mark
 	broken      atomic.Pointer[error] // why nothing is written any more: see fail
 	applied     int                   // events written since the last sync
@@ -62,11 +65,12 @@ type DB struct {
 var ErrClosed = errors.New("projection is closed")
 
 // Apply folds events, which follow each other and the checkpoint, and moves the checkpoint to the last of them: after
-// an error nothing has changed. The file of a stream whose oldest events are dropped in time, which is any but
-// [Events], may begin at any sequence.
+// an error nothing has changed. Of a stream whose oldest events are dropped in time, which is any but [Events], those
+// may be missing that were dropped before they were read: it may begin at any sequence, and have holes.
 //
 // States and Views that are asked for after Apply show the events. The file gets them a little later, save those of a
-// large batch; an error of that is the error of the next Apply, and of lists.
+// large batch; an error of that is the error of the next Apply, and of lists. Where the disk is full, it is tried again:
+// see Stalled.
 //
 // Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a State or
 // View of the same goroutine before.
@@ -75,7 +79,9 @@ func (d *DB) Apply(events []domain.Recorded) error {
 		return nil
 	}
 	if len(events) >= d.events {
-		return d.through(events)
+		if err := d.through(events); domain.CodeOf(err) != domain.Full || len(events) > heldMost*d.events {
+			return err
+		}
 	}
 	return d.add(events)
 }
@@ -89,13 +95,12 @@ func (d *DB) ready(events []domain.Recorded) error {
 		return err
 	}
 	next := d.at().seq + 1
-	if next == 1 && d.tables != Events {
-		next = events[0].Seq
-	}
 	for i := range events {
-		if got := events[i].Seq; got != next+uint64(i) || got == 0 {
-			return fmt.Errorf("apply: event %d where %d is next", got, next+uint64(i))
+		got := events[i].Seq
+		if got < next || got > next && d.tables == Events {
+			return fmt.Errorf("apply: event %d where %d is next", got, next)
 		}
+		next = got + 1
 	}
 	return nil
 }
@@ -109,13 +114,8 @@ func (d *DB) begin() error {
 }
 
 func (d *DB) commit(events []domain.Recorded) error {
-	tx, err := d.bolt.Begin(true)
-	if err != nil {
-		return err
-	}
-	committed := false
 	defer d.writer.reset()
-	err = guarded(func() error {
+	return d.update(func(tx *bbolt.Tx) error {
 		b := newBatch(tx.Bucket(bucketName), d.tables)
 		if err := b.fold(events); err != nil {
 			return err
@@ -124,7 +124,20 @@ func (d *DB) commit(events []domain.Recorded) error {
 		if err := (checkpoint{last.Seq, last.Chain}).write(b.rows); err != nil {
 			return err
 		}
-		if err := b.write(d.writer); err != nil {
+		return b.write(d.writer)
+	})
+}
+
+// update runs f in a transaction for writing. It is not that of bbolt, which after a panic looks through the file for
+// free pages, where it meets the damage again, and keeps its locks then.
+func (d *DB) update(f func(*bbolt.Tx) error) error {
+	tx, err := d.beginWriting()
+	if err != nil {
+		return err
+	}
+	committed := false
+	err = guarded(func() error {
+		if err := f(tx); err != nil {
 			return err
 		}
 		committed = true // or rolled back: Commit does either
@@ -133,13 +146,26 @@ func (d *DB) commit(events []domain.Recorded) error {
 	return d.abandon(tx, committed, err)
 }
 
+// beginWriting begins a transaction. One that panics meanwhile leaves a lock of bbolt's behind, for good.
+func (d *DB) beginWriting() (tx *bbolt.Tx, err error) {
+	err = guarded(func() (err error) {
+		tx, err = d.bolt.Begin(true)
+		return err
+	})
+	if _, damaged := errors.AsType[damage](err); damaged {
+		d.stuck = true
+		d.noteDamage(err)
+	}
+	return tx, err
+}
+
 // abandon rolls back what did not commit.
 func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
 	if err == nil {
 		return nil
 	}
 	d.noteDamage(err)
-	if !committed || d.failed() != nil {
+	if _, damaged := errors.AsType[damage](err); damaged || !committed {
 		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
 	}
 	return err
@@ -177,7 +203,15 @@ func (d *DB) Close() error {
 	d.room.Broadcast()
 	d.finish()
 	if d.failed() == nil && d.mark.boot != "" {
-		err = d.writeMark(mark{d.mark.schema, ""})
+		err = errors.Join(err, d.writeMark(mark{d.mark.schema, ""}))
 	}
-	return errors.Join(err, d.bolt.Close())
+	return errors.Join(err, d.closeFile())
+}
+
+// closeFile closes the file, or, where bbolt's own Close would wait for ever, lets go of it.
+func (d *DB) closeFile() error {
+	if d.stuck {
+		return d.file.Close()
+	}
+	return d.bolt.Close()
 }

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -156,8 +157,10 @@ func TestApplyRefusesWhatDoesNotFollow(t *testing.T) {
 		{"again", Events, []uint64{1, 2, 2}, "apply: event 2 where 3 is next"},
 		{"not from the start", Events, []uint64{7}, "apply: event 7 where 1 is next"},
 		{"from where the stream begins", Notifications, []uint64{7, 8}, ""},
-		{"hole later", Notifications, []uint64{7, 9}, "apply: event 9 where 8 is next"},
-		{"no sequence", Notifications, []uint64{0}, "apply: event 0 where 0 is next"},
+		{"hole later", Notifications, []uint64{7, 9}, ""},
+		{"back", Notifications, []uint64{7, 9, 8}, "apply: event 8 where 10 is next"},
+		{"again later", Notifications, []uint64{7, 7}, "apply: event 7 where 8 is next"},
+		{"no sequence", Notifications, []uint64{0}, "apply: event 0 where 1 is next"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := MustOpen(t, test.tables)
@@ -180,6 +183,42 @@ func TestApplyRefusesWhatDoesNotFollow(t *testing.T) {
 				t.Error("a refused batch has changed the file")
 			}
 		})
+	}
+}
+
+// Retention removes what was not applied yet: the fold goes on where the stream begins, but not that of the events,
+// which are never removed.
+func TestApplyBehindRetention(t *testing.T) {
+	for _, test := range []struct {
+		tables Tables
+		event  func(n int) domain.Event
+		want   string
+	}{
+		{Events, func(int) domain.Event { return domain.SamplesSeeded{} }, "apply: event 8 where 4 is next"},
+		{Notifications, func(n int) domain.Event {
+			return domain.NotificationAdded{Notification: domain.Notification{ID: uuid("n", n)}}
+		}, ""},
+		{Readings, func(n int) domain.Event { return domain.ReadingPosted{Reading: domain.Reading{ID: uuid("r", n)}} }, ""},
+	} {
+		for _, l := range []limits{{}, direct} {
+			t.Run(fmt.Sprint(test.tables, " ", l.events), func(t *testing.T) {
+				f := MustOpen(t, test.tables)
+				f.feed(t, 1, record(1, test.event(1), test.event(2), test.event(3))...)
+				f.reopen(t, l)
+				late := record(8, test.event(8), test.event(9))
+				if got := message(f.Apply(late)); got != test.want {
+					t.Fatalf("got %q, want %q", got, test.want)
+				}
+				want := uint64(3)
+				if test.want == "" {
+					f.events = append(f.events, late...)
+					want = 9
+				}
+				if seq, _ := f.Checkpoint(); seq != want {
+					t.Errorf("at %d, want %d", seq, want)
+				}
+			})
+		}
 	}
 }
 

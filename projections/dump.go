@@ -80,7 +80,7 @@ func (d *DB) entry(key, value []byte) (line, error) {
 	}
 	suffix := key[at:]
 	return line{
-		Index: d.indexName(key[0]), At: string(key[3:at]), Time: timeOf(suffix), Seq: binary.BigEndian.Uint64(suffix[8:]),
+		Index: d.indexName(key[0]), At: string(key[3:at]), Time: timeOf(suffix), Seq: seqOf(suffix),
 		Key: string(suffix[suffixHead:]), Raw: hex.EncodeToString(value),
 	}, nil
 }

@@ -280,6 +280,35 @@ func TestFileCutWhileOpen(t *testing.T) {
 	f.feed(t, 100, cameras(300)...)
 }
 
+// Close comes to an end where the first that meets a cut file is what marks it as clean.
+func TestCloseOfACutFile(t *testing.T) {
+	for _, left := range []int64{8192, 0} {
+		t.Run(fmt.Sprint(left, " bytes left"), func(t *testing.T) {
+			f := MustOpen(t, Events)
+			f.feed(t, 100, cameras(300)...)
+			must(t, f.Sync())
+			must(t, os.Truncate(f.path, left))
+			closed := make(chan error, 1)
+			go func() { closed <- f.Close() }()
+			select {
+			case err := <-closed:
+				if err == nil || !strings.Contains(err.Error(), "damaged") {
+					t.Errorf("got %v, want an error that says so", err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("still closing")
+			}
+			if _, err := os.Stat(condemned(f.path)); err != nil {
+				t.Errorf("the next start would open it: %v", err)
+			}
+			f.options.Path += "2" // this process may have the other mapped, and so locked, until it ends
+			f.events = nil
+			f.open(t)
+			f.feed(t, 100, cameras(300)...)
+		})
+	}
+}
+
 func recovered(f func()) (r any) {
 	defer func() { r = recover() }()
 	f()

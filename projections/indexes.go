@@ -20,10 +20,11 @@ type index[S any] struct {
 const (
 	all     = "" // the index of every entity, by the time that lists are sorted by
 	created = "created"
+	written = "written" // the index of every entity, by the event that put it: see Forget
 )
 
 // The indexes. The ids are part of the schema. The first of each table lists all of its entities, and its order is
-// that of the others, save those that are called created.
+// that of the others, save those that are called created or written.
 //
 // EdgeX 2.3 keeps a set of ids, scored with the modified time, for each label, service, profile, manufacturer, model,
 // category and receiver, and answers from the highest score: its recorded answers for those lists and for all services
@@ -60,17 +61,20 @@ var (
 		{0x63, "status", func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }, nil},
 		{0x64, "subscription", func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
 		{0x65, created, nil, func(n domain.Notification) int64 { return n.Created }},
+		{0x66, written, nil, func(domain.Notification) int64 { return 0 }},
 	}
 	transmissionIndexes = []index[domain.Transmission]{
 		{0x68, all, nil, func(t domain.Transmission) int64 { return t.Created }},
 		{0x69, "status", func(dst []string, t domain.Transmission) []string { return one(dst, t.Status) }, nil},
 		{0x6a, "subscription", func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }, nil},
 		{0x6b, "notification", func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
+		{0x6c, written, nil, func(domain.Transmission) int64 { return 0 }},
 	}
 	readingIndexes = []index[domain.Reading]{
 		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
 		{0x71, "device", func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
 		{0x72, "resource", func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
+		{0x73, written, nil, func(domain.Reading) int64 { return 0 }},
 	}
 )
 

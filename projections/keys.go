@@ -6,7 +6,7 @@ import (
 )
 
 // Everything is in one bucket, and the first byte of a key says what it is. One tree costs a small transaction fewer
-// pages than a tree for each table. The ids are part of the schema: a change of one needs a new [schema].
+// pages than a tree for each table. The ids are part of the schema: a change of one is a new schema.
 const (
 	metaID  byte = 0x00 // checkpoint
 	countID byte = 0x01 // index id, value → how many entities the index has there, 8 bytes
@@ -71,6 +71,9 @@ func appendSuffix(dst []byte, at int64, seq uint64, name string) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, seq)
 	return appendCut(dst, name, longestName)
 }
+
+// seqOf returns the sequence in a suffix.
+func seqOf(suffix []byte) uint64 { return binary.BigEndian.Uint64(suffix[8:]) }
 
 // appendTime appends at so that bytes sort as times do, negative ones included.
 func appendTime(dst []byte, at int64) []byte {

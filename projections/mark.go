@@ -19,9 +19,6 @@ var (
 	bootKey   = []byte("boot")
 )
 
-// schemaOf names the layout of a file. Count it up with every change of keys, ids, codecs or indexes.
-func schemaOf(t Tables) string { return "1 " + t.String() }
-
 func readMark(tx *bbolt.Tx) (m mark, ok bool) {
 	b := tx.Bucket(markName)
 	if b == nil {
@@ -53,7 +50,7 @@ func (d *DB) writeMark(m mark) error {
 	if err := d.bolt.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", d.path, err)
 	}
-	if err := guarded(func() error { return d.bolt.Update(m.write) }); err != nil {
+	if err := d.update(m.write); err != nil {
 		return fmt.Errorf("mark %s: %w", d.path, err)
 	}
 	d.mark, d.applied = m, 0

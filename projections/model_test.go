@@ -108,7 +108,18 @@ func (h *history) notification() {
 		h.record(e, puts...)
 		return
 	}
-	h.record(domain.NotificationAdded{Notification: n}, "notifications "+n.ID)
+	if n.Cause == 0 {
+		h.record(domain.NotificationAdded{Notification: n}, "notifications "+n.ID)
+		return
+	}
+	raised, puts := domain.NotificationsRaised{}, []string(nil)
+	for range 1 + h.IntN(3) {
+		t := domain.Transmission{ID: uuid(n.ID, 9), NotificationID: n.ID, SubscriptionName: fmt.Sprint("s", h.IntN(4)), Created: h.now()}
+		raised.Raised = append(raised.Raised, domain.Raised{Notification: n, Transmissions: []domain.Transmission{t}})
+		puts = append(puts, "notifications "+n.ID, "transmissions "+t.ID)
+		n.ID, n.Cause = uuid("notification", 80+h.IntN(80)), n.Cause+1
+	}
+	h.record(raised, puts...)
 }
 
 func (h *history) reading() {

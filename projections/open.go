@@ -63,9 +63,6 @@ func (d *DB) discard(r *distrust) error {
 	if err := os.Rename(d.path, discarded(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Remove(condemned(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	return nil
 }
 
@@ -79,6 +76,9 @@ func (d *DB) open(wait time.Duration) error {
 			return err
 		}
 		return d.with(wait, false, d.load)
+	}
+	if err := os.Remove(condemned(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) { // what was, is gone
+		return err
 	}
 	return d.with(wait, false, d.create)
 }
@@ -103,9 +103,10 @@ func (d *DB) with(wait time.Duration, readOnly bool, f func() error) error {
 		}
 		return whyClosed(err)
 	}
+	d.file = file
 	err = guarded(f)
 	if err != nil || readOnly {
-		err = errors.Join(err, guarded(d.bolt.Close))
+		err = errors.Join(err, guarded(d.closeFile))
 	}
 	if _, ok := errors.AsType[damage](err); ok {
 		return &distrust{err}

@@ -1,7 +1,10 @@
 package projections
 
 import (
+	"io"
 	"slices"
+
+	"go.etcd.io/bbolt"
 
 	"ledge/domain"
 )
@@ -60,6 +63,9 @@ type stored interface {
 	describe(key, value []byte) (line, error)
 	indexName(id byte) (string, bool)
 	counted() (name string, all byte, ok bool)
+	layout(w io.Writer)
+	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
+	forget(rows *bbolt.Bucket, w *writer, before uint64, most int) (n int)
 }
 
 // held lists the tables of each file.

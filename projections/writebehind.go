@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ledge/domain"
@@ -41,7 +42,9 @@ type behind struct {
 	// misses in the one it has in the other.
 	seen     sync.RWMutex
 	fresh    *overlay // nil where nothing waits; changes under applying and seen
-	flushing *overlay // nil while nothing is being written; changes under DB.writing and seen
+	flushing *overlay // nil while nothing is being written, or stalls; changes under DB.writing and seen
+
+	stalled atomic.Pointer[stall] // nil while the disk has room; changes under DB.writing
 
 	due  chan struct{} // there is a fresh overlay
 	full chan struct{} // it has reached a limit
@@ -62,11 +65,14 @@ func signal(c chan<- struct{}) {
 func (d *DB) add(events []domain.Recorded) error {
 	d.applying.Lock()
 	defer d.applying.Unlock()
-	for d.isFull(d.fresh) && !d.closed && d.failed() == nil {
+	for d.isFull(d.fresh) && !d.closed && d.failed() == nil && d.Stalled() == nil {
 		signal(d.full)
 		d.room.Wait()
 	}
 	if err := d.ready(events); err != nil {
+		return err
+	}
+	if err := d.hold(events); err != nil {
 		return err
 	}
 	o := d.fresh
@@ -110,8 +116,12 @@ func (d *DB) through(events []domain.Recorded) error {
 		return err
 	}
 	if err := d.write(events); err != nil {
+		if noRoom(err) {
+			err = d.stall(err)
+		}
 		return span(events, err)
 	}
+	d.unstall()
 	last := events[len(events)-1]
 	d.move(checkpoint{last.Seq, last.Chain})
 	return nil
@@ -121,25 +131,27 @@ func (d *DB) through(events []domain.Recorded) error {
 func (d *DB) flush(seq uint64) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
+	if _, err := d.resting(); err != nil && d.inFile < seq {
+		return err
+	}
 	return d.flushWriting(seq)
 }
 
-// flushWriting is flush for who holds writing.
+// flushWriting is flush for who holds writing. It tries at once also while the disk is full.
 func (d *DB) flushWriting(seq uint64) error {
-	if d.inFile >= seq {
-		return nil
-	}
-	if d.closed {
-		return ErrClosed
-	}
-	d.applying.Lock()
-	o := d.takeFresh()
-	d.applying.Unlock()
-	if err := d.writeTaken(o); err != nil {
-		d.applying.Lock() // who has seen no error waits by now
-		defer d.applying.Unlock()
-		d.room.Broadcast()
-		return err
+	for d.inFile < seq {
+		if d.closed {
+			return ErrClosed
+		}
+		d.applying.Lock()
+		o := d.takeFresh()
+		d.applying.Unlock()
+		if err := d.writeTaken(o); err != nil {
+			d.applying.Lock() // who has seen no error waits by now
+			defer d.applying.Unlock()
+			d.room.Broadcast()
+			return err
+		}
 	}
 	return nil
 }
@@ -147,13 +159,22 @@ func (d *DB) flushWriting(seq uint64) error {
 // writeFresh is flush for who holds writing and applying.
 func (d *DB) writeFresh() error {
 	defer d.room.Broadcast()
-	return d.writeTaken(d.takeFresh())
+	for o := d.takeFresh(); o != nil; o = d.takeFresh() {
+		if err := d.writeTaken(o); err != nil {
+			return err
+		}
+	}
+	return d.failed()
 }
 
-// takeFresh makes fresh flushing, and returns it. After an error of a flush it leaves it where it is, for the readers.
+// takeFresh returns what is to be written next: what stalls, or else fresh, which becomes flushing. After an error of a
+// flush it leaves it where it is, for the readers.
 func (d *DB) takeFresh() *overlay {
-	if d.fresh == nil || d.failed() != nil {
+	if d.failed() != nil {
 		return nil
+	}
+	if d.flushing != nil || d.fresh == nil {
+		return d.flushing
 	}
 	d.fresh.below = nil // it is in the file
 	d.seen.Lock()
@@ -164,16 +185,22 @@ func (d *DB) takeFresh() *overlay {
 }
 
 // writeTaken writes what takeFresh has returned. Until the transaction has ended, the overlay stays where readers find
-// it; after an error, for good, and the error is that of all that is applied or listed from then on.
+// it: where the disk is full, until the next try; after another error, for good, and the error is that of all that is
+// applied or listed from then on.
 func (d *DB) writeTaken(o *overlay) error {
 	if err := d.failed(); err != nil || o == nil {
 		return err
 	}
-	if err := d.write(o.events); err != nil {
+	err := d.write(o.events)
+	if noRoom(err) && d.failed() == nil {
+		return d.stall(err)
+	}
+	if err != nil {
 		d.log.Error("projection cannot be written; it takes no more events", "file", d.path, "error", err)
 		d.fail(err)
 		return err
 	}
+	d.unstall()
 	d.seen.Lock()
 	d.flushing = nil
 	d.seen.Unlock()
@@ -227,6 +254,9 @@ func (d *DB) flushBehind() {
 		case <-timer.C:
 		}
 		_ = d.flush(d.at().seq) // who lists or applies next has the error
+		if wait, err := d.resting(); err != nil {
+			timer.Reset(wait)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +32,16 @@ type entry struct {
 	size    int // bytes
 }
 
-var token = regexp.MustCompile(`^[a-zA-Z0-9\-_~:;=]+$`)
+// isToken reports whether s can be one token of a subject.
+func isToken(s string) bool {
+	for _, c := range []byte(s) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && strings.IndexByte("-_~:;=", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // entry encodes an event as the successor of prev.
 func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (entry, error) {
@@ -45,7 +53,7 @@ func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (en
 		return entry{}, fmt.Errorf("event type %s has no subject", w.Type)
 	}
 	for _, t := range w.Subject {
-		if !token.MatchString(t) {
+		if !isToken(t) {
 			return entry{}, domain.Errorf(domain.Invalid, "%q cannot be a part of a subject: use one or more of a-z A-Z 0-9 - _ ~ : ; =", t)
 		}
 	}
@@ -57,11 +65,22 @@ func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (en
 	chain := nextChain(prev, seq, h, w.Data)
 	h[headerChain] = []string{hex.EncodeToString(chain[:])}
 	m := &nats.Msg{Subject: l.ingest + strings.Join(w.Subject, "."), Header: h, Data: w.Data}
-	size := m.Size()
+	size := sizeOfMessage(m)
 	if size > maxPayload {
 		return entry{}, domain.Errorf(domain.TooLarge, "event of %d bytes: a message on the log holds %d at most", size, maxPayload)
 	}
+	m.Header[headerFence] = []string{strconv.FormatUint(seq-1, 10)}
 	return entry{domain.Recorded{Stamp: st, Seq: seq, Chain: chain, Event: e}, m, size}, nil
+}
+
+// sizeOfMessage is what Size of nats.Msg says, without encoding the header for it.
+func sizeOfMessage(m *nats.Msg) int {
+	const line, end = len("NATS/1.0\r\n"), len("\r\n")
+	n := len(m.Subject) + len(m.Reply) + len(m.Data) + line + end
+	for name, values := range m.Header {
+		n += len(name) + len(": \r\n") + len(values[0])
+	}
+	return n
 }
 
 // acks receives the server's acknowledgements of one log's publishes.
@@ -77,19 +96,32 @@ func (l *Log) listen() error {
 	return err
 }
 
-// publish sends the run, each event fenced by the sequence before it, and waits for every acknowledgement. One refusal
-// refuses all after it, so what lands is a prefix of the run; which one, the log itself must say after an error.
-func (l *Log) publish(run []entry) error {
-	a := l.acks
-	a.run++
-	for i, e := range run {
-		e.message.Header[headerFence] = []string{strconv.FormatUint(e.Seq-1, 10)}
-		e.message.Reply = a.prefix + strconv.FormatUint(a.run, 10) + "." + strconv.Itoa(i)
-		if err := l.store.node.write.PublishMsg(e.message); err != nil {
-			return fmt.Errorf("publish: %w", err)
+// group is a run of events on its way to the log: begin, send each, then end. Each event is fenced by the sequence before
+// it and published at once, so that the server writes the first ones while the next ones are decided. One refusal refuses
+// all after it, so what lands is a prefix of the run; which one, the log itself must say after an error.
+type group struct {
+	log *Log
+	run []entry
+	err error
+}
+
+// begin starts a group; JetStream is not restarted until its end.
+func (l *Log) begin() *group {
+	l.store.gate.RLock()
+	l.acks.run++
+	return &group{log: l}
+}
+
+// send publishes the next event. Its sequence and chain must continue the log.
+func (g *group) send(e entry) {
+	if g.err == nil {
+		a := g.log.acks
+		e.message.Reply = a.prefix + strconv.FormatUint(a.run, 10) + "." + strconv.Itoa(len(g.run))
+		if err := g.log.store.node.write.PublishMsg(e.message); err != nil {
+			g.err = fmt.Errorf("publish: %w", err)
 		}
 	}
-	return l.await(run)
+	g.run = append(g.run, e)
 }
 
 // errNoAck says that the server keeps silent about a publish: its way to report a failed write.
@@ -155,19 +187,23 @@ func (l *Log) acked(m *nats.Msg, seq uint64) error {
 	return nil
 }
 
-// append makes a run durable: publish, acknowledgements, one fsync. It returns what is recorded of it: all, or after an
-// error those that the log holds, found by their ids. Sequences and chains of the run must continue the log.
-func (l *Log) append(ctx context.Context, run []entry) ([]domain.Recorded, error) {
-	s := l.store
-	s.gate.RLock() // no restart meanwhile
-	err := l.publish(run)
+// end makes the group durable: acknowledgements, one fsync. It returns what is recorded of it: all, or after an error
+// those that the log holds, found by their ids.
+func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
+	l, err := g.log, g.err
 	if err == nil {
-		err = l.syncGroup(run)
+		err = l.await(g.run)
 	}
-	s.gate.RUnlock()
 	if err == nil {
-		recorded := make([]domain.Recorded, len(run))
-		for i, e := range run {
+		err = l.syncGroup(g.run)
+	}
+	l.store.gate.RUnlock()
+	if len(g.run) == 0 {
+		return nil, nil
+	}
+	if err == nil {
+		recorded := make([]domain.Recorded, len(g.run))
+		for i, e := range g.run {
 			recorded[i] = e.Recorded
 		}
 		end := recorded[len(recorded)-1]
@@ -175,7 +211,7 @@ func (l *Log) append(ctx context.Context, run []entry) ([]domain.Recorded, error
 		l.failures = 0
 		return recorded, nil
 	}
-	s.o.Logger.Warn("append failed", "stream", l.name, "from", run[0].Seq, "events", len(run), "error", err)
+	l.store.o.Logger.Warn("append failed", "stream", l.name, "from", g.run[0].Seq, "events", len(g.run), "error", err)
 	recorded, rerr := l.recover(ctx, err)
 	if rerr != nil {
 		return recorded, fmt.Errorf("%w; then: %w", err, rerr)
@@ -184,7 +220,7 @@ func (l *Log) append(ctx context.Context, run []entry) ([]domain.Recorded, error
 }
 
 func (l *Log) syncGroup(run []entry) error {
-	if l.store.syncAlways.Load() {
+	if l.store.syncAlways.Load() || len(run) == 0 {
 		return nil
 	}
 	var least int64

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ type AppenderOptions struct {
 	// QueueRequests and QueueBytes are the most that may wait to be recorded; beyond, Submit blocks. The defaults are
 	// 20,000 and 64 MiB.
 	QueueRequests, QueueBytes int
-	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 20,000.
+	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
 	CatchUpEvents int
 	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 4,096 and 4 MiB.
 	RecentEvents, RecentBytes int
@@ -36,7 +37,7 @@ type AppenderOptions struct {
 func (o AppenderOptions) withDefaults() AppenderOptions {
 	o.QueueRequests = cmp.Or(o.QueueRequests, 20_000)
 	o.QueueBytes = cmp.Or(o.QueueBytes, 64<<20)
-	o.CatchUpEvents = cmp.Or(o.CatchUpEvents, 20_000)
+	o.CatchUpEvents = cmp.Or(o.CatchUpEvents, 5_000)
 	o.RecentEvents = cmp.Or(o.RecentEvents, 4_096)
 	o.RecentBytes = cmp.Or(o.RecentBytes, 4<<20)
 	return o
@@ -90,21 +91,15 @@ func (a *Appender) catchUp(ctx context.Context) error {
 	if seq == last {
 		return nil
 	}
-	started, batch := time.Now(), make([]domain.Recorded, 0, min(uint64(a.o.CatchUpEvents), last-seq))
-	for r, err := range l.Read(ctx, seq+1, last) {
-		if err != nil {
-			return fmt.Errorf("catch up from %d: %w", seq, err)
-		}
-		if batch = append(batch, r); len(batch) == cap(batch) {
-			if err := a.projection.Apply(batch); err != nil {
-				return fmt.Errorf("apply %s %d to %d: %w", l.name, batch[0].Seq, r.Seq, err)
+	started := time.Now()
+	for b := range a.batches(ctx, seq+1, last) {
+		if n := len(b.events); n > 0 {
+			if err := a.projection.Apply(b.events); err != nil {
+				return fmt.Errorf("apply %s %d to %d: %w", l.name, b.events[0].Seq, b.events[n-1].Seq, err)
 			}
-			batch = make([]domain.Recorded, 0, cap(batch))
 		}
-	}
-	if len(batch) > 0 {
-		if err := a.projection.Apply(batch); err != nil {
-			return fmt.Errorf("apply %s from %d: %w", l.name, batch[0].Seq, err)
+		if b.err != nil {
+			return fmt.Errorf("catch up from %d: %w", seq, b.err)
 		}
 	}
 	if at, _ := a.projection.Checkpoint(); at != last && l.First() <= last {
@@ -112,6 +107,47 @@ func (a *Appender) catchUp(ctx context.Context) error {
 	}
 	l.store.o.Logger.Info("projection caught up", "stream", l.name, "from", seq, "to", last, "took", time.Since(started))
 	return nil
+}
+
+// batches returns the events from one sequence to another in slices of CatchUpEvents. The next one is read while one is
+// applied.
+func (a *Appender) batches(ctx context.Context, from, to uint64) iter.Seq[decoded] {
+	return func(yield func(decoded) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		out := make(chan decoded)
+		go func() {
+			defer close(out)
+			b := decoded{events: make([]domain.Recorded, 0, min(uint64(a.o.CatchUpEvents), to-from+1))}
+			send := func() bool {
+				select {
+				case out <- b:
+				case <-ctx.Done():
+				}
+				b = decoded{events: make([]domain.Recorded, 0, cap(b.events))}
+				return ctx.Err() == nil
+			}
+			for r, err := range a.log.Read(ctx, from, to) {
+				if b.err = err; err == nil {
+					b.events = append(b.events, r)
+				}
+				if (err != nil || len(b.events) == cap(b.events)) && !send() {
+					return
+				}
+			}
+			if len(b.events) > 0 {
+				send()
+			}
+		}()
+		for b := range out {
+			if !yield(b) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(decoded{err: err})
+		}
+	}
 }
 
 // holds reports whether the log has the event with this chain hash at seq.

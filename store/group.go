@@ -24,11 +24,12 @@ func (a *Appender) step(items []item) int {
 		answer(items)
 		return len(items)
 	}
-	run, n := a.decide(items)
-	recorded := len(run) > 0 && a.record(items[:n], run)
+	g := a.log.begin()
+	n := a.decide(items, g)
+	recorded := a.record(items[:n], g)
 	answer(items[:n])
 	if recorded {
-		a.live.add(run)
+		a.live.add(g.run)
 	}
 	return n
 }
@@ -42,9 +43,9 @@ func answer(items []item) {
 	}
 }
 
-// decide decides each request on the state plus the events of those before it, until the run is full. It returns the
-// run and the number of requests that are decided; their outcomes are as if the run were recorded.
-func (a *Appender) decide(items []item) (run []entry, n int) {
+// decide decides each request on the state plus the events of those before it, until the group is full, and sends what
+// they make. It returns the number of requests that are decided; their outcomes are as if the group were recorded.
+func (a *Appender) decide(items []item, g *group) (n int) {
 	base, release := a.projection.State()
 	defer release()
 	state := domain.Overlay(base)
@@ -67,7 +68,7 @@ func (a *Appender) decide(items []item) (run []entry, n int) {
 				err = a.full("less than the reserve would be left")
 			} else if err = a.evolve(e.Event, state); err != nil {
 				out.Err = err
-				return run, n
+				return n
 			}
 		}
 		if err != nil {
@@ -78,10 +79,10 @@ func (a *Appender) decide(items []item) (run []entry, n int) {
 			continue
 		}
 		*out = domain.Outcome{Seq: e.Seq, Event: e.Event}
-		run = append(run, e)
+		g.send(e)
 		seq, chain, bytes = e.Seq, e.Chain, bytes+e.size
 	}
-	return run, n
+	return n
 }
 
 // full is the refusal where the disk's reserve is reached.
@@ -117,10 +118,10 @@ func (a *Appender) evolve(e domain.Event, state domain.State) (err error) {
 	return nil
 }
 
-// record appends the run and has it applied, and reports whether all of it went well. Where not, the outcomes of what is
-// not on the log are corrected.
-func (a *Appender) record(items []item, run []entry) bool {
-	recorded, err := a.log.append(context.Background(), run)
+// record ends the group and has it applied, and reports whether there was one and all of it went well. Where not, the
+// outcomes of what is not on the log are corrected.
+func (a *Appender) record(items []item, g *group) bool {
+	recorded, err := g.end(context.Background())
 	if err != nil {
 		a.correct(items, recorded, err)
 	}

@@ -52,10 +52,12 @@ func isExtension(name string) bool {
 // eventHeader returns the headers of an event, all but its chain. Every value passes through escape, so that none can
 // begin a header of its own.
 func eventHeader(st domain.Stamp, w domain.Wire) (nats.Header, error) {
-	h := make(nats.Header, 16)
+	const usual = 16
+	h, values := make(nats.Header, usual), make([]string, 0, usual) // one allocation for all values
 	set := func(name, value string) {
 		if value != "" {
-			h[name] = []string{value}
+			values = append(values, value)
+			h[name] = values[len(values)-1 : len(values) : len(values)]
 		}
 	}
 	set(headerSpec, specVersion)

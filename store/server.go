@@ -21,6 +21,9 @@ const (
 	// unlimited disk as far as the server is concerned: the reserve is kept by us, with an answer that says so.
 	maxStore  = 1 << 60
 	startWait = 10 * time.Second
+	// healthWait is how long a server may be unready before it is believed that it is; it is asked every healthLook.
+	healthWait = 10 * time.Second
+	healthLook = 5 * time.Millisecond
 )
 
 // node is the server in this process and our connections to it: one for appends and their acknowledgements, one for
@@ -152,13 +155,27 @@ func (n *node) restartJetStream() error {
 
 // health is the server's own account of itself: it shows a failed write at once.
 func (n *node) health() error {
-	if h := n.server.Healthz(&server.HealthzOptions{Details: true}); h.Status != "ok" {
+	return healthy(func() *server.HealthStatus { return n.server.Healthz(&server.HealthzOptions{Details: true}) }, n.server.Running, healthWait)
+}
+
+// healthy asks a server that is running again, for so long, while it says no more than that it does not take
+// connections: it looks for a millisecond only, in which a process on a busy machine may not run at all.
+func healthy(ask func() *server.HealthStatus, running func() bool, wait time.Duration) error {
+	h := ask()
+	for end := time.Now().Add(wait); unready(h) && running() && time.Now().Before(end); h = ask() {
+		time.Sleep(healthLook)
+	}
+	if h.Status != "ok" {
 		for _, e := range h.Errors {
 			return fmt.Errorf("nats server: %s %s: %s", e.Type.String(), e.Stream, e.Error)
 		}
 		return fmt.Errorf("nats server: %s %s", h.Status, h.Error)
 	}
 	return nil
+}
+
+func unready(h *server.HealthStatus) bool {
+	return len(h.Errors) == 1 && h.Errors[0].Type == server.HealthzErrorConn
 }
 
 // tapped reports whether any tap is connected: what is published live before is for nobody.

@@ -55,7 +55,7 @@ func addRequests(first, n int) []domain.Request {
 	list, at := make([]domain.Request, n), time.Now().UnixMilli()
 	for i := range list {
 		d := device(first + i)
-		d.ID, d.Created, d.Modified = uuid.NewString(), at, at
+		d.ID, d.Created, d.Modified = newID(), at, at
 		list[i] = request(domain.AddDevice{Device: d})
 	}
 	return list
@@ -65,9 +65,9 @@ func addRequests(first, n int) []domain.Request {
 func base() []domain.Request {
 	return []domain.Request{
 		request(domain.AddService{Service: domain.DeviceService{
-			ID: uuid.NewString(), Name: serviceName, AdminState: domain.StateUnlocked, BaseAddress: "http://localhost:59986",
+			ID: newID(), Name: serviceName, AdminState: domain.StateUnlocked, BaseAddress: "http://localhost:59986",
 		}}),
-		request(domain.AddProfile{Profile: domain.Profile{ID: uuid.NewString(), Name: profileName, DeviceResources: []domain.DeviceResource{
+		request(domain.AddProfile{Profile: domain.Profile{ID: newID(), Name: profileName, DeviceResources: []domain.DeviceResource{
 			{Name: "jpeg", Properties: domain.ResourceProperties{ValueType: "Binary", ReadWrite: "R", MediaType: "image/jpeg"}},
 		}}}),
 	}
@@ -75,6 +75,9 @@ func base() []domain.Request {
 
 func request(c domain.Command) domain.Request {
 	return domain.Request{Command: c, Stamp: domain.Stamp{
-		EventID: uuid.NewString(), At: time.Now().UTC(), Actor: "anonymous", Origin: "127.0.0.1:50000", CorrelationID: uuid.NewString(),
+		EventID: newID(), At: time.Now().UTC(), Actor: "anonymous", Origin: "127.0.0.1:50000", CorrelationID: newID(),
 	}}
 }
+
+// newID makes ids as the API does.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

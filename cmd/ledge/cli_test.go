@@ -36,6 +36,8 @@ func TestRefusals(t *testing.T) {
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
+		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},
+		{"time of nothing", []string{"--limit-write-time", "0s"}, exitUsage, []string{"limit-write-time", "above 0"}},
 		{"bad word", []string{"--sync", "never"}, exitUsage, []string{"sync", "never", "group or always"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,11 +35,15 @@ type Config struct {
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
+
+	declared *pflag.FlagSet // what settings returned
 }
 
-// settings declares every setting with its default and its documentation: the one place for both.
+// settings declares every setting with its default and its documentation: the one place for both. None holds a secret:
+// GET /api/v2/config shows them.
 func (c *Config) settings() *pflag.FlagSet {
 	f := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	c.declared = f
 	f.StringVar(&c.DataDir, "data-dir", "./data", "folder of the log and of what is folded from it")
 
 	f.StringVar(&c.MetadataHost, "metadata-host", "127.0.0.1", "address of the metadata service")
@@ -80,6 +85,28 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.ZeroMQStallTime, "zeromq-stall-time", 30*time.Second, "time without progress after which a ZeroMQ subscriber is cut off")
 	f.DurationVar(&c.ZeroMQLinger, "zeromq-linger", time.Second, "longest time that a closing ZeroMQ socket takes to send what waits")
 	return f
+}
+
+// partial are the settings, by how their names begin, that not all HTTP services have.
+var partial = map[string][]string{
+	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
+	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService},
+	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
+	"limit-profile-bytes": {metadataService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
+}
+
+// inForce returns the settings of an HTTP service with their values, written as in a file of settings.
+func (c *Config) inForce(service string) map[string]string {
+	values := map[string]string{}
+	c.declared.VisitAll(func(f *pflag.Flag) {
+		for prefix, services := range partial {
+			if strings.HasPrefix(f.Name, prefix) && !slices.Contains(services, service) {
+				return
+			}
+		}
+		values[f.Name] = f.Value.String()
+	})
+	return values
 }
 
 // envName is the environment variable of a setting.
@@ -185,6 +212,19 @@ func (c *Config) check() error {
 	for name, n := range map[string]size{"disk-reserve": c.DiskReserve, "disk-readings-reserve": c.DiskReadingsReserve} {
 		if n == 0 {
 			bad(name, n, "use 1 or more: without a reserve a full disk would be met in the middle of a write")
+		}
+	}
+	for name, n := range map[string]size{
+		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
+		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory,
+	} {
+		if n == 0 {
+			bad(name, n, "use 1 or more: nothing would be let in")
+		}
+	}
+	for name, d := range map[string]time.Duration{"limit-read-time": c.LimitReadTime, "limit-write-time": c.LimitWriteTime} {
+		if d <= 0 {
+			bad(name, d, "use a time above 0, such as 30s")
 		}
 	}
 	for name, n := range map[string]int{"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages} {

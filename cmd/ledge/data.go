@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
+	"time"
 
 	"ledge/bridge"
 	"ledge/domain"
@@ -55,7 +57,9 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 }
 
 func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
-	if d.store, err = store.Open(ctx, storeOptions(c, tapPort, d.logger)); err != nil {
+	o := storeOptions(c, tapPort, d.logger)
+	o.FreeBytes = d.freeBytes
+	if d.store, err = store.Open(ctx, o); err != nil {
 		return storeError(err)
 	}
 	d.onClose(d.store.Close)
@@ -71,7 +75,43 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 		}
 		d.onClose((*appenders[i]).Close)
 	}
+	d.forgetInBackground(ctx)
 	return nil
+}
+
+// forgetEvery is how often what retention has removed from the log is taken out of the state.
+const forgetEvery = 10 * time.Second
+
+// forgetInBackground does so at once and again and again until close.
+func (d *data) forgetInBackground(ctx context.Context) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(forgetEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			for _, p := range d.projections()[1:] {
+				d.forget(ctx, p)
+			}
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	})
+	d.onClose(func() error { stop(); running.Wait(); return nil })
+}
+
+// forget takes out of the state what is not on the log any more.
+func (d *data) forget(ctx context.Context, p projection) {
+	started := time.Now()
+	n, err := p.db.Forget(ctx, p.log.First())
+	switch {
+	case err != nil && ctx.Err() == nil:
+		d.logger.Warn("what retention has removed from the log is still in the state", "file", p.file, "error", err)
+	case n > 0:
+		d.logger.Debug("removed from the state what retention has removed from the log", "file", p.file, "rows", n, "took", time.Since(started))
+	}
 }
 
 func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
@@ -81,6 +121,15 @@ func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 		NotificationsMaxAge: c.NotificationsMaxAge, NotificationsMaxBytes: int64(c.NotificationsMaxBytes),
 		ReadingsMaxAge: c.ReadingsMaxAge, ReadingsMaxBytes: int64(c.ReadingsMaxBytes), Logger: logger,
 	}
+}
+
+// freeBytes is what the log may still take: nothing while the disk has no room for what was made of it.
+func (d *data) freeBytes(dir string) (uint64, error) {
+	stalled := func(db *projections.DB) bool { return db != nil && db.Stalled() != nil }
+	if slices.ContainsFunc([]*projections.DB{d.state, d.notes, d.values}, stalled) {
+		return 0, nil
+	}
+	return store.FreeBytes(dir)
 }
 
 func (d *data) onClose(f func() error) { d.closers = append(d.closers, f) }

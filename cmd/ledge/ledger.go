@@ -21,8 +21,8 @@ type ledger struct {
 
 // openLedger takes whichever way is there. It makes no data folder.
 func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, error) {
-	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) { // else it would be made
-		return nil, exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
+	if err := dataDirThere(c); err != nil {
+		return nil, err
 	}
 	lock, err := lockDataDir(c.DataDir)
 	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
@@ -45,6 +45,14 @@ func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, e
 			lock.release()
 		},
 	}, nil
+}
+
+// dataDirThere is for commands that make no data folder.
+func dataDirThere(c *Config) error {
+	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) {
+		return exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
+	}
+	return nil
 }
 
 // tapLedger goes through the tap of the server that has the data folder.

@@ -10,38 +10,49 @@ import (
 )
 
 // lockFile is the file in the data folder that the process in charge keeps locked; it holds the process id and, once
-// the server is up, where taps connect, a line each.
+// the server is up, where taps connect, a line each. Someone may delete it, so the folder itself is locked too, where
+// the system can do that.
 const lockFile = "ledge.pid"
 
 // errLocked says that another process has the lock.
 var errLocked = errors.New("locked")
 
 // dataLock is the charge of a data folder. It goes with the process, so that a kill leaves none behind.
-type dataLock struct{ f *os.File }
+type dataLock struct{ folder, f *os.File }
 
 // lockDataDir makes the data folder and takes charge of it.
 func lockDataDir(dir string) (*dataLock, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
 	}
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o640)
-	if err != nil {
-		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
-	}
-	if err := lock(f); err != nil {
-		f.Close()
+	l := &dataLock{}
+	if err := l.take(dir); err != nil {
+		l.close()
 		if errors.Is(err, errLocked) {
 			pid, _ := owner(dir)
 			return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s; stop it first or choose another --data-dir", dir, pid)}
 		}
-		return nil, exitError{exitFolder, fmt.Errorf("lock %s: %w", f.Name(), err)}
+		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
 	}
-	l := &dataLock{f}
 	if err := l.write(""); err != nil {
 		l.release()
-		return nil, exitError{exitFolder, fmt.Errorf("write %s: %w", f.Name(), err)}
+		return nil, exitError{exitFolder, fmt.Errorf("write %s: %w", l.f.Name(), err)}
 	}
 	return l, nil
+}
+
+// take locks the folder and then the file in it.
+func (l *dataLock) take(dir string) (err error) {
+	if l.folder, err = lockFolder(dir); err != nil {
+		return fmt.Errorf("lock %s: %w", dir, err)
+	}
+	if l.f, err = os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o640); err != nil {
+		return err
+	}
+	if err = lock(l.f); err != nil {
+		return fmt.Errorf("lock %s: %w", l.f.Name(), err)
+	}
+	return nil
 }
 
 // write says whose folder it is and where taps connect.
@@ -55,7 +66,12 @@ func (l *dataLock) write(tapURL string) error {
 
 func (l *dataLock) release() {
 	_ = l.f.Truncate(0) // for people only: what counts is the lock
+	l.close()
+}
+
+func (l *dataLock) close() {
 	l.f.Close()
+	l.folder.Close() // either may be nil, which is an error that says nothing
 }
 
 // owner reads the process id and the tap's URL of the process that has the folder.

@@ -21,6 +21,9 @@ must be stopped first: it has the files. Where the log is shorter than the state
 code 6.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		if err := dataDirThere(config); err != nil {
+			return err
+		}
 		lock, err := lockDataDir(config.DataDir)
 		if err != nil {
 			return err

@@ -3,8 +3,7 @@
 //
 // Posting is what it differs in from other device services: there is no PUT. Answers of the resource route are plain
 // text, as in EdgeX 2.3. A value of at most Options.InlineBytes is held in memory; a longer one is streamed to
-// [Payloads], and only its digest goes through the log. The check that a long value is a JSON object holds its longest
-// string.
+// [Payloads], and only its digest goes through the log. A long value that must be a JSON object is checked on the way.
 //
 // EdgeX answers 200 before the value is published anywhere; here 200 means that it is on record.
 package devicerest

@@ -211,30 +211,3 @@ func (p *pull) Read(b []byte) (int, error) {
 	b[0], p.text = p.text[0], p.text[1:]
 	return 1, nil
 }
-
-func TestObjectReader(t *testing.T) {
-	broken := errors.New("broken")
-	for _, c := range []struct {
-		text string
-		end  error
-		ok   bool
-	}{
-		{`{"a":[1,{"b":null}]}  `, io.EOF, true},
-		{`{}`, io.EOF, true},
-		{`{}`, broken, false},
-		{``, io.EOF, false},
-		{`{`, io.EOF, false},
-		{`{"a"}`, io.EOF, false},
-		{`{}{}`, io.EOF, false},
-		{`null`, io.EOF, false},
-		{`{"a":` + strings.Repeat("[", maxObjectDepth-1) + strings.Repeat("]", maxObjectDepth-1) + `}`, io.EOF, true},
-		{`{"a":` + strings.Repeat("[", maxObjectDepth) + strings.Repeat("]", maxObjectDepth) + `}`, io.EOF, false},
-	} {
-		o := newObjectReader(&pull{c.text, c.end}, "r")
-		got, err := io.ReadAll(o)
-		o.close()
-		if (err == nil) != c.ok || c.ok && string(got) != c.text {
-			t.Errorf("%.40q: got %.40q, %v", c.text, got, err)
-		}
-	}
-}

@@ -83,7 +83,6 @@ func (v *value) stream(ctx context.Context, head io.Reader, body *handlers.Body)
 	var checked *objectReader
 	if object {
 		checked = newObjectReader(whole, v.resource.Name)
-		defer checked.close()
 		whole = checked
 	}
 	v.digest, v.size, err = v.payloads.Put(ctx, whole, v.ResourceBytes)

@@ -2,58 +2,125 @@ package handlerstest
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
 
 	"ledge/domain"
 )
 
-// lists scans and sorts: the slow and simple account of what domain.Lists promises.
+// lists scans and sorts: the slow and simple account of what domain.Lists promises. A test holds it to the lists of
+// projections, which may not be used here.
 type lists struct{ state domain.State }
 
+// table is a map that knows in which order its entries were put. An event puts at most one of each kind.
+type table[S any] struct {
+	domain.MapTable[S]
+	turn  int
+	turns map[string]int
+}
+
+func newTable[S any]() *table[S] {
+	return &table[S]{MapTable: domain.MapTable[S]{}, turns: map[string]int{}}
+}
+
+// Put implements domain.Table.
+func (t *table[S]) Put(key string, s S) {
+	t.MapTable.Put(key, s)
+	t.turn++
+	t.turns[key] = t.turn
+}
+
+// newState returns an empty state that can be listed.
+func newState() domain.State {
+	s := domain.NewMapState()
+	s.Profiles, s.Services = newTable[domain.Profile](), newTable[domain.DeviceService]()
+	s.Devices, s.Subscriptions = newTable[domain.Device](), newTable[domain.Subscription]()
+	return s
+}
+
+// entry is what an entity is sorted and found by.
+type entry struct {
+	modified int64
+	indexes  map[string][]string
+}
+
 func (l lists) Profiles(p domain.Page, fs ...domain.Filter) ([]domain.Profile, int, error) {
-	return page(l.state.Profiles, p, fs, func(d domain.Profile) (int64, string, map[string][]string) {
-		return d.Modified, d.Name, map[string][]string{"label": d.Labels}
+	return page("profiles", l.state.Profiles, p, fs, func(d domain.Profile) entry {
+		return entry{d.Modified, map[string][]string{
+			domain.IndexLabel: d.Labels, domain.IndexManufacturer: {d.Manufacturer}, domain.IndexModel: {d.Model},
+		}}
 	})
 }
 
 func (l lists) Services(p domain.Page, fs ...domain.Filter) ([]domain.DeviceService, int, error) {
-	return page(l.state.Services, p, fs, func(d domain.DeviceService) (int64, string, map[string][]string) {
-		return d.Modified, d.Name, map[string][]string{"label": d.Labels}
+	return page("services", l.state.Services, p, fs, func(d domain.DeviceService) entry {
+		return entry{d.Modified, map[string][]string{domain.IndexLabel: d.Labels}}
 	})
 }
 
 func (l lists) Devices(p domain.Page, fs ...domain.Filter) ([]domain.Device, int, error) {
-	return page(l.state.Devices, p, fs, func(d domain.Device) (int64, string, map[string][]string) {
-		return d.Modified, d.Name, map[string][]string{
-			"label": d.Labels, "profile": {d.ProfileName}, "service": {d.ServiceName},
-		}
+	return page("devices", l.state.Devices, p, fs, func(d domain.Device) entry {
+		return entry{d.Modified, map[string][]string{
+			domain.IndexLabel: d.Labels, domain.IndexProfile: {d.ProfileName}, domain.IndexService: {d.ServiceName},
+		}}
 	})
 }
 
 func (l lists) Subscriptions(p domain.Page, fs ...domain.Filter) ([]domain.Subscription, int, error) {
-	return page(l.state.Subscriptions, p, fs, func(d domain.Subscription) (int64, string, map[string][]string) {
-		return d.Modified, d.Name, map[string][]string{"label": d.Labels}
+	return page("subscriptions", l.state.Subscriptions, p, fs, func(d domain.Subscription) entry {
+		return entry{d.Modified, map[string][]string{
+			domain.IndexLabel: d.Labels, domain.IndexCategory: d.Categories, domain.IndexReceiver: {d.Receiver},
+		}}
 	})
 }
 
-// page sorts by time, newest first, then by name.
-func page[S any](t domain.Table[S], p domain.Page, fs []domain.Filter, of func(S) (int64, string, map[string][]string)) ([]S, int, error) {
-	var list []S
-	for s := range maps.Values(t.(domain.MapTable[S])) {
-		_, _, indexes := of(s)
-		if !slices.ContainsFunc(fs, func(f domain.Filter) bool { return !slices.Contains(indexes[f.Index], f.Value) }) {
-			list = append(list, s)
+// page lists what the filters keep, newest first: by the modified time, then what was put later.
+func page[S any](kind string, of domain.Table[S], p domain.Page, fs []domain.Filter, entryOf func(S) entry) ([]S, int, error) {
+	t := of.(*table[S])
+	var none S
+	for _, f := range fs {
+		if _, ok := entryOf(none).indexes[f.Index]; !ok {
+			return nil, 0, fmt.Errorf("list %s: there is no index %q", kind, f.Index)
 		}
 	}
-	slices.SortFunc(list, func(a, b S) int {
-		at, an, _ := of(a)
-		bt, bn, _ := of(b)
-		return cmp.Or(cmp.Compare(bt, at), cmp.Compare(an, bn))
-	})
-	n := len(list)
-	if p.Offset > 0 && p.Offset >= n {
-		return nil, 0, domain.Errorf(domain.OutOfRange, "query objects bounds out of range. length:%d", n)
+	var keys []string
+	for key, s := range t.MapTable {
+		if entryOf(s).passes(fs) {
+			keys = append(keys, key)
+		}
 	}
-	return list[p.Offset:min(n, p.Offset+p.Limit)], n, nil
+	modified := func(key string) int64 { return entryOf(t.MapTable[key]).modified }
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(modified(b), modified(a)), cmp.Compare(t.turns[b], t.turns[a]))
+	})
+	total := len(keys)
+	keys, err := cut(keys, p)
+	list := make([]S, len(keys))
+	for i, key := range keys {
+		list[i] = t.MapTable[key]
+	}
+	return list, total, err
+}
+
+// passes reports whether all filters keep the entry. Nothing is found by the empty value.
+func (e entry) passes(fs []domain.Filter) bool {
+	for _, f := range fs {
+		if f.Value == "" || !slices.Contains(e.indexes[f.Index], f.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// cut returns a page. An offset above the total is refused, but not where nothing is asked for.
+func cut(keys []string, p domain.Page) ([]string, error) {
+	n := len(keys)
+	if p.Limit != 0 && p.Offset > n {
+		return nil, domain.Errorf(domain.OutOfRange, "query objects bounds out of range. length:%d", n)
+	}
+	from := min(max(p.Offset, 0), n)
+	if p.Limit < 0 {
+		return keys[from:], nil
+	}
+	return keys[from:min(n, from+p.Limit)], nil
 }

@@ -27,7 +27,7 @@ type Log struct {
 }
 
 // NewLog returns an empty log.
-func NewLog() *Log { return &Log{state: domain.NewMapState()} }
+func NewLog() *Log { return &Log{state: newState()} }
 
 // Submit implements handlers.Submitter.
 func (l *Log) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
@@ -103,12 +103,15 @@ var Now = time.Date(2026, 11, 21, 7, 42, 5, 123456789, time.UTC)
 // NowMilli is Now in milliseconds since the Unix epoch.
 const NowMilli = 1795246925123
 
-// Options returns options with a clock that stands still and ids that count up: ID(1), ID(2), …
+// Options returns options with a clock that stands still, ids that count up: ID(1), ID(2), …, and limits that no test
+// meets by accident.
 func Options(service string) handlers.Options {
 	var mu sync.Mutex
 	n := 0
 	return handlers.Options{
 		Service: service, Version: "1.2.3",
+		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
+		BatchElements: 10_000, BodiesInFlight: 1000, BodyTimeout: time.Minute, WriteTimeout: time.Minute,
 		Now: func() time.Time { return Now },
 		NewID: func() string {
 			mu.Lock()

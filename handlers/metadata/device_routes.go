@@ -10,8 +10,8 @@ func (s service) routeDevices() {
 	r.POST("/device", handlers.Batch(s.API, s.log, "device", s.addDevice))
 	r.PATCH("/device", handlers.Batch(s.API, s.log, "device", s.updateDevice))
 	r.GET("/device/all", s.listDevices(handlers.Labels))
-	r.GET("/device/profile/name/:name", s.listDevices(handlers.By("profile", "name")))
-	r.GET("/device/service/name/:name", s.listDevices(handlers.By("service", "name")))
+	r.GET("/device/profile/name/:name", s.listDevices(handlers.By(domain.IndexProfile, "name")))
+	r.GET("/device/service/name/:name", s.listDevices(handlers.By(domain.IndexService, "name")))
 	r.GET("/device/name/:name", s.getDevice(func(e handlers.Envelope, d domain.Device) any {
 		return deviceAnswer{e, shapeDevice(d)}
 	}))

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ledge/domain"
+	"ledge/projections"
+)
+
+// keepingLittle is the configuration of a folder whose readings may have 1 MiB on the log.
+func keepingLittle(t *testing.T) *Config {
+	t.Helper()
+	c := &Config{}
+	if err := c.settings().Parse([]string{"--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-readings-reserve", "1MiB"}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func mustOpenData(t *testing.T, c *Config) *data {
+	t.Helper()
+	d, err := openData(t.Context(), c, -1, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.close() })
+	return d
+}
+
+// post records readings of 100 KiB.
+func (d *data) post(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		id := newID()
+		r := domain.Reading{ID: id, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Origin: time.Now().UnixNano()}
+		out, err := d.readings.Submit(t.Context(), domain.Request{
+			Stamp:   domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"},
+			Command: domain.PostReading{Reading: domain.ReadingPosted{Reading: r, Value: make([]byte, 100<<10)}},
+		})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+}
+
+// newID returns a UUID that is not used yet.
+func newID() string {
+	return fmt.Sprintf("00000000-0000-4000-8000-%012x", time.Now().UnixNano()&0xffffffffffff)
+}
+
+// kept compares the readings in the state with those on the log.
+func (d *data) kept(t *testing.T) {
+	t.Helper()
+	readings := d.projections()[2]
+	first := readings.log.First()
+	last, _ := readings.log.Last()
+	if first == 1 {
+		t.Fatal("retention has removed nothing")
+	}
+	until(t, fmt.Sprintf("%d readings in the state", last-first+1), func() bool {
+		return readings.db.Stats().Count["readings"] == int(last-first+1)
+	})
+	same, err := readings.equalsFold(t.Context(), t.TempDir(), d.logger)
+	if err != nil || !same {
+		t.Errorf("the state is a fold of what is on the log: %t, %v", same, err)
+	}
+}
+
+// TestStateForgets holds that what retention removes from the log goes from the state too: while it runs, and at a start.
+func TestStateForgets(t *testing.T) {
+	c := keepingLittle(t)
+	d := mustOpenData(t, c)
+	d.post(t, 30)
+	d.forget(t.Context(), d.projections()[2])
+	d.kept(t)
+	d.post(t, 30)
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpenData(t, c).kept(t)
+}
+
+// TestStateBehindRetention starts with a state whose next event retention has removed.
+func TestStateBehindRetention(t *testing.T) {
+	c := keepingLittle(t)
+	d := mustOpenData(t, c)
+	d.post(t, 2)
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(t.TempDir(), stateFiles[2])
+	copyTree(t, c.DataDir, filepath.Dir(old), func(rel string) bool { return rel == stateFiles[2] })
+	d = mustOpenData(t, c)
+	d.post(t, 30)
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	copyTree(t, filepath.Dir(old), c.DataDir, everything)
+	db, err := projections.Open(projections.Options{Path: filepath.Join(c.DataDir, stateFiles[2]), Tables: projections.Readings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seq, _ := db.Checkpoint(); seq != 2 || db.Close() != nil {
+		t.Fatalf("the old state is at %d", seq)
+	}
+	mustOpenData(t, c).kept(t)
+}

@@ -1,0 +1,17 @@
+package domain
+
+// The indexes that a [Filter] may name. Which of them an entity has is listed in projections/indexes.go.
+const (
+	IndexLabel        = "label"
+	IndexManufacturer = "manufacturer"
+	IndexModel        = "model"
+	IndexProfile      = "profile"
+	IndexService      = "service"
+	IndexCategory     = "category"
+	IndexReceiver     = "receiver"
+	IndexStatus       = "status"
+	IndexSubscription = "subscription"
+	IndexNotification = "notification"
+	IndexDevice       = "device"
+	IndexResource     = "resource"
+)

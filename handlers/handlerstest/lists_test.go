@@ -1,0 +1,174 @@
+package handlerstest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+	"ledge/projections"
+)
+
+// listScenario is one question to a list and what it must answer.
+type listScenario struct {
+	list    string
+	page    domain.Page
+	filters []domain.Filter
+	names   []string
+	total   int
+	err     string
+}
+
+var everything = domain.Page{Limit: 100}
+
+// by is one filter, or several: by("label", "a", "label", "b").
+func by(pairs ...string) (fs []domain.Filter) {
+	for pair := range slices.Chunk(pairs, 2) {
+		fs = append(fs, domain.Filter{Index: pair[0], Value: pair[1]})
+	}
+	return fs
+}
+
+const beyond = "query objects bounds out of range. length:"
+
+var listScenarios = []listScenario{
+	// d-4 is as old as d-2 and d-3, and was put later; d-1 was changed after them.
+	{"devices", everything, nil, []string{"d-1", "d-4", "d-3", "d-2", "d-0"}, 5, ""},
+	{"devices", domain.Page{Limit: -1}, nil, []string{"d-1", "d-4", "d-3", "d-2", "d-0"}, 5, ""},
+	{"devices", domain.Page{Offset: 1, Limit: -1}, nil, []string{"d-4", "d-3", "d-2", "d-0"}, 5, ""},
+	{"devices", domain.Page{Offset: 1, Limit: 2}, nil, []string{"d-4", "d-3"}, 5, ""},
+	{"devices", domain.Page{Offset: 3, Limit: 9}, nil, []string{"d-2", "d-0"}, 5, ""},
+	{"devices", domain.Page{Offset: -1, Limit: 1}, nil, []string{"d-1"}, 5, ""},
+	{"devices", domain.Page{}, nil, nil, 5, ""},
+	{"devices", domain.Page{Offset: 5, Limit: 9}, nil, nil, 5, ""},
+	{"devices", domain.Page{Offset: 5, Limit: -1}, nil, nil, 5, ""},
+	{"devices", domain.Page{Offset: 6, Limit: 9}, nil, nil, 5, beyond + "5"},
+	{"devices", domain.Page{Offset: 6, Limit: -1}, nil, nil, 5, beyond + "5"},
+	{"devices", domain.Page{Offset: 6}, nil, nil, 5, ""},
+	{"devices", everything, by("label", "even"), []string{"d-4", "d-2", "d-0"}, 3, ""},
+	{"devices", domain.Page{Offset: 1, Limit: 1}, by("label", "even"), []string{"d-2"}, 3, ""},
+	{"devices", domain.Page{Offset: 4, Limit: 1}, by("label", "even"), nil, 3, beyond + "3"},
+	{"devices", everything, by("label", "even", "label", "all"), []string{"d-4", "d-2", "d-0"}, 3, ""},
+	{"devices", domain.Page{Offset: 4, Limit: 1}, by("label", "even", "label", "all"), nil, 3, beyond + "3"},
+	{"devices", domain.Page{Offset: 4}, by("label", "even", "label", "all"), nil, 3, ""},
+	{"devices", everything, by("label", "even", "label", "even"), []string{"d-4", "d-2", "d-0"}, 3, ""},
+	{"devices", everything, by("label", "gone"), nil, 0, ""},
+	{"devices", domain.Page{Offset: 1, Limit: 1}, by("label", "gone"), nil, 0, beyond + "0"},
+	{"devices", everything, by("label", ""), nil, 0, ""},
+	{"devices", everything, by("profile", "p-1"), []string{"d-1", "d-3"}, 2, ""},
+	{"devices", everything, by("profile", "p-0", "service", "s-0", "label", "even"), []string{"d-4", "d-2", "d-0"}, 3, ""},
+	{"devices", everything, by("service", "nosuch"), nil, 0, ""},
+	{"devices", everything, by("model", "m"), nil, 0, `list devices: there is no index "model"`},
+	{"devices", everything, by("label", "even", "", ""), nil, 0, `list devices: there is no index ""`},
+	{"profiles", everything, nil, []string{"p-1", "p-0"}, 2, ""},
+	{"profiles", everything, by("manufacturer", "made"), []string{"p-1", "p-0"}, 2, ""},
+	{"profiles", everything, by("manufacturer", "made", "model", "m-0"), []string{"p-0"}, 1, ""},
+	{"profiles", everything, by("label", "l-1"), []string{"p-1"}, 1, ""},
+	{"profiles", everything, by("profile", "p-1"), nil, 0, `list profiles: there is no index "profile"`},
+	{"services", everything, nil, []string{"s-0"}, 1, ""},
+	{"services", everything, by("label", "rest"), []string{"s-0"}, 1, ""},
+	{"services", everything, by("service", "s-0"), nil, 0, `list services: there is no index "service"`},
+	{"subscriptions", everything, nil, []string{"n-1", "n-0"}, 2, ""},
+	{"subscriptions", everything, by("category", "FIRE"), []string{"n-1", "n-0"}, 2, ""},
+	{"subscriptions", everything, by("category", "FLOOD", "label", "l-1"), []string{"n-1"}, 1, ""},
+	{"subscriptions", everything, by("receiver", "r-0"), []string{"n-0"}, 1, ""},
+	{"subscriptions", everything, by("status", "NEW"), nil, 0, `list subscriptions: there is no index "status"`},
+}
+
+// givenLists returns a log with what the scenarios list.
+func givenLists(tb testing.TB) *Log {
+	tb.Helper()
+	log := NewLog()
+	id := 0
+	nextID := func() string { id++; return ID(id) }
+	log.Given(tb, domain.AddService{Service: domain.DeviceService{
+		ID: nextID(), Name: "s-0", BaseAddress: "http://h:1", AdminState: "UNLOCKED", Labels: []string{"rest"}, Modified: 1,
+	}})
+	for i := range 2 {
+		n := fmt.Sprint(i)
+		log.Given(tb, domain.AddProfile{Profile: domain.Profile{
+			ID: nextID(), Name: "p-" + n, Manufacturer: "made", Model: "m-" + n, Labels: []string{"l-" + n}, Modified: 1,
+		}}, domain.AddSubscription{Subscription: domain.Subscription{
+			ID: nextID(), Name: "n-" + n, Receiver: "r-" + n, Labels: []string{"l-" + n}, Categories: []string{"FIRE", "FLOOD"}[:1+i],
+			AdminState: "UNLOCKED", Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}}, Modified: 1,
+		}})
+	}
+	for i, modified := range []int64{-5, 7, 8, 8, 8, 9} {
+		labels := []string{"all", []string{"even", "odd"}[i%2], "gone"}
+		log.Given(tb, domain.AddDevice{Device: domain.Device{
+			ID: nextID(), Name: fmt.Sprint("d-", i), AdminState: "UNLOCKED", OperatingState: "UP", ServiceName: "s-0", ProfileName: fmt.Sprint("p-", i%2),
+			ProtocolName: "rest", Protocols: map[string]map[string]string{"other": {}}, Labels: labels, Modified: modified,
+		}}, domain.UpdateDevice{At: modified, Patch: domain.DevicePatch{Name: new(fmt.Sprint("d-", i)), Labels: labels[:2]}})
+	}
+	log.Given(tb, domain.RemoveDevice{Name: "d-5"}, domain.UpdateDevice{At: 9, Patch: domain.DevicePatch{Name: new("d-1"), Description: new("new")}})
+	return log
+}
+
+// mustProject returns the lists of projections on what is on the log.
+func mustProject(tb testing.TB, log *Log) domain.Lists {
+	tb.Helper()
+	d, err := projections.Open(projections.Options{
+		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: projections.Events, SyncEvery: -1,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = d.Close() })
+	if err := d.Apply(log.Recorded()); err != nil {
+		tb.Fatal(err)
+	}
+	v, release := d.View()
+	tb.Cleanup(release)
+	return v
+}
+
+// The lists in memory answer what those of projections do.
+func TestLists(t *testing.T) {
+	log := givenLists(t)
+	inMemory, release := log.View()
+	release() // nothing is recorded any more
+	for name, l := range map[string]domain.Lists{"in memory": inMemory.Lists, "projections": mustProject(t, log)} {
+		for _, s := range listScenarios {
+			got, total, err := s.ask(l)
+			if !slices.Equal(got, s.names) || total != s.total || message(err) != s.err {
+				t.Errorf("%s: %s %+v %v:\n got %v of %d, error %q\nwant %v of %d, error %q",
+					name, s.list, s.page, s.filters, got, total, message(err), s.names, s.total, s.err)
+			}
+			if strings.HasPrefix(s.err, beyond) && domain.CodeOf(err) != domain.OutOfRange {
+				t.Errorf("%s: %s %+v: got code %d", name, s.list, s.page, domain.CodeOf(err))
+			}
+		}
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func (s listScenario) ask(l domain.Lists) ([]string, int, error) {
+	switch s.list {
+	case "devices":
+		return named(func(d domain.Device) string { return d.Name })(l.Devices(s.page, s.filters...))
+	case "profiles":
+		return named(func(d domain.Profile) string { return d.Name })(l.Profiles(s.page, s.filters...))
+	case "services":
+		return named(func(d domain.DeviceService) string { return d.Name })(l.Services(s.page, s.filters...))
+	default:
+		return named(func(d domain.Subscription) string { return d.Name })(l.Subscriptions(s.page, s.filters...))
+	}
+}
+
+// named replaces the entities of an answer by their names.
+func named[S any](name func(S) string) func([]S, int, error) ([]string, int, error) {
+	return func(list []S, total int, err error) (names []string, _ int, _ error) {
+		for _, s := range list {
+			names = append(names, name(s))
+		}
+		return names, total, err
+	}
+}

@@ -1,0 +1,124 @@
+package projections
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// forgetAtOnce is how many rows one transaction takes away: it holds up the flushes, and its keys are all over the file.
+const forgetAtOnce = 256
+
+// Forget takes away what the events before first have put and no later one has put again: a reading, a notification
+// with the event that changed it last, a transmission. What stays is what a fold makes of the events from first on, but
+// for the cursors, which say how far something has come and stay. It is for streams that drop their oldest events, so
+// not for [Events], and returns how many rows went. When ctx ends, it stops after a part.
+func (d *DB) Forget(ctx context.Context, first uint64) (n int, err error) {
+	if d.tables == Events {
+		return 0, fmt.Errorf("forget: %s are kept for ever", d.tables)
+	}
+	for more := first > 1; more && ctx.Err() == nil; {
+		var some int
+		if some, more, err = d.forget(first); err != nil {
+			return n, fmt.Errorf("forget events before %d: %w", first, err)
+		}
+		n += some
+	}
+	return n, ctx.Err()
+}
+
+// forget is a part of Forget, in one transaction at most. more is whether there is another part.
+func (d *DB) forget(first uint64) (n int, more bool, err error) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.closed {
+		return 0, false, ErrClosed
+	}
+	if err := d.failed(); err != nil {
+		return 0, false, err
+	}
+	if err := d.flushWriting(min(first-1, d.at().seq)); err != nil {
+		return 0, false, err
+	}
+	if old, err := d.hasBefore(first); err != nil || !old {
+		return 0, false, err
+	}
+	if err := d.begin(); err != nil {
+		return 0, false, err
+	}
+	defer d.writer.reset()
+	err = d.update(func(tx *bbolt.Tx) error {
+		rows := tx.Bucket(bucketName)
+		for _, t := range held[d.tables] {
+			n += t.forget(rows, d.writer, first, forgetAtOnce-n)
+		}
+		return d.writer.flush(rows)
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	d.applied += n
+	return n, n == forgetAtOnce, nil
+}
+
+// hasBefore reports whether there is anything to forget: else the file need not be marked as written to.
+func (d *DB) hasBefore(first uint64) (old bool, err error) {
+	err = guarded(func() error {
+		return d.bolt.View(func(tx *bbolt.Tx) error {
+			for _, t := range held[d.tables] {
+				old = old || t.forget(tx.Bucket(bucketName), newWriter(), first, 1) > 0
+			}
+			return nil
+		})
+	})
+	d.noteDamage(err)
+	return old, err
+}
+
+// forget implements stored. A table without the index of what was written forgets nothing.
+func (k *kind[S]) forget(rows *bbolt.Bucket, w *writer, before uint64, most int) (n int) {
+	x := k.written()
+	if x == nil {
+		return 0
+	}
+	prefix := appendRange(nil, x.id, "")
+	end := binary.BigEndian.AppendUint64(appendTime(bytes.Clone(prefix), 0), before)
+	c := rows.Cursor()
+	for key, _ := c.Seek(prefix); n < most && key != nil && bytes.Compare(key, end) < 0; key, _ = c.Next() {
+		k.forgetRow(rows, w, key[len(prefix):])
+		n++
+	}
+	return n
+}
+
+func (k *kind[S]) written() *index[S] {
+	for i := range k.indexes {
+		if k.indexes[i].name == written {
+			return &k.indexes[i]
+		}
+	}
+	return nil
+}
+
+// forgetRow takes away the row that an entry's suffix names, and its entries.
+func (k *kind[S]) forgetRow(rows *bbolt.Bucket, w *writer, suffix []byte) {
+	row := append([]byte{k.id}, suffix[suffixHead:]...)
+	s, seq, ok := k.read(rows, row)
+	if !ok || seq != seqOf(suffix) {
+		panic(damage{fmt.Errorf("%s %q of event %d is in an index and not there", k.name, row[1:], seqOf(suffix))})
+	}
+	w.delete(w.in(k.id, ""), row)
+	var key []byte
+	for i := range k.indexes {
+		x := &k.indexes[i]
+		for _, v := range x.of(nil, s) {
+			g := w.in(x.id, v)
+			g.more--
+			key = append(appendTime(append(key[:0], g.prefix...), k.time(x, s)), suffix[8:]...)
+			w.delete(g, key)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package projections
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"reflect"
+)
+
+// format is how keys and rows are written, and what the values of an index are taken from. Count it up with every
+// change of those: all else that a file depends on is in the name of its schema by itself.
+const format = 2
+
+// schemaOf names the layout of a file: its tables with their ids and indexes, and the types that its rows are made of.
+func schemaOf(t Tables) string { return schemaName(t.String(), held[t]) }
+
+func schemaName(name string, tables []stored) string {
+	h := sha256.New()
+	for _, t := range tables {
+		t.layout(h)
+	}
+	return fmt.Sprintf("%d %s %x", format, name, h.Sum(nil)[:8])
+}
+
+// layout writes what a change of makes files of another layout.
+func (k *kind[S]) layout(w io.Writer) {
+	fmt.Fprintf(w, "table %02x %q ", k.id, k.name)
+	shape(w, reflect.TypeFor[S](), nil)
+	for _, x := range k.indexes {
+		fmt.Fprintf(w, "index %02x %q all=%t time=%t\n", x.id, x.name, x.values == nil, x.at != nil)
+	}
+}
+
+// shape writes the fields of a type and of those that it is made of, as CBOR names them.
+func shape(w io.Writer, t reflect.Type, within []reflect.Type) {
+	fmt.Fprintf(w, "%s %s\n", t, t.Kind())
+	for _, outer := range within {
+		if t == outer {
+			return
+		}
+	}
+	within = append(within, t)
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			fmt.Fprintf(w, "%s %q ", f.Name, f.Tag)
+			shape(w, f.Type, within)
+		}
+	case reflect.Map:
+		shape(w, t.Key(), within)
+		shape(w, t.Elem(), within)
+	case reflect.Slice, reflect.Array, reflect.Pointer:
+		shape(w, t.Elem(), within)
+	}
+}

@@ -1,0 +1,160 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ledge/domain"
+)
+
+// onSmallDisk moves f to a file system of its own with so many KiB, and returns what fills it.
+func (f *fed) onSmallDisk(t *testing.T, kib int, l limits) (filler string) {
+	t.Helper()
+	must(t, f.Close())
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dk", kib), "tmpfs", dir).CombinedOutput(); err != nil {
+		f.open(t)
+		t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
+	}
+	home := f.options
+	t.Cleanup(func() {
+		if !t.Failed() {
+			sameDump(t, f.mustDump(t), rebuilt(t, f.tables, f.events))
+		}
+		must(t, f.Close())
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+		f.options = home
+		f.open(t)
+		must(t, f.Apply(f.events))
+	})
+	f.options.Path, f.options.limits = filepath.Join(dir, "state.db"), l
+	f.open(t)
+	return filepath.Join(dir, "filler")
+}
+
+func fillDisk(t *testing.T, path string) {
+	t.Helper()
+	w, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	must(t, err)
+	defer w.Close()
+	for err == nil {
+		_, err = w.Write(make([]byte, 4<<10))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}
+
+func (f *fed) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s\n%s", what, f.logged)
+		}
+	}
+}
+
+// A disk that is full stops the file and nothing else: what is applied is seen, and written when there is room.
+func TestDiskFull(t *testing.T) {
+	for name, l := range map[string]limits{"behind": {after: time.Millisecond, events: 20}, "directly": {after: time.Millisecond, events: 2}} {
+		t.Run(name, func(t *testing.T) {
+			f := MustOpen(t, Events)
+			filler := f.onSmallDisk(t, 2048, l)
+			for round := range 2 {
+				f.add(t, domain.DeviceAdded{Device: camera(100 * round)})
+				must(t, f.Sync())
+				fillDisk(t, filler)
+				more := heldMost / 2
+				for n := 1; f.Stalled() == nil || more > 0; n++ {
+					if f.Stalled() != nil {
+						more--
+					}
+					next := record(uint64(len(f.events)+1), domain.DeviceAdded{Device: camera(100*round + n)}, domain.SamplesSeeded{})
+					f.feed(t, 2, next...)
+					s, release := f.State()
+					if _, ok := s.Devices.Get(camera(100*round + n).Name); !ok {
+						t.Error("what was applied is not seen")
+					}
+					release()
+				}
+				if err := f.Stalled(); domain.CodeOf(err) != domain.Full || !strings.Contains(err.Error(), "disk is full: state.db") {
+					t.Errorf("got %v", err)
+				}
+				v, release := f.View()
+				if _, _, err := v.Devices(Page{Limit: 1}); domain.CodeOf(err) != domain.Full {
+					t.Errorf("list: got %v", err)
+				}
+				release()
+				must(t, os.Remove(filler))
+				f.until(t, "written again", func() bool { return f.Stalled() == nil })
+				_ = f.mustDump(t)
+				for _, line := range []string{"level=ERROR msg=\"disk is full", "projection is written again"} {
+					if n := strings.Count(f.logged.String(), line); n != round+1 {
+						t.Errorf("%d lines with %q, want %d\n%s", n, line, round+1, f.logged)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What is held in memory while the disk is full has an end, at which nothing is lost.
+func TestDiskFullHoldsSoMuch(t *testing.T) {
+	f := MustOpen(t, Events)
+	filler := f.onSmallDisk(t, 2048, limits{after: time.Millisecond, events: 10})
+	f.add(t, domain.SamplesSeeded{})
+	must(t, f.Sync())
+	fillDisk(t, filler)
+	var err error
+	for n := 0; n < 1000 && err == nil; n++ {
+		next := record(uint64(len(f.events)+1), domain.DeviceAdded{Device: camera(n)})
+		if err = f.Apply(next); err == nil {
+			f.events = append(f.events, next...)
+		}
+		if n == 9 {
+			f.until(t, "stalled", func() bool { return f.Stalled() != nil })
+		}
+	}
+	if held := len(f.events); domain.CodeOf(err) != domain.Full || held < heldMost*10 || held > heldMost*10+40 {
+		t.Errorf("%d events applied, then %v", held, err)
+	}
+	if err := f.Apply(record(uint64(len(f.events)+1), make([]domain.Event, 1000)...)); !errors.Is(err, syscall.ENOSPC) || domain.CodeOf(err) != domain.Full {
+		t.Errorf("a large batch: %v", err)
+	}
+	must(t, os.Remove(filler))
+	f.until(t, "written again", func() bool { return f.Stalled() == nil })
+	f.add(t, domain.DeviceAdded{Device: camera(2000)})
+}
+
+// A close on a full disk says so; the next start goes on from what the file has.
+func TestCloseOnAFullDisk(t *testing.T) {
+	f := MustOpen(t, Events)
+	filler := f.onSmallDisk(t, 2048, limits{after: time.Hour, events: 1000})
+	f.add(t, domain.SamplesSeeded{})
+	must(t, f.Sync())
+	fillDisk(t, filler)
+	var lost []domain.Recorded
+	for n := range 200 {
+		lost = append(lost, recorded(uint64(2+n), domain.DeviceAdded{Device: camera(n)}))
+	}
+	must(t, f.Apply(lost))
+	if err := f.Close(); domain.CodeOf(err) != domain.Full {
+		t.Errorf("got %v", err)
+	}
+	must(t, os.Remove(filler))
+	f.open(t)
+	seq, _ := f.Checkpoint()
+	if seq != 1 {
+		t.Errorf("at %d, want 1", seq)
+	}
+	f.feed(t, 1, lost...)
+}
