@@ -25,11 +25,15 @@ func (d Device) Check() Problems {
 	if len(d.Location) > 0 && !json.Valid(d.Location) {
 		p.Add("location", "is no JSON value")
 	}
-	checkIndexed(&p, "autoEvents", d.AutoEvents, func(p *Problems, path string, a AutoEvent) {
+	p.checkAutoEvents(d.AutoEvents)
+	return p
+}
+
+func (p *Problems) checkAutoEvents(list []AutoEvent) {
+	checkIndexed(p, "autoEvents", list, func(p *Problems, path string, a AutoEvent) {
 		p.checkDuration(path+".interval", a.Interval)
 		p.checkText(path+".sourceName", a.SourceName)
 	})
-	return p
 }
 
 // AddDevice adds a device. Device carries its id and times.
@@ -130,10 +134,7 @@ func (c DevicePatch) Check() Problems {
 	if c.Protocols != nil && len(c.Protocols) == 0 {
 		p.Add("protocols", `is empty; give at least one protocol, or leave it out to keep what is there`)
 	}
-	checkIndexed(&p, "autoEvents", c.AutoEvents, func(p *Problems, path string, a AutoEvent) {
-		p.checkDuration(path+".interval", a.Interval)
-		p.checkText(path+".sourceName", a.SourceName)
-	})
+	p.checkAutoEvents(c.AutoEvents)
 	return p
 }
 

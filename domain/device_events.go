@@ -48,8 +48,11 @@ func (e DeviceRemoved) Evolve(s State) {
 // Subject implements Event.
 func (e DeviceRemoved) Subject() Subject { return Subject{"device", e.Device.Name, "removed"} }
 
-func count(s State, d Device, by int) {
-	for _, key := range []string{"profile/" + d.ProfileName, "service/" + d.ServiceName} {
+func count(s State, d Device, by int) { countUses(s, d.ProfileName, d.ServiceName, by) }
+
+// countUses counts what names a profile and a service.
+func countUses(s State, profile, service string, by int) {
+	for _, key := range []string{"profile/" + profile, "service/" + service} {
 		n, _ := s.Uses.Get(key)
 		if n += by; n > 0 {
 			s.Uses.Put(key, n)

@@ -9,6 +9,7 @@ const (
 	subscriptionID = "6f1de7c0-0000-4000-8000-000000000004"
 	noticeID       = "6f1de7c0-0000-4000-8000-000000000005"
 	raisedID       = "6f1de7c0-0000-4000-8000-000000000006"
+	watcherID      = "6f1de7c0-0000-4000-8000-000000000007"
 	otherID        = "6f1de7c0-0000-4000-8000-00000000000f"
 
 	created = 1_700_000_000_000
@@ -40,6 +41,14 @@ func camera() Device {
 		ID: cameraID, Name: "cam-1", AdminState: StateUnlocked, OperatingState: StateUp, Labels: []string{"indoor"},
 		ServiceName: DeviceREST, ProfileName: "image", ProtocolName: "rest",
 		Protocols: map[string]map[string]string{"other": {}}, Created: created, Modified: created,
+	}
+}
+
+func finder() ProvisionWatcher {
+	return ProvisionWatcher{
+		ID: watcherID, Name: "finder", Labels: []string{"onvif"}, Identifiers: map[string]string{"address": "10[.]0[.]0[.].*"},
+		BlockingIdentifiers: map[string][]string{"port": {"22", "23"}}, ServiceName: DeviceREST, ProfileName: "image",
+		AdminState: StateUnlocked, Created: created, Modified: created,
 	}
 }
 

@@ -14,11 +14,12 @@ type State struct {
 	Profiles      Table[Profile]
 	Services      Table[DeviceService]
 	Devices       Table[Device]
+	Watchers      Table[ProvisionWatcher]
 	Subscriptions Table[Subscription]
 
 	// IDs maps "<entity>/<id>" to the entity's name.
 	IDs Table[string]
-	// Uses counts the devices that name "profile/<name>" or "service/<name>".
+	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>".
 	Uses Table[int]
 	// Seeds holds the names of the samples that were written at a first start, so that a deleted one stays deleted.
 	Seeds Table[bool]
@@ -51,6 +52,7 @@ type Subject []string
 func NewMapState() State {
 	return State{
 		Profiles: MapTable[Profile]{}, Services: MapTable[DeviceService]{}, Devices: MapTable[Device]{},
+		Watchers:      MapTable[ProvisionWatcher]{},
 		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
 		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{}, Readings: MapTable[Reading]{},
 		Cursors: MapTable[uint64]{},

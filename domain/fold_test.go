@@ -14,7 +14,18 @@ func commands() []Command {
 	return []Command{
 		AddProfile{imageProfile()}, addImage(func(p *Profile) { p.Name, p.ID = "video", otherID }), AddProfile{},
 		RemoveProfile{"image"}, RemoveProfile{"video"}, RemoveProfile{"none"},
+		replaceImage(func(p *Profile) { p.Labels = []string{"indoor"} }), replaceImage(func(*Profile) {}), UpdateProfile{},
+		UpdateProfileInfo{ProfilePatch{Name: new("image"), Model: new("m-2")}, later}, UpdateProfileInfo{},
+		AddDeviceResource{"image", pan(), later}, AddDeviceResource{"none", pan(), later}, AddDeviceCommand{"image", turn(), later},
+		UpdateDeviceResource{"image", ResourcePatch{Name: new("pan"), IsHidden: new(true)}, later}, UpdateDeviceResource{},
+		UpdateDeviceCommand{"image", CommandPatch{Name: new("turn"), IsHidden: new(true)}, later}, UpdateDeviceCommand{},
+		RemoveDeviceResource{"image", "pan", later}, RemoveDeviceCommand{"image", "turn", later},
 		AddService{restService()}, AddService{with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })},
+		patchService(func(p *ServicePatch) { p.Labels = []string{"rest"} }), patchService(func(*ServicePatch) {}),
+		RemoveService{DeviceREST}, RemoveService{"device-onvif"}, RemoveService{"none"},
+		AddWatcher{finder()}, addFinder(func(d *ProvisionWatcher) { d.Name, d.ID, d.ProfileName = "finder-2", otherID, "video" }), AddWatcher{},
+		patchFinder(func(p *WatcherPatch) { p.ProfileName = new("video") }), patchFinder(func(p *WatcherPatch) { p.ProfileName = new("image") }),
+		patchFinder(func(*WatcherPatch) {}), RemoveWatcher{"finder"}, RemoveWatcher{"finder-2"}, RemoveWatcher{"none"},
 		AddDevice{camera()}, AddDevice{second}, AddDevice{with(second, func(d *Device) { d.ProfileName = "video" })}, AddDevice{},
 		patchCamera(func(p *DevicePatch) { p.Labels = []string{"outdoor"} }), patchCamera(func(*DevicePatch) {}),
 		patchCamera(func(p *DevicePatch) { p.ProfileName = new("video") }), patchCamera(func(p *DevicePatch) { p.ProfileName = new("image") }),
@@ -30,7 +41,7 @@ func commands() []Command {
 }
 
 func everything() []Event {
-	return append(onboarded(), SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture())
+	return append(onboarded(), WatcherAdded{finder()}, SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture())
 }
 
 func TestDecideChangesNothing(t *testing.T) {
@@ -86,6 +97,11 @@ func TestDerivedTables(t *testing.T) {
 			uses["profile/"+d.ProfileName]++
 			uses["service/"+d.ServiceName]++
 			ids["device/"+d.ID] = name
+		}
+		for name, d := range s.Watchers.(MapTable[ProvisionWatcher]) {
+			uses["profile/"+d.ProfileName]++
+			uses["service/"+d.ServiceName]++
+			ids["watcher/"+d.ID] = name
 		}
 		for name, d := range s.Profiles.(MapTable[Profile]) {
 			ids["profile/"+d.ID] = name

@@ -4,21 +4,36 @@ import "encoding/json"
 
 // goldens says what each file of testdata/events means today.
 var goldens = map[string]Event{
-	"profile.added/1":   ProfileAdded{goldenProfile},
+	"profile.added/1": ProfileAdded{goldenProfile},
+	"profile.updated/1": ProfileUpdated{
+		Profile: with(goldenProfile, func(d *Profile) {
+			d.Description, d.DeviceCommands, d.Modified = "images and their zoom", nil, 1760000060000
+		}),
+		Changed: []string{"description", "deviceCommands"},
+	},
 	"profile.removed/1": ProfileRemoved{goldenProfile},
-	"service.added/1": ServiceAdded{DeviceService{
-		ID: "b1d0a2f4-93b0-4a4e-8f6e-2f4b8f1f3c01", Name: "device-rest", Description: "Takes data that is posted for devices",
-		Labels: []string{"rest", "binary"}, BaseAddress: "http://localhost:59986", AdminState: "UNLOCKED",
-		LastConnected: 1760000000000000001, LastReported: 1760000000000000002, Created: 1760000000001, Modified: 1760000000002,
-	}},
-	"device.added/1": DeviceAdded{goldenDevice},
+	"service.added/1":   ServiceAdded{goldenService},
+	"service.updated/1": ServiceUpdated{
+		Service: with(goldenService, func(d *DeviceService) { d.AdminState, d.Modified = "LOCKED", 1760000060000 }),
+		Changed: []string{"adminState"},
+	},
+	"service.removed/1": ServiceRemoved{goldenService},
+	"device.added/1":    DeviceAdded{goldenDevice},
 	"device.updated/1": DeviceUpdated{
 		Device: with(goldenDevice, func(d *Device) {
 			d.AdminState, d.Labels, d.Modified = "LOCKED", []string{"door"}, 1760000060000
 		}),
 		Changed: []string{"adminState", "labels"},
 	},
-	"device.removed/1":     DeviceRemoved{goldenDevice},
+	"device.removed/1": DeviceRemoved{goldenDevice},
+	"watcher.added/1":  WatcherAdded{goldenWatcher},
+	"watcher.updated/1": WatcherUpdated{
+		Watcher: with(goldenWatcher, func(d *ProvisionWatcher) {
+			d.Labels, d.ProfileName, d.Modified = []string{"door"}, "sample-video", 1760000060000
+		}),
+		Changed: []string{"labels", "profileName"},
+	},
+	"watcher.removed/1":    WatcherRemoved{goldenWatcher},
 	"subscription.added/1": SubscriptionAdded{goldenSubscription},
 	"subscription.updated/1": SubscriptionUpdated{
 		Subscription: with(goldenSubscription, func(s *Subscription) { s.Receiver, s.Modified = "night-watch", 1760000060000 }),
@@ -82,6 +97,20 @@ var goldenDevice = Device{
 	Protocols:  map[string]map[string]string{"other": {}, "http": {"host": "10.0.0.7", "port": "80"}},
 	AutoEvents: []AutoEvent{{Interval: "10s", OnChange: true, SourceName: "jpeg"}, {Interval: "1h30m", SourceName: "zoom"}},
 	Notify:     true, Created: 1760000000005, Modified: 1760000000006,
+}
+
+var goldenService = DeviceService{
+	ID: "b1d0a2f4-93b0-4a4e-8f6e-2f4b8f1f3c01", Name: "device-rest", Description: "Takes data that is posted for devices",
+	Labels: []string{"rest", "binary"}, BaseAddress: "http://localhost:59986", AdminState: "UNLOCKED",
+	LastConnected: 1760000000000000001, LastReported: 1760000000000000002, Created: 1760000000001, Modified: 1760000000002,
+}
+
+var goldenWatcher = ProvisionWatcher{
+	ID: "d7e3a1c9-5b2f-4f64-9a10-3c8e7d6b5a0a", Name: "finder", Labels: []string{"onvif", "door"},
+	Identifiers:         map[string]string{"address": "10[.]0[.]0[.][0-9]+", "port": "3[0-9]{2}"},
+	BlockingIdentifiers: map[string][]string{"port": {"397", "398"}}, ServiceName: "device-rest", ProfileName: "sample-image",
+	AdminState: "UNLOCKED", AutoEvents: []AutoEvent{{Interval: "10s", OnChange: true, SourceName: "jpeg"}},
+	Created: 1760000000009, Modified: 1760000000010,
 }
 
 var goldenSubscription = Subscription{

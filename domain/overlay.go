@@ -5,6 +5,7 @@ package domain
 func Overlay(base State) State {
 	return State{
 		Profiles: overlay(base.Profiles), Services: overlay(base.Services), Devices: overlay(base.Devices),
+		Watchers:      overlay(base.Watchers),
 		Subscriptions: overlay(base.Subscriptions), IDs: overlay(base.IDs), Uses: overlay(base.Uses), Seeds: overlay(base.Seeds),
 		Notifications: overlay(base.Notifications), Transmissions: overlay(base.Transmissions),
 		Readings: overlay(base.Readings), Cursors: overlay(base.Cursors),

@@ -35,28 +35,42 @@ func (d Profile) Check() Problems {
 	p.checkID("id", d.ID)
 	p.checkName("name", d.Name)
 	checkIndexed(&p, "deviceResources", d.DeviceResources, func(p *Problems, path string, r DeviceResource) {
-		p.checkName(path+".name", r.Name)
-		p.checkOneOf(path+".properties.valueType", r.Properties.ValueType, ValueTypes...)
-		p.checkOneOf(path+".properties.readWrite", r.Properties.ReadWrite, "R", "W", "RW", "WR")
-		p.checkMediaType(path+".properties.mediaType", r.Properties.MediaType)
-		if _, err := json.Marshal(r.Attributes); err != nil {
-			p.Add(path+".attributes", "cannot be written as JSON: %v; use text keys and plain values", err)
-		}
+		p.In(path, r.Check())
 	})
 	checkIndexed(&p, "deviceCommands", d.DeviceCommands, func(p *Problems, path string, c DeviceCommand) {
-		p.checkName(path+".name", c.Name)
-		p.checkOneOf(path+".readWrite", c.ReadWrite, "R", "W", "RW", "WR")
-		if len(c.ResourceOperations) == 0 {
-			p.Add(path+".resourceOperations", "is missing or empty; name at least one device resource")
-		}
-		checkIndexed(p, path+".resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
-			p.checkText(path+".deviceResource", o.DeviceResource)
-		})
+		p.In(path, c.Check())
 	})
 	if len(p) == 0 { // the rules between fields hold for fields that are right
 		p.checkResources(d)
 		p.checkCommands(d)
 	}
+	return p
+}
+
+// Check notes what is wrong with a resource's fields; what its value type allows is for the profile's Check.
+func (r DeviceResource) Check() Problems {
+	var p Problems
+	p.checkName("name", r.Name)
+	p.checkOneOf("properties.valueType", r.Properties.ValueType, ValueTypes...)
+	p.checkOneOf("properties.readWrite", r.Properties.ReadWrite, "R", "W", "RW", "WR")
+	p.checkMediaType("properties.mediaType", r.Properties.MediaType)
+	if _, err := json.Marshal(r.Attributes); err != nil {
+		p.Add("attributes", "cannot be written as JSON: %v; use text keys and plain values", err)
+	}
+	return p
+}
+
+// Check notes what is wrong with a command's fields; whether its resources exist is for the profile's Check.
+func (c DeviceCommand) Check() Problems {
+	var p Problems
+	p.checkName("name", c.Name)
+	p.checkOneOf("readWrite", c.ReadWrite, "R", "W", "RW", "WR")
+	if len(c.ResourceOperations) == 0 {
+		p.Add("resourceOperations", "is missing or empty; name at least one device resource")
+	}
+	checkIndexed(&p, "resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
+		p.checkText(path+".deviceResource", o.DeviceResource)
+	})
 	return p
 }
 
@@ -111,15 +125,14 @@ func (c AddProfile) Decide(s State) (Event, error) {
 // RemoveProfile removes the device profile called Name.
 type RemoveProfile struct{ Name string }
 
-// Decide refuses a name that does not exist, and a profile that devices still use.
+// Decide refuses a name that does not exist, and a profile that devices or provision watchers still use.
 func (c RemoveProfile) Decide(s State) (Event, error) {
 	d, ok := s.Profiles.Get(c.Name)
 	if !ok {
 		return nil, Errorf(NotFound, "profile %q does not exist; correct the name", c.Name)
 	}
-	if n, _ := s.Uses.Get("profile/" + c.Name); n > 0 {
-		// EdgeX 2.3 answers 409 here.
-		return nil, Errorf(Conflict, "profile %q is in use (devices: %d); remove them or give them another profile first", c.Name, n)
+	if err := checkUnused(s, c.Name); err != nil {
+		return nil, err
 	}
 	return ProfileRemoved{Profile: d}, nil
 }

@@ -14,6 +14,18 @@ func (e ProfileAdded) Evolve(s State) {
 // Subject implements Event.
 func (e ProfileAdded) Subject() Subject { return Subject{"profile", e.Profile.Name, "added"} }
 
+// ProfileUpdated records what a device profile is after a change, and names the JSON fields that differ.
+type ProfileUpdated struct {
+	Profile Profile  `json:"profile"`
+	Changed []string `json:"changed"`
+}
+
+// Evolve replaces the profile.
+func (e ProfileUpdated) Evolve(s State) { s.Profiles.Put(e.Profile.Name, e.Profile) }
+
+// Subject implements Event.
+func (e ProfileUpdated) Subject() Subject { return Subject{"profile", e.Profile.Name, "updated"} }
+
 // ProfileRemoved records that a device profile is gone; Profile is what it last was.
 type ProfileRemoved struct {
 	Profile Profile `json:"profile"`

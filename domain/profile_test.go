@@ -97,14 +97,14 @@ func TestRemoveProfile(t *testing.T) {
 		{name: "no such profile", given: catalogue(), when: RemoveProfile{"imgae"},
 			code: NotFound, says: `profile "imgae" does not exist`},
 		{name: "in use", given: append(onboarded(), DeviceAdded{second}), when: RemoveProfile{"image"},
-			code: Conflict, says: `profile "image" is in use (devices: 2); remove them or give them another profile first`},
+			code: Conflict, says: `profile "image" is in use (devices and provision watchers: 2); remove them or give them another profile first`},
 		{name: "in use by one of two still", given: append(onboarded(), DeviceAdded{second}, DeviceRemoved{camera()}),
-			when: RemoveProfile{"image"}, code: Conflict, says: `profile "image" is in use (devices: 1)`},
+			when: RemoveProfile{"image"}, code: Conflict, says: `profile "image" is in use (devices and provision watchers: 1)`},
 		{name: "its device removed", given: append(onboarded(), DeviceRemoved{camera()}),
 			when: RemoveProfile{"image"}, want: ProfileRemoved{imageProfile()}},
 		{name: "its device moved away", given: append(onboarded(), ProfileAdded{video}, DeviceUpdated{moved, []string{"profileName"}}),
 			when: RemoveProfile{"image"}, want: ProfileRemoved{imageProfile()}},
 		{name: "a device moved in", given: append(onboarded(), ProfileAdded{video}, DeviceUpdated{moved, []string{"profileName"}}),
-			when: RemoveProfile{"video"}, code: Conflict, says: `profile "video" is in use (devices: 1)`},
+			when: RemoveProfile{"video"}, code: Conflict, says: `profile "video" is in use (devices and provision watchers: 1)`},
 	})
 }

@@ -17,6 +17,7 @@ type Lists interface {
 	Profiles(Page, ...Filter) (list []Profile, total int, err error)
 	Services(Page, ...Filter) (list []DeviceService, total int, err error)
 	Devices(Page, ...Filter) (list []Device, total int, err error)
+	Watchers(Page, ...Filter) (list []ProvisionWatcher, total int, err error)
 	Subscriptions(Page, ...Filter) (list []Subscription, total int, err error)
 }
 

@@ -23,3 +23,75 @@ func (c AddService) Decide(s State) (Event, error) {
 	}
 	return ServiceAdded(c), nil
 }
+
+// ServicePatch changes the fields that are not nil of the device service that ID or Name, or both, name.
+type ServicePatch struct {
+	ID          *string  `json:"id"`
+	Name        *string  `json:"name"`
+	Description *string  `json:"description"`
+	Labels      []string `json:"labels"`
+	BaseAddress *string  `json:"baseAddress"`
+	AdminState  *string  `json:"adminState"`
+}
+
+// Apply returns d with the patch's fields.
+func (c ServicePatch) Apply(d DeviceService) DeviceService {
+	set(&d.Description, c.Description)
+	set(&d.BaseAddress, c.BaseAddress)
+	set(&d.AdminState, c.AdminState)
+	if c.Labels != nil {
+		d.Labels = c.Labels
+	}
+	return d
+}
+
+// Check notes what is wrong with the patch before the service is known.
+func (c ServicePatch) Check() Problems {
+	var p Problems
+	p.checkTarget(c.ID, c.Name)
+	optional(&p, "baseAddress", c.BaseAddress, (*Problems).checkURL)
+	optional(&p, "adminState", c.AdminState, func(p *Problems, path, v string) {
+		p.checkOneOf(path, v, StateLocked, StateUnlocked)
+	})
+	return p
+}
+
+// UpdateService patches a device service. At is the new modified time, in milliseconds since the Unix epoch.
+type UpdateService struct {
+	Patch ServicePatch
+	At    int64
+}
+
+// Decide refuses a patch that is wrong or that names no service; one that changes nothing makes no event.
+func (c UpdateService) Decide(s State) (Event, error) {
+	if err := c.Patch.Check().Err(); err != nil {
+		return nil, err
+	}
+	old, err := find(s, "service", c.Patch.ID, c.Patch.Name, s.Services)
+	if err != nil {
+		return nil, err
+	}
+	d := c.Patch.Apply(old)
+	changed := Changed(old, d)
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	d.Modified = c.At
+	return ServiceUpdated{Service: d, Changed: changed}, nil
+}
+
+// RemoveService removes the device service called Name.
+type RemoveService struct{ Name string }
+
+// Decide refuses a name that does not exist, and a service that devices or provision watchers still use.
+func (c RemoveService) Decide(s State) (Event, error) {
+	d, ok := s.Services.Get(c.Name)
+	if !ok {
+		return nil, Errorf(NotFound, "service %q does not exist; correct the name", c.Name)
+	}
+	if n, _ := s.Uses.Get("service/" + c.Name); n > 0 {
+		// EdgeX 2.3 answers 409 here.
+		return nil, Errorf(Conflict, "service %q is in use (devices and provision watchers: %d); remove them or give them another service first", c.Name, n)
+	}
+	return ServiceRemoved{Service: d}, nil
+}

@@ -13,3 +13,29 @@ func (e ServiceAdded) Evolve(s State) {
 
 // Subject implements Event.
 func (e ServiceAdded) Subject() Subject { return Subject{"service", e.Service.Name, "added"} }
+
+// ServiceUpdated records what a device service is after a change, and names the JSON fields that differ.
+type ServiceUpdated struct {
+	Service DeviceService `json:"service"`
+	Changed []string      `json:"changed"`
+}
+
+// Evolve replaces the service.
+func (e ServiceUpdated) Evolve(s State) { s.Services.Put(e.Service.Name, e.Service) }
+
+// Subject implements Event.
+func (e ServiceUpdated) Subject() Subject { return Subject{"service", e.Service.Name, "updated"} }
+
+// ServiceRemoved records that a device service is gone; Service is what it last was.
+type ServiceRemoved struct {
+	Service DeviceService `json:"service"`
+}
+
+// Evolve removes the service.
+func (e ServiceRemoved) Evolve(s State) {
+	s.Services.Delete(e.Service.Name)
+	s.IDs.Delete(idKey("service", e.Service.ID))
+}
+
+// Subject implements Event.
+func (e ServiceRemoved) Subject() Subject { return Subject{"service", e.Service.Name, "removed"} }

@@ -32,3 +32,56 @@ func TestBaseAddress(t *testing.T) {
 		}
 	}
 }
+
+func patchService(edit func(*ServicePatch)) UpdateService {
+	return UpdateService{Patch: with(ServicePatch{Name: new(DeviceREST)}, edit), At: later}
+}
+
+func TestUpdateService(t *testing.T) {
+	lock := func(p *ServicePatch) { p.AdminState = new(StateLocked) }
+	locked := with(restService(), func(d *DeviceService) { d.AdminState, d.Modified = StateLocked, later })
+	all := with(restService(), func(d *DeviceService) {
+		d.Description, d.Labels, d.BaseAddress, d.Modified = "rest", []string{"http"}, "http://10.0.0.7:1", later
+	})
+	runDecisions(t, []decision{
+		{name: "by name", given: catalogue(), when: patchService(lock), want: ServiceUpdated{locked, []string{"adminState"}}},
+		{name: "by id", given: catalogue(), when: UpdateService{ServicePatch{ID: new(serviceID), AdminState: new(StateLocked)}, later},
+			want: ServiceUpdated{locked, []string{"adminState"}}},
+		{name: "all else", given: catalogue(), when: patchService(func(p *ServicePatch) {
+			p.Description, p.Labels, p.BaseAddress = new("rest"), []string{"http"}, new("http://10.0.0.7:1")
+		}), want: ServiceUpdated{all, []string{"baseAddress", "description", "labels"}}},
+		{name: "nothing but the name", given: catalogue(), when: patchService(func(*ServicePatch) {})},
+		{name: "values as they are", given: catalogue(), when: patchService(func(p *ServicePatch) {
+			p.AdminState, p.Labels, p.BaseAddress = new(StateUnlocked), []string{}, new(restService().BaseAddress)
+		})},
+		{name: "neither id nor name", given: catalogue(), when: UpdateService{ServicePatch{}, later},
+			code: Invalid, says: "name: is missing, and so is id; give one of them"},
+		{name: "no such name", given: catalogue(), when: UpdateService{ServicePatch{Name: new("device-x")}, later},
+			code: NotFound, says: `service "device-x" does not exist`},
+		{name: "no such id", given: catalogue(), when: UpdateService{ServicePatch{ID: new(otherID)}, later},
+			code: NotFound, says: `service id "` + otherID + `" does not exist`},
+		{name: "id of one, name of another", given: catalogue(), when: UpdateService{ServicePatch{ID: new(serviceID), Name: new("device-x")}, later},
+			code: Invalid, says: `service id "` + serviceID + `" belongs to "device-rest", not to "device-x"`},
+		{name: "unknown adminState", given: catalogue(), when: patchService(func(p *ServicePatch) { p.AdminState = new("UP") }),
+			code: Invalid, says: `adminState: "UP" is unknown; use one of LOCKED, UNLOCKED`},
+		{name: "empty address", given: catalogue(), when: patchService(func(p *ServicePatch) { p.BaseAddress = new("") }),
+			code: Invalid, says: "baseAddress: is missing or empty; give a URL"},
+	})
+}
+
+func TestRemoveService(t *testing.T) {
+	onvif := with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })
+	moved := with(camera(), func(d *Device) { d.ServiceName = "device-onvif" })
+	runDecisions(t, []decision{
+		{name: "removed", given: catalogue(), when: RemoveService{DeviceREST}, want: ServiceRemoved{restService()}},
+		{name: "no such service", given: catalogue(), when: RemoveService{"device-x"}, code: NotFound, says: `service "device-x" does not exist`},
+		{name: "used by a device", given: onboarded(), when: RemoveService{DeviceREST},
+			code: Conflict, says: `service "device-rest" is in use (devices and provision watchers: 1); remove them or give them another service first`},
+		{name: "used by a watcher", given: append(catalogue(), WatcherAdded{finder()}), when: RemoveService{DeviceREST},
+			code: Conflict, says: `service "device-rest" is in use (devices and provision watchers: 1)`},
+		{name: "its device moved away", given: append(onboarded(), ServiceAdded{onvif}, DeviceUpdated{moved, []string{"serviceName"}}),
+			when: RemoveService{DeviceREST}, want: ServiceRemoved{restService()}},
+		{name: "name and id free again", given: append(catalogue(), ServiceRemoved{restService()}),
+			when: AddService{restService()}, want: ServiceAdded{restService()}},
+	})
+}

@@ -10,11 +10,17 @@ import (
 // gets a new line with the next version, and the old line decodes into today's type.
 var kinds = []kind{
 	of[ProfileAdded]("profile.added/1"),
+	of[ProfileUpdated]("profile.updated/1"),
 	of[ProfileRemoved]("profile.removed/1"),
 	of[ServiceAdded]("service.added/1"),
+	of[ServiceUpdated]("service.updated/1"),
+	of[ServiceRemoved]("service.removed/1"),
 	of[DeviceAdded]("device.added/1"),
 	of[DeviceUpdated]("device.updated/1"),
 	of[DeviceRemoved]("device.removed/1"),
+	of[WatcherAdded]("watcher.added/1"),
+	of[WatcherUpdated]("watcher.updated/1"),
+	of[WatcherRemoved]("watcher.removed/1"),
 	of[SubscriptionAdded]("subscription.added/1"),
 	of[SubscriptionUpdated]("subscription.updated/1"),
 	of[SubscriptionRemoved]("subscription.removed/1"),

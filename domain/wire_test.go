@@ -26,7 +26,9 @@ func mustDecode(tb testing.TB, w Wire) Event {
 }
 
 func TestEventsRoundTrip(t *testing.T) {
-	events := []Event{ProfileRemoved{imageProfile()}, DeviceUpdated{camera(), []string{"labels"}}, DeviceRemoved{camera()},
+	events := []Event{ProfileUpdated{imageProfile(), []string{"labels"}}, ProfileRemoved{imageProfile()}, DeviceUpdated{camera(), []string{"labels"}}, DeviceRemoved{camera()},
+		ServiceUpdated{restService(), []string{"labels"}}, ServiceRemoved{restService()},
+		WatcherUpdated{finder(), []string{"labels"}}, WatcherRemoved{finder()},
 		SubscriptionUpdated{gate(), gate(), []string{"receiver"}}, SubscriptionRemoved{gate()}, SamplesSeeded{},
 		NotificationProcessed{notice(), []Transmission{transmission()}}}
 	for _, e := range goldens {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,8 +14,10 @@ import (
 // Order is what one element of a batch asks for.
 type Order struct {
 	Command domain.Command
-	// ID is the id of the entity that Command adds, answered with 201. Without one the answer is 200.
-	ID string
+	// ID is the id of the entity that Command adds, answered with 201. Without one the answer is 200, or, where Command
+	// adds a part of an entity, 201 too.
+	ID       string
+	AddsPart bool
 	// Problems are what is wrong with the entity on its own; their paths start below it.
 	Problems domain.Problems
 	// Reserve, where there is one, takes hold of what Command needs outside the log before it is submitted. An error
@@ -29,7 +32,8 @@ type head[E any] interface {
 	RequestHead() *Head
 }
 
-// Batch serves a JSON array of elements that hold a Head and an entity, under the key of that name.
+// Batch serves a JSON array of elements that hold a Head and an entity, under the key of that name; with an empty name
+// the paths of an Order's problems start at the element.
 //
 // As in EdgeX 2.3 it checks every element first: with any malformed one the whole request is answered with 400, all
 // problems in one message, and nothing is written. What depends on the state is answered for each element in a 207,
@@ -94,7 +98,7 @@ func (b *batch) add(i int, entity string, h Head, o Order) {
 		b.problems.In(fmt.Sprintf("[%d]", i), p)
 	}
 	if len(o.Problems) > 0 {
-		b.problems.In(fmt.Sprintf("[%d].%s", i, entity), o.Problems)
+		b.problems.In(strings.TrimSuffix(fmt.Sprintf("[%d].%s", i, entity), "."), o.Problems)
 	}
 	if len(b.problems) > 0 {
 		b.heads, b.orders = nil, nil
@@ -127,7 +131,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
-	case b.orders[i].ID != "":
+	case b.orders[i].ID != "" || b.orders[i].AddsPart:
 		item.StatusCode, item.ID = http.StatusCreated, b.orders[i].ID
 	}
 	return item

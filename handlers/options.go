@@ -55,6 +55,9 @@ type Options struct {
 	// it is answered with 503. A body without a declared length counts as the longest allowed. In a JSON array each
 	// entry of a list or an object counts entryBytes beside its text.
 	BodyMemory int64
+	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
+	// delete them, with 423 (settings strict-profile-changes and strict-profile-deletes).
+	StrictProfileChanges, StrictProfileDeletes bool
 	// Streams says that no more than InlineBytes of a body are loaded.
 	Streams bool
 }

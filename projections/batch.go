@@ -23,6 +23,7 @@ func newBatch(rows *bbolt.Bucket, held Tables) *batch {
 	case Events:
 		b.state = domain.State{
 			Profiles: newPending(profiles, b), Services: newPending(services, b), Devices: newPending(devices, b),
+			Watchers:      newPending(watchers, b),
 			Subscriptions: newPending(subscriptions, b), IDs: newPending(ids, b), Uses: newPending(uses, b),
 			Seeds: newPending(seeds, b),
 		}

@@ -11,13 +11,13 @@ type Filter = domain.Filter
 
 const between = "between"
 
-// Label keeps what has the label: profiles, services, devices, subscriptions, notifications.
+// Label keeps what has the label: profiles, services, devices, provision watchers, subscriptions, notifications.
 func Label(label string) Filter { return Filter{Index: "label", Value: label} }
 
-// ByProfile keeps the devices of a profile.
+// ByProfile keeps the devices, or the provision watchers, of a profile.
 func ByProfile(name string) Filter { return Filter{Index: "profile", Value: name} }
 
-// ByService keeps the devices of a device service.
+// ByService keeps the devices, or the provision watchers, of a device service.
 func ByService(name string) Filter { return Filter{Index: "service", Value: name} }
 
 // Manufacturer keeps profiles.

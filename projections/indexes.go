@@ -48,6 +48,12 @@ var (
 		{0x52, "profile", func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }, nil},
 		{0x53, "service", func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }, nil},
 	}
+	watcherIndexes = []index[domain.ProvisionWatcher]{
+		{0x78, all, nil, func(w domain.ProvisionWatcher) int64 { return w.Modified }},
+		{0x79, "label", func(dst []string, w domain.ProvisionWatcher) []string { return append(dst, w.Labels...) }, nil},
+		{0x7a, "profile", func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ProfileName) }, nil},
+		{0x7b, "service", func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ServiceName) }, nil},
+	}
 	subscriptionIndexes = []index[domain.Subscription]{
 		{0x58, all, nil, func(s domain.Subscription) int64 { return s.Modified }},
 		{0x59, "label", func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }, nil},

@@ -22,6 +22,7 @@ const (
 	transmissionsID byte = 0x0a
 	readingsID      byte = 0x0b
 	idsID           byte = 0x0c
+	watchersID      byte = 0x0d
 
 	indexID byte = 0x40 // and above: the entries of the indexes, see the tables in indexes.go
 )

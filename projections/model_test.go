@@ -61,7 +61,7 @@ func (h *history) metadata() {
 	n := h.IntN(60)
 	name := camera(n).Name
 	_, there := h.state.Devices.Get(name)
-	switch roll := h.IntN(10); {
+	switch roll := h.IntN(12); {
 	case roll == 0:
 		p := domain.Profile{ID: uuid("profile", n), Name: fmt.Sprint("profile-", n), Manufacturer: fmt.Sprint("m", h.IntN(3)),
 			Model: fmt.Sprint("o", h.IntN(3)), Labels: h.some("label-", 5), Modified: h.now()}
@@ -80,6 +80,10 @@ func (h *history) metadata() {
 		} else {
 			h.record(domain.SubscriptionRemoved{Subscription: s})
 		}
+	case roll == 11:
+		h.service(n)
+	case roll == 10:
+		h.watcher(n)
 	case !there:
 		h.record(domain.DeviceAdded{Device: h.device(n)}, "devices "+name)
 	case roll < 7:
@@ -87,6 +91,35 @@ func (h *history) metadata() {
 	default:
 		d, _ := h.state.Devices.Get(name)
 		h.record(domain.DeviceRemoved{Device: d})
+	}
+}
+
+func (h *history) watcher(n int) {
+	w := domain.ProvisionWatcher{ID: uuid("watcher", n), Name: fmt.Sprint("w", n), Labels: h.some("label-", 5), Modified: h.now(),
+		Identifiers: map[string]string{"a": fmt.Sprint(h.IntN(9))}, BlockingIdentifiers: map[string][]string{"b": h.some("x", 3)},
+		ProfileName: fmt.Sprint("profile-", h.IntN(4)), ServiceName: fmt.Sprint("service-", h.IntN(2))}
+	old, there := h.state.Watchers.Get(w.Name)
+	switch {
+	case !there:
+		h.record(domain.WatcherAdded{Watcher: w}, "watchers "+w.Name)
+	case h.IntN(2) == 0:
+		h.record(domain.WatcherUpdated{Watcher: w}, "watchers "+w.Name)
+	default:
+		h.record(domain.WatcherRemoved{Watcher: old})
+	}
+}
+
+// service adds, changes or removes a device service.
+func (h *history) service(n int) {
+	d := domain.DeviceService{ID: uuid("service", n), Name: fmt.Sprint("service-", n), Labels: h.some("label-", 5), Modified: h.now()}
+	old, there := h.state.Services.Get(d.Name)
+	switch {
+	case !there:
+		h.record(domain.ServiceAdded{Service: d}, "services "+d.Name)
+	case h.IntN(2) == 0:
+		h.record(domain.ServiceUpdated{Service: d}, "services "+d.Name)
+	default:
+		h.record(domain.ServiceRemoved{Service: old})
 	}
 }
 
@@ -242,6 +275,17 @@ func TestListsOfMetadata(t *testing.T) {
 					want := expect(h, "subscriptions", h.state.Subscriptions, func(s domain.Subscription) int64 { return s.Modified }, q.keep)
 					compare(t, "subscriptions "+name, want, v.Subscriptions, q.filters)
 				}
+				for name, q := range map[string]query[domain.ProvisionWatcher]{
+					"all":     {keep: func(domain.ProvisionWatcher) bool { return true }},
+					"label":   {filters: []Filter{Label("label-0")}, keep: func(w domain.ProvisionWatcher) bool { return has(w.Labels, "label-0") }},
+					"profile": {filters: []Filter{ByProfile("profile-1")}, keep: func(w domain.ProvisionWatcher) bool { return w.ProfileName == "profile-1" }},
+					"service": {filters: []Filter{ByService("service-1")}, keep: func(w domain.ProvisionWatcher) bool { return w.ServiceName == "service-1" }},
+				} {
+					want := expect(h, "watchers", h.state.Watchers, func(w domain.ProvisionWatcher) int64 { return w.Modified }, q.keep)
+					compare(t, "watchers "+name, want, v.Watchers, q.filters)
+				}
+				compare(t, "services by label", expect(h, "services", h.state.Services, func(d domain.DeviceService) int64 { return d.Modified },
+					func(d domain.DeviceService) bool { return has(d.Labels, "label-2") }), v.Services, []Filter{Label("label-2")})
 				sameTables(t, h.state, v.State)
 				release()
 			}
@@ -254,6 +298,8 @@ func sameTables(t *testing.T, want, got domain.State) {
 	t.Helper()
 	sameTable(t, "devices", want.Devices, got.Devices)
 	sameTable(t, "profiles", want.Profiles, got.Profiles)
+	sameTable(t, "services", want.Services, got.Services)
+	sameTable(t, "watchers", want.Watchers, got.Watchers)
 	sameTable(t, "subscriptions", want.Subscriptions, got.Subscriptions)
 	sameTable(t, "ids", want.IDs, got.IDs)
 	sameTable(t, "uses", want.Uses, got.Uses)

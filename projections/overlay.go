@@ -20,7 +20,7 @@ type overlay struct {
 
 	mu     sync.RWMutex // of the layers' maps; nobody waits for anything while holding it
 	state  domain.State // of layers
-	layers [idsID + 1]interface{ forget(from uint64) }
+	layers [watchersID + 1]interface{ forget(from uint64) }
 }
 
 // layer is one table of an overlay.
@@ -47,6 +47,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 	case Events:
 		o.state = domain.State{
 			Profiles: newLayer(profiles, o), Services: newLayer(services, o), Devices: newLayer(devices, o),
+			Watchers:      newLayer(watchers, o),
 			Subscriptions: newLayer(subscriptions, o), IDs: newLayer(ids, o), Uses: newLayer(uses, o),
 			Seeds: newLayer(seeds, o),
 		}
@@ -189,6 +190,8 @@ const usual = 1 << 10 // bytes of an entity
 func weight(e domain.Event) int {
 	switch e := e.(type) {
 	case domain.ProfileAdded:
+		return usual * (1 + len(e.Profile.DeviceResources) + len(e.Profile.DeviceCommands))
+	case domain.ProfileUpdated:
 		return usual * (1 + len(e.Profile.DeviceResources) + len(e.Profile.DeviceCommands))
 	case domain.DeviceAdded:
 		return usual + len(e.Device.Description) + len(e.Device.Location)

@@ -29,6 +29,7 @@ func (d *DB) View() (*View, func()) {
 	case Events:
 		v.State = domain.State{
 			Profiles: newTable(profiles, v), Services: newTable(services, v), Devices: newTable(devices, v),
+			Watchers:      newTable(watchers, v),
 			Subscriptions: newTable(subscriptions, v), IDs: newTable(ids, v), Uses: newTable(uses, v),
 			Seeds: newTable(seeds, v),
 		}

@@ -14,7 +14,7 @@ type Tables int
 
 // The streams; each has a file of its own, which is rebuilt independently of the others.
 const (
-	Events        Tables = iota // profiles, services, devices, subscriptions, ids, uses, seeds
+	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, ids, uses, seeds
 	Notifications               // notifications, transmissions, cursors
 	Readings                    // readings
 )
@@ -42,6 +42,7 @@ var (
 	profiles      = &kind[domain.Profile]{profilesID, "profiles", inCBOR(canonicalProfile), profileIndexes}
 	services      = &kind[domain.DeviceService]{servicesID, "services", inCBOR[domain.DeviceService](nil), serviceIndexes}
 	devices       = &kind[domain.Device]{devicesID, "devices", inCBOR(canonicalDevice), deviceIndexes}
+	watchers      = &kind[domain.ProvisionWatcher]{watchersID, "watchers", inCBOR[domain.ProvisionWatcher](nil), watcherIndexes}
 	subscriptions = &kind[domain.Subscription]{subscriptionsID, "subscriptions", inCBOR[domain.Subscription](nil), subscriptionIndexes}
 	notifications = &kind[domain.Notification]{notificationsID, "notifications", inCBOR[domain.Notification](nil), notificationIndexes}
 	transmissions = &kind[domain.Transmission]{transmissionsID, "transmissions", inCBOR[domain.Transmission](nil), transmissionIndexes}
@@ -70,7 +71,7 @@ type stored interface {
 
 // held lists the tables of each file.
 var held = map[Tables][]stored{
-	Events:        {profiles, services, devices, subscriptions, ids, uses, seeds},
+	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds},
 	Notifications: {notifications, transmissions, cursors},
 	Readings:      {readings},
 }

@@ -103,6 +103,11 @@ func (v *View) Devices(p Page, filters ...Filter) (list []domain.Device, total i
 	return pageOf(v, devices, p, filters)
 }
 
+// Watchers lists provision watchers: all, or by Label, ByProfile, ByService.
+func (v *View) Watchers(p Page, filters ...Filter) (list []domain.ProvisionWatcher, total int, err error) {
+	return pageOf(v, watchers, p, filters)
+}
+
 // Subscriptions lists subscriptions: all, or by Label, Category, Receiver.
 func (v *View) Subscriptions(p Page, filters ...Filter) (list []domain.Subscription, total int, err error) {
 	return pageOf(v, subscriptions, p, filters)

@@ -32,6 +32,7 @@ type Config struct {
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
 	LimitBatch, LimitRequests                             int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
+	StrictProfileChanges, StrictProfileDeletes            bool
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
@@ -77,6 +78,9 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.LimitWriteTime, "limit-write-time", 30*time.Second, "longest time that a client may take to read its answer; a slower one is cut off")
 	f.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest wait for requests in work at a stop")
 
+	f.BoolVar(&c.StrictProfileChanges, "strict-profile-changes", false, "refuse with 423 to replace device profiles and to take resources and commands out of them")
+	f.BoolVar(&c.StrictProfileDeletes, "strict-profile-deletes", false, "refuse with 423 to delete device profiles")
+
 	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
 	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
 	f.Var(newSize(&c.ZeroMQQueueBytes, 8<<20), "zeromq-queue-bytes", "bytes that wait for one slow ZeroMQ subscriber; the next messages are dropped for it alone and counted")
@@ -92,7 +96,7 @@ var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
-	"limit-profile-bytes": {metadataService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
+	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
 }
 
 // inForce returns the settings of an HTTP service with their values, written as in a file of settings.

@@ -37,7 +37,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{metadataService, p.metadata, "metadata-port limit-batch limit-profile-bytes", "device-rest-port notifications-port zeromq-linger limit-inline-bytes readings-max-age"},
+		{metadataService, p.metadata, "metadata-port limit-batch limit-profile-bytes strict-profile-changes strict-profile-deletes", "device-rest-port notifications-port zeromq-linger limit-inline-bytes readings-max-age"},
 		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes readings-max-age", "metadata-port notifications-max-age limit-json-bytes"},
 		{notificationsService, p.notifications, "notifications-port notifications-max-age zeromq-linger limit-json-bytes", "metadata-host device-rest-host limit-profile-bytes"},
 	} {

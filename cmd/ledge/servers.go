@@ -97,6 +97,7 @@ func (s *servers) options(name string) handlers.Options {
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,
+		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
 	}
 }
 

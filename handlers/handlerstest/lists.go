@@ -35,6 +35,7 @@ func newState() domain.State {
 	s := domain.NewMapState()
 	s.Profiles, s.Services = newTable[domain.Profile](), newTable[domain.DeviceService]()
 	s.Devices, s.Subscriptions = newTable[domain.Device](), newTable[domain.Subscription]()
+	s.Watchers = newTable[domain.ProvisionWatcher]()
 	return s
 }
 
@@ -60,6 +61,14 @@ func (l lists) Services(p domain.Page, fs ...domain.Filter) ([]domain.DeviceServ
 
 func (l lists) Devices(p domain.Page, fs ...domain.Filter) ([]domain.Device, int, error) {
 	return page("devices", l.state.Devices, p, fs, func(d domain.Device) entry {
+		return entry{d.Modified, map[string][]string{
+			domain.IndexLabel: d.Labels, domain.IndexProfile: {d.ProfileName}, domain.IndexService: {d.ServiceName},
+		}}
+	})
+}
+
+func (l lists) Watchers(p domain.Page, fs ...domain.Filter) ([]domain.ProvisionWatcher, int, error) {
+	return page("watchers", l.state.Watchers, p, fs, func(d domain.ProvisionWatcher) entry {
 		return entry{d.Modified, map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexProfile: {d.ProfileName}, domain.IndexService: {d.ServiceName},
 		}}

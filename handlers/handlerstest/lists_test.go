@@ -70,6 +70,11 @@ var listScenarios = []listScenario{
 	{"services", everything, nil, []string{"s-0"}, 1, ""},
 	{"services", everything, by("label", "rest"), []string{"s-0"}, 1, ""},
 	{"services", everything, by("service", "s-0"), nil, 0, `list services: there is no index "service"`},
+	{"watchers", everything, nil, []string{"w-0", "w-1"}, 2, ""},
+	{"watchers", everything, by("label", "l-1"), []string{"w-1"}, 1, ""},
+	{"watchers", everything, by("profile", "p-0", "service", "s-0"), []string{"w-0"}, 1, ""},
+	{"watchers", everything, by("service", "s-0"), []string{"w-0", "w-1"}, 2, ""},
+	{"watchers", everything, by("model", "m"), nil, 0, `list watchers: there is no index "model"`},
 	{"subscriptions", everything, nil, []string{"n-1", "n-0"}, 2, ""},
 	{"subscriptions", everything, by("category", "FIRE"), []string{"n-1", "n-0"}, 2, ""},
 	{"subscriptions", everything, by("category", "FLOOD", "label", "l-1"), []string{"n-1"}, 1, ""},
@@ -93,6 +98,9 @@ func givenLists(tb testing.TB) *Log {
 		}}, domain.AddSubscription{Subscription: domain.Subscription{
 			ID: nextID(), Name: "n-" + n, Receiver: "r-" + n, Labels: []string{"l-" + n}, Categories: []string{"FIRE", "FLOOD"}[:1+i],
 			AdminState: "UNLOCKED", Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}}, Modified: 1,
+		}}, domain.AddWatcher{Watcher: domain.ProvisionWatcher{
+			ID: nextID(), Name: "w-" + n, Identifiers: map[string]string{"a": "b"}, Labels: []string{"l-" + n}, ServiceName: "s-0", ProfileName: "p-" + n,
+			AdminState: "UNLOCKED", Modified: 9 - int64(i),
 		}})
 	}
 	for i, modified := range []int64{-5, 7, 8, 8, 8, 9} {
@@ -156,6 +164,8 @@ func (s listScenario) ask(l domain.Lists) ([]string, int, error) {
 		return named(func(d domain.Device) string { return d.Name })(l.Devices(s.page, s.filters...))
 	case "profiles":
 		return named(func(d domain.Profile) string { return d.Name })(l.Profiles(s.page, s.filters...))
+	case "watchers":
+		return named(func(d domain.ProvisionWatcher) string { return d.Name })(l.Watchers(s.page, s.filters...))
 	case "services":
 		return named(func(d domain.DeviceService) string { return d.Name })(l.Services(s.page, s.filters...))
 	default:

@@ -1,4 +1,4 @@
-// Package metadata is EdgeX's core-metadata: device profiles, devices and device services over HTTP.
+// Package metadata is EdgeX's core-metadata: device profiles, devices, device services and provision watchers over HTTP.
 //
 // The types that end in Shape are the JSON, and for profiles the YAML, of API v2. Their fields stand in the order in
 // which EdgeX 2.3 writes them, and carry omitempty where EdgeX leaves empty ones out.
@@ -25,6 +25,7 @@ func New(o handlers.Options, state handlers.Reader, log handlers.Submitter) http
 	v2.routeProfiles()
 	v2.routeDevices()
 	v2.routeServices()
+	v2.routeWatchers()
 	return s
 }
 

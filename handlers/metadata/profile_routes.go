@@ -12,13 +12,18 @@ import (
 func (s service) routeProfiles() {
 	r := s.Routes
 	r.POST("/deviceprofile", handlers.Batch(s.API, s.log, "profile", s.addProfile))
-	r.POST("/deviceprofile/uploadfile", s.uploadProfile)
-	r.GET("/deviceprofile/all", handlers.List(s.API, s.state, domain.Lists.Profiles, handlers.Labels, shapeProfile,
-		func(e handlers.ListEnvelope, l []profileShape) any { return profilesAnswer{e, l} }))
+	r.PUT("/deviceprofile", handlers.Batch(s.API, s.log, "profile", s.replaceProfile))
+	r.POST("/deviceprofile/uploadfile", s.uploadProfile(s.newProfile, http.StatusCreated))
+	r.PUT("/deviceprofile/uploadfile", s.uploadProfile(s.newerProfile, http.StatusOK))
+	r.GET("/deviceprofile/all", s.listProfiles(handlers.Labels))
+	r.GET("/deviceprofile/manufacturer/:manufacturer", s.listProfiles(handlers.By(domain.IndexManufacturer, "manufacturer")))
+	r.GET("/deviceprofile/manufacturer/:manufacturer/model/:model", s.listProfiles(byMakerAndModel))
+	r.GET("/deviceprofile/model/:model", s.listProfiles(handlers.By(domain.IndexModel, "model")))
 	r.GET("/deviceprofile/name/:name", handlers.Get(s.API, s.state, "device profile", "name",
 		func(st domain.State) domain.Table[domain.Profile] { return st.Profiles },
 		func(e handlers.Envelope, d domain.Profile) any { return profileAnswer{e, shapeProfile(d)} }))
-	r.DELETE("/deviceprofile/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveProfile{Name: name} }))
+	r.DELETE("/deviceprofile/name/:name", s.removeProfile)
+	s.routeProfileParts()
 }
 
 func (s service) addProfile(e *addProfile, at int64) handlers.Order {
@@ -32,23 +37,78 @@ func (s service) newProfile(shape profileShape, at int64) handlers.Order {
 	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems}
 }
 
-// uploadProfile adds the profile in the part "file" of a multipart form.
-func (s service) uploadProfile(c *gin.Context) {
-	shape, err := s.readProfileFile(c)
-	if err != nil {
-		s.Fail(c, err)
+// replaceProfile takes the whole profile anew; the setting is each element's answer.
+func (s service) replaceProfile(e *addProfile, at int64) handlers.Order {
+	return s.newerProfile(e.Profile, at)
+}
+
+func (s service) newerProfile(shape profileShape, at int64) handlers.Order {
+	d := shape.profile()
+	return handlers.Order{
+		Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(),
+		Reserve: func() (func(uint64), error) { return func(uint64) {}, s.checkChangeable() },
+	}
+}
+
+func (s service) checkChangeable() error {
+	if s.StrictProfileChanges {
+		// EdgeX 2.3 answers 423 here.
+		return domain.Errorf(domain.Locked, "profile change is not allowed while the setting strict-profile-changes is on; turn it off to change profiles")
+	}
+	return nil
+}
+
+// removeProfile looks at the setting before it looks for the profile, as EdgeX 2.3 does.
+func (s service) removeProfile(c *gin.Context) {
+	if s.StrictProfileDeletes {
+		// EdgeX 2.3 answers 423 here.
+		s.Fail(c, domain.Errorf(domain.Locked, "profile deletion is not allowed while the setting strict-profile-deletes is on; turn it off to delete profiles"))
 		return
 	}
-	order := s.newProfile(shape, s.Now().UnixMilli())
+	s.remove(func(name string) domain.Command { return domain.RemoveProfile{Name: name} })(c)
+}
+
+func (s service) listProfiles(filter handlers.Filter) handlers.Handler {
+	return handlers.List(s.API, s.state, domain.Lists.Profiles, filter, shapeProfile,
+		func(e handlers.ListEnvelope, l []profileShape) any { return profilesAnswer{e, l} })
+}
+
+func byMakerAndModel(c *gin.Context) []domain.Filter {
+	return []domain.Filter{
+		{Index: domain.IndexManufacturer, Value: c.Param("manufacturer")}, {Index: domain.IndexModel, Value: c.Param("model")},
+	}
+}
+
+// uploadProfile does what order says with the profile in the part "file" of a multipart form.
+func (s service) uploadProfile(order func(profileShape, int64) handlers.Order, status int) handlers.Handler {
+	return func(c *gin.Context) {
+		shape, err := s.readProfileFile(c)
+		if err != nil {
+			s.Fail(c, err)
+			return
+		}
+		o := order(shape, s.Now().UnixMilli())
+		if err := s.submitFile(c, o); err != nil {
+			s.Fail(c, err)
+			return
+		}
+		s.Reply(c, status, handlers.Item{Envelope: s.Envelope(status), ID: o.ID})
+	}
+}
+
+func (s service) submitFile(c *gin.Context, o handlers.Order) error {
 	var problems domain.Problems
-	problems.In("file", order.Problems)
+	problems.In("file", o.Problems)
 	if err := problems.Err(); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	if _, err := s.Submit(c, s.log, order.Command); err != nil {
-		s.Fail(c, err)
-		return
+	if o.Reserve != nil {
+		done, err := o.Reserve()
+		if err != nil {
+			return err
+		}
+		defer done(0)
 	}
-	s.Reply(c, http.StatusCreated, handlers.Item{Envelope: s.Envelope(http.StatusCreated), ID: order.ID})
+	_, err := s.Submit(c, s.log, o.Command)
+	return err
 }

@@ -8,11 +8,13 @@ import (
 func (s service) routeServices() {
 	r := s.Routes
 	r.POST("/deviceservice", handlers.Batch(s.API, s.log, "service", s.addService))
+	r.PATCH("/deviceservice", handlers.Batch(s.API, s.log, "service", s.updateService))
 	r.GET("/deviceservice/all", handlers.List(s.API, s.state, domain.Lists.Services, handlers.Labels, shapeService,
 		func(e handlers.ListEnvelope, l []serviceShape) any { return servicesAnswer{e, l} }))
 	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name",
 		func(st domain.State) domain.Table[domain.DeviceService] { return st.Services },
 		func(e handlers.Envelope, d domain.DeviceService) any { return serviceAnswer{e, shapeService(d)} }))
+	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
 }
 
 func (s service) addService(e *addService, at int64) handlers.Order {
@@ -20,4 +22,9 @@ func (s service) addService(e *addService, at int64) handlers.Order {
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: problems}
+}
+
+func (s service) updateService(e *updateService, at int64) handlers.Order {
+	p := e.Service.patch()
+	return handlers.Order{Command: domain.UpdateService{Patch: p, At: at}, Problems: p.Check()}
 }

@@ -25,6 +25,23 @@ type addService struct {
 	Service serviceShape `json:"service"`
 }
 
+// updateService is an element of PATCH /deviceservice: a field that is missing or null stays as it is.
+type updateService struct {
+	handlers.Head
+	Service servicePatchShape `json:"service"`
+}
+
+type servicePatchShape struct {
+	ID          *string  `json:"id"`
+	Name        *string  `json:"name"`
+	Description *string  `json:"description"`
+	Labels      []string `json:"labels"`
+	BaseAddress *string  `json:"baseAddress"`
+	AdminState  *string  `json:"adminState"`
+}
+
+func (d servicePatchShape) patch() domain.ServicePatch { return domain.ServicePatch(d) }
+
 type serviceAnswer struct {
 	handlers.Envelope
 	Service serviceShape `json:"service"`

@@ -1,0 +1,49 @@
+package domain
+
+// WatcherAdded records a new provision watcher.
+type WatcherAdded struct {
+	Watcher ProvisionWatcher `json:"watcher"`
+}
+
+// Evolve adds the watcher and counts it at its profile and service.
+func (e WatcherAdded) Evolve(s State) {
+	s.Watchers.Put(e.Watcher.Name, e.Watcher)
+	s.IDs.Put(idKey("watcher", e.Watcher.ID), e.Watcher.Name)
+	countUses(s, e.Watcher.ProfileName, e.Watcher.ServiceName, +1)
+}
+
+// Subject implements Event.
+func (e WatcherAdded) Subject() Subject { return Subject{"watcher", e.Watcher.Name, "added"} }
+
+// WatcherUpdated records what a provision watcher is after a change, and names the JSON fields that differ.
+type WatcherUpdated struct {
+	Watcher ProvisionWatcher `json:"watcher"`
+	Changed []string         `json:"changed"`
+}
+
+// Evolve replaces the watcher.
+func (e WatcherUpdated) Evolve(s State) {
+	if old, ok := s.Watchers.Get(e.Watcher.Name); ok {
+		countUses(s, old.ProfileName, old.ServiceName, -1)
+	}
+	s.Watchers.Put(e.Watcher.Name, e.Watcher)
+	countUses(s, e.Watcher.ProfileName, e.Watcher.ServiceName, +1)
+}
+
+// Subject implements Event.
+func (e WatcherUpdated) Subject() Subject { return Subject{"watcher", e.Watcher.Name, "updated"} }
+
+// WatcherRemoved records that a provision watcher is gone; Watcher is what it last was.
+type WatcherRemoved struct {
+	Watcher ProvisionWatcher `json:"watcher"`
+}
+
+// Evolve removes the watcher.
+func (e WatcherRemoved) Evolve(s State) {
+	s.Watchers.Delete(e.Watcher.Name)
+	s.IDs.Delete(idKey("watcher", e.Watcher.ID))
+	countUses(s, e.Watcher.ProfileName, e.Watcher.ServiceName, -1)
+}
+
+// Subject implements Event.
+func (e WatcherRemoved) Subject() Subject { return Subject{"watcher", e.Watcher.Name, "removed"} }

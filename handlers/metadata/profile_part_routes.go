@@ -1,0 +1,111 @@
+package metadata
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeProfileParts() {
+	r := s.Routes
+	r.PATCH("/deviceprofile/basicinfo", handlers.Batch(s.API, s.log, "basicinfo", s.updateProfileInfo))
+	r.POST("/deviceprofile/resource", handlers.Batch(s.API, s.log, "", s.addResource))
+	r.PATCH("/deviceprofile/resource", handlers.Batch(s.API, s.log, "", s.updateResource))
+	r.DELETE("/deviceprofile/name/:name/resource/:part", s.removePart(func(profile, name string, at int64) domain.Command {
+		return domain.RemoveDeviceResource{Profile: profile, Name: name, At: at}
+	}))
+	r.GET("/deviceresource/profile/:name/resource/:part", s.getResource)
+	r.POST("/deviceprofile/deviceCommand", handlers.Batch(s.API, s.log, "", s.addCommand))
+	r.PATCH("/deviceprofile/deviceCommand", handlers.Batch(s.API, s.log, "", s.updateCommand))
+	r.DELETE("/deviceprofile/name/:name/deviceCommand/:part", s.removePart(func(profile, name string, at int64) domain.Command {
+		return domain.RemoveDeviceCommand{Profile: profile, Name: name, At: at}
+	}))
+}
+
+func (s service) updateProfileInfo(e *updateProfileInfo, at int64) handlers.Order {
+	p := domain.ProfilePatch(e.Info)
+	return handlers.Order{Command: domain.UpdateProfileInfo{Patch: p, At: at}, Problems: p.Check()}
+}
+
+func (s service) addResource(e *addResource, at int64) handlers.Order {
+	d := domain.Profile{DeviceResources: []domain.DeviceResource{e.Resource.resource()}}.Normalize().DeviceResources[0]
+	return handlers.Order{
+		Command:  domain.AddDeviceResource{Profile: e.ProfileName, Resource: d, At: at},
+		AddsPart: true, Problems: e.problems("resource", d.Check()),
+	}
+}
+
+func (s service) updateResource(e *updateResource, at int64) handlers.Order {
+	p := domain.ResourcePatch(e.Resource)
+	return handlers.Order{
+		Command:  domain.UpdateDeviceResource{Profile: e.ProfileName, Patch: p, At: at},
+		Problems: e.problems("resource", p.Check()),
+	}
+}
+
+func (s service) addCommand(e *addCommand, at int64) handlers.Order {
+	d := e.Command.command()
+	return handlers.Order{
+		Command:  domain.AddDeviceCommand{Profile: e.ProfileName, Command: d, At: at},
+		AddsPart: true, Problems: e.problems("deviceCommand", d.Check()),
+	}
+}
+
+func (s service) updateCommand(e *updateCommand, at int64) handlers.Order {
+	p := domain.CommandPatch(e.Command)
+	return handlers.Order{
+		Command:  domain.UpdateDeviceCommand{Profile: e.ProfileName, Patch: p, At: at},
+		Problems: e.problems("deviceCommand", p.Check()),
+	}
+}
+
+// problems are those of the head and, below the key part, those of the part.
+func (h partHead) problems(part string, inner domain.Problems) domain.Problems {
+	var p domain.Problems
+	if h.ProfileName == "" {
+		p.Add("profileName", "is missing or empty; give the name of a device profile")
+	}
+	p.In(part, inner)
+	return p
+}
+
+// removePart takes a part out of a profile. EdgeX 2.3 looks at the setting before it looks for the profile.
+func (s service) removePart(command func(profile, name string, at int64) domain.Command) handlers.Handler {
+	return func(c *gin.Context) {
+		if err := s.checkChangeable(); err != nil {
+			s.Fail(c, err)
+			return
+		}
+		if _, err := s.Submit(c, s.log, command(c.Param("name"), c.Param("part"), s.Now().UnixMilli())); err != nil {
+			s.Fail(c, err)
+			return
+		}
+		s.Reply(c, http.StatusOK, s.Envelope(http.StatusOK))
+	}
+}
+
+func (s service) getResource(c *gin.Context) {
+	r, err := s.findResource(c.Param("name"), c.Param("part"))
+	if err != nil {
+		s.Fail(c, err)
+		return
+	}
+	s.Reply(c, http.StatusOK, resourceAnswer{s.Envelope(http.StatusOK), shapeResource(r)})
+}
+
+func (s service) findResource(profile, name string) (domain.DeviceResource, error) {
+	view, done := s.state()
+	defer done()
+	d, ok := view.State.Profiles.Get(profile)
+	if !ok {
+		return domain.DeviceResource{}, domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", profile)
+	}
+	r, ok := d.Resource(name)
+	if !ok {
+		return r, domain.Errorf(domain.NotFound, "device resource %.80q does not exist in profile %q; correct the name", name, profile)
+	}
+	return r, nil
+}
