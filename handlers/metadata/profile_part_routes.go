@@ -34,7 +34,7 @@ func (s service) addResource(e *addResource, at int64) handlers.Order {
 	d := domain.Profile{DeviceResources: []domain.DeviceResource{e.Resource.resource()}}.Normalize().DeviceResources[0]
 	return handlers.Order{
 		Command:  domain.AddDeviceResource{Profile: e.ProfileName, Resource: d, At: at},
-		AddsPart: true, Problems: e.problems("resource", d.Check()),
+		AddsPart: true, Problems: partProblems(e.ProfileName, "resource", d.Check()),
 	}
 }
 
@@ -42,7 +42,7 @@ func (s service) updateResource(e *updateResource, at int64) handlers.Order {
 	p := domain.ResourcePatch(e.Resource)
 	return handlers.Order{
 		Command:  domain.UpdateDeviceResource{Profile: e.ProfileName, Patch: p, At: at},
-		Problems: e.problems("resource", p.Check()),
+		Problems: partProblems(e.ProfileName, "resource", p.Check()),
 	}
 }
 
@@ -50,7 +50,7 @@ func (s service) addCommand(e *addCommand, at int64) handlers.Order {
 	d := e.Command.command()
 	return handlers.Order{
 		Command:  domain.AddDeviceCommand{Profile: e.ProfileName, Command: d, At: at},
-		AddsPart: true, Problems: e.problems("deviceCommand", d.Check()),
+		AddsPart: true, Problems: partProblems(e.ProfileName, "deviceCommand", d.Check()),
 	}
 }
 
@@ -58,14 +58,14 @@ func (s service) updateCommand(e *updateCommand, at int64) handlers.Order {
 	p := domain.CommandPatch(e.Command)
 	return handlers.Order{
 		Command:  domain.UpdateDeviceCommand{Profile: e.ProfileName, Patch: p, At: at},
-		Problems: e.problems("deviceCommand", p.Check()),
+		Problems: partProblems(e.ProfileName, "deviceCommand", p.Check()),
 	}
 }
 
-// problems are those of the head and, below the key part, those of the part.
-func (h partHead) problems(part string, inner domain.Problems) domain.Problems {
+// partProblems are those of the profile's name and, below the key part, those of the part.
+func partProblems(profileName, part string, inner domain.Problems) domain.Problems {
 	var p domain.Problems
-	if h.ProfileName == "" {
+	if profileName == "" {
 		p.Add("profileName", "is missing or empty; give the name of a device profile")
 	}
 	p.In(part, inner)

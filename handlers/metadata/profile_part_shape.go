@@ -17,20 +17,17 @@ type profilePatchShape struct {
 	Labels       []string `json:"labels"`
 }
 
-// partHead heads an element that is for a part of a profile.
-type partHead struct {
-	handlers.Head
-	ProfileName string `json:"profileName"`
-}
-
+// addResource is an element of POST /deviceprofile/resource.
 type addResource struct {
-	partHead
-	Resource resourceShape `json:"resource"`
+	handlers.Head
+	ProfileName string        `json:"profileName"`
+	Resource    resourceShape `json:"resource"`
 }
 
 type updateResource struct {
-	partHead
-	Resource resourcePatchShape `json:"resource"`
+	handlers.Head
+	ProfileName string             `json:"profileName"`
+	Resource    resourcePatchShape `json:"resource"`
 }
 
 type resourcePatchShape struct {
@@ -40,13 +37,15 @@ type resourcePatchShape struct {
 }
 
 type addCommand struct {
-	partHead
-	Command commandShape `json:"deviceCommand"`
+	handlers.Head
+	ProfileName string       `json:"profileName"`
+	Command     commandShape `json:"deviceCommand"`
 }
 
 type updateCommand struct {
-	partHead
-	Command commandPatchShape `json:"deviceCommand"`
+	handlers.Head
+	ProfileName string            `json:"profileName"`
+	Command     commandPatchShape `json:"deviceCommand"`
 }
 
 type commandPatchShape struct {

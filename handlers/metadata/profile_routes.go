@@ -102,13 +102,15 @@ func (s service) submitFile(c *gin.Context, o handlers.Order) error {
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	if o.Reserve != nil {
-		done, err := o.Reserve()
-		if err != nil {
-			return err
-		}
-		defer done(0)
+	if o.Reserve == nil {
+		_, err := s.Submit(c, s.log, o.Command)
+		return err
 	}
-	_, err := s.Submit(c, s.log, o.Command)
+	done, err := o.Reserve()
+	if err != nil {
+		return err
+	}
+	outcome, err := s.Submit(c, s.log, o.Command)
+	done(outcome.Seq)
 	return err
 }
