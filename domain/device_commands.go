@@ -48,20 +48,10 @@ func (c AddDevice) Decide(s State) (Event, error) {
 	if err := checkFree(s, "device", c.Device.Name, c.Device.ID, has(s.Devices)); err != nil {
 		return nil, err
 	}
-	if err := c.Device.checkReferences(s); err != nil {
+	if err := checkReferences(s, "device", c.Device.Name, c.Device.ServiceName, c.Device.ProfileName); err != nil {
 		return nil, err
 	}
 	return DeviceAdded(c), nil
-}
-
-func (d Device) checkReferences(s State) error {
-	if _, ok := s.Services.Get(d.ServiceName); !ok {
-		return Errorf(NotFound, "device %q: device service %q does not exist; add it first or correct serviceName", d.Name, d.ServiceName)
-	}
-	if _, ok := s.Profiles.Get(d.ProfileName); !ok {
-		return Errorf(NotFound, "device %q: device profile %q does not exist; upload it first or correct profileName", d.Name, d.ProfileName)
-	}
-	return nil
 }
 
 // DevicePatch changes the fields that are not nil of the device that ID or Name, or both, name.
@@ -158,7 +148,7 @@ func (c UpdateDevice) Decide(s State) (Event, error) {
 	if err := d.Check().Err(); err != nil {
 		return nil, err
 	}
-	if err := d.checkReferences(s); err != nil {
+	if err := checkReferences(s, "device", d.Name, d.ServiceName, d.ProfileName); err != nil {
 		return nil, err
 	}
 	changed := Changed(old, d)

@@ -24,6 +24,26 @@ func checkFree(s State, kind, name, id string, taken func(string) bool) error {
 	return nil
 }
 
+// checkReferences refuses an entity of that kind whose device service or device profile is not there.
+func checkReferences(s State, kind, name, service, profile string) error {
+	if _, ok := s.Services.Get(service); !ok {
+		return Errorf(NotFound, "%s %q: device service %q does not exist; add it first or correct serviceName", kind, name, service)
+	}
+	if _, ok := s.Profiles.Get(profile); !ok {
+		return Errorf(NotFound, "%s %q: device profile %q does not exist; upload it first or correct profileName", kind, name, profile)
+	}
+	return nil
+}
+
+// checkUnused refuses a change of the profile or service called name while devices or provision watchers rest on it.
+func checkUnused(s State, kind, name string) error {
+	if n, _ := s.Uses.Get(kind + "/" + name); n > 0 {
+		// EdgeX 2.3 answers 409 here.
+		return Errorf(Conflict, "%s %q is in use (devices and provision watchers: %d); remove them or give them another %s first", kind, name, n, kind)
+	}
+	return nil
+}
+
 // find returns the entity that id or name, or both, mean.
 func find[T any](s State, kind string, id, name *string, t Table[T]) (T, error) {
 	var none T

@@ -102,7 +102,7 @@ func (c RemoveDeviceResource) Decide(s State) (Event, error) {
 		if err != nil {
 			return err
 		}
-		if err := checkUnused(s, c.Profile); err != nil {
+		if err := checkUnused(s, "profile", c.Profile); err != nil {
 			return err
 		}
 		for _, cmd := range d.DeviceCommands {
@@ -169,7 +169,7 @@ func (c RemoveDeviceCommand) Decide(s State) (Event, error) {
 		if err != nil {
 			return err
 		}
-		if err := checkUnused(s, c.Profile); err != nil {
+		if err := checkUnused(s, "profile", c.Profile); err != nil {
 			return err
 		}
 		d.DeviceCommands = slices.Delete(d.DeviceCommands, i, i+1)
@@ -227,15 +227,6 @@ func (d Profile) fromLog() (back Profile, size int, err error) {
 		return back, 0, fmt.Errorf("profile %q: %w", d.Name, err)
 	}
 	return back, len(text), nil
-}
-
-// checkUnused refuses a change of the profile called name while something rests on it.
-func checkUnused(s State, name string) error {
-	if n, _ := s.Uses.Get("profile/" + name); n > 0 {
-		// EdgeX 2.3 answers 409 here.
-		return Errorf(Conflict, "profile %q is in use (devices and provision watchers: %d); remove them or give them another profile first", name, n)
-	}
-	return nil
 }
 
 func (d Profile) resourceAt(name string) (int, error) {

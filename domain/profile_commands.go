@@ -131,7 +131,7 @@ func (c RemoveProfile) Decide(s State) (Event, error) {
 	if !ok {
 		return nil, Errorf(NotFound, "profile %q does not exist; correct the name", c.Name)
 	}
-	if err := checkUnused(s, c.Name); err != nil {
+	if err := checkUnused(s, "profile", c.Name); err != nil {
 		return nil, err
 	}
 	return ProfileRemoved{Profile: d}, nil

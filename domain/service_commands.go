@@ -89,9 +89,8 @@ func (c RemoveService) Decide(s State) (Event, error) {
 	if !ok {
 		return nil, Errorf(NotFound, "service %q does not exist; correct the name", c.Name)
 	}
-	if n, _ := s.Uses.Get("service/" + c.Name); n > 0 {
-		// EdgeX 2.3 answers 409 here.
-		return nil, Errorf(Conflict, "service %q is in use (devices and provision watchers: %d); remove them or give them another service first", c.Name, n)
+	if err := checkUnused(s, "service", c.Name); err != nil {
+		return nil, err
 	}
 	return ServiceRemoved{Service: d}, nil
 }

@@ -45,20 +45,10 @@ func (c AddWatcher) Decide(s State) (Event, error) {
 	if err := checkFree(s, "watcher", c.Watcher.Name, c.Watcher.ID, has(s.Watchers)); err != nil {
 		return nil, err
 	}
-	if err := c.Watcher.checkReferences(s); err != nil {
+	if err := checkReferences(s, "watcher", c.Watcher.Name, c.Watcher.ServiceName, c.Watcher.ProfileName); err != nil {
 		return nil, err
 	}
 	return WatcherAdded(c), nil
-}
-
-func (d ProvisionWatcher) checkReferences(s State) error {
-	if _, ok := s.Services.Get(d.ServiceName); !ok {
-		return Errorf(NotFound, "watcher %q: device service %q does not exist; add it first or correct serviceName", d.Name, d.ServiceName)
-	}
-	if _, ok := s.Profiles.Get(d.ProfileName); !ok {
-		return Errorf(NotFound, "watcher %q: device profile %q does not exist; upload it first or correct profileName", d.Name, d.ProfileName)
-	}
-	return nil
 }
 
 // WatcherPatch changes the fields that are not nil of the provision watcher that ID or Name, or both, name.
@@ -128,7 +118,7 @@ func (c UpdateWatcher) Decide(s State) (Event, error) {
 		return nil, err
 	}
 	d := c.Patch.Apply(old)
-	if err := d.checkReferences(s); err != nil {
+	if err := checkReferences(s, "watcher", d.Name, d.ServiceName, d.ProfileName); err != nil {
 		return nil, err
 	}
 	changed := Changed(old, d)

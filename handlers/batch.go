@@ -20,6 +20,8 @@ type Order struct {
 	AddsPart bool
 	// Problems are what is wrong with the entity on its own; their paths start below it.
 	Problems domain.Problems
+	// Refused, where there is one, is the element's answer, and nothing is submitted for it.
+	Refused error
 	// Reserve, where there is one, takes hold of what Command needs outside the log before it is submitted. An error
 	// is the element's answer, and nothing is submitted for it. done is called once: with the sequence at which
 	// Command was recorded, or with 0 where it was not.
@@ -151,6 +153,10 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 	reqs := make([]domain.Request, 0, len(b.orders))
 	places := make([]int, 0, len(b.orders))
 	for i, o := range b.orders {
+		if o.Refused != nil {
+			outcomes[i].Err = o.Refused
+			continue
+		}
 		if o.Reserve != nil {
 			done, err := o.Reserve()
 			if err != nil {

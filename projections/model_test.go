@@ -69,6 +69,8 @@ func (h *history) metadata() {
 			h.record(domain.ProfileRemoved{Profile: p})
 		} else if !ok {
 			h.record(domain.ProfileAdded{Profile: p}, "profiles "+p.Name)
+		} else {
+			h.record(domain.ProfileUpdated{Profile: p}, "profiles "+p.Name)
 		}
 	case roll == 1:
 		s := domain.Subscription{ID: uuid("subscription", n), Name: fmt.Sprint("s", n), Receiver: fmt.Sprint("r", h.IntN(3)),

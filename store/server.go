@@ -21,9 +21,10 @@ const (
 	// unlimited disk as far as the server is concerned: the reserve is kept by us, with an answer that says so.
 	maxStore  = 1 << 60
 	startWait = 10 * time.Second
-	// healthWait is how long a server may be unready before it is believed that it is; it is asked every healthLook.
+	// healthWait is how long a server may be unready before it is believed that it is.
 	healthWait = 10 * time.Second
-	healthLook = 5 * time.Millisecond
+	// healthAsks is how often it is asked meanwhile.
+	healthAsks = 100
 )
 
 // node is the server in this process and our connections to it: one for appends and their acknowledgements, one for
@@ -155,15 +156,16 @@ func (n *node) restartJetStream() error {
 
 // health is the server's own account of itself: it shows a failed write at once.
 func (n *node) health() error {
-	return healthy(func() *server.HealthStatus { return n.server.Healthz(&server.HealthzOptions{Details: true}) }, n.server.Running, healthWait)
+	return healthy(func() *server.HealthStatus { return n.server.Healthz(&server.HealthzOptions{Details: true}) }, n.server.ReadyForConnections)
 }
 
-// healthy asks a server that is running again, for so long, while it says no more than that it does not take
-// connections: it looks for a millisecond only, in which a process on a busy machine may not run at all.
-func healthy(ask func() *server.HealthStatus, running func() bool, wait time.Duration) error {
+// healthy asks again, up to healthAsks times, where a server says no more than that it does not take connections, and
+// yet ready, which waits for that, says that it does: the server itself looks for a millisecond only, in which a process
+// on a busy machine may not run at all.
+func healthy(ask func() *server.HealthStatus, ready func(time.Duration) bool) error {
 	h := ask()
-	for end := time.Now().Add(wait); unready(h) && running() && time.Now().Before(end); h = ask() {
-		time.Sleep(healthLook)
+	for n := 1; n < healthAsks && unready(h) && ready(healthWait); n++ {
+		h = ask()
 	}
 	if h.Status != "ok" {
 		for _, e := range h.Errors {

@@ -102,7 +102,7 @@ func TestPinnedVersion(t *testing.T) {
 	const want = "github.com/go-zeromq/zmq4 v0.17.0"
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
-		t.Skip("go.mod is not where it is in the repository")
+		t.Fatal(err)
 	}
 	if !strings.Contains(string(mod), want) {
 		t.Errorf("go.mod does not require %s", want)

@@ -97,7 +97,7 @@ func MustLibzmq(t *testing.T, p *Publisher, topic string, heartbeat int) <-chan 
 	t.Helper()
 	python, err := exec.LookPath("/usr/bin/python3")
 	if err != nil || exec.Command(python, "-c", "import zmq").Run() != nil {
-		t.Skip("python3-zmq (Debian package) is not installed")
+		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
 	cmd := exec.Command(python, "-c", libzmq, fmt.Sprint(p.Port()), topic, fmt.Sprint(heartbeat))
 	out, err := cmd.StdoutPipe()

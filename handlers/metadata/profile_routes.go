@@ -44,10 +44,7 @@ func (s service) replaceProfile(e *addProfile, at int64) handlers.Order {
 
 func (s service) newerProfile(shape profileShape, at int64) handlers.Order {
 	d := shape.profile()
-	return handlers.Order{
-		Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(),
-		Reserve: func() (func(uint64), error) { return func(uint64) {}, s.checkChangeable() },
-	}
+	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: s.checkChangeable()}
 }
 
 func (s service) checkChangeable() error {
@@ -102,15 +99,9 @@ func (s service) submitFile(c *gin.Context, o handlers.Order) error {
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	if o.Reserve == nil {
-		_, err := s.Submit(c, s.log, o.Command)
-		return err
+	if o.Refused != nil {
+		return o.Refused
 	}
-	done, err := o.Reserve()
-	if err != nil {
-		return err
-	}
-	outcome, err := s.Submit(c, s.log, o.Command)
-	done(outcome.Seq)
+	_, err := s.Submit(c, s.log, o.Command)
 	return err
 }
