@@ -131,7 +131,7 @@ func (n *node) stopEngine() {
 func (n *node) pending() ([]domain.Notification, error) {
 	view, done := n.notes.View()
 	defer done()
-	list, _, err := view.Notifications(domain.Page{Limit: 10_000}, domain.Filter{Index: "status", Value: domain.StatusNew})
+	list, _, err := view.Notifications(domain.Page{Limit: 10_000}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew})
 	slices.Reverse(list)
 	return list, err
 }
@@ -144,7 +144,7 @@ func (n *node) processed(want int) []domain.Notification {
 	for seq := uint64(1); ; seq++ {
 		view, done := n.notes.View()
 		at, _ := n.notes.Checkpoint()
-		list, _, err := view.Notifications(domain.Page{Limit: 1000}, domain.Filter{Index: "status", Value: domain.StatusProcessed})
+		list, _, err := view.Notifications(domain.Page{Limit: 1000}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusProcessed})
 		done()
 		if err != nil {
 			n.tb.Fatal(err)

@@ -34,52 +34,52 @@ const (
 var (
 	profileIndexes = []index[domain.Profile]{
 		{0x40, all, nil, func(p domain.Profile) int64 { return p.Modified }},
-		{0x41, "label", func(dst []string, p domain.Profile) []string { return append(dst, p.Labels...) }, nil},
-		{0x42, "manufacturer", func(dst []string, p domain.Profile) []string { return one(dst, p.Manufacturer) }, nil},
-		{0x43, "model", func(dst []string, p domain.Profile) []string { return one(dst, p.Model) }, nil},
+		{0x41, domain.IndexLabel, func(dst []string, p domain.Profile) []string { return append(dst, p.Labels...) }, nil},
+		{0x42, domain.IndexManufacturer, func(dst []string, p domain.Profile) []string { return one(dst, p.Manufacturer) }, nil},
+		{0x43, domain.IndexModel, func(dst []string, p domain.Profile) []string { return one(dst, p.Model) }, nil},
 	}
 	serviceIndexes = []index[domain.DeviceService]{
 		{0x48, all, nil, func(s domain.DeviceService) int64 { return s.Modified }},
-		{0x49, "label", func(dst []string, s domain.DeviceService) []string { return append(dst, s.Labels...) }, nil},
+		{0x49, domain.IndexLabel, func(dst []string, s domain.DeviceService) []string { return append(dst, s.Labels...) }, nil},
 	}
 	deviceIndexes = []index[domain.Device]{
 		{0x50, all, nil, func(d domain.Device) int64 { return d.Modified }},
-		{0x51, "label", func(dst []string, d domain.Device) []string { return append(dst, d.Labels...) }, nil},
-		{0x52, "profile", func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }, nil},
-		{0x53, "service", func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }, nil},
+		{0x51, domain.IndexLabel, func(dst []string, d domain.Device) []string { return append(dst, d.Labels...) }, nil},
+		{0x52, domain.IndexProfile, func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }, nil},
+		{0x53, domain.IndexService, func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }, nil},
 	}
 	watcherIndexes = []index[domain.ProvisionWatcher]{
 		{0x78, all, nil, func(w domain.ProvisionWatcher) int64 { return w.Modified }},
-		{0x79, "label", func(dst []string, w domain.ProvisionWatcher) []string { return append(dst, w.Labels...) }, nil},
-		{0x7a, "profile", func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ProfileName) }, nil},
-		{0x7b, "service", func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ServiceName) }, nil},
+		{0x79, domain.IndexLabel, func(dst []string, w domain.ProvisionWatcher) []string { return append(dst, w.Labels...) }, nil},
+		{0x7a, domain.IndexProfile, func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ProfileName) }, nil},
+		{0x7b, domain.IndexService, func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ServiceName) }, nil},
 	}
 	subscriptionIndexes = []index[domain.Subscription]{
 		{0x58, all, nil, func(s domain.Subscription) int64 { return s.Modified }},
-		{0x59, "label", func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }, nil},
-		{0x5a, "category", func(dst []string, s domain.Subscription) []string { return append(dst, s.Categories...) }, nil},
-		{0x5b, "receiver", func(dst []string, s domain.Subscription) []string { return one(dst, s.Receiver) }, nil},
+		{0x59, domain.IndexLabel, func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }, nil},
+		{0x5a, domain.IndexCategory, func(dst []string, s domain.Subscription) []string { return append(dst, s.Categories...) }, nil},
+		{0x5b, domain.IndexReceiver, func(dst []string, s domain.Subscription) []string { return one(dst, s.Receiver) }, nil},
 	}
 	notificationIndexes = []index[domain.Notification]{
 		{0x60, all, nil, func(n domain.Notification) int64 { return n.Modified }},
-		{0x61, "label", func(dst []string, n domain.Notification) []string { return append(dst, n.Labels...) }, nil},
-		{0x62, "category", func(dst []string, n domain.Notification) []string { return one(dst, n.Category) }, nil},
-		{0x63, "status", func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }, nil},
-		{0x64, "subscription", func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
+		{0x61, domain.IndexLabel, func(dst []string, n domain.Notification) []string { return append(dst, n.Labels...) }, nil},
+		{0x62, domain.IndexCategory, func(dst []string, n domain.Notification) []string { return one(dst, n.Category) }, nil},
+		{0x63, domain.IndexStatus, func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }, nil},
+		{0x64, domain.IndexSubscription, func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
 		{0x65, created, nil, func(n domain.Notification) int64 { return n.Created }},
 		{0x66, written, nil, func(domain.Notification) int64 { return 0 }},
 	}
 	transmissionIndexes = []index[domain.Transmission]{
 		{0x68, all, nil, func(t domain.Transmission) int64 { return t.Created }},
-		{0x69, "status", func(dst []string, t domain.Transmission) []string { return one(dst, t.Status) }, nil},
-		{0x6a, "subscription", func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }, nil},
-		{0x6b, "notification", func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
+		{0x69, domain.IndexStatus, func(dst []string, t domain.Transmission) []string { return one(dst, t.Status) }, nil},
+		{0x6a, domain.IndexSubscription, func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }, nil},
+		{0x6b, domain.IndexNotification, func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
 		{0x6c, written, nil, func(domain.Transmission) int64 { return 0 }},
 	}
 	readingIndexes = []index[domain.Reading]{
 		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
-		{0x71, "device", func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
-		{0x72, "resource", func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
+		{0x71, domain.IndexDevice, func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
+		{0x72, domain.IndexResource, func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
 		{0x73, written, nil, func(domain.Reading) int64 { return 0 }},
 	}
 )

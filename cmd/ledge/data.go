@@ -192,7 +192,7 @@ func (d *data) activity() uint64 {
 func (d *data) pending() ([]domain.Notification, error) {
 	v, done := d.notes.View()
 	defer done()
-	isNew := domain.Filter{Index: "status", Value: domain.StatusNew}
+	isNew := domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew}
 	_, total, err := v.Notifications(domain.Page{Limit: 0}, isNew)
 	if err != nil || total == 0 {
 		return nil, err
