@@ -2,9 +2,7 @@ package projections
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,26 +10,20 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/store/disktest"
 )
 
 // onSmallDisk moves f to a file system of its own with so many KiB, and returns what fills it.
 func (f *fed) onSmallDisk(t *testing.T, kib int, l limits) (filler string) {
 	t.Helper()
+	dir := disktest.New(t, kib)
 	must(t, f.Close())
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dk", kib), "tmpfs", dir).CombinedOutput(); err != nil {
-		f.open(t)
-		t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
-	}
 	home := f.options
 	t.Cleanup(func() {
 		if !t.Failed() {
 			sameDump(t, f.mustDump(t), rebuilt(t, f.tables, f.events))
 		}
 		must(t, f.Close())
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
-		}
 		f.options = home
 		f.open(t)
 		must(t, f.Apply(f.events))

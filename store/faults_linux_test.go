@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/store"
+	"ledge/store/disktest"
 	"ledge/store/storetest"
 
 	"golang.org/x/sys/unix"
@@ -146,19 +147,8 @@ func TestWritesThatKeepFailingEnd(t *testing.T) {
 	}
 }
 
-// mustMount returns a folder on a small disk of its own.
-func mustMount(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	return dir
-}
-
 func TestDiskReserve(t *testing.T) {
-	o := options(mustMount(t, "12m"))
+	o := options(disktest.New(t, 12<<10))
 	o.ReserveBytes, o.ReadingsReserveBytes = 2<<20, 6<<20
 	s := mustOpen(t, o)
 	events, readings := storetest.NewProjection(), storetest.NewProjection()
@@ -206,7 +196,7 @@ func TestDiskReserve(t *testing.T) {
 // TestDiskFull has no reserve: the server runs into the end of the disk. What was answered stays, and when there is
 // space again so does the log.
 func TestDiskFull(t *testing.T) {
-	o := options(mustMount(t, "8m"))
+	o := options(disktest.New(t, 8<<10))
 	o.AckTimeout = time.Second
 	o.FreeBytes = func(string) (uint64, error) { return 1 << 40, nil }
 	filler := o.Dir + "/filler"

@@ -3,24 +3,22 @@ package main
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"ledge/store/disktest"
 )
 
 // TestDiskFullForTheState has no room for what is folded, and enough for the log: changes are refused before what waits
 // in memory is too much, all that was acknowledged is seen meanwhile, and with room again the same process goes on.
 func TestDiskFullForTheState(t *testing.T) {
-	disk := smallDisk(t, 16)
+	disk := disktest.New(t, 16<<10)
 	dir, filler := filepath.Join(disk, "data"), filepath.Join(disk, "filler")
 	logs := filepath.Join(dir, "nats")
 	if err := os.MkdirAll(logs, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", logs).CombinedOutput(); err != nil {
-		t.Fatalf("mount: %v: %s", err, out)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", logs).Run() })
+	disktest.Mount(t, logs, 256<<10)
 	f := &fuller{process: start(t, dir), readings: map[string]bool{}}
 	for round := range 2 {
 		status, body := f.addOne()

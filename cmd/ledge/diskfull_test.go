@@ -12,25 +12,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-)
 
-// smallDisk mounts a file system in memory of some MiB.
-func smallDisk(t *testing.T, mib int) (dir string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("a small file system can be mounted by root only")
-	}
-	dir = t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", mib), "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
-		}
-	})
-	return dir
-}
+	"ledge/store/disktest"
+)
 
 // fill writes a file until no more than so many bytes are left on its disk.
 func fill(t *testing.T, path string, left int64) {
@@ -148,7 +132,7 @@ func must(t *testing.T, what string, want int, status int, body string) {
 
 // TestDiskFull fills the disk into the reserve of readings, then into that of changes, and frees it again.
 func TestDiskFull(t *testing.T) {
-	disk := smallDisk(t, 48)
+	disk := disktest.New(t, 48<<10)
 	filler := filepath.Join(disk, "filler")
 	p := start(t, filepath.Join(disk, "data"), "--disk-reserve", "8MiB", "--disk-readings-reserve", "16MiB")
 	f := &fuller{process: p, readings: map[string]bool{}}
@@ -185,7 +169,7 @@ func TestDiskFullWithoutReserve(t *testing.T) {
 		atOnce bool // there is room again as soon as a write has failed
 	}{{"room at once", true}, {"room later", false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			disk := smallDisk(t, 192)
+			disk := disktest.New(t, 192<<10)
 			p := start(t, filepath.Join(disk, "data"), "--disk-reserve", "1B", "--disk-readings-reserve", "1B")
 			f := &fuller{process: p, readings: map[string]bool{}}
 			for range 20 {
