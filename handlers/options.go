@@ -58,6 +58,10 @@ type Options struct {
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (settings strict-profile-changes and strict-profile-deletes).
 	StrictProfileChanges, StrictProfileDeletes bool
+	// Units are the units of measure (setting units-file). ValidateUnits refuses device resources with units that are
+	// not among them, with 400 (setting validate-units).
+	Units         domain.UnitsOfMeasure
+	ValidateUnits bool
 	// Streams says that no more than InlineBytes of a body are loaded.
 	Streams bool
 }

@@ -41,6 +41,8 @@ func TestRefusals(t *testing.T) {
 		{"bad word", []string{"--sync", "never"}, exitUsage, []string{"sync", "never", "group or always"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
+		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exitUsage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
+		{"bad file of units", []string{"--units-file", mustWriteFile(t, "uom.toml", "Units = 'C'")}, exitUsage, []string{"units-file", "uom.toml", "string at Units"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")

@@ -33,6 +33,8 @@ type Config struct {
 	LimitBatch, LimitRequests                             int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	StrictProfileChanges, StrictProfileDeletes            bool
+	UnitsFile                                             string
+	ValidateUnits                                         bool
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
@@ -80,6 +82,8 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.BoolVar(&c.StrictProfileChanges, "strict-profile-changes", false, "refuse with 423 to replace device profiles and to take resources and commands out of them")
 	f.BoolVar(&c.StrictProfileDeletes, "strict-profile-deletes", false, "refuse with 423 to delete device profiles")
+	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; without one there are a few of temperature and weight")
+	f.BoolVar(&c.ValidateUnits, "validate-units", false, "refuse with 400 device resources whose units are not among the units of measure")
 
 	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
 	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
@@ -96,7 +100,8 @@ var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
-	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
+	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
+	"limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
 }
 
 // inForce returns the settings of an HTTP service with their values, written as in a file of settings.

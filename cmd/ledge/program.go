@@ -19,6 +19,7 @@ type Program struct {
 	Config *Config
 	Logger *slog.Logger
 
+	units    domain.UnitsOfMeasure
 	servers  *servers
 	data     *data
 	payloads *payloads.Files
@@ -37,6 +38,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 			p.Close()
 		}
 	}()
+	if p.units, err = readUnits(p.Config.UnitsFile); err != nil {
+		return exitError{exitUsage, err}
+	}
 	lock, err := lockDataDir(p.Config.DataDir)
 	if err != nil {
 		return err

@@ -23,6 +23,11 @@ func startSeed(t *testing.T) *process {
 // upload posts a profile file as multipart form data with one part named part.
 func (p *process) upload(part, yaml string) answer {
 	p.tb.Helper()
+	return p.sendFile(http.MethodPost, part, yaml)
+}
+
+func (p *process) sendFile(method, part, yaml string) answer {
+	p.tb.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
 	w, err := form.CreateFormFile(part, "profile.yaml")
@@ -31,7 +36,7 @@ func (p *process) upload(part, yaml string) answer {
 	}
 	_, _ = w.Write([]byte(yaml))
 	form.Close()
-	return p.call(http.MethodPost, p.metadata+"/api/v2/deviceprofile/uploadfile", form.FormDataContentType(), b.String())
+	return p.call(method, p.metadata+"/api/v2/deviceprofile/uploadfile", form.FormDataContentType(), b.String())
 }
 
 func mustRead(t *testing.T, path string) string {

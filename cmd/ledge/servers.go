@@ -70,7 +70,9 @@ func (s *servers) serve(p *Program) {
 	d := p.data
 	s.fail = p.fail
 	state := handlers.Reader(d.view)
-	s.start(metadataService, metadata.New(s.options(metadataService), state, d.events))
+	o := s.options(metadataService)
+	o.Units, o.ValidateUnits = p.units, s.config.ValidateUnits
+	s.start(metadataService, metadata.New(o, state, d.events))
 	s.start(deviceRESTService, devicerest.New(s.options(deviceRESTService), state, d.readings, p.payloads))
 	s.start(notificationsService, notifications.New(s.options(notificationsService), state, d.events, d.noteView, d.notifications, p.engine))
 }

@@ -1,4 +1,5 @@
-// Package metadata is EdgeX's core-metadata: device profiles, devices, device services and provision watchers over HTTP.
+// Package metadata is EdgeX's core-metadata: device profiles, devices, device services, provision watchers and units of
+// measure over HTTP.
 //
 // The types that end in Shape are the JSON, and for profiles the YAML, of API v2. Their fields stand in the order in
 // which EdgeX 2.3 writes them, and carry omitempty where EdgeX leaves empty ones out.
@@ -16,16 +17,19 @@ type service struct {
 	*handlers.API
 	state handlers.Reader
 	log   handlers.Submitter
+	// listed are the units that device resources may have; nil: any.
+	listed map[string]bool
 }
 
 // New returns core-metadata on a state that is read with state and changed with log.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter) http.Handler {
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, log: log}
+	v2 := service{API: s.API("v2"), state: state, log: log, listed: newListed(o)}
 	v2.routeProfiles()
 	v2.routeDevices()
 	v2.routeServices()
 	v2.routeWatchers()
+	v2.routeUnits()
 	return s
 }
 

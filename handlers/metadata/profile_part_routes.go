@@ -34,7 +34,7 @@ func (s service) addResource(e *addResource, at int64) handlers.Order {
 	d := domain.Profile{DeviceResources: []domain.DeviceResource{e.Resource.resource()}}.Normalize().DeviceResources[0]
 	return handlers.Order{
 		Command:  domain.AddDeviceResource{Profile: e.ProfileName, Resource: d, At: at},
-		AddsPart: true, Problems: partProblems(e.ProfileName, "resource", d.Check()),
+		AddsPart: true, Problems: partProblems(e.ProfileName, "resource", d.Check()), Refused: s.refuseResource(e.ProfileName, d),
 	}
 }
 
@@ -97,15 +97,23 @@ func (s service) getResource(c *gin.Context) {
 }
 
 func (s service) findResource(profile, name string) (domain.DeviceResource, error) {
-	view, done := s.state()
-	defer done()
-	d, ok := view.State.Profiles.Get(profile)
-	if !ok {
-		return domain.DeviceResource{}, domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", profile)
+	d, err := s.findProfile(profile)
+	if err != nil {
+		return domain.DeviceResource{}, err
 	}
 	r, ok := d.Resource(name)
 	if !ok {
 		return r, domain.Errorf(domain.NotFound, "device resource %.80q does not exist in profile %q; correct the name", name, profile)
 	}
 	return r, nil
+}
+
+func (s service) findProfile(name string) (domain.Profile, error) {
+	view, done := s.state()
+	defer done()
+	d, ok := view.State.Profiles.Get(name)
+	if !ok {
+		return d, domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", name)
+	}
+	return d, nil
 }

@@ -34,7 +34,7 @@ func (s service) newProfile(shape profileShape, at int64) handlers.Order {
 	d := shape.profile()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
-	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems}
+	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems, Refused: s.checkUnits(d.DeviceResources...)}
 }
 
 // replaceProfile takes the whole profile anew; the setting is each element's answer.
@@ -44,7 +44,11 @@ func (s service) replaceProfile(e *addProfile, at int64) handlers.Order {
 
 func (s service) newerProfile(shape profileShape, at int64) handlers.Order {
 	d := shape.profile()
-	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: s.checkChangeable()}
+	refused := s.checkChangeable()
+	if refused == nil {
+		refused = s.checkUnits(d.DeviceResources...)
+	}
+	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: refused}
 }
 
 func (s service) checkChangeable() error {
