@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ledge/domain"
@@ -16,6 +18,8 @@ import (
 const (
 	pageEvents = 1024
 	pageBytes  = 4 << 20
+	// fewEvents are decoded before another goroutine could have begun.
+	fewEvents = 64
 	// readWait is how long the server may take for a page of the log.
 	readWait = 20 * time.Second
 )
@@ -263,21 +267,7 @@ func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
 		start-- // for its chain
 	}
 	for p := range l.pages(ctx, start, to) {
-		d := decoded{events: make([]domain.Recorded, 0, len(p.messages)), err: p.err}
-		for _, m := range p.messages {
-			r, err := link.next(m)
-			if err == nil && m.Seq >= from {
-				r.Event, err = l.event(m)
-				d.events = append(d.events, r)
-			}
-			if err != nil {
-				if m.Seq >= from && len(d.events) > 0 && d.events[len(d.events)-1].Seq == m.Seq {
-					d.events = d.events[:len(d.events)-1]
-				}
-				d.err = err
-				break
-			}
-		}
+		d := l.decodePage(&link, p, from)
 		select {
 		case out <- d:
 		case <-ctx.Done():
@@ -287,6 +277,57 @@ func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
 			return
 		}
 	}
+}
+
+// decodePage verifies the chain from message to message, and decodes the events beside one another. What follows the
+// first fault is left out.
+func (l *Log) decodePage(link *linker, p page, from uint64) decoded {
+	d := decoded{events: make([]domain.Recorded, 0, len(p.messages)), err: p.err}
+	var due []Message
+	for i, m := range p.messages {
+		r, err := link.next(m)
+		if err != nil {
+			d.err = err
+			break
+		}
+		if m.Seq < from {
+			continue
+		}
+		if due == nil {
+			due = p.messages[i:]
+		}
+		d.events = append(d.events, r)
+	}
+	n, err := l.events(due[:len(d.events)], d.events)
+	if err != nil {
+		d.events, d.err = d.events[:n], err
+	}
+	return d
+}
+
+// events decodes messages into as many events, in equal parts on all processors. It returns how many come before the
+// first fault, and that fault.
+func (l *Log) events(messages []Message, events []domain.Recorded) (n int, err error) {
+	parts := min(runtime.GOMAXPROCS(0), 1+len(messages)/fewEvents)
+	ends, faults := make([]int, parts), make([]error, parts)
+	var all sync.WaitGroup
+	for part := range parts {
+		i, end := part*len(messages)/parts, (part+1)*len(messages)/parts
+		all.Go(func() {
+			for ; i < end && faults[part] == nil; i++ {
+				if events[i].Event, faults[part] = l.event(messages[i]); faults[part] != nil {
+					ends[part] = i
+				}
+			}
+		})
+	}
+	all.Wait()
+	for part, err := range faults {
+		if err != nil {
+			return ends[part], err
+		}
+	}
+	return len(messages), nil
 }
 
 // linker holds the chain from message to message. The first that it sees is believed unless it is sequence 1.
