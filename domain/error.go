@@ -21,6 +21,7 @@ const (
 	OutOfRange              // a page beyond the end of a list
 	Unavailable             // not now: starting, stopping, or too much waiting
 	Full                    // the disk's reserve is reached
+	Stale                   // the entity is at another revision than the request rests on
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.

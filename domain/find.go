@@ -47,26 +47,34 @@ func checkUnused(s State, kind, name string) error {
 // find returns the entity that id or name, or both, mean.
 func find[T any](s State, kind string, id, name *string, t Table[T]) (T, error) {
 	var none T
-	var key string
-	if id != nil && *id != "" {
-		owner, ok := s.IDs.Get(idKey(kind, *id))
-		if !ok {
-			return none, Errorf(NotFound, "%s id %q does not exist; correct the id", kind, *id)
-		}
-		key = owner
-	}
-	if name != nil && *name != "" {
-		if key != "" && key != *name {
-			// EdgeX 2.3 answers 400 here.
-			return none, Errorf(Invalid, "%s id %q belongs to %q, not to %q; give only one of id and name, or both of one %s", kind, *id, key, *name, kind)
-		}
-		key = *name
+	key, err := keyOf(s, kind, id, name)
+	if err != nil {
+		return none, err
 	}
 	v, ok := t.Get(key)
 	if !ok {
 		return none, Errorf(NotFound, "%s %q does not exist; add it first or correct the name", kind, key)
 	}
 	return v, nil
+}
+
+// keyOf returns the name of the entity that id or name, or both, mean.
+func keyOf(s State, kind string, id, name *string) (key string, err error) {
+	if id != nil && *id != "" {
+		owner, ok := s.IDs.Get(idKey(kind, *id))
+		if !ok {
+			return "", Errorf(NotFound, "%s id %q does not exist; correct the id", kind, *id)
+		}
+		key = owner
+	}
+	if name != nil && *name != "" {
+		if key != "" && key != *name {
+			// EdgeX 2.3 answers 400 here.
+			return "", Errorf(Invalid, "%s id %q belongs to %q, not to %q; give only one of id and name, or both of one %s", kind, *id, key, *name, kind)
+		}
+		key = *name
+	}
+	return key, nil
 }
 
 // checkTarget notes what is wrong with the id and name by which a patch says what it is for.

@@ -36,6 +36,7 @@ func commands() []Command {
 		AddNotification{Notification: notice()}, addNotice(func(n *Notification) { n.ID = otherID }), AddNotification{},
 		RaiseNotifications{Raised: []Raised{{Notification: with(notice(), func(n *Notification) { n.ID, n.Cause = otherID, 7 })}}}, RaiseNotifications{},
 		ProcessNotification{ID: noticeID, Transmissions: []Transmission{transmission()}, At: later}, ProcessNotification{ID: otherID, Transmissions: nil, At: later},
+		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
 		SeedSamples{}, PostReading{picture()},
 	}
 }

@@ -2,28 +2,33 @@ package domain
 
 // Overlay returns a State that reads through to base and keeps every change to itself: the pending changes of a group
 // of commands that are being decided.
-func Overlay(base State) State {
+func Overlay(base State) State { return OverlayAt(base, new(uint64)) }
+
+// OverlayAt is Overlay whose changes have revisions: seq holds the sequence of the event that is being folded.
+func OverlayAt(base State, seq *uint64) State {
 	return State{
-		Profiles: overlay(base.Profiles), Services: overlay(base.Services), Devices: overlay(base.Devices),
-		Watchers:      overlay(base.Watchers),
-		Subscriptions: overlay(base.Subscriptions), IDs: overlay(base.IDs), Uses: overlay(base.Uses), Seeds: overlay(base.Seeds),
-		Notifications: overlay(base.Notifications), Transmissions: overlay(base.Transmissions),
-		Readings: overlay(base.Readings), Cursors: overlay(base.Cursors),
+		Profiles: overlay(base.Profiles, seq), Services: overlay(base.Services, seq), Devices: overlay(base.Devices, seq),
+		Watchers:      overlay(base.Watchers, seq),
+		Subscriptions: overlay(base.Subscriptions, seq), IDs: overlay(base.IDs, seq), Uses: overlay(base.Uses, seq), Seeds: overlay(base.Seeds, seq),
+		Notifications: overlay(base.Notifications, seq), Transmissions: overlay(base.Transmissions, seq),
+		Readings: overlay(base.Readings, seq), Cursors: overlay(base.Cursors, seq),
 	}
 }
 
 type overlayTable[S any] struct {
 	base    Table[S]
+	seq     *uint64 // of the event that is being folded
 	pending map[string]pending[S]
 }
 
 type pending[S any] struct {
 	value   S
 	present bool
+	seq     uint64 // of the event that put it
 }
 
-func overlay[S any](base Table[S]) Table[S] {
-	return &overlayTable[S]{base: base, pending: map[string]pending[S]{}}
+func overlay[S any](base Table[S], seq *uint64) Table[S] {
+	return &overlayTable[S]{base: base, seq: seq, pending: map[string]pending[S]{}}
 }
 
 func (t *overlayTable[S]) Get(key string) (S, bool) {
@@ -37,5 +42,12 @@ func (t *overlayTable[S]) Get(key string) (S, bool) {
 	return t.base.Get(key)
 }
 
-func (t *overlayTable[S]) Put(key string, s S) { t.pending[key] = pending[S]{s, true} }
+func (t *overlayTable[S]) Revision(key string) uint64 {
+	if p, ok := t.pending[key]; ok {
+		return p.seq
+	}
+	return Revision(t.base, key)
+}
+
+func (t *overlayTable[S]) Put(key string, s S) { t.pending[key] = pending[S]{s, true, *t.seq} }
 func (t *overlayTable[S]) Delete(key string)   { t.pending[key] = pending[S]{} }

@@ -149,7 +149,7 @@ func (k *kind[S]) readAlone(d *DB, key string) (f found[S]) {
 	}
 	defer tx.Rollback()
 	defer faults()()
-	f.value, _, f.ok = k.read(tx.Bucket(bucketName), appendRow(nil, k.id, key))
+	f.value, f.seq, f.ok = k.read(tx.Bucket(bucketName), appendRow(nil, k.id, key))
 	return f
 }
 
@@ -158,7 +158,7 @@ func (l *layer[S]) Put(key string, s S) {
 	if l.canonical != nil {
 		l.canonical(&s)
 	}
-	l.add(key, found[S]{s, true})
+	l.add(key, found[S]{s, true, l.over.seq})
 }
 
 // Delete implements domain.Table.

@@ -57,6 +57,7 @@ type snapshot[S any] struct {
 type found[S any] struct {
 	value S
 	ok    bool
+	seq   uint64 // of the event that put it; tables without indexes do not keep it
 }
 
 func newTable[S any](k *kind[S], v *View) *snapshot[S] {
@@ -65,6 +66,14 @@ func newTable[S any](k *kind[S], v *View) *snapshot[S] {
 
 // Get implements domain.Table.
 func (t *snapshot[S]) Get(key string) (S, bool) {
+	f := t.row(key)
+	return f.value, f.ok
+}
+
+// Revision implements domain.Revised.
+func (t *snapshot[S]) Revision(key string) uint64 { return t.row(key).seq }
+
+func (t *snapshot[S]) row(key string) found[S] {
 	f, ok := lookup(t.v.fresh, t.kind, key, t.v.at.seq)
 	if !ok {
 		f, ok = lookup(t.v.flushing, t.kind, key, t.v.at.seq)
@@ -72,7 +81,7 @@ func (t *snapshot[S]) Get(key string) (S, bool) {
 	if !ok {
 		f = t.inFile(key)
 	}
-	return f.value, f.ok
+	return f
 }
 
 // inFile returns what the view's transaction has.
@@ -88,7 +97,7 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	}
 	t.key = appendRow(t.key[:0], t.id, key)
 	var f found[S]
-	t.v.d.must(func() error { f.value, _, f.ok = t.read(t.v.rows, t.key); return nil })
+	t.v.d.must(func() error { f.value, f.seq, f.ok = t.read(t.v.rows, t.key); return nil })
 	if t.known == nil {
 		t.known = map[string]found[S]{}
 	}

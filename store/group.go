@@ -48,7 +48,8 @@ func answer(items []item) {
 func (a *Appender) decide(items []item, g *group) (n int) {
 	base, release := a.projection.State()
 	defer release()
-	state := domain.Overlay(base)
+	var folding uint64
+	state := domain.OverlayAt(base, &folding)
 	seq, chain := a.log.Last()
 	room := a.log.store.room(a.log.stream)
 	bytes := 0
@@ -64,6 +65,7 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 		}
 		e, err := a.entry(it.of.requests[it.n], state, seq+1, chain)
 		if err == nil && e.Event != nil {
+			folding = e.Seq
 			if int64(bytes+e.size)*2 > room {
 				err = a.full("less than the reserve would be left")
 			} else if err = a.evolve(e.Event, state); err != nil {

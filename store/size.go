@@ -12,7 +12,11 @@ const requestOverhead = 512
 // sizeOf estimates the memory that a request keeps while it waits, in bytes: the queue's bound must hold for large
 // bodies, and a command knows nothing of how it will be stored.
 func sizeOf(r domain.Request) int {
-	return requestOverhead + len(r.CorrelationID) + textsIn(reflect.ValueOf(r.Command), 6)
+	command := r.Command
+	if c, ok := command.(domain.IfMatch); ok {
+		command = c.Change
+	}
+	return requestOverhead + len(r.CorrelationID) + textsIn(reflect.ValueOf(command), 6)
 }
 
 func textsIn(v reflect.Value, depth int) int {

@@ -12,30 +12,38 @@ import (
 // projections, which may not be used here.
 type lists struct{ state domain.State }
 
-// table is a map that knows in which order its entries were put. An event puts at most one of each kind.
+// table is a map that knows which event has put an entry. Of what is listed, an event puts at most one of each kind.
 type table[S any] struct {
 	domain.MapTable[S]
-	turn  int
-	turns map[string]int
+	seq   *uint64 // of the event that is being folded
+	turns map[string]uint64
 }
 
-func newTable[S any]() *table[S] {
-	return &table[S]{MapTable: domain.MapTable[S]{}, turns: map[string]int{}}
+func newTable[S any](seq *uint64) *table[S] {
+	return &table[S]{MapTable: domain.MapTable[S]{}, seq: seq, turns: map[string]uint64{}}
 }
 
 // Put implements domain.Table.
 func (t *table[S]) Put(key string, s S) {
 	t.MapTable.Put(key, s)
-	t.turn++
-	t.turns[key] = t.turn
+	t.turns[key] = *t.seq
 }
 
-// newState returns an empty state that can be listed.
-func newState() domain.State {
+// Delete implements domain.Table.
+func (t *table[S]) Delete(key string) {
+	t.MapTable.Delete(key)
+	delete(t.turns, key)
+}
+
+// Revision implements domain.Revised.
+func (t *table[S]) Revision(key string) uint64 { return t.turns[key] }
+
+// newState returns an empty state that can be listed. seq holds the sequence of the event that is being folded.
+func newState(seq *uint64) domain.State {
 	s := domain.NewMapState()
-	s.Profiles, s.Services = newTable[domain.Profile](), newTable[domain.DeviceService]()
-	s.Devices, s.Subscriptions = newTable[domain.Device](), newTable[domain.Subscription]()
-	s.Watchers = newTable[domain.ProvisionWatcher]()
+	s.Profiles, s.Services = newTable[domain.Profile](seq), newTable[domain.DeviceService](seq)
+	s.Devices, s.Subscriptions = newTable[domain.Device](seq), newTable[domain.Subscription](seq)
+	s.Watchers, s.Notifications = newTable[domain.ProvisionWatcher](seq), newTable[domain.Notification](seq)
 	return s
 }
 

@@ -18,6 +18,7 @@ import (
 type Log struct {
 	mu       sync.Mutex
 	state    domain.State
+	seq      *uint64 // of the event that was recorded last
 	recorded []domain.Recorded
 	submits  int
 	// Fail, if set, is what Submit answers.
@@ -27,7 +28,10 @@ type Log struct {
 }
 
 // NewLog returns an empty log.
-func NewLog() *Log { return &Log{state: newState()} }
+func NewLog() *Log {
+	seq := new(uint64)
+	return &Log{state: newState(seq), seq: seq}
+}
 
 // Submit implements handlers.Submitter.
 func (l *Log) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
@@ -59,10 +63,10 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 	if err != nil {
 		return domain.Outcome{Err: err}
 	}
+	*l.seq++
 	event.Evolve(l.state)
-	seq := uint64(len(l.recorded)) + 1
-	l.recorded = append(l.recorded, domain.Recorded{Stamp: r.Stamp, Seq: seq, Event: event})
-	return domain.Outcome{Seq: seq, Event: event}
+	l.recorded = append(l.recorded, domain.Recorded{Stamp: r.Stamp, Seq: *l.seq, Event: event})
+	return domain.Outcome{Seq: *l.seq, Event: event}
 }
 
 // View implements handlers.Reader.

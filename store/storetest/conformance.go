@@ -23,6 +23,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		{"outcomes are in order and in sequence", testOutcomes},
 		{"a refusal and nothing to do make no event", testNoEvent},
 		{"a later command sees the earlier one's event", testSeesEarlier},
+		{"a condition is judged with what is pending", testCondition},
+		{"one of many submitters meets a condition", testConditionRace},
 		{"what is read is what was recorded", testReadBack},
 		{"reading begins and ends anywhere", testReadRanges},
 		{"the chain links every event", testChain},

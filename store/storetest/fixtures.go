@@ -18,13 +18,17 @@ import (
 type Projection struct {
 	mu     sync.Mutex
 	state  domain.State
+	seq    *uint64 // of the event that is being applied
 	events []domain.Recorded
 	// Fail, where it is set, may refuse an Apply.
 	Fail func([]domain.Recorded) error
 }
 
 // NewProjection returns an empty projection.
-func NewProjection() *Projection { return &Projection{state: domain.NewMapState()} }
+func NewProjection() *Projection {
+	seq := new(uint64)
+	return &Projection{state: domain.OverlayAt(domain.NewMapState(), seq), seq: seq}
+}
 
 // State implements store.Projection.
 func (p *Projection) State() (domain.State, func()) {
@@ -45,6 +49,7 @@ func (p *Projection) Apply(group []domain.Recorded) error {
 		if n := len(p.events); n > 0 && r.Seq != p.events[n-1].Seq+1 {
 			return fmt.Errorf("event %d after %d", r.Seq, p.events[n-1].Seq)
 		}
+		*p.seq = r.Seq
 		r.Event.Evolve(p.state)
 		p.events = append(p.events, r)
 	}

@@ -1,0 +1,93 @@
+package domain
+
+import "slices"
+
+// Change is a Command that changes or removes one entity that is there.
+type Change interface {
+	Command
+	// target is that entity; ok is false where there is none, which Decide refuses.
+	target(State) (t target, ok bool)
+}
+
+type target struct {
+	kind, name string
+	revision   uint64
+}
+
+// IfMatch is Change where its entity is at one of Revisions or, with Any, at whichever. As it is judged by Decide, of
+// two changes that rest on one revision only the first is made.
+type IfMatch struct {
+	Change    Change
+	Any       bool
+	Revisions []uint64
+}
+
+// Decide refuses with Stale where the entity is at another revision. Where there is none, it refuses as Change does: RFC
+// 9110, 13.2.1, lets a condition count only for what would succeed without it.
+func (c IfMatch) Decide(s State) (Event, error) {
+	t, ok := c.Change.target(s)
+	if ok && !c.Any && !slices.Contains(c.Revisions, t.revision) {
+		return nil, Errorf(Stale, "%s %q has the ETag \"%d\" now, which If-Match does not name; read it again and base the change on that", t.kind, t.name, t.revision)
+	}
+	return c.Change.Decide(s)
+}
+
+func targetOf[T any](s State, kind string, id, name *string, t Table[T]) (target, bool) {
+	key, err := keyOf(s, kind, id, name)
+	if err != nil {
+		return target{}, false
+	}
+	_, ok := t.Get(key)
+	return target{kind, key, Revision(t, key)}, ok
+}
+
+func (s State) profile(id, name *string) (target, bool) {
+	return targetOf(s, "profile", id, name, s.Profiles)
+}
+
+func (c UpdateProfile) target(s State) (target, bool) {
+	return s.profile(&c.Profile.ID, &c.Profile.Name)
+}
+func (c UpdateProfileInfo) target(s State) (target, bool) { return s.profile(c.Patch.ID, c.Patch.Name) }
+func (c RemoveProfile) target(s State) (target, bool)     { return s.profile(nil, &c.Name) }
+
+// A part of a profile has the profile's revision.
+
+func (c AddDeviceResource) target(s State) (target, bool)    { return s.profile(nil, &c.Profile) }
+func (c UpdateDeviceResource) target(s State) (target, bool) { return s.profile(nil, &c.Profile) }
+func (c RemoveDeviceResource) target(s State) (target, bool) { return s.profile(nil, &c.Profile) }
+func (c AddDeviceCommand) target(s State) (target, bool)     { return s.profile(nil, &c.Profile) }
+func (c UpdateDeviceCommand) target(s State) (target, bool)  { return s.profile(nil, &c.Profile) }
+func (c RemoveDeviceCommand) target(s State) (target, bool)  { return s.profile(nil, &c.Profile) }
+
+func (c UpdateService) target(s State) (target, bool) {
+	return targetOf(s, "service", c.Patch.ID, c.Patch.Name, s.Services)
+}
+
+func (c RemoveService) target(s State) (target, bool) {
+	return targetOf(s, "service", nil, &c.Name, s.Services)
+}
+
+func (c UpdateDevice) target(s State) (target, bool) {
+	return targetOf(s, "device", c.Patch.ID, c.Patch.Name, s.Devices)
+}
+
+func (c RemoveDevice) target(s State) (target, bool) {
+	return targetOf(s, "device", nil, &c.Name, s.Devices)
+}
+
+func (c UpdateWatcher) target(s State) (target, bool) {
+	return targetOf(s, "watcher", c.Patch.ID, c.Patch.Name, s.Watchers)
+}
+
+func (c RemoveWatcher) target(s State) (target, bool) {
+	return targetOf(s, "watcher", nil, &c.Name, s.Watchers)
+}
+
+func (c UpdateSubscription) target(s State) (target, bool) {
+	return targetOf(s, "subscription", c.Patch.ID, c.Patch.Name, s.Subscriptions)
+}
+
+func (c RemoveSubscription) target(s State) (target, bool) {
+	return targetOf(s, "subscription", nil, &c.Name, s.Subscriptions)
+}
