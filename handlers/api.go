@@ -57,8 +57,12 @@ func (a *API) Stamp(c *gin.Context) domain.Stamp {
 	}
 }
 
-// Submit stamps and submits one command and returns what became of it.
+// Submit stamps and submits one command, on the request's condition if it has one, and returns what became of it.
 func (a *API) Submit(c *gin.Context, log Submitter, command domain.Command) (domain.Outcome, error) {
+	command, err := conditional(c.Request.Header, command)
+	if err != nil {
+		return domain.Outcome{}, err
+	}
 	outcomes, err := log.Submit(c.Request.Context(), domain.Request{Stamp: a.Stamp(c), Command: command})
 	if err != nil {
 		return domain.Outcome{}, err

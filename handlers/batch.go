@@ -39,7 +39,8 @@ type head[E any] interface {
 //
 // As in EdgeX 2.3 it checks every element first: with any malformed one the whole request is answered with 400, all
 // problems in one message, and nothing is written. What depends on the state is answered for each element in a 207,
-// in their order. order makes an element's command; at is the time of the request in milliseconds since the Unix epoch.
+// in their order. A request of one element may have If-Match; where that fails, the whole request is answered with 412.
+// order makes an element's command; at is the time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
 	return func(c *gin.Context) {
 		data, err := a.ReadBody(c, a.BodyBytes, "limit-json-bytes")
@@ -59,6 +60,9 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		})
 		if err == nil {
 			err = b.problems.Err()
+		}
+		if err == nil {
+			err = b.onlyIf(c.Request.Header)
 		}
 		if err != nil {
 			a.Fail(c, err)
@@ -116,6 +120,10 @@ func (b *batch) serve(c *gin.Context, log Submitter) {
 		return
 	}
 	outcomes, err := b.submit(c, log)
+	if err == nil && len(outcomes) == 1 {
+		SetETag(c, outcomes[0].Seq)
+		err = stale(outcomes[0].Err)
+	}
 	if err != nil {
 		b.api.Fail(c, err)
 		return

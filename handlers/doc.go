@@ -6,8 +6,9 @@
 // field, the value and the cure.
 //
 // A request passes one place for each concern: [Service.ServeHTTP] cleans paths and correlates, [API] lets bodies in
-// and stamps commands with time and actor, [Batch] decodes and checks whole batches before anything is submitted, and
-// [API.Fail] turns errors into statuses. The sub packages hold the shapes of one service each and their routes.
+// and stamps commands with time and actor, [Batch] decodes and checks whole batches before anything is submitted,
+// condition.go makes a change conditional where the request has If-Match, and [API.Fail] turns errors into statuses.
+// The sub packages hold the shapes of one service each and their routes.
 //
 // Caveat: gin's global mode is set to release when this package is loaded.
 package handlers

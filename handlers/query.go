@@ -14,22 +14,27 @@ type Handler = gin.HandlerFunc
 // Filter says which entries of a list a request means.
 type Filter = func(*gin.Context) []domain.Filter
 
-// Get serves the entity whose key is in the path. wrap makes the answer of it.
+// Get serves the entity whose key is in the path, with its revision as ETag. wrap makes the answer of it.
 func Get[S any](a *API, state Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any) Handler {
 	return func(c *gin.Context) {
-		s, ok := lookUp(state, table, c.Param(param))
+		s, revision, ok := lookUp(state, table, c.Param(param))
 		if !ok {
 			a.Fail(c, domain.Errorf(domain.NotFound, "%s %s %.80q does not exist; correct the %s", kind, param, c.Param(param), param))
+			return
+		}
+		if a.Unchanged(c, revision) {
 			return
 		}
 		a.Reply(c, http.StatusOK, wrap(a.Envelope(http.StatusOK), s))
 	}
 }
 
-func lookUp[S any](state Reader, table func(domain.State) domain.Table[S], key string) (S, bool) {
+func lookUp[S any](state Reader, table func(domain.State) domain.Table[S], key string) (s S, revision uint64, ok bool) {
 	view, done := state()
 	defer done()
-	return table(view.State).Get(key)
+	t := table(view.State)
+	s, ok = t.Get(key)
+	return s, domain.Revision(t, key), ok
 }
 
 // List serves one page of a list, cut by offset and limit. shape makes the JSON form of an

@@ -85,7 +85,7 @@ func TestErrors(t *testing.T) {
 	h, log := mustService(t, func(o *handlers.Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
 	for code, status := range map[domain.Code]int{
 		domain.Invalid: 400, domain.NotFound: 404, domain.Conflict: 409, domain.Locked: 423, domain.NotAllowed: 405, domain.TooLarge: 413,
-		domain.OutOfRange: 416, domain.Unavailable: 503, domain.Full: 507, domain.Internal: 500,
+		domain.OutOfRange: 416, domain.Unavailable: 503, domain.Full: 507, domain.Stale: 412, domain.Internal: 500,
 	} {
 		logged.Reset()
 		log.Fail = domain.Errorf(code, "the cause")

@@ -22,6 +22,7 @@ var statuses = map[domain.Code]int{
 	domain.OutOfRange:  http.StatusRequestedRangeNotSatisfiable,
 	domain.Unavailable: http.StatusServiceUnavailable,
 	domain.Full:        http.StatusInsufficientStorage,
+	domain.Stale:       http.StatusPreconditionFailed,
 }
 
 // Describe returns the status and the message that a client gets for err. An error without a code is ours: it is

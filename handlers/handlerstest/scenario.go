@@ -20,6 +20,8 @@ type Scenario struct {
 	// WantBody is the whole answer, where it is set; Contains are parts of it.
 	WantBody string
 	Contains []string
+	// WantHeader holds "Key: value" lines that the answer must have; without a value, it must not have the key.
+	WantHeader []string
 	// Submits is how often the request may submit: 0 for everything that is refused before.
 	Submits int
 }
@@ -46,6 +48,12 @@ func (s Scenario) run(t *testing.T, h http.Handler, log *Log) {
 	for _, part := range s.Contains {
 		if !strings.Contains(got, part) {
 			t.Errorf("body:\n got %s\nwant %s in it", got, part)
+		}
+	}
+	for _, line := range s.WantHeader {
+		key, want, _ := strings.Cut(line, ": ")
+		if got := w.Header().Get(key); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
 	if n := log.Submits() - submits; n != s.Submits {

@@ -88,32 +88,37 @@ func (s service) removePart(command func(profile, name string, at int64) domain.
 }
 
 func (s service) getResource(c *gin.Context) {
-	r, err := s.findResource(c.Param("name"), c.Param("part"))
+	r, revision, err := s.findResource(c.Param("name"), c.Param("part"))
 	if err != nil {
 		s.Fail(c, err)
+		return
+	}
+	if s.Unchanged(c, revision) {
 		return
 	}
 	s.Reply(c, http.StatusOK, resourceAnswer{s.Envelope(http.StatusOK), shapeResource(r)})
 }
 
-func (s service) findResource(profile, name string) (domain.DeviceResource, error) {
-	d, err := s.findProfile(profile)
+// findResource returns a resource and the revision of its profile.
+func (s service) findResource(profile, name string) (r domain.DeviceResource, revision uint64, err error) {
+	d, revision, err := s.findProfile(profile)
 	if err != nil {
-		return domain.DeviceResource{}, err
+		return r, 0, err
 	}
 	r, ok := d.Resource(name)
 	if !ok {
-		return r, domain.Errorf(domain.NotFound, "device resource %.80q does not exist in profile %q; correct the name", name, profile)
+		return r, 0, domain.Errorf(domain.NotFound, "device resource %.80q does not exist in profile %q; correct the name", name, profile)
 	}
-	return r, nil
+	return r, revision, nil
 }
 
-func (s service) findProfile(name string) (domain.Profile, error) {
+// findProfile returns a profile and its revision.
+func (s service) findProfile(name string) (d domain.Profile, revision uint64, err error) {
 	view, done := s.state()
 	defer done()
 	d, ok := view.State.Profiles.Get(name)
 	if !ok {
-		return d, domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", name)
+		return d, 0, domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", name)
 	}
-	return d, nil
+	return d, domain.Revision(view.State.Profiles, name), nil
 }

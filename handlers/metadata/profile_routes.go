@@ -106,6 +106,7 @@ func (s service) submitFile(c *gin.Context, o handlers.Order) error {
 	if o.Refused != nil {
 		return o.Refused
 	}
-	_, err := s.Submit(c, s.log, o.Command)
+	out, err := s.Submit(c, s.log, o.Command)
+	handlers.SetETag(c, out.Seq)
 	return err
 }

@@ -49,7 +49,7 @@ func (s service) checkUnits(resources ...domain.DeviceResource) error {
 func (s service) refuseResource(profile string, r domain.DeviceResource) error {
 	err := s.checkUnits(r)
 	if err != nil {
-		if _, missing := s.findProfile(profile); missing != nil {
+		if _, _, missing := s.findProfile(profile); missing != nil {
 			return missing
 		}
 	}
