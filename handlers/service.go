@@ -57,6 +57,15 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.engine.ServeHTTP(w, r)
 }
 
+// Routes lists what is served, as "GET /api/v2/device/name/:name".
+func (s *Service) Routes() []string {
+	var all []string
+	for _, r := range s.engine.Routes() {
+		all = append(all, r.Method+" "+r.Path)
+	}
+	return all
+}
+
 func hasEncodedSlash(rawPath string) bool {
 	return strings.Contains(rawPath, "%2F") || strings.Contains(rawPath, "%2f")
 }

@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ var rooms = []struct {
 	{"domain", nil, "it is pure: what it knows, everybody shares", nil},
 	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/"}},
 	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt", "github.com/fxamacker/cbor"}},
-	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin"}},
+	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/"}},
 	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4"}},
 	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/"}},
 }
@@ -70,6 +71,21 @@ func TestDomainIsPure(t *testing.T) {
 		for _, path := range imports {
 			if slices.Contains(banned, path) || strings.Contains(path, ".") && path != "gopkg.in/yaml.v3" {
 				t.Errorf("%s imports %s: the domain decides on what it is given", file, path)
+			}
+		}
+	}
+}
+
+// TestTestsStayOutside holds that what only tests need is not in the program.
+func TestTestsStayOutside(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil || !strings.Contains(string(out), "ledge/handlers\n") {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	for path := range strings.Lines(string(out)) {
+		for _, banned := range []string{"github.com/getkin/", "ledge/handlers/handlerstest", "ledge/store/storetest", "testing\n"} {
+			if strings.HasPrefix(path, banned) {
+				t.Errorf("the program contains %s", path)
 			}
 		}
 	}

@@ -10,11 +10,17 @@ package devicerest
 
 import (
 	"context"
+	_ "embed"
 	"io"
 	"net/http"
 
 	"ledge/handlers"
 )
+
+// document describes the routes of this package; what all services share is added to it.
+//
+//go:embed openapi.yaml
+var document []byte
 
 // Payloads keeps values that are too long for the log. Put reads r to its end, or fails with r's error and keeps
 // nothing; size is in bytes, digest is the hex SHA-256. A value of more than limit bytes is an error.
@@ -35,5 +41,6 @@ func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, payl
 	s := handlers.NewService(o)
 	v2 := service{API: s.API("v2"), state: state, log: log, payloads: payloads}
 	v2.Routes.POST("/resource/:device/:resource", v2.postValue)
+	v2.RouteDocument(document)
 	return s
 }

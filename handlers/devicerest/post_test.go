@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 // mustDeviceREST returns device-rest with a device "cam-1" and, of another service, "other-1".
-func mustDeviceREST(tb testing.TB) (http.Handler, *handlerstest.Log, *memory) {
+func mustDeviceREST(tb testing.TB, change ...func(*handlers.Options)) (http.Handler, *handlerstest.Log, *memory) {
 	tb.Helper()
 	log, payloads := handlerstest.NewLog(), &memory{}
 	var resources []domain.DeviceResource
@@ -60,7 +61,10 @@ func mustDeviceREST(tb testing.TB) (http.Handler, *handlerstest.Log, *memory) {
 	)
 	o := handlerstest.Options("device-rest")
 	o.InlineBytes, o.ResourceBytes = inlineBytes, resourceBytes
-	return New(o, log.View, log, payloads), log, payloads
+	for _, f := range change {
+		f(&o)
+	}
+	return contract.Watch(tb, New(o, log.View, log, payloads)), log, payloads
 }
 
 const resource = "/api/v2/resource/cam-1/"

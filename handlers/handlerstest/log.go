@@ -23,6 +23,8 @@ type Log struct {
 	submits  int
 	// Fail, if set, is what Submit answers.
 	Fail error
+	// Unreadable makes View panic, as a defect would.
+	Unreadable bool
 	// Before, if set, is called by Submit before anything is decided.
 	Before func()
 }
@@ -71,6 +73,9 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 
 // View implements handlers.Reader.
 func (l *Log) View() (domain.View, func()) {
+	if l.Unreadable {
+		panic("unreadable")
+	}
 	l.mu.Lock()
 	return domain.View{State: l.state, Lists: lists{l.state}}, l.mu.Unlock
 }

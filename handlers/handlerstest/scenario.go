@@ -24,6 +24,8 @@ type Scenario struct {
 	WantHeader []string
 	// Submits is how often the request may submit: 0 for everything that is refused before.
 	Submits int
+	// Loose says why the request is answered with success although the document does not allow it.
+	Loose string
 }
 
 // Run serves the scenarios one after the other.
@@ -37,7 +39,7 @@ func Run(t *testing.T, h http.Handler, log *Log, scenarios []Scenario) {
 func (s Scenario) run(t *testing.T, h http.Handler, log *Log) {
 	t.Helper()
 	submits := log.Submits()
-	w := Serve(h, s.Method, s.Path, s.Body, s.Header...)
+	w := s.serve(h)
 	if w.Code != s.Status {
 		t.Errorf("status: got %d, want %d; body %s", w.Code, s.Status, w.Body)
 	}
@@ -64,14 +66,28 @@ func (s Scenario) run(t *testing.T, h http.Handler, log *Log) {
 	}
 }
 
+func (s Scenario) serve(h http.Handler) *httptest.ResponseRecorder {
+	r := newRequest(s.Method, s.Path, s.Body, s.Header)
+	if s.Loose != "" {
+		r = Loose(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
 // Serve serves one request without a socket. Header holds "Key: value" lines.
 func Serve(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, newRequest(method, path, body, header))
+	return w
+}
+
+func newRequest(method, path, body string, header []string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	for _, line := range header {
 		key, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(key, value)
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
+	return r
 }

@@ -67,7 +67,7 @@ func TestAddDevice(t *testing.T) {
 			Body: batch("device", device("name", `"cam-4"`, "description", `"d"`, "labels", `["a"]`, "lastConnected", "5", "lastReported", "6",
 				"location", `{"lat":1.50, "lng":[1,2]}`, "notify", "true", "unknownKey", "1",
 				"autoEvents", `[{"interval":"10s","onChange":true,"sourceName":"zoom"}]`, "protocols", `{"modbus":{"Address":"1"},"x":{}}`)),
-			Contains: []string{`"statusCode":201`},
+			Contains: []string{`"statusCode":201`}, Loose: "an unknown key",
 		},
 		{
 			Name: "as it was given", Method: "GET", Path: "/api/v2/device/name/cam-4", Status: 200,

@@ -6,11 +6,17 @@
 package metadata
 
 import (
+	_ "embed"
 	"net/http"
 
 	"ledge/domain"
 	"ledge/handlers"
 )
+
+// document describes the routes of this package; what all services share is added to it.
+//
+//go:embed openapi.yaml
+var document []byte
 
 // service is core-metadata in one API version.
 type service struct {
@@ -30,6 +36,7 @@ func New(o handlers.Options, state handlers.Reader, log handlers.Submitter) http
 	v2.routeServices()
 	v2.routeWatchers()
 	v2.routeUnits()
+	v2.RouteDocument(document)
 	return s
 }
 

@@ -87,7 +87,7 @@ func TestProfileInfo(t *testing.T) {
 func TestProfileResources(t *testing.T) {
 	h, log := mustMetadata(t)
 	const path = profilePath + "/resource"
-	const r9 = `{"name":"r9","properties":{"valueType":"bool","readWrite":"R"}}`
+	const r9 = `{"name":"r9","properties":{"valueType":"Bool","readWrite":"R"}}`
 	send := func(name, method, body string, status, submits int, contains ...string) handlerstest.Scenario {
 		return handlerstest.Scenario{Name: name, Method: method, Path: path, Body: body, Status: status, Submits: submits, Contains: contains}
 	}
@@ -102,6 +102,11 @@ func TestProfileResources(t *testing.T) {
 		send("add", "POST", part("p-1", "resource", r9), 207, 1, `[{"apiVersion":"v2","statusCode":201}]`),
 		send("add again", "POST", part("p-1", "resource", r9), 207, 1, `device resource \"r9\" exists already`, `"statusCode":400`),
 		send("add to no profile", "POST", part("nosuch", "resource", r9), 207, 1, `"statusCode":404`),
+		{
+			Name: "add in lower case", Method: "POST", Path: path, Body: part("p-1", "resource", `{"name":"r8","properties":{"valueType":"bool","readWrite":"R"}}`),
+			Status: 207, Submits: 1, Contains: []string{`"statusCode":201`}, Loose: "a value type in lower case",
+		},
+		get("is in proper case", "p-1/resource/r8", 200, `"valueType":"Bool"`),
 		send("add to a profile in use", "POST", part("camera", "resource", r9), 207, 1, `"statusCode":201`),
 		send("add without fields", "POST", "[null]", 400, 0, "[0].apiVersion", "[0].profileName: is missing", "[0].resource.name: is missing", "[0].resource.properties.valueType"),
 		send("add mistyped", "POST", `[{"apiVersion":"v2","profileName":5}]`, 400, 0, "[0].profileName: a JSON number"),

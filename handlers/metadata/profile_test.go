@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"strings"
 	"testing"
 
 	"ledge/handlers/handlerstest"
@@ -28,7 +29,7 @@ func TestProfileQueries(t *testing.T) {
 
 func profile(changes ...string) string {
 	return object([]string{
-		"name", `"p-1"`, "deviceResources", `[{"name":"r1","properties":{"valueType":"int32","readWrite":"RW"},"attributes":{"a":{"b":[1,null]}}}]`,
+		"name", `"p-1"`, "deviceResources", `[{"name":"r1","properties":{"valueType":"Int32","readWrite":"RW"},"attributes":{"a":{"b":[1,null]}}}]`,
 		"deviceCommands", `[{"name":"c1","readWrite":"R","resourceOperations":[{"deviceResource":"r1","mappings":{"1":"on"}}]}]`,
 	}, changes)
 }
@@ -39,7 +40,10 @@ func TestAddProfile(t *testing.T) {
 		return handlerstest.Scenario{Name: name, Method: "POST", Path: "/api/v2/deviceprofile", Body: body, Status: 207, Submits: 1, Contains: contains}
 	}
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		post("one", batch("profile", profile()), `[{"apiVersion":"v2","statusCode":201,"id":"`),
+		{
+			Name: "one", Method: "POST", Path: "/api/v2/deviceprofile", Body: strings.Replace(batch("profile", profile()), "Int32", "int32", 1), Status: 207, Submits: 1,
+			Contains: []string{`[{"apiVersion":"v2","statusCode":201,"id":"`}, Loose: "a value type in lower case",
+		},
 		{
 			Name: "as it was given, value type in proper case", Method: "GET", Path: "/api/v2/deviceprofile/name/p-1", Status: 200,
 			Contains: []string{`"valueType":"Int32"`, `"attributes":{"a":{"b":[1,null]}}`, `"mappings":{"1":"on"}`, `"created":1795246925123,"modified":1795246925123`},

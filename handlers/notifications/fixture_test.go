@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -38,13 +39,17 @@ type fixture struct {
 }
 
 // mustNotifications returns support-notifications with one subscription.
-func mustNotifications(tb testing.TB) fixture {
+func mustNotifications(tb testing.TB, change ...func(*handlers.Options)) fixture {
 	tb.Helper()
+	o := handlerstest.Options("support-notifications")
+	for _, f := range change {
+		f(&o)
+	}
 	f := fixture{events: handlerstest.NewLog(), notices: handlerstest.NewLog(), ports: &ports{}}
 	f.events.Given(tb, domain.AddSubscription{Subscription: domain.Subscription{
 		ID: subscriptionID, Name: "s-1", Description: "sub", Receiver: "till", AdminState: "UNLOCKED", Categories: []string{"DEVICE_CHANGED"},
 		Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}}, Created: 1, Modified: 1,
 	}})
-	f.Handler = New(handlerstest.Options("support-notifications"), f.events.View, f.events, f.notices.View, f.notices, f.ports)
+	f.Handler = contract.Watch(tb, New(o, f.events.View, f.events, f.notices.View, f.notices, f.ports))
 	return f
 }

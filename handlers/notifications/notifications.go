@@ -5,11 +5,17 @@
 package notifications
 
 import (
+	_ "embed"
 	"net/http"
 
 	"ledge/domain"
 	"ledge/handlers"
 )
+
+// document describes the routes of this package; what all services share is added to it.
+//
+//go:embed openapi.yaml
+var document []byte
 
 // Channels binds the sockets of ZeroMQ channels before the subscription that asks for them is recorded, so that an
 // address that cannot be had is the subscription's error and not the first notification's.
@@ -40,6 +46,7 @@ func New(
 	}
 	v2.routeSubscriptions()
 	v2.routeNotifications()
+	v2.RouteDocument(document)
 	return s
 }
 

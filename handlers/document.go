@@ -1,0 +1,68 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers/openapi"
+)
+
+// RouteDocument adds the OpenAPI document of the API, made of own and of what all services share, and a page that shows it.
+func (a *API) RouteDocument(own []byte) {
+	document := sync.OnceValues(func() ([]byte, error) { return openapi.Document(own) })
+	a.Routes.GET("/openapi.yaml", func(c *gin.Context) {
+		text, err := document()
+		if err != nil {
+			a.Fail(c, err)
+			return
+		}
+		replyFile(c, "application/yaml", text) // RFC 9512
+	})
+	a.Routes.GET("/docs", func(c *gin.Context) {
+		c.Header("Content-Security-Policy", openapi.Policy)
+		replyFile(c, "text/html; charset=utf-8", openapi.Page())
+	})
+	a.Routes.GET("/docs/:file", func(c *gin.Context) {
+		data, mediaType, ok := openapi.File(c.Param("file"))
+		if !ok {
+			a.Fail(c, domain.Errorf(domain.NotFound, "file %.80q is none of the page's; start at /docs", c.Param("file")))
+			return
+		}
+		c.Header("Content-Security-Policy", openapi.Policy)
+		replyFile(c, mediaType, data)
+	})
+}
+
+// replyFile answers with what changes only with the program: a client may keep it, and asks whether it is still the same.
+func replyFile(c *gin.Context, mediaType string, data []byte) {
+	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))
+	h := c.Writer.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if knows(c.GetHeader("If-None-Match"), tag) {
+		c.Status(http.StatusNotModified)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	c.Status(http.StatusOK)
+	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told
+}
+
+// knows reports whether an If-None-Match has tag, by RFC 9110's weak comparison.
+func knows(ifNoneMatch, tag string) bool {
+	return slices.ContainsFunc(strings.Split(ifNoneMatch, ","), func(one string) bool {
+		one = strings.TrimSpace(one)
+		return one == "*" || strings.TrimPrefix(one, "W/") == tag
+	})
+}

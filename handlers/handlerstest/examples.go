@@ -1,0 +1,182 @@
+package handlerstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// Fixture makes a service in which the examples of its document succeed, with its options changed. The second value is
+// all that it writes to and reads from.
+type Fixture func(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*Log)
+
+// DriveExamples holds that the example of each operation succeeds, each on a service of its own.
+func (c *Contract) DriveExamples(t *testing.T, fixture Fixture) {
+	t.Helper()
+	for _, o := range c.operations() {
+		t.Run(o.OperationID, func(t *testing.T) {
+			h, _ := fixture(t, func(*handlers.Options) {})
+			w := o.example().serve(h)
+			var items []item
+			if w.Code == http.StatusMultiStatus {
+				if err := json.Unmarshal(w.Body.Bytes(), &items); err != nil {
+					t.Errorf("answer: %v", err)
+				}
+			}
+			if w.Code >= 300 || slices.ContainsFunc(items, func(i item) bool { return i.StatusCode >= 300 }) {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+// item is what is looked at in an element of an answer.
+type item struct{ StatusCode int }
+
+// failure is a way to fail that operations have in common.
+type failure struct {
+	status int
+	change func(*handlers.Options)
+	log    error // what the log answers; with an error of the program the state cannot be read either
+	alter  func(operation, *Scenario) bool
+}
+
+var failures = []failure{
+	{status: 304, alter: func(_ operation, s *Scenario) bool { s.Header = []string{"If-None-Match: *"}; return true }},
+	{status: 400, alter: spoil},
+	{status: 404, alter: misname},
+	{status: 412, alter: func(_ operation, s *Scenario) bool { s.Header = append(s.Header, `If-Match: "999999"`); return true }},
+	{status: 413, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes = 1, 1, 1 }},
+	{status: 416, alter: func(_ operation, s *Scenario) bool { s.Path += "?offset=500"; return true }},
+	{status: 500, log: errors.New("boom")},
+	{status: 503, log: domain.Errorf(domain.Unavailable, "ledge is stopping")},
+	{status: 507, log: domain.Errorf(domain.Full, "the disk is full")},
+}
+
+// spoil makes a request wrong in itself.
+func spoil(o operation, s *Scenario) bool {
+	switch {
+	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "limit"):
+		s.Path += "?limit=x"
+	case o.RequestBody == nil && o.takes(openapi3.ParameterInHeader, "If-Match"):
+		s.Header = []string{"If-Match: x"}
+	case o.RequestBody == nil:
+		s.Header = []string{"If-None-Match: x"}
+	case o.RequestBody.Value.Content["*/*"] != nil:
+		s.Body = ""
+	default:
+		s.Body = "x"
+	}
+	return true
+}
+
+// misname makes a request ask for what does not exist.
+func misname(o operation, s *Scenario) bool {
+	s.Path = "/api/v2" + o.pathWith(func(string) string { return "nosuch" })
+	return strings.Contains(o.path, "{")
+}
+
+// DriveFailures holds that the example of each operation, where it fails in a way that operations have in common, is
+// answered as the document says.
+func (c *Contract) DriveFailures(t *testing.T, fixture Fixture) {
+	t.Helper()
+	for _, f := range failures {
+		for _, o := range c.operations() {
+			if !slices.Contains(o.statuses(), f.status) {
+				continue
+			}
+			t.Run(fmt.Sprint(o.OperationID, " ", f.status), func(t *testing.T) { f.drive(t, o, fixture) })
+		}
+	}
+}
+
+func (f failure) drive(t *testing.T, o operation, fixture Fixture) {
+	t.Helper()
+	s := o.example()
+	if f.alter != nil && !f.alter(o, &s) {
+		return
+	}
+	h, logs := fixture(t, func(o *handlers.Options) {
+		if f.change != nil {
+			f.change(o)
+		}
+	})
+	for _, log := range logs {
+		log.Fail, log.Unreadable = f.log, f.status == http.StatusInternalServerError
+	}
+	if w := s.serve(h); w.Code != f.status {
+		t.Errorf("got %d %s, want %d", w.Code, w.Body, f.status)
+	}
+}
+
+// example is the request that the document gives as an example.
+func (o operation) example() Scenario {
+	s := Scenario{Method: o.method, Path: "/api/v2" + o.pathWith(o.exampleOf)}
+	if o.RequestBody == nil {
+		return s
+	}
+	for kind, media := range o.RequestBody.Value.Content {
+		switch kind {
+		case "application/json":
+			b, err := json.Marshal(media.Example)
+			if err != nil {
+				panic(err)
+			}
+			s.Body, s.Header = string(b), []string{"Content-Type: application/json"}
+		case "multipart/form-data":
+			s.Body, s.Header = form(media.Example.(map[string]any))
+		case "text/plain":
+			s.Body, s.Header = fmt.Sprint(media.Example), []string{"Content-Type: text/plain"}
+		}
+	}
+	return s
+}
+
+// pathWith is the path with its parameters filled in.
+func (o operation) pathWith(value func(name string) string) string {
+	segments := strings.Split(o.path, "/")
+	for i, s := range segments {
+		if strings.HasPrefix(s, "{") {
+			segments[i] = value(strings.Trim(s, "{}"))
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func (o operation) exampleOf(name string) string {
+	for _, p := range o.parameters() {
+		if p.Value.Name == name && p.Value.Example != nil {
+			return fmt.Sprint(p.Value.Example)
+		}
+	}
+	panic(fmt.Sprintf("%s: the parameter %s has no example", o.path, name))
+}
+
+func form(fields map[string]any) (body string, header []string) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for name, text := range fields {
+		part, err := w.CreateFormFile(name, name+".yaml")
+		if err == nil {
+			_, err = fmt.Fprint(part, text)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return b.String(), []string{"Content-Type: " + w.FormDataContentType()}
+}

@@ -1,0 +1,41 @@
+package notifications
+
+import (
+	"net/http"
+	"os"
+	"testing"
+
+	"ledge/domain"
+	"ledge/handlers"
+	"ledge/handlers/handlerstest"
+)
+
+// contract is the document of this package: what the tests ask and are answered is held to it.
+var contract = handlerstest.LoadContract(document)
+
+func TestMain(m *testing.M) { os.Exit(contract.Run(m)) }
+
+// exemplary returns support-notifications with what the examples of the document need beside the usual.
+func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*handlerstest.Log) {
+	f := mustNotifications(tb, change)
+	f.notices.Given(tb, domain.AddNotification{Notification: domain.Notification{
+		ID: "6877ff35-5566-5d14-a992-79fbb18d8d4a", Category: "c", Content: "text", Sender: "me", Severity: "NORMAL", Status: "NEW",
+	}})
+	return f, []*handlerstest.Log{f.events, f.notices}
+}
+
+func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
+
+func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary) }
+
+func TestDocument(t *testing.T) {
+	s := New(handlerstest.Options("support-notifications"), nil, nil, nil, nil, nil).(*handlers.Service)
+	contract.CheckDocument(t, s.Routes(), map[string]any{
+		"AddSubscription": addSubscription{}, "UpdateSubscription": updateSubscription{}, "AddNotification": addNotification{},
+	})
+}
+
+func TestPage(t *testing.T) {
+	h, _ := exemplary(t, func(*handlers.Options) {})
+	handlerstest.CheckPage(t, h)
+}

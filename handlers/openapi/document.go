@@ -1,0 +1,118 @@
+// Package openapi makes the OpenAPI 3 documents of the services and the page that shows them.
+//
+// Each service writes a document about its own routes; what all services have in common is in shared.yaml, once. The
+// page is Swagger UI with all its files inside the program: it asks no other host for anything.
+package openapi
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+//go:embed shared.yaml
+var shared []byte
+
+// Document returns own with the paths of shared.yaml and with those of its components that are referred to and not in
+// own. Order and comments stay as they are written. A reference to what neither has is an error.
+func Document(own []byte) ([]byte, error) {
+	d, err := parse(own)
+	if err != nil {
+		return nil, err
+	}
+	s, err := parse(shared)
+	if err != nil {
+		return nil, fmt.Errorf("shared.yaml: %w", err)
+	}
+	paths := section(d, "paths")
+	paths.Content = append(paths.Content, section(s, "paths").Content...)
+	expand(d)
+	if err := adopt(d, s, d, map[string]bool{}); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err = e.Encode(d)
+	return b.Bytes(), err
+}
+
+func parse(text []byte) (*yaml.Node, error) {
+	var n yaml.Node
+	if err := yaml.Unmarshal(text, &n); err != nil {
+		return nil, fmt.Errorf("parse document: %w", err)
+	}
+	if len(n.Content) != 1 || n.Content[0].Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("parse document: is no mapping")
+	}
+	return n.Content[0], nil
+}
+
+// expand writes out what aliases stand for: not all readers of OpenAPI know them.
+func expand(n *yaml.Node) {
+	n.Anchor = ""
+	for i, c := range n.Content {
+		if c.Kind == yaml.AliasNode {
+			n.Content[i] = c.Alias
+		}
+		expand(n.Content[i])
+	}
+}
+
+// adopt takes over from s what the references in n need and d has not.
+func adopt(d, s, n *yaml.Node, seen map[string]bool) error {
+	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Value == "$ref" {
+		if ref := n.Content[1].Value; !seen[ref] {
+			seen[ref] = true
+			return adoptOne(d, s, ref, seen)
+		}
+		return nil
+	}
+	for _, c := range n.Content {
+		if err := adopt(d, s, c, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func adoptOne(d, s *yaml.Node, ref string, seen map[string]bool) error {
+	at, ours := strings.CutPrefix(ref, "#/components/")
+	kind, name, ok := strings.Cut(at, "/")
+	if !ours || !ok {
+		return fmt.Errorf("reference %q is not of the form #/components/<kind>/<name>", ref)
+	}
+	kinds := section(section(d, "components"), kind)
+	if value(kinds, name) != nil {
+		return nil // own components are looked through on their own
+	}
+	v := value(section(section(s, "components"), kind), name)
+	if v == nil {
+		return fmt.Errorf("reference %q: neither the document nor shared.yaml has it", ref)
+	}
+	kinds.Content = append(kinds.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, v)
+	return adopt(d, s, v, seen)
+}
+
+// section returns the mapping under key, which it makes where there is none.
+func section(m *yaml.Node, key string) *yaml.Node {
+	if v := value(m, key); v != nil {
+		return v
+	}
+	v := &yaml.Node{Kind: yaml.MappingNode}
+	m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, v)
+	return v
+}
+
+// value returns what is under key in a mapping, or nil.
+func value(m *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return m.Content[i+1]
+		}
+	}
+	return nil
+}

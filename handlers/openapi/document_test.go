@@ -1,0 +1,55 @@
+package openapi
+
+import (
+	"strings"
+	"testing"
+)
+
+const own = `openapi: 3.0.3
+paths:
+  /a:
+    get: {responses: &all {'200': {$ref: '#/components/responses/Done'}}}
+    put: {responses: *all}
+`
+
+func TestDocument(t *testing.T) {
+	text, err := Document([]byte(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(text)
+	for _, want := range []string{"openapi: 3.0.3\npaths:\n  /a:\n", "  /ping:\n", "    Done:\n", "    CorrelationID:\n", "  put: {responses: {'200': {$ref: '#/components/responses/Done'}}}"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"Offset", "&all", "*all"} {
+		if strings.Contains(got, not) {
+			t.Errorf("%q is there, and nothing refers to it", not)
+		}
+	}
+	if n := strings.Count(got, "    Metrics:\n"); n != 1 {
+		t.Errorf("Metrics: got %d, want one", n)
+	}
+}
+
+func TestOwnComponentIsKept(t *testing.T) {
+	text, err := Document([]byte(own + "components: {responses: {Done: {description: mine}}}\n"))
+	if err != nil || strings.Count(string(text), "Done:") != 1 || !strings.Contains(string(text), "description: mine") {
+		t.Errorf("got %v\n%s", err, text)
+	}
+}
+
+func TestBadDocuments(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Replace(own, "Done", "Nosuch", 1):                `reference "#/components/responses/Nosuch": neither the document nor shared.yaml has it`,
+		strings.Replace(own, "#/components/", "other.yaml#/", 1): `"other.yaml#/responses/Done" is not of the form`,
+		"a: [":  "parse document",
+		"- a\n": "is no mapping",
+		"":      "is no mapping",
+	} {
+		if _, err := Document([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
