@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/handlers/handlerstest"
 )
 
 // exchange is a request to a real EdgeX 2.3 and its answer. N is its place in the recording, of which the file holds a
@@ -55,6 +57,12 @@ var clientMistakes = map[int]string{
 // knownWrong are the exchanges that Ledge answers otherwise, and how; docs/edgex-differences.md lists them.
 var knownWrong = map[int]string{
 	10: "a CORS preflight is answered 405; EdgeX answers 200 without a CORS header",
+}
+
+// offDocument are the exchanges that succeed although our OpenAPI document does not allow the request, and why.
+var offDocument = map[int]string{
+	211: "null instead of an array",
+	354: "times in a request, which are ignored",
 }
 
 // TestRecordedMetadata repeats what clients asked EdgeX's core-metadata and holds that Ledge answers the same, but for
@@ -150,6 +158,9 @@ func (r replay) send(x exchange) answer {
 	}
 	for name, value := range x.Headers {
 		req.Header.Set(name, value)
+	}
+	if offDocument[x.N] != "" {
+		req = handlerstest.Loose(req)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "build ledge: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	code := m.Run()
+	http.DefaultTransport = contracts
+	code := contracts.report(m.Run())
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -99,6 +100,9 @@ func (p *process) waitReady() error {
 		if line, ok := p.log.find(`"msg":"ready"`); ok {
 			p.metadata, p.deviceREST = field(line, "metadata"), field(line, "device-rest")
 			p.notifications, p.tap = field(line, "notifications"), field(line, "tap")
+			contracts.know("metadata", p.metadata)
+			contracts.know("devicerest", p.deviceREST)
+			contracts.know("notifications", p.notifications)
 			return nil
 		}
 		select {

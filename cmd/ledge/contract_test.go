@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"ledge/handlers/handlerstest"
+)
+
+// contracts hold what the tests of this package ask running programs, and are answered, to the OpenAPI documents.
+var contracts = &contracted{next: http.DefaultTransport, byHost: map[string]*handlerstest.Contract{}, loaded: map[string]*handlerstest.Contract{}}
+
+// contracted sends requests and checks each exchange with a service that it knows.
+type contracted struct {
+	next http.RoundTripper
+
+	mu     sync.Mutex
+	byHost map[string]*handlerstest.Contract
+	loaded map[string]*handlerstest.Contract // by the package of the service
+	wrong  []string
+}
+
+// know has what is sent to url held to the document of a service.
+func (c *contracted) know(service, url string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loaded[service] == nil {
+		own, err := os.ReadFile(filepath.Join("..", "..", "handlers", service, "openapi.yaml"))
+		if err != nil {
+			panic(err)
+		}
+		c.loaded[service] = handlerstest.LoadContract(own)
+	}
+	c.byHost[strings.TrimPrefix(url, "http://")] = c.loaded[service]
+}
+
+func (c *contracted) contract(host string) *handlerstest.Contract {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byHost[host]
+}
+
+// RoundTrip implements http.RoundTripper. What breaks off is not checked: it has no answer.
+func (c *contracted) RoundTrip(r *http.Request) (*http.Response, error) {
+	contract := c.contract(r.URL.Host)
+	if contract == nil {
+		return c.next.RoundTrip(r)
+	}
+	var sent bytes.Buffer
+	original := r.Clone(r.Context())
+	if r.Body != nil {
+		r = r.Clone(r.Context()) // a RoundTripper may not change the request that it is given
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, &sent), r.Body}
+	}
+	resp, err := c.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	got, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), failing{err}))
+	if err == nil {
+		c.check(contract, handlerstest.Exchange{
+			Request: original, Sent: sent.Bytes(), Status: resp.StatusCode, Header: resp.Header, Got: got, Loose: handlerstest.IsLoose(original),
+		})
+	}
+	return resp, nil
+}
+
+// failing ends a body as it ended on the wire.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+func (c *contracted) check(contract *handlerstest.Contract, x handlerstest.Exchange) {
+	if err := contract.Check(x); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wrong = append(c.wrong, err.Error())
+	}
+}
+
+// report prints what was wrong and returns the exit code of the tests.
+func (c *contracted) report(code int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.wrong {
+		fmt.Fprintln(os.Stderr, w)
+		code = max(code, 1)
+	}
+	return code
+}
