@@ -22,6 +22,7 @@ const (
 	Unavailable             // not now: starting, stopping, or too much waiting
 	Full                    // the disk's reserve is reached
 	Stale                   // the entity is at another revision than the request rests on
+	Rejected                // a service that has a say in it says no
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.

@@ -42,6 +42,7 @@ var goldens = map[string]Event{
 	},
 	"subscription.removed/1": SubscriptionRemoved{goldenSubscription},
 	"samples.seeded/1":       SamplesSeeded{},
+	"callbacks.made/1":       CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
 	"notification.added/1":   NotificationAdded{goldenNotification},
 	"notifications.raised/1": NotificationsRaised{[]Raised{
 		{
