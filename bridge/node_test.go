@@ -101,24 +101,28 @@ func (n *node) startEngine() {
 	at.Notifications, _ = n.notes.Checkpoint()
 	at.Cursor, _ = notes.Cursors.Get(domain.CursorDeviceChanges)
 	n.engine = bridge.New(bridge.Options{
-		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: n.sockets, Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }, Logger: slog.New(slog.DiscardHandler),
+		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: n.sockets, Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
-		History: func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
-			for r, err := range n.store.Events().Read(ctx, from, to) {
-				if err != nil {
-					return err
-				}
-				if err := f(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		Pending: n.pending,
+		History:  n.history,
+		Pending:  n.pending,
 	})
 	if err := n.engine.Start(context.Background(), at); err != nil {
 		n.tb.Fatal(err)
 	}
+}
+
+func (n *node) clock() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }
+
+func (n *node) history(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	for r, err := range n.store.Events().Read(ctx, from, to) {
+		if err != nil {
+			return err
+		}
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *node) stopEngine() {

@@ -1,0 +1,119 @@
+package callback
+
+import (
+	"slices"
+	"unique"
+
+	"ledge/domain"
+)
+
+// owner is whose a device or a provision watcher is; the zero owner is nobody that is called.
+type owner struct{ service, profile unique.Handle[string] }
+
+// owners is the fold of whose the devices and provision watchers of all device services but device-rest are. Events
+// name only the service and the profile that a device has after them; the ones before are here.
+type owners struct {
+	of    map[string]owner          // by "device/<name>" and "watcher/<name>"
+	users map[string]map[string]int // the devices of each service with a profile, by profile and service
+}
+
+func newOwners() *owners {
+	return &owners{of: map[string]owner{}, users: map[string]map[string]int{}}
+}
+
+// entity is the device or provision watcher that an event leaves behind, or takes away.
+type entity struct {
+	key, service, profile string
+	gone                  bool
+	changed               []string // of an update
+}
+
+func entityOf(e domain.Event) (x entity, ok bool) {
+	device := func(d domain.Device) entity {
+		return entity{key: "device/" + d.Name, service: d.ServiceName, profile: d.ProfileName}
+	}
+	watcher := func(d domain.ProvisionWatcher) entity {
+		return entity{key: "watcher/" + d.Name, service: d.ServiceName}
+	}
+	switch e := e.(type) {
+	case domain.DeviceAdded:
+		x = device(e.Device)
+	case domain.DeviceUpdated:
+		x = device(e.Device)
+		x.changed = e.Changed
+	case domain.DeviceRemoved:
+		x = device(e.Device)
+		x.gone = true
+	case domain.WatcherAdded:
+		x = watcher(e.Watcher)
+	case domain.WatcherUpdated:
+		x = watcher(e.Watcher)
+		x.changed = e.Changed
+	case domain.WatcherRemoved:
+		x = watcher(e.Watcher)
+		x.gone = true
+	}
+	return x, x.key != ""
+}
+
+func (x entity) owner() owner {
+	if x.gone || x.service == domain.DeviceREST {
+		return owner{}
+	}
+	return owner{unique.Make(x.service), unique.Make(x.profile)}
+}
+
+// put says whose something is; the zero owner: nobody's.
+func (o *owners) put(key string, now owner) {
+	if before, ok := o.of[key]; ok {
+		o.count(before, -1)
+		delete(o.of, key)
+	}
+	if now != (owner{}) {
+		o.of[key] = now
+		o.count(now, +1)
+	}
+}
+
+func (o *owners) count(w owner, by int) {
+	profile, service := w.profile.Value(), w.service.Value()
+	if profile == "" {
+		return // a provision watcher: EdgeX 2.3 tells only the services of devices of a profile's change
+	}
+	if o.users[profile] == nil {
+		o.users[profile] = map[string]int{}
+	}
+	if o.users[profile][service] += by; o.users[profile][service] == 0 {
+		delete(o.users[profile], service)
+	}
+	if len(o.users[profile]) == 0 {
+		delete(o.users, profile)
+	}
+}
+
+// step folds one event and returns the services that are called because of it, the one that loses a device first.
+func (o *owners) step(e domain.Event) (services []string) {
+	if x, ok := entityOf(e); ok {
+		if before, ok := o.of[x.key]; ok && before.service.Value() != x.service {
+			services = append(services, before.service.Value())
+		}
+		if x.service != domain.DeviceREST {
+			services = append(services, x.service)
+		}
+		o.put(x.key, x.owner())
+		return services
+	}
+	switch e := e.(type) {
+	case domain.ProfileUpdated:
+		for name := range o.users[e.Profile.Name] {
+			services = append(services, name)
+		}
+		slices.Sort(services)
+	case domain.ServiceUpdated:
+		// EdgeX 2.3: the time of the last connection alone is no news to who reported it.
+		if e.Service.Name != domain.DeviceREST && !slices.Equal(e.Changed, []string{"lastConnected"}) {
+			services = []string{e.Service.Name}
+		}
+	}
+	return services
+}

@@ -1,0 +1,110 @@
+package callback
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// When the position is recorded: so long after a call was made, so that the calls of that time share a record, and
+// after so many events without any.
+const (
+	recordAfter = time.Second
+	recordEvery = 10_000
+)
+
+// position is how far the services are, as it is on record.
+type position struct {
+	recording sync.Mutex // held while it is recorded
+
+	// Guarded by Callbacks.mu:
+	upTo   uint64
+	behind map[string]uint64 // the services that are not as far as upTo
+	timer  *time.Timer
+	moved  bool // a call was made or given up since
+}
+
+// recordSoon has the position recorded in a moment; c.mu is held. While the events up to the one on record are followed
+// again for a service that is behind, the others have theirs and nothing is recorded.
+func (c *Callbacks) recordSoon() {
+	c.position.moved = true
+	if c.position.timer == nil && c.followed >= c.position.upTo {
+		c.position.timer = time.AfterFunc(recordAfter, func() { c.record(c.ctx, false) })
+	}
+}
+
+// record puts the position on record, at the end only where that is worth it. What the log refuses is recorded with the
+// next.
+func (c *Callbacks) record(ctx context.Context, last bool) {
+	c.position.recording.Lock()
+	defer c.position.recording.Unlock()
+	if ctx.Err() != nil {
+		return // Close records it
+	}
+	command, ok := c.where(last)
+	if !ok {
+		return
+	}
+	outcomes, err := c.Notifications.Submit(ctx, domain.Request{
+		Stamp: domain.Stamp{
+			EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now().UTC(), Actor: "ledge", Origin: "bridge",
+		},
+		Command: command,
+	})
+	if err == nil {
+		err = outcomes[0].Err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.position.recorded(command)
+		return
+	}
+	c.position.moved = true
+	if ctx.Err() != nil {
+		return
+	}
+	c.Logger.Warn("position of the callbacks not recorded; a crash would repeat some", "event", command.UpTo, "error", err)
+	if !last {
+		c.recordSoon()
+	}
+}
+
+// where returns the position of this moment, if it is to be recorded. The timer is free again.
+func (c *Callbacks) where(last bool) (command domain.RecordCallbacks, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.position.timer != nil {
+		c.position.timer.Stop()
+		c.position.timer = nil
+	}
+	if c.followed < c.position.upTo || last && !c.position.moved && c.followed < c.position.upTo+recordEvery/10 {
+		return command, false
+	}
+	c.position.moved = false
+	command = domain.RecordCallbacks{UpTo: c.followed, Behind: map[string]uint64{}}
+	for name := range c.position.behind {
+		command.Behind[name] = 0
+	}
+	for name, s := range c.services {
+		if len(s.waiting) > 0 {
+			command.Behind[name] = s.waiting[0].seq - 1
+		}
+	}
+	return command, true
+}
+
+func (p *position) recorded(command domain.RecordCallbacks) {
+	p.upTo = command.UpTo
+	for name, seq := range command.Behind {
+		if seq == 0 {
+			delete(p.behind, name)
+		} else {
+			p.behind[name] = seq
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package callback
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"ledge/domain"
+)
+
+// service is a device service with the calls that wait for it.
+type service struct {
+	name, base string
+	had        uint64 // the last event that it needed no calls for at the start
+	waiting    []due  // the first is under way
+	working    bool   // a goroutine makes its calls
+	gone       bool   // it was removed
+	wake       chan struct{}
+}
+
+// due is a call that waits: the sequence of its event, which is read from the log again when its turn comes, and since
+// when it waits.
+type due struct {
+	seq   uint64
+	since time.Time
+}
+
+func newService(name string) *service {
+	return &service{name: name, wake: make(chan struct{}, 1)}
+}
+
+// tryNow ends a wait for the next try.
+func (s *service) tryNow() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// queue has a service called because of the event at seq; c.mu is held. A service that is not there any more is not.
+func (c *Callbacks) queue(name string, seq uint64) {
+	s := c.services[name]
+	if s == nil || seq <= s.had {
+		return
+	}
+	if len(s.waiting) >= c.Waiting {
+		c.Logger.Warn("callback dropped: too many wait for the device service", "service", name, "event", s.waiting[0].seq, "limit", c.Waiting)
+		s.waiting = s.waiting[1:]
+	}
+	s.waiting = append(s.waiting, due{seq, c.Now()})
+	if !s.working {
+		s.working = true
+		c.run(func() error { c.work(s); return nil })
+	}
+}
+
+// The waits between two tries; each is cut at random by up to a half, so that services do not try in step.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// work makes the calls that wait for a service until there is none.
+func (c *Callbacks) work(s *service) {
+	var last due
+	tries, wait, absent := 0, firstRetry, false
+	for {
+		d, base, ok := c.next(s, absent)
+		if !ok {
+			return
+		}
+		if d != last {
+			last, tries = d, 0
+		}
+		a := c.call(s.name, base, d)
+		if c.calling.Err() != nil {
+			return
+		}
+		tries++
+		absent = a.absent()
+		if absent || a.failed() && tries < c.Tries {
+			if tries == 1 {
+				c.Logger.Warn("device service does not take a callback, trying again", "service", s.name, "event", d.seq, "error", a.String())
+			}
+			if !c.pause(s, wait) {
+				return
+			}
+			wait = min(2*wait, lastRetry)
+			continue
+		}
+		if !a.accepted() {
+			c.Logger.Warn("device service refuses a callback", "service", s.name, "event", d.seq, "tries", tries, "error", a.String())
+		}
+		c.made(s, d)
+		wait = firstRetry
+	}
+}
+
+// next returns the call that is to be made. With absent, calls that have waited too long are given up.
+func (c *Callbacks) next(s *service, absent bool) (d due, base string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return due{}, "", false
+	}
+	given := 0
+	for absent && given < len(s.waiting) && c.Now().Sub(s.waiting[given].since) >= c.GiveUp {
+		given++
+	}
+	if given > 0 {
+		c.Logger.Warn("callbacks given up: the device service does not answer", "service", s.name, "count", given, "after", c.GiveUp)
+		s.waiting = s.waiting[given:]
+		c.recordSoon()
+	}
+	if len(s.waiting) == 0 {
+		s.waiting, s.working = nil, false
+		c.forget(s)
+		return due{}, "", false
+	}
+	return s.waiting[0], s.base, true
+}
+
+// made takes a call off the queue.
+func (c *Callbacks) made(s *service, d due) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(s.waiting) > 0 && s.waiting[0].seq == d.seq {
+		s.waiting = s.waiting[1:]
+	}
+	c.recordSoon()
+}
+
+// pause waits before the next try, until the service is at another address, or until Close; then it is false.
+func (c *Callbacks) pause(s *service, wait time.Duration) bool {
+	timer := time.NewTimer(wait/2 + rand.N(wait/2))
+	defer timer.Stop()
+	select {
+	case <-c.ctx.Done():
+		return false
+	case <-s.wake:
+	case <-timer.C:
+	}
+	return true
+}
+
+// call makes one call.
+func (c *Callbacks) call(name, base string, d due) (a answer) {
+	if !hold(c.ctx, c.calls) {
+		return answer{err: c.ctx.Err()}
+	}
+	defer func() { <-c.calls }()
+	err := c.History(c.calling, d.seq, d.seq, func(r domain.Recorded) error {
+		q, _ := requestOf(r.Event)
+		a = c.send(c.calling, c.Timeout, base, q, r.EventID, r.CorrelationID)
+		return nil
+	})
+	if err != nil && c.calling.Err() == nil {
+		c.Logger.Error("event of a callback cannot be read", "service", name, "event", d.seq, "error", err)
+		return answer{err: err}
+	}
+	return a
+}
+
+// hold takes hold of a place, or returns false when ctx ends first.
+func hold(ctx context.Context, places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

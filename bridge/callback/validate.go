@@ -1,0 +1,70 @@
+package callback
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// silence is how long a service that let a validation time out is not asked again, so that a batch of many devices
+// waits for it once.
+const silence = 5 * time.Second
+
+// ValidateDevice asks a device service whether it takes a device that is to be added or changed. As in EdgeX 2.3 the
+// error, which is a Rejected one, says that it does not; a service that does not answer in time, or that knows no
+// validation (404), refuses nothing.
+func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlation string) error {
+	if s.Name == domain.DeviceREST || c.isSilent(s.BaseAddress) {
+		return nil
+	}
+	if !hold(ctx, c.asks) {
+		return ctx.Err()
+	}
+	defer func() { <-c.asks }()
+	if c.isSilent(s.BaseAddress) {
+		return nil
+	}
+	q := request{http.MethodPost, validatePath, "device", d}
+	a := c.send(ctx, c.ValidationTimeout, s.BaseAddress, q, uuid.NewString(), correlation)
+	switch {
+	case a.accepted():
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusNotFound:
+		c.Logger.Warn("device not validated by its service", "device", d.Name, "service", s.Name, "error", a.String())
+		if a.isTimeout() {
+			c.mute(s.BaseAddress)
+		}
+		return nil
+	default:
+		return domain.Errorf(domain.Rejected, "device validation failed -> request failed, %v", a)
+	}
+}
+
+func (c *Callbacks) isSilent(base string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until, ok := c.silent[base]
+	if ok && !c.Now().Before(until) {
+		delete(c.silent, base)
+		return false
+	}
+	return ok
+}
+
+// mute has a service not asked for a while. What is over goes, so that there are no more of them than services.
+func (c *Callbacks) mute(base string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for b, until := range c.silent {
+		if !c.Now().Before(until) {
+			delete(c.silent, b)
+		}
+	}
+	c.silent[base] = c.Now().Add(silence)
+}

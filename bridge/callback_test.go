@@ -1,0 +1,276 @@
+package bridge_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/bridge/callback"
+	"ledge/domain"
+)
+
+const (
+	devicePath  = "/api/v2/callback/device"
+	watcherPath = "/api/v2/callback/watcher"
+)
+
+func patch(name string, edit func(*domain.DevicePatch)) domain.UpdateDevice {
+	p := domain.DevicePatch{Name: &name}
+	edit(&p)
+	return domain.UpdateDevice{Patch: p, At: time.Now().UnixMilli()}
+}
+
+func describe(name, text string) domain.UpdateDevice {
+	return patch(name, func(p *domain.DevicePatch) { p.Description = &text })
+}
+
+func describeProfile(text string) domain.UpdateProfileInfo {
+	return domain.UpdateProfileInfo{Patch: domain.ProfilePatch{Name: new("profile"), Description: &text}}
+}
+
+// A service hears of its devices, watchers and profiles and of itself, in the order of the events, and of nothing else.
+func TestCallbacks(t *testing.T) {
+	n := mustNode(t)
+	n.startCallbacks()
+	a, b := n.mustService("a"), n.mustService("b")
+	watcher := domain.ProvisionWatcher{ID: uuid.NewString(), Name: "w", Identifiers: map[string]string{"x": "y"}, ServiceName: "a", ProfileName: "profile", AdminState: domain.StateUnlocked}
+	d := deviceOf(a, "d")
+	d.Labels = []string{"l"}
+	n.do(domain.AddDevice{Device: d},
+		patch("d", func(p *domain.DevicePatch) { p.Labels = []string{} }),
+		describeProfile("other"),
+		domain.AddWatcher{Watcher: watcher},
+		domain.UpdateWatcher{Patch: domain.WatcherPatch{Name: new("w"), ServiceName: new("b")}},
+		domain.RemoveWatcher{Name: "w"},
+		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), AdminState: new(domain.StateLocked)}},
+		domain.RemoveDevice{Name: "d"},
+		describeProfile("third"),
+	)
+	calls := a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT /api/v2/callback/profile", "POST "+watcherPath, "PUT "+watcherPath,
+		"PUT /api/v2/callback/service", "DELETE "+devicePath+"/name/d")
+	b.wantCalls("PUT "+watcherPath, "DELETE "+watcherPath+"/name/w")
+	for i, want := range []string{
+		`adminState:UNLOCKED created:0 id:` + d.ID + ` labels:[l] modified:0 name:d operatingState:UP profileName:profile protocols:map[other:map[]] serviceName:a`,
+		`adminState:UNLOCKED autoEvents:[] description: id:` + d.ID + ` labels:[] lastConnected:0 lastReported:0 location:<nil> name:d notify:false operatingState:UP profileName:profile protocols:map[other:map[]] serviceName:a`,
+		`description:other`,
+		`adminState:UNLOCKED created:0 id:` + watcher.ID + ` identifiers:map[x:y] modified:0 name:w profileName:profile serviceName:a`,
+		`adminState:UNLOCKED autoEvents:[] blockingIdentifiers:map[] id:` + watcher.ID + ` identifiers:map[x:y] labels:[] name:w profileName:profile serviceName:b`,
+		`adminState:LOCKED baseAddress:` + a.url() + ` description: id:`,
+	} {
+		if got := fmt.Sprint(calls[i].entity); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", calls[i].call, got, want)
+		}
+		if _, err := uuid.Parse(calls[i].requestID); err != nil {
+			t.Errorf("%s: requestId %q: %v", calls[i].call, calls[i].requestID, err)
+		}
+	}
+}
+
+// A device that moves is told to the service that it leaves and to the one that it comes to.
+func TestCallbacksOfAMove(t *testing.T) {
+	n := mustNode(t)
+	c := n.startCallbacks()
+	a, b := n.mustService("a"), n.mustService("b")
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")},
+		patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }),
+		describe("d", "b's alone"))
+	b.wantCalls("PUT "+devicePath, "PUT "+devicePath)
+	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("a") }))
+	a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
+	b.wantCalls("PUT "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
+	c.Close()
+	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }))
+	n.startCallbacks() // which finds the device with b
+	b.hears(4)
+	a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
+}
+
+// What a service answers with 5xx is tried again, so many times; what it answers with 4xx is not.
+func TestCallbacksThatFail(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		tries  int
+	}{{500, 3}, {507, 3}, {408, 3}, {400, 1}, {404, 1}, {423, 1}, {207, 1}} {
+		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
+			t.Parallel()
+			n := mustNode(t)
+			n.startCallbacks()
+			a := n.mustService("a")
+			a.answering(func(call string, _ int) int {
+				if strings.HasPrefix(call, "POST") {
+					return tt.status
+				}
+				return http.StatusOK
+			})
+			n.do(domain.AddDevice{Device: deviceOf(a, "d")}, domain.RemoveDevice{Name: "d"})
+			want := slices.Repeat([]string{"POST " + devicePath}, tt.tries)
+			a.wantCalls(append(want, "DELETE "+devicePath+"/name/d")...)
+		})
+	}
+}
+
+// One that stalls delays no other service, and gets its calls in order when it is itself again.
+func TestCallbacksOfOneThatStalls(t *testing.T) {
+	n := mustNode(t)
+	n.startCallbacks(func(o *callback.Options) { o.Timeout = 300 * time.Millisecond })
+	a, b := n.mustService("a"), n.mustService("b")
+	a.answering(func(string, int) int { return 0 })
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")}, domain.RemoveDevice{Name: "d"})
+	a.hears(1)
+	n.do(domain.AddDevice{Device: deviceOf(b, "e")})
+	b.wantCalls("POST " + devicePath)
+	a.hears(2)
+	a.answering(nil)
+	for calls := a.hears(3); ; calls = a.hears(len(calls) + 1) {
+		if last := calls[len(calls)-1].call; strings.HasPrefix(last, "DELETE") {
+			break
+		}
+	}
+}
+
+// What happens while a service is down reaches it when it is up again, and what happens while Ledge is down too.
+func TestCallbacksOfOneThatDies(t *testing.T) {
+	n := mustNode(t)
+	c := n.startCallbacks()
+	a, b := n.mustService("a"), n.mustService("b")
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
+	a.hears(1)
+	a.die()
+	n.do(describe("d", "1"), patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }), domain.AddDevice{Device: deviceOf(b, "e")})
+	b.wantCalls("PUT "+devicePath, "POST "+devicePath)
+	c.Close()
+	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("a") }), domain.RemoveDevice{Name: "d"})
+	n.startCallbacks()
+	b.wantCalls("PUT "+devicePath, "POST "+devicePath, "PUT "+devicePath)
+	a.live()
+	calls := a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT "+devicePath, "PUT "+devicePath, "DELETE "+devicePath+"/name/d")
+	for i, want := range []string{"1 a", "1 b", "1 a"} {
+		if got := fmt.Sprint(calls[i+1].entity["description"], " ", calls[i+1].entity["serviceName"]); got != want {
+			t.Errorf("update %d: got %q, want %q", i, got, want)
+		}
+	}
+	if calls := b.hears(3); len(calls) != 3 {
+		t.Errorf("b was told again because a was behind: %v", calls)
+	}
+}
+
+// Who is told of a profile is who had a device with it then.
+func TestCallbacksAreAsOfTheirEvent(t *testing.T) {
+	n := mustNode(t)
+	a, b := n.mustService("a"), n.mustService("b")
+	n.do(domain.AddProfile{Profile: domain.Profile{ID: uuid.NewString(), Name: "other"}}, domain.AddDevice{Device: deviceOf(a, "d")})
+	c := n.startCallbacks()
+	a.hears(1)
+	c.Close()
+	n.do(describeProfile("a's"),
+		patch("d", func(p *domain.DevicePatch) { p.ProfileName = new("other") }),
+		describeProfile("nobody's"),
+		domain.AddDevice{Device: deviceOf(b, "e")},
+		describeProfile("b's"),
+		domain.RemoveDevice{Name: "e"}, domain.RemoveDevice{Name: "d"})
+	n.startCallbacks()
+	calls := a.wantCalls("POST "+devicePath, "PUT /api/v2/callback/profile", "PUT "+devicePath, "DELETE "+devicePath+"/name/d")
+	if got := calls[1].entity["description"]; got != "a's" {
+		t.Errorf("a was told of %v", got)
+	}
+	calls = b.wantCalls("POST "+devicePath, "PUT /api/v2/callback/profile", "DELETE "+devicePath+"/name/e")
+	if got := calls[1].entity["description"]; got != "b's" {
+		t.Errorf("b was told of %v", got)
+	}
+}
+
+// A service that comes back elsewhere is called there at once.
+func TestCallbacksFollowTheAddress(t *testing.T) {
+	n := mustNode(t)
+	n.startCallbacks()
+	a := n.mustService("a")
+	a.die()
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
+	a.addr = "127.0.0.1:0"
+	a.live()
+	n.do(domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), BaseAddress: new(a.url())}})
+	a.wantCalls("POST "+devicePath, "PUT /api/v2/callback/service")
+}
+
+// One that never answers costs a bounded queue, and what waited too long is given up.
+func TestCallbacksAreGivenUp(t *testing.T) {
+	n, printed := mustNode(t), newPrinted()
+	n.startCallbacks(func(o *callback.Options) {
+		o.Waiting, o.GiveUp, o.Logger = 3, time.Minute, slog.New(slog.NewTextHandler(printed, nil))
+	})
+	a := n.mustService("a")
+	a.die()
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
+	for i := range 5 {
+		n.do(describe("d", fmt.Sprint(i)))
+	}
+	printed.await(t, "callback dropped", 3)
+	n.ahead.Store(int64(2 * time.Minute))
+	printed.await(t, "callbacks given up", 1)
+	n.do(domain.RemoveDevice{Name: "d"})
+	a.live()
+	a.wantCalls("DELETE " + devicePath + "/name/d")
+}
+
+// printed is what a logger prints.
+type printed struct {
+	mu   sync.Mutex
+	text strings.Builder
+	more chan struct{}
+}
+
+func newPrinted() *printed { return &printed{more: make(chan struct{}, 1)} }
+
+func (p *printed) Write(line []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+	return p.text.Write(line)
+}
+
+// await waits until text was printed so many times.
+func (p *printed) await(tb testing.TB, text string, times int) {
+	tb.Helper()
+	for deadline := time.After(hangs); ; {
+		p.mu.Lock()
+		all := p.text.String()
+		p.mu.Unlock()
+		if strings.Count(all, text) >= times {
+			return
+		}
+		select {
+		case <-p.more:
+		case <-deadline:
+			tb.Fatalf("%q was not printed %d times:\n%s", text, times, all)
+		}
+	}
+}
+
+// After a stop nothing is repeated.
+func TestCallbacksGoOn(t *testing.T) {
+	n := mustNode(t)
+	c := n.startCallbacks()
+	a := n.mustService("a")
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
+	a.hears(1)
+	c.Close()
+	c = n.startCallbacks()
+	n.do(describe("d", "1"))
+	a.wantCalls("POST "+devicePath, "PUT "+devicePath)
+	c.Close()
+	notes, done := n.notes.State()
+	defer done()
+	if at, _ := notes.Cursors.Get(domain.CursorCallbacks); at == 0 {
+		t.Error("no position is on record")
+	}
+}
