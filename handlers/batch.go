@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,6 +23,9 @@ type Order struct {
 	Problems domain.Problems
 	// Refused, where there is one, is the element's answer, and nothing is submitted for it.
 	Refused error
+	// Ask, where there is one, asks somebody outside before Command is submitted. An error is the element's answer, and
+	// nothing is submitted for it. The elements of a request are asked about at once, some at a time.
+	Ask func(ctx context.Context, correlationID string) error
 	// Reserve, where there is one, takes hold of what Command needs outside the log before it is submitted. An error
 	// is the element's answer, and nothing is submitted for it. done is called once: with the sequence at which
 	// Command was recorded, or with 0 where it was not.
@@ -147,8 +151,11 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 	return item
 }
 
-// submit reserves for each order and submits those that can be in one go.
+// submit asks and reserves for each order and submits those that can be in one go.
 func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) {
+	if err := b.ask(c.Request.Context()); err != nil {
+		return nil, err
+	}
 	outcomes := make([]domain.Outcome, len(b.orders))
 	dones := make([]func(uint64), len(b.orders))
 	defer func() { // also when Submit fails or panics: then no outcome has a sequence

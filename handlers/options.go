@@ -19,6 +19,12 @@ type Submitter interface {
 // Reader opens one consistent look at the state; the function that it returns closes it.
 type Reader func() (domain.View, func())
 
+// DeviceValidator asks the device service s, which is another than ours, whether it takes device d as it is to be. The
+// error is what the client is answered; correlationID is that of the request.
+type DeviceValidator interface {
+	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
+}
+
 // Options configure a service. The limits have no defaults here, and a limit of zero lets nothing through; the settings
 // are those of the program, as messages name them.
 type Options struct {
@@ -62,6 +68,8 @@ type Options struct {
 	// not among them, with 400 (setting validate-units).
 	Units         domain.UnitsOfMeasure
 	ValidateUnits bool
+	// Devices is asked before a device is added or changed. nil: nobody is.
+	Devices DeviceValidator
 	// Streams says that no more than InlineBytes of a body are loaded.
 	Streams bool
 }

@@ -38,6 +38,10 @@ type Config struct {
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
+	CallbackTimeout, CallbackValidationTimeout            time.Duration
+	CallbackGiveUp                                        time.Duration
+	CallbackTries, CallbackQueue, CallbackConcurrency     int
+	CallbackAnswerBytes                                   size
 
 	declared *pflag.FlagSet // what settings returned
 }
@@ -92,13 +96,21 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.ZeroMQHandshakeTime, "zeromq-handshake-time", 5*time.Second, "longest handshake of a ZeroMQ subscriber")
 	f.DurationVar(&c.ZeroMQStallTime, "zeromq-stall-time", 30*time.Second, "time without progress after which a ZeroMQ subscriber is cut off")
 	f.DurationVar(&c.ZeroMQLinger, "zeromq-linger", time.Second, "longest time that a closing ZeroMQ socket takes to send what waits")
+
+	f.DurationVar(&c.CallbackTimeout, "callback-timeout", 10*time.Second, "longest wait for a device service's answer to a callback")
+	f.DurationVar(&c.CallbackValidationTimeout, "callback-validation-timeout", 3*time.Second, "longest wait for a device service's word on a device that is to be added or changed; one that says nothing refuses nothing")
+	f.IntVar(&c.CallbackTries, "callback-tries", 5, "how often a callback is made that the device service answers with an error of its own, 5xx")
+	f.DurationVar(&c.CallbackGiveUp, "callback-give-up", 10*time.Minute, "how long a callback waits for a device service that does not answer; then it is given up")
+	f.IntVar(&c.CallbackQueue, "callback-queue", 100000, "callbacks that wait for one device service; for the next the oldest is dropped")
+	f.IntVar(&c.CallbackConcurrency, "callback-concurrency", 64, "most callbacks under way at once, one for each device service, and most validations; the next waits")
+	f.Var(newSize(&c.CallbackAnswerBytes, 64<<10), "callback-answer-bytes", "how much of a device service's answer is read")
 	return f
 }
 
 // partial are the settings, by how their names begin, that not all HTTP services have.
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
-	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService},
+	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "callback-": {metadataService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
 	"limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
@@ -231,12 +243,18 @@ func (c *Config) check() error {
 			bad(name, n, "use 1 or more: nothing would be let in")
 		}
 	}
-	for name, d := range map[string]time.Duration{"limit-read-time": c.LimitReadTime, "limit-write-time": c.LimitWriteTime} {
+	for name, d := range map[string]time.Duration{
+		"limit-read-time": c.LimitReadTime, "limit-write-time": c.LimitWriteTime, "callback-timeout": c.CallbackTimeout,
+		"callback-validation-timeout": c.CallbackValidationTimeout,
+	} {
 		if d <= 0 {
 			bad(name, d, "use a time above 0, such as 30s")
 		}
 	}
-	for name, n := range map[string]int{"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages} {
+	for name, n := range map[string]int{
+		"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages,
+		"callback-tries": c.CallbackTries, "callback-queue": c.CallbackQueue, "callback-concurrency": c.CallbackConcurrency,
+	} {
 		if n < 1 {
 			bad(name, n, "use 1 or more")
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"ledge/bridge"
+	"ledge/bridge/callback"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
 	"ledge/store/payloads"
@@ -25,6 +26,7 @@ type Program struct {
 	payloads *payloads.Files
 	sockets  *zeromq.Sockets
 	engine   *bridge.Engine
+	callback *callback.Callbacks
 	failed   chan error
 	closers  []func()
 }
@@ -61,6 +63,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.startBridge(ctx); err != nil {
+		return err
+	}
+	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
 	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.data.activity) })
@@ -111,6 +116,8 @@ func (p *Program) watch(done <-chan struct{}) {
 	case err := <-p.data.store.Failed():
 		p.fail(err)
 	case err := <-p.engine.Failed():
+		p.fail(p.cause(err))
+	case err := <-p.callback.Failed():
 		p.fail(p.cause(err))
 	}
 }

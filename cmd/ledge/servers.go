@@ -72,6 +72,7 @@ func (s *servers) serve(p *Program) {
 	state := handlers.Reader(d.view)
 	o := s.options(metadataService)
 	o.Units, o.ValidateUnits = p.units, s.config.ValidateUnits
+	o.Devices = p.callback
 	s.start(metadataService, metadata.New(o, state, d.events))
 	s.start(deviceRESTService, devicerest.New(s.options(deviceRESTService), state, d.readings, p.payloads))
 	s.start(notificationsService, notifications.New(s.options(notificationsService), state, d.events, d.noteView, d.notifications, p.engine))

@@ -23,12 +23,14 @@ func (s service) addDevice(e *addDevice, at int64) handlers.Order {
 	d := e.Device.device()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
-	return handlers.Order{Command: domain.AddDevice{Device: d}, ID: d.ID, Problems: problems}
+	command := domain.AddDevice{Device: d}
+	return handlers.Order{Command: command, ID: d.ID, Problems: problems, Ask: s.askAdd(command)}
 }
 
 func (s service) updateDevice(e *updateDevice, at int64) handlers.Order {
 	p := e.Device.patch()
-	return handlers.Order{Command: domain.UpdateDevice{Patch: p, At: at}, Problems: p.Check()}
+	command := domain.UpdateDevice{Patch: p, At: at}
+	return handlers.Order{Command: command, Problems: p.Check(), Ask: s.askUpdate(command)}
 }
 
 func (s service) getDevice(wrap func(handlers.Envelope, domain.Device) any) handlers.Handler {
