@@ -116,6 +116,27 @@ func TestCallbacksThatFail(t *testing.T) {
 	}
 }
 
+// A service that refuses everything is not called in vain again and again; once it takes something, trying again is
+// worth it again.
+func TestCallbacksInVain(t *testing.T) {
+	n := mustNode(t)
+	n.startCallbacks()
+	a := n.mustService("a")
+	post, put := "POST "+devicePath, "PUT "+devicePath
+	a.answering(func(call string, before int) int {
+		if call == post && before != 6 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	n.do(domain.AddDevice{Device: deviceOf(a, "1")}, domain.AddDevice{Device: deviceOf(a, "2")}, describe("2", "x"),
+		domain.AddDevice{Device: deviceOf(a, "3")}, domain.AddDevice{Device: deviceOf(a, "4")}, domain.AddDevice{Device: deviceOf(a, "5")})
+	a.wantCalls(post, post, post, post, put, post, post, post, post, post)
+	if calls := a.hears(10); calls[6].entity["name"] != "4" || calls[9].entity["name"] != "5" {
+		t.Errorf("got %v", calls)
+	}
+}
+
 // One that stalls delays no other service, and gets its calls in order when it is itself again.
 func TestCallbacksOfOneThatStalls(t *testing.T) {
 	n := mustNode(t)

@@ -16,8 +16,9 @@ import (
 // answer is what a device service says; status is 0 where it says nothing, and then err says why.
 type answer struct {
 	status int
-	text   string // as much of the body as is read
+	text   string // as much of the body as is shown
 	err    error
+	method string // of the request
 }
 
 func (a answer) String() string {

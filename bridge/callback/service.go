@@ -60,10 +60,13 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// work makes the calls that wait for a service until there is none.
+// work makes the calls that wait for a service until there is none. EdgeX's SDK answers 500 where it has a device already,
+// so after a call was repeated in vain the next of its kind is not, until one goes well: a service that has fetched a
+// thousand devices by itself is through with the calls for them at once.
 func (c *Callbacks) work(s *service) {
 	var last due
 	tries, wait, absent := 0, firstRetry, false
+	futile := map[string]bool{} // by method: the last call that failed was repeated in vain
 	for {
 		d, base, ok := c.next(s, absent)
 		if !ok {
@@ -78,7 +81,7 @@ func (c *Callbacks) work(s *service) {
 		}
 		tries++
 		absent = a.absent()
-		if absent || a.failed() && tries < c.Tries {
+		if absent || a.failed() && tries < c.Tries && !futile[a.method] {
 			if tries == 1 {
 				c.Logger.Warn("device service does not take a callback, trying again", "service", s.name, "event", d.seq, "error", a.String())
 			}
@@ -91,6 +94,7 @@ func (c *Callbacks) work(s *service) {
 		if !a.accepted() {
 			c.Logger.Warn("device service refuses a callback", "service", s.name, "event", d.seq, "tries", tries, "error", a.String())
 		}
+		futile[a.method] = a.failed()
 		c.made(s, d)
 		wait = firstRetry
 	}
@@ -152,6 +156,7 @@ func (c *Callbacks) call(name, base string, d due) (a answer) {
 	err := c.History(c.calling, d.seq, d.seq, func(r domain.Recorded) error {
 		q, _ := requestOf(r.Event)
 		a = c.send(c.calling, c.Timeout, base, q, r.EventID, r.CorrelationID)
+		a.method = q.method
 		return nil
 	})
 	if err != nil && c.calling.Err() == nil {

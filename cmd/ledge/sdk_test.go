@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// sdkService is a device service on EdgeX's device SDK for Go, which is a module of its own: Ledge does not depend on it.
+type sdkService struct {
+	p   *process
+	cmd *exec.Cmd
+	out *syncBuffer
+	url string
+}
+
+const sdkFolder = "testdata/sdkservice"
+
+// buildSDKService builds it; the SDK's ZeroMQ client needs C, and is left out.
+func buildSDKService(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sdkservice")
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command("go", args...)
+		cmd.Dir, cmd.Env = sdkFolder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run("list", "-deps", "-tags", "no_zmq", "."); err != nil {
+		t.Skipf("EdgeX's device SDK cannot be downloaded: %s", out)
+	}
+	if out, err := run("build", "-tags", "no_zmq", "-o", path, "."); err != nil {
+		t.Fatalf("build %s: %v\n%s", sdkFolder, err, out)
+	}
+	return path
+}
+
+func (p *process) startSDKService(t *testing.T, path string, port int) *sdkService {
+	t.Helper()
+	s := &sdkService{p: p, out: &syncBuffer{more: make(chan struct{}, 1)}, url: fmt.Sprintf("http://127.0.0.1:%d", port)}
+	s.cmd = exec.Command(path)
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = sdkFolder, s.out, s.out
+	s.cmd.Env = append(os.Environ(), "EDGEX_SECURITY_SECRET_STORE=false", fmt.Sprint("SERVICE_PORT=", port),
+		"CLIENTS_CORE_METADATA_PORT="+p.metadata[strings.LastIndex(p.metadata, ":")+1:])
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	s.awaits("Service started in")
+	return s
+}
+
+func (s *sdkService) stop() {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Wait()
+}
+
+// awaits waits until the service prints text.
+func (s *sdkService) awaits(text string) {
+	s.p.tb.Helper()
+	until(s.p.tb, "the device service to print "+text+"\n"+s.out.String(), func() bool { _, ok := s.out.find(text); return ok })
+}
+
+// did returns what the SDK had its driver do, in order, without what a crash of Ledge had it do again.
+func (s *sdkService) did() (done []string) {
+	for line := range strings.Lines(s.out.String()) {
+		line = strings.TrimSpace(line)
+		verb, _, _ := strings.Cut(line, " ")
+		if slices.Contains([]string{"added", "updated", "removed"}, verb) && !slices.Contains(done, line) {
+			done = append(done, line)
+		}
+	}
+	return done
+}
+
+// knows waits until the SDK's own picture of metadata is this, with devices and watchers in order of their names.
+func (s *sdkService) knows(want string) {
+	s.p.tb.Helper()
+	var got string
+	defer func() {
+		if s.p.tb.Failed() {
+			s.p.tb.Logf("the SDK knows %s\nnot        %s\n%s", got, want, s.out)
+		}
+	}()
+	until(s.p.tb, "the SDK to know "+want, func() bool { got = s.known(); return got == want })
+}
+
+func (s *sdkService) known() string {
+	var all struct {
+		Devices []struct {
+			Name, AdminState string
+			Labels           []string
+		}
+		Profiles []struct {
+			Name, Description string
+			DeviceResources   []struct{ Name string }
+		}
+		Watchers []struct{ Name string }
+	}
+	a, err := tryCall(http.MethodGet, s.url+"/known", "", "")
+	if err == nil {
+		err = json.Unmarshal([]byte(a.body), &all)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	var parts []string
+	for _, d := range all.Devices {
+		parts = append(parts, fmt.Sprint(d.Name, " ", d.AdminState, " ", d.Labels))
+	}
+	for _, d := range all.Profiles {
+		parts = append(parts, fmt.Sprint(d.Name, ": ", d.Description, " ", len(d.DeviceResources)))
+	}
+	for _, d := range all.Watchers {
+		parts = append(parts, "watcher "+d.Name)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// TestEdgeXDeviceService runs a device service on EdgeX's own SDK against Ledge: it registers itself, uploads its profile
+// and its device, is asked about devices, and follows what changes, also when either side was down.
+func TestEdgeXDeviceService(t *testing.T) {
+	path := buildSDKService(t)
+	dir, port := t.TempDir(), freePort(t)
+	flags := []string{"--metadata-port", fmt.Sprint(freePort(t))}
+	p := start(t, dir, flags...)
+	s := p.startSDKService(t, path, port)
+	s.awaits("added room-1 UNLOCKED")
+	s.knows("room-1 UNLOCKED [indoor], thermometer: a thermometer 2")
+	if a := p.call(http.MethodGet, p.metadata+"/api/v2/deviceservice/name/device-sdk", "", ""); !strings.Contains(a.body, s.url) {
+		t.Errorf("the service has not registered itself: %s", a.body)
+	}
+
+	device := func(name string) string {
+		return strings.NewReplacer("device-rest", "device-sdk", "sample-image", "thermometer").Replace(deviceJSON(name))
+	}
+	devices := p.metadata + "/api/v2/device"
+	a := p.postJSON(http.MethodPost, devices, "["+device("room-2")+","+device("bad-1")+"]", 201, 500)
+	if !strings.Contains(a.body, "device validation failed") || !strings.Contains(a.body, "bad-1 has no address") {
+		t.Errorf("the driver's refusal is not in the answer: %s", a.body)
+	}
+	p.postJSON(http.MethodPatch, devices, `[{"apiVersion":"v2","device":{"name":"room-1","labels":[]}},{"apiVersion":"v2","device":{"name":"room-2","adminState":"LOCKED","labels":["cold"]}}]`, 200, 200)
+	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/deviceprofile/basicinfo", `[{"apiVersion":"v2","basicinfo":{"name":"thermometer","description":"patched"}}]`, 200)
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/provisionwatcher", `[{"apiVersion":"v2","provisionWatcher":{"name":"finder","identifiers":{"a":"b"},"serviceName":"device-sdk","profileName":"thermometer","adminState":"UNLOCKED"}}]`, 201)
+	s.knows("room-1 UNLOCKED [], room-2 LOCKED [cold], thermometer: patched 2, watcher finder")
+
+	p.kill() // Ledge is down, and comes back
+	p = start(t, dir, flags...)
+	p.postJSON(http.MethodPatch, devices, `[{"apiVersion":"v2","device":{"name":"room-2","adminState":"UNLOCKED"}}]`, 200)
+	if a := p.call(http.MethodDelete, devices+"/name/room-1", "", ""); a.status != http.StatusOK {
+		t.Fatalf("delete: %d %s", a.status, a.body)
+	}
+	s.awaits("removed room-1")
+	s.knows("room-2 UNLOCKED [cold], thermometer: patched 2, watcher finder")
+	want := []string{"added room-1 UNLOCKED", "added room-2 UNLOCKED", "updated room-1 UNLOCKED", "updated room-2 LOCKED", "updated room-2 UNLOCKED", "removed room-1"}
+	if got := s.did(); !slices.Equal(got, want) {
+		t.Errorf("the driver did\n%q\nwant\n%q", got, want)
+	}
+
+	s.stop() // the service is down, and comes back
+	p.postJSON(http.MethodPost, devices, "["+device("room-3")+"]", 201)
+	s = p.startSDKService(t, path, port)
+	s.knows("room-1 UNLOCKED [indoor], room-2 UNLOCKED [cold], room-3 UNLOCKED [], thermometer: patched 2, watcher finder")
+}
