@@ -18,17 +18,6 @@ type Log interface {
 	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
 }
 
-// Start is what the projections know when the bridge starts.
-type Start struct {
-	// Subscriptions are those as of Events, the checkpoint of the event stream.
-	Subscriptions []domain.Subscription
-	Events        uint64
-	// Cursor is the last device change that has its notification, as of Notifications, the checkpoint of the
-	// notification stream.
-	Cursor        uint64
-	Notifications uint64
-}
-
 // Options wires an Engine.
 type Options struct {
 	Events, Notifications Log

@@ -90,16 +90,15 @@ func (n *node) startEngine() {
 	n.tb.Helper()
 	view, done := n.state.View()
 	defer done()
-	subscriptions, _, err := view.Subscriptions(domain.Page{Limit: 1000})
+	notes, notesDone := n.notes.State()
+	defer notesDone()
+	k := bridge.Known{Lists: view, Cursors: notes.Cursors}
+	k.Events, _ = n.state.Checkpoint()
+	k.Notifications, _ = n.notes.Checkpoint()
+	at, err := bridge.StartAt(k)
 	if err != nil {
 		n.tb.Fatal(err)
 	}
-	notes, notesDone := n.notes.State()
-	defer notesDone()
-	at := bridge.Start{Subscriptions: subscriptions}
-	at.Events, _ = n.state.Checkpoint()
-	at.Notifications, _ = n.notes.Checkpoint()
-	at.Cursor, _ = notes.Cursors.Get(domain.CursorDeviceChanges)
 	n.engine = bridge.New(bridge.Options{
 		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: n.sockets, Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
@@ -135,9 +134,7 @@ func (n *node) stopEngine() {
 func (n *node) pending() ([]domain.Notification, error) {
 	view, done := n.notes.View()
 	defer done()
-	list, _, err := view.Notifications(domain.Page{Limit: 10_000}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew})
-	slices.Reverse(list)
-	return list, err
+	return bridge.PendingIn(view.Notifications)
 }
 
 // processed waits until so many notifications have their outcome, and returns all, the oldest first.

@@ -188,18 +188,11 @@ func (d *data) activity() uint64 {
 	return sum
 }
 
-// pending lists the notifications that have no outcome, the oldest first: what was in flight at a crash.
+// pending lists the notifications that were in flight at a crash.
 func (d *data) pending() ([]domain.Notification, error) {
 	v, done := d.notes.View()
 	defer done()
-	isNew := domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew}
-	_, total, err := v.Notifications(domain.Page{Limit: 0}, isNew)
-	if err != nil || total == 0 {
-		return nil, err
-	}
-	list, _, err := v.Notifications(domain.Page{Limit: total}, isNew)
-	slices.Reverse(list)
-	return list, err
+	return bridge.PendingIn(v.Notifications)
 }
 
 // bridgeStart is where the bridge goes on.
@@ -208,25 +201,9 @@ func (d *data) bridgeStart() (bridge.Start, error) {
 	defer done()
 	notes, notesDone := d.notes.State()
 	defer notesDone()
-	var at bridge.Start
-	at.Events, _ = d.state.Checkpoint()
-	at.Notifications, _ = d.notes.Checkpoint()
-	at.Cursor, _ = notes.Cursors.Get(domain.CursorDeviceChanges)
-	if at.Cursor == 0 && d.store.Notifications().First() > 1 {
-		// Retention has removed the notifications that tell how far the bridge was: what is older is not told again.
-		at.Cursor = at.Events
-	}
-	const page = 1000
-	for offset := 0; ; offset += page {
-		list, total, err := v.Subscriptions(domain.Page{Offset: offset, Limit: page})
-		if err != nil {
-			return at, fmt.Errorf("list subscriptions: %w", err)
-		}
-		at.Subscriptions = append(at.Subscriptions, list...)
-		if offset+page >= total {
-			return at, nil
-		}
-	}
+	k := bridge.Known{Lists: v, Events: d.recorded(), Cursors: notes.Cursors, Forgotten: d.store.Notifications().First() > 1}
+	k.Notifications, _ = d.notes.Checkpoint()
+	return bridge.StartAt(k)
 }
 
 // storeError gives an error of the store its exit code: a port, a folder, damage, or none of its own.
