@@ -127,6 +127,11 @@ func (h *history) service(n int) {
 
 // notification adds an event to the history of the notification stream.
 func (h *history) notification() {
+	if h.IntN(10) == 0 {
+		behind := map[string]uint64{fmt.Sprint("service-", h.IntN(2)): uint64(h.IntN(2)) * h.seq}
+		h.record(domain.CallbacksMade{UpTo: h.seq, Behind: behind})
+		return
+	}
 	n := domain.Notification{ID: uuid("notification", h.IntN(80)), Category: fmt.Sprint("category-", h.IntN(3)),
 		Labels: h.some("label-", 5), Status: domain.StatusNew, Matched: h.some("s", 4), Created: h.now(), Modified: h.now(),
 		Cause: uint64(h.IntN(2)) * h.seq}
