@@ -15,6 +15,7 @@ type service struct {
 	waiting    []due  // the first is under way
 	working    bool   // a goroutine makes its calls
 	gone       bool   // it was removed
+	dropped    int    // calls for which there was no room, since the last one that was made
 	wake       chan struct{}
 }
 
@@ -44,8 +45,11 @@ func (c *Callbacks) queue(name string, seq uint64) {
 		return
 	}
 	if len(s.waiting) >= c.Waiting {
-		c.Logger.Warn("callback dropped: too many wait for the device service", "service", name, "event", s.waiting[0].seq, "limit", c.Waiting)
+		if s.dropped == 0 {
+			c.Logger.Warn("callbacks dropped: too many wait for the device service", "service", name, "from event", s.waiting[0].seq, "limit", c.Waiting)
+		}
 		s.waiting = s.waiting[1:]
+		s.dropped++
 	}
 	s.waiting = append(s.waiting, due{seq, c.Now()})
 	if !s.working {
@@ -130,6 +134,10 @@ func (c *Callbacks) made(s *service, d due) {
 	defer c.mu.Unlock()
 	if len(s.waiting) > 0 && s.waiting[0].seq == d.seq {
 		s.waiting = s.waiting[1:]
+	}
+	if s.dropped > 0 {
+		c.Logger.Warn("device service takes callbacks again; some were dropped", "service", s.name, "count", s.dropped)
+		s.dropped = 0
 	}
 	c.recordSoon()
 }

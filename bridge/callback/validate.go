@@ -35,7 +35,9 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusNotFound:
+	case a.status == http.StatusNotFound: // a service of before EdgeX 2.2
+		return nil
+	case a.status == 0 || a.status == http.StatusServiceUnavailable:
 		c.Logger.Warn("device not validated by its service", "device", d.Name, "service", s.Name, "error", a.String())
 		if a.isTimeout() {
 			c.mute(s.BaseAddress)
