@@ -12,6 +12,9 @@ func (e DeviceAdded) Evolve(s State) {
 	count(s, e.Device, +1)
 }
 
+// AddedID is the answer to who asked for it.
+func (e DeviceAdded) AddedID() string { return e.Device.ID }
+
 // Subject implements Event.
 func (e DeviceAdded) Subject() Subject { return Subject{"device", e.Device.Name, "added"} }
 

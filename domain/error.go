@@ -23,6 +23,7 @@ const (
 	Full                    // the disk's reserve is reached
 	Stale                   // the entity is at another revision than the request rests on
 	Rejected                // a service that has a say in it says no
+	Mismatch                // an Idempotency-Key that was used for another request
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.

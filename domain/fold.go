@@ -29,6 +29,10 @@ type State struct {
 	Readings      Table[Reading]
 	// Cursors holds, by consumer, the last sequence of the event stream whose consequences are on record.
 	Cursors Table[uint64]
+
+	// Answers and AnswerOrder hold what was answered to requests with a [Key]; each stream has its own.
+	Answers     Table[Answer]
+	AnswerOrder Table[string]
 }
 
 // Command asks for one change. Decide answers with the event that makes it so, with nil where nothing is to do, or
@@ -55,7 +59,7 @@ func NewMapState() State {
 		Watchers:      MapTable[ProvisionWatcher]{},
 		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
 		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{}, Readings: MapTable[Reading]{},
-		Cursors: MapTable[uint64]{},
+		Cursors: MapTable[uint64]{}, Answers: MapTable[Answer]{}, AnswerOrder: MapTable[string]{},
 	}
 }
 

@@ -38,7 +38,7 @@ func commands() []Command {
 		ProcessNotification{ID: noticeID, Transmissions: []Transmission{transmission()}, At: later}, ProcessNotification{ID: otherID, Transmissions: nil, At: later},
 		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
 		RecordCallbacks{UpTo: 7, Behind: map[string]uint64{"device-onvif": 5}}, RecordCallbacks{UpTo: 9, Behind: map[string]uint64{"device-onvif": 0}}, RecordCallbacks{},
-		SeedSamples{}, PostReading{picture()},
+		SeedSamples{}, PostReading{picture()}, Refuse{Errorf(Conflict, "taken")}, Recall{Errorf(NotFound, "gone")},
 	}
 }
 

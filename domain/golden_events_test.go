@@ -58,6 +58,10 @@ var goldens = map[string]Event{
 		Notification:  with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
 		Transmissions: []Transmission{goldenTransmission},
 	},
+	"request.answered/1": RequestAnswered{
+		Key: "5f0c8e6d6a9a3b1c0d2e4f60718293a4b5c6d7e8f90123456789abcdef012345", Element: 7,
+		Code: "conflict", Message: `device name "cam-1" exists already; choose another name or patch the device`,
+	},
 	"reading.posted/1": ReadingPosted{
 		Reading: Reading{
 			ID: "5a0d6c7b-1d7d-4a35-8f0b-0c6f6b1d9e07", Profile: "sample-image", Device: "cam-1", Resource: "jpeg",

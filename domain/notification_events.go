@@ -8,6 +8,9 @@ type NotificationAdded struct {
 // Evolve adds the notification.
 func (e NotificationAdded) Evolve(s State) { s.Notifications.Put(e.Notification.ID, e.Notification) }
 
+// AddedID is the answer to who asked for it.
+func (e NotificationAdded) AddedID() string { return e.Notification.ID }
+
 // Subject implements Event.
 func (e NotificationAdded) Subject() Subject {
 	return Subject{e.Notification.topic(), e.Notification.ID, "added"}

@@ -12,6 +12,7 @@ func OverlayAt(base State, seq *uint64) State {
 		Subscriptions: overlay(base.Subscriptions, seq), IDs: overlay(base.IDs, seq), Uses: overlay(base.Uses, seq), Seeds: overlay(base.Seeds, seq),
 		Notifications: overlay(base.Notifications, seq), Transmissions: overlay(base.Transmissions, seq),
 		Readings: overlay(base.Readings, seq), Cursors: overlay(base.Cursors, seq),
+		Answers: overlay(base.Answers, seq), AnswerOrder: overlay(base.AnswerOrder, seq),
 	}
 }
 

@@ -11,6 +11,9 @@ func (e ProfileAdded) Evolve(s State) {
 	s.IDs.Put(idKey("profile", e.Profile.ID), e.Profile.Name)
 }
 
+// AddedID is the answer to who asked for it.
+func (e ProfileAdded) AddedID() string { return e.Profile.ID }
+
 // Subject implements Event.
 func (e ProfileAdded) Subject() Subject { return Subject{"profile", e.Profile.Name, "added"} }
 

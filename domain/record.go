@@ -14,12 +14,16 @@ type Stamp struct {
 	Origin string
 	// CorrelationID is the X-Correlation-ID of the request.
 	CorrelationID string
+	// Key is set where the request has an Idempotency-Key.
+	Key *Key
 }
 
 // Request is a command with its stamp.
 type Request struct {
 	Stamp
 	Command Command
+	// MostAnswers is, for a request with a Key, how many answers may be kept; it is not recorded.
+	MostAnswers int
 }
 
 // Recorded is an event as it stands on the log.

@@ -11,6 +11,9 @@ func (e ServiceAdded) Evolve(s State) {
 	s.IDs.Put(idKey("service", e.Service.ID), e.Service.Name)
 }
 
+// AddedID is the answer to who asked for it.
+func (e ServiceAdded) AddedID() string { return e.Service.ID }
+
 // Subject implements Event.
 func (e ServiceAdded) Subject() Subject { return Subject{"service", e.Service.Name, "added"} }
 

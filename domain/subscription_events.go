@@ -11,6 +11,9 @@ func (e SubscriptionAdded) Evolve(s State) {
 	s.IDs.Put(idKey("subscription", e.Subscription.ID), e.Subscription.Name)
 }
 
+// AddedID is the answer to who asked for it.
+func (e SubscriptionAdded) AddedID() string { return e.Subscription.ID }
+
 // Subject implements Event.
 func (e SubscriptionAdded) Subject() Subject {
 	return Subject{"subscription", e.Subscription.Name, "added"}

@@ -29,6 +29,7 @@ var kinds = []kind{
 	of[NotificationsRaised]("notifications.raised/1"),
 	of[NotificationProcessed]("notification.processed/1"),
 	of[CallbacksMade]("callbacks.made/1"),
+	of[RequestAnswered]("request.answered/1"),
 	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},
 }
 

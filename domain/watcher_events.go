@@ -12,6 +12,9 @@ func (e WatcherAdded) Evolve(s State) {
 	countUses(s, e.Watcher.ProfileName, e.Watcher.ServiceName, +1)
 }
 
+// AddedID is the answer to who asked for it.
+func (e WatcherAdded) AddedID() string { return e.Watcher.ID }
+
 // Subject implements Event.
 func (e WatcherAdded) Subject() Subject { return Subject{"watcher", e.Watcher.Name, "added"} }
 

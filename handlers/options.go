@@ -70,6 +70,11 @@ type Options struct {
 	ValidateUnits bool
 	// Devices is asked before a device is added or changed. nil: nobody is.
 	Devices DeviceValidator
+	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered (setting
+	// idempotency-keep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
+	// (setting idempotency-answers); one more is answered with 503.
+	IdempotencyKeep    time.Duration
+	IdempotencyAnswers int
 	// Streams says that no more than InlineBytes of a body are loaded.
 	Streams bool
 }

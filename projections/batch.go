@@ -35,6 +35,7 @@ func newBatch(rows *bbolt.Bucket, held Tables) *batch {
 	case Readings:
 		b.state = domain.State{Readings: newPending(readings, b)}
 	}
+	b.state.Answers, b.state.AnswerOrder = newPending(answers, b), newPending(answerOrder, b)
 	return b
 }
 

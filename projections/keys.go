@@ -23,6 +23,9 @@ const (
 	readingsID      byte = 0x0b
 	idsID           byte = 0x0c
 	watchersID      byte = 0x0d
+	answersID       byte = 0x0e
+	answerOrderID   byte = 0x0f
+	lastTableID          = answerOrderID
 
 	indexID byte = 0x40 // and above: the entries of the indexes, see the tables in indexes.go
 )

@@ -20,7 +20,7 @@ type overlay struct {
 
 	mu     sync.RWMutex // of the layers' maps; nobody waits for anything while holding it
 	state  domain.State // of layers
-	layers [watchersID + 1]interface{ forget(from uint64) }
+	layers [lastTableID + 1]interface{ forget(from uint64) }
 }
 
 // layer is one table of an overlay.
@@ -59,6 +59,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 	case Readings:
 		o.state = domain.State{Readings: newLayer(readings, o)}
 	}
+	o.state.Answers, o.state.AnswerOrder = newLayer(answers, o), newLayer(answerOrder, o)
 	return o
 }
 
@@ -123,7 +124,7 @@ func fold(s domain.State, seq *uint64, events []domain.Recorded) (err error) {
 	}()
 	for i := range events {
 		*seq = events[i].Seq
-		events[i].Event.Evolve(s)
+		domain.Evolve(s, &events[i])
 	}
 	return nil
 }

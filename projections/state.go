@@ -7,13 +7,15 @@ import (
 )
 
 // State returns the tables of this file at the checkpoint, for deciding, and a function that lets go of them: call it
-// soon, and before Apply. The tables of the other streams are nil. One goroutine at a time may use a State; each key of
+// soon, and before Apply. The tables of the other streams are nil. Those of answers are in no View: only deciding asks
+// for them. One goroutine at a time may use a State; each key of
 // the file is read and decoded once. What it returns stays good after the release, and is shared: do not change it.
 //
 // A Get on a damaged file panics: there is no answer that a decision could rest on. The file is rebuilt at the next
 // start.
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.View()
+	v.Answers, v.AnswerOrder = newTable(answers, v), newTable(answerOrder, v)
 	return v.State, release
 }
 

@@ -12,7 +12,7 @@ import (
 // Tables says which stream's state a file holds.
 type Tables int
 
-// The streams; each has a file of its own, which is rebuilt independently of the others.
+// The streams; each has a file of its own, which is rebuilt independently of the others. All have answers.
 const (
 	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, ids, uses, seeds
 	Notifications               // notifications, transmissions, cursors
@@ -38,6 +38,9 @@ var (
 	seeds   = &kind[bool]{id: seedsID, name: "seeds", codec: inFlag}
 	cursors = &kind[uint64]{id: cursorsID, name: "cursors", codec: inNumber}
 	ids     = &kind[string]{id: idsID, name: "ids", codec: inText}
+
+	answers     = &kind[domain.Answer]{id: answersID, name: "answers", codec: inCBOR[domain.Answer](nil)}
+	answerOrder = &kind[string]{id: answerOrderID, name: "answer order", codec: inText}
 
 	profiles      = &kind[domain.Profile]{profilesID, "profiles", inCBOR(canonicalProfile), profileIndexes}
 	services      = &kind[domain.DeviceService]{servicesID, "services", inCBOR[domain.DeviceService](nil), serviceIndexes}
@@ -71,7 +74,7 @@ type stored interface {
 
 // held lists the tables of each file.
 var held = map[Tables][]stored{
-	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds},
-	Notifications: {notifications, transmissions, cursors},
-	Readings:      {readings},
+	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds, answers, answerOrder},
+	Notifications: {notifications, transmissions, cursors, answers, answerOrder},
+	Readings:      {readings, answers, answerOrder},
 }

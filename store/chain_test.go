@@ -51,10 +51,15 @@ func TestChainByHand(t *testing.T) {
 func TestChainCoversEverything(t *testing.T) {
 	s := mustOpen(t, options(t.TempDir()))
 	a := storetest.MustAppender(t, s.Readings(), storetest.NewProjection())
-	storetest.MustSubmit(t, a, storetest.Post("cam-1", []byte("one")))
+	post := storetest.Post("cam-1", []byte("one"))
+	post.Key, post.MostAnswers = storetest.AddOnce("", "key", 0).Key, 1
+	storetest.MustSubmit(t, a, post)
 	for m, err := range s.Readings().ReadRaw(t.Context(), 0, 0) {
 		if err != nil {
 			t.Fatal(err)
+		}
+		if m.Header.Get("ce-idempotency") == "" {
+			t.Error("the message has not its key")
 		}
 		whole := store.Chained([32]byte{}, 1, m.Header, m.Data)
 		for name, v := range m.Header {

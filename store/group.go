@@ -68,7 +68,7 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 			folding = e.Seq
 			if int64(bytes+e.size)*2 > room {
 				err = a.full("less than the reserve would be left")
-			} else if err = a.evolve(e.Event, state); err != nil {
+			} else if err = a.evolve(&e.Recorded, state); err != nil {
 				out.Err = err
 				return n
 			}
@@ -101,7 +101,7 @@ func (a *Appender) entry(r domain.Request, state domain.State, seq uint64, prev 
 			e, err = entry{}, domain.Errorf(domain.Internal, "%T: internal error", r.Command)
 		}
 	}()
-	event, err := r.Command.Decide(state)
+	event, err := domain.Decide(state, r)
 	if err != nil || event == nil {
 		return entry{}, err
 	}
@@ -109,14 +109,14 @@ func (a *Appender) entry(r domain.Request, state domain.State, seq uint64, prev 
 }
 
 // evolve adds an event's changes to the pending ones. After a panic those are not to be trusted, so the run ends there.
-func (a *Appender) evolve(e domain.Event, state domain.State) (err error) {
+func (a *Appender) evolve(r *domain.Recorded, state domain.State) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.log.store.o.Logger.Error("event panicked", "event", fmt.Sprintf("%T", e), "panic", p)
-			err = domain.Errorf(domain.Internal, "%T: internal error", e)
+			a.log.store.o.Logger.Error("event panicked", "event", fmt.Sprintf("%T", r.Event), "panic", p)
+			err = domain.Errorf(domain.Internal, "%T: internal error", r.Event)
 		}
 	}()
-	e.Evolve(state)
+	domain.Evolve(state, r)
 	return nil
 }
 

@@ -25,6 +25,8 @@ const (
 	headerOrigin      = "Ledge-Origin"
 	headerCorrelation = "Ledge-Correlation-Id"
 	headerChain       = "Ledge-Chain"
+	// headerKey is an extension attribute, and so in the chain as it was laid out before there were keys.
+	headerKey = attributePrefix + "idempotency"
 
 	specVersion = "1.0"
 	source      = "ledge"
@@ -70,9 +72,12 @@ func eventHeader(st domain.Stamp, w domain.Wire) (nats.Header, error) {
 	set(headerActor, escape(st.Actor, false))
 	set(headerOrigin, escape(st.Origin, false))
 	set(headerCorrelation, escape(st.CorrelationID, false))
+	if st.Key != nil {
+		set(headerKey, escape(st.Key.String(), false))
+	}
 	for name, value := range w.Ext {
-		if !isAttribute(name) || !isExtension(attributePrefix+name) {
-			return nil, fmt.Errorf("event type %s: extension attribute %q: lower-case letters and digits only, and none of CloudEvents' own", w.Type, name)
+		if !isAttribute(name) || !isExtension(attributePrefix+name) || attributePrefix+name == headerKey {
+			return nil, fmt.Errorf("event type %s: extension attribute %q: lower-case letters and digits only, and none of CloudEvents' own or the stamp's", w.Type, name)
 		}
 		set(attributePrefix+name, escape(value, false))
 	}
@@ -147,10 +152,18 @@ func stampOf(h nats.Header) (domain.Stamp, error) {
 	if err != nil {
 		return domain.Stamp{}, fmt.Errorf("header %s: %w", headerTime, err)
 	}
-	return domain.Stamp{
+	st := domain.Stamp{
 		EventID: unescape(get(h, headerID)), At: at.UTC(), Actor: unescape(get(h, headerActor)),
 		Origin: unescape(get(h, headerOrigin)), CorrelationID: unescape(get(h, headerCorrelation)),
-	}, nil
+	}
+	if text := get(h, headerKey); text != "" {
+		key, err := domain.ParseKey(unescape(text))
+		if err != nil {
+			return domain.Stamp{}, fmt.Errorf("header %s: %w", headerKey, err)
+		}
+		st.Key = &key
+	}
+	return st, nil
 }
 
 // wireOf reads the Wire back from the headers and the payload.
@@ -160,7 +173,7 @@ func wireOf(h nats.Header, data []byte) domain.Wire {
 		w.Subject = strings.Split(s, "/")
 	}
 	for name, v := range h {
-		if isExtension(name) {
+		if isExtension(name) && name != headerKey {
 			if w.Ext == nil {
 				w.Ext = map[string]string{}
 			}

@@ -54,7 +54,7 @@ func (l *Log) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Outcom
 }
 
 func (l *Log) record(r domain.Request) domain.Outcome {
-	event, err := r.Command.Decide(domain.Overlay(l.state))
+	event, err := domain.Decide(domain.Overlay(l.state), r)
 	if err != nil || event == nil {
 		return domain.Outcome{Err: err}
 	}
@@ -66,8 +66,9 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 		return domain.Outcome{Err: err}
 	}
 	*l.seq++
-	event.Evolve(l.state)
-	l.recorded = append(l.recorded, domain.Recorded{Stamp: r.Stamp, Seq: *l.seq, Event: event})
+	recorded := domain.Recorded{Stamp: r.Stamp, Seq: *l.seq, Event: event}
+	domain.Evolve(l.state, &recorded)
+	l.recorded = append(l.recorded, recorded)
 	return domain.Outcome{Seq: *l.seq, Event: event}
 }
 
@@ -121,6 +122,7 @@ func Options(service string) handlers.Options {
 		Service: service, Version: "1.2.3",
 		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, BodiesInFlight: 1000, BodyTimeout: time.Minute, WriteTimeout: time.Minute,
+		IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
 		Now: func() time.Time { return Now },
 		NewID: func() string {
 			mu.Lock()

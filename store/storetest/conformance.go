@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		{"a body over the limit is refused", testTooLarge},
 		{"clients cannot write headers", testHeaders},
 		{"an event with a bad subject is refused", testSubject},
+		{"a request with a key is recorded once", testOnce},
 		{"a new appender catches up", testCatchUp},
 		{"a checkpoint of another past is refused", testForeignCheckpoint},
 		{"a cancelled request is not recorded", testCancelled},

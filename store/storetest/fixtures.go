@@ -50,7 +50,7 @@ func (p *Projection) Apply(group []domain.Recorded) error {
 			return fmt.Errorf("event %d after %d", r.Seq, p.events[n-1].Seq)
 		}
 		*p.seq = r.Seq
-		r.Event.Evolve(p.state)
+		domain.Evolve(p.state, &r)
 		p.events = append(p.events, r)
 	}
 	return nil
@@ -114,6 +114,14 @@ func Nothing() domain.Request { return Request(nothing{}) }
 
 // Panics asks for what ends in a panic.
 func Panics() domain.Request { return Request(panics{}) }
+
+// AddOnce is Add with a key, as element of a request.
+func AddOnce(name, key string, element int) domain.Request {
+	r := Add(name)
+	r.Key = &domain.Key{Hash: key, Digest: "body", Element: element, Until: r.At.Add(time.Hour).UnixMilli()}
+	r.MostAnswers = 10_000
+	return r
+}
 
 // Post asks for a reading of a device.
 func Post(device string, body []byte) domain.Request {
