@@ -9,6 +9,7 @@ import (
 // asked again, the element is decided again.
 var refusals = map[Code]string{
 	Invalid: "invalid", NotFound: "not-found", Conflict: "conflict", Locked: "locked", NotAllowed: "not-allowed", TooLarge: "too-large",
+	Rejected: "rejected",
 }
 
 // Answer is what was answered to one element of a request with a key.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -43,10 +44,16 @@ type head[E any] interface {
 //
 // As in EdgeX 2.3 it checks every element first: with any malformed one the whole request is answered with 400, all
 // problems in one message, and nothing is written. What depends on the state is answered for each element in a 207,
-// in their order. A request of one element may have If-Match; where that fails, the whole request is answered with 412.
-// order makes an element's command; at is the time of the request in milliseconds since the Unix epoch.
+// in their order. A request of one element may have If-Match; where that fails, the whole request is answered with 412. A
+// POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command; at is the
+// time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
 	return func(c *gin.Context) {
+		key, err := a.Key(c)
+		if err != nil {
+			a.Fail(c, err)
+			return
+		}
 		data, err := a.ReadBody(c, a.BodyBytes, "limit-json-bytes")
 		if err != nil {
 			a.Fail(c, err)
@@ -72,6 +79,9 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			a.Fail(c, err)
 			return
 		}
+		if key != "" {
+			b.key = a.keyOf(c, key, sha256.Sum256(data), b.stamp)
+		}
 		b.serve(c, log)
 	}
 }
@@ -80,6 +90,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 type batch struct {
 	api      *API
 	stamp    domain.Stamp
+	key      *domain.Key // of the whole request, nil for none
 	problems domain.Problems
 	heads    []Head
 	orders   []Order
@@ -124,6 +135,9 @@ func (b *batch) serve(c *gin.Context, log Submitter) {
 		return
 	}
 	outcomes, err := b.submit(c, log)
+	if err == nil {
+		err = b.recall(c, outcomes)
+	}
 	if err == nil && len(outcomes) == 1 {
 		SetETag(c, outcomes[0].Seq)
 		err = stale(outcomes[0].Err)
@@ -168,19 +182,23 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 	reqs := make([]domain.Request, 0, len(b.orders))
 	places := make([]int, 0, len(b.orders))
 	for i, o := range b.orders {
-		if o.Refused != nil {
-			outcomes[i].Err = o.Refused
-			continue
-		}
-		if o.Reserve != nil {
-			done, err := o.Reserve()
-			if err != nil {
-				outcomes[i].Err = err
-				continue
+		refused := o.Refused
+		if refused == nil && o.Reserve != nil {
+			if done, err := o.Reserve(); err == nil {
+				dones[i] = done
+			} else {
+				refused = err
 			}
-			dones[i] = done
 		}
-		reqs, places = append(reqs, b.request(o.Command)), append(places, i)
+		switch {
+		case refused == nil:
+		case b.key == nil:
+			outcomes[i].Err = refused
+			continue
+		default: // so that it is remembered
+			o.Command = domain.Refuse{Err: refused}
+		}
+		reqs, places = append(reqs, b.request(i, o.Command)), append(places, i)
 	}
 	if len(reqs) == 0 {
 		return outcomes, nil
@@ -190,14 +208,19 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 		return nil, err
 	}
 	for k, o := range got {
-		outcomes[places[k]] = o
+		outcomes[places[k]] = settle(o)
 	}
 	return outcomes, nil
 }
 
-// request stamps a command: one time for all of a batch, one event id for each.
-func (b *batch) request(command domain.Command) domain.Request {
+// request stamps the command of an element: one time for all of a batch, one event id for each.
+func (b *batch) request(i int, command domain.Command) domain.Request {
 	r := domain.Request{Stamp: b.stamp, Command: command}
 	r.EventID = b.api.NewID()
+	if b.key != nil {
+		key := *b.key
+		key.Element = i
+		r.Key, r.MostAnswers = &key, b.api.IdempotencyAnswers
+	}
 	return r
 }

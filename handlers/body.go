@@ -2,7 +2,9 @@ package handlers
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"hash"
 	"io"
 	"net/http"
 	"os"
@@ -86,6 +88,7 @@ type Body struct {
 	limit   int64
 	setting string
 	timeout time.Duration
+	sum     hash.Hash // of what is read, where Sum wants it
 }
 
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
@@ -105,6 +108,9 @@ func (b *Body) tooLarge() error {
 
 func (b *Body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
+	if b.sum != nil {
+		b.sum.Write(p[:n])
+	}
 	if err == nil || err == io.EOF {
 		return n, err
 	}
@@ -117,6 +123,17 @@ func (b *Body) Read(p []byte) (int, error) {
 		b.Err = domain.Errorf(domain.Invalid, "the body broke off: %v; send all of it", err)
 	}
 	return n, b.Err
+}
+
+// Sum is to be called before anything is read. The function that it returns reads what is left and returns the SHA-256 of
+// the whole body.
+func (b *Body) Sum() func() ([sha256.Size]byte, error) {
+	b.sum = sha256.New()
+	return func() (sum [sha256.Size]byte, err error) {
+		_, err = io.Copy(io.Discard, b)
+		b.sum.Sum(sum[:0])
+		return sum, err
+	}
 }
 
 // mostAhead is how much is allocated, in bytes, on the word of a Content-Length alone.

@@ -7,7 +7,8 @@
 //
 // A request passes one place for each concern: [Service.ServeHTTP] cleans paths and correlates, [API] lets bodies in
 // and stamps commands with time and actor, [Batch] decodes and checks whole batches before anything is submitted,
-// condition.go makes a change conditional where the request has If-Match, and [API.Fail] turns errors into statuses.
+// condition.go makes a change conditional where the request has If-Match, idempotency.go has a POST with Idempotency-Key
+// recorded once, and [API.Fail] turns errors into statuses.
 // The sub packages hold the shapes of one service each and their routes.
 //
 // Caveat: gin's global mode is set to release when this package is loaded.

@@ -28,21 +28,28 @@ type addService struct {
 // mustService returns a service with a batch route and a route that panics.
 func mustService(tb testing.TB, change func(*handlers.Options)) (http.Handler, *handlerstest.Log) {
 	tb.Helper()
+	log := handlerstest.NewLog()
+	return serviceOn(log, change), log
+}
+
+func serviceOn(log *handlerstest.Log, change func(*handlers.Options)) http.Handler {
 	o := handlerstest.Options("core-metadata")
 	if change != nil {
 		change(&o)
 	}
-	log := handlerstest.NewLog()
 	s := handlers.NewService(o)
 	a := s.API("v2")
-	a.Routes.POST("/service", handlers.Batch(a, log, "service", func(e *addService, at int64) handlers.Order {
+	add := handlers.Batch(a, log, "service", func(e *addService, at int64) handlers.Order {
 		d := domain.DeviceService{Name: e.Service.Name, BaseAddress: "http://h:1", AdminState: "UNLOCKED"}
 		p := d.Check()
 		d.ID, d.Created, d.Modified = a.NewID(), at, at
 		return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: p}
-	}))
+	})
+	a.Routes.POST("/service", add)
+	a.Routes.PATCH("/service", add)
+	a.Routes.POST("/otherpath", add)
 	a.Routes.DELETE("/service/name/:name", handlers.Remove(a, log, "name", func(string) domain.Command { panic("boom") }))
-	return s, log
+	return s
 }
 
 func service(name string) string {

@@ -35,6 +35,8 @@ type Config struct {
 	StrictProfileChanges, StrictProfileDeletes            bool
 	UnitsFile                                             string
 	ValidateUnits                                         bool
+	IdempotencyKeep                                       time.Duration
+	IdempotencyAnswers                                    int
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
@@ -88,6 +90,9 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.BoolVar(&c.StrictProfileDeletes, "strict-profile-deletes", false, "refuse with 423 to delete device profiles")
 	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; without one there are a few of temperature and weight")
 	f.BoolVar(&c.ValidateUnits, "validate-units", false, "refuse with 400 device resources whose units are not among the units of measure")
+
+	f.DurationVar(&c.IdempotencyKeep, "idempotency-keep", 24*time.Hour, "how long the answer to a request with an Idempotency-Key is remembered")
+	f.IntVar(&c.IdempotencyAnswers, "idempotency-answers", 200_000, "most answers to elements of requests with an Idempotency-Key that are remembered, in each stream; one more is refused with 503")
 
 	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
 	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
@@ -258,6 +263,12 @@ func (c *Config) check() error {
 		if n < 1 {
 			bad(name, n, "use 1 or more")
 		}
+	}
+	if c.IdempotencyKeep < time.Millisecond {
+		bad("idempotency-keep", c.IdempotencyKeep, "use a time of 1ms or more, such as 24h")
+	}
+	if c.IdempotencyAnswers < c.LimitBatch {
+		bad("idempotency-answers", c.IdempotencyAnswers, fmt.Sprintf("use limit-batch (%d) or more: one request may have as many", c.LimitBatch))
 	}
 	if c.LimitInlineBytes > 8<<20 {
 		bad("limit-inline-bytes", c.LimitInlineBytes, "use at most 8MiB")

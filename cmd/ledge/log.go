@@ -100,6 +100,9 @@ func (p printer) printJSON(m store.Message) error {
 		"subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
 		"origin": st.Origin, "correlationId": st.CorrelationID, "contentType": w.ContentType, "size": len(w.Data),
 	}
+	if st.Key != nil {
+		line["idempotency"] = st.Key.String()
+	}
 	if len(w.Ext) > 0 {
 		line["ext"] = w.Ext
 	}

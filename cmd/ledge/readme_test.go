@@ -19,6 +19,11 @@ func tour(t *testing.T) []string {
 	if !found {
 		t.Fatal("README.md has no five-minute tour")
 	}
+	return shellBlocks(text)
+}
+
+// shellBlocks returns the shell blocks of a text.
+func shellBlocks(text string) []string {
 	var blocks []string
 	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		blocks = append(blocks, m[1])
@@ -158,7 +163,7 @@ func (s *shell) background(cmd *exec.Cmd) *syncBuffer {
 // TestReadmeMap holds that every file and folder that the README and the docs name is there.
 func TestReadmeMap(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, doc := range []string{"README.md", "docs/taps.md", "docs/operating.md", "docs/edgex-differences.md"} {
+	for _, doc := range []string{"README.md", "docs/taps.md", "docs/operating.md", "docs/edgex-differences.md", "docs/idempotency.md"} {
 		for _, m := range link.FindAllStringSubmatch(mustRead(t, "../../"+doc), -1) {
 			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(doc), m[1])); err != nil {
 				t.Errorf("%s: %v", doc, err)

@@ -1,20 +1,18 @@
 package devicerest
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 // postValue records the body as a value of the resource in the path: 200 with an empty body.
 func (s service) postValue(c *gin.Context) {
-	command, err := s.newReading(c)
-	if err == nil {
-		_, err = s.Submit(c, s.log, command)
-	}
-	if err != nil {
+	if err := s.post(c); err != nil {
 		status, message := s.Describe(c, err)
 		http.Error(c.Writer, message, status)
 		return
@@ -24,11 +22,42 @@ func (s service) postValue(c *gin.Context) {
 	c.Writer.WriteHeaderNow()
 }
 
-func (s service) newReading(c *gin.Context) (domain.Command, error) {
+func (s service) post(c *gin.Context) error {
+	key, err := s.Key(c)
+	if err != nil {
+		return err
+	}
 	body, err := s.Body(c, s.ResourceBytes, "limit-resource-bytes") // first, since it costs nothing to refuse what is too large
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if key != "" {
+		return s.postOnce(c, key, body)
+	}
+	command, err := s.newReading(c, body)
+	if err == nil {
+		_, err = s.Submit(c, s.log, command)
+	}
+	return err
+}
+
+// postOnce is post with an Idempotency-Key. What is refused here is not remembered, but a reading that was recorded may
+// be repeated also when its device is gone.
+func (s service) postOnce(c *gin.Context, key string, body *handlers.Body) error {
+	sum := body.Sum()
+	command, refused := s.newReading(c, body)
+	digest, err := sum()
+	if err != nil {
+		return cmp.Or(refused, err)
+	}
+	if refused != nil {
+		command = domain.Recall{Err: refused}
+	}
+	_, _, err = s.Once(c, s.log, key, digest, command)
+	return err
+}
+
+func (s service) newReading(c *gin.Context, body *handlers.Body) (domain.Command, error) {
 	device, resource, err := s.find(c.Param("device"), c.Param("resource"))
 	if err != nil {
 		return nil, err

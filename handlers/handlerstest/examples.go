@@ -50,6 +50,7 @@ type failure struct {
 	change func(*handlers.Options)
 	log    error // what the log answers; with an error of the program the state cannot be read either
 	alter  func(operation, *Scenario) bool
+	before func(Scenario) Scenario // what is sent first
 }
 
 var failures = []failure{
@@ -59,6 +60,7 @@ var failures = []failure{
 	{status: 412, alter: func(_ operation, s *Scenario) bool { s.Header = append(s.Header, `If-Match: "999999"`); return true }},
 	{status: 413, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes = 1, 1, 1 }},
 	{status: 416, alter: func(_ operation, s *Scenario) bool { s.Path += "?offset=500"; return true }},
+	{status: 422, alter: withKey, before: otherwise},
 	{status: 500, log: errors.New("boom")},
 	{status: 503, log: domain.Errorf(domain.Unavailable, "ledge is stopping")},
 	{status: 507, log: domain.Errorf(domain.Full, "the disk is full")},
@@ -79,6 +81,25 @@ func spoil(o operation, s *Scenario) bool {
 		s.Body = "x"
 	}
 	return true
+}
+
+func withKey(_ operation, s *Scenario) bool {
+	s.Header = append(s.Header, "Idempotency-Key: k-1")
+	return true
+}
+
+// otherwise is a request that has another body and succeeds as well.
+func otherwise(s Scenario) Scenario {
+	end := strings.LastIndex(s.Body, "\r\n--") // of a form's file
+	switch {
+	case end >= 0:
+		s.Body = s.Body[:end] + "\n" + s.Body[end:]
+	case s.Body[0] == '[':
+		s.Body = " " + s.Body
+	default: // a number
+		s.Body += "7"
+	}
+	return s
 }
 
 // misname makes a request ask for what does not exist.
@@ -114,6 +135,11 @@ func (f failure) drive(t *testing.T, o operation, fixture Fixture) {
 	})
 	for _, log := range logs {
 		log.Fail, log.Unreadable = f.log, f.status == http.StatusInternalServerError
+	}
+	if f.before != nil {
+		if w := f.before(s).serve(h); w.Code >= 300 {
+			t.Errorf("before it: got %d %s", w.Code, w.Body)
+		}
 	}
 	if w := s.serve(h); w.Code != f.status {
 		t.Errorf("got %d %s, want %d", w.Code, w.Body, f.status)

@@ -35,6 +35,16 @@ func NewLog() *Log {
 	return &Log{state: newState(seq), seq: seq}
 }
 
+// LogOf returns a log that is what was recorded: as after a crash, of the beginning of another one.
+func LogOf(recorded []domain.Recorded) *Log {
+	l := NewLog()
+	for i := range recorded {
+		domain.Evolve(l.state, &recorded[i])
+	}
+	l.recorded = slices.Clone(recorded)
+	return l
+}
+
 // Submit implements handlers.Submitter.
 func (l *Log) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
 	if l.Before != nil {

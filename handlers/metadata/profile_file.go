@@ -22,20 +22,16 @@ const profileSetting = "limit-profile-bytes"
 
 const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
 
-func (s service) readProfileFile(c *gin.Context) (profileShape, error) {
+func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
 	boundary, err := formBoundary(c.GetHeader("Content-Type"))
 	if err != nil {
-		return profileShape{}, err
+		return nil, err
 	}
 	body, err := s.Body(c, s.UploadBytes+formBytes, profileSetting)
 	if err != nil {
-		return profileShape{}, err
+		return nil, err
 	}
-	file, err := readFilePart(body, boundary, s.UploadBytes)
-	if err != nil {
-		return profileShape{}, err
-	}
-	return decodeProfile(file, s.UploadBytes)
+	return readFilePart(body, boundary, s.UploadBytes)
 }
 
 func formBoundary(contentType string) (string, error) {

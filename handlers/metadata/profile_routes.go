@@ -1,6 +1,8 @@
 package metadata
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -83,30 +85,44 @@ func byMakerAndModel(c *gin.Context) []domain.Filter {
 // uploadProfile does what order says with the profile in the part "file" of a multipart form.
 func (s service) uploadProfile(order func(profileShape, int64) handlers.Order, status int) handlers.Handler {
 	return func(c *gin.Context) {
-		shape, err := s.readProfileFile(c)
+		id, err := s.submitFile(c, order)
 		if err != nil {
 			s.Fail(c, err)
 			return
 		}
-		o := order(shape, s.Now().UnixMilli())
-		if err := s.submitFile(c, o); err != nil {
-			s.Fail(c, err)
-			return
-		}
-		s.Reply(c, status, handlers.Item{Envelope: s.Envelope(status), ID: o.ID})
+		s.Reply(c, status, handlers.Item{Envelope: s.Envelope(status), ID: id})
 	}
 }
 
-func (s service) submitFile(c *gin.Context, o handlers.Order) error {
+// submitFile returns the id of the profile where it was added, now or when the request was sent first.
+func (s service) submitFile(c *gin.Context, order func(profileShape, int64) handlers.Order) (id string, err error) {
+	key, err := s.Key(c)
+	if err != nil {
+		return "", err
+	}
+	file, err := s.readProfileFile(c)
+	if err != nil {
+		return "", err
+	}
+	shape, err := decodeProfile(file, s.UploadBytes)
+	if err != nil {
+		return "", err
+	}
+	o := order(shape, s.Now().UnixMilli())
 	var problems domain.Problems
 	problems.In("file", o.Problems)
 	if err := problems.Err(); err != nil {
-		return err
+		return "", err
 	}
 	if o.Refused != nil {
-		return o.Refused
+		return "", o.Refused
 	}
-	out, err := s.Submit(c, s.log, o.Command)
-	handlers.SetETag(c, out.Seq)
-	return err
+	if key == "" {
+		out, err := s.Submit(c, s.log, o.Command)
+		handlers.SetETag(c, out.Seq)
+		return o.ID, err
+	}
+	before, seq, err := s.Once(c, s.log, key, sha256.Sum256(file), o.Command) // of the file: the form's boundaries differ each time
+	handlers.SetETag(c, seq)
+	return cmp.Or(before, o.ID), err
 }

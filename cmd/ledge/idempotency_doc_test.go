@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestIdempotencyDoc types the commands of docs/idempotency.md.
+func TestIdempotencyDoc(t *testing.T) {
+	blocks := shellBlocks(mustRead(t, "../../docs/idempotency.md"))
+	if len(blocks) != 4 {
+		t.Fatalf("docs/idempotency.md has %d blocks, want 4", len(blocks))
+	}
+	p := startSeed(t)
+	sh := p.shell(t)
+	first := sh.run(blocks[0])
+	if !strings.Contains(first, `"statusCode":201,"id":"`) {
+		t.Errorf("got %s", first)
+	}
+	if again := sh.run(blocks[1]); !strings.HasSuffix(again, "\r\n\r\n"+first) || !strings.Contains(again, "\r\nIdempotent-Replayed: true\r\n") {
+		t.Errorf("again: got %s, want %s", again, first)
+	}
+	if got := sh.run(strings.ReplaceAll(blocks[2], "curl ", "curl --no-fail ")); got != "422\n" {
+		t.Errorf("another body: got %s", got)
+	}
+	sh.run(blocks[3])
+	posted := 0
+	for _, f := range facts(t, p.dir) {
+		if f.Type == "reading.posted/1" && strings.Contains(f.Subject, "hall-1") {
+			posted++
+		}
+	}
+	if posted != 1 {
+		t.Errorf("the reading is on the log %d times, want once", posted)
+	}
+}
