@@ -140,7 +140,7 @@ func TestCallbacksInVain(t *testing.T) {
 // One that stalls delays no other service, and gets its calls in order when it is itself again.
 func TestCallbacksOfOneThatStalls(t *testing.T) {
 	n := mustNode(t)
-	n.startCallbacks(func(o *callback.Options) { o.Timeout = 300 * time.Millisecond })
+	n.startCallbacks(func(o *callback.Options) { o.Timeout = time.Second })
 	a, b := n.mustService("a"), n.mustService("b")
 	a.answering(func(string, int) int { return 0 })
 	n.do(domain.AddDevice{Device: deviceOf(a, "d")}, domain.RemoveDevice{Name: "d"})

@@ -59,7 +59,7 @@ func TestValidateDevice(t *testing.T) {
 // One that stalls is waited for once, however many devices there are; then it is asked again.
 func TestValidateDeviceOfOneThatStalls(t *testing.T) {
 	n := mustNode(t)
-	c := n.startCallbacks(func(o *callback.Options) { o.ValidationTimeout = 50 * time.Millisecond })
+	c := n.startCallbacks(func(o *callback.Options) { o.ValidationTimeout = 2 * time.Second })
 	a := n.mustService("a")
 	a.answering(func(string, int) int { return 0 })
 	for range 1000 {
