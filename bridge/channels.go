@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ func newChannels(s Sockets, now func() time.Time) *channels {
 
 // hold acquires the sockets of a subscription that is on record; the errors say which stay unbound for now.
 func (c *channels) hold(list []domain.Channel) (failed []error) {
-	for _, ch := range list {
+	for _, ch := range zeroMQ(list) {
 		if err := c.sockets.Acquire(ch.Host, ch.Port); err != nil {
 			c.wait(endpoint{ch.Host, ch.Port}, 1, err)
 			failed = append(failed, err)
@@ -67,7 +68,7 @@ func (c *channels) wait(e endpoint, uses int, err error) {
 }
 
 func (c *channels) release(list []domain.Channel) {
-	for _, ch := range list {
+	for _, ch := range zeroMQ(list) {
 		if e := (endpoint{ch.Host, ch.Port}); !c.waitsNoMore(e) {
 			c.sockets.Release(e.host, e.port)
 		}
@@ -88,16 +89,16 @@ func (c *channels) waitsNoMore(e endpoint) bool {
 	return true
 }
 
-// send publishes n on one channel and returns what to put on record.
-func (c *channels) send(ch domain.Channel, n domain.Notification) (status, response string) {
+// Send publishes n on a ZeroMQ channel. The response says how many were there to hear it.
+func (c *channels) Send(_ context.Context, ch domain.Channel, n domain.Notification) (response string, err error) {
 	if err := c.bind(endpoint{ch.Host, ch.Port}); err != nil {
-		return domain.StatusFailed, err.Error()
+		return "", err
 	}
 	subscribers, err := c.sockets.Publish(ch.Host, ch.Port, ch.Topic, []byte(n.Content))
 	if err != nil {
-		return domain.StatusFailed, err.Error()
+		return "", err
 	}
-	return domain.StatusSent, fmt.Sprintf("published to %d connected subscribers", subscribers)
+	return fmt.Sprintf("published to %d connected subscribers", subscribers), nil
 }
 
 // bind tries to acquire what waits at an endpoint, unless it did a moment ago.
@@ -124,12 +125,26 @@ func (c *channels) bind(e endpoint) error {
 // reserve acquires all of list or nothing.
 func (c *channels) reserve(list []domain.Channel) error {
 	for i, ch := range list {
+		if ch.Type != domain.ChannelZeroMQ {
+			continue
+		}
 		if err := c.sockets.Acquire(ch.Host, ch.Port); err != nil {
-			for _, had := range list[:i] {
+			for _, had := range zeroMQ(list[:i]) {
 				c.sockets.Release(had.Host, had.Port)
 			}
 			return domain.Errorf(domain.Invalid, "channels[%d]: port %d on host %q cannot be bound: %v; choose another port or host, or stop what uses it", i, ch.Port, ch.Host, err)
 		}
 	}
 	return nil
+}
+
+// zeroMQ returns the channels of a list that have a socket here.
+func zeroMQ(list []domain.Channel) []domain.Channel {
+	own := make([]domain.Channel, 0, len(list))
+	for _, ch := range list {
+		if ch.Type == domain.ChannelZeroMQ {
+			own = append(own, ch)
+		}
+	}
+	return own
 }

@@ -6,8 +6,9 @@ import (
 	"ledge/domain"
 )
 
+// target is one channel that a notification goes to.
 type target struct {
-	subscription string
+	subscription domain.Subscription
 	channel      domain.Channel
 }
 
@@ -39,8 +40,9 @@ func (e *Engine) route(n domain.Notification) (domain.Notification, []target) {
 	n.Matched = e.routes.match(n)
 	var targets []target
 	for _, name := range n.Matched {
-		for _, c := range e.routes.byName[name].Channels {
-			targets = append(targets, target{subscription: name, channel: c})
+		s := e.routes.byName[name]
+		for _, c := range s.Channels {
+			targets = append(targets, target{s, c})
 		}
 	}
 	return n, targets
@@ -54,13 +56,13 @@ func (e *Engine) onNotifications(group []domain.Recorded) error {
 			if err := e.catchUp(e.ctx, e.Recorded()); err != nil {
 				return err
 			}
-			e.handOver(e.deliverPosted(a.Notification, r.CorrelationID))
+			e.outcomes.Add(e.ctx, e.deliverPosted(a.Notification, r.CorrelationID))
 		}
 	}
 	return nil
 }
 
-// deliverPosted delivers a notification to the subscriptions of this moment, and returns the outcome to be recorded.
+// deliverPosted routes a notification to the subscriptions of this moment, and returns what is to be recorded.
 func (e *Engine) deliverPosted(n domain.Notification, correlation string) domain.Request {
 	n, targets := e.route(n)
 	return domain.Request{
@@ -71,7 +73,8 @@ func (e *Engine) deliverPosted(n domain.Notification, correlation string) domain
 	}
 }
 
-// deliver sends n to each of the channels and returns what became of it.
+// deliver publishes n on each ZeroMQ channel, and returns the transmissions of all channels. What is not delivered yet
+// is open: bridge/delivery takes it from the record.
 func (e *Engine) deliver(n domain.Notification, targets []target) []domain.Transmission {
 	if len(targets) == 0 {
 		return nil
@@ -79,15 +82,37 @@ func (e *Engine) deliver(n domain.Notification, targets []target) []domain.Trans
 	now := e.Now().UnixMilli()
 	ts := make([]domain.Transmission, 0, len(targets))
 	for i, t := range targets {
-		status, response := e.channels.send(t.channel, n)
-		if status == domain.StatusFailed {
-			e.Logger.Warn("notification not delivered", "notification", n.ID, "subscription", t.subscription, "error", response)
+		tr := e.transmission(n, t, i, now)
+		if t.channel.Type == domain.ChannelZeroMQ {
+			e.publish(&tr, n, now)
 		}
-		ts = append(ts, domain.Transmission{
-			ID:             derive(n.ID, fmt.Sprint(t.subscription, "/", i)),
-			NotificationID: n.ID, SubscriptionName: t.subscription, Channel: t.channel, Status: status,
-			Records: []domain.TransmissionRecord{{Status: status, Response: response, Sent: now}}, Created: now,
-		})
+		ts = append(ts, tr)
 	}
 	return ts
+}
+
+// transmission is the open one of n to the i-th of its targets.
+func (e *Engine) transmission(n domain.Notification, t target, i int, now int64) domain.Transmission {
+	limit, interval := e.Resend.of(t.subscription)
+	return domain.Transmission{
+		ID:             derive(n.ID, fmt.Sprint(t.subscription.Name, "/", i)),
+		NotificationID: n.ID, SubscriptionName: t.subscription.Name, Channel: t.channel, Status: domain.StatusResending,
+		ResendLimit: limit, ResendInterval: interval.Milliseconds(), Created: now, Next: now,
+	}
+}
+
+// publish is the first try of a ZeroMQ channel, which takes no time.
+func (e *Engine) publish(t *domain.Transmission, n domain.Notification, now int64) {
+	response, err := e.channels.Send(e.ctx, t.Channel, n)
+	record := domain.TransmissionRecord{Status: domain.StatusSent, Response: response, Sent: now}
+	if err != nil {
+		e.Logger.Warn("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)
+		record.Status, record.Response = domain.StatusFailed, err.Error()
+	}
+	t.Records = []domain.TransmissionRecord{record}
+	if err == nil || t.ResendLimit == 0 {
+		t.Status, t.Next = record.Status, 0
+		return
+	}
+	t.Next = now + t.ResendInterval
 }

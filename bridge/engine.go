@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/recorder"
 	"ledge/domain"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	// Pending returns the posted notifications without an outcome, the oldest first.
 	Pending func() ([]domain.Notification, error)
 	Sockets Sockets
+	Resend  Resend
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -44,24 +46,20 @@ type Engine struct {
 	routes   *routes
 	settled  uint64 // last sequence of the event stream that is in routes, with its sockets moved
 	reserved []reservation
-	left     []domain.Request // what Close records
 
 	raised   raised
-	outcomes chan domain.Request
-	ctx      context.Context // of the work between Start and Close
+	outcomes *recorder.Recorder // of posted notifications
+	ctx      context.Context    // of the work between Start and Close
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 	failed   chan error
 }
 
-// outcomesWaiting bounds the outcomes that wait to be recorded; at the bound, delivery waits.
-const outcomesWaiting = 4096
-
 // New returns an Engine that waits for Start.
 func New(o Options) *Engine {
 	e := &Engine{
 		Options: o, channels: newChannels(o.Sockets, o.Now), routes: newRoutes(),
-		outcomes: make(chan domain.Request, outcomesWaiting), failed: make(chan error, 1),
+		outcomes: recorder.New(o.Notifications, o.Logger), failed: make(chan error, 1),
 	}
 	e.moved = sync.NewCond(&e.mu)
 	return e
@@ -89,7 +87,7 @@ func (e *Engine) Start(ctx context.Context, at Start) error {
 		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
 	}
 	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
-	e.run(func() error { return e.recordOutcomes(outcomes) })
+	e.run(func() error { return e.outcomes.Run(e.ctx, outcomes) })
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
 	e.run(func() error { return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications) })
 	return nil
@@ -132,15 +130,7 @@ func (e *Engine) Close() {
 	if err := e.tryRaised(ctx); err != nil {
 		e.Logger.Warn("notifications not recorded, raised again at the next start", "count", len(e.raised.due), "error", err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	reqs := e.waitingOutcomes(e.left)
-	if len(reqs) == 0 {
-		return
-	}
-	if _, err := e.Notifications.Submit(ctx, reqs...); err != nil {
-		e.Logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(reqs), "error", err)
-	}
+	e.outcomes.Close(ctx)
 }
 
 func (e *Engine) run(f func() error) {

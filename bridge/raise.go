@@ -5,12 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"ledge/bridge/recorder"
 	"ledge/domain"
 )
-
-// linger is how long a record may wait for company: each costs an fsync that the requests of that moment would feel, and
-// nobody waits for one. The event that it follows from is durable already.
-const linger = 10 * time.Millisecond
 
 const (
 	// raisedTogether is the most notifications that one event records, and raisedBytes about the most bytes of them.
@@ -36,19 +33,19 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 		e.fold(r)
 		if n, ok := Raise(r); ok {
 			n, targets := e.route(n)
-			n.Status = domain.StatusProcessed
+			ts := e.deliver(n, targets)
 			e.raised.due = append(e.raised.due, domain.Raised{
-				Notification: n, Transmissions: e.deliver(n, targets), CorrelationID: r.CorrelationID,
+				Notification: n.Route(ts), Transmissions: ts, CorrelationID: r.CorrelationID,
 			})
 		}
 	}
 	switch {
 	case len(e.raised.due) == 0:
 		return nil
-	case len(e.raised.due) >= outcomesWaiting:
+	case len(e.raised.due) >= recorder.Waiting:
 		return e.recordRaised()
 	case e.raised.timer == nil:
-		e.raised.timer = time.AfterFunc(linger, e.recordLater)
+		e.raised.timer = time.AfterFunc(recorder.Linger, e.recordLater)
 	}
 	return nil
 }
@@ -69,19 +66,19 @@ func (e *Engine) recordLater() {
 // recordRaised records what waits, in order; e.raised.mu is held. What the log refuses for now is tried again, with
 // back-off, until Close. What it refuses for good is logged: nothing that follows may wait for it.
 func (e *Engine) recordRaised() error {
-	for wait := firstRetry; len(e.raised.due) > 0; wait = min(2*wait, lastRetry) {
+	for wait := recorder.FirstRetry; len(e.raised.due) > 0; wait = min(2*wait, recorder.LastRetry) {
 		before := len(e.raised.due)
 		err := e.tryRaised(e.ctx)
 		switch {
-		case err == nil || !forNow(err) && len(e.raised.due) < before:
+		case err == nil || !recorder.ForNow(err) && len(e.raised.due) < before:
 			continue
-		case !forNow(err) && e.raised.single:
+		case !recorder.ForNow(err) && e.raised.single:
 			return err
-		case !forNow(err):
+		case !recorder.ForNow(err):
 			e.raised.single = true
 			continue
 		}
-		if err := e.pause(wait, len(e.raised.due), err); err != nil {
+		if err := recorder.Pause(e.ctx, e.Logger, wait, len(e.raised.due), err); err != nil {
 			return err
 		}
 	}
@@ -110,7 +107,7 @@ func (e *Engine) tryRaised(ctx context.Context) error {
 	}
 	for i, o := range outcomes {
 		group := groups[i]
-		refused := o.Err != nil && !forNow(o.Err) && len(group) == 1
+		refused := o.Err != nil && !recorder.ForNow(o.Err) && len(group) == 1
 		if refused {
 			e.Logger.Error("notification refused", "cause", group[0].Notification.Cause, "error", o.Err)
 		}

@@ -43,9 +43,23 @@ func StartAt(k Known) (Start, error) {
 	return at, nil
 }
 
-// PendingIn returns the notifications of a list that have no outcome, the oldest first: what was in flight at a crash.
-func PendingIn(list func(domain.Page, ...domain.Filter) ([]domain.Notification, int, error)) ([]domain.Notification, error) {
-	pending, _, err := list(domain.Page{Limit: -1}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew})
+// pageLength is how many notifications are in memory at once while the pending ones are looked for.
+const pageLength = 500
+
+// PendingIn returns the posted notifications of a list that were not routed, the oldest first: what was in flight at a
+// crash. What is routed and NEW still waits for the outcome of its transmissions, which bridge/delivery takes up.
+func PendingIn(list func(domain.Page, ...domain.Filter) ([]domain.Notification, int, error)) (pending []domain.Notification, err error) {
+	isNew := domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew}
+	_, total, err := list(domain.Page{}, isNew)
+	for offset := 0; err == nil && offset < total; offset += pageLength {
+		var page []domain.Notification
+		page, total, err = list(domain.Page{Offset: offset, Limit: pageLength}, isNew)
+		for _, n := range page {
+			if !n.Routed() {
+				pending = append(pending, n)
+			}
+		}
+	}
 	slices.Reverse(pending)
 	return pending, err
 }

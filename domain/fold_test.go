@@ -36,6 +36,7 @@ func commands() []Command {
 		AddNotification{Notification: notice()}, addNotice(func(n *Notification) { n.ID = otherID }), AddNotification{},
 		RaiseNotifications{Raised: []Raised{{Notification: with(notice(), func(n *Notification) { n.ID, n.Cause = otherID, 7 })}}}, RaiseNotifications{},
 		ProcessNotification{ID: noticeID, Transmissions: []Transmission{transmission()}, At: later}, ProcessNotification{ID: otherID, Transmissions: nil, At: later},
+		RecordTry{ID: otherID, Record: TransmissionRecord{Status: StatusFailed}, Status: StatusResending, Next: later, At: later}, RecordTry{},
 		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
 		RecordCallbacks{UpTo: 7, Behind: map[string]uint64{"device-onvif": 5}}, RecordCallbacks{UpTo: 9, Behind: map[string]uint64{"device-onvif": 0}}, RecordCallbacks{},
 		SeedSamples{}, PostReading{picture()}, Refuse{Errorf(Conflict, "taken")}, Recall{Errorf(NotFound, "gone")},

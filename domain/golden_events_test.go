@@ -62,6 +62,24 @@ var goldens = map[string]Event{
 		Key: "5f0c8e6d6a9a3b1c0d2e4f60718293a4b5c6d7e8f90123456789abcdef012345", Element: 7,
 		Code: "conflict", Message: `device name "cam-1" exists already; choose another name or patch the device`,
 	},
+	"transmission.tried/1": TransmissionTried{
+		Topic: "DEVICE_CHANGED",
+		Transmission: with(goldenTransmission, func(t *Transmission) {
+			t.Status, t.ResendLimit, t.ResendInterval = "ESCALATED", 1, 5000
+		}),
+		Notification: new(with(goldenNotification, func(n *Notification) { n.Open = 2 })),
+		Escalated: &Raised{
+			Notification: Notification{
+				ID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", Category: "DEVICE_CHANGED", Content: "[escalated] {}", Sender: "core-metadata",
+				Severity: "CRITICAL", Status: "ESCALATED", Created: 1760000000260, Modified: 1760000000260, Matched: []string{"ESCALATION"}, Open: 1,
+			},
+			Transmissions: []Transmission{{
+				ID: "5a0d6c7b-1d7d-4a35-8f0b-0c6f6b1d9e08", NotificationID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", SubscriptionName: "ESCALATION",
+				Channel: Channel{Type: "ZeroMQ", Host: "*", Port: 5567, Topic: "escalated"}, Status: "RESENDING",
+				Created: 1760000000260, Next: 1760000000260,
+			}},
+		},
+	},
 	"reading.posted/1": ReadingPosted{
 		Reading: Reading{
 			ID: "5a0d6c7b-1d7d-4a35-8f0b-0c6f6b1d9e07", Profile: "sample-image", Device: "cam-1", Resource: "jpeg",

@@ -95,7 +95,7 @@ func TestEveryChangeIsTried(t *testing.T) {
 	for _, c := range commands() {
 		switch c := c.(type) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification: // nothing is there
-		case RaiseNotifications, ProcessNotification, RecordCallbacks, SeedSamples, PostReading: // no client's
+		case RaiseNotifications, ProcessNotification, RecordTry, RecordCallbacks, SeedSamples, PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever
 		default:
 			if _, ok := c.(Change); !ok {

@@ -12,6 +12,7 @@ const (
 	IndexStatus       = "status"
 	IndexSubscription = "subscription"
 	IndexNotification = "notification"
+	IndexEndpoint     = "endpoint" // of open transmissions; see Channel.Endpoint
 	IndexDevice       = "device"
 	IndexResource     = "resource"
 )

@@ -19,7 +19,12 @@ type Notification struct {
 	Cause uint64 `json:"cause,omitempty"`
 	// Matched names the subscriptions that matched as of Cause, or, for a posted one, when it was delivered.
 	Matched []string `json:"matched,omitempty"`
+	// Open counts the transmissions that have no outcome yet; with the last one's the notification is PROCESSED.
+	Open int `json:"open,omitempty"`
 }
+
+// Routed reports whether it is on record which channels the notification goes to.
+func (n Notification) Routed() bool { return n.Status != StatusNew || n.Open > 0 }
 
 // MaxContent is the length of a notification's content in bytes.
 const MaxContent = 1 << 20
@@ -34,6 +39,7 @@ const (
 	StatusEscalated = "ESCALATED"
 	StatusSent      = "SENT"
 	StatusFailed    = "FAILED"
+	StatusResending = "RESENDING"
 
 	SeverityMinor    = "MINOR"
 	SeverityNormal   = "NORMAL"
@@ -50,7 +56,18 @@ type Transmission struct {
 	Status           string               `json:"status"`
 	Records          []TransmissionRecord `json:"records"`
 	Created          int64                `json:"created"`
+
+	// ResendLimit is how often it is sent again after a try that failed, and ResendInterval the milliseconds before the
+	// first of those: what the subscription said when the notification matched it.
+	ResendLimit    int   `json:"resendLimit,omitempty"`
+	ResendInterval int64 `json:"resendInterval,omitempty"`
+	// Next is when it is tried next, in milliseconds since the Unix epoch, where Status is RESENDING. As in EdgeX 2.3
+	// that is the status of what is not given up; here also of what waits for its first try.
+	Next int64 `json:"next,omitempty"`
 }
+
+// IsOpen reports whether the transmission has no outcome yet.
+func (t Transmission) IsOpen() bool { return t.Status == StatusResending }
 
 // TransmissionRecord is one try; Sent is in milliseconds since the Unix epoch.
 type TransmissionRecord struct {

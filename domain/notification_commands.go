@@ -76,7 +76,22 @@ func (c RaiseNotifications) Decide(s State) (Event, error) {
 	return NotificationsRaised{Raised: rest}, nil
 }
 
-// ProcessNotification records what became of a notification on the channels that it matched.
+// Route gives a notification the transmissions that it has: with open ones it is NEW until these have their outcome,
+// without it is PROCESSED.
+func (n Notification) Route(ts []Transmission) Notification {
+	n.Open = 0
+	for _, t := range ts {
+		if t.IsOpen() {
+			n.Open++
+		}
+	}
+	if n.Status == StatusNew && n.Open == 0 {
+		n.Status = StatusProcessed
+	}
+	return n
+}
+
+// ProcessNotification records which channels a notification matched, and what became of it on those that were tried.
 type ProcessNotification struct {
 	ID string
 	// Matched names the subscriptions of a notification that was matched only when it was delivered.
@@ -85,15 +100,16 @@ type ProcessNotification struct {
 	At            int64
 }
 
-// Decide makes no event for a notification that is gone or that has its outcome already.
+// Decide makes no event for a notification that is gone or that was routed already.
 func (c ProcessNotification) Decide(s State) (Event, error) {
 	n, ok := s.Notifications.Get(c.ID)
-	if !ok || n.Status != StatusNew {
+	if !ok || n.Routed() {
 		return nil, nil
 	}
-	n.Status, n.Modified = StatusProcessed, c.At
 	if n.Matched == nil {
 		n.Matched = c.Matched
 	}
+	n = n.Route(c.Transmissions)
+	n.Modified = c.At
 	return NotificationProcessed{Notification: n, Transmissions: c.Transmissions}, nil
 }

@@ -35,11 +35,15 @@ const CursorDeviceChanges = "device-changes"
 // Evolve adds the notifications with their transmissions and moves the cursor of device changes.
 func (e NotificationsRaised) Evolve(s State) {
 	for _, r := range e.Raised {
-		s.Notifications.Put(r.Notification.ID, r.Notification)
-		for _, t := range r.Transmissions {
-			s.Transmissions.Put(t.ID, t)
-		}
+		r.evolve(s)
 		s.Cursors.Put(CursorDeviceChanges, r.Notification.Cause)
+	}
+}
+
+func (r Raised) evolve(s State) {
+	s.Notifications.Put(r.Notification.ID, r.Notification)
+	for _, t := range r.Transmissions {
+		s.Transmissions.Put(t.ID, t)
 	}
 }
 
@@ -52,13 +56,14 @@ func (e NotificationsRaised) Subject() Subject {
 	return Subject{first.topic(), first.ID, "raised"}
 }
 
-// NotificationProcessed records what became of a notification on every channel that it matched.
+// NotificationProcessed records which channels a notification matched. TransmissionTried records what becomes of it
+// on those that are open.
 type NotificationProcessed struct {
 	Notification  Notification   `json:"notification"`
 	Transmissions []Transmission `json:"transmissions"`
 }
 
-// Evolve marks the notification as processed and adds its transmissions.
+// Evolve replaces the notification and adds its transmissions.
 func (e NotificationProcessed) Evolve(s State) {
 	s.Notifications.Put(e.Notification.ID, e.Notification)
 	for _, t := range e.Transmissions {

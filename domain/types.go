@@ -28,6 +28,7 @@ var kinds = []kind{
 	of[NotificationAdded]("notification.added/1"),
 	of[NotificationsRaised]("notifications.raised/1"),
 	of[NotificationProcessed]("notification.processed/1"),
+	of[TransmissionTried]("transmission.tried/1"),
 	of[CallbacksMade]("callbacks.made/1"),
 	of[RequestAnswered]("request.answered/1"),
 	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},

@@ -41,6 +41,11 @@ func BySubscription(name string) Filter { return Filter{Index: domain.IndexSubsc
 // ByNotification keeps the transmissions of a notification.
 func ByNotification(id string) Filter { return Filter{Index: domain.IndexNotification, Value: id} }
 
+// ByEndpoint keeps the transmissions to an endpoint that have no outcome yet.
+func ByEndpoint(endpoint string) Filter {
+	return Filter{Index: domain.IndexEndpoint, Value: endpoint}
+}
+
 // ByDevice keeps readings.
 func ByDevice(name string) Filter { return Filter{Index: domain.IndexDevice, Value: name} }
 

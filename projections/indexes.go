@@ -75,6 +75,7 @@ var (
 		{0x6a, domain.IndexSubscription, func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }, nil},
 		{0x6b, domain.IndexNotification, func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
 		{0x6c, written, nil, func(domain.Transmission) int64 { return 0 }},
+		{0x6d, domain.IndexEndpoint, openAt, nil},
 	}
 	readingIndexes = []index[domain.Reading]{
 		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
@@ -83,6 +84,14 @@ var (
 		{0x73, written, nil, func(domain.Reading) int64 { return 0 }},
 	}
 )
+
+// openAt appends where a transmission goes that has no outcome yet.
+func openAt(dst []string, t domain.Transmission) []string {
+	if !t.IsOpen() {
+		return dst
+	}
+	return append(dst, t.Channel.Endpoint())
+}
 
 // one appends a value that may be absent: nothing is found by the empty value.
 func one(dst []string, value string) []string {

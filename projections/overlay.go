@@ -202,6 +202,15 @@ func weight(e domain.Event) int {
 		return notificationWeight(e.Notification, nil)
 	case domain.NotificationProcessed:
 		return notificationWeight(e.Notification, e.Transmissions)
+	case domain.TransmissionTried:
+		n := notificationWeight(domain.Notification{}, []domain.Transmission{e.Transmission})
+		if e.Notification != nil {
+			n += notificationWeight(*e.Notification, nil)
+		}
+		if e.Escalated != nil {
+			n += notificationWeight(e.Escalated.Notification, e.Escalated.Transmissions)
+		}
+		return n
 	case domain.NotificationsRaised:
 		n := 0
 		for _, r := range e.Raised {

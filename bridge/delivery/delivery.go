@@ -1,0 +1,168 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ledge/bridge/recorder"
+	"ledge/domain"
+)
+
+// Log is the notification stream: what is followed, and where tries are recorded.
+type Log interface {
+	recorder.Log
+	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
+}
+
+// Sender delivers on the channels of one type. The response is what the receiver said. An error may have the methods of
+// [Permanent] and [RetryAfter].
+type Sender interface {
+	Send(ctx context.Context, ch domain.Channel, n domain.Notification) (response string, err error)
+}
+
+// Permanent is an error that says whether another try is in vain.
+type Permanent interface{ Permanent() bool }
+
+// RetryAfter is an error that says how long the receiver wants to be left alone.
+type RetryAfter interface{ RetryAfter() time.Duration }
+
+// Transmissions lists the transmissions of the view that do not have their outcome, newest first.
+type Transmissions interface {
+	Transmissions(domain.Page, ...domain.Filter) (list []domain.Transmission, total int, err error)
+}
+
+// Look is a consistent look at the notifications; done lets go of it.
+type Look func() (state domain.State, lists Transmissions, done func())
+
+// Limits bound what is done at once and how long.
+type Limits struct {
+	// AtOnce is how many sends to one endpoint are under way, Healthy to all endpoints whose last send did not fail, and
+	// Suspect to all others, one each.
+	AtOnce, Healthy, Suspect int
+	// Queue is how many transmissions of one endpoint are known in memory; the others stay on record until there is room.
+	Queue int
+	// Timeout is for one try.
+	Timeout time.Duration
+	// LongestWait bounds the time between two tries of a transmission, and LongestPause the time that an endpoint is left
+	// alone.
+	LongestWait, LongestPause time.Duration
+	// GiveUp is the age at which a transmission is given up.
+	GiveUp time.Duration
+}
+
+// Options wires a Delivery.
+type Options struct {
+	Limits
+	Log     Log
+	Look    Look
+	Senders map[string]Sender // by the type of channel
+	// Escalation returns the subscription that is told of critical notifications that did not arrive, if there is one.
+	Escalation func() (domain.Subscription, bool)
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+// Delivery is the running delivery.
+type Delivery struct {
+	Options
+	recorder         *recorder.Recorder
+	healthy, suspect chan struct{} // one for each send that is under way
+
+	mu        sync.Mutex
+	endpoints map[string]*endpoint
+
+	ctx     context.Context // of the work between Start and Close
+	stop    context.CancelFunc
+	done    sync.WaitGroup // the followers and endpoints
+	sending sync.WaitGroup
+	failed  chan error
+}
+
+// New returns a Delivery that waits for Start.
+func New(o Options) *Delivery {
+	return &Delivery{
+		Options: o, recorder: recorder.New(o.Log, o.Logger), endpoints: map[string]*endpoint{}, failed: make(chan error, 1),
+		healthy: make(chan struct{}, o.Healthy), suspect: make(chan struct{}, o.Suspect),
+	}
+}
+
+// Start takes up what is open and follows the stream from the sequence after at, the checkpoint of the notifications. ctx
+// bounds the start alone.
+func (d *Delivery) Start(ctx context.Context, at uint64) error {
+	d.ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := d.takeUp(); err != nil {
+		return fmt.Errorf("list open transmissions: %w", err)
+	}
+	d.run(func() error { return d.recorder.Run(d.ctx, nil) })
+	d.run(func() error { return d.Log.Follow(d.ctx, at+1, d.follow) })
+	return nil
+}
+
+// takeUp queues all that is open. Pages are of one status, so that each is a short walk of an index.
+func (d *Delivery) takeUp() error {
+	return d.pages(domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending}, func(t domain.Transmission) bool {
+		d.queue(t)
+		return d.ctx.Err() == nil
+	})
+}
+
+// follow takes one group of the stream.
+func (d *Delivery) follow(group []domain.Recorded) error {
+	for _, r := range group {
+		switch e := r.Event.(type) {
+		case domain.NotificationsRaised:
+			for _, raised := range e.Raised {
+				d.queueAll(raised.Transmissions)
+			}
+		case domain.NotificationProcessed:
+			d.queueAll(e.Transmissions)
+		case domain.TransmissionTried:
+			d.settle(e.Transmission)
+			if e.Escalated != nil {
+				d.queueAll(e.Escalated.Transmissions)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Delivery) queueAll(ts []domain.Transmission) {
+	for _, t := range ts {
+		d.queue(t)
+	}
+}
+
+// Failed yields the error that ended the delivery, if one does.
+func (d *Delivery) Failed() <-chan error { return d.failed }
+
+func (d *Delivery) run(f func() error) {
+	d.done.Go(func() {
+		if err := f(); err != nil && d.ctx.Err() == nil {
+			select {
+			case d.failed <- err:
+			default:
+			}
+			d.stop()
+		}
+	})
+}
+
+// lastSends is how long Close waits for the sends under way.
+const lastSends = time.Second
+
+// Close ends the sends under way after a moment, and records what became of them. What is open is taken up by the next
+// start.
+func (d *Delivery) Close() {
+	if d.stop == nil {
+		return
+	}
+	d.mu.Lock()
+	d.stop() // no worker starts any more
+	d.mu.Unlock()
+	d.done.Wait()
+	d.sending.Wait()
+	d.recorder.Close(context.WithoutCancel(d.ctx))
+}

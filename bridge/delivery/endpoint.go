@@ -1,0 +1,133 @@
+package delivery
+
+import (
+	"container/heap"
+	"time"
+
+	"ledge/domain"
+)
+
+// endpoint is what waits for one receiver. All of it is guarded by Delivery.mu.
+type endpoint struct {
+	name    string
+	due     dueHeap
+	known   map[string]bool // the ids in due, and of what is under way or waits for its record
+	more    bool            // there is more on record than is known
+	busy    int             // sends under way
+	fails   int             // in a row
+	paused  time.Time       // until then nothing is tried
+	changed chan struct{}   // has a token when its worker should look again
+	running bool
+}
+
+// item is an open transmission that waits for its next try.
+type item struct {
+	id   string
+	next int64 // milliseconds since the Unix epoch
+}
+
+type dueHeap []item
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].next < h[j].next }
+func (h dueHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)        { *h = append(*h, x.(item)) }
+func (h *dueHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// queue notes an open transmission that is new.
+func (d *Delivery) queue(t domain.Transmission) {
+	if !t.IsOpen() {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.endpoint(t.Channel.Endpoint())
+	switch {
+	case e.known[t.ID]:
+		return
+	case len(e.known) >= d.Queue:
+		e.more = true
+	default:
+		e.known[t.ID] = true
+		heap.Push(&e.due, item{t.ID, t.Next})
+	}
+	d.look(e)
+}
+
+// settle takes what the record says of a transmission after a try.
+func (d *Delivery) settle(t domain.Transmission) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.endpoint(t.Channel.Endpoint())
+	switch {
+	case !t.IsOpen():
+		delete(e.known, t.ID)
+	case e.known[t.ID]:
+		heap.Push(&e.due, item{t.ID, t.Next})
+	default:
+		e.more = true
+	}
+	d.look(e)
+}
+
+// endpoint returns the endpoint of that name; d.mu is held.
+func (d *Delivery) endpoint(name string) *endpoint {
+	e := d.endpoints[name]
+	if e == nil {
+		e = &endpoint{name: name, known: map[string]bool{}, changed: make(chan struct{}, 1)}
+		d.endpoints[name] = e
+	}
+	return e
+}
+
+// look has the endpoint's worker look again, or starts it; d.mu is held.
+func (d *Delivery) look(e *endpoint) {
+	if e.running {
+		select {
+		case e.changed <- struct{}{}:
+		default:
+		}
+		return
+	}
+	if d.ctx.Err() == nil {
+		e.running = true
+		d.run(func() error { return d.serve(e) })
+	}
+}
+
+// The waits after failures in a row begin at firstPause and double; steady is how many it takes for one.
+const (
+	steady     = 3
+	firstPause = time.Second
+)
+
+// ended notes that a send is over; retry is how long the receiver wants to be left alone.
+func (d *Delivery) ended(e *endpoint, failed bool, retry time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.busy--
+	defer d.look(e)
+	if !failed {
+		if e.fails >= steady {
+			d.Logger.Info("endpoint takes notifications again", "endpoint", e.name)
+		}
+		e.fails, e.paused = 0, time.Time{}
+		return
+	}
+	e.fails++
+	pause := retry
+	if e.fails >= steady {
+		pause = max(pause, backOff(firstPause, e.fails-steady, d.LongestPause))
+	}
+	if pause = min(pause, d.LongestPause); pause > 0 {
+		e.paused = d.Now().Add(pause)
+	}
+	if e.fails == steady {
+		d.Logger.Warn("endpoint takes no notifications, and is left alone for a while", "endpoint", e.name, "pause", pause)
+	}
+}

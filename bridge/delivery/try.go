@@ -1,0 +1,129 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// responseBytes is how much of what a receiver says is put on record.
+const responseBytes = 4 << 10
+
+// try sends one transmission and has the outcome recorded.
+func (d *Delivery) try(e *endpoint, it item) {
+	t, n, ok := d.read(it.id)
+	if !ok { // it was removed meanwhile
+		d.mu.Lock()
+		delete(e.known, it.id)
+		d.mu.Unlock()
+		d.ended(e, false, 0)
+		return
+	}
+	ctx, cancel := d.sendContext()
+	defer cancel()
+	response, err := d.send(ctx, t.Channel, n)
+	if err != nil && d.ctx.Err() != nil && ctx.Err() == context.Canceled {
+		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
+	}
+	outcome := d.outcome(t, n, response, err)
+	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(), Command: outcome})
+	d.ended(e, err != nil && !isPermanent(err), retryAfter(err))
+}
+
+func (d *Delivery) send(ctx context.Context, ch domain.Channel, n domain.Notification) (response string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.Logger.Error("sender panicked", "channel", ch.Type, "panic", p)
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	sender, ok := d.Senders[ch.Type]
+	if !ok {
+		return "", fmt.Errorf("channels of type %q are not delivered", ch.Type)
+	}
+	return sender.Send(ctx, ch, n)
+}
+
+// outcome is what is recorded of a try: SENT; or to be tried again; or that it is given up, which for a critical
+// notification is ESCALATED, as in EdgeX 2.3.
+func (d *Delivery) outcome(t domain.Transmission, n domain.Notification, response string, err error) domain.RecordTry {
+	now := d.Now()
+	c := domain.RecordTry{
+		ID: t.ID, Status: domain.StatusSent, At: now.UnixMilli(),
+		Record: domain.TransmissionRecord{Status: domain.StatusSent, Response: cut(response, responseBytes), Sent: now.UnixMilli()},
+	}
+	if err == nil {
+		return c
+	}
+	d.Logger.Debug("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)
+	c.Record.Status, c.Record.Response = domain.StatusFailed, cut(err.Error(), responseBytes)
+	tries := len(t.Records) + 1
+	wait := max(backOff(time.Duration(t.ResendInterval)*time.Millisecond, tries-1, d.LongestWait), min(retryAfter(err), d.LongestWait))
+	old := now.Sub(time.UnixMilli(t.Created)) > d.GiveUp
+	if !isPermanent(err) && tries <= t.ResendLimit && !old {
+		c.Status, c.Next = domain.StatusResending, now.Add(wait).UnixMilli()
+		return c
+	}
+	c.Status = domain.StatusFailed
+	if n.Severity == domain.SeverityCritical && n.Status != domain.StatusEscalated {
+		c.Status = domain.StatusEscalated
+		c.Escalation = d.escalate(t, n, c.At)
+	}
+	d.Logger.Warn("notification given up", "notification", n.ID, "subscription", t.SubscriptionName, "tries", tries, "status", c.Status, "error", err)
+	return c
+}
+
+// escalate is the notification that the escalation subscription gets, with the wording of EdgeX 2.3. It is not sent again
+// where that fails, and not escalated.
+func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int64) *domain.Raised {
+	s, ok := d.Escalation()
+	if !ok {
+		return nil
+	}
+	n.ID, n.Cause, n.Created, n.Modified = uuid.Must(uuid.NewV7()).String(), 0, at, at
+	n.Content = fmt.Sprintf("[This notification is escalated by the transmission %s] %s", t.ID, n.Content)
+	n.Content = cut(n.Content, domain.MaxContent)
+	n.ContentType, n.Status, n.Matched, n.Open = "text/plain", domain.StatusEscalated, []string{s.Name}, len(s.Channels)
+	r := &domain.Raised{Notification: n}
+	for _, ch := range s.Channels {
+		r.Transmissions = append(r.Transmissions, domain.Transmission{
+			ID: uuid.Must(uuid.NewV7()).String(), NotificationID: n.ID, SubscriptionName: s.Name, Channel: ch,
+			Status: domain.StatusResending, Created: at, Next: at,
+		})
+	}
+	return r
+}
+
+func (d *Delivery) stamp() domain.Stamp {
+	return domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: d.Now().UTC(), Actor: "ledge", Origin: "bridge"}
+}
+
+func isPermanent(err error) bool {
+	var p Permanent
+	return errors.As(err, &p) && p.Permanent()
+}
+
+func retryAfter(err error) time.Duration {
+	var r RetryAfter
+	if errors.As(err, &r) {
+		return r.RetryAfter()
+	}
+	return 0
+}
+
+// cut shortens s to at most so many bytes, between two characters.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}

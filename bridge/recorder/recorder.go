@@ -1,0 +1,152 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ledge/domain"
+)
+
+// Linger is how long a record may wait for company: nobody waits for one.
+const Linger = 10 * time.Millisecond
+
+// Waiting bounds the requests that wait to be recorded; at the bound, who adds one waits.
+const Waiting = 4096
+
+// Log is where to record.
+type Log interface {
+	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
+}
+
+// Recorder records requests whose outcome nobody waits for.
+type Recorder struct {
+	log     Log
+	logger  *slog.Logger
+	waiting chan domain.Request
+
+	mu   sync.Mutex
+	left []domain.Request // what Close records
+}
+
+// New returns a Recorder that waits for Run.
+func New(log Log, logger *slog.Logger) *Recorder {
+	return &Recorder{log: log, logger: logger, waiting: make(chan domain.Request, Waiting)}
+}
+
+// Add hands a request over to Run, or, when ctx has ended, to Close.
+func (r *Recorder) Add(ctx context.Context, req domain.Request) {
+	select {
+	case r.waiting <- req:
+		return
+	default:
+	}
+	select {
+	case r.waiting <- req:
+	case <-ctx.Done():
+		r.leave(req)
+	}
+}
+
+// leave keeps what is to be recorded by Close.
+func (r *Recorder) leave(reqs ...domain.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = append(r.left, reqs...)
+}
+
+// Run records first and then what is added, until ctx ends; an error says that the log takes nothing any more.
+func (r *Recorder) Run(ctx context.Context, first []domain.Request) error {
+	for reqs := first; ; {
+		if err := r.record(ctx, reqs); err != nil {
+			return fmt.Errorf("record transmissions: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case req := <-r.waiting:
+			reqs = r.company(ctx, req)
+		}
+	}
+}
+
+// company waits a moment for more to record with the first.
+func (r *Recorder) company(ctx context.Context, first domain.Request) []domain.Request {
+	reqs := []domain.Request{first}
+	timer := time.NewTimer(Linger)
+	defer timer.Stop()
+	for len(reqs) < Waiting {
+		select {
+		case req := <-r.waiting:
+			reqs = append(reqs, req)
+		case <-timer.C:
+			return reqs
+		case <-ctx.Done():
+			return reqs
+		}
+	}
+	return reqs
+}
+
+// Close records what is left after Run and after the last Add. What cannot be recorded is done again at the next start.
+func (r *Recorder) Close(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for more := true; more; {
+		select {
+		case req := <-r.waiting:
+			r.left = append(r.left, req)
+		default:
+			more = false
+		}
+	}
+	if len(r.left) == 0 {
+		return
+	}
+	if _, err := r.log.Submit(ctx, r.left...); err != nil {
+		r.logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(r.left), "error", err)
+	}
+	r.left = nil
+}
+
+// record submits requests until each is recorded; what the log refuses for now is tried again, with back-off, until ctx
+// ends, and then left to Close. What is refused for good is logged.
+func (r *Recorder) record(ctx context.Context, reqs []domain.Request) error {
+	for wait := FirstRetry; len(reqs) > 0; wait = min(2*wait, LastRetry) {
+		left, err := r.try(ctx, reqs)
+		if reqs = left; len(reqs) == 0 {
+			return nil
+		}
+		if ForNow(err) {
+			err = Pause(ctx, r.logger, wait, len(reqs), err)
+		}
+		if err != nil {
+			r.leave(reqs...)
+			return err
+		}
+	}
+	return nil
+}
+
+// try returns the requests that the log refuses for now, and why the first of them.
+func (r *Recorder) try(ctx context.Context, reqs []domain.Request) (left []domain.Request, err error) {
+	outcomes, err := r.log.Submit(ctx, reqs...)
+	if err != nil {
+		return reqs, err
+	}
+	for i, o := range outcomes {
+		switch {
+		case o.Err == nil:
+		case ForNow(o.Err):
+			left = append(left, reqs[i])
+			if err == nil {
+				err = o.Err
+			}
+		default:
+			r.logger.Error("outcome refused", "command", reqs[i].Command, "error", o.Err)
+		}
+	}
+	return left, err
+}

@@ -1,0 +1,33 @@
+package domain
+
+// TransmissionTried records one try of a transmission, whole as it is after it, and what follows where it has its outcome
+// now.
+type TransmissionTried struct {
+	// Topic is what taps filter on: that of the notification.
+	Topic        string       `json:"topic"`
+	Transmission Transmission `json:"transmission"`
+	// Notification has one open transmission less than before; nil where the transmission is open still, or where the
+	// notification is gone.
+	Notification *Notification `json:"notification,omitempty"`
+	// Escalated is the notification that tells of a transmission that is ESCALATED.
+	Escalated *Raised `json:"escalated,omitempty"`
+}
+
+// goneTopic is the Topic where the notification is gone.
+const goneTopic = "gone"
+
+// Evolve replaces the transmission and the notification, and adds what is escalated.
+func (e TransmissionTried) Evolve(s State) {
+	s.Transmissions.Put(e.Transmission.ID, e.Transmission)
+	if n := e.Notification; n != nil {
+		s.Notifications.Put(n.ID, *n)
+	}
+	if r := e.Escalated; r != nil {
+		r.evolve(s)
+	}
+}
+
+// Subject implements Event.
+func (e TransmissionTried) Subject() Subject {
+	return Subject{e.Topic, e.Transmission.NotificationID, "tried"}
+}
