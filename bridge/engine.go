@@ -151,6 +151,19 @@ func (e *Engine) fail(err error) {
 	e.wake()
 }
 
+// Send implements the sender of bridge/delivery for ZeroMQ channels, for what could not be published at once.
+func (e *Engine) Send(ctx context.Context, ch domain.Channel, n domain.Notification) (response string, err error) {
+	return e.channels.Send(ctx, ch, n)
+}
+
+// Subscription returns a subscription as of the last event that the bridge has followed.
+func (e *Engine) Subscription(name string) (domain.Subscription, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, ok := e.routes.byName[name]
+	return s, ok
+}
+
 // wake has those who wait for followed look again.
 func (e *Engine) wake() {
 	e.mu.Lock()

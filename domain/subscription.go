@@ -39,6 +39,10 @@ const (
 // ChannelZeroMQ is the Type of a ZeroMQ channel.
 const ChannelZeroMQ = "ZeroMQ"
 
+// EscalationSubscription is the name of the subscription that is told of critical notifications that did not arrive, as
+// in EdgeX 2.3.
+const EscalationSubscription = "ESCALATION"
+
 // Matches reports whether the subscription is unlocked and asks for n: for its category or for any of its labels, as in
 // EdgeX 2.3.
 func (s Subscription) Matches(n Notification) bool {

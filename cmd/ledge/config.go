@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
+
+	"ledge/domain"
 )
 
 // Config is every setting. A setting has one name, in kebab case: "metadata-port" is the flag --metadata-port, the
@@ -40,6 +42,11 @@ type Config struct {
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
+	ResendLimit                                           int
+	ResendInterval                                        time.Duration
+	DeliveryAtOnce, DeliveryConcurrency, DeliveryQueue    int
+	DeliveryTimeout, DeliveryGiveUp                       time.Duration
+	DeliveryLongestWait, DeliveryLongestPause             time.Duration
 	CallbackTimeout, CallbackValidationTimeout            time.Duration
 	CallbackGiveUp                                        time.Duration
 	CallbackTries, CallbackQueue, CallbackConcurrency     int
@@ -102,6 +109,16 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.ZeroMQStallTime, "zeromq-stall-time", 30*time.Second, "time without progress after which a ZeroMQ subscriber is cut off")
 	f.DurationVar(&c.ZeroMQLinger, "zeromq-linger", time.Second, "longest time that a closing ZeroMQ socket takes to send what waits")
 
+	f.IntVar(&c.ResendLimit, "resend-limit", 2, "how often a notification that was not delivered is sent again, where its subscription has no resendLimit; 99 at most")
+	f.DurationVar(&c.ResendInterval, "resend-interval", 5*time.Second, "time before it is sent again, where its subscription has no resendInterval; it doubles from try to try")
+	f.IntVar(&c.DeliveryAtOnce, "delivery-at-once", 4, "most sends to one endpoint under way at once; after one that failed it is one")
+	f.IntVar(&c.DeliveryConcurrency, "delivery-concurrency", 128, "most sends under way at once to all endpoints that work, and as many to all that failed last; the next wait")
+	f.IntVar(&c.DeliveryQueue, "delivery-queue", 10000, "notifications for one endpoint that are queued in memory; the others wait on record")
+	f.DurationVar(&c.DeliveryTimeout, "delivery-timeout", 10*time.Second, "longest time for one try to deliver a notification")
+	f.DurationVar(&c.DeliveryLongestWait, "delivery-longest-wait", time.Hour, "longest time between two tries to deliver a notification")
+	f.DurationVar(&c.DeliveryLongestPause, "delivery-longest-pause", time.Minute, "longest time for which an endpoint that fails is left alone")
+	f.DurationVar(&c.DeliveryGiveUp, "delivery-give-up", 24*time.Hour, "age at which a notification that was not delivered is given up")
+
 	f.DurationVar(&c.CallbackTimeout, "callback-timeout", 10*time.Second, "longest wait for a device service's answer to a callback")
 	f.DurationVar(&c.CallbackValidationTimeout, "callback-validation-timeout", 3*time.Second, "longest wait for a device service's word on a device that is to be added or changed; one that says nothing refuses nothing")
 	f.IntVar(&c.CallbackTries, "callback-tries", 5, "how often a callback is made that the device service answers with an error of its own, 5xx")
@@ -115,7 +132,7 @@ func (c *Config) settings() *pflag.FlagSet {
 // partial are the settings, by how their names begin, that not all HTTP services have.
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
-	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "callback-": {metadataService},
+	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "callback-": {metadataService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
 	"limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
@@ -235,6 +252,12 @@ func (c *Config) check() error {
 	if err := new(slog.Level).UnmarshalText([]byte(c.LogLevel)); err != nil {
 		bad("log-level", c.LogLevel, "use debug, info, warn or error")
 	}
+	if c.ResendLimit < 0 || c.ResendLimit >= domain.MaxTries {
+		bad("resend-limit", c.ResendLimit, fmt.Sprintf("use a number from 0 to %d", domain.MaxTries-1))
+	}
+	if c.ResendInterval < 0 {
+		bad("resend-interval", c.ResendInterval, "use a time of 0 or more, such as 5s")
+	}
 	for name, n := range map[string]size{"disk-reserve": c.DiskReserve, "disk-readings-reserve": c.DiskReadingsReserve} {
 		if n == 0 {
 			bad(name, n, "use 1 or more: without a reserve a full disk would be met in the middle of a write")
@@ -250,7 +273,8 @@ func (c *Config) check() error {
 	}
 	for name, d := range map[string]time.Duration{
 		"limit-read-time": c.LimitReadTime, "limit-write-time": c.LimitWriteTime, "callback-timeout": c.CallbackTimeout,
-		"callback-validation-timeout": c.CallbackValidationTimeout,
+		"callback-validation-timeout": c.CallbackValidationTimeout, "delivery-timeout": c.DeliveryTimeout,
+		"delivery-longest-wait": c.DeliveryLongestWait, "delivery-longest-pause": c.DeliveryLongestPause,
 	} {
 		if d <= 0 {
 			bad(name, d, "use a time above 0, such as 30s")
@@ -259,6 +283,7 @@ func (c *Config) check() error {
 	for name, n := range map[string]int{
 		"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages,
 		"callback-tries": c.CallbackTries, "callback-queue": c.CallbackQueue, "callback-concurrency": c.CallbackConcurrency,
+		"delivery-at-once": c.DeliveryAtOnce, "delivery-concurrency": c.DeliveryConcurrency, "delivery-queue": c.DeliveryQueue,
 	} {
 		if n < 1 {
 			bad(name, n, "use 1 or more")

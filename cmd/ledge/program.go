@@ -10,6 +10,7 @@ import (
 
 	"ledge/bridge"
 	"ledge/bridge/callback"
+	"ledge/bridge/delivery"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
 	"ledge/store/payloads"
@@ -26,6 +27,7 @@ type Program struct {
 	payloads *payloads.Files
 	sockets  *zeromq.Sockets
 	engine   *bridge.Engine
+	delivery *delivery.Delivery
 	callback *callback.Callbacks
 	failed   chan error
 	closers  []func()
@@ -63,6 +65,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.startBridge(ctx); err != nil {
+		return err
+	}
+	if err := p.startDelivery(ctx); err != nil {
 		return err
 	}
 	if err := p.startCallbacks(ctx); err != nil {
@@ -116,6 +121,8 @@ func (p *Program) watch(done <-chan struct{}) {
 	case err := <-p.data.store.Failed():
 		p.fail(err)
 	case err := <-p.engine.Failed():
+		p.fail(p.cause(err))
+	case err := <-p.delivery.Failed():
 		p.fail(p.cause(err))
 	case err := <-p.callback.Failed():
 		p.fail(p.cause(err))
@@ -173,6 +180,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	p.engine = bridge.New(bridge.Options{
 		Events: p.data.events, Notifications: p.data.notifications, Sockets: p.sockets, Now: now, Logger: p.Logger,
 		History: p.data.history, Recorded: p.data.recorded, Pending: p.data.pending,
+		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})
 	at, err := p.data.bridgeStart()
 	if err != nil {

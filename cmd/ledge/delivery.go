@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"ledge/bridge/delivery"
+	"ledge/domain"
+)
+
+// startDelivery starts to deliver what the bridge has routed to channels that take time.
+func (p *Program) startDelivery(ctx context.Context) error {
+	c := p.Config
+	p.delivery = delivery.New(delivery.Options{
+		Limits: delivery.Limits{
+			AtOnce: c.DeliveryAtOnce, Healthy: c.DeliveryConcurrency, Suspect: c.DeliveryConcurrency, Queue: c.DeliveryQueue,
+			Timeout: c.DeliveryTimeout, LongestWait: c.DeliveryLongestWait, LongestPause: c.DeliveryLongestPause, GiveUp: c.DeliveryGiveUp,
+		},
+		Log: p.data.notifications, Look: p.data.noteLook, Senders: p.senders(),
+		Escalation: func() (domain.Subscription, bool) { return p.engine.Subscription(domain.EscalationSubscription) },
+		Now:        now, Logger: p.Logger,
+	})
+	at, _ := p.data.notes.Checkpoint()
+	if err := p.delivery.Start(ctx, at); err != nil {
+		return fmt.Errorf("start the delivery: %w", err)
+	}
+	p.onClose(p.delivery.Close)
+	return nil
+}
+
+// senders are the types of channels that are delivered.
+func (p *Program) senders() map[string]delivery.Sender {
+	return map[string]delivery.Sender{domain.ChannelZeroMQ: p.engine}
+}
+
+// noteLook is one consistent look at the notifications, for the delivery.
+func (d *data) noteLook() (domain.State, delivery.Transmissions, func()) {
+	v, done := d.notes.View()
+	return v.State, v, done
+}
