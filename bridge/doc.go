@@ -6,5 +6,6 @@
 // notification stream, which also says how far the engine is. A crash before the record repeats the delivery: what
 // matched is delivered at least once. The notification's id is derived from the event's, so it is on record once.
 //
-// ZeroMQ channels are in package zeromq, one PUB socket for each host and port.
+// ZeroMQ channels are in package zeromq, one PUB socket for each host and port. What takes time, or failed at its first
+// try, is on record as an open transmission and is brought to its channel by package delivery.
 package bridge
