@@ -119,8 +119,9 @@ const pageLength = 500
 // pages hands the transmissions that a filter keeps to each, the oldest first, until that says no. What is added or
 // closed meanwhile may be met twice or not at all; the stream tells of it.
 func (d *Delivery) pages(f domain.Filter, each func(domain.Transmission) bool) error {
-	list, total, err := d.page(0, 0, f)
+	_, total, err := d.page(0, 0, f)
 	for offset := total; err == nil && offset > 0; {
+		var list []domain.Transmission
 		from := max(0, offset-pageLength)
 		if list, total, err = d.page(from, offset-from, f); domain.CodeOf(err) == domain.OutOfRange {
 			offset, err = total, nil // so many were closed
