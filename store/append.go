@@ -63,8 +63,8 @@ func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (en
 		return entry{}, err
 	}
 	chain := nextChain(prev, seq, h, w.Data)
-	h[headerChain] = []string{hex.EncodeToString(chain[:])}
-	m := &nats.Msg{Subject: l.ingest + strings.Join(w.Subject, "."), Header: h, Data: w.Data}
+	h.set(headerChain, hex.EncodeToString(chain[:]))
+	m := &nats.Msg{Subject: l.ingest + strings.Join(w.Subject, "."), Header: h.message(1), Data: w.Data}
 	size := sizeOfMessage(m)
 	if size > maxPayload {
 		return entry{}, domain.Errorf(domain.TooLarge, "event of %d bytes: a message on the log holds %d at most", size, maxPayload)

@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
-
-	"github.com/nats-io/nats.go"
 )
 
 // Chain is the hash of an event and of all before it.
@@ -23,19 +20,19 @@ var chained = [...]string{
 
 // nextChain returns the hash of the event at seq whose predecessor has prev. It takes the header values as they stand
 // in the message, so that an auditor needs no decoder. DESIGN.md gives the layout.
-func nextChain(prev Chain, seq uint64, h nats.Header, data []byte) Chain {
+func nextChain(prev Chain, seq uint64, h Header, data []byte) Chain {
 	b := make([]byte, 0, 1024)
 	b = append(b, chainTag...)
 	b = append(b, prev[:]...)
 	b = binary.BigEndian.AppendUint64(b, seq)
 	for _, name := range chained {
-		b = appendField(b, get(h, name))
+		b = appendField(b, h.Get(name))
 	}
-	ext := extensions(h)
+	ext := h.extensions()
 	b = binary.BigEndian.AppendUint32(b, uint32(len(ext)))
-	for _, name := range ext {
-		b = appendField(b, name[len(attributePrefix):])
-		b = appendField(b, get(h, name))
+	for _, f := range ext {
+		b = appendField(b, f.Name[len(attributePrefix):])
+		b = appendField(b, f.Value)
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
 	d := sha256.New()
@@ -51,21 +48,9 @@ func appendField(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// extensions returns the names of the CloudEvents extension attributes in h, sorted.
-func extensions(h nats.Header) []string {
-	var names []string
-	for name := range h {
-		if isExtension(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // chainIn returns the hash that a message carries; false where there is none or it is no hash.
-func chainIn(h nats.Header) (sum Chain, ok bool) {
-	text := get(h, headerChain)
+func chainIn(h Header) (sum Chain, ok bool) {
+	text := h.Get(headerChain)
 	if len(text) != 2*len(sum) {
 		return sum, false
 	}

@@ -30,13 +30,13 @@ func TestChainByHand(t *testing.T) {
 			b = append(b, v...)
 		}
 		for _, name := range strings.Fields("ce-type ce-subject ce-id ce-source ce-time Ledge-Actor Ledge-Origin Ledge-Correlation-Id content-type") {
-			field(strings.Join(m.Header[name], ""))
+			field(m.Header.Get(name))
 		}
 		ext := strings.Fields("origin readingid size valuetype") // sorted
 		b = binary.BigEndian.AppendUint32(b, uint32(len(ext)))
 		for _, name := range ext {
 			field(name)
-			field(strings.Join(m.Header["ce-"+name], ""))
+			field(m.Header.Get("ce-" + name))
 		}
 		field(string(m.Data))
 		sum := sha256.Sum256(b)
@@ -62,15 +62,15 @@ func TestChainCoversEverything(t *testing.T) {
 			t.Error("the message has not its key")
 		}
 		whole := store.Chained([32]byte{}, 1, m.Header, m.Data)
-		for name, v := range m.Header {
-			if name == "Ledge-Chain" || name == "ce-specversion" { // the hash itself, and what reading holds to be "1.0"
+		for i, f := range m.Header {
+			if f.Name == "Ledge-Chain" || f.Name == "ce-specversion" { // the hash itself, and what reading holds to be "1.0"
 				continue
 			}
-			m.Header[name] = []string{v[0] + "x"}
+			m.Header[i].Value += "x"
 			if store.Chained([32]byte{}, 1, m.Header, m.Data) == whole {
-				t.Errorf("the chain does not cover %s", name)
+				t.Errorf("the chain does not cover %s", f.Name)
 			}
-			m.Header[name] = v
+			m.Header[i] = f
 		}
 		if store.Chained([32]byte{}, 2, m.Header, m.Data) == whole || store.Chained([32]byte{1}, 1, m.Header, m.Data) == whole ||
 			store.Chained([32]byte{}, 1, m.Header, []byte("onf")) == whole {

@@ -53,37 +53,31 @@ func isExtension(name string) bool {
 
 // eventHeader returns the headers of an event, all but its chain. Every value passes through escape, so that none can
 // begin a header of its own.
-func eventHeader(st domain.Stamp, w domain.Wire) (nats.Header, error) {
+func eventHeader(st domain.Stamp, w domain.Wire) (Header, error) {
 	const usual = 16
-	h, values := make(nats.Header, usual), make([]string, 0, usual) // one allocation for all values
-	set := func(name, value string) {
-		if value != "" {
-			values = append(values, value)
-			h[name] = values[len(values)-1 : len(values) : len(values)]
-		}
-	}
-	set(headerSpec, specVersion)
-	set(headerID, escape(st.EventID, false))
-	set(headerType, escape(w.Type, false))
-	set(headerSource, source)
-	set(headerTime, st.At.UTC().Format(time.RFC3339Nano))
-	set(headerSubject, strings.Join(w.Subject, "/"))
-	set(headerContentType, escape(w.ContentType, true))
-	set(headerActor, escape(st.Actor, false))
-	set(headerOrigin, escape(st.Origin, false))
-	set(headerCorrelation, escape(st.CorrelationID, false))
+	h := make(Header, 0, usual)
+	h.set(headerSpec, specVersion)
+	h.set(headerID, escape(st.EventID, false))
+	h.set(headerType, escape(w.Type, false))
+	h.set(headerSource, source)
+	h.set(headerTime, st.At.UTC().Format(time.RFC3339Nano))
+	h.set(headerSubject, strings.Join(w.Subject, "/"))
+	h.set(headerContentType, escape(w.ContentType, true))
+	h.set(headerActor, escape(st.Actor, false))
+	h.set(headerOrigin, escape(st.Origin, false))
+	h.set(headerCorrelation, escape(st.CorrelationID, false))
 	if st.Key != nil {
-		set(headerKey, escape(st.Key.String(), false))
+		h.set(headerKey, escape(st.Key.String(), false))
 	}
 	for name, value := range w.Ext {
 		if !isAttribute(name) || !isExtension(attributePrefix+name) || attributePrefix+name == headerKey {
 			return nil, fmt.Errorf("event type %s: extension attribute %q: lower-case letters and digits only, and none of CloudEvents' own or the stamp's", w.Type, name)
 		}
-		set(attributePrefix+name, escape(value, false))
+		h.set(attributePrefix+name, escape(value, false))
 	}
-	for name, v := range h {
-		if len(v[0]) > maxHeaderValue {
-			return nil, domain.Errorf(domain.TooLarge, "%s: %d bytes in a header are over the limit of %d", name, len(v[0]), maxHeaderValue)
+	for _, f := range h {
+		if len(f.Value) > maxHeaderValue {
+			return nil, domain.Errorf(domain.TooLarge, "%s: %d bytes in a header are over the limit of %d", f.Name, len(f.Value), maxHeaderValue)
 		}
 	}
 	return h, nil
@@ -147,16 +141,16 @@ func unescape(s string) string {
 }
 
 // stampOf reads the Stamp back from the headers.
-func stampOf(h nats.Header) (domain.Stamp, error) {
-	at, err := time.Parse(time.RFC3339Nano, get(h, headerTime))
+func stampOf(h Header) (domain.Stamp, error) {
+	at, err := time.Parse(time.RFC3339Nano, h.Get(headerTime))
 	if err != nil {
 		return domain.Stamp{}, fmt.Errorf("header %s: %w", headerTime, err)
 	}
 	st := domain.Stamp{
-		EventID: unescape(get(h, headerID)), At: at.UTC(), Actor: unescape(get(h, headerActor)),
-		Origin: unescape(get(h, headerOrigin)), CorrelationID: unescape(get(h, headerCorrelation)),
+		EventID: unescape(h.Get(headerID)), At: at.UTC(), Actor: unescape(h.Get(headerActor)),
+		Origin: unescape(h.Get(headerOrigin)), CorrelationID: unescape(h.Get(headerCorrelation)),
 	}
-	if text := get(h, headerKey); text != "" {
+	if text := h.Get(headerKey); text != "" {
 		key, err := domain.ParseKey(unescape(text))
 		if err != nil {
 			return domain.Stamp{}, fmt.Errorf("header %s: %w", headerKey, err)
@@ -167,17 +161,17 @@ func stampOf(h nats.Header) (domain.Stamp, error) {
 }
 
 // wireOf reads the Wire back from the headers and the payload.
-func wireOf(h nats.Header, data []byte) domain.Wire {
-	w := domain.Wire{Type: unescape(get(h, headerType)), ContentType: unescape(get(h, headerContentType)), Data: data}
-	if s := get(h, headerSubject); s != "" {
+func wireOf(h Header, data []byte) domain.Wire {
+	w := domain.Wire{Type: unescape(h.Get(headerType)), ContentType: unescape(h.Get(headerContentType)), Data: data}
+	if s := h.Get(headerSubject); s != "" {
 		w.Subject = strings.Split(s, "/")
 	}
-	for name, v := range h {
-		if isExtension(name) && name != headerKey {
+	for _, f := range h {
+		if isExtension(f.Name) && f.Name != headerKey {
 			if w.Ext == nil {
 				w.Ext = map[string]string{}
 			}
-			w.Ext[name[len(attributePrefix):]] = unescape(v[0])
+			w.Ext[f.Name[len(attributePrefix):]] = unescape(f.Value)
 		}
 	}
 	return w

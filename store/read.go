@@ -30,7 +30,7 @@ type Message struct {
 	// At is when the server stored it.
 	At      time.Time
 	Subject string
-	Header  nats.Header
+	Header  Header
 	Data    []byte
 }
 
@@ -203,13 +203,8 @@ func (l *Log) message(m *nats.Msg) (Message, error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("read %s: sequence: %w", l.name, err)
 	}
-	out := Message{Seq: seq, Subject: get(m.Header, "Nats-Subject"), Header: m.Header, Data: m.Data}
+	out := Message{Seq: seq, Subject: get(m.Header, "Nats-Subject"), Header: headerOf(m.Header), Data: m.Data}
 	out.At, _ = time.Parse(time.RFC3339Nano, get(m.Header, "Nats-Time-Stamp"))
-	for name := range m.Header {
-		if strings.HasPrefix(name, "Nats-") {
-			delete(m.Header, name)
-		}
-	}
 	return out, nil
 }
 
@@ -344,7 +339,7 @@ func (k *linker) next(m Message) (domain.Recorded, error) {
 	if !ok {
 		return domain.Recorded{}, k.log.damage(m.Seq, "it has no readable %s", headerChain)
 	}
-	if v := get(m.Header, headerSpec); v != specVersion {
+	if v := m.Header.Get(headerSpec); v != specVersion {
 		return domain.Recorded{}, k.log.damage(m.Seq, "%s is %q", headerSpec, v)
 	}
 	if m.Seq == 1 || (k.known && m.Seq == k.seq+1) {
@@ -362,7 +357,7 @@ func (k *linker) next(m Message) (domain.Recorded, error) {
 
 // filed holds that a message is stored under the subject that its headers, and so the chain, name.
 func (l *Log) filed(m Message) error {
-	if want := l.public + strings.ReplaceAll(get(m.Header, headerSubject), "/", "."); m.Subject != want {
+	if want := l.public + strings.ReplaceAll(m.Header.Get(headerSubject), "/", "."); m.Subject != want {
 		return l.damage(m.Seq, "it is stored under %s but is about %s", m.Subject, want)
 	}
 	return nil

@@ -10,8 +10,6 @@ import (
 	"sort"
 	"strings"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 // The layout of a record in a block file of nats-server 2.15, little-endian: length of the record with a bit for
@@ -159,31 +157,24 @@ func record(r []byte) (Message, error) {
 	}, nil
 }
 
-// parseHeaders reads the header block of a message, with no more allocations than a map of strings needs. Names that
-// begin with Nats- are the server's and left out.
-func parseHeaders(block []byte) (nats.Header, bool) {
+// parseHeaders reads the header block of a message but those that are the server's.
+func parseHeaders(block []byte) (Header, bool) {
 	const begin = "NATS/1.0\r\n"
 	if !bytes.HasPrefix(block, []byte(begin)) {
 		return nil, false
 	}
 	text := string(block[len(begin):])
-	n := strings.Count(text, "\r\n")
-	values, h := make([]string, 0, n), make(nats.Header, n)
+	h := make(Header, 0, strings.Count(text, "\r\n"))
 	for text != "\r\n" {
 		line, rest, ok := strings.Cut(text, "\r\n")
 		name, value, colon := strings.Cut(line, ": ")
-		if !ok || !colon || len(values) == cap(values) {
+		if !ok || !colon || h.has(name) {
 			return nil, false
 		}
 		text = rest
-		if strings.HasPrefix(name, "Nats-") {
-			continue
+		if !strings.HasPrefix(name, serversOwn) {
+			h = append(h, Field{name, value})
 		}
-		if _, twice := h[name]; twice {
-			return nil, false
-		}
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
 	}
 	return h, true
 }

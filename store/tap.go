@@ -187,7 +187,7 @@ func (t *Tap) liveMessage(raw *nats.Msg) (m Message, l *Log, ok bool) {
 	}
 	for _, l := range t.logs {
 		if l.name == get(raw.Header, "Nats-Stream") && strings.HasPrefix(raw.Subject, l.public) {
-			return Message{Seq: seq, Subject: raw.Subject, Header: raw.Header, Data: raw.Data}, l, true
+			return Message{Seq: seq, Subject: raw.Subject, Header: headerOf(raw.Header), Data: raw.Data}, l, true
 		}
 	}
 	return m, nil, false

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Header are the headers of a stored message, each name once. A dozen fields are looked through faster than they are put
+// into a map, and each event that is read has them.
+type Header []Field
+
+// Field is one header.
+type Field struct{ Name, Value string }
+
+// Get returns a header's value, or "" where it is missing.
+func (h Header) Get(name string) string {
+	for i := range h {
+		if h[i].Name == name {
+			return h[i].Value
+		}
+	}
+	return ""
+}
+
+func (h Header) has(name string) bool {
+	return slices.ContainsFunc(h, func(f Field) bool { return f.Name == name })
+}
+
+// set adds a field that has a value.
+func (h *Header) set(name, value string) {
+	if value != "" {
+		*h = append(*h, Field{name, value})
+	}
+}
+
+// extensions returns the CloudEvents extension attributes, by name.
+func (h Header) extensions() []Field {
+	var list []Field
+	for _, f := range h {
+		if isExtension(f.Name) {
+			list = append(list, f)
+		}
+	}
+	slices.SortFunc(list, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// message returns the headers as they are published, with more to come.
+func (h Header) message(more int) nats.Header {
+	m, values := make(nats.Header, len(h)+more), make([]string, len(h)) // one allocation for all values
+	for i, f := range h {
+		values[i] = f.Value
+		m[f.Name] = values[i : i+1 : i+1]
+	}
+	return m
+}
+
+// headerOf returns the headers of a message but those of the server.
+func headerOf(m nats.Header) Header {
+	h := make(Header, 0, len(m))
+	for name, values := range m {
+		if len(values) > 0 && !strings.HasPrefix(name, serversOwn) {
+			h = append(h, Field{name, values[0]})
+		}
+	}
+	return h
+}
+
+// serversOwn begins the names of the headers that are the server's.
+const serversOwn = "Nats-"
