@@ -56,6 +56,7 @@ type DB struct {
 	closed      bool // changes under writing and applying
 	condemnOnce sync.Once
 
+	shared shared
 	behind
 	progress
 	syncer

@@ -97,13 +97,25 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	if t.v.rows == nil {
 		panic(ErrClosed)
 	}
-	t.key = appendRow(t.key[:0], t.id, key)
-	var f found[S]
-	t.v.d.must(func() error { f.value, f.seq, f.ok = t.read(t.v.rows, t.key); return nil })
+	f := t.fromFile(key)
 	if t.known == nil {
 		t.known = map[string]found[S]{}
 	}
 	t.known[key] = f
+	return f
+}
+
+func (t *snapshot[S]) fromFile(key string) (f found[S]) {
+	if t.shared {
+		if row, ok := t.v.d.shared.get(t.v.tx.ID(), sharedKey{t.id, key}); ok {
+			return row.(found[S])
+		}
+	}
+	t.key = appendRow(t.key[:0], t.id, key)
+	t.v.d.must(func() error { f.value, f.seq, f.ok = t.read(t.v.rows, t.key); return nil })
+	if t.shared && len(fetch(t.v.rows, t.key)) <= sharedBytes {
+		t.v.d.shared.put(t.v.tx.ID(), sharedKey{t.id, key}, f)
+	}
 	return f
 }
 

@@ -31,6 +31,8 @@ type kind[S any] struct {
 	// indexes has the list of all entities first. A table without indexes is not counted, and its rows do not say
 	// which event put them.
 	indexes []index[S]
+	// shared rows are kept for the next views: see shared.
+	shared bool
 }
 
 var (
@@ -42,14 +44,14 @@ var (
 	answers     = &kind[domain.Answer]{id: answersID, name: "answers", codec: inCBOR[domain.Answer](nil)}
 	answerOrder = &kind[string]{id: answerOrderID, name: "answer order", codec: inText}
 
-	profiles      = &kind[domain.Profile]{profilesID, "profiles", inCBOR(canonicalProfile), profileIndexes}
-	services      = &kind[domain.DeviceService]{servicesID, "services", inCBOR[domain.DeviceService](nil), serviceIndexes}
-	devices       = &kind[domain.Device]{devicesID, "devices", inCBOR(canonicalDevice), deviceIndexes}
-	watchers      = &kind[domain.ProvisionWatcher]{watchersID, "watchers", inCBOR[domain.ProvisionWatcher](nil), watcherIndexes}
-	subscriptions = &kind[domain.Subscription]{subscriptionsID, "subscriptions", inCBOR[domain.Subscription](nil), subscriptionIndexes}
-	notifications = &kind[domain.Notification]{notificationsID, "notifications", inCBOR[domain.Notification](nil), notificationIndexes}
-	transmissions = &kind[domain.Transmission]{transmissionsID, "transmissions", inCBOR[domain.Transmission](nil), transmissionIndexes}
-	readings      = &kind[domain.Reading]{readingsID, "readings", inCBOR[domain.Reading](nil), readingIndexes}
+	profiles      = &kind[domain.Profile]{id: profilesID, name: "profiles", codec: inCBOR(canonicalProfile), indexes: profileIndexes, shared: true}
+	services      = &kind[domain.DeviceService]{id: servicesID, name: "services", codec: inCBOR[domain.DeviceService](nil), indexes: serviceIndexes, shared: true}
+	devices       = &kind[domain.Device]{id: devicesID, name: "devices", codec: inCBOR(canonicalDevice), indexes: deviceIndexes}
+	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inCBOR[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
+	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inCBOR[domain.Subscription](nil), indexes: subscriptionIndexes}
+	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
+	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes}
+	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes}
 )
 
 func canonicalDevice(d *domain.Device) { d.Location = canonicalJSON(d.Location) }
