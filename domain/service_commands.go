@@ -26,17 +26,21 @@ func (c AddService) Decide(s State) (Event, error) {
 
 // ServicePatch changes the fields that are not nil of the device service that ID or Name, or both, name.
 type ServicePatch struct {
-	ID          *string  `json:"id"`
-	Name        *string  `json:"name"`
-	Description *string  `json:"description"`
-	Labels      []string `json:"labels"`
-	BaseAddress *string  `json:"baseAddress"`
-	AdminState  *string  `json:"adminState"`
+	ID            *string  `json:"id"`
+	Name          *string  `json:"name"`
+	Description   *string  `json:"description"`
+	LastConnected *int64   `json:"lastConnected"`
+	LastReported  *int64   `json:"lastReported"`
+	Labels        []string `json:"labels"`
+	BaseAddress   *string  `json:"baseAddress"`
+	AdminState    *string  `json:"adminState"`
 }
 
 // Apply returns d with the patch's fields.
 func (c ServicePatch) Apply(d DeviceService) DeviceService {
 	set(&d.Description, c.Description)
+	set(&d.LastConnected, c.LastConnected)
+	set(&d.LastReported, c.LastReported)
 	set(&d.BaseAddress, c.BaseAddress)
 	set(&d.AdminState, c.AdminState)
 	if c.Labels != nil {

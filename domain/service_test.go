@@ -42,6 +42,7 @@ func TestUpdateService(t *testing.T) {
 	locked := with(restService(), func(d *DeviceService) { d.AdminState, d.Modified = StateLocked, later })
 	all := with(restService(), func(d *DeviceService) {
 		d.Description, d.Labels, d.BaseAddress, d.Modified = "rest", []string{"http"}, "http://10.0.0.7:1", later
+		d.LastConnected, d.LastReported = 7, 8
 	})
 	runDecisions(t, []decision{
 		{name: "by name", given: catalogue(), when: patchService(lock), want: ServiceUpdated{locked, []string{"adminState"}}},
@@ -49,7 +50,8 @@ func TestUpdateService(t *testing.T) {
 			want: ServiceUpdated{locked, []string{"adminState"}}},
 		{name: "all else", given: catalogue(), when: patchService(func(p *ServicePatch) {
 			p.Description, p.Labels, p.BaseAddress = new("rest"), []string{"http"}, new("http://10.0.0.7:1")
-		}), want: ServiceUpdated{all, []string{"baseAddress", "description", "labels"}}},
+			p.LastConnected, p.LastReported = new(int64(7)), new(int64(8))
+		}), want: ServiceUpdated{all, []string{"baseAddress", "description", "labels", "lastConnected", "lastReported"}}},
 		{name: "nothing but the name", given: catalogue(), when: patchService(func(*ServicePatch) {})},
 		{name: "values as they are", given: catalogue(), when: patchService(func(p *ServicePatch) {
 			p.AdminState, p.Labels, p.BaseAddress = new(StateUnlocked), []string{}, new(restService().BaseAddress)

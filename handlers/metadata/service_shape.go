@@ -32,12 +32,14 @@ type updateService struct {
 }
 
 type servicePatchShape struct {
-	ID          *string  `json:"id"`
-	Name        *string  `json:"name"`
-	Description *string  `json:"description"`
-	Labels      []string `json:"labels"`
-	BaseAddress *string  `json:"baseAddress"`
-	AdminState  *string  `json:"adminState"`
+	ID            *string  `json:"id"`
+	Name          *string  `json:"name"`
+	Description   *string  `json:"description"`
+	LastConnected *int64   `json:"lastConnected"`
+	LastReported  *int64   `json:"lastReported"`
+	Labels        []string `json:"labels"`
+	BaseAddress   *string  `json:"baseAddress"`
+	AdminState    *string  `json:"adminState"`
 }
 
 func (d servicePatchShape) patch() domain.ServicePatch { return domain.ServicePatch(d) }

@@ -31,6 +31,11 @@ func TestUpdateService(t *testing.T) {
 				`"description":"patched","labels":["a"],"baseAddress":"http://h:1","adminState":"LOCKED"}}` + "\n",
 		},
 		{Name: "found by its label", Method: "GET", Path: services + "/all?labels=a", Status: 200, Contains: []string{`"totalCount":1`}},
+		patch("when it was heard of", `{"name":"device-rest","lastConnected":1795246925000,"lastReported":1795246925001}`),
+		{
+			Name: "shows that", Method: "GET", Path: services + "/name/device-rest", Status: 200,
+			Contains: []string{`"lastConnected":1795246925000,"lastReported":1795246925001`},
+		},
 		patch("by id", `{"id":"`+restID+`","adminState":"UNLOCKED"}`),
 		patch("unknown name", `{"name":"nosuch","description":"x"}`, `service \"nosuch\" does not exist`, `"statusCode":404`),
 		patch("unknown id", `{"id":"00000000-0000-4000-8000-00000000dead"}`, `"statusCode":404`),
