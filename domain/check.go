@@ -19,6 +19,13 @@ const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
+// CheckName notes what is wrong with the name at path.
+func CheckName(path, name string) Problems {
+	var p Problems
+	p.checkName(path, name)
+	return p
+}
+
 // checkName notes what is wrong with a name that must be there.
 func (p *Problems) checkName(path, name string) {
 	if name == "" {

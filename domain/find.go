@@ -83,7 +83,9 @@ func (p *Problems) checkTarget(id, name *string) {
 		p.Add("name", "is missing, and so is id; give one of them")
 	}
 	optional(p, "id", id, func(p *Problems, path, v string) {
-		p.checkText(path, v)
+		if name == nil { // EdgeX 2.3 takes an empty id beside a name for none
+			p.checkText(path, v)
+		}
 		p.checkID(path, v)
 	})
 	optional(p, "name", name, (*Problems).checkName)

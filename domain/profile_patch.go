@@ -62,9 +62,7 @@ func (c CommandPatch) Check() Problems { return checkPart(c.Name) }
 
 // checkPart notes what is wrong with the name by which a patch says which part of a profile it is for.
 func checkPart(name *string) Problems {
-	var p Problems
 	var value string
 	set(&value, name)
-	p.checkName("name", value)
-	return p
+	return CheckName("name", value)
 }

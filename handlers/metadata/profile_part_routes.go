@@ -64,10 +64,7 @@ func (s service) updateCommand(e *updateCommand, at int64) handlers.Order {
 
 // partProblems are those of the profile's name and, below the key part, those of the part.
 func partProblems(profileName, part string, inner domain.Problems) domain.Problems {
-	var p domain.Problems
-	if profileName == "" {
-		p.Add("profileName", "is missing or empty; give the name of a device profile")
-	}
+	p := domain.CheckName("profileName", profileName)
 	p.In(part, inner)
 	return p
 }
