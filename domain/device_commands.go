@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -93,10 +94,22 @@ func (c DevicePatch) Apply(d Device) Device {
 	if c.Protocols != nil {
 		d.Protocols = c.Protocols
 	}
-	if location := normalize(c.Location); location != nil {
+	if location := normalize(c.Location); location != nil && !equalJSON(location, d.Location) {
 		d.Location = location
 	}
 	return d
+}
+
+// equalJSON reports whether two JSON texts are one value, whatever the order of its members; a number is its digits.
+func equalJSON(a, b json.RawMessage) bool {
+	return bytes.Equal(a, b) || len(b) > 0 && reflect.DeepEqual(decodeJSON(a), decodeJSON(b))
+}
+
+func decodeJSON(text json.RawMessage) (value any) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	_ = d.Decode(&value) // both texts are values that were checked
+	return value
 }
 
 // normalize returns a JSON value in the form in which the log gives it back; nil for none and for null.

@@ -57,6 +57,25 @@ func TestUpdateDevice(t *testing.T) {
 	})
 }
 
+// The order of an object's members and the spelling of its text are no change.
+func TestUpdateDeviceToTheSameLocation(t *testing.T) {
+	state := given(append(catalogue(), DeviceAdded{with(camera(), func(d *Device) {
+		d.Location = json.RawMessage(`{"at":[{"lat":1.50,"lng":2}],"room":"caf\u00e9"}`)
+	})})...)
+	for location, change := range map[string]bool{
+		`{"at":[{"lat":1.50,"lng":2}],"room":"café"}`:          false,
+		` { "room":"caf\u00e9", "at":[{"lng":2,"lat":1.50}] }`: false,
+		`{"at":[{"lat":1.50,"lng":2}]}`:                        true,
+		`{"at":[{"lat":1.51,"lng":2}],"room":"café"}`:          true,
+		`"room"`: true,
+	} {
+		got, err := patchCamera(func(p *DevicePatch) { p.Location = json.RawMessage(location) }).Decide(state)
+		if err != nil || (got != nil) != change {
+			t.Errorf("%s: got %v, %v, want a change: %v", location, got, err, change)
+		}
+	}
+}
+
 func TestUpdateDeviceNamesWhatChanged(t *testing.T) {
 	state := given(append(onboarded(),
 		ProfileAdded{with(imageProfile(), func(p *Profile) { p.Name, p.ID = "video", otherID })},
