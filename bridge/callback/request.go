@@ -16,8 +16,8 @@ const (
 )
 
 // request is what a device service is sent. entity, where there is one, is JSON under key beside apiVersion and
-// requestId. What is added, and a profile, is sent whole, in the form in which metadata answers it; of the rest an
-// update with every field.
+// requestId. What is added, and a profile, is sent whole, in the form that it has on the log: what is empty is missing,
+// which EdgeX's SDK reads as empty. Of the rest an update with every field.
 type request struct {
 	method, path string
 	key          string

@@ -29,7 +29,7 @@ func TestReplaceProfile(t *testing.T) {
 	}
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		put("in use", batch("profile", profile("name", `"camera"`, "model", `"m-2"`)), ok200),
-		shown("what came of it", `"created":2,"modified":1795246925123,"id":"`+profileID+`","name":"camera","model":"m-2","deviceResources"`, `"name":"r1"`),
+		shown("what came of it", `"created":2,"modified":1795246925123,"id":"`+profileID+`","name":"camera","manufacturer":"","description":"","model":"m-2","labels":null,"deviceResources"`, `"name":"r1"`),
 		put("by id and name", batch("profile", profile("name", `"camera"`, "id", `"`+profileID+`"`)), ok200),
 		put("unknown", batch("profile", profile()), `profile \"p-1\" does not exist`, `"statusCode":404`),
 		put("id of another", batch("profile", profile("id", `"`+profileID+`"`)), `"statusCode":400`),

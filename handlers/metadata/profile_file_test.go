@@ -57,7 +57,7 @@ func TestUploadProfile(t *testing.T) {
 		{
 			Name: "what came of it", Method: "GET", Path: "/api/v2/deviceprofile/name/yaml-1", Status: 200,
 			Contains: []string{
-				`"name":"yaml-1","manufacturer":"ACME","model":"7","labels":["indoor","5"]`,
+				`"name":"yaml-1","manufacturer":"ACME","description":"","model":"7","labels":["indoor","5"]`,
 				`"name":"jpeg","isHidden":true,"tag":"","properties":{"valueType":"Binary","readWrite":"R","units":"","minimum":"0","maximum":"1.5","defaultValue":"true"`,
 				`"mediaType":"image/jpeg"},"attributes":{"key":[1,"two",{"3":"NaN"}]}}`, `"name":"png"`, `"mediaType":"image/png"`, `"mappings":{"1":"on"}`,
 			},

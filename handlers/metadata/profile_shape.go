@@ -5,16 +5,17 @@ import (
 	"ledge/handlers"
 )
 
-// profileShape is a device profile in requests, answers and uploaded files.
+// profileShape is a device profile in requests, answers and uploaded files. As in EdgeX 2.3 an answer has what is empty
+// too, and null for no labels.
 type profileShape struct {
 	Created         int64           `json:"created,omitempty" yaml:"-"`
 	Modified        int64           `json:"modified,omitempty" yaml:"-"`
 	ID              string          `json:"id,omitempty" yaml:"id"`
 	Name            string          `json:"name" yaml:"name"`
-	Manufacturer    string          `json:"manufacturer,omitempty" yaml:"manufacturer"`
-	Description     string          `json:"description,omitempty" yaml:"description"`
-	Model           string          `json:"model,omitempty" yaml:"model"`
-	Labels          []string        `json:"labels,omitempty" yaml:"labels"`
+	Manufacturer    string          `json:"manufacturer" yaml:"manufacturer"`
+	Description     string          `json:"description" yaml:"description"`
+	Model           string          `json:"model" yaml:"model"`
+	Labels          []string        `json:"labels" yaml:"labels"`
 	DeviceResources []resourceShape `json:"deviceResources" yaml:"deviceResources"`
 	DeviceCommands  []commandShape  `json:"deviceCommands" yaml:"deviceCommands"`
 }
