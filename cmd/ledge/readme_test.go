@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -160,16 +161,38 @@ func (s *shell) background(cmd *exec.Cmd) *syncBuffer {
 	return out
 }
 
-// TestReadmeMap holds that every file and folder that the README and the docs name is there.
+// TestReadmeMap holds that every file, folder and heading that a document links to is there.
 func TestReadmeMap(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, doc := range []string{"README.md", "docs/taps.md", "docs/operating.md", "docs/edgex-differences.md", "docs/idempotency.md"} {
-		for _, m := range link.FindAllStringSubmatch(mustRead(t, "../../"+doc), -1) {
-			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(doc), m[1])); err != nil {
+	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
+	docs := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: found %v, %v", pattern, found, err)
+		}
+		docs = append(docs, found...)
+	}
+	for _, doc := range docs {
+		for _, m := range link.FindAllStringSubmatch(mustRead(t, doc), -1) {
+			target := doc
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(doc), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", doc, err)
+			} else if m[2] != "" && !slices.Contains(headings(mustRead(t, target)), m[2]) {
+				t.Errorf("%s: %s has no heading %s", doc, target, m[2])
 			}
 		}
 	}
+}
+
+// headings are those of a document as a link names them: in lower case, with hyphens for spaces.
+func headings(text string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		all = append(all, "#"+strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+	}
+	return all
 }
 
 // TestDocumentedHistory asks as docs/taps.md says.
