@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"os/exec"
@@ -36,10 +37,15 @@ func TestPageInABrowser(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), hangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"),
-		"--virtual-time-budget=30000", "--dump-dom", p.metadata+"/api/v2/docs")
+		"--enable-logging=stderr", "--virtual-time-budget=30000", "--dump-dom", p.metadata+"/api/v2/docs")
+	var console bytes.Buffer
+	cmd.Stderr = &console
 	page, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v", browser, err)
+		t.Fatalf("%s: %v\n%s", browser, err, &console)
+	}
+	if strings.Contains(console.String(), "Content Security Policy") {
+		t.Errorf("the policy keeps something away:\n%s", &console)
 	}
 	for _, want := range []string{"Ledge, core-metadata", "Add provision watchers", "/deviceprofile/uploadfile", "See this document in a browser"} {
 		if !strings.Contains(string(page), want) {

@@ -15,8 +15,9 @@ var page []byte
 //go:embed page.js
 var script []byte
 
-// Policy is the Content-Security-Policy of the page and its files: nothing but what this service serves.
-const Policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// Policy is the Content-Security-Policy of the page and its files: nothing but what this service serves, and the icons
+// that the viewer's style sheet holds itself.
+const Policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Page is the page itself, as HTML. It expects its files below docs/ and the document beside it, as openapi.yaml.
 func Page() []byte { return page }
