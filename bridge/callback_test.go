@@ -49,6 +49,7 @@ func TestCallbacks(t *testing.T) {
 		domain.AddWatcher{Watcher: watcher},
 		domain.UpdateWatcher{Patch: domain.WatcherPatch{Name: new("w"), ServiceName: new("b")}},
 		domain.RemoveWatcher{Name: "w"},
+		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastConnected: new(int64(7))}},
 		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), AdminState: new(domain.StateLocked)}},
 		domain.RemoveDevice{Name: "d"},
 		describeProfile("third"),
