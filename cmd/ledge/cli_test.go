@@ -38,6 +38,8 @@ func TestRefusals(t *testing.T) {
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
 		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},
 		{"time of nothing", []string{"--limit-write-time", "0s"}, exitUsage, []string{"limit-write-time", "above 0"}},
+		{"given up at once", []string{"--callback-give-up", "0s"}, exitUsage, []string{"callback-give-up", "above 0"}},
+		{"negative age", []string{"--readings-max-age", "-1h"}, exitUsage, []string{"readings-max-age", "0 or more"}},
 		{"bad word", []string{"--sync", "never"}, exitUsage, []string{"sync", "never", "group or always"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},

@@ -255,8 +255,13 @@ func (c *Config) check() error {
 	if c.ResendLimit < 0 || c.ResendLimit >= domain.MaxTries {
 		bad("resend-limit", c.ResendLimit, fmt.Sprintf("use a number from 0 to %d", domain.MaxTries-1))
 	}
-	if c.ResendInterval < 0 {
-		bad("resend-interval", c.ResendInterval, "use a time of 0 or more, such as 5s")
+	for name, d := range map[string]time.Duration{
+		"resend-interval": c.ResendInterval, "notifications-max-age": c.NotificationsMaxAge, "readings-max-age": c.ReadingsMaxAge,
+		"shutdown-timeout": c.ShutdownTimeout, "zeromq-linger": c.ZeroMQLinger,
+	} {
+		if d < 0 {
+			bad(name, d, "use a time of 0 or more, such as 5s")
+		}
 	}
 	for name, n := range map[string]size{"disk-reserve": c.DiskReserve, "disk-readings-reserve": c.DiskReadingsReserve} {
 		if n == 0 {
@@ -275,6 +280,8 @@ func (c *Config) check() error {
 		"limit-read-time": c.LimitReadTime, "limit-write-time": c.LimitWriteTime, "callback-timeout": c.CallbackTimeout,
 		"callback-validation-timeout": c.CallbackValidationTimeout, "delivery-timeout": c.DeliveryTimeout,
 		"delivery-longest-wait": c.DeliveryLongestWait, "delivery-longest-pause": c.DeliveryLongestPause,
+		"callback-give-up": c.CallbackGiveUp, "delivery-give-up": c.DeliveryGiveUp, "zeromq-handshake-time": c.ZeroMQHandshakeTime,
+		"zeromq-stall-time": c.ZeroMQStallTime,
 	} {
 		if d <= 0 {
 			bad(name, d, "use a time above 0, such as 30s")
