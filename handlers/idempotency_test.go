@@ -85,7 +85,7 @@ func TestSameAnswerAfterCrash(t *testing.T) {
 		h := serviceOn(log, func(o *handlers.Options) { o.NewID = nil }) // other ones than at first
 		w := handlerstest.Serve(h, "POST", servicePath, body, "Idempotency-Key: k-1")
 		got := w.Body.String()
-		if w.Code != 207 || strings.Count(got, "201") != 4 || strings.Count(got, "409") != 1 || len(log.Recorded()) != len(all) {
+		if w.Code != 207 || strings.Count(got, `"statusCode":201`) != 4 || strings.Count(got, `"statusCode":409`) != 1 || len(log.Recorded()) != len(all) {
 			t.Errorf("after %d: got %d %s, %d events", n, w.Code, got, len(log.Recorded()))
 		}
 		for _, r := range log.Recorded() {
