@@ -7,7 +7,7 @@ type Profile struct {
 	Manufacturer    string           `json:"manufacturer,omitempty"`
 	Description     string           `json:"description,omitempty"`
 	Model           string           `json:"model,omitempty"`
-	Labels          []string         `json:"labels,omitempty"`
+	Labels          []string         `json:"labels,omitzero"`
 	DeviceResources []DeviceResource `json:"deviceResources,omitempty"`
 	DeviceCommands  []DeviceCommand  `json:"deviceCommands,omitempty"`
 	Created         int64            `json:"created"`
@@ -21,7 +21,7 @@ type DeviceResource struct {
 	IsHidden    bool               `json:"isHidden,omitempty"`
 	Tag         string             `json:"tag,omitempty"`
 	Properties  ResourceProperties `json:"properties"`
-	Attributes  map[string]any     `json:"attributes,omitempty"`
+	Attributes  map[string]any     `json:"attributes,omitzero"`
 }
 
 // ResourceProperties constrains the values of a resource. Numbers are kept as the text that the user wrote.
@@ -53,7 +53,7 @@ type DeviceCommand struct {
 type ResourceOperation struct {
 	DeviceResource string            `json:"deviceResource"`
 	DefaultValue   string            `json:"defaultValue,omitempty"`
-	Mappings       map[string]string `json:"mappings,omitempty"`
+	Mappings       map[string]string `json:"mappings,omitzero"`
 }
 
 // Resource returns the resource called name.

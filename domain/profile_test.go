@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -107,4 +108,21 @@ func TestRemoveProfile(t *testing.T) {
 		{name: "a device moved in", given: append(onboarded(), ProfileAdded{video}, DeviceUpdated{moved, []string{"profileName"}}),
 			when: RemoveProfile{"video"}, code: Conflict, says: `profile "video" is in use (devices and provision watchers: 1)`},
 	})
+}
+
+// What is answered must not depend on whether the profile was read from the log again.
+func TestEmptyListsOfProfileOnTheLog(t *testing.T) {
+	p := with(imageProfile(), func(p *Profile) {
+		p.Labels = []string{}
+		p.DeviceResources[0].Attributes = map[string]any{}
+		p.DeviceCommands = []DeviceCommand{{Name: "c", ReadWrite: "R", ResourceOperations: []ResourceOperation{{DeviceResource: p.DeviceResources[0].Name, Mappings: map[string]string{}}}}}
+	})
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Profile
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, p) {
+		t.Errorf("got  %#v, %v\nwant %#v", got, err, p)
+	}
 }
