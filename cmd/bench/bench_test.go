@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 var tiny = counts{
-	rounds: 1, limit: 200 * time.Millisecond, groups: 3, groupEvents: 100, requests: 40, arrays: 2, patches: 8,
+	rounds: 1, limit: 200 * time.Millisecond, groups: 3, groupEvents: 100, requests: 40, arrays: 2, patches: 8, subscriptions: 20,
 	events: 300, devices: []int{0, 300}, starts: 1, idle: 10 * time.Millisecond, rebuildRound: 1,
 }
 

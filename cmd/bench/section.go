@@ -47,27 +47,28 @@ func isSection(name string) bool {
 
 // counts bounds every measurement, in how often and how long.
 type counts struct {
-	rounds       int           // pairs that are counted; one more goes before
-	limit        time.Duration // of one measurement
-	groups       int           // groups of one append measurement
-	groupEvents  int           // events of one append measurement
-	requests     int           // single requests of one measurement with many clients; with one client a quarter
-	arrays       int           // arrays of 100 of one measurement
-	patches      int           // of one client
-	events       int           // in the log that is rebuilt
-	devices      []int         // in the folders that are started
-	starts       int
-	idle         time.Duration // before memory is read
-	rebuildRound int
+	rounds        int           // pairs that are counted; one more goes before
+	limit         time.Duration // of one measurement
+	groups        int           // groups of one append measurement
+	groupEvents   int           // events of one append measurement
+	requests      int           // single requests of one measurement with many clients; with one client a quarter
+	arrays        int           // arrays of 100 of one measurement
+	patches       int           // of one client
+	subscriptions int           // that want nothing of what is sent
+	events        int           // in the log that is rebuilt
+	devices       []int         // in the folders that are started
+	starts        int
+	idle          time.Duration // before memory is read
+	rebuildRound  int
 }
 
 var (
 	full = counts{
-		rounds: 7, limit: 2 * time.Second, groups: 300, groupEvents: 20_000, requests: 8_000, arrays: 80, patches: 2_000,
+		rounds: 7, limit: 2 * time.Second, groups: 300, groupEvents: 20_000, requests: 8_000, arrays: 80, patches: 2_000, subscriptions: 10_000,
 		events: 100_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
 	}
 	quick = counts{
-		rounds: 3, limit: 300 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200,
+		rounds: 3, limit: 300 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200, subscriptions: 1_000,
 		events: 10_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
 	}
 )
