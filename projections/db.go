@@ -57,6 +57,8 @@ type DB struct {
 	condemnOnce sync.Once
 
 	shared shared
+	totals totals
+
 	behind
 	progress
 	syncer

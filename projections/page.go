@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +28,7 @@ func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, tot
 			return err
 		}
 		var names [][]byte
-		if names, total, err = s.page(v.rows, p); err != nil {
+		if names, total, err = s.page(v, p); err != nil {
 			return err
 		}
 		list, err = k.readAll(v.rows, names)
@@ -66,55 +65,57 @@ func bounds(p Page, total int) error {
 }
 
 // page returns the names on the page and the total.
-func (s *search) page(rows *bbolt.Bucket, p Page) (names [][]byte, total int, err error) {
+func (s *search) page(v *View, p Page) (names [][]byte, total int, err error) {
 	p.Offset = max(p.Offset, 0)
-	if s.counted() {
-		total = s.total
-		if err := bounds(p, total); err != nil {
-			return nil, total, err
+	total, known := s.total, s.counted()
+	if !known {
+		tx, filters := v.tx.ID(), s.filters()
+		if total, known = v.d.totals.get(tx, filters); !known {
+			names, total = s.scan(v.rows, p)
+			v.d.totals.put(tx, filters, total)
+			return names, total, bounds(p, total)
 		}
-		return s.walk(rows.Cursor(), p), total, nil
 	}
-	names, total = s.scan(rows, p)
-	return names, total, bounds(p, total)
+	if err := bounds(p, total); err != nil {
+		return nil, total, err
+	}
+	return s.walk(v.rows, p, total), total, nil
 }
 
-// walk takes a page of a range whose length is known, from the end that is nearer.
-func (s *search) walk(c *bbolt.Cursor, p Page) (names [][]byte) {
-	n := min(p.Limit, s.total-p.Offset)
+// walk takes a page of those that pass, which are known to be total, from the end that is nearer.
+func (s *search) walk(rows *bbolt.Bucket, p Page, total int) (names [][]byte) {
+	n := min(p.Limit, total-p.Offset)
 	if n <= 0 {
 		return nil
 	}
-	skip, step, key := p.Offset, c.Prev, s.last
-	fromOldest := s.total-p.Offset-n < p.Offset
-	if fromOldest {
-		skip, step, key = s.total-p.Offset-n, c.Next, s.first
+	before, behind := p.Offset, total-p.Offset-n
+	oldestFirst := behind < before
+	skip, untested := min(before, behind), 0
+	if s.counted() {
+		skip, untested = 0, skip
 	}
 	names = make([][]byte, 0, n)
-	for k, _ := key(c); len(names) < n; k, _ = step() {
-		if !bytes.HasPrefix(k, s.prefix) {
-			panic(damage{fmt.Errorf("index %x has fewer entries than its counter says, %d", s.prefix, s.total)})
-		}
+	for suffix := range s.passing(rows, oldestFirst, untested) {
 		if skip > 0 {
 			skip--
 			continue
 		}
-		names = append(names, k[len(s.prefix)+suffixHead:])
+		if names = append(names, suffix[suffixHead:]); len(names) == n {
+			break
+		}
 	}
-	if fromOldest {
+	if len(names) < n {
+		panic(damage{fmt.Errorf("index %x has fewer entries than its counter says, %d", s.prefix, total)})
+	}
+	if oldestFirst {
 		slices.Reverse(names)
 	}
 	return names
 }
 
-// scan tests every entry of a range, newest first, and takes the page of those that pass.
+// scan goes over all that pass, newest first, and takes the page of them.
 func (s *search) scan(rows *bbolt.Bucket, p Page) (names [][]byte, total int) {
-	c := rows.Cursor()
-	for k, v := s.last(c); k != nil && bytes.Compare(k, s.from) >= 0; k, v = c.Prev() {
-		suffix := k[len(s.prefix):]
-		if !s.passes(rows, suffix, v) {
-			continue
-		}
+	for suffix := range s.passing(rows, false, 0) {
 		if total >= p.Offset && len(names) < p.Limit {
 			names = append(names, suffix[suffixHead:])
 		}

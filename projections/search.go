@@ -1,9 +1,13 @@
 package projections
 
 import (
+	"bytes"
 	"fmt"
+	"iter"
 
 	"go.etcd.io/bbolt"
+
+	"ledge/domain"
 )
 
 // search is the range of an index that a query walks, and what the entities in it are tested for.
@@ -14,7 +18,7 @@ type search struct {
 	total  int    // how many entries have the prefix
 	timed  bool   // the range is a part of what has the prefix
 	shift  bool   // the entries are in an order of their own, see pending.other
-	others [][]byte
+	others []*other
 	key    []byte
 }
 
@@ -23,6 +27,7 @@ func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) 
 	if len(filters) == 0 {
 		return newSearch(rows, k.indexes[0].id, ""), nil
 	}
+	filters = once(filters)
 	found := make([]*search, len(filters))
 	best := 0
 	for i, f := range filters {
@@ -44,10 +49,26 @@ func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) 
 	chosen := found[best]
 	for i, s := range found {
 		if i != best {
-			chosen.others = append(chosen.others, s.prefix)
+			chosen.others = append(chosen.others, &other{search: s})
 		}
 	}
 	return chosen, nil
+}
+
+// once leaves out what is there twice: what a query costs is bounded by what there is to find, not by how it is asked.
+func once(filters []Filter) []Filter {
+	if len(filters) < 2 {
+		return filters
+	}
+	seen := make(map[Filter]bool, len(filters))
+	var kept []Filter
+	for _, f := range filters {
+		if f.Index == between || !seen[f] {
+			kept = append(kept, f)
+		}
+		seen[f] = true
+	}
+	return kept
 }
 
 func newSearch(rows *bbolt.Bucket, id byte, value string) *search {
@@ -58,7 +79,7 @@ func newSearch(rows *bbolt.Bucket, id byte, value string) *search {
 	}
 }
 
-func (s *search) limit(f Filter, shift bool) {
+func (s *search) limit(f domain.Filter, shift bool) {
 	s.timed, s.shift = true, shift
 	s.from = appendTime(append([]byte(nil), s.prefix...), f.From)
 	s.to = after(appendTime(append([]byte(nil), s.prefix...), f.To))
@@ -67,21 +88,61 @@ func (s *search) limit(f Filter, shift bool) {
 // counted reports whether the total needs no walk.
 func (s *search) counted() bool { return !s.timed && len(s.others) == 0 }
 
-// first moves c to the oldest entry.
-func (s *search) first(c *bbolt.Cursor) (key, value []byte) { return c.Seek(s.from) }
+// passing yields the suffixes of the entries in the range that are in all the other indexes too, from one end to the
+// other, without the first skip entries, which are not tested.
+func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Seq[[]byte] {
+	return func(yield func(suffix []byte) bool) {
+		for _, o := range s.others {
+			o.follow(rows, s, oldestFirst)
+		}
+		c := rows.Cursor()
+		k, v := s.end(c, oldestFirst)
+		for range skip {
+			k, v = step(c, oldestFirst)
+		}
+		for ; s.holds(k); k, v = step(c, oldestFirst) {
+			suffix := k[len(s.prefix):]
+			if s.passes(rows, suffix, v) && !yield(suffix) {
+				return
+			}
+		}
+	}
+}
 
-// last moves c to the newest entry, or in front of the range where it is empty.
-func (s *search) last(c *bbolt.Cursor) (key, value []byte) {
+// end moves c to the oldest or the newest entry, or out of the range where it is empty.
+func (s *search) end(c *bbolt.Cursor, oldest bool) (key, value []byte) {
+	if oldest {
+		return c.Seek(s.from)
+	}
 	if k, _ := c.Seek(s.to); k == nil {
 		return c.Last()
 	}
 	return c.Prev()
 }
 
+func step(c *bbolt.Cursor, oldestFirst bool) (key, value []byte) {
+	if oldestFirst {
+		return c.Next()
+	}
+	return c.Prev()
+}
+
+// holds reports whether a key, nil or of another index perhaps, is in the range.
+func (s *search) holds(key []byte) bool {
+	return bytes.HasPrefix(key, s.prefix) &&
+		(!s.timed || bytes.Compare(key, s.from) >= 0 && bytes.Compare(key, s.to) < 0)
+}
+
 // passes reports whether the entity of an entry is in all the other indexes.
 func (s *search) passes(rows *bbolt.Bucket, suffix, value []byte) bool {
-	for _, prefix := range s.others {
-		s.key = append(s.key[:0], prefix...)
+	for _, o := range s.others {
+		if o.cursor != nil {
+			if !o.meets(suffix) {
+				return false
+			}
+			continue
+		}
+		s.key = append(s.key[:0], o.prefix...)
 		if s.shift {
 			s.key = append(append(s.key, value...), suffix[len(value):]...)
 		} else {
