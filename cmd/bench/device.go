@@ -50,12 +50,12 @@ func deviceBody(first, n int) []byte {
 	return b
 }
 
-// addRequests are the commands that add some devices, as the handlers make them.
-func addRequests(first, n int) []domain.Request {
+// addRequests are the commands that add some devices, with some labels more, as the handlers make them.
+func addRequests(first, n int, labels ...string) []domain.Request {
 	list, at := make([]domain.Request, n), time.Now().UnixMilli()
 	for i := range list {
 		d := device(first + i)
-		d.ID, d.Created, d.Modified = newID(), at, at
+		d.ID, d.Created, d.Modified, d.Labels = newID(), at, at, append(d.Labels, labels...)
 		list[i] = request(domain.AddDevice{Device: d})
 	}
 	return list

@@ -16,8 +16,8 @@ import (
 // fillStep is how many devices are submitted at once.
 const fillStep = 1000
 
-// fill makes a data folder with n devices.
-func fill(ctx context.Context, dir string, n int) (err error) {
+// fill makes a data folder with n devices, which have some labels more than usual.
+func fill(ctx context.Context, dir string, n int, labels ...string) (err error) {
 	state, err := openState(dir, projections.Events)
 	if err != nil {
 		return err
@@ -28,6 +28,7 @@ func fill(ctx context.Context, dir string, n int) (err error) {
 		return err
 	}
 	defer l.close()
+	l.labels = labels
 	for left := n; left > 0; left -= fillStep {
 		if err := l.submit(ctx, l.devices(min(left, fillStep))...); err != nil {
 			return fmt.Errorf("fill %d devices: %w", n, err)

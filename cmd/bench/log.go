@@ -29,7 +29,8 @@ func openState(dir string, held projections.Tables) (*projections.DB, error) {
 type eventLog struct {
 	store    *store.Store
 	appender *store.Appender
-	next     int // number of the next device
+	next     int      // number of the next device
+	labels   []string // that its devices have beside their own
 }
 
 func openLog(ctx context.Context, dir string, p store.Projection) (*eventLog, error) {
@@ -69,7 +70,7 @@ func (l *eventLog) submit(ctx context.Context, requests ...domain.Request) error
 // devices returns commands that add devices which are not there yet.
 func (l *eventLog) devices(n int) []domain.Request {
 	l.next += n
-	return addRequests(l.next-n, n)
+	return addRequests(l.next-n, n, l.labels...)
 }
 
 // checkpoint is a projection that keeps only how far it is, and what devices refer to.

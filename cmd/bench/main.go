@@ -2,7 +2,8 @@
 //
 // Machines are noisy, so what counts is the ratio of two sides that were measured in turns, A B A B; the absolute figures
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
-// handler), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), startup (time and memory).
+// handler), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), lists (pages of long lists),
+// startup (time and memory).
 //
 // All is on 127.0.0.1 and in a temporary folder, which should be on the disk that is meant: see -dir.
 package main

@@ -24,6 +24,7 @@ func init() { // not a literal: -only's text lists them
 		{"http", "http: the real binary against a bare net/http handler with a map, a file and one fsync for all that wait", serveHTTP},
 		{"latency", "latency: from sending a PATCH until the frame is in a SUB socket", patchLatency},
 		{"rebuild", "rebuild: reading and folding a log against reading it with nats.go alone", rebuildLog},
+		{"lists", "lists: pages of 20 from lists of devices, 8 clients", listPages},
 		{"startup", "startup: from exec to the ready line, and memory when idle", startUp},
 	}
 }
@@ -60,16 +61,20 @@ type counts struct {
 	starts        int
 	idle          time.Duration // before memory is read
 	rebuildRound  int
+	pageRounds    int
+	pages         int // requests of one measurement of a page
 }
 
 var (
 	full = counts{
 		rounds: 7, limit: 2 * time.Second, groups: 300, groupEvents: 20_000, requests: 8_000, arrays: 80, patches: 2_000, subscriptions: 10_000,
 		events: 100_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
+		pageRounds: 5, pages: 500,
 	}
 	quick = counts{
 		rounds: 3, limit: 300 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200, subscriptions: 1_000,
 		events: 10_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
+		pageRounds: 2, pages: 200,
 	}
 )
 

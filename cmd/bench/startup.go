@@ -29,7 +29,7 @@ func (b *bench) startWith(ctx context.Context, devices int) error {
 		return err
 	}
 	defer done()
-	s := &starts{b, devices, dir}
+	s := &starts{bench: b, devices: devices, dir: dir}
 	if devices > 0 {
 		if err := s.prepare(ctx); err != nil {
 			return err
@@ -55,11 +55,12 @@ type starts struct {
 	*bench
 	devices int
 	dir     string
+	labels  []string // that the devices have beside their own
 }
 
 // prepare fills the folder and starts once, for the samples.
 func (s *starts) prepare(ctx context.Context) error {
-	if err := fill(ctx, s.dir, s.devices); err != nil {
+	if err := fill(ctx, s.dir, s.devices, s.labels...); err != nil {
 		return err
 	}
 	if err := notify(ctx, s.dir); err != nil {

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+const (
+	pageLength  = 20
+	pageClients = 8
+	pageTarget  = 20 // ms at the 99th percentile
+	growTarget  = 16 // MB
+)
+
+// secondLabel is one that all devices of this section have, as they have "camera".
+const secondLabel = "outdoor"
+
+// listPages asks the real binary, with the most devices that there are counts for, for pages at the beginning, in the
+// middle and at the end of its lists.
+func listPages(ctx context.Context, b *bench) error {
+	dir, done, err := b.folder("lists")
+	if err != nil {
+		return err
+	}
+	defer done()
+	s := &starts{bench: b, devices: slices.Max(b.counts.devices), dir: dir, labels: []string{secondLabel}}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	ledge, err := b.startLedge(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer ledge.stop()
+	p := &pages{b, ledge}
+	return errors.Join(p.measureAll(ctx), p.whilePatched(ctx))
+}
+
+// pages is a running server that is asked for them.
+type pages struct {
+	*bench
+	ledge *process
+}
+
+// list is a path with a list of devices.
+type list struct{ name, path string }
+
+var (
+	allDevices  = list{"all", devicePath + "/all?"}
+	twoLabels   = list{"with two labels of all", devicePath + "/all?labels=camera," + secondLabel + "&"}
+	deviceLists = []list{
+		allDevices,
+		{"with a label of all", devicePath + "/all?labels=camera&"},
+		{"with a label of one in 100", devicePath + "/all?labels=site-7&"},
+		{"with both of these labels", devicePath + "/all?labels=camera,site-7&"},
+		twoLabels,
+		{"of a profile", devicePath + "/profile/name/" + profileName + "?"},
+		{"of a service", devicePath + "/service/name/" + serviceName + "?"},
+	}
+)
+
+func (l list) page(offset int) []byte {
+	return httpRequest(http.MethodGet, fmt.Sprintf("%soffset=%d&limit=%d", l.path, offset, pageLength), nil)
+}
+
+// measureAll adds a row for each of three pages of each list, and the memory before and after them, right after a load.
+func (p *pages) measureAll(ctx context.Context) error {
+	for _, l := range deviceLists {
+		if _, err := p.run(ctx, l, 0); err != nil {
+			return err
+		}
+	}
+	before, known := memoryOf(p.ledge.cmd.Process.Pid)
+	for _, l := range deviceLists {
+		total, err := p.total(ctx, l)
+		if err != nil {
+			return err
+		}
+		end := max(total-pageLength, 0)
+		for i, offset := range []int{0, end / 2, end} {
+			name := fmt.Sprintf("devices %s, %s page of %s", l.name, [...]string{"first", "middle", "last"}[i], whole(float64(total)))
+			one, err := p.measure(ctx, name, l, offset)
+			if err != nil {
+				return err
+			}
+			if offset == 0 || offset == end {
+				one.Target = below(pageTarget, "ms p99", one.Ledge.P99)
+			}
+		}
+	}
+	if after, ok := memoryOf(p.ledge.cmd.Process.Pid); known && ok {
+		p.memory(before, after)
+	}
+	return nil
+}
+
+// whilePatched measures first pages while the state changes all the time.
+func (p *pages) whilePatched(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	patching, done, err := clients(ctx, p.ledge.metadata, 1)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer done()
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	var failed error
+	running.Go(func() {
+		for ctx.Err() == nil && failed == nil {
+			_, failed = patching[0].call(patchRequest(0), http.StatusMultiStatus)
+		}
+	})
+	for _, l := range []list{allDevices, twoLabels} {
+		if _, err := p.measure(ctx, "devices "+l.name+", first page, while 1 client patches", l, 0); err != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return nil
+}
+
+// measure adds the row of a page.
+func (p *pages) measure(ctx context.Context, name string, l list, offset int) (*row, error) {
+	rows, err := compare(ctx, p.counts.pageRounds, func(ctx context.Context, _ int) (measured, error) { return p.run(ctx, l, offset) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p.report.add(rows[0].alone(name)), nil
+}
+
+// total asks how many devices are on a list.
+func (p *pages) total(ctx context.Context, l list) (int, error) {
+	list, done, err := clients(ctx, p.ledge.metadata, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	body, err := list[0].call(l.page(0), http.StatusOK)
+	if err != nil {
+		return 0, err
+	}
+	var answer struct{ TotalCount int }
+	err = json.Unmarshal(body, &answer)
+	return answer.TotalCount, err
+}
+
+// run has all clients ask for one page, again and again.
+func (p *pages) run(ctx context.Context, l list, offset int) (measured, error) {
+	list, done, err := clients(ctx, p.ledge.metadata, pageClients)
+	if err != nil {
+		return measured{}, err
+	}
+	defer done()
+	request := l.page(offset)
+	w := work{workers: pageClients, count: p.counts.pages, each: 1, limit: p.counts.limit}
+	w.do = func(worker, _ int) error {
+		body, err := list[worker].call(request, http.StatusOK)
+		if err == nil && !bytes.Contains(body, []byte(`"serviceName":`)) {
+			err = fmt.Errorf("answered %s", body)
+		}
+		return err
+	}
+	before := p.ledge.cpu()
+	m, err := w.run(ctx)
+	m.cpu = p.ledge.cpu() - before
+	return m, err
+}
+
+func (p *pages) memory(before, after memory) {
+	add := func(name string, value float64) *row {
+		return p.report.add(row{Name: name, Unit: "MB", Ledge: figure{Value: value}, Spread: span{value, value}})
+	}
+	add("resident before these pages", before.resident)
+	add("resident after these pages", after.resident)
+	add("of which its own, not of files, before", before.anonymous)
+	add("of which its own, not of files, after", after.anonymous).Target = below(growTarget, "MB more", after.anonymous-before.anonymous)
+}
