@@ -27,7 +27,15 @@ func (c UpdateProfile) Decide(s State) (Event, error) {
 		return nil, err
 	}
 	d.ID, d.Created, d.Modified = old.ID, old.Created, old.Modified
-	return profileUpdated(old, d, c.At)
+	before, err := old.fromLog()
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.fromLog()
+	if err != nil {
+		return nil, err
+	}
+	return profileUpdated(d, Changed(before, after), c.At)
 }
 
 // UpdateProfileInfo patches what a profile says of itself; its resources and commands stay.
@@ -45,7 +53,8 @@ func (c UpdateProfileInfo) Decide(s State) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return profileUpdated(old, c.Patch.Apply(old), c.At)
+	d := c.Patch.Apply(old)
+	return profileUpdated(d, Changed(old, d), c.At)
 }
 
 // AddDeviceResource adds a resource to the profile called Profile.
@@ -57,13 +66,17 @@ type AddDeviceResource struct {
 
 // Decide refuses a resource that is wrong in itself or whose name is taken in the profile.
 func (c AddDeviceResource) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, c.At, func(d *Profile) error {
+	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (bool, error) {
 		if _, ok := d.Resource(c.Resource.Name); ok {
 			// EdgeX 2.3 answers 400 here.
-			return Errorf(Invalid, "device resource %q exists already in profile %q; choose another name or change the one that is there", c.Resource.Name, c.Profile)
+			return false, Errorf(Invalid, "device resource %q exists already in profile %q; choose another name or change the one that is there", c.Resource.Name, c.Profile)
 		}
-		d.DeviceResources = append(d.DeviceResources, c.Resource)
-		return nil
+		r := c.Resource.Normalize()
+		if err := d.checkResource(r).Err(); err != nil {
+			return false, err
+		}
+		d.DeviceResources = append(d.DeviceResources, r)
+		return true, nil
 	})
 }
 
@@ -79,13 +92,14 @@ func (c UpdateDeviceResource) Decide(s State) (Event, error) {
 	if err := c.Patch.Check().Err(); err != nil {
 		return nil, err
 	}
-	return changeProfile(s, c.Profile, c.At, func(d *Profile) error {
+	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (bool, error) {
 		i, err := d.resourceAt(*c.Patch.Name)
 		if err != nil {
-			return err
+			return false, err
 		}
-		d.DeviceResources[i] = c.Patch.Apply(d.DeviceResources[i])
-		return nil
+		old := d.DeviceResources[i]
+		d.DeviceResources[i] = c.Patch.Apply(old)
+		return len(Changed(old, d.DeviceResources[i])) > 0, nil
 	})
 }
 
@@ -97,21 +111,21 @@ type RemoveDeviceResource struct {
 
 // Decide refuses a name that does not exist, a profile that is in use, and a resource that one of its commands names.
 func (c RemoveDeviceResource) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, c.At, func(d *Profile) error {
+	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (bool, error) {
 		i, err := d.resourceAt(c.Name)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := checkUnused(s, "profile", c.Profile); err != nil {
-			return err
+			return false, err
 		}
 		for _, cmd := range d.DeviceCommands {
 			if slices.ContainsFunc(cmd.ResourceOperations, func(o ResourceOperation) bool { return o.DeviceResource == c.Name }) {
-				return Errorf(Conflict, "device resource %q is in use by device command %q of profile %q; remove the command first", c.Name, cmd.Name, c.Profile)
+				return false, Errorf(Conflict, "device resource %q is in use by device command %q of profile %q; remove the command first", c.Name, cmd.Name, c.Profile)
 			}
 		}
 		d.DeviceResources = slices.Delete(d.DeviceResources, i, i+1)
-		return nil
+		return true, nil
 	})
 }
 
@@ -124,13 +138,16 @@ type AddDeviceCommand struct {
 
 // Decide refuses a command that is wrong in itself, whose name is taken in the profile, or that names no resource of it.
 func (c AddDeviceCommand) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, c.At, func(d *Profile) error {
+	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (bool, error) {
 		if slices.ContainsFunc(d.DeviceCommands, func(o DeviceCommand) bool { return o.Name == c.Command.Name }) {
 			// EdgeX 2.3 answers 400 here.
-			return Errorf(Invalid, "device command %q exists already in profile %q; choose another name or change the one that is there", c.Command.Name, c.Profile)
+			return false, Errorf(Invalid, "device command %q exists already in profile %q; choose another name or change the one that is there", c.Command.Name, c.Profile)
+		}
+		if err := d.checkCommand(c.Command).Err(); err != nil {
+			return false, err
 		}
 		d.DeviceCommands = append(d.DeviceCommands, c.Command)
-		return nil
+		return true, nil
 	})
 }
 
@@ -146,13 +163,14 @@ func (c UpdateDeviceCommand) Decide(s State) (Event, error) {
 	if err := c.Patch.Check().Err(); err != nil {
 		return nil, err
 	}
-	return changeProfile(s, c.Profile, c.At, func(d *Profile) error {
+	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (bool, error) {
 		i, err := d.commandAt(*c.Patch.Name)
 		if err != nil {
-			return err
+			return false, err
 		}
-		d.DeviceCommands[i] = c.Patch.Apply(d.DeviceCommands[i])
-		return nil
+		old := d.DeviceCommands[i]
+		d.DeviceCommands[i] = c.Patch.Apply(old)
+		return len(Changed(old, d.DeviceCommands[i])) > 0, nil
 	})
 }
 
@@ -164,69 +182,82 @@ type RemoveDeviceCommand struct {
 
 // Decide refuses a name that does not exist, and a profile that is in use.
 func (c RemoveDeviceCommand) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, c.At, func(d *Profile) error {
+	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (bool, error) {
 		i, err := d.commandAt(c.Name)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := checkUnused(s, "profile", c.Profile); err != nil {
-			return err
+			return false, err
 		}
 		d.DeviceCommands = slices.Delete(d.DeviceCommands, i, i+1)
-		return nil
+		return true, nil
 	})
 }
 
-// changeProfile decides a change of the profile called name. edit may write to the lists of resources and commands.
-func changeProfile(s State, name string, at int64, edit func(*Profile) error) (Event, error) {
+// changeProfile decides a change of a part of the profile called name. edit may write to the lists of resources and
+// commands, and reports whether the list that changed names differs. It looks at the part alone: one request may change
+// thousands of a profile of thousands.
+func changeProfile(s State, name, changed string, at int64, edit func(*Profile) (differs bool, err error)) (Event, error) {
 	old, err := find(s, "profile", nil, &name, s.Profiles)
 	if err != nil {
 		return nil, err
 	}
 	d := old
 	d.DeviceResources, d.DeviceCommands = slices.Clone(old.DeviceResources), slices.Clone(old.DeviceCommands)
-	if err := edit(&d); err != nil {
+	if differs, err := edit(&d); !differs || err != nil {
 		return nil, err
 	}
-	d = d.Normalize()
-	if err := d.Check().Err(); err != nil {
-		return nil, err
-	}
-	return profileUpdated(old, d, at)
+	return profileUpdated(d, []string{changed}, at)
 }
 
-// profileUpdated is the event for old's becoming d, nil where they are the same on the log.
-func profileUpdated(old, d Profile, at int64) (Event, error) {
-	before, _, err := old.fromLog()
-	if err != nil {
-		return nil, err
+// checkResource notes what is wrong with one more resource.
+func (d Profile) checkResource(r DeviceResource) Problems {
+	var p Problems
+	path := at("deviceResources", len(d.DeviceResources))
+	if p.In(path, r.Check()); len(p) == 0 {
+		p.checkAccess(path, r)
 	}
-	after, size, err := d.fromLog()
-	if err != nil {
-		return nil, err
+	return p
+}
+
+// checkCommand notes what is wrong with one more command.
+func (d Profile) checkCommand(c DeviceCommand) Problems {
+	var p Problems
+	path := at("deviceCommands", len(d.DeviceCommands))
+	if p.In(path, c.Check()); len(p) == 0 {
+		p.checkOperations(path, c, d)
 	}
-	if size > maxProfile {
-		return nil, Errorf(TooLarge, "profile %q would be %d bytes long, over the limit of %d; split it into several profiles", d.Name, size, maxProfile)
-	}
-	changed := Changed(before, after)
+	return p
+}
+
+// profileUpdated is the event for a profile's becoming d, nil where nothing has changed.
+func profileUpdated(d Profile, changed []string, at int64) (Event, error) {
 	if len(changed) == 0 {
 		return nil, nil
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("profile %q: %w", d.Name, err)
+	}
+	if size := len(text); size > maxProfile {
+		return nil, Errorf(TooLarge, "profile %q would be %d bytes long, over the limit of %d; split it into several profiles", d.Name, size, maxProfile)
 	}
 	d.Modified = at
 	return ProfileUpdated{Profile: d, Changed: changed}, nil
 }
 
-// fromLog returns d as it comes back from the log, and its size there in bytes: attributes that YAML and JSON read as
-// different types of number are the same then.
-func (d Profile) fromLog() (back Profile, size int, err error) {
+// fromLog returns d as it comes back from the log: attributes that YAML and JSON read as different types of number are
+// the same then.
+func (d Profile) fromLog() (back Profile, err error) {
 	text, err := json.Marshal(d)
 	if err == nil {
 		err = json.Unmarshal(text, &back)
 	}
 	if err != nil {
-		return back, 0, fmt.Errorf("profile %q: %w", d.Name, err)
+		return back, fmt.Errorf("profile %q: %w", d.Name, err)
 	}
-	return back, len(text), nil
+	return back, nil
 }
 
 func (d Profile) resourceAt(name string) (int, error) {

@@ -16,17 +16,22 @@ var ValueTypes = []string{
 func (d Profile) Normalize() Profile {
 	rs := make([]DeviceResource, len(d.DeviceResources))
 	for i, r := range d.DeviceResources {
-		for _, t := range ValueTypes {
-			if strings.EqualFold(r.Properties.ValueType, t) {
-				r.Properties.ValueType = t
-			}
-		}
-		rs[i] = r
+		rs[i] = r.Normalize()
 	}
 	if d.DeviceResources != nil {
 		d.DeviceResources = rs
 	}
 	return d
+}
+
+// Normalize returns the resource with its value type in its proper case.
+func (r DeviceResource) Normalize() DeviceResource {
+	for _, t := range ValueTypes {
+		if strings.EqualFold(r.Properties.ValueType, t) {
+			r.Properties.ValueType = t
+		}
+	}
+	return r
 }
 
 // Check notes what is wrong with a profile's fields.
@@ -81,10 +86,15 @@ func (p *Problems) checkResources(d Profile) {
 			p.Add(path+".name", "device resource %q is there twice; rename one of them", r.Name)
 		}
 		seen[r.Name] = true
-		if r.Properties.ValueType == "Binary" && strings.Contains(r.Properties.ReadWrite, "W") {
-			p.Add(path+".properties.readWrite", "%q is not possible for the value type Binary of resource %q; use R", r.Properties.ReadWrite, r.Name)
-		}
+		p.checkAccess(path, r)
 	})
+}
+
+// checkAccess notes what the value type of a resource that is right in its fields does not allow.
+func (p *Problems) checkAccess(path string, r DeviceResource) {
+	if r.Properties.ValueType == "Binary" && strings.Contains(r.Properties.ReadWrite, "W") {
+		p.Add(path+".properties.readWrite", "%q is not possible for the value type Binary of resource %q; use R", r.Properties.ReadWrite, r.Name)
+	}
 }
 
 func (p *Problems) checkCommands(d Profile) {
@@ -94,16 +104,21 @@ func (p *Problems) checkCommands(d Profile) {
 			p.Add(path+".name", "device command %q is there twice; rename one of them", c.Name)
 		}
 		seen[c.Name] = true
-		checkIndexed(p, path+".resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
-			r, ok := d.Resource(o.DeviceResource)
-			if !ok {
-				p.Add(path+".deviceResource", "device resource %q does not exist in this profile; add it or correct the name", o.DeviceResource)
-				return
-			}
-			if missing := strings.Trim(c.ReadWrite, r.Properties.ReadWrite); missing != "" {
-				p.Add(path+".deviceResource", "device command %q has readWrite %q, but resource %q only %q; make them agree", c.Name, c.ReadWrite, r.Name, r.Properties.ReadWrite)
-			}
-		})
+		p.checkOperations(path, c, d)
+	})
+}
+
+// checkOperations notes what the resources of d do not allow a command that is right in its fields.
+func (p *Problems) checkOperations(path string, c DeviceCommand, d Profile) {
+	checkIndexed(p, path+".resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
+		r, ok := d.Resource(o.DeviceResource)
+		if !ok {
+			p.Add(path+".deviceResource", "device resource %q does not exist in this profile; add it or correct the name", o.DeviceResource)
+			return
+		}
+		if missing := strings.Trim(c.ReadWrite, r.Properties.ReadWrite); missing != "" {
+			p.Add(path+".deviceResource", "device command %q has readWrite %q, but resource %q only %q; make them agree", c.Name, c.ReadWrite, r.Name, r.Properties.ReadWrite)
+		}
 	})
 }
 

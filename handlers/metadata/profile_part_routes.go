@@ -31,7 +31,7 @@ func (s service) updateProfileInfo(e *updateProfileInfo, at int64) handlers.Orde
 }
 
 func (s service) addResource(e *addResource, at int64) handlers.Order {
-	d := domain.Profile{DeviceResources: []domain.DeviceResource{e.Resource.resource()}}.Normalize().DeviceResources[0]
+	d := e.Resource.resource().Normalize()
 	return handlers.Order{
 		Command:  domain.AddDeviceResource{Profile: e.ProfileName, Resource: d, At: at},
 		AddsPart: true, Problems: partProblems(e.ProfileName, "resource", d.Check()), Refused: s.refuseResource(e.ProfileName, d),
