@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
@@ -82,8 +83,8 @@ func rewritten(r rune) bool {
 
 // canonicalAny returns v as it comes back from the log.
 func canonicalAny(v map[string]any) map[string]any {
-	if v == nil {
-		return nil
+	if v == nil || asDecoded(v) {
+		return v
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -94,6 +95,26 @@ func canonicalAny(v map[string]any) map[string]any {
 		return v
 	}
 	return again
+}
+
+// asDecoded reports whether v is of nothing but what encoding/json decodes an any as, so that it comes back as it is.
+func asDecoded(v any) bool {
+	switch v := v.(type) {
+	case nil, bool, float64:
+		return true
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		return v != nil && !slices.ContainsFunc(v, func(one any) bool { return !asDecoded(one) })
+	case map[string]any:
+		for key, one := range v {
+			if !utf8.ValidString(key) || !asDecoded(one) {
+				return false
+			}
+		}
+		return v != nil
+	}
+	return false
 }
 
 var inText = codec[string]{

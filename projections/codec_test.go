@@ -3,6 +3,8 @@ package projections
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"reflect"
 	"testing"
 
 	"ledge/domain"
@@ -42,4 +44,25 @@ func BenchmarkCodec(b *testing.B) {
 			must(b, json.Unmarshal(text, &d))
 		}
 	})
+}
+
+// What is taken for canonical as it is comes back from JSON as it is.
+func TestCanonicalAny(t *testing.T) {
+	var none []any
+	var empty map[string]any
+	for _, v := range []any{
+		nil, true, 1.5, math.Copysign(0, -1), 7, int64(7), json.Number("7"), "<a> & ü", "\xff", []any{}, []any{1.0, "a", nil}, []any{1}, none,
+		[]string{"a"}, map[string]any{}, map[string]any{"a": []any{map[string]any{"b": "\xfe"}}}, map[string]any{"\xff": 1.0}, empty, struct{ A int }{1},
+	} {
+		text, err := json.Marshal(map[string]any{"v": v})
+		must(t, err)
+		var want map[string]any
+		must(t, json.Unmarshal(text, &want))
+		if got := canonicalAny(map[string]any{"v": v}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%#v: got %#v, want %#v", v, got, want)
+		}
+		if again := canonicalAny(want); reflect.ValueOf(again).Pointer() != reflect.ValueOf(want).Pointer() {
+			t.Errorf("%#v, which has come back, is copied", want)
+		}
+	}
 }
