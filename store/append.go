@@ -124,6 +124,14 @@ func (g *group) send(e entry) {
 	g.run = append(g.run, e)
 }
 
+// bytes is how much of the log the run takes.
+func (g *group) bytes() (n int) {
+	for i := range g.run {
+		n += g.run[i].size
+	}
+	return n
+}
+
 // errNoAck says that the server keeps silent about a publish: its way to report a failed write.
 var errNoAck = errors.New("no acknowledgement from the log")
 

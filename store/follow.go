@@ -13,6 +13,7 @@ type recent struct {
 
 	mu     sync.Mutex
 	groups [][]domain.Recorded
+	sizes  []int // bytes of each group
 	events int
 	bytes  int
 	last   uint64
@@ -24,33 +25,22 @@ func newRecent(last uint64, maxEvents, maxBytes int) *recent {
 	return &recent{maxEvents: maxEvents, maxBytes: maxBytes, last: last, more: make(chan struct{})}
 }
 
-func (r *recent) add(group []domain.Recorded) {
+// add takes a group and its bytes on the log, which is about what it takes in memory.
+func (r *recent) add(group []domain.Recorded, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.groups = append(r.groups, group)
+	r.groups, r.sizes = append(r.groups, group), append(r.sizes, bytes)
 	r.events += len(group)
-	r.bytes += bytesOf(group)
+	r.bytes += bytes
 	for len(r.groups) > 0 && (r.events > r.maxEvents || r.bytes > r.maxBytes) {
 		r.events -= len(r.groups[0])
-		r.bytes -= bytesOf(r.groups[0])
+		r.bytes -= r.sizes[0]
 		r.groups[0] = nil
-		r.groups = r.groups[1:]
+		r.groups, r.sizes = r.groups[1:], r.sizes[1:]
 	}
 	r.last = group[len(group)-1].Seq
 	close(r.more)
 	r.more = make(chan struct{})
-}
-
-// bytesOf estimates what a group keeps in memory: bodies count, the rest is small.
-func bytesOf(group []domain.Recorded) int {
-	n := 0
-	for _, r := range group {
-		n += requestOverhead
-		if p, ok := r.Event.(domain.ReadingPosted); ok {
-			n += len(p.Value)
-		}
-	}
-	return n
 }
 
 func (r *recent) close() {

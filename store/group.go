@@ -137,7 +137,7 @@ func (a *Appender) record(items []item, g *group) bool {
 		}
 		return false
 	}
-	a.recent.add(recorded)
+	a.recent.add(recorded, g.bytes())
 	return err == nil
 }
 
