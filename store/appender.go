@@ -28,6 +28,10 @@ type AppenderOptions struct {
 	// QueueRequests and QueueBytes are the most that may wait to be recorded; beyond, Submit blocks. The defaults are
 	// 20,000 and 64 MiB.
 	QueueRequests, QueueBytes int
+	// SubmitBytes is the most that the requests of one Submit may write to the log; those after are refused with
+	// domain.TooLarge, without being decided. 0 is without a bound. An event may hold the whole of an entity for a change
+	// of a few bytes.
+	SubmitBytes int
 	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
 	CatchUpEvents int
 	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 4,096 and 4 MiB.

@@ -63,6 +63,10 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 			out.Err = gone(it.of.ctx)
 			continue
 		}
+		if err := a.spent(it.of); err != nil {
+			out.Err = err
+			continue
+		}
 		e, err := a.entry(it.of.requests[it.n], state, seq+1, chain)
 		if err == nil && e.Event != nil {
 			folding = e.Seq
@@ -82,9 +86,18 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 		}
 		*out = domain.Outcome{Seq: e.Seq, Event: e.Event}
 		g.send(e)
+		it.of.written += e.size
 		seq, chain, bytes = e.Seq, e.Chain, bytes+e.size
 	}
 	return n
+}
+
+// spent refuses what comes after the bytes that one submission may write.
+func (a *Appender) spent(s *submission) error {
+	if a.o.SubmitBytes == 0 || s.written < a.o.SubmitBytes {
+		return nil
+	}
+	return domain.Errorf(domain.TooLarge, "the changes before this one take %d bytes of the log, and those of one request may take %d; send the rest in another request or raise the setting limit-change-bytes", s.written, a.o.SubmitBytes)
 }
 
 // full is the refusal where the disk's reserve is reached.

@@ -15,6 +15,7 @@ type submission struct {
 	taken    int // requests that a group has taken
 	answered int
 	bytes    int
+	written  int           // bytes of the log
 	done     chan struct{} // closed when every request has its outcome
 }
 

@@ -32,6 +32,7 @@ type Config struct {
 	NotificationsMaxBytes, ReadingsMaxBytes               size
 	LimitJSONBytes, LimitProfileBytes                     size
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
+	LimitChangeBytes                                      size
 	LimitBatch, LimitRequests                             int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	StrictProfileChanges, StrictProfileDeletes            bool
@@ -86,8 +87,9 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
 	f.Var(newSize(&c.LimitResourceBytes, 16<<20), "limit-resource-bytes", "largest body posted to a resource; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
-	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service; a request that would pass it is answered 503")
+	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
 	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
+	f.Var(newSize(&c.LimitChangeBytes, 64<<20), "limit-change-bytes", "bytes of the log that the changes of one request may take, in whole entities; the elements after that are answered 413")
 	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
 	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time that a request's body may take to arrive; a slower one is answered 503")
 	f.DurationVar(&c.LimitWriteTime, "limit-write-time", 30*time.Second, "longest time that a client may take to read its answer; a slower one is cut off")
@@ -134,6 +136,7 @@ var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "callback-": {metadataService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
+	"limit-change-bytes":  {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
 	"limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
 }
@@ -271,6 +274,7 @@ func (c *Config) check() error {
 	for name, n := range map[string]size{
 		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
 		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory,
+		"limit-change-bytes": c.LimitChangeBytes,
 	} {
 		if n == 0 {
 			bad(name, n, "use 1 or more: nothing would be let in")

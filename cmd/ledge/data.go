@@ -46,6 +46,14 @@ func (d *data) projections() []projection {
 	}
 }
 
+// limits are what an appender refuses. Only events hold more than was asked for: the whole entity after each change of it.
+func (p projection) limits(c *Config) (o store.AppenderOptions) {
+	if p.tables == projections.Events {
+		o.SubmitBytes = int(c.LimitChangeBytes)
+	}
+	return o
+}
+
 // openData opens the log and brings its projections up to it.
 func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
 	d := &data{logger: logger}
@@ -70,7 +78,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return exitError{exitFolder, err}
 		}
 		d.onClose((*dbs[i]).Close)
-		if *appenders[i], err = store.NewAppender(ctx, p.log, *dbs[i], store.AppenderOptions{}); err != nil {
+		if *appenders[i], err = store.NewAppender(ctx, p.log, *dbs[i], p.limits(c)); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)

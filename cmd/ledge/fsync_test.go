@@ -14,15 +14,7 @@ import (
 // TestPowerCutLeavesWhatWasSynced traces the system calls of the process from an empty folder on, and starts from
 // nothing but the bytes and the names that had been synced at some acknowledged moments.
 func TestPowerCutLeavesWhatWasSynced(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("what was synced is seen with strace: Debian's package strace is not installed")
-	}
-	trace := filepath.Join(t.TempDir(), "trace")
-	runner := []string{strace, "-f", "-ff", "-y", "-ttt", "-T", "-s", "0", "--seccomp-bpf", "-e", "trace=" + tracedCalls, "-o", trace}
-	if out, err := exec.Command(runner[0], append(runner[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("strace cannot trace here: %v: %s", err, out)
-	}
+	trace, runner := mustTrace(t)
 	cuts := 4
 	if testing.Short() {
 		cuts = 1
@@ -57,6 +49,21 @@ func TestPowerCutLeavesWhatWasSynced(t *testing.T) {
 			checkAfterCut(t, l, after, m.known, m.readings)
 		})
 	}
+}
+
+// mustTrace returns what runs a program and writes its system calls to files of a prefix, or skips the test.
+func mustTrace(t *testing.T) (prefix string, runner []string) {
+	t.Helper()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("what was synced is seen with strace: Debian's package strace is not installed")
+	}
+	prefix = filepath.Join(t.TempDir(), "trace")
+	runner = []string{strace, "-f", "-ff", "-y", "-ttt", "-T", "-s", "0", "--seccomp-bpf", "-e", "trace=" + tracedCalls, "-o", prefix}
+	if out, err := exec.Command(runner[0], append(runner[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("strace cannot trace here: %v: %s", err, out)
+	}
+	return prefix, runner
 }
 
 // killTraced kills the program that p's tracer runs; the tracer ends with it.

@@ -14,15 +14,25 @@ const (
 	idleLooks = 500 * time.Millisecond
 )
 
+// besideBodies is what the log, its queues and the overlays of the projections take at their bounds, in bytes.
+const besideBodies = 128 << 20
+
+// memoryTarget is from where on the collector runs as often as it must, whatever gcPercent says: what lives is within
+// it as long as each byte of a body in work lives about once.
+func (c *Config) memoryTarget() int64 { return besideBodies + int64(c.LimitBodyMemory) }
+
 // idleFor are the numbers of looks in a row without a recorded event after which memory is given back: soon, and again
 // when what the start verifies in the background is done.
 var idleFor = []int{2, 5, 20}
 
-// tuneMemory sets the collector up, unless GOGC does, and gives memory back whenever activity has stood still for a
+// tuneMemory sets the collector up, unless GOGC and GOMEMLIMIT do, and gives memory back whenever activity has stood still for a
 // while. It ends with done.
-func tuneMemory(done <-chan struct{}, activity func() uint64) {
+func tuneMemory(done <-chan struct{}, target int64, activity func() uint64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(target)
 	}
 	look := time.NewTicker(idleLooks)
 	defer look.Stop()

@@ -73,7 +73,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.data.activity) })
+	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
 	p.inBackground(p.watch)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
