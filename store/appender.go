@@ -113,8 +113,12 @@ func (a *Appender) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// batches returns the events from one sequence to another in slices of CatchUpEvents. The next one is read while one is
-// applied.
+// catchUpPages is of how many pages of the log one Apply gets events at most while catching up: where they are large,
+// these are fewer than CatchUpEvents.
+const catchUpPages = 8
+
+// batches returns the events from one sequence to another in slices of CatchUpEvents, or of catchUpPages. The next one is
+// read while one is applied.
 func (a *Appender) batches(ctx context.Context, from, to uint64) iter.Seq[decoded] {
 	return func(yield func(decoded) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -123,19 +127,25 @@ func (a *Appender) batches(ctx context.Context, from, to uint64) iter.Seq[decode
 		go func() {
 			defer close(out)
 			b := decoded{events: make([]domain.Recorded, 0, min(uint64(a.o.CatchUpEvents), to-from+1))}
+			pages := 0
 			send := func() bool {
 				select {
 				case out <- b:
 				case <-ctx.Done():
 				}
-				b = decoded{events: make([]domain.Recorded, 0, cap(b.events))}
+				b, pages = decoded{events: make([]domain.Recorded, 0, cap(b.events))}, 0
 				return ctx.Err() == nil
 			}
-			for r, err := range a.log.Read(ctx, from, to) {
-				if b.err = err; err == nil {
-					b.events = append(b.events, r)
+			for events, err := range a.log.groups(ctx, from, to) {
+				for len(events) > 0 {
+					n := min(len(events), cap(b.events)-len(b.events))
+					b.events, events = append(b.events, events[:n]...), events[n:]
+					if len(b.events) == cap(b.events) && !send() {
+						return
+					}
 				}
-				if (err != nil || len(b.events) == cap(b.events)) && !send() {
+				pages++
+				if b.err = err; (err != nil || pages == catchUpPages) && !send() {
 					return
 				}
 			}
