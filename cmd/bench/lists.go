@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
@@ -39,7 +40,10 @@ func listPages(ctx context.Context, b *bench) error {
 	}
 	defer ledge.stop()
 	p := &pages{b, ledge}
-	return errors.Join(p.measureAll(ctx), p.whilePatched(ctx))
+	if err := p.measureAll(ctx); err != nil {
+		return err
+	}
+	return p.whilePatched(ctx)
 }
 
 // pages is a running server that is asked for them.
@@ -71,6 +75,9 @@ func (l list) page(offset int) []byte {
 
 // measureAll adds a row for each of three pages of each list, and the memory before and after them, right after a load.
 func (p *pages) measureAll(ctx context.Context) error {
+	if err := p.rest(ctx); err != nil {
+		return err
+	}
 	for _, l := range deviceLists {
 		if _, err := p.run(ctx, l, 0); err != nil {
 			return err
@@ -100,6 +107,19 @@ func (p *pages) measureAll(ctx context.Context) error {
 	return nil
 }
 
+// rest waits until what the start does behind the ready line is over, and its memory given back.
+func (p *pages) rest(ctx context.Context) error {
+	if err := p.ledge.settle(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(p.counts.idle):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // whilePatched measures first pages while the state changes all the time.
 func (p *pages) whilePatched(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -126,13 +146,15 @@ func (p *pages) whilePatched(ctx context.Context) error {
 	return nil
 }
 
-// measure adds the row of a page.
+// measure adds the row of a page. Its p99 is the median of those of the rounds: what disturbs one does not decide.
 func (p *pages) measure(ctx context.Context, name string, l list, offset int) (*row, error) {
 	rows, err := compare(ctx, p.counts.pageRounds, func(ctx context.Context, _ int) (measured, error) { return p.run(ctx, l, offset) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return p.report.add(rows[0].alone(name)), nil
+	one := p.report.add(rows[0].alone(name))
+	one.Ledge.P99 = rows[0].tails.median()
+	return one, nil
 }
 
 // total asks how many devices are on a list.

@@ -63,12 +63,14 @@ type side func(ctx context.Context, round int) (measured, error)
 type results struct {
 	rates series
 	times []time.Duration
+	tails series // milliseconds, the 99th percentile of each round
 	cpu   series // microseconds for one of what is counted
 }
 
 func (r *results) add(m measured) {
 	r.rates = append(r.rates, m.rate)
 	r.times = append(r.times, m.times...)
+	r.tails = append(r.tails, milliseconds(m.times).quantile(0.99))
 	if m.cpu > 0 && m.done > 0 {
 		r.cpu = append(r.cpu, float64(m.cpu)/float64(time.Microsecond)/float64(m.done))
 	}
