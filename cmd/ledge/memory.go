@@ -25,12 +25,17 @@ func (c *Config) memoryTarget() int64 { return besideBodies + int64(c.LimitBodyM
 // when what the start verifies in the background is done.
 var idleFor = []int{2, 5, 20}
 
-// tuneMemory sets the collector up, unless GOGC and GOMEMLIMIT do, and gives memory back whenever activity has stood still for a
-// while. It ends with done.
-func tuneMemory(done <-chan struct{}, target int64, activity func() uint64) {
+// tuneCollector has the collector run less often, unless GOGC says how often. It is for all commands: a rebuild makes as much
+// garbage as a load does.
+func tuneCollector() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+}
+
+// tuneMemory bounds the memory, unless GOMEMLIMIT does, and gives memory back whenever activity has stood still for a
+// while. It ends with done.
+func tuneMemory(done <-chan struct{}, target int64, activity func() uint64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(target)
 	}
