@@ -27,6 +27,8 @@ type State struct {
 	Notifications Table[Notification]
 	Transmissions Table[Transmission]
 	Readings      Table[Reading]
+	// Cleanups holds, by kind, the removals by age that go on.
+	Cleanups Table[Cleanup]
 	// Cursors holds, by consumer, the last sequence of the event stream whose consequences are on record.
 	Cursors Table[uint64]
 
@@ -59,7 +61,7 @@ func NewMapState() State {
 		Watchers:      MapTable[ProvisionWatcher]{},
 		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
 		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{}, Readings: MapTable[Reading]{},
-		Cursors: MapTable[uint64]{}, Answers: MapTable[Answer]{}, AnswerOrder: MapTable[string]{},
+		Cleanups: MapTable[Cleanup]{}, Cursors: MapTable[uint64]{}, Answers: MapTable[Answer]{}, AnswerOrder: MapTable[string]{},
 	}
 }
 

@@ -80,6 +80,14 @@ var goldens = map[string]Event{
 			}},
 		},
 	},
+	"notifications.acknowledged/1": NotificationsAcknowledged{Acknowledged: true, Notifications: []Notification{
+		with(goldenNotification, func(n *Notification) { n.Status, n.Modified, n.Acknowledged = "PROCESSED", 1760000000300, true }),
+	}},
+	"notifications.removed/1": NotificationsRemoved{
+		Topic: "DEVICE_CHANGED", Notifications: []string{goldenNotification.ID, "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09"}, Transmissions: []string{goldenTransmission.ID},
+	},
+	"cleanup.requested/1": CleanupRequested{Cleanup{Kind: "processed", Until: 1760000000400}},
+	"cleanup.finished/1":  CleanupFinished{Kind: "processed"},
 	"reading.posted/1": ReadingPosted{
 		Reading: Reading{
 			ID: "5a0d6c7b-1d7d-4a35-8f0b-0c6f6b1d9e07", Profile: "sample-image", Device: "cam-1", Resource: "jpeg",

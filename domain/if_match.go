@@ -41,6 +41,15 @@ func targetOf[T any](s State, kind string, id, name *string, t Table[T]) (target
 	return target{kind, key, Revision(t, key)}, ok
 }
 
+// notification is the target of a command on notifications, where it names one.
+func (s State) notification(ids []string) (target, bool) {
+	if len(ids) != 1 {
+		return target{}, false
+	}
+	_, ok := s.Notifications.Get(ids[0])
+	return target{"notification", ids[0], Revision(s.Notifications, ids[0])}, ok
+}
+
 func (s State) profile(id, name *string) (target, bool) {
 	return targetOf(s, "profile", id, name, s.Profiles)
 }
@@ -90,4 +99,14 @@ func (c UpdateSubscription) target(s State) (target, bool) {
 
 func (c RemoveSubscription) target(s State) (target, bool) {
 	return targetOf(s, "subscription", nil, &c.Name, s.Subscriptions)
+}
+
+func (c AcknowledgeNotifications) target(s State) (target, bool) { return s.notification(c.IDs) }
+
+func (c RemoveNotifications) target(s State) (target, bool) {
+	ids := make([]string, len(c.Removals))
+	for i, r := range c.Removals {
+		ids[i] = r.ID
+	}
+	return s.notification(ids)
 }

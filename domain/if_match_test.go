@@ -19,7 +19,7 @@ func recorded(events ...Event) State {
 
 // changes are all changes of what everything adds, and the revision that each is of there.
 func changes() map[uint64][]Change {
-	const image, rest, cam, find, sub = 1, 2, 3, 4, 5
+	const image, rest, cam, find, sub, note = 1, 2, 3, 4, 5, 6
 	return map[uint64][]Change{
 		image: {
 			replaceImage(func(p *Profile) { p.Model = "m-2" }), replaceImage(func(p *Profile) { p.Name, p.Model = "", "m-2" }), RemoveProfile{"image"},
@@ -37,6 +37,7 @@ func changes() map[uint64][]Change {
 			patchCamera(func(p *DevicePatch) { p.ProfileName = new("none") }),
 		},
 		find: {patchFinder(func(p *WatcherPatch) { p.Labels = []string{"lb"} }), RemoveWatcher{"finder"}},
+		note: {AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: note}}}},
 		sub:  {patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), RemoveSubscription{"gate"}},
 	}
 }
@@ -64,7 +65,7 @@ func TestIfMatch(t *testing.T) {
 func TestIfMatchOfNothing(t *testing.T) {
 	for _, list := range changes() {
 		for _, change := range list {
-			for _, c := range []IfMatch{{Change: change, Any: true}, {Change: change, Revisions: []uint64{1, 2, 3, 4, 5}}} {
+			for _, c := range []IfMatch{{Change: change, Any: true}, {Change: change, Revisions: []uint64{1, 2, 3, 4, 5, 6}}} {
 				wantSame(t, c, recorded(), change, given())
 			}
 		}
@@ -95,7 +96,8 @@ func TestEveryChangeIsTried(t *testing.T) {
 	for _, c := range commands() {
 		switch c := c.(type) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification: // nothing is there
-		case RaiseNotifications, ProcessNotification, RecordTry, RecordCallbacks, SeedSamples, PostReading: // no client's
+		case RequestCleanup: // is of no one entity
+		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, SeedSamples, PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever
 		default:
 			if _, ok := c.(Change); !ok {

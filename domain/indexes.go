@@ -15,4 +15,13 @@ const (
 	IndexEndpoint     = "endpoint" // of open transmissions; see Channel.Endpoint
 	IndexDevice       = "device"
 	IndexResource     = "resource"
+
+	// IndexAcknowledged has acknowledged notifications at [Acknowledged], and no others.
+	IndexAcknowledged = "acknowledged"
+	// IndexTime has the created time of notifications and transmissions, in milliseconds since the Unix epoch, and the
+	// origin of readings, in nanoseconds: see [Filter].From.
+	IndexTime = "between"
 )
+
+// Acknowledged is the only value in IndexAcknowledged.
+const Acknowledged = "true"

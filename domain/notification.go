@@ -13,6 +13,8 @@ type Notification struct {
 	Status      string   `json:"status"`
 	Created     int64    `json:"created"`
 	Modified    int64    `json:"modified"`
+	// Acknowledged says that a client has taken note, as in EdgeX 4; it changes nothing of the delivery.
+	Acknowledged bool `json:"acknowledged,omitempty"`
 
 	// Cause is the sequence on the event stream of the device change that raised the notification, 0 for one that
 	// was posted.
@@ -34,12 +36,13 @@ const DeviceChanged = "DEVICE_CHANGED"
 
 // The states of notifications and transmissions, and the severities.
 const (
-	StatusNew       = "NEW"
-	StatusProcessed = "PROCESSED"
-	StatusEscalated = "ESCALATED"
-	StatusSent      = "SENT"
-	StatusFailed    = "FAILED"
-	StatusResending = "RESENDING"
+	StatusNew          = "NEW"
+	StatusProcessed    = "PROCESSED"
+	StatusEscalated    = "ESCALATED"
+	StatusSent         = "SENT"
+	StatusFailed       = "FAILED"
+	StatusResending    = "RESENDING"
+	StatusAcknowledged = "ACKNOWLEDGED"
 
 	SeverityMinor    = "MINOR"
 	SeverityNormal   = "NORMAL"

@@ -7,9 +7,16 @@ type Page struct{ Offset, Limit int }
 // entity are listed in projections/indexes.go.
 type Filter struct {
 	Index, Value string
-	// From and To bound a time, both included, in milliseconds; only projections.Between uses them.
+	// Any, where it is not empty, stands for Value: an entry is kept that has any of them.
+	Any []string
+	// Without keeps the entries that do not have it instead.
+	Without bool
+	// From and To bound the time of IndexTime, both included. A list that has them is in the order of that time.
 	From, To int64
 }
+
+// Between is the Filter of a time.
+func Between(from, to int64) Filter { return Filter{Index: IndexTime, From: from, To: to} }
 
 // Lists are the lists of a state, newest first: by the time of the last change, then by the order of the log. total
 // counts what the filters keep, before the page is cut. A page beyond the end is an OutOfRange Error.
@@ -19,6 +26,11 @@ type Lists interface {
 	Devices(Page, ...Filter) (list []Device, total int, err error)
 	Watchers(Page, ...Filter) (list []ProvisionWatcher, total int, err error)
 	Subscriptions(Page, ...Filter) (list []Subscription, total int, err error)
+	Notifications(Page, ...Filter) (list []Notification, total int, err error)
+	// Transmissions is in the order of the created time: they have no other.
+	Transmissions(Page, ...Filter) (list []Transmission, total int, err error)
+	// TransmissionIDs are those of one notification's transmissions, in no order.
+	TransmissionIDs(notification string) ([]string, error)
 }
 
 // View is one consistent look at the state: single entities in State, lists in Lists.

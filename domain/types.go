@@ -31,6 +31,10 @@ var kinds = []kind{
 	of[TransmissionTried]("transmission.tried/1"),
 	of[CallbacksMade]("callbacks.made/1"),
 	of[RequestAnswered]("request.answered/1"),
+	of[NotificationsAcknowledged]("notifications.acknowledged/1"),
+	of[NotificationsRemoved]("notifications.removed/1"),
+	of[CleanupRequested]("cleanup.requested/1"),
+	of[CleanupFinished]("cleanup.finished/1"),
 	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},
 }
 

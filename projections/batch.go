@@ -30,7 +30,7 @@ func newBatch(rows *bbolt.Bucket, held Tables) *batch {
 	case Notifications:
 		b.state = domain.State{
 			Notifications: newPending(notifications, b), Transmissions: newPending(transmissions, b),
-			Cursors: newPending(cursors, b),
+			Cleanups: newPending(cleanups, b), Cursors: newPending(cursors, b),
 		}
 	case Readings:
 		b.state = domain.State{Readings: newPending(readings, b)}

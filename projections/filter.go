@@ -9,7 +9,16 @@ import (
 // Filter keeps the entities that an index has at Value, or, for [Between], those of a time.
 type Filter = domain.Filter
 
-const between = "between"
+// walked reports whether f names one range of an index.
+func walked(f Filter) bool { return !f.Without && len(f.Any) == 0 }
+
+// values are those that f asks for.
+func values(f Filter) []string {
+	if len(f.Any) > 0 {
+		return f.Any
+	}
+	return []string{f.Value}
+}
 
 // Label keeps what has the label: profiles, services, devices, provision watchers, subscriptions, notifications.
 func Label(label string) Filter { return Filter{Index: domain.IndexLabel, Value: label} }
@@ -55,11 +64,11 @@ func ByResource(name string) Filter { return Filter{Index: domain.IndexResource,
 // Between keeps notifications and transmissions that were created, in milliseconds since the Unix epoch, or readings
 // whose origin is, in nanoseconds, from one time to another, both included. The total is counted, not looked up: it
 // costs a walk over all that is between.
-func Between(from, to int64) Filter { return Filter{Index: between, From: from, To: to} }
+func Between(from, to int64) Filter { return domain.Between(from, to) }
 
 // find returns the index that f names.
 func (k *kind[S]) find(f Filter) (*index[S], error) {
-	if f.Index == between {
+	if f.Index == domain.IndexTime {
 		return k.byTime()
 	}
 	for i := range k.indexes {

@@ -68,6 +68,7 @@ var (
 		{0x64, domain.IndexSubscription, func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
 		{0x65, created, nil, func(n domain.Notification) int64 { return n.Created }},
 		{0x66, written, nil, func(domain.Notification) int64 { return 0 }},
+		{0x67, domain.IndexAcknowledged, acknowledged, nil},
 	}
 	transmissionIndexes = []index[domain.Transmission]{
 		{0x68, all, nil, func(t domain.Transmission) int64 { return t.Created }},
@@ -76,6 +77,10 @@ var (
 		{0x6b, domain.IndexNotification, func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
 		{0x6c, written, nil, func(domain.Transmission) int64 { return 0 }},
 		{0x6d, domain.IndexEndpoint, openAt, nil},
+	}
+	cleanupIndexes = []index[domain.Cleanup]{
+		{0x7c, all, nil, func(c domain.Cleanup) int64 { return c.Until }},
+		{0x7d, written, nil, func(domain.Cleanup) int64 { return 0 }},
 	}
 	readingIndexes = []index[domain.Reading]{
 		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
@@ -91,6 +96,14 @@ func openAt(dst []string, t domain.Transmission) []string {
 		return dst
 	}
 	return append(dst, t.Channel.Endpoint())
+}
+
+// acknowledged leaves out those that are not, which are nearly all; a Filter can ask for them with Without.
+func acknowledged(dst []string, n domain.Notification) []string {
+	if !n.Acknowledged {
+		return dst
+	}
+	return append(dst, domain.Acknowledged)
 }
 
 // one appends a value that may be absent: nothing is found by the empty value.

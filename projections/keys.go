@@ -25,7 +25,8 @@ const (
 	watchersID      byte = 0x0d
 	answersID       byte = 0x0e
 	answerOrderID   byte = 0x0f
-	lastTableID          = answerOrderID
+	cleanupsID      byte = 0x10
+	lastTableID          = cleanupsID
 
 	indexID byte = 0x40 // and above: the entries of the indexes, see the tables in indexes.go
 )

@@ -21,6 +21,7 @@ type history struct {
 	state  domain.State
 	puts   map[string]uint64 // table and key → the event that put it last
 	events []domain.Recorded
+	keeps  bool // nothing is removed
 }
 
 func newHistory(seed uint64) *history {
@@ -135,8 +136,12 @@ func (h *history) notification() {
 	n := domain.Notification{ID: uuid("notification", h.IntN(80)), Category: fmt.Sprint("category-", h.IntN(3)),
 		Labels: h.some("label-", 5), Status: domain.StatusNew, Matched: h.some("s", 4), Created: h.now(), Modified: h.now(),
 		Cause: uint64(h.IntN(2)) * h.seq}
+	if !h.keeps && h.IntN(10) == 0 {
+		h.removal(n.ID)
+		return
+	}
 	if old, ok := h.state.Notifications.Get(n.ID); ok {
-		old.Status, old.Modified = domain.StatusProcessed, h.now()
+		old.Status, old.Modified, old.Acknowledged = domain.StatusProcessed, h.now(), h.IntN(3) == 0
 		e := domain.NotificationProcessed{Notification: old}
 		puts := []string{"notifications " + old.ID}
 		for i := range h.IntN(3) {
@@ -160,6 +165,30 @@ func (h *history) notification() {
 		n.ID, n.Cause = uuid("notification", 80+h.IntN(80)), n.Cause+1
 	}
 	h.record(raised, puts...)
+}
+
+// removal removes a notification, whether it is there or not, acknowledges another, or begins or ends a cleanup.
+func (h *history) removal(id string) {
+	kind := domain.CleanupKinds()[h.IntN(3)]
+	switch h.IntN(4) {
+	case 0:
+		h.record(domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: kind, Until: h.now()}}, "cleanups "+kind)
+	case 1:
+		h.record(domain.CleanupFinished{Kind: kind})
+	case 2:
+		n, _ := h.state.Notifications.Get(id)
+		n.ID, n.Acknowledged = id, !n.Acknowledged
+		h.record(domain.NotificationsAcknowledged{Notifications: []domain.Notification{n}}, "notifications "+id)
+	default:
+		e := domain.NotificationsRemoved{Notifications: []string{id, uuid("nosuch", 1)}}
+		for key, t := range h.state.Transmissions.(domain.MapTable[domain.Transmission]) {
+			if t.NotificationID == id {
+				e.Transmissions = append(e.Transmissions, key)
+			}
+		}
+		slices.Sort(e.Transmissions)
+		h.record(e)
+	}
 }
 
 func (h *history) reading() {
@@ -330,6 +359,17 @@ func sameTable[S any](t *testing.T, name string, want, got domain.Table[S]) {
 	}
 }
 
+func isAcknowledged(without bool) Filter {
+	return Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: without}
+}
+
+var (
+	anyCategory = Filter{Index: domain.IndexCategory, Any: []string{"category-0", "nosuch", "category-2"}}
+	noCategory  = Filter{Index: domain.IndexCategory, Any: anyCategory.Any, Without: true}
+)
+
+func inAny(n domain.Notification) bool { return has(anyCategory.Any, n.Category) }
+
 func TestListsOfNotifications(t *testing.T) {
 	for seed := range uint64(3) {
 		f, h := MustOpen(t, Notifications), newHistory(seed)
@@ -346,13 +386,19 @@ func TestListsOfNotifications(t *testing.T) {
 			query[domain.Notification]
 			at func(domain.Notification) int64
 		}{
-			"all":           {query[domain.Notification]{keep: func(domain.Notification) bool { return true }}, modified},
-			"status":        {query[domain.Notification]{filters: []Filter{Status("PROCESSED")}, keep: func(n domain.Notification) bool { return n.Status == "PROCESSED" }}, modified},
-			"category":      {query[domain.Notification]{filters: []Filter{Category("category-2")}, keep: func(n domain.Notification) bool { return n.Category == "category-2" }}, modified},
-			"subscription":  {query[domain.Notification]{filters: []Filter{BySubscription("s2")}, keep: func(n domain.Notification) bool { return has(n.Matched, "s2") }}, modified},
-			"between":       {query[domain.Notification]{filters: []Filter{Between(5, 15)}, keep: within}, madeAt},
-			"no time":       {query[domain.Notification]{filters: []Filter{Between(15, 5)}, keep: func(domain.Notification) bool { return false }}, madeAt},
-			"label between": {query[domain.Notification]{filters: []Filter{Label("label-1"), Between(5, 15)}, keep: func(n domain.Notification) bool { return within(n) && has(n.Labels, "label-1") }}, madeAt},
+			"all":                                   {query[domain.Notification]{keep: func(domain.Notification) bool { return true }}, modified},
+			"status":                                {query[domain.Notification]{filters: []Filter{Status("PROCESSED")}, keep: func(n domain.Notification) bool { return n.Status == "PROCESSED" }}, modified},
+			"category":                              {query[domain.Notification]{filters: []Filter{Category("category-2")}, keep: func(n domain.Notification) bool { return n.Category == "category-2" }}, modified},
+			"subscription":                          {query[domain.Notification]{filters: []Filter{BySubscription("s2")}, keep: func(n domain.Notification) bool { return has(n.Matched, "s2") }}, modified},
+			"between":                               {query[domain.Notification]{filters: []Filter{Between(5, 15)}, keep: within}, madeAt},
+			"no time":                               {query[domain.Notification]{filters: []Filter{Between(15, 5)}, keep: func(domain.Notification) bool { return false }}, madeAt},
+			"acknowledged":                          {query[domain.Notification]{filters: []Filter{isAcknowledged(false)}, keep: func(n domain.Notification) bool { return n.Acknowledged }}, modified},
+			"not acknowledged":                      {query[domain.Notification]{filters: []Filter{isAcknowledged(true)}, keep: func(n domain.Notification) bool { return !n.Acknowledged }}, modified},
+			"two of the categories":                 {query[domain.Notification]{filters: []Filter{anyCategory}, keep: inAny}, modified},
+			"not those of a category, acknowledged": {query[domain.Notification]{filters: []Filter{isAcknowledged(false), noCategory}, keep: func(n domain.Notification) bool { return n.Acknowledged && !inAny(n) }}, modified},
+			"two of the categories, not acknowledged, between": {query[domain.Notification]{filters: []Filter{anyCategory, isAcknowledged(true), Between(5, 15)}, keep: func(n domain.Notification) bool { return inAny(n) && !n.Acknowledged && within(n) }}, madeAt},
+			"status, not acknowledged":                         {query[domain.Notification]{filters: []Filter{Status("PROCESSED"), isAcknowledged(true)}, keep: func(n domain.Notification) bool { return n.Status == "PROCESSED" && !n.Acknowledged }}, modified},
+			"label between":                                    {query[domain.Notification]{filters: []Filter{Label("label-1"), Between(5, 15)}, keep: func(n domain.Notification) bool { return within(n) && has(n.Labels, "label-1") }}, madeAt},
 		} {
 			compare(t, "notifications "+name, expect(h, "notifications", h.state.Notifications, q.at, q.keep), v.Notifications, q.filters)
 		}
@@ -367,6 +413,7 @@ func TestListsOfNotifications(t *testing.T) {
 			compare(t, "transmissions "+name, want, v.Transmissions, q.filters)
 		}
 		sameTable(t, "cursors", h.state.Cursors, v.Cursors)
+		sameTable(t, "cleanups", h.state.Cleanups, v.Cleanups)
 	}
 }
 

@@ -54,7 +54,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 	case Notifications:
 		o.state = domain.State{
 			Notifications: newLayer(notifications, o), Transmissions: newLayer(transmissions, o),
-			Cursors: newLayer(cursors, o),
+			Cleanups: newLayer(cleanups, o), Cursors: newLayer(cursors, o),
 		}
 	case Readings:
 		o.state = domain.State{Readings: newLayer(readings, o)}
@@ -211,6 +211,14 @@ func weight(e domain.Event) int {
 			n += notificationWeight(e.Escalated.Notification, e.Escalated.Transmissions)
 		}
 		return n
+	case domain.NotificationsAcknowledged:
+		n := 0
+		for _, a := range e.Notifications {
+			n += notificationWeight(a, nil)
+		}
+		return n
+	case domain.NotificationsRemoved:
+		return usual / 8 * (len(e.Notifications) + len(e.Transmissions))
 	case domain.NotificationsRaised:
 		n := 0
 		for _, r := range e.Raised {

@@ -19,10 +19,7 @@ func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, tot
 	if p.Limit < 0 {
 		p.Limit = v.d.maxPage
 	}
-	if err = v.settle(); err != nil {
-		return nil, 0, err
-	}
-	err = guarded(func() error {
+	err = v.reading(func() error {
 		s, err := k.search(v.rows, filters)
 		if err != nil {
 			return err
@@ -34,10 +31,19 @@ func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, tot
 		list, err = k.readAll(v.rows, names)
 		return err
 	})
+	return list, total, err
+}
+
+// reading runs what reads v.rows, once the file has all that the view is to show.
+func (v *View) reading(f func() error) error {
+	if err := v.settle(); err != nil {
+		return err
+	}
+	err := guarded(f)
 	if _, ok := errors.AsType[damage](err); ok {
 		v.d.condemn(err)
 	}
-	return list, total, err
+	return err
 }
 
 // readAll reads the entities with the names, which are row keys without their first byte.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -19,34 +20,46 @@ type search struct {
 	timed  bool   // the range is a part of what has the prefix
 	shift  bool   // the entries are in an order of their own, see pending.other
 	others []*other
+	tests  []test
 	key    []byte
+}
+
+// test is passed by an entity that is in any of the ranges, or, with without, in none.
+type test struct {
+	prefixes [][]byte
+	without  bool
 }
 
 // search plans a query: it walks the time asked for, or else the filter with the fewest entries, and tests the others.
 func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) {
-	if len(filters) == 0 {
-		return newSearch(rows, k.indexes[0].id, ""), nil
-	}
-	filters = once(filters)
-	found := make([]*search, len(filters))
+	var found []*search
+	var tests []test
 	best := 0
-	for i, f := range filters {
+	for _, f := range once(filters) {
 		x, err := k.find(f)
 		if err != nil {
 			return nil, err
 		}
+		if !walked(f) {
+			tests = append(tests, newTest(x.id, f))
+			continue
+		}
 		s := newSearch(rows, x.id, f.Value)
-		if f.Index == between {
+		if f.Index == domain.IndexTime {
 			s.limit(f, x.name == created)
 		}
-		found[i] = s
-		if b := found[best]; i > 0 && s.timed && b.timed {
+		found = append(found, s)
+		if b, i := found[best], len(found)-1; i > 0 && s.timed && b.timed {
 			return nil, fmt.Errorf("list %s: two times asked for", k.name)
 		} else if s.timed || !b.timed && s.total < b.total {
 			best = i
 		}
 	}
+	if found == nil {
+		found = []*search{newSearch(rows, k.indexes[0].id, "")}
+	}
 	chosen := found[best]
+	chosen.tests = tests
 	for i, s := range found {
 		if i != best {
 			chosen.others = append(chosen.others, &other{search: s})
@@ -55,18 +68,30 @@ func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) 
 	return chosen, nil
 }
 
+func newTest(id byte, f Filter) test {
+	t := test{without: f.Without}
+	for _, v := range values(f) {
+		t.prefixes = append(t.prefixes, appendRange(nil, id, v))
+	}
+	return t
+}
+
 // once leaves out what is there twice: what a query costs is bounded by what there is to find, not by how it is asked.
 func once(filters []Filter) []Filter {
 	if len(filters) < 2 {
 		return filters
 	}
-	seen := make(map[Filter]bool, len(filters))
+	type named struct{ index, value string }
+	seen := make(map[named]bool, len(filters))
 	var kept []Filter
 	for _, f := range filters {
-		if f.Index == between || !seen[f] {
+		one := named{f.Index, f.Value}
+		if f.Index == domain.IndexTime || !walked(f) || !seen[one] {
 			kept = append(kept, f)
 		}
-		seen[f] = true
+		if walked(f) {
+			seen[one] = true
+		}
 	}
 	return kept
 }
@@ -79,17 +104,16 @@ func newSearch(rows *bbolt.Bucket, id byte, value string) *search {
 	}
 }
 
-func (s *search) limit(f domain.Filter, shift bool) {
+func (s *search) limit(f Filter, shift bool) {
 	s.timed, s.shift = true, shift
 	s.from = appendTime(append([]byte(nil), s.prefix...), f.From)
 	s.to = after(appendTime(append([]byte(nil), s.prefix...), f.To))
 }
 
 // counted reports whether the total needs no walk.
-func (s *search) counted() bool { return !s.timed && len(s.others) == 0 }
+func (s *search) counted() bool { return !s.timed && len(s.others) == 0 && len(s.tests) == 0 }
 
-// passing yields the suffixes of the entries in the range that are in all the other indexes too, from one end to the
-// other, without the first skip entries, which are not tested.
+// passing yields the suffixes of the entries in the range that pass all tests, from one end to the other, without the first skip entries, which are not tested.
 func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Seq[[]byte] {
 	return func(yield func(suffix []byte) bool) {
 		for _, o := range s.others {
@@ -133,24 +157,29 @@ func (s *search) holds(key []byte) bool {
 		(!s.timed || bytes.Compare(key, s.from) >= 0 && bytes.Compare(key, s.to) < 0)
 }
 
-// passes reports whether the entity of an entry is in all the other indexes.
+// passes reports whether the entity of an entry is in all the other indexes and passes the tests.
 func (s *search) passes(rows *bbolt.Bucket, suffix, value []byte) bool {
 	for _, o := range s.others {
-		if o.cursor != nil {
-			if !o.meets(suffix) {
-				return false
-			}
-			continue
+		if o.cursor != nil && !o.meets(suffix) || o.cursor == nil && !s.in(rows, o.prefix, suffix, value) {
+			return false
 		}
-		s.key = append(s.key[:0], o.prefix...)
-		if s.shift {
-			s.key = append(append(s.key, value...), suffix[len(value):]...)
-		} else {
-			s.key = append(s.key, suffix...)
-		}
-		if rows.Get(s.key) == nil {
+	}
+	for _, t := range s.tests {
+		in := func(prefix []byte) bool { return s.in(rows, prefix, suffix, value) }
+		if slices.ContainsFunc(t.prefixes, in) == t.without {
 			return false
 		}
 	}
 	return true
+}
+
+// in reports whether the entity of an entry is in another range.
+func (s *search) in(rows *bbolt.Bucket, prefix, suffix, value []byte) bool {
+	s.key = append(s.key[:0], prefix...)
+	if s.shift {
+		s.key = append(append(s.key, value...), suffix[len(value):]...)
+	} else {
+		s.key = append(s.key, suffix...)
+	}
+	return rows.Get(s.key) != nil
 }

@@ -38,7 +38,7 @@ func (d *DB) View() (*View, func()) {
 	case Notifications:
 		v.State = domain.State{
 			Notifications: newTable(notifications, v), Transmissions: newTable(transmissions, v),
-			Cursors: newTable(cursors, v),
+			Cleanups: newTable(cleanups, v), Cursors: newTable(cursors, v),
 		}
 	case Readings:
 		v.State = domain.State{Readings: newTable(readings, v)}

@@ -15,7 +15,7 @@ type Tables int
 // The streams; each has a file of its own, which is rebuilt independently of the others. All have answers.
 const (
 	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, ids, uses, seeds
-	Notifications               // notifications, transmissions, cursors
+	Notifications               // notifications, transmissions, cleanups, cursors
 	Readings                    // readings
 )
 
@@ -51,6 +51,7 @@ var (
 	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inCBOR[domain.Subscription](nil), indexes: subscriptionIndexes}
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes}
+	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inCBOR[domain.Cleanup](nil), indexes: cleanupIndexes}
 	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes}
 )
 
@@ -77,6 +78,6 @@ type stored interface {
 // held lists the tables of each file.
 var held = map[Tables][]stored{
 	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds, answers, answerOrder},
-	Notifications: {notifications, transmissions, cursors, answers, answerOrder},
+	Notifications: {notifications, transmissions, cleanups, cursors, answers, answerOrder},
 	Readings:      {readings, answers, answerOrder},
 }

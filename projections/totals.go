@@ -21,7 +21,7 @@ func (s *search) filters() string {
 	for _, o := range s.others {
 		key = append(key[:len(key):len(key)], o.prefix...)
 	}
-	if s.timed || len(key) > longestTotal { // a time is most often not asked for again
+	if s.timed || len(s.tests) > 0 || len(key) > longestTotal { // such are most often not asked for again
 		return ""
 	}
 	return string(key)

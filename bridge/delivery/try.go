@@ -86,6 +86,7 @@ func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int
 	if !ok {
 		return nil
 	}
+	n.Acknowledged = false
 	n.ID, n.Cause, n.Created, n.Modified = uuid.Must(uuid.NewV7()).String(), 0, at, at
 	n.Content = fmt.Sprintf("[This notification is escalated by the transmission %s] %s", t.ID, n.Content)
 	n.Content = cut(n.Content, domain.MaxContent)

@@ -12,7 +12,7 @@ import (
 // projections, which may not be used here.
 type lists struct{ state domain.State }
 
-// table is a map that knows which event has put an entry. Of what is listed, an event puts at most one of each kind.
+// table is a map that knows which event has put an entry.
 type table[S any] struct {
 	domain.MapTable[S]
 	seq   *uint64 // of the event that is being folded
@@ -44,6 +44,7 @@ func newState(seq *uint64) domain.State {
 	s.Profiles, s.Services = newTable[domain.Profile](seq), newTable[domain.DeviceService](seq)
 	s.Devices, s.Subscriptions = newTable[domain.Device](seq), newTable[domain.Subscription](seq)
 	s.Watchers, s.Notifications = newTable[domain.ProvisionWatcher](seq), newTable[domain.Notification](seq)
+	s.Transmissions = newTable[domain.Transmission](seq)
 	return s
 }
 
@@ -51,11 +52,12 @@ func newState(seq *uint64) domain.State {
 type entry struct {
 	modified int64
 	indexes  map[string][]string
+	created  int64 // where it can be found by that
 }
 
 func (l lists) Profiles(p domain.Page, fs ...domain.Filter) ([]domain.Profile, int, error) {
 	return page("profiles", l.state.Profiles, p, fs, func(d domain.Profile) entry {
-		return entry{d.Modified, map[string][]string{
+		return entry{modified: d.Modified, indexes: map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexManufacturer: {d.Manufacturer}, domain.IndexModel: {d.Model},
 		}}
 	})
@@ -63,13 +65,13 @@ func (l lists) Profiles(p domain.Page, fs ...domain.Filter) ([]domain.Profile, i
 
 func (l lists) Services(p domain.Page, fs ...domain.Filter) ([]domain.DeviceService, int, error) {
 	return page("services", l.state.Services, p, fs, func(d domain.DeviceService) entry {
-		return entry{d.Modified, map[string][]string{domain.IndexLabel: d.Labels}}
+		return entry{modified: d.Modified, indexes: map[string][]string{domain.IndexLabel: d.Labels}}
 	})
 }
 
 func (l lists) Devices(p domain.Page, fs ...domain.Filter) ([]domain.Device, int, error) {
 	return page("devices", l.state.Devices, p, fs, func(d domain.Device) entry {
-		return entry{d.Modified, map[string][]string{
+		return entry{modified: d.Modified, indexes: map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexProfile: {d.ProfileName}, domain.IndexService: {d.ServiceName},
 		}}
 	})
@@ -77,7 +79,7 @@ func (l lists) Devices(p domain.Page, fs ...domain.Filter) ([]domain.Device, int
 
 func (l lists) Watchers(p domain.Page, fs ...domain.Filter) ([]domain.ProvisionWatcher, int, error) {
 	return page("watchers", l.state.Watchers, p, fs, func(d domain.ProvisionWatcher) entry {
-		return entry{d.Modified, map[string][]string{
+		return entry{modified: d.Modified, indexes: map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexProfile: {d.ProfileName}, domain.IndexService: {d.ServiceName},
 		}}
 	})
@@ -85,19 +87,54 @@ func (l lists) Watchers(p domain.Page, fs ...domain.Filter) ([]domain.ProvisionW
 
 func (l lists) Subscriptions(p domain.Page, fs ...domain.Filter) ([]domain.Subscription, int, error) {
 	return page("subscriptions", l.state.Subscriptions, p, fs, func(d domain.Subscription) entry {
-		return entry{d.Modified, map[string][]string{
+		return entry{modified: d.Modified, indexes: map[string][]string{
 			domain.IndexLabel: d.Labels, domain.IndexCategory: d.Categories, domain.IndexReceiver: {d.Receiver},
 		}}
 	})
+}
+
+func (l lists) Notifications(p domain.Page, fs ...domain.Filter) ([]domain.Notification, int, error) {
+	return page("notifications", l.state.Notifications, p, fs, func(d domain.Notification) entry {
+		acknowledged := []string{}
+		if d.Acknowledged {
+			acknowledged = append(acknowledged, domain.Acknowledged)
+		}
+		return entry{d.Modified, map[string][]string{
+			domain.IndexLabel: d.Labels, domain.IndexCategory: {d.Category}, domain.IndexStatus: {d.Status},
+			domain.IndexSubscription: d.Matched, domain.IndexAcknowledged: acknowledged, domain.IndexTime: nil,
+		}, d.Created}
+	})
+}
+
+func (l lists) Transmissions(p domain.Page, fs ...domain.Filter) ([]domain.Transmission, int, error) {
+	return page("transmissions", l.state.Transmissions, p, fs, func(d domain.Transmission) entry {
+		return entry{d.Created, map[string][]string{
+			domain.IndexStatus: {d.Status}, domain.IndexSubscription: {d.SubscriptionName},
+			domain.IndexNotification: {d.NotificationID}, domain.IndexTime: nil,
+		}, d.Created}
+	})
+}
+
+func (l lists) TransmissionIDs(notification string) (ids []string, _ error) {
+	for id, t := range l.state.Transmissions.(*table[domain.Transmission]).MapTable {
+		if t.NotificationID == notification {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 // page lists what the filters keep, newest first: by the modified time, then what was put later.
 func page[S any](kind string, of domain.Table[S], p domain.Page, fs []domain.Filter, entryOf func(S) entry) ([]S, int, error) {
 	t := of.(*table[S])
 	var none S
+	at := func(key string) int64 { return entryOf(t.MapTable[key]).modified }
 	for _, f := range fs {
 		if _, ok := entryOf(none).indexes[f.Index]; !ok {
 			return nil, 0, fmt.Errorf("list %s: there is no index %q", kind, f.Index)
+		}
+		if f.Index == domain.IndexTime {
+			at = func(key string) int64 { return entryOf(t.MapTable[key]).created }
 		}
 	}
 	var keys []string
@@ -106,9 +143,8 @@ func page[S any](kind string, of domain.Table[S], p domain.Page, fs []domain.Fil
 			keys = append(keys, key)
 		}
 	}
-	modified := func(key string) int64 { return entryOf(t.MapTable[key]).modified }
 	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(modified(b), modified(a)), cmp.Compare(t.turns[b], t.turns[a]))
+		return cmp.Or(cmp.Compare(at(b), at(a)), cmp.Compare(t.turns[b], t.turns[a]), cmp.Compare(b, a))
 	})
 	total := len(keys)
 	keys, err := cut(keys, p)
@@ -122,11 +158,22 @@ func page[S any](kind string, of domain.Table[S], p domain.Page, fs []domain.Fil
 // passes reports whether all filters keep the entry. Nothing is found by the empty value.
 func (e entry) passes(fs []domain.Filter) bool {
 	for _, f := range fs {
-		if f.Value == "" || !slices.Contains(e.indexes[f.Index], f.Value) {
+		if e.has(f) == f.Without {
 			return false
 		}
 	}
 	return true
+}
+
+func (e entry) has(f domain.Filter) bool {
+	if f.Index == domain.IndexTime {
+		return f.From <= e.created && e.created <= f.To
+	}
+	values := f.Any
+	if len(values) == 0 {
+		values = []string{f.Value}
+	}
+	return slices.ContainsFunc(values, func(v string) bool { return v != "" && slices.Contains(e.indexes[f.Index], v) })
 }
 
 // cut returns a page. An offset above the total is refused, but not where nothing is asked for.

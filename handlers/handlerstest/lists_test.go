@@ -115,10 +115,10 @@ func givenLists(tb testing.TB) *Log {
 }
 
 // mustProject returns the lists of projections on what is on the log.
-func mustProject(tb testing.TB, log *Log) domain.Lists {
+func mustProject(tb testing.TB, log *Log, tables projections.Tables) *projections.View {
 	tb.Helper()
 	d, err := projections.Open(projections.Options{
-		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: projections.Events, SyncEvery: -1,
+		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables, SyncEvery: -1,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -135,10 +135,15 @@ func mustProject(tb testing.TB, log *Log) domain.Lists {
 // The lists in memory answer what those of projections do.
 func TestLists(t *testing.T) {
 	log := givenLists(t)
+	sameLists(t, log, projections.Events, listScenarios)
+}
+
+func sameLists(t *testing.T, log *Log, tables projections.Tables, scenarios []listScenario) {
+	t.Helper()
 	inMemory, release := log.View()
 	release() // nothing is recorded any more
-	for name, l := range map[string]domain.Lists{"in memory": inMemory.Lists, "projections": mustProject(t, log)} {
-		for _, s := range listScenarios {
+	for name, l := range map[string]domain.Lists{"in memory": inMemory.Lists, "projections": mustProject(t, log, tables)} {
+		for _, s := range scenarios {
 			got, total, err := s.ask(l)
 			if !slices.Equal(got, s.names) || total != s.total || message(err) != s.err {
 				t.Errorf("%s: %s %+v %v:\n got %v of %d, error %q\nwant %v of %d, error %q",
@@ -168,6 +173,10 @@ func (s listScenario) ask(l domain.Lists) ([]string, int, error) {
 		return named(func(d domain.ProvisionWatcher) string { return d.Name })(l.Watchers(s.page, s.filters...))
 	case "services":
 		return named(func(d domain.DeviceService) string { return d.Name })(l.Services(s.page, s.filters...))
+	case "notifications":
+		return named(func(d domain.Notification) string { return d.Content })(l.Notifications(s.page, s.filters...))
+	case "transmissions":
+		return named(func(d domain.Transmission) string { return d.SubscriptionName })(l.Transmissions(s.page, s.filters...))
 	default:
 		return named(func(d domain.Subscription) string { return d.Name })(l.Subscriptions(s.page, s.filters...))
 	}
@@ -181,4 +190,49 @@ func named[S any](name func(S) string) func([]S, int, error) ([]string, int, err
 		}
 		return names, total, err
 	}
+}
+
+var (
+	acknowledged    = domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged}
+	notAcknowledged = domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: true}
+	fireOrFlood     = domain.Filter{Index: domain.IndexCategory, Any: []string{"FIRE", "FLOOD", ""}}
+)
+
+// n-0 to n-3 were made in that order, at 10 to 13, and changed in another: n-1, at 20, before n-0, at 30.
+var noticeScenarios = []listScenario{
+	{"notifications", everything, nil, []string{"n-0", "n-1", "n-3", "n-2"}, 4, ""},
+	{"notifications", everything, by("category", "FIRE"), []string{"n-0", "n-2"}, 2, ""},
+	{"notifications", everything, by("status", "NEW", "label", "l"), []string{"n-3", "n-2"}, 2, ""},
+	{"notifications", everything, by("subscription", "s-1"), []string{"n-1"}, 1, ""},
+	{"notifications", everything, []domain.Filter{domain.Between(11, 13)}, []string{"n-3", "n-2", "n-1"}, 3, ""},
+	{"notifications", domain.Page{Offset: 1, Limit: 1}, []domain.Filter{domain.Between(11, 13)}, []string{"n-2"}, 3, ""},
+	{"notifications", domain.Page{Offset: 4, Limit: 1}, []domain.Filter{domain.Between(11, 13)}, nil, 3, beyond + "3"},
+	{"notifications", everything, []domain.Filter{acknowledged}, []string{"n-0"}, 1, ""},
+	{"notifications", everything, []domain.Filter{notAcknowledged}, []string{"n-1", "n-3", "n-2"}, 3, ""},
+	{"notifications", everything, []domain.Filter{fireOrFlood}, []string{"n-0", "n-1", "n-2"}, 3, ""},
+	{"notifications", everything, []domain.Filter{fireOrFlood, notAcknowledged, domain.Between(0, 12)}, []string{"n-2", "n-1"}, 2, ""},
+	{"notifications", everything, by("device", "d"), nil, 0, `list notifications: there is no index "device"`},
+	{"transmissions", everything, nil, []string{"s-2", "s-1", "s-0"}, 3, ""},
+	{"transmissions", everything, by("status", "SENT"), []string{"s-2", "s-0"}, 2, ""},
+	{"transmissions", everything, by("notification", ID(101)), []string{"s-2", "s-1"}, 2, ""},
+	{"transmissions", everything, by("subscription", "s-1"), []string{"s-1"}, 1, ""},
+	{"transmissions", everything, []domain.Filter{domain.Between(30, 30)}, []string{"s-0"}, 1, ""},
+	{"transmissions", everything, by("category", "c"), nil, 0, `list transmissions: there is no index "category"`},
+}
+
+func TestNotificationLists(t *testing.T) {
+	log := NewLog()
+	for i := range 4 {
+		log.Given(t, domain.AddNotification{Notification: domain.Notification{
+			ID: ID(100 + i), Category: []string{"FIRE", "FLOOD", "FIRE", "c"}[i], Labels: []string{"l"}, Content: fmt.Sprint("n-", i), Sender: "me",
+			Severity: "NORMAL", Status: "NEW", Acknowledged: i == 0, Created: int64(10 + i), Modified: int64(10 + i),
+		}})
+	}
+	sent := func(of, n int, at int64, status string) domain.Transmission {
+		return domain.Transmission{ID: ID(200 + n), NotificationID: ID(100 + of), SubscriptionName: fmt.Sprint("s-", n), Status: status, Created: at}
+	}
+	log.Given(t,
+		domain.ProcessNotification{ID: ID(100), At: 30, Transmissions: []domain.Transmission{sent(0, 0, 30, "SENT")}},
+		domain.ProcessNotification{ID: ID(101), At: 20, Matched: []string{"s-1"}, Transmissions: []domain.Transmission{sent(1, 1, 31, "FAILED"), sent(1, 2, 31, "SENT")}})
+	sameLists(t, log, projections.Notifications, noticeScenarios)
 }

@@ -1,0 +1,96 @@
+package domain
+
+// Cleanup is a removal by age that was asked for and goes on in parts. It is about what was on record when it was asked
+// for, that is by revision before the Cleanup's own. There is one of each kind at a time.
+type Cleanup struct {
+	Kind string `json:"kind"`
+	// Until is the last time, in milliseconds since the Unix epoch, of what goes: the modified time of notifications, the
+	// created time of transmissions.
+	Until int64 `json:"until"`
+}
+
+// The kinds of cleanups, as EdgeX 2.3 has them.
+const (
+	// CleanupAll removes notifications of any status, with their transmissions.
+	CleanupAll = "all"
+	// CleanupProcessed removes notifications that are PROCESSED, with their transmissions.
+	CleanupProcessed = "processed"
+	// CleanupTransmissions removes transmissions that are SENT, ACKNOWLEDGED or ESCALATED.
+	CleanupTransmissions = "transmissions"
+)
+
+// CleanupKinds are all kinds.
+func CleanupKinds() []string { return []string{CleanupAll, CleanupProcessed, CleanupTransmissions} }
+
+// RequestCleanup asks for a cleanup.
+type RequestCleanup struct{ Cleanup Cleanup }
+
+// Decide makes no event where a cleanup of that kind until a later time goes on: what was recorded after that was asked
+// for is too young for this one. Any other that goes on is a part of this one and ends with it.
+func (c RequestCleanup) Decide(s State) (Event, error) {
+	if going, ok := s.Cleanups.Get(c.Cleanup.Kind); ok && going.Until > c.Cleanup.Until {
+		return nil, nil
+	}
+	return CleanupRequested(c), nil
+}
+
+// CleanupRequested records that a cleanup has begun.
+type CleanupRequested struct {
+	Cleanup Cleanup `json:"cleanup"`
+}
+
+// Evolve keeps the cleanup until it is finished.
+func (e CleanupRequested) Evolve(s State) { s.Cleanups.Put(e.Cleanup.Kind, e.Cleanup) }
+
+// Subject implements Event.
+func (e CleanupRequested) Subject() Subject { return Subject{"cleanup", e.Cleanup.Kind, "requested"} }
+
+// CleanUp removes a part of what a cleanup is about.
+type CleanUp struct {
+	Kind                         string
+	Notifications, Transmissions []Removal
+}
+
+// Decide leaves out what has changed since it was read, or is gone.
+func (c CleanUp) Decide(s State) (Event, error) {
+	e := NotificationsRemoved{Cleanup: c.Kind}
+	for _, r := range c.Notifications {
+		if r.Revision == Revision(s.Notifications, r.ID) {
+			e.add(r)
+		}
+	}
+	for _, r := range c.Transmissions {
+		if r.Revision == Revision(s.Transmissions, r.ID) {
+			e.Transmissions = append(e.Transmissions, r.ID)
+		}
+	}
+	if len(e.Notifications) == 0 && len(e.Transmissions) == 0 {
+		return nil, nil
+	}
+	return e, nil
+}
+
+// FinishCleanup says that nothing is left of what a cleanup at Revision is about.
+type FinishCleanup struct {
+	Kind     string
+	Revision uint64
+}
+
+// Decide makes no event where the cleanup is finished already, or another of its kind has taken over.
+func (c FinishCleanup) Decide(s State) (Event, error) {
+	if _, ok := s.Cleanups.Get(c.Kind); !ok || Revision(s.Cleanups, c.Kind) != c.Revision {
+		return nil, nil
+	}
+	return CleanupFinished{Kind: c.Kind}, nil
+}
+
+// CleanupFinished records that a cleanup has ended.
+type CleanupFinished struct {
+	Kind string `json:"kind"`
+}
+
+// Evolve forgets the cleanup.
+func (e CleanupFinished) Evolve(s State) { s.Cleanups.Delete(e.Kind) }
+
+// Subject implements Event.
+func (e CleanupFinished) Subject() Subject { return Subject{"cleanup", e.Kind, "finished"} }

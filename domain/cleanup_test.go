@@ -1,0 +1,86 @@
+package domain
+
+import (
+	"reflect"
+	"testing"
+)
+
+func cleanup(kind string, until int64) RequestCleanup {
+	return RequestCleanup{Cleanup{Kind: kind, Until: until}}
+}
+
+func TestRequestCleanup(t *testing.T) {
+	going := []Event{CleanupRequested{Cleanup{CleanupAll, created}}}
+	runDecisions(t, []decision{
+		{name: "first", when: cleanup(CleanupAll, created), want: CleanupRequested{Cleanup{CleanupAll, created}}},
+		{name: "until later", given: going, when: cleanup(CleanupAll, later), want: CleanupRequested{Cleanup{CleanupAll, later}}},
+		{name: "until the same time, for what came since", given: going, when: cleanup(CleanupAll, created), want: CleanupRequested{Cleanup{CleanupAll, created}}},
+		{name: "until earlier", given: going, when: cleanup(CleanupAll, created-1)},
+		{name: "of another kind", given: going, when: cleanup(CleanupProcessed, created-1), want: CleanupRequested{Cleanup{CleanupProcessed, created - 1}}},
+		{name: "after it was finished", given: append(going, CleanupFinished{CleanupAll}), when: cleanup(CleanupAll, created-1), want: CleanupRequested{Cleanup{CleanupAll, created - 1}}},
+	})
+}
+
+// recordedNotices has a notification at revision 1, one at 3 with the transmission, and a cleanup at 4.
+func recordedNotices() State {
+	other := with(notice(), func(n *Notification) { n.ID = raisedID })
+	sent := with(transmission(), func(t *Transmission) { t.NotificationID = raisedID })
+	return recorded(NotificationAdded{notice()}, NotificationAdded{other}, NotificationProcessed{other, []Transmission{sent}}, CleanupRequested{Cleanup{CleanupAll, later}})
+}
+
+func wantDecision(t *testing.T, s State, when Command, want Event) {
+	t.Helper()
+	if got := mustDecide(t, s, when); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v: got %+v, want %+v", when, got, want)
+	}
+}
+
+func TestCleanUp(t *testing.T) {
+	s := recordedNotices()
+	one, two := Removal{ID: noticeID, Revision: 1}, Removal{ID: raisedID, Revision: 3, Transmissions: []string{otherID}}
+	wantDecision(t, s, CleanUp{Kind: CleanupAll, Notifications: []Removal{one, two}}, NotificationsRemoved{
+		Cleanup: CleanupAll, Notifications: []string{noticeID, raisedID}, Transmissions: []string{otherID},
+	})
+	changed := with(two, func(r *Removal) { r.Revision = 2 })
+	wantDecision(t, s, CleanUp{Kind: CleanupAll, Notifications: []Removal{one, changed, {ID: otherID, Revision: 1}}}, NotificationsRemoved{
+		Cleanup: CleanupAll, Notifications: []string{noticeID},
+	})
+	wantDecision(t, s, CleanUp{Kind: CleanupAll, Notifications: []Removal{changed}}, nil)
+	wantDecision(t, s, CleanUp{Kind: CleanupTransmissions, Transmissions: []Removal{{ID: otherID, Revision: 3}, {ID: otherID, Revision: 2}}}, NotificationsRemoved{
+		Cleanup: CleanupTransmissions, Transmissions: []string{otherID},
+	})
+}
+
+func TestFinishCleanup(t *testing.T) {
+	s := recordedNotices()
+	wantDecision(t, s, FinishCleanup{Kind: CleanupAll, Revision: 4}, CleanupFinished{CleanupAll})
+	wantDecision(t, s, FinishCleanup{Kind: CleanupAll, Revision: 3}, nil)
+	wantDecision(t, s, FinishCleanup{Kind: CleanupProcessed}, nil)
+}
+
+func TestRemoveNotifications(t *testing.T) {
+	s := recordedNotices()
+	one, two := Removal{ID: noticeID, Revision: 1}, Removal{ID: raisedID, Revision: 3, Transmissions: []string{otherID}}
+	wantDecision(t, s, RemoveNotifications{[]Removal{two, one}}, NotificationsRemoved{
+		Topic: DeviceChanged, Notifications: []string{raisedID, noticeID}, Transmissions: []string{otherID},
+	})
+	got, err := RemoveNotifications{[]Removal{one, {ID: otherID}}}.Decide(s)
+	wantRefusal(t, got, err, NotFound, `notification id "`+otherID+`" does not exist`)
+	got, err = RemoveNotifications{[]Removal{one, {ID: raisedID, Revision: 2}}}.Decide(s)
+	wantRefusal(t, got, err, Unavailable, `notification id "`+raisedID+`" has changed meanwhile; try again`)
+}
+
+func TestNotificationsRemoved(t *testing.T) {
+	s := recordedNotices()
+	NotificationsRemoved{Notifications: []string{raisedID, subscriptionID}, Transmissions: []string{otherID, noticeID}}.Evolve(s)
+	_, one := s.Notifications.Get(noticeID)
+	_, two := s.Notifications.Get(raisedID)
+	_, sent := s.Transmissions.Get(otherID)
+	if !one || two || sent {
+		t.Errorf("got %t, %t, %t, want the first notification and nothing else", one, two, sent)
+	}
+	wantSubject(t, NotificationsRemoved{Topic: "FIRE", Notifications: []string{"n", "m"}}, "FIRE", "n", "removed")
+	wantSubject(t, NotificationsRemoved{Cleanup: CleanupProcessed, Notifications: []string{"n"}}, "cleanup", "processed", "removed")
+	wantSubject(t, CleanupRequested{Cleanup{Kind: CleanupAll}}, "cleanup", "all", "requested")
+	wantSubject(t, CleanupFinished{CleanupAll}, "cleanup", "all", "finished")
+}

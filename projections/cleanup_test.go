@@ -1,0 +1,125 @@
+package projections
+
+import (
+	"slices"
+	"testing"
+
+	"ledge/domain"
+)
+
+// A cleanup removes, in small parts, exactly what was on record and old enough when it was asked for.
+func TestCleanUp(t *testing.T) {
+	usual := partOfCleanup
+	t.Cleanup(func() { partOfCleanup = usual })
+	partOfCleanup.names = 7
+	for _, kind := range domain.CleanupKinds() {
+		t.Run(kind, func(t *testing.T) {
+			f, h := MustOpen(t, Notifications), newHistory(11)
+			for range 300 {
+				h.notification()
+			}
+			h.record(domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: kind, Until: 15}}, "cleanups "+kind)
+			asked := h.seq
+			h.keeps = true
+			for range 40 {
+				h.notification()
+			}
+			f.feed(t, 37, h.events...)
+			old := func(table, key string, at int64) bool { return at <= 15 && h.puts[table+" "+key] < asked }
+			gone := map[string]bool{}
+			for key, n := range h.state.Notifications.(domain.MapTable[domain.Notification]) {
+				if kind != domain.CleanupTransmissions && old("notifications", key, n.Modified) && (kind == domain.CleanupAll || n.Status == domain.StatusProcessed) {
+					gone[key] = true
+				}
+			}
+			for key, x := range h.state.Transmissions.(domain.MapTable[domain.Transmission]) {
+				if gone[x.NotificationID] || kind == domain.CleanupTransmissions && x.Status == domain.StatusSent && old("transmissions", key, x.Created) {
+					gone[key] = true
+				}
+			}
+			parts := f.cleanUp(t, h, kind)
+			if parts < 3 || len(gone) < 20 {
+				t.Fatalf("%d parts for %d rows: this tries nothing", parts, len(gone))
+			}
+			for key := range gone {
+				_, notification := h.state.Notifications.Get(key)
+				_, sent := h.state.Transmissions.Get(key)
+				if notification || sent {
+					t.Errorf("%s is still there", key)
+				}
+			}
+			if n := f.removed(h); n != len(gone) {
+				t.Errorf("%d rows were removed, want %d", n, len(gone))
+			}
+		})
+	}
+}
+
+// cleanUp carries a cleanup out, and returns in how many parts.
+func (f *fed) cleanUp(t *testing.T, h *history, kind string) (parts int) {
+	t.Helper()
+	for {
+		v, release := f.View()
+		part, revision, err := v.CleanUp(kind)
+		must(t, err)
+		command := domain.Command(part)
+		last := len(part.Notifications) == 0 && len(part.Transmissions) == 0
+		if last {
+			command = domain.FinishCleanup{Kind: kind, Revision: revision}
+		}
+		if len(part.Notifications) > partOfCleanup.names || len(part.Transmissions) > partOfCleanup.names {
+			t.Errorf("a part of %d and %d", len(part.Notifications), len(part.Transmissions))
+		}
+		e, err := command.Decide(domain.Overlay(v.State))
+		must(t, err)
+		release()
+		h.record(e)
+		f.feed(t, 1, h.events[len(h.events)-1])
+		if last {
+			return parts
+		}
+		parts++
+	}
+}
+
+// removed counts what the cleanup's events name.
+func (f *fed) removed(h *history) (n int) {
+	for _, r := range h.events {
+		if e, ok := r.Event.(domain.NotificationsRemoved); ok && e.Cleanup != "" {
+			n += len(e.Notifications) + len(e.Transmissions)
+		}
+	}
+	return n
+}
+
+// A part reads only so many bytes of rows; with no cleanup there is none.
+func TestPartsOfCleanupAreBounded(t *testing.T) {
+	f := MustOpen(t, Notifications)
+	long := string(make([]byte, 1<<20))
+	for i := range 10 {
+		f.add(t, domain.NotificationAdded{Notification: domain.Notification{ID: uuid("n", i), Content: long}})
+	}
+	look := func() (ids []string, revision uint64) {
+		v, release := f.View()
+		defer release()
+		part, revision, err := v.CleanUp(domain.CleanupAll)
+		must(t, err)
+		for _, r := range part.Notifications {
+			ids = append(ids, r.ID)
+		}
+		return ids, revision
+	}
+	if ids, revision := look(); ids != nil || revision != 0 {
+		t.Errorf("without a cleanup: %v of %d", ids, revision)
+	}
+	f.add(t, domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: domain.CleanupAll}})
+	ids, revision := look()
+	if want := []string{uuid("n", 0), uuid("n", 1), uuid("n", 2), uuid("n", 3)}; !slices.Equal(ids, want) || revision != 11 {
+		t.Errorf("got %v of %d, want %v of 11", ids, revision, want)
+	}
+	v, release := f.View()
+	defer release()
+	if got, err := v.TransmissionIDs(uuid("n", 0)); len(got) != 0 || err != nil {
+		t.Errorf("transmissions: %v, %v", got, err)
+	}
+}
