@@ -9,6 +9,9 @@ import (
 	"ledge/domain"
 )
 
+// ChannelTypes are the types of the channels that the bridge delivers to.
+func ChannelTypes() []string { return []string{domain.ChannelZeroMQ} }
+
 // Sockets are the PUB sockets of the ZeroMQ channels, one for each host and port, counted by use.
 type Sockets interface {
 	Acquire(host string, port int) error

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,7 +187,7 @@ func TestDeliveredOnEachChannel(t *testing.T) {
 		if tr.Status != domain.StatusSent || len(tr.Records) != 1 || tr.Next != 0 {
 			t.Errorf("got %+v, want it sent at the first try", tr)
 		}
-		if tr.Channel == a.channel() && tr.Records[0].Response != "thanks" {
+		if reflect.DeepEqual(tr.Channel, a.channel()) && tr.Records[0].Response != "thanks" {
 			t.Errorf("response %q, want what the receiver said", tr.Records[0].Response)
 		}
 	}

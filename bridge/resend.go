@@ -17,8 +17,8 @@ type Resend struct {
 // of returns what goes for a subscription.
 func (r Resend) of(s domain.Subscription) (limit int, interval time.Duration) {
 	limit = min(cmp.Or(s.ResendLimit, r.Limit), domain.MaxTries-1)
-	interval, err := time.ParseDuration(s.ResendInterval)
-	if err != nil {
+	interval, ok := domain.ParseDuration(s.ResendInterval)
+	if !ok {
 		interval = r.Interval
 	}
 	return limit, interval

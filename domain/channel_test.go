@@ -1,6 +1,8 @@
 package domain
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,8 +20,8 @@ func TestChannels(t *testing.T) {
 		{"highest port", func(c *Channel) { c.Port = 65535 }, ""},
 		{"a topic of any characters", func(c *Channel) { c.Topic = "device changed/é." }, ""},
 		{"longest topic", func(c *Channel) { c.Topic = strings.Repeat("t", MaxName) }, ""},
-		{"no type", func(c *Channel) { c.Type = "" }, "channels[0].type: is missing or empty; use one of ZeroMQ"},
-		{"type in lower case", func(c *Channel) { c.Type = "zeromq" }, `channels[0].type: "zeromq" is unknown; use one of ZeroMQ`},
+		{"no type", func(c *Channel) { c.Type = "" }, "channels[0].type: is missing or empty; use one of REST, EMAIL, MQTT, ZeroMQ"},
+		{"type in lower case", func(c *Channel) { c.Type = "zeromq" }, `channels[0].type: "zeromq" is unknown; use one of REST, EMAIL, MQTT, ZeroMQ`},
 		{"no host", func(c *Channel) { c.Host = "" }, `channels[0].host: is missing or empty; give "*" for all interfaces`},
 		{"no port", func(c *Channel) { c.Port = 0 }, "channels[0].port: 0 is no TCP port; use 1 to 65535"},
 		{"negative port", func(c *Channel) { c.Port = -1 }, "channels[0].port: -1 is no TCP port; use 1 to 65535"},
@@ -28,14 +30,126 @@ func TestChannels(t *testing.T) {
 		{"topic too long", func(c *Channel) { c.Topic = strings.Repeat("t", MaxName+1) }, "… is 257 bytes long; use at most 256"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			cmd := addGate(func(d *Subscription) { tt.edit(&d.Channels[0]) })
-			got, err := cmd.Decide(given())
-			if tt.says != "" {
-				wantRefusal(t, got, err, Invalid, tt.says)
-			} else if err != nil {
-				t.Error(err)
-			}
-		})
+		wantChannel(t, tt.name, with(zeroMQ(), tt.edit), tt.says)
 	}
+}
+
+// wantChannel holds that a subscription with the channel is taken, or refused with a message.
+func wantChannel(t *testing.T, name string, c Channel, says string) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		got, err := addGate(func(d *Subscription) { d.Channels[0] = c }).Decide(given())
+		if says != "" {
+			wantRefusal(t, got, err, Invalid, says)
+		} else if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func hook() Channel {
+	return Channel{Type: ChannelREST, Host: "10.0.0.7", Port: 8080, Path: "/notify", HTTPMethod: "POST"}
+}
+
+func TestRESTChannels(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(*Channel)
+		says string
+	}{
+		{"as EdgeX has it", func(*Channel) {}, ""},
+		{"over TLS", func(c *Channel) { c.Scheme = "https" }, ""},
+		{"a name", func(c *Channel) { c.Host = "till.example.com" }, ""},
+		{"IPv6", func(c *Channel) { c.Host = "fe80::1" }, ""},
+		{"no path", func(c *Channel) { c.Path = "" }, ""},
+		{"a path without a slash, with a query", func(c *Channel) { c.Path = "notify?from=ledge" }, ""},
+		{"no method", func(c *Channel) { c.HTTPMethod = "" }, "channels[0].httpMethod: is missing or empty; use one of POST, PUT, PATCH"},
+		{"unknown method", func(c *Channel) { c.HTTPMethod = "FETCH" }, `channels[0].httpMethod: "FETCH" is unknown; use one of POST`},
+		{"unknown scheme", func(c *Channel) { c.Scheme = "ftp" }, `channels[0].scheme: "ftp" is unknown; use one of http, https`},
+		{"no host", func(c *Channel) { c.Host = "" }, "channels[0].host: is missing or empty; give the receiver's address"},
+		{"a host with a path", func(c *Channel) { c.Host = "a/b" }, `channels[0].host: "a/b" is no address or name of a host`},
+		{"a host with a user", func(c *Channel) { c.Host = "me@a" }, `channels[0].host: "me@a" is no address or name of a host`},
+		{"a host with a port", func(c *Channel) { c.Host = "a:80" }, `channels[0].host: "a:80" is no address or name of a host`},
+		{"no port", func(c *Channel) { c.Port = 0 }, "channels[0].port: 0 is no TCP port"},
+		{"a path with a line break", func(c *Channel) { c.Path = "/a\n" }, `channels[0].path: "/a\n" is no path of a URL`},
+		{"a path with a broken escape", func(c *Channel) { c.Path = "/%zz" }, `channels[0].path: "/%zz" is no path of a URL`},
+		{"a path too long", func(c *Channel) { c.Path = strings.Repeat("p", MaxPath+1) }, "channels[0].path: is 2049 bytes long; use at most 2048"},
+	} {
+		wantChannel(t, tt.name, with(hook(), tt.edit), tt.says)
+	}
+}
+
+func TestEmailChannels(t *testing.T) {
+	const form = "is no e-mail address; write it as name@example.com"
+	for _, tt := range []struct {
+		name       string
+		recipients []string
+		says       string
+	}{
+		{"one", []string{"a@example.com"}, ""},
+		{"two", []string{"a@example.com", "b.c+d@example.com"}, ""},
+		{"none", nil, "channels[0].recipients: is missing or empty; give at least one address"},
+		{"no address", []string{"a@example.com", "nope"}, `channels[0].recipients[1]: "nope" ` + form},
+		{"with a name", []string{"A <a@example.com>"}, form},
+		{"a header more", []string{"a@example.com\r\nBcc: b@example.com"}, form},
+		{"too many", slices.Repeat([]string{"a@example.com"}, MaxRecipients+1), "channels[0].recipients: has 65 entries; use at most 64"},
+	} {
+		wantChannel(t, tt.name, Channel{Type: ChannelEmail, Recipients: tt.recipients}, tt.says)
+	}
+}
+
+func broker() Channel {
+	return Channel{Type: ChannelMQTT, Host: "broker", Port: 1883, Topic: "alarms/door", Publisher: "ledge"}
+}
+
+func TestMQTTChannels(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		edit func(*Channel)
+		says string
+	}{
+		{"least", func(*Channel) {}, ""},
+		{"most", func(c *Channel) {
+			c.Scheme, c.QoS, c.KeepAlive, c.Retained, c.AutoReconnect, c.ConnectTimeout = "ssl", 2, 65535, true, true, 30
+			c.AuthMode, c.SecretPath, c.SkipCertVerify = AuthCert, "mqtt", true
+		}, ""},
+		{"without a login", func(c *Channel) { c.AuthMode = AuthNone }, ""},
+		{"no host", func(c *Channel) { c.Host = "" }, "channels[0].host: is missing or empty; give the broker's address"},
+		{"no publisher", func(c *Channel) { c.Publisher = "" }, "channels[0].publisher: is missing or empty; give the client id"},
+		{"no topic", func(c *Channel) { c.Topic = "" }, "channels[0].topic: is missing or empty; give the topic to publish on"},
+		{"a wildcard", func(c *Channel) { c.Topic = "alarms/#" }, `channels[0].topic: "alarms/#" has a wildcard`},
+		{"qos 3", func(c *Channel) { c.QoS = 3 }, "channels[0].qos: 3 is no quality of service; use 0, 1 or 2"},
+		{"negative keepAlive", func(c *Channel) { c.KeepAlive = -1 }, "channels[0].keepAlive: -1 is out of range; use 0 to 65535 seconds"},
+		{"long connectTimeout", func(c *Channel) { c.ConnectTimeout = 65536 }, "channels[0].connectTimeout: 65536 is out of range"},
+		{"unknown scheme", func(c *Channel) { c.Scheme = "http" }, `channels[0].scheme: "http" is unknown; use one of tcp, mqtt, ssl`},
+		{"unknown authMode", func(c *Channel) { c.AuthMode, c.SecretPath = "magic", "x" }, `channels[0].authMode: "magic" is unknown; use one of none, usernamepassword`},
+		{"no secret", func(c *Channel) { c.AuthMode = AuthPassword }, `channels[0].secretPath: is missing or empty, and authMode "usernamepassword" needs a secret`},
+	} {
+		wantChannel(t, tt.name, with(broker(), tt.edit), tt.says)
+	}
+}
+
+// What a type does not use is dropped, and what it uses is kept.
+func TestTrim(t *testing.T) {
+	for _, c := range goldenChannels {
+		if got := c.Trim(); !reflect.DeepEqual(got, c) {
+			t.Errorf("got  %#v\nwant %#v", got, c)
+		}
+		all := goldenChannels[1] // MQTT uses the most
+		all.Type, all.Path, all.HTTPMethod, all.Recipients = c.Type, "/p", "PUT", []string{"a@example.com"}
+		if got := all.Trim(); !sameFields(got, c) {
+			t.Errorf("%s: got %#v, want the fields of %#v and no others", c.Type, got, c)
+		}
+	}
+}
+
+// sameFields reports whether the same fields are set.
+func sameFields(a, b Channel) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range x.NumField() {
+		if x.Field(i).IsZero() != y.Field(i).IsZero() {
+			return false
+		}
+	}
+	return true
 }

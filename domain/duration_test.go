@@ -3,6 +3,7 @@ package domain
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestDurations(t *testing.T) {
@@ -16,6 +17,29 @@ func TestDurations(t *testing.T) {
 		}
 		if !ok && !strings.Contains(strings.Join(p, ""), "is no duration; write it as 300ms, 10s or 24h") {
 			t.Errorf("%q: got %q, which names no cure", text, p)
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"0s": 0, "300ms": 300 * time.Millisecond, "1h30m": 90 * time.Minute, "PT0S": 0, "PT10S": 10 * time.Second,
+		"PT1M30S": 90 * time.Second, "P1D": 24 * time.Hour, "P1DT12H": 36 * time.Hour, "P2W": 14 * 24 * time.Hour,
+		"PT0.3S": 300 * time.Millisecond, "PT0,5H": 30 * time.Minute,
+	} {
+		if got, ok := ParseDuration(text); !ok || got != want {
+			t.Errorf("%q: got %v, %t, want %v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{
+		"", "10", "-1s", "P", "PT", "P1DT", "PT1.5H30M", "P1M", "P1Y", "-PT1S", "PT-1S", "PT1S ", "pt1s", "PT1..5S", "PT.S", "P99999999W", "PT1S1M",
+	} {
+		got, err := patchGate(func(p *SubscriptionPatch) { p.ResendInterval = new(text) }).Decide(given(subscribed()...))
+		if text != "" { // which takes the interval away
+			wantRefusal(t, got, err, Invalid, "is no duration; write it as 300ms, 10s or 24h, or as PT10S or P1D")
+		}
+		if d, ok := ParseDuration(text); ok {
+			t.Errorf("%q: got %v, want none", text, d)
 		}
 	}
 }

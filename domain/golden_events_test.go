@@ -41,6 +41,13 @@ var goldens = map[string]Event{
 		Changed:      []string{"receiver"},
 	},
 	"subscription.removed/1": SubscriptionRemoved{goldenSubscription},
+	"subscription.added/2":   SubscriptionAdded{everyChannel},
+	"subscription.updated/2": SubscriptionUpdated{
+		Subscription: with(everyChannel, func(s *Subscription) { s.ResendInterval, s.Modified = "PT30S", 1760000060000 }),
+		Before:       everyChannel,
+		Changed:      []string{"resendInterval"},
+	},
+	"subscription.removed/2": SubscriptionRemoved{everyChannel},
 	"samples.seeded/1":       SamplesSeeded{},
 	"callbacks.made/1":       CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
 	"notification.added/1":   NotificationAdded{goldenNotification},
@@ -149,6 +156,18 @@ var goldenSubscription = Subscription{
 	Channels:   []Channel{{Type: "ZeroMQ", Host: "*", Port: 5566, Topic: "device-changed", Publisher: "ledge"}},
 	Categories: []string{"DEVICE_CHANGED"}, Labels: []string{"door"}, ResendLimit: 3, ResendInterval: "10s", AdminState: "UNLOCKED",
 	Created: 1760000000007, Modified: 1760000000008,
+}
+
+var everyChannel = with(goldenSubscription, func(s *Subscription) { s.Channels = goldenChannels })
+
+var goldenChannels = []Channel{
+	{Type: "REST", Scheme: "https", Host: "till.example.com", Port: 8443, Path: "/notify?from=ledge", HTTPMethod: "PUT"},
+	{
+		Type: "MQTT", Scheme: "ssl", Host: "broker.example.com", Port: 8883, Topic: "alarms/door", Publisher: "ledge", QoS: 2, KeepAlive: 60,
+		Retained: true, AutoReconnect: true, ConnectTimeout: 30, SecretPath: "mqtt", AuthMode: "usernamepassword", SkipCertVerify: true,
+	},
+	{Type: "EMAIL", Recipients: []string{"guards@example.com", "police@example.com"}},
+	{Type: "ZeroMQ", Host: "*", Port: 5566, Topic: "device-changed", Publisher: "ledge"},
 }
 
 var goldenNotification = Notification{

@@ -4,29 +4,19 @@ import "slices"
 
 // Subscription says who is told about which notifications, and over which channels.
 type Subscription struct {
-	ID             string    `json:"id"`
-	Name           string    `json:"name"`
-	Description    string    `json:"description,omitempty"`
-	Receiver       string    `json:"receiver"`
-	Channels       []Channel `json:"channels"`
-	Categories     []string  `json:"categories,omitempty"`
-	Labels         []string  `json:"labels,omitempty"`
-	ResendLimit    int       `json:"resendLimit,omitempty"`
-	ResendInterval string    `json:"resendInterval,omitempty"`
-	AdminState     string    `json:"adminState"`
-	Created        int64     `json:"created"`
-	Modified       int64     `json:"modified"`
-}
-
-// Channel is one way to a receiver. The fields that a Type does not use are empty.
-type Channel struct {
-	Type string `json:"type"`
-	// Host is, for ZeroMQ, where the PUB socket is bound: "*", an address, a name or a network interface.
-	Host string `json:"host,omitempty"`
-	Port int    `json:"port,omitempty"`
-	// Topic is the first frame of every message on a ZeroMQ channel.
-	Topic     string `json:"topic,omitempty"`
-	Publisher string `json:"publisher,omitempty"`
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Description string    `json:"description,omitempty"`
+	Receiver    string    `json:"receiver"`
+	Channels    []Channel `json:"channels"`
+	Categories  []string  `json:"categories,omitempty"`
+	Labels      []string  `json:"labels,omitempty"`
+	ResendLimit int       `json:"resendLimit,omitempty"`
+	// ResendInterval is a text for [ParseDuration].
+	ResendInterval string `json:"resendInterval,omitempty"`
+	AdminState     string `json:"adminState"`
+	Created        int64  `json:"created"`
+	Modified       int64  `json:"modified"`
 }
 
 // MaxChannels and MaxTags bound the channels, and the categories and labels together, of one subscription: each
@@ -35,9 +25,6 @@ const (
 	MaxChannels = 64
 	MaxTags     = 256
 )
-
-// ChannelZeroMQ is the Type of a ZeroMQ channel.
-const ChannelZeroMQ = "ZeroMQ"
 
 // EscalationSubscription is the name of the subscription that is told of critical notifications that did not arrive, as
 // in EdgeX 2.3.

@@ -19,7 +19,7 @@ func (d Subscription) Check() Problems {
 		p.Add("resendLimit", "%d is negative; use 0 or more", d.ResendLimit)
 	}
 	if d.ResendInterval != "" {
-		p.checkDuration("resendInterval", d.ResendInterval)
+		p.checkInterval("resendInterval", d.ResendInterval)
 	}
 	return p
 }
@@ -41,28 +41,6 @@ func (p *Problems) checkTags(categories, labels []string) {
 	}
 	checkIndexed(p, "categories", categories, (*Problems).checkName)
 	checkIndexed(p, "labels", labels, (*Problems).checkName)
-}
-
-// Check notes what is wrong with a channel.
-func (c Channel) Check() Problems {
-	var p Problems
-	p.checkOneOf("type", c.Type, ChannelZeroMQ)
-	if len(p) > 0 {
-		return p
-	}
-	if c.Host == "" {
-		p.Add("host", `is missing or empty; give "*" for all interfaces, an address or an interface's name`)
-	}
-	if c.Port < 1 || c.Port > 65535 {
-		p.Add("port", "%d is no TCP port; use 1 to 65535", c.Port)
-	}
-	p.checkLength("host", c.Host)
-	p.checkLength("publisher", c.Publisher)
-	if c.Topic == "" {
-		p.Add("topic", "is missing or empty; give the key that subscribers filter on")
-	}
-	p.checkLength("topic", c.Topic)
-	return p
 }
 
 // AddSubscription adds a subscription. Subscription carries its id and times.
@@ -127,7 +105,7 @@ func (c SubscriptionPatch) Check() Problems {
 	p.checkTags(c.Categories, c.Labels)
 	optional(&p, "resendInterval", c.ResendInterval, func(p *Problems, path, v string) {
 		if v != "" { // empty takes it away
-			p.checkDuration(path, v)
+			p.checkInterval(path, v)
 		}
 	})
 	return p

@@ -32,7 +32,7 @@ func TestUpdateSubscription(t *testing.T) {
 		{name: "no channels", given: subscribed(), when: patchGate(func(p *SubscriptionPatch) { p.Channels = []Channel{} }),
 			code: Invalid, says: "channels: is empty; give at least one channel, or leave it out"},
 		{name: "bad channel", given: subscribed(), when: patchGate(func(p *SubscriptionPatch) { p.Channels = []Channel{zeroMQ(), {Type: "FAX"}} }),
-			code: Invalid, says: `channels[1].type: "FAX" is unknown; use one of ZeroMQ`},
+			code: Invalid, says: `channels[1].type: "FAX" is unknown; use one of REST, EMAIL, MQTT, ZeroMQ`},
 		{name: "nothing left to match", given: subscribed(), when: patchGate(func(p *SubscriptionPatch) { p.Categories = []string{} }),
 			code: Invalid, says: "categories: is missing or empty, and so is labels"},
 		{name: "negative resendLimit", given: subscribed(), when: patchGate(func(p *SubscriptionPatch) { p.ResendLimit = new(-1) }),

@@ -31,6 +31,10 @@ var kinds = []kind{
 	of[TransmissionTried]("transmission.tried/1"),
 	of[CallbacksMade]("callbacks.made/1"),
 	of[RequestAnswered]("request.answered/1"),
+	// Version 2 may have channels of other types than ZeroMQ, which who knows version 1 would take for that.
+	of[SubscriptionAdded]("subscription.added/2"),
+	of[SubscriptionUpdated]("subscription.updated/2"),
+	of[SubscriptionRemoved]("subscription.removed/2"),
 	of[NotificationsAcknowledged]("notifications.acknowledged/1"),
 	of[NotificationsRemoved]("notifications.removed/1"),
 	of[CleanupRequested]("cleanup.requested/1"),

@@ -49,14 +49,19 @@ func conditional(h http.Header, command domain.Command) (domain.Command, error) 
 	return domain.IfMatch{Change: change, Any: seen.any, Revisions: seen.strong}, nil // a weak tag never matches here
 }
 
-// onlyIf makes the one order of a batch conditional, if the request is.
-func (b *batch) onlyIf(h http.Header) error {
-	n := len(b.orders)
+// OnlyOfOne refuses the If-Match of a request that changes n entities, unless that is one.
+func OnlyOfOne(h http.Header, n int) error {
 	if n != 1 && h.Values("If-Match") != nil {
 		return domain.Errorf(domain.Invalid, "If-Match is for a request of exactly one element, and this one has %d; send one request for each", n)
 	}
-	if n == 0 {
-		return nil
+	return nil
+}
+
+// onlyIf makes the one order of a batch conditional, if the request is.
+func (b *batch) onlyIf(h http.Header) error {
+	n := len(b.orders)
+	if err := OnlyOfOne(h, n); n == 0 || err != nil {
+		return err
 	}
 	command, err := conditional(h, b.orders[0].Command)
 	b.orders[0].Command = command

@@ -75,6 +75,8 @@ type Options struct {
 	// (setting idempotency-answers); one more is answered with 503.
 	IdempotencyKeep    time.Duration
 	IdempotencyAnswers int
+	// ChannelTypes are the types of the channels that are delivered to; a subscription with another is refused.
+	ChannelTypes []string
 	// Streams says that no more than InlineBytes of a body are loaded.
 	Streams bool
 }

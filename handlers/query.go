@@ -44,13 +44,30 @@ func List[S, D any](
 	query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error),
 	filter Filter, shape func(S) D, wrap func(ListEnvelope, []D) any,
 ) Handler {
+	return ListOf(a, state, query, func(c *gin.Context) ([]domain.Filter, error) { return filter(c), nil }, shape, wrap)
+}
+
+// Asked is a Filter that a request can get wrong.
+type Asked = func(*gin.Context) ([]domain.Filter, error)
+
+// ListOf is List with a filter that a request can get wrong.
+func ListOf[S, D any](
+	a *API, state Reader,
+	query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error),
+	filter Asked, shape func(S) D, wrap func(ListEnvelope, []D) any,
+) Handler {
 	return func(c *gin.Context) {
+		filters, err := filter(c)
+		if err != nil {
+			a.Fail(c, err)
+			return
+		}
 		page, err := a.Page(c)
 		if err != nil {
 			a.Fail(c, err)
 			return
 		}
-		list, total, err := queryList(state, query, page, filter(c))
+		list, total, err := queryList(state, query, page, filters)
 		if err != nil {
 			a.Fail(c, err)
 			return

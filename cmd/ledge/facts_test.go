@@ -91,9 +91,9 @@ func checkNotified(tb testing.TB, all []fact) int {
 		switch {
 		case f.isDevice():
 			matched[f.Seq] = strings.Join(slices.Sorted(maps.Keys(subscribed)), " ")
-		case f.Type == "subscription.added/1":
+		case f.Type == "subscription.added/2":
 			subscribed[f.of().Subscription.Name] = true
-		case f.Type == "subscription.removed/1":
+		case f.Type == "subscription.removed/2":
 			delete(subscribed, f.of().Subscription.Name)
 		}
 	}

@@ -73,6 +73,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
+	p.inBackground(p.cleanUp)
 	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
 	p.inBackground(p.watch)
 	p.servers.serve(p)

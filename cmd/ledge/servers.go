@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ledge/bridge"
 	"ledge/handlers"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
@@ -75,7 +76,9 @@ func (s *servers) serve(p *Program) {
 	o.Devices = p.callback
 	s.start(metadataService, metadata.New(o, state, d.events))
 	s.start(deviceRESTService, devicerest.New(s.options(deviceRESTService), state, d.readings, p.payloads))
-	s.start(notificationsService, notifications.New(s.options(notificationsService), state, d.events, d.noteView, d.notifications, p.engine))
+	o = s.options(notificationsService)
+	o.ChannelTypes = bridge.ChannelTypes()
+	s.start(notificationsService, notifications.New(o, state, d.events, d.noteView, d.notifications, p.engine))
 }
 
 func (s *servers) start(name string, h http.Handler) {

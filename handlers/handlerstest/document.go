@@ -128,12 +128,16 @@ func checkClosed(t *testing.T, path string, s *openapi3.Schema) {
 	}
 }
 
-// element is the schema of the elements of a JSON request, nil where there is none.
+// element is the schema of the elements of a JSON request, or of the request where that is an object; nil where there is
+// none.
 func (o operation) element() *openapi3.SchemaRef {
 	if o.RequestBody == nil {
 		return nil
 	}
 	if media := o.RequestBody.Value.Content["application/json"]; media != nil {
+		if media.Schema.Value.Items == nil && media.Schema.Value.Type.Is(openapi3.TypeObject) {
+			return media.Schema
+		}
 		return media.Schema.Value.Items
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -104,7 +105,12 @@ func otherwise(s Scenario) Scenario {
 
 // misname makes a request ask for what does not exist.
 func misname(o operation, s *Scenario) bool {
-	s.Path = "/api/v2" + o.pathWith(func(string) string { return "nosuch" })
+	s.Path = "/api/v2" + o.pathWith(func(name string) string {
+		if name == "id" { // what is no UUID is wrong in itself
+			return ID(404)
+		}
+		return "nosuch"
+	})
 	return strings.Contains(o.path, "{")
 }
 
@@ -183,6 +189,9 @@ func (o operation) pathWith(value func(name string) string) string {
 func (o operation) exampleOf(name string) string {
 	for _, p := range o.parameters() {
 		if p.Value.Name == name && p.Value.Example != nil {
+			if n, ok := p.Value.Example.(float64); ok { // which has an exponent where it is large
+				return strconv.FormatFloat(n, 'f', -1, 64)
+			}
 			return fmt.Sprint(p.Value.Example)
 		}
 	}

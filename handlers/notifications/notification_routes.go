@@ -10,11 +10,11 @@ import (
 func (s service) routeNotifications() {
 	r := s.Routes
 	r.POST("/notification", handlers.Batch(s.API, s.notices, "notification", s.addNotification))
-	r.GET("/notification/id/:id", handlers.Get(s.API, s.notifications, "notification", "id",
+	r.GET("/notification/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "notification", "id",
 		func(st domain.State) domain.Table[domain.Notification] { return st.Notifications },
 		func(e handlers.Envelope, d domain.Notification) any {
 			return notificationAnswer{e, shapeNotification(d)}
-		}))
+		})))
 }
 
 // addNotification checks a status that is given, but every notification begins as NEW.

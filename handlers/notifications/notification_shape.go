@@ -18,6 +18,8 @@ type notificationShape struct {
 	Sender      string   `json:"sender"`
 	Severity    string   `json:"severity"`
 	Status      string   `json:"status,omitempty"`
+	// Acknowledged is of EdgeX 4, which always shows it; here an answer to who does not use it is as in EdgeX 2.3.
+	Acknowledged bool `json:"acknowledged,omitempty"`
 }
 
 // addNotification is an element of POST /notification.
@@ -29,6 +31,22 @@ type addNotification struct {
 type notificationAnswer struct {
 	handlers.Envelope
 	Notification notificationShape `json:"notification"`
+}
+
+type notificationsAnswer struct {
+	handlers.ListEnvelope
+	Notifications []notificationShape `json:"notifications"`
+}
+
+// findNotifications is the body of GET /notification.
+type findNotifications struct {
+	handlers.Head
+	QueryCondition struct {
+		Category []string `json:"category"`
+		// Start and End bound the created time, in milliseconds since the Unix epoch.
+		Start int64 `json:"start"`
+		End   int64 `json:"end"`
+	} `json:"queryCondition"`
 }
 
 // notification returns the entity that a request describes; its id and times are the caller's.
@@ -43,5 +61,6 @@ func shapeNotification(d domain.Notification) notificationShape {
 	return notificationShape{
 		Created: d.Created, Modified: d.Modified, ID: d.ID, Category: d.Category, Labels: d.Labels, Content: d.Content,
 		ContentType: d.ContentType, Description: d.Description, Sender: d.Sender, Severity: d.Severity, Status: d.Status,
+		Acknowledged: d.Acknowledged,
 	}
 }

@@ -46,6 +46,10 @@ func New(
 	}
 	v2.routeSubscriptions()
 	v2.routeNotifications()
+	v2.routeNotificationLists()
+	v2.routeAcknowledgements()
+	v2.routeRemovals()
+	v2.routeTransmissions()
 	v2.RouteDocument(document)
 	return s
 }

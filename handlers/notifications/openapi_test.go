@@ -21,6 +21,11 @@ func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*
 	f.notices.Given(tb, domain.AddNotification{Notification: domain.Notification{
 		ID: "6877ff35-5566-5d14-a992-79fbb18d8d4a", Category: "c", Content: "text", Sender: "me", Severity: "NORMAL", Status: "NEW",
 	}})
+	sent := domain.Transmission{
+		ID: "1cf4a2f6-5566-4d14-a992-79fbb18d8d4b", NotificationID: "6877ff35-5566-5d14-a992-79fbb18d8d4a", SubscriptionName: "s-1",
+		Channel: domain.Channel{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}, Status: "SENT", Created: 2,
+	}
+	f.notices.Given(tb, domain.ProcessNotification{ID: sent.NotificationID, Transmissions: []domain.Transmission{sent}})
 	return f, []*handlerstest.Log{f.events, f.notices}
 }
 
@@ -32,6 +37,7 @@ func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("support-notifications"), nil, nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
 		"AddSubscription": addSubscription{}, "UpdateSubscription": updateSubscription{}, "AddNotification": addNotification{},
+		"FindNotifications": findNotifications{},
 	})
 }
 

@@ -10,6 +10,9 @@ func (s service) routeSubscriptions() {
 	r.POST("/subscription", handlers.Batch(s.API, s.events, "subscription", s.addSubscription))
 	r.PATCH("/subscription", handlers.Batch(s.API, s.events, "subscription", s.updateSubscription))
 	r.GET("/subscription/all", s.listSubscriptions(handlers.Unfiltered))
+	r.GET("/subscription/category/:category", s.listSubscriptions(handlers.By(domain.IndexCategory, "category")))
+	r.GET("/subscription/label/:label", s.listSubscriptions(handlers.By(domain.IndexLabel, "label")))
+	r.GET("/subscription/receiver/:receiver", s.listSubscriptions(handlers.By(domain.IndexReceiver, "receiver")))
 	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name",
 		func(st domain.State) domain.Table[domain.Subscription] { return st.Subscriptions },
 		func(e handlers.Envelope, d domain.Subscription) any {
@@ -22,6 +25,7 @@ func (s service) routeSubscriptions() {
 func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 	d := e.Subscription.subscription()
 	problems := d.Check()
+	s.undeliverable(&problems, d.Channels)
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{
 		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Problems: problems, Reserve: s.reserve(d.Channels),
@@ -30,7 +34,9 @@ func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 
 func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Order {
 	p := e.Subscription.patch()
-	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: p.Check()}
+	problems := p.Check()
+	s.undeliverable(&problems, p.Channels)
+	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems}
 	if p.Channels != nil {
 		o.Reserve = s.reserve(p.Channels)
 	}

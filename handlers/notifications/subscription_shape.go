@@ -21,15 +21,6 @@ type subscriptionShape struct {
 	AdminState     string         `json:"adminState"`
 }
 
-// channelShape shows host and port of every channel, as EdgeX does even for e-mail, and the rest where it is used.
-type channelShape struct {
-	Type      string `json:"type"`
-	Host      string `json:"host"`
-	Port      int    `json:"port"`
-	Topic     string `json:"topic,omitempty"`
-	Publisher string `json:"publisher,omitempty"`
-}
-
 // addSubscription is an element of POST /subscription.
 type addSubscription struct {
 	handlers.Head
@@ -75,12 +66,8 @@ func (d subscriptionShape) subscription() domain.Subscription {
 }
 
 func shapeSubscription(d domain.Subscription) subscriptionShape {
-	shapes := make([]channelShape, len(d.Channels))
-	for i, c := range d.Channels {
-		shapes[i] = channelShape(c)
-	}
 	return subscriptionShape{
-		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Channels: shapes, Receiver: d.Receiver,
+		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Channels: shapeChannels(d.Channels), Receiver: d.Receiver,
 		Categories: d.Categories, Labels: d.Labels, Description: d.Description, ResendLimit: d.ResendLimit,
 		ResendInterval: d.ResendInterval, AdminState: d.AdminState,
 	}
@@ -92,16 +79,4 @@ func (d subscriptionPatchShape) patch() domain.SubscriptionPatch {
 		Categories: d.Categories, Labels: d.Labels, ResendLimit: d.ResendLimit, ResendInterval: d.ResendInterval,
 		AdminState: d.AdminState,
 	}
-}
-
-// channels keeps the difference between none given and an empty list, which matters to a patch.
-func channels(shapes []channelShape) []domain.Channel {
-	if shapes == nil {
-		return nil
-	}
-	list := make([]domain.Channel, len(shapes))
-	for i, s := range shapes {
-		list[i] = domain.Channel(s)
-	}
-	return list
 }

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// sweeper carries out the cleanups of notifications that clients ask for, in parts that each are one event. What a stop or
+// a crash interrupts goes on at the next start: that a cleanup goes on is state like any other.
+type sweeper struct {
+	notes  *projections.DB
+	log    *store.Appender
+	logger *slog.Logger
+	asked  chan struct{} // a cleanup was requested
+}
+
+func newSweeper(d *data) *sweeper {
+	return &sweeper{notes: d.notes, log: d.notifications, logger: d.logger, asked: make(chan struct{}, 1)}
+}
+
+// cleanUp sweeps until done is closed.
+func (p *Program) cleanUp(done <-chan struct{}) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := newSweeper(p.data).run(ctx); ctx.Err() == nil {
+			p.fail(p.cause(err))
+		}
+	}()
+	<-done
+	stop()
+	<-ended
+}
+
+// run sweeps until ctx ends.
+func (s *sweeper) run(ctx context.Context) error {
+	from, _ := s.notes.Checkpoint()
+	failed := make(chan error, 1)
+	go func() { failed <- s.log.Follow(ctx, from+1, s.notice) }()
+	for {
+		for _, kind := range domain.CleanupKinds() {
+			s.sweep(ctx, kind)
+		}
+		select {
+		case err := <-failed:
+			return err
+		case <-s.asked:
+		}
+	}
+}
+
+// notice wakes run where a cleanup is requested.
+func (s *sweeper) notice(group []domain.Recorded) error {
+	for _, r := range group {
+		if _, ok := r.Event.(domain.CleanupRequested); ok {
+			select {
+			case s.asked <- struct{}{}:
+			default: // it is awake
+			}
+		}
+	}
+	return nil
+}
+
+// sweep carries out the cleanup of a kind, if one goes on. What fails is logged, and tried again with the next one that is
+// requested, or at the next start.
+func (s *sweeper) sweep(ctx context.Context, kind string) {
+	removed := 0
+	for idle := 0; idle < 2; { // a second part for nothing cannot be: what has changed since it was asked for is left out
+		part, revision, err := s.next(kind)
+		if err != nil || revision == 0 {
+			s.warn(ctx, kind, err)
+			return
+		}
+		n := len(part.Notifications) + len(part.Transmissions)
+		if n == 0 {
+			s.finish(ctx, domain.FinishCleanup{Kind: kind, Revision: revision}, removed)
+			return
+		}
+		o, err := s.submit(ctx, part)
+		if err != nil {
+			s.warn(ctx, kind, err)
+			return
+		}
+		idle++
+		if e, ok := o.Event.(domain.NotificationsRemoved); ok {
+			idle, removed = 0, removed+len(e.Notifications)+len(e.Transmissions)
+		}
+	}
+	s.logger.Error("cleanup gets nowhere", "kind", kind)
+}
+
+func (s *sweeper) finish(ctx context.Context, command domain.FinishCleanup, removed int) {
+	o, err := s.submit(ctx, command)
+	s.warn(ctx, command.Kind, err)
+	if o.Seq > 0 {
+		s.logger.Info("cleanup finished", "kind", command.Kind, "removed", removed)
+	}
+}
+
+func (s *sweeper) next(kind string) (part domain.CleanUp, revision uint64, err error) {
+	v, done := s.notes.View()
+	defer done()
+	return v.CleanUp(kind)
+}
+
+func (s *sweeper) warn(ctx context.Context, kind string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.logger.Warn("cleanup interrupted, goes on with the next one or at the next start", "kind", kind, "error", err)
+	}
+}
+
+// The waits between two tries to record while the log refuses for a time: a full disk, a restart in place.
+const (
+	firstSweepRetry = 50 * time.Millisecond
+	lastSweepRetry  = 5 * time.Second
+)
+
+// submit records a command; what the log refuses for now is tried again, with back-off, until ctx ends.
+func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Outcome, error) {
+	for wait := firstSweepRetry; ; wait = min(2*wait, lastSweepRetry) {
+		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
+		outcomes, err := s.log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
+		if err != nil {
+			return domain.Outcome{}, err
+		}
+		err = outcomes[0].Err
+		if code := domain.CodeOf(err); err == nil || code != domain.Full && code != domain.Unavailable {
+			return outcomes[0], err
+		}
+		select {
+		case <-ctx.Done():
+			return domain.Outcome{}, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}

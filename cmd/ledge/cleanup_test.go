@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// postNotifications posts n of them, in requests of a thousand.
+func (p *process) postNotifications(n int) {
+	p.tb.Helper()
+	const each = 1000
+	want := make([]int, each)
+	for i := range want {
+		want[i] = http.StatusCreated
+	}
+	one := `{"apiVersion":"v2","notification":{"category":"bulk","content":"c","sender":"me","severity":"NORMAL"}}`
+	body := "[" + strings.TrimSuffix(strings.Repeat(one+",", each), ",") + "]"
+	for range n / each {
+		p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", body, want...)
+	}
+}
+
+// count returns the total of a list of notifications or transmissions.
+func (p *process) count(path string) int {
+	p.tb.Helper()
+	a := p.call(http.MethodGet, p.notifications+"/api/v2/"+path, "", "")
+	var list struct{ TotalCount *int }
+	if err := json.Unmarshal([]byte(a.body), &list); err != nil || list.TotalCount == nil {
+		p.tb.Fatalf("GET %s: %d %s", path, a.status, a.body)
+	}
+	return *list.TotalCount
+}
+
+// waitCount asks until the total passes.
+func (p *process) waitCount(path string, passes func(int) bool) int {
+	p.tb.Helper()
+	for deadline := time.Now().Add(hangs); ; {
+		n := p.count(path)
+		if passes(n) {
+			return n
+		}
+		if time.Now().After(deadline) {
+			p.tb.Fatalf("%s: still %d after %v\n%s", path, n, hangs, p.log)
+		}
+	}
+}
+
+func (p *process) cleanUp(path string) {
+	p.tb.Helper()
+	if a := p.call(http.MethodDelete, p.notifications+"/api/v2/"+path, "", ""); a.status != http.StatusAccepted {
+		p.tb.Fatalf("DELETE %s: %d %s", path, a.status, a.body)
+	}
+}
+
+func none(n int) bool { return n == 0 }
+
+// TestCleanupGoesOnAfterAKill asks for the removal of 20,000 notifications, kills the program in the middle and starts it
+// again: they all go, and what was posted after the request stays.
+func TestCleanupGoesOnAfterAKill(t *testing.T) {
+	const all = 20_000
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.postNotifications(all)
+	p.waitCount("notification/status/NEW?limit=0", none)
+	p.cleanUp("cleanup")
+	p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"late","content":"c","sender":"me","severity":"NORMAL"}}]`, http.StatusCreated)
+	left := p.waitCount("notification/category/bulk?limit=0", func(n int) bool { return n < all })
+	p.kill()
+	if left == 0 {
+		t.Fatal("the cleanup was over before the kill: this tries nothing")
+	}
+
+	p = start(t, dir)
+	p.waitCount("notification/category/bulk?limit=0", none)
+	if n := p.count("notification/category/late?limit=0"); n != 1 {
+		t.Errorf("posted after the cleanup was asked for: %d are left, want 1", n)
+	}
+	p.waitLog(`"msg":"cleanup finished","kind":"all"`)
+	if code := p.stop(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, p.log)
+	}
+
+	p = start(t, dir)
+	if n := p.count("notification/start/0/end/9000000000000?limit=0"); n != 1 {
+		t.Errorf("after another start: %d notifications, want 1", n)
+	}
+	p.stop()
+	if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != 0 {
+		t.Fatalf("rebuild: %d %s %s", code, out, errs)
+	}
+	p = start(t, dir)
+	if n := p.count("notification/start/0/end/9000000000000?limit=0"); n != 1 {
+		t.Errorf("after a rebuild: %d notifications, want 1", n)
+	}
+}
+
+// TestCleanupsByAge removes by age, while the program runs: processed notifications with their transmissions, or
+// transmissions alone.
+func TestCleanupsByAge(t *testing.T) {
+	p := start(t, t.TempDir())
+	p.postJSON(http.MethodPost, p.notifications+"/api/v2/subscription", fmt.Sprintf(`[{"apiVersion":"v2","subscription":{"name":"s","receiver":"r","adminState":"UNLOCKED","categories":["bulk"],`+
+		`"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}]}}]`, freePort(t)), http.StatusCreated)
+	p.postNotifications(1000)
+	p.waitCount("notification/status/NEW?limit=0", none)
+	if n := p.count("transmission/all?limit=0"); n != 1000 {
+		t.Fatalf("%d transmissions, want 1000", n)
+	}
+	p.cleanUp("notification/age/3600000")
+	p.cleanUp("transmission/age/3600000")
+	p.waitLog(`"msg":"cleanup finished","kind":"transmissions","removed":0`)
+	p.waitLog(`"msg":"cleanup finished","kind":"processed","removed":0`)
+	if n, sent := p.count("notification/category/bulk?limit=0"), p.count("transmission/all?limit=0"); n != 1000 || sent != 1000 {
+		t.Errorf("nothing is an hour old: %d notifications and %d transmissions are left, want 1000", n, sent)
+	}
+	p.cleanUp("transmission/age/-1000")
+	p.waitCount("transmission/all?limit=0", none)
+	if n := p.count("notification/category/bulk?limit=0"); n != 1000 {
+		t.Errorf("%d notifications are left, want 1000", n)
+	}
+	p.cleanUp("notification/age/0")
+	p.waitCount("notification/category/bulk?limit=0", none)
+}
+
+// waitLog waits for a line that contains text.
+func (p *process) waitLog(text string) {
+	p.tb.Helper()
+	for deadline := time.After(hangs); ; {
+		if _, ok := p.log.find(text); ok {
+			return
+		}
+		select {
+		case <-p.log.more:
+		case <-deadline:
+			p.tb.Fatalf("no line with %s\n%s", text, p.log)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package domain
+
+// Channel is one way to a receiver. The fields that a Type does not use are empty: see [Channel.Trim]. The names are
+// those of an Address in EdgeX 2.3, and for Scheme and the last three those of EdgeX 4.
+type Channel struct {
+	Type string `json:"type"`
+	// Scheme is, for REST, http or https, and for MQTT that of the broker's URL; empty stands for http and tcp.
+	Scheme string `json:"scheme,omitempty"`
+	// Host is, for ZeroMQ, where the PUB socket is bound: "*", an address, a name or a network interface. For REST and
+	// MQTT it is where the receiver or the broker is.
+	Host string `json:"host,omitempty"`
+	Port int    `json:"port,omitempty"`
+
+	// Path is that of a REST channel's URL, with a query or without.
+	Path       string `json:"path,omitempty"`
+	HTTPMethod string `json:"httpMethod,omitempty"`
+
+	// Topic is the first frame of every message on a ZeroMQ channel, or the topic of an MQTT one.
+	Topic string `json:"topic,omitempty"`
+	// Publisher is the client id at an MQTT broker.
+	Publisher string `json:"publisher,omitempty"`
+	QoS       int    `json:"qos,omitempty"`
+	// KeepAlive and ConnectTimeout are in seconds; 0 stands for the client's own.
+	KeepAlive      int  `json:"keepAlive,omitempty"`
+	Retained       bool `json:"retained,omitempty"`
+	AutoReconnect  bool `json:"autoReconnect,omitempty"`
+	ConnectTimeout int  `json:"connectTimeout,omitempty"`
+
+	// Recipients are the addresses of an EMAIL channel.
+	Recipients []string `json:"recipients,omitempty"`
+
+	// SecretPath names the secret with which an MQTT channel logs in as AuthMode says.
+	SecretPath     string `json:"secretPath,omitempty"`
+	AuthMode       string `json:"authMode,omitempty"`
+	SkipCertVerify bool   `json:"skipCertVerify,omitempty"`
+}
+
+// The Types of channels.
+const (
+	ChannelREST   = "REST"
+	ChannelEmail  = "EMAIL"
+	ChannelMQTT   = "MQTT"
+	ChannelZeroMQ = "ZeroMQ"
+)
+
+// The ways in which an MQTT channel logs in, as EdgeX 4 calls them; empty stands for none.
+const (
+	AuthNone     = "none"
+	AuthPassword = "usernamepassword"
+	AuthCert     = "clientcert"
+	AuthCACert   = "cacert"
+)
+
+// MaxRecipients bounds the recipients of one channel, and MaxPath the length of its path in bytes.
+const (
+	MaxRecipients = 64
+	MaxPath       = 2048
+)
+
+// Trim returns c without what its Type does not use: EdgeX drops that too.
+func (c Channel) Trim() Channel {
+	t := Channel{Type: c.Type}
+	switch c.Type {
+	case ChannelREST:
+		t.Scheme, t.Host, t.Port, t.Path, t.HTTPMethod = c.Scheme, c.Host, c.Port, c.Path, c.HTTPMethod
+	case ChannelEmail:
+		t.Recipients = c.Recipients
+	case ChannelMQTT:
+		t = c
+		t.Path, t.HTTPMethod, t.Recipients = "", "", nil
+	case ChannelZeroMQ:
+		t.Host, t.Port, t.Topic, t.Publisher = c.Host, c.Port, c.Topic, c.Publisher
+	default:
+		return c // it is refused, and named as it was given
+	}
+	return t
+}

@@ -1,0 +1,87 @@
+package notifications
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeNotificationLists() {
+	r := s.Routes
+	r.GET("/notification", s.findNotifications)
+	r.GET("/notification/category/:category", s.listNotifications(by(domain.IndexCategory, "category")))
+	r.GET("/notification/label/:label", s.listNotifications(by(domain.IndexLabel, "label")))
+	r.GET("/notification/status/:status", s.listNotifications(by(domain.IndexStatus, "status")))
+	r.GET("/notification/start/:start/end/:end", s.listNotifications(handlers.ByTime))
+	r.GET("/notification/subscription/name/:name", s.listNotifications(s.bySubscription))
+}
+
+// by is handlers.By, which no request gets wrong.
+func by(index, param string) handlers.Asked {
+	filter := handlers.By(index, param)
+	return func(c *gin.Context) ([]domain.Filter, error) { return filter(c), nil }
+}
+
+// bySubscription keeps what the subscription matched when it was raised or delivered.
+func (s service) bySubscription(c *gin.Context) ([]domain.Filter, error) {
+	name := c.Param("name")
+	view, done := s.subscriptions()
+	defer done()
+	if _, ok := view.State.Subscriptions.Get(name); !ok {
+		return nil, domain.Errorf(domain.NotFound, "subscription name %.80q does not exist; correct the name", name)
+	}
+	return []domain.Filter{{Index: domain.IndexSubscription, Value: name}}, nil
+}
+
+func (s service) listNotifications(filter handlers.Asked) handlers.Handler {
+	return handlers.ListOf(s.API, s.notifications, domain.Lists.Notifications, withAck(filter), shapeNotification,
+		func(e handlers.ListEnvelope, l []notificationShape) any { return notificationsAnswer{e, l} })
+}
+
+// withAck adds the query parameter ack of EdgeX 4 to a filter: true and false keep what is acknowledged and what is not.
+func withAck(filter handlers.Asked) handlers.Asked {
+	return func(c *gin.Context) ([]domain.Filter, error) {
+		filters, err := filter(c)
+		switch ack := c.Query("ack"); ack {
+		case "":
+		case "true", "false":
+			filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
+		default:
+			return nil, domain.Errorf(domain.Invalid, "ack: %.80q is unknown; use true or false, or leave it out", ack)
+		}
+		return filters, err
+	}
+}
+
+// findNotifications serves the conditions of EdgeX 4. EdgeX 2.3 knows no GET here, and no GET with a body anywhere.
+func (s service) findNotifications(c *gin.Context) {
+	if c.Request.ContentLength == 0 {
+		c.Status(http.StatusMethodNotAllowed)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	s.listNotifications(s.byCondition)(c)
+}
+
+func (s service) byCondition(c *gin.Context) ([]domain.Filter, error) {
+	asked, err := handlers.ReadObject[findNotifications](s.API, c)
+	if err != nil {
+		return nil, err
+	}
+	q := asked.QueryCondition
+	if n := len(q.Category); n > domain.MaxTags {
+		return nil, domain.Errorf(domain.Invalid, "queryCondition.category: has %d entries; use at most %d", n, domain.MaxTags)
+	}
+	if q.End <= q.Start {
+		q.End = math.MaxInt64 // as in EdgeX 4
+	}
+	filters := []domain.Filter{domain.Between(q.Start, q.End)}
+	if len(q.Category) > 0 {
+		filters = append(filters, domain.Filter{Index: domain.IndexCategory, Any: q.Category})
+	}
+	return filters, nil
+}

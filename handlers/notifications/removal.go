@@ -1,0 +1,72 @@
+package notifications
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeRemovals() {
+	r := s.Routes
+	r.DELETE("/notification/id/:id", s.removeNotifications("id"))
+	r.DELETE("/notification/ids/:ids", s.removeNotifications("ids"))
+	r.DELETE("/notification/age/:age", s.cleanUp(domain.CleanupProcessed, age))
+	r.DELETE("/transmission/age/:age", s.cleanUp(domain.CleanupTransmissions, age))
+	r.DELETE("/cleanup/age/:age", s.cleanUp(domain.CleanupAll, age))
+	r.DELETE("/cleanup", s.cleanUp(domain.CleanupAll, func(*gin.Context) (int64, error) { return 0, nil }))
+}
+
+// age is in milliseconds. EdgeX 2.3 takes a negative one too, as an age that everything has.
+func age(c *gin.Context) (int64, error) { return handlers.PathInt(c, "age") }
+
+// cleanUp asks for a cleanup of what is as old as age and answers 202: it goes on when the answer is out, and after a restart.
+func (s service) cleanUp(kind string, age func(*gin.Context) (int64, error)) handlers.Handler {
+	return func(c *gin.Context) {
+		old, err := age(c)
+		if err == nil {
+			_, err = s.Submit(c, s.notices, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: kind, Until: before(s.Now().UnixMilli(), old)}})
+		}
+		if err != nil {
+			s.Fail(c, err)
+			return
+		}
+		s.Reply(c, http.StatusAccepted, s.Envelope(http.StatusAccepted))
+	}
+}
+
+// before is now less age, or the last time there is.
+func before(now, age int64) int64 {
+	if age < 0 && now > math.MaxInt64+age {
+		return math.MaxInt64
+	}
+	return now - age
+}
+
+// readAgain is how often a notification that changes while it is removed is read.
+const readAgain = 8
+
+// removeNotifications removes the notifications whose ids are in the path, with their transmissions: all or none.
+func (s service) removeNotifications(param string) handlers.Handler {
+	return s.change(param, func(ids []string, submit submit) (o domain.Outcome, err error) {
+		for range readAgain {
+			var removals []domain.Removal
+			if removals, err = s.removals(ids); err != nil {
+				return o, err
+			}
+			if o, err = submit(domain.RemoveNotifications{Removals: removals}); domain.CodeOf(err) != domain.Unavailable {
+				break
+			}
+		}
+		return domain.Outcome{}, err // what is gone has no revision
+	})
+}
+
+func (s service) removals(ids []string) ([]domain.Removal, error) {
+	view, done := s.notifications()
+	defer done()
+	return domain.Removals(view, ids)
+}

@@ -1,0 +1,27 @@
+package notifications
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeTransmissions() {
+	r := s.Routes
+	r.GET("/transmission/all", s.listTransmissions(func(*gin.Context) ([]domain.Filter, error) { return nil, nil }))
+	r.GET("/transmission/status/:status", s.listTransmissions(by(domain.IndexStatus, "status")))
+	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime))
+	r.GET("/transmission/subscription/name/:name", s.listTransmissions(by(domain.IndexSubscription, "name")))
+	r.GET("/transmission/notification/id/:id", s.listTransmissions(by(domain.IndexNotification, "id")))
+	r.GET("/transmission/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "transmission", "id",
+		func(st domain.State) domain.Table[domain.Transmission] { return st.Transmissions },
+		func(e handlers.Envelope, d domain.Transmission) any {
+			return transmissionAnswer{e, shapeTransmission(d)}
+		})))
+}
+
+func (s service) listTransmissions(filter handlers.Asked) handlers.Handler {
+	return handlers.ListOf(s.API, s.notifications, domain.Lists.Transmissions, filter, shapeTransmission,
+		func(e handlers.ListEnvelope, l []transmissionShape) any { return transmissionsAnswer{e, l} })
+}
