@@ -2,10 +2,12 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"ledge/bridge/guard"
 	"ledge/domain"
 )
 
@@ -135,7 +137,7 @@ func (c *channels) reserve(list []domain.Channel) error {
 			for _, had := range zeroMQ(list[:i]) {
 				c.sockets.Release(had.Host, had.Port)
 			}
-			return domain.Errorf(domain.Invalid, "channels[%d]: port %d on host %q cannot be bound: %v; choose another port or host, or stop what uses it", i, ch.Port, ch.Host, err)
+			return unbindable(i, ch, err)
 		}
 	}
 	return nil
@@ -150,4 +152,12 @@ func zeroMQ(list []domain.Channel) []domain.Channel {
 		}
 	}
 	return own
+}
+
+// unbindable says why the i-th channel of a subscription cannot be had.
+func unbindable(i int, ch domain.Channel, err error) error {
+	if r, ok := errors.AsType[*guard.Refused](err); ok {
+		return domain.Errorf(domain.Invalid, "channels[%d].%s: %s", i, r.Field, r.Message)
+	}
+	return domain.Errorf(domain.Invalid, "channels[%d]: port %d on host %q cannot be bound: %v; choose another port or host, or stop what uses it", i, ch.Port, ch.Host, err)
 }

@@ -35,6 +35,10 @@ type Options struct {
 	// Allow lists the networks that subscribers may connect from. Empty means everyone.
 	Allow []netip.Prefix
 
+	// Vet is asked before a socket of [Sockets] is bound; host is what at was resolved from. Its error is returned by
+	// Acquire as it is. Nil lets every socket be bound.
+	Vet func(host string, at netip.AddrPort) error
+
 	// Logger receives joins and leaves at Info, refused peers and evictions at Warn, and
 	// subscriptions at Debug. Nil means slog.Default().
 	Logger *slog.Logger

@@ -86,6 +86,9 @@ func (s *Sockets) Acquire(host string, port int) error {
 	if err != nil {
 		return bindError(host, port, err)
 	}
+	if err := s.vet(host, ip, port); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -102,6 +105,13 @@ func (s *Sockets) Acquire(host string, port int) error {
 	s.names[ep] = &alias{socket: sock}
 	s.names[ep].acquire()
 	return nil
+}
+
+func (s *Sockets) vet(host string, ip netip.Addr, port int) error {
+	if s.o.Vet == nil || port < 0 || port > 65535 { // such a port is listen's error
+		return nil
+	}
+	return s.o.Vet(host, netip.AddrPortFrom(ip, uint16(port)))
 }
 
 func (s *Sockets) acquireKnown(ep endpoint) (bool, error) {

@@ -27,7 +27,44 @@ var rooms = []struct {
 	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/"}},
 }
 
+// channels are the packages below bridge, with the only ones of ours that each may import, and why.
+var channels = []struct {
+	name  string
+	ours  []string
+	why   string
+	alone []string // modules that only this package may import, outside tests
+}{
+	{"guard", nil, "whoever connects or binds can ask it", nil},
+	{"zeromq", nil, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4"}},
+}
+
 const module = "ledge/"
+
+// TestChannelsAreSelfContained holds that what goes out by one way knows no other, nor the engine: each can be used, and
+// tested, alone.
+func TestChannelsAreSelfContained(t *testing.T) {
+	below := filepath.Join("..", "..", "bridge")
+	for _, c := range channels {
+		for file, imports := range importsBelow(t, filepath.Join(below, c.name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module)
+				if ours && !slices.Contains(c.ours, other) {
+					t.Errorf("%s imports %s: bridge/%s may import only %v of ours, because %s", file, path, c.name, c.ours, c.why)
+				}
+			}
+		}
+		own := filepath.Join(below, c.name)
+		for file, imports := range importsBelow(t, below) {
+			for _, path := range imports {
+				for _, library := range c.alone {
+					if strings.HasPrefix(path, library) && filepath.Dir(file) != own {
+						t.Errorf("%s imports %s, which belongs to bridge/%s", file, path, c.name)
+					}
+				}
+			}
+		}
+	}
+}
 
 // TestArrows holds that imports point down and that siblings do not know each other.
 func TestArrows(t *testing.T) {

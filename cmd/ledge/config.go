@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 
+	"ledge/bridge/guard"
 	"ledge/domain"
 )
 
@@ -40,6 +41,7 @@ type Config struct {
 	ValidateUnits                                         bool
 	IdempotencyKeep                                       time.Duration
 	IdempotencyAnswers                                    int
+	AllowDestinations, DenyDestinations, AllowBinds       guard.Rules
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
@@ -103,6 +105,11 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.IdempotencyKeep, "idempotency-keep", 24*time.Hour, "how long the answer to a request with an Idempotency-Key is remembered")
 	f.IntVar(&c.IdempotencyAnswers, "idempotency-answers", 200_000, "most answers to elements of requests with an Idempotency-Key that are remembered, in each stream; one more is refused with 503")
 
+	c.DenyDestinations = guard.MustRules(guard.NoDestinations)
+	f.Var(&c.DenyDestinations, "deny-destinations", "hosts, networks and ports, with commas between them, that nothing is sent to, such as 10.0.0.0/8,*.example.org:443,*:25")
+	f.Var(&c.AllowDestinations, "allow-destinations", "the only hosts, networks and ports that anything is sent to, written as for deny-destinations, which goes before; empty for every one")
+	f.Var(&c.AllowBinds, "allow-binds", "the only hosts, networks and ports where ZeroMQ sockets are bound, such as 127.0.0.0/8,*:5560-5569; empty for every one above 1023 that is not Ledge's own")
+
 	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
 	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
 	f.Var(newSize(&c.ZeroMQQueueBytes, 8<<20), "zeromq-queue-bytes", "bytes that wait for one slow ZeroMQ subscriber; the next messages are dropped for it alone and counted")
@@ -135,6 +142,7 @@ func (c *Config) settings() *pflag.FlagSet {
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "callback-": {metadataService},
+	"allow-binds": {notificationsService}, "allow-destinations": {metadataService, notificationsService}, "deny-destinations": {metadataService, notificationsService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},

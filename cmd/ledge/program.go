@@ -11,6 +11,7 @@ import (
 	"ledge/bridge"
 	"ledge/bridge/callback"
 	"ledge/bridge/delivery"
+	"ledge/bridge/guard"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
 	"ledge/store/payloads"
@@ -25,6 +26,7 @@ type Program struct {
 	servers  *servers
 	data     *data
 	payloads *payloads.Files
+	guard    *guard.Guard
 	sockets  *zeromq.Sockets
 	engine   *bridge.Engine
 	delivery *delivery.Delivery
@@ -172,9 +174,10 @@ func (p *Program) openPayloads(ctx context.Context) (err error) {
 
 func (p *Program) startBridge(ctx context.Context) error {
 	c := p.Config
+	p.guard = p.newGuard()
 	p.sockets = zeromq.NewSockets(zeromq.Options{
 		MaxSubscribers: c.ZeroMQSubscribers, QueueMessages: c.ZeroMQQueueMessages, QueueBytes: int(c.ZeroMQQueueBytes),
-		HandshakeTimeout: c.ZeroMQHandshakeTime, StallTimeout: c.ZeroMQStallTime, MaxFrame: int(c.ZeroMQMaxFrame),
+		HandshakeTimeout: c.ZeroMQHandshakeTime, StallTimeout: c.ZeroMQStallTime, MaxFrame: int(c.ZeroMQMaxFrame), Vet: p.guard.Bind,
 		Logger: p.Logger,
 	})
 	p.onClose(func() { p.sockets.Close(c.ZeroMQLinger) })
