@@ -27,6 +27,9 @@ func (s *Service) API(version string) *API {
 	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
+	if a.Secrets != nil {
+		a.Routes.POST("/secret", a.postSecret)
+	}
 	return a
 }
 

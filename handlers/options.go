@@ -77,6 +77,10 @@ type Options struct {
 	IdempotencyAnswers int
 	// ChannelTypes are the types of the channels that are delivered to; a subscription with another is refused.
 	ChannelTypes []string
+	// Secrets keeps what is posted to /secret, in a body of at most SecretBytes (setting limit-secret-bytes); nil: there
+	// is no such path.
+	Secrets     Secrets
+	SecretBytes int64
 	// Streams says that no more than InlineBytes of a body are loaded.
 	Streams bool
 }

@@ -21,13 +21,13 @@ type blocks struct {
 	last uint32
 	size int64 // of the last block, when it was synced
 
-	// file and folder are how to sync: syncFile and syncDir, but for tests.
+	// file and folder are how to sync: syncFile and SyncDir, but for tests.
 	file   func(path string) (size int64, err error)
 	folder func(path string) error
 }
 
 func newBlocks(streamDir string) *blocks {
-	return &blocks{dir: filepath.Join(streamDir, "msgs"), file: syncFile, folder: syncDir}
+	return &blocks{dir: filepath.Join(streamDir, "msgs"), file: syncFile, folder: SyncDir}
 }
 
 func (b *blocks) path(n uint32) string { return filepath.Join(b.dir, fmt.Sprintf("%d.blk", n)) }
@@ -141,7 +141,7 @@ func syncTree(root, dir string) error {
 		case err != nil:
 			return err
 		case d.IsDir():
-			return syncDir(path)
+			return SyncDir(path)
 		}
 		if _, err := syncFile(path); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -153,7 +153,7 @@ func syncTree(root, dir string) error {
 	}
 	for dir != filepath.Dir(root) && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
-		if err := syncDir(dir); err != nil {
+		if err := SyncDir(dir); err != nil {
 			return err
 		}
 	}

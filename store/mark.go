@@ -49,7 +49,7 @@ func dropMark(dir string) error {
 	if err != nil {
 		return fmt.Errorf("mark of the last stop: %w", err)
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
 func leaveMark(dir string, logs []*Log) error {
@@ -72,5 +72,5 @@ func leaveMark(dir string, logs []*Log) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("mark of the stop: %w", err)
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }

@@ -34,6 +34,7 @@ type Config struct {
 	LimitJSONBytes, LimitProfileBytes                     size
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
 	LimitChangeBytes                                      size
+	LimitSecretBytes                                      size
 	LimitBatch, LimitRequests                             int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	StrictProfileChanges, StrictProfileDeletes            bool
@@ -87,6 +88,7 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.Var(newSize(&c.LimitJSONBytes, 16<<20), "limit-json-bytes", "largest JSON body; a larger one is answered 413")
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
+	f.Var(newSize(&c.LimitSecretBytes, 256<<10), "limit-secret-bytes", "largest JSON body with a secret; a larger one is answered 413")
 	f.Var(newSize(&c.LimitResourceBytes, 16<<20), "limit-resource-bytes", "largest body posted to a resource; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
 	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
@@ -146,7 +148,7 @@ var partial = map[string][]string{
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
-	"limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
+	"limit-secret-bytes": {deviceRESTService, notificationsService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
 }
 
 // inForce returns the settings of an HTTP service with their values, written as in a file of settings.
@@ -281,7 +283,7 @@ func (c *Config) check() error {
 	}
 	for name, n := range map[string]size{
 		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
-		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory,
+		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory, "limit-secret-bytes": c.LimitSecretBytes,
 		"limit-change-bytes": c.LimitChangeBytes,
 	} {
 		if n == 0 {

@@ -15,6 +15,7 @@ import (
 	"ledge/bridge/zeromq"
 	"ledge/domain"
 	"ledge/store/payloads"
+	"ledge/store/secrets"
 )
 
 // Program is the running server: everything that `ledge serve` starts, in the order in which it is started.
@@ -26,6 +27,7 @@ type Program struct {
 	servers  *servers
 	data     *data
 	payloads *payloads.Files
+	secrets  *secrets.File
 	guard    *guard.Guard
 	sockets  *zeromq.Sockets
 	engine   *bridge.Engine
@@ -52,6 +54,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(lock.release)
+	if p.secrets, err = secrets.Open(filepath.Join(p.Config.DataDir, "secrets.json")); err != nil {
+		return exitError{exitFolder, err}
+	}
 	if p.servers, err = listen(ctx, p.Config, p.Logger); err != nil {
 		return err
 	}

@@ -75,8 +75,13 @@ func (s *servers) serve(p *Program) {
 	o.Units, o.ValidateUnits = p.units, s.config.ValidateUnits
 	o.Devices = p.callback
 	s.start(metadataService, metadata.New(o, state, d.events))
-	s.start(deviceRESTService, devicerest.New(s.options(deviceRESTService), state, d.readings, p.payloads))
-	o = s.options(notificationsService)
+	withSecrets := func(name string) handlers.Options {
+		o := s.options(name)
+		o.Secrets, o.SecretBytes = p.secrets.Of(name), int64(s.config.LimitSecretBytes)
+		return o
+	}
+	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.readings, p.payloads))
+	o = withSecrets(notificationsService)
 	o.ChannelTypes = bridge.ChannelTypes()
 	s.start(notificationsService, notifications.New(o, state, d.events, d.noteView, d.notifications, p.engine))
 }

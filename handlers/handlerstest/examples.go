@@ -49,7 +49,7 @@ type item struct{ StatusCode int }
 type failure struct {
 	status int
 	change func(*handlers.Options)
-	log    error // what the log answers; with an error of the program the state cannot be read either
+	log    error // what the log and the secrets answer; with an error of the program the state cannot be read either
 	alter  func(operation, *Scenario) bool
 	before func(Scenario) Scenario // what is sent first
 }
@@ -59,7 +59,7 @@ var failures = []failure{
 	{status: 400, alter: spoil},
 	{status: 404, alter: misname},
 	{status: 412, alter: func(_ operation, s *Scenario) bool { s.Header = append(s.Header, `If-Match: "999999"`); return true }},
-	{status: 413, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes = 1, 1, 1 }},
+	{status: 413, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes, o.SecretBytes = 1, 1, 1, 1 }},
 	{status: 416, alter: func(_ operation, s *Scenario) bool { s.Path += "?offset=500"; return true }},
 	{status: 422, alter: withKey, before: otherwise},
 	{status: 500, log: errors.New("boom")},
@@ -137,6 +137,9 @@ func (f failure) drive(t *testing.T, o operation, fixture Fixture) {
 	h, logs := fixture(t, func(o *handlers.Options) {
 		if f.change != nil {
 			f.change(o)
+		}
+		if f.log != nil && o.Secrets != nil {
+			o.Secrets = &Secrets{Fail: f.log}
 		}
 	})
 	for _, log := range logs {

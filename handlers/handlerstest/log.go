@@ -128,7 +128,7 @@ const NowMilli = 1795246925123
 func Options(service string) handlers.Options {
 	var mu sync.Mutex
 	n := 0
-	return handlers.Options{
+	o := handlers.Options{
 		Service: service, Version: "1.2.3",
 		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, BodiesInFlight: 1000, BodyTimeout: time.Minute, WriteTimeout: time.Minute,
@@ -142,6 +142,10 @@ func Options(service string) handlers.Options {
 			return ID(n)
 		},
 	}
+	if service != "core-metadata" { // which has none in EdgeX
+		o.Secrets, o.SecretBytes = &Secrets{}, 256<<10
+	}
+	return o
 }
 
 // ID is the n-th id that Options makes.

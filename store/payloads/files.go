@@ -42,7 +42,7 @@ func Open(dir string, o Options) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("payload folder: %w", err)
 	}
-	if err := syncDir(filepath.Dir(dir)); err != nil { // else a power cut could take the folder with its payloads
+	if err := store.SyncDir(filepath.Dir(dir)); err != nil { // else a power cut could take the folder with its payloads
 		return nil, fmt.Errorf("payload folder: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, unfinished))
@@ -92,7 +92,7 @@ func (f *Files) keep(tmp *os.File, digest string) error {
 	if err := os.Rename(tmp.Name(), f.path(digest)); err != nil {
 		return err
 	}
-	return syncDir(f.dir)
+	return store.SyncDir(f.dir)
 }
 
 // Get opens the payload; fs.ErrNotExist where there is none.
