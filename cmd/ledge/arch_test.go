@@ -35,6 +35,8 @@ var channels = []struct {
 	alone []string // modules that only this package may import, outside tests
 }{
 	{"guard", nil, "whoever connects or binds can ask it", nil},
+	{"outward", nil, "it is what all channels share", nil},
+	{"rest", []string{"bridge/outward"}, "it knows HTTP and nothing of subscriptions", nil},
 	{"zeromq", nil, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4"}},
 }
 

@@ -1,0 +1,77 @@
+// Package outward has what the channels to the outside world share: the message that they send and the errors by which
+// they tell whether another try makes sense.
+//
+// Each channel is a package with a Sender of its own, whose Send takes a Target of its own and a [Message]. It returns
+// what the other side answered, for the record, and an error where the message was not delivered.
+package outward
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Message is what is sent.
+type Message struct {
+	// ID is the same in every try to deliver one message on one channel, so that a receiver can recognise a repeat.
+	ID string
+	// Sender is who raised the notification: a name, not an address.
+	Sender string
+	// ContentType is the media type of Body; each channel has its own meaning for none.
+	ContentType string
+	Body        []byte
+	// CorrelationID is that of the request which set the message off; it is passed on where the channel can.
+	CorrelationID string
+}
+
+// Dial connects to where a message goes; that of a guard.Guard is one. Its address is host:port.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Error says why a message was not delivered.
+type Error struct {
+	Err error
+	// Final is true where another try would fail as well, unless somebody changes something.
+	Final bool
+	// After is how long the other side asks to be left alone, 0 where it does not.
+	After time.Duration
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Permanent is Final, as a method that errors of other packages may have too.
+func (e *Error) Permanent() bool { return e.Final }
+
+// RetryAfter is After, likewise.
+func (e *Error) RetryAfter() time.Duration { return e.After }
+
+// Permanent reports whether some error in the chain says that another try makes no sense. What says nothing is worth
+// another try.
+func Permanent(err error) bool {
+	p, ok := errors.AsType[interface {
+		error
+		Permanent() bool
+	}](err)
+	return ok && p.Permanent()
+}
+
+// ResponseBytes is how much of a response is put on record.
+const ResponseBytes = 4 << 10
+
+// Cut makes a response fit for the record: valid UTF-8 of at most ResponseBytes.
+func Cut(response string) string {
+	response = strings.ToValidUTF8(response, string(utf8.RuneError))
+	if len(response) <= ResponseBytes {
+		return response
+	}
+	end := ResponseBytes
+	for !utf8.RuneStart(response[end]) {
+		end--
+	}
+	return response[:end]
+}

@@ -1,0 +1,190 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledge/bridge/outward"
+)
+
+// Options configure a [Sender]. Zero values take the documented defaults.
+type Options struct {
+	// Dial connects, within a time of its own; it is required.
+	Dial outward.Dial
+	// Timeout is how long a request may take from its first connection to the end of its answer: 10 s.
+	Timeout time.Duration
+	// IdleConnections are the connections that are kept for the next request: 64, of them 4 to one host and port. They
+	// are closed after IdleTime: 90 s.
+	IdleConnections int
+	IdleTime        time.Duration
+	// TLS is what is trusted: what the system trusts.
+	TLS *tls.Config
+	// Now is the clock that dates in answers are compared with: time.Now.
+	Now func() time.Time
+}
+
+const (
+	idlePerHost  = 4
+	maxRedirects = 3
+	// mostDrained is how much of an answer is read beyond what is put on record, so that its connection can be used again.
+	mostDrained = 64 << 10
+	// maxHeader bounds the header of an answer, in bytes.
+	maxHeader = 64 << 10
+	// mostAfter bounds what a Retry-After can ask for.
+	mostAfter = 24 * time.Hour
+)
+
+// Sender sends requests. Send may be called from several goroutines.
+type Sender struct {
+	o      Options
+	client *http.Client
+}
+
+// New returns a Sender.
+func New(o Options) *Sender {
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.IdleConnections <= 0 {
+		o.IdleConnections = 64
+	}
+	if o.IdleTime <= 0 {
+		o.IdleTime = 90 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Sender{o: o, client: &http.Client{
+		CheckRedirect: checkRedirect,
+		Transport: &http.Transport{
+			DialContext: o.Dial, TLSClientConfig: o.TLS, TLSHandshakeTimeout: o.Timeout,
+			MaxIdleConns: o.IdleConnections, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: o.IdleTime,
+			MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
+		},
+	}}
+}
+
+// Close closes the connections that are kept.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Send sends m and returns the status and the beginning of the body that were answered, where anything was; the error
+// is nil for a status of 2xx.
+func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (response string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	req, err := newRequest(ctx, t, m)
+	if err != nil {
+		return "", &outward.Error{Err: err, Final: true}
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		if whole, ok := errors.AsType[*url.Error](err); ok {
+			err = whole.Err // the rest is the URL, whose query may have a token
+		}
+		return "", &outward.Error{Err: fmt.Errorf("no answer from %s: %w", req.URL.Host, err), Final: outward.Permanent(err)}
+	}
+	defer resp.Body.Close()
+	response = record(resp)
+	return response, s.judge(resp)
+}
+
+// newRequest makes the request, with the content type that EdgeX gives to what has none.
+func newRequest(ctx context.Context, t Target, m outward.Message) (*http.Request, error) {
+	u, err := t.url()
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, t.method(), u.String(), bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, err
+	}
+	contentType := m.ContentType
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	if strings.ContainsFunc(contentType, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil, fmt.Errorf("contentType: %q is no media type", m.ContentType)
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("User-Agent", "ledge")
+	if m.CorrelationID != "" {
+		req.Header.Set("X-Correlation-ID", m.CorrelationID)
+	}
+	return req, nil
+}
+
+// checkRedirect lets a redirect be followed that changes nothing but the path. With another method, as 303 would have it,
+// the message would be lost and called delivered.
+func checkRedirect(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	same := next.Method == first.Method && next.ContentLength == first.ContentLength && origin(next.URL) == origin(first.URL)
+	if len(via) > maxRedirects || !same {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// origin is the scheme, host and port of a URL.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// status is the status with its usual text: what the other side calls it has no bound.
+func status(resp *http.Response) string {
+	return strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))
+}
+
+// record returns the status and the body, cut, and reads on to the end of the body, within bounds.
+func record(resp *http.Response) string {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, outward.ResponseBytes+1))
+	if err == nil {
+		_, err = io.CopyN(io.Discard, resp.Body, mostDrained)
+	}
+	text := status(resp)
+	if len(body) > 0 {
+		text += ": " + string(body)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		text += " (the answer broke off)"
+	}
+	return outward.Cut(text)
+}
+
+// judge returns nil for what is delivered.
+func (s *Sender) judge(resp *http.Response) error {
+	code := resp.StatusCode
+	switch {
+	case code >= 200 && code < 300:
+		return nil
+	case code >= 300 && code < 400:
+		to := outward.Cut(resp.Header.Get("Location"))
+		return &outward.Error{Final: true, Err: fmt.Errorf("answered %s, to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel", status(resp), to, maxRedirects)}
+	}
+	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
+	return &outward.Error{Err: fmt.Errorf("answered %s", status(resp)), Final: final, After: s.retryAfter(resp.Header.Get("Retry-After"))}
+}
+
+// retryAfter reads seconds or a date (RFC 9110, 10.2.3).
+func (s *Sender) retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, mostAfter)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(s.o.Now()), 0), mostAfter)
+	}
+	return 0
+}
