@@ -1,0 +1,243 @@
+package mqtt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"ledge/bridge/guard"
+	"ledge/bridge/outward"
+)
+
+const anonymous = "listener PORT 127.0.0.1\nallow_anonymous true\n"
+
+// secrets are Secrets in memory.
+type secrets map[string]map[string]string
+
+func (s secrets) Get(path string) (map[string]string, bool) {
+	secret, ok := s[path]
+	return secret, ok
+}
+
+func mustSender(t *testing.T, change func(*Options)) *Sender {
+	t.Helper()
+	o := Options{Dial: guard.New(guard.Options{}).DialContext, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	if change != nil {
+		change(&o)
+	}
+	s := New(o)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (b *broker) target(qos byte) Target {
+	return Target{Host: "127.0.0.1", Port: b.port, Publisher: "ledge-1", Topic: "cam/1", QoS: qos}
+}
+
+func send(s *Sender, t Target, body string) (string, error) {
+	return s.Send(context.Background(), t, outward.Message{Body: []byte(body)})
+}
+
+func mustSend(t *testing.T, s *Sender, target Target, body string) {
+	t.Helper()
+	if _, err := send(s, target, body); err != nil {
+		t.Fatalf("%+v: %v", target, err)
+	}
+}
+
+// subscribe returns what a subscriber of everything gets from now on.
+func (b *broker) subscribe() <-chan paho.Message {
+	b.t.Helper()
+	got := make(chan paho.Message, 1000)
+	c := paho.NewClient(paho.NewClientOptions().AddBroker(fmt.Sprintf("tcp://127.0.0.1:%d", b.port)).SetAutoReconnect(false)) // the broker chooses its id
+	for _, token := range []func() paho.Token{c.Connect, func() paho.Token {
+		return c.Subscribe("#", 2, func(_ paho.Client, m paho.Message) { got <- m })
+	}} {
+		if t := token(); !t.WaitTimeout(hangs) || t.Error() != nil {
+			b.t.Fatal(t.Error())
+		}
+	}
+	b.t.Cleanup(func() { c.Disconnect(0) })
+	return got
+}
+
+func next(t *testing.T, got <-chan paho.Message) paho.Message {
+	t.Helper()
+	select {
+	case m := <-got:
+		return m
+	case <-time.After(hangs):
+		t.Fatal("no message arrives")
+		return nil
+	}
+}
+
+func TestPublish(t *testing.T) {
+	b := mustBroker(t, anonymous, nil)
+	s, got := mustSender(t, nil), b.subscribe()
+	for qos := range byte(3) {
+		target := b.target(qos)
+		target.Scheme, target.Retained = "MQTT", qos == 1
+		body := fmt.Sprintf("\x00\xff %d", qos)
+		response, err := send(s, target, body)
+		want := map[byte]string{0: "published with QoS 0", 1: "published with QoS 1, acknowledged", 2: "published with QoS 2, acknowledged"}[qos]
+		if err != nil || response != want {
+			t.Errorf("QoS %d: got %q, %v", qos, response, err)
+		}
+		if m := next(t, got); m.Topic() != "cam/1" || string(m.Payload()) != body || m.Qos() != qos {
+			t.Errorf("QoS %d: got %s %q with QoS %d", qos, m.Topic(), m.Payload(), m.Qos())
+		}
+	}
+	if m := next(t, b.subscribe()); !m.Retained() || string(m.Payload()) != "\x00\xff 1" {
+		t.Errorf("retained: got %q", m.Payload())
+	}
+}
+
+// All who name the same broker and client share a connection, which is closed when nobody has used it for a while.
+func TestConnectionIsSharedThenClosed(t *testing.T) {
+	b := mustBroker(t, anonymous, nil)
+	s := mustSender(t, func(o *Options) { o.IdleTime = 10 * time.Millisecond })
+	var all sync.WaitGroup
+	c, err := s.acquire(mustKey(t, b.target(1))) // is in use meanwhile
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		all.Go(func() {
+			if _, err := send(s, b.target(1), fmt.Sprint(i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := b.count("as ledge-1 ("); n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+	s.release(c)
+	b.await("Client ledge-1 disconnected.", 1)
+	mustSend(t, s, b.target(1), "again")
+	if n := b.count("as ledge-1 ("); n != 2 {
+		t.Errorf("%d connections, want 2", n)
+	}
+}
+
+func mustKey(t *testing.T, target Target) (key, account) {
+	t.Helper()
+	target, err := target.normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, a, err := resolve(target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, a
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	b := mustBroker(t, anonymous, nil)
+	s := mustSender(t, func(o *Options) { o.Connections = 2 })
+	for _, publisher := range []string{"a", "b", "c"} {
+		target := b.target(1)
+		target.Publisher = publisher
+		mustSend(t, s, target, publisher)
+	}
+	b.await(" disconnected.", 1) // a or b gave way
+	for _, publisher := range []string{"d", "e"} {
+		target := b.target(1)
+		target.Publisher = publisher
+		c, err := s.acquire(mustKey(t, target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.release(c)
+	}
+	if _, err := send(s, b.target(1), "one too many"); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "2 connections to brokers are in use") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBrokerDeathAndReturn(t *testing.T) {
+	b := mustBroker(t, anonymous, nil)
+	s := mustSender(t, nil)
+	mustSend(t, s, b.target(1), "before")
+	b.kill()
+	for range 2 {
+		if _, err := send(s, b.target(1), "dead"); err == nil || outward.Permanent(err) {
+			t.Errorf("dead: got %v", err)
+		}
+	}
+	b.start()
+	got := b.subscribe()
+	mustSend(t, s, b.target(1), "after")
+	if m := next(t, got); string(m.Payload()) != "after" {
+		t.Errorf("got %q", m.Payload())
+	}
+}
+
+// What a broker does not acknowledge is not delivered, in time, and does not hold up what comes after it.
+func TestStalledBroker(t *testing.T) {
+	b := mustBroker(t, anonymous, nil)
+	s := mustSender(t, func(o *Options) { o.Timeout = 300 * time.Millisecond })
+	mustSend(t, s, b.target(2), "before")
+	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"has not acknowledged the message", "connect to the broker"} { // the second finds the connection given up
+		if _, err := send(s, b.target(2), "stalled"); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("stalled: got %v, want %q", err, want)
+		}
+	}
+	if err := b.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, s, b.target(2), "after")
+}
+
+func TestEndedAndClosed(t *testing.T) {
+	b := mustBroker(t, anonymous, nil)
+	s := mustSender(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Send(ctx, b.target(1), outward.Message{}); err == nil || outward.Permanent(err) {
+		t.Errorf("ended: got %v", err)
+	}
+	mustSend(t, s, b.target(1), "x")
+	s.Close()
+	b.await("Client ledge-1 disconnected.", 1)
+	if _, err := send(s, b.target(1), "y"); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("closed: got %v", err)
+	}
+}
+
+func TestBadTargets(t *testing.T) {
+	s := mustSender(t, func(o *Options) { o.Dial = guard.New(guard.Options{Deny: guard.MustRules("127.0.0.0/8")}).DialContext })
+	fine := Target{Host: "127.0.0.1", Port: 1883, Topic: "a"}
+	for want, change := range map[string]func(*Target){
+		"deny-destinations":       func(*Target) {},
+		`scheme: "ws" is unknown`: func(t *Target) { t.Scheme = "ws" },
+		"host: is missing":        func(t *Target) { t.Host = "" },
+		"port: 70000 is":          func(t *Target) { t.Port = 70000 },
+		`topic: "" is`:            func(t *Target) { t.Topic = "" },
+		`topic: "a/#" is`:         func(t *Target) { t.Topic = "a/#" },
+		"topic: \"xxx":            func(t *Target) { t.Topic = strings.Repeat("x", maxTopic+1) },
+		"qos: 3 is unknown":       func(t *Target) { t.QoS = 3 },
+		`authMode: "x" is`:        func(t *Target) { t.AuthMode = "x" },
+		"authMode: cacert needs":  func(t *Target) { t.AuthMode = "cacert" },
+		`there is no secret "mq"`: func(t *Target) { t.AuthMode, t.SecretPath = AuthUsernamePassword, "mq" },
+	} {
+		target := fine
+		change(&target)
+		if _, err := send(s, target, ""); !outward.Permanent(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
