@@ -23,7 +23,7 @@ var rooms = []struct {
 	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/"}},
 	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt", "github.com/fxamacker/cbor"}},
 	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/"}},
-	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang"}},
+	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},
 	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/"}},
 }
 
@@ -35,6 +35,7 @@ var channels = []struct {
 	alone []string // modules that only this package may import, outside tests
 }{
 	{"guard", nil, "whoever connects or binds can ask it", nil},
+	{"mail", []string{"bridge/outward"}, "it knows SMTP and nothing of subscriptions", []string{"github.com/wneessen/go-mail"}},
 	{"mqtt", []string{"bridge/outward"}, "it knows MQTT and nothing of subscriptions", []string{"github.com/eclipse/paho.mqtt.golang"}},
 	{"outward", nil, "it is what all channels share", nil},
 	{"rest", []string{"bridge/outward"}, "it knows HTTP and nothing of subscriptions", nil},

@@ -1,0 +1,308 @@
+package mail
+
+import (
+	"context"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/bridge/guard"
+	"ledge/bridge/outward"
+)
+
+const password = "s3cr3t-not-to-be-seen"
+
+// secrets are Secrets in memory.
+type secrets map[string]map[string]string
+
+func (s secrets) Get(path string) (map[string]string, bool) {
+	secret, ok := s[path]
+	return secret, ok
+}
+
+// sender returns one for a server, with STARTTLS if need be.
+func (s *server) sender(change func(*Options)) *Sender {
+	s.t.Helper()
+	o := Options{
+		Dial: guard.New(guard.Options{}).DialContext, Host: "127.0.0.1", Port: s.port, Sender: "ledge@example.org", Subject: "Alarm",
+		TLS: TLSOpportunistic, Roots: s.roots, Now: func() time.Time { return time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC) },
+	}
+	if change != nil {
+		change(&o)
+	}
+	sender, err := New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sender
+}
+
+func to(recipients ...string) Target { return Target{Recipients: recipients} }
+
+var message = outward.Message{ID: "6877ff35-5566-5d14-a992-79fbb18d8d4a", Sender: "core-metadata", ContentType: "text/plain", Body: []byte("x"), CorrelationID: "c-1"}
+
+func TestMessage(t *testing.T) {
+	s := mustServer(t, "plain")
+	m := message
+	m.Sender = "Wächter, \"der\" <x@y>"
+	m.Body = []byte("Größe: 5 m²\n.\n.. and a very long line: " + strings.Repeat("ü ", 1000) + "\ntrailing \n")
+	response, err := s.sender(func(o *Options) { o.Subject = "Störung im Werk" }).Send(context.Background(), to("a@example.org", "Bö <b@example.org>"), m)
+	if err != nil || response != "250 kept" {
+		t.Errorf("got %q, %v", response, err)
+	}
+	got := s.next()
+	if got.From != "ledge@example.org" || !slices.Equal(got.To, []string{"a@example.org", "b@example.org"}) {
+		t.Errorf("envelope: got %s, %v", got.From, got.To)
+	}
+	parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
+	if err != nil {
+		t.Fatalf("%v in %s", err, got.Data)
+	}
+	decode := func(field string) string {
+		text, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get(field))
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	for field, want := range map[string]string{
+		"Subject": "Störung im Werk", "Date": "Sat, 21 Nov 2026 07:42:05 +0000", "Message-Id": "<6877ff35-5566-5d14-a992-79fbb18d8d4a@example.org>",
+		"Content-Type": "text/plain; charset=UTF-8", "X-Correlation-Id": "c-1", "Auto-Submitted": "auto-generated", "User-Agent": "",
+	} {
+		if got := decode(field); got != want {
+			t.Errorf("%s: got %q, want %q", field, got, want)
+		}
+	}
+	from, err := parsed.Header.AddressList("From")
+	if err != nil || len(from) != 1 || from[0].Name != m.Sender || from[0].Address != "ledge@example.org" {
+		t.Errorf("From: got %v, %v", from, err)
+	}
+	if all, err := parsed.Header.AddressList("To"); err != nil || len(all) != 2 || all[1].Name != "Bö" {
+		t.Errorf("To: got %v, %v", all, err)
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(parsed.Body))
+	if text := strings.ReplaceAll(string(body), "\r\n", "\n"); err != nil || strings.TrimSuffix(text, "\n")+"\n" != string(m.Body) {
+		t.Errorf("body: got %.100q…%q, %v", text, text[len(text)-20:], err)
+	}
+	for line := range strings.SplitSeq(got.Data, "\r\n") {
+		if len(line) > 998 || strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+			t.Errorf("line %.80q has %d bytes", line, len(line))
+		}
+	}
+}
+
+// Whatever a notification or a subscription says, there are no more header lines and recipients than there should be.
+func TestNothingCanBeInjected(t *testing.T) {
+	s := mustServer(t, "plain")
+	sender := s.sender(nil)
+	const evil = "a\r\nBcc: evil@example.org\r\nX-Evil: 1\r\n\r\nbody\r\n.\r\nMAIL FROM:<x@y>"
+	m := message
+	m.ID, m.Sender, m.CorrelationID, m.Body = evil, evil, evil, []byte(evil)
+	if _, err := sender.Send(context.Background(), to("a@example.org"), m); err != nil {
+		t.Fatal(err)
+	}
+	got := s.next()
+	parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
+	if err != nil || !slices.Equal(got.To, []string{"a@example.org"}) {
+		t.Fatalf("to %v: %v in %s", got.To, err, got.Data)
+	}
+	for field := range parsed.Header {
+		if !slices.Contains([]string{"From", "To", "Subject", "Date", "Message-Id", "Mime-Version", "Content-Type", "Content-Transfer-Encoding", "X-Correlation-Id", "Auto-Submitted"}, field) {
+			t.Errorf("there is a line %s", field)
+		}
+	}
+	for _, r := range []string{
+		"a@example.org\r\nBcc: evil@example.org", "a@example.org, evil@example.org", "a@example.org>\r\nRCPT TO:<evil@example.org", "\"a\r\nb\"@example.org", "evil", "", "a@",
+	} {
+		if _, err := sender.Send(context.Background(), to("a@example.org", r), message); !outward.Permanent(err) || !strings.Contains(err.Error(), "recipients[1]: ") {
+			t.Errorf("%q: got %v", r, err)
+		}
+	}
+	for _, contentType := range []string{"text/plain\r\nX-Evil: 1", "multipart/mixed", "message/rfc822", "text", "/"} {
+		m := message
+		m.ContentType = contentType
+		if _, err := sender.Send(context.Background(), to("a@example.org"), m); !outward.Permanent(err) || !strings.Contains(err.Error(), "contentType: ") {
+			t.Errorf("%q: got %v", contentType, err)
+		}
+	}
+	m = message
+	m.ContentType = "application/json; charset=latin1; x=\"y\""
+	if _, err := sender.Send(context.Background(), to("a@example.org"), m); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.next(); !strings.Contains(got.Data, "Content-Type: application/json; charset=UTF-8\r\n") { // and only what was to be sent has arrived
+		t.Errorf("got %s", got.Data)
+	}
+}
+
+func TestRefusedRecipients(t *testing.T) {
+	s := mustServer(t, "plain")
+	sender := s.sender(nil)
+	for _, c := range []struct {
+		to        []string
+		taken     int
+		permanent bool
+		want      []string
+	}{
+		{[]string{"no@example.org"}, 0, true, []string{"recipient <no@example.org>: 550 ", "5.1.1 nobody of that name"}},
+		{[]string{"later@example.org"}, 0, false, []string{"451 ", "come back later"}},
+		{[]string{"no@example.org", "later@example.org"}, 0, false, []string{"550", "451"}},
+		{[]string{"a@example.org", "no@example.org", "b@example.org"}, 2, true, []string{"taken for 2 of 3 recipients", "<no@example.org>"}},
+		{[]string{"no@example.org", "later@example.org", "b@example.org"}, 1, false, []string{"taken for 1 of 3 recipients"}},
+	} {
+		response, err := sender.Send(context.Background(), to(c.to...), message)
+		if err == nil || outward.Permanent(err) != c.permanent {
+			t.Errorf("%v: got %v, permanent %v", c.to, err, outward.Permanent(err))
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: got %v, want %q", c.to, err, want)
+			}
+		}
+		if c.taken > 0 {
+			if got := s.next(); len(got.To) != c.taken || response != "250 kept" {
+				t.Errorf("%v: taken for %v, %q", c.to, got.To, response)
+			}
+		}
+	}
+}
+
+func TestEncryptionAndLogin(t *testing.T) {
+	account := secrets{"smtp": {"username": "me", "password": password}, "wrong": {"username": "me", "password": password + "!"}, "nobody": {"password": password}, "relay": {"username": "me"}}
+	open := mustServer(t, "plain")
+	plain := mustServer(t, "plain", "me", password)
+	starttls := mustServer(t, "starttls", "me", password)
+	only := mustServer(t, "starttls-only")
+	implicit := mustServer(t, "implicit", "me", password)
+	for _, c := range []struct {
+		name      string
+		s         *server
+		tls, path string
+		untrusted bool
+		skip      bool
+		permanent bool
+		want      string // part of the error; empty where it is taken
+	}{
+		{"clear", open, TLSNone, "", false, false, false, ""},
+		{"no password", open, TLSNone, "relay", false, false, false, ""},
+		{"none to start", open, TLSMandatory, "", false, false, false, "does not support STARTTLS"},
+		{"the password in the clear", plain, TLSNone, "smtp", false, false, true, "supported"},
+		{"the password in the clear, by chance", plain, TLSOpportunistic, "smtp", false, false, true, "supported"},
+		{"offered", starttls, TLSOpportunistic, "smtp", false, false, false, ""},
+		{"mandatory", starttls, TLSMandatory, "smtp", false, false, false, ""},
+		{"mandatory there", only, TLSNone, "", false, false, true, "530"},
+		{"started", only, TLSMandatory, "", false, false, false, ""},
+		{"implicit", implicit, TLSImplicit, "smtp", false, false, false, ""},
+		{"untrusted", starttls, TLSMandatory, "smtp", true, false, false, "certificate"},
+		{"untrusted, by chance", starttls, TLSOpportunistic, "smtp", true, false, false, "certificate"},
+		{"untrusted, implicit", implicit, TLSImplicit, "smtp", true, false, false, "certificate"},
+		{"untrusted, skipped", starttls, TLSMandatory, "smtp", true, true, false, ""},
+		{"wrong password", starttls, TLSMandatory, "wrong", false, false, true, "535"},
+		{"no login", starttls, TLSMandatory, "", false, false, true, "530"},
+		{"no secret", starttls, TLSMandatory, "other", false, false, true, `there is no secret "other" for the mail server; post it to /api/v2/secret`},
+		{"no username", starttls, TLSMandatory, "nobody", false, false, true, `the secret "nobody" has no username`},
+	} {
+		sender := c.s.sender(func(o *Options) {
+			o.TLS, o.SecretPath, o.Secrets, o.SkipVerify = c.tls, c.path, account, c.skip
+			if c.untrusted {
+				o.Roots = nil
+			}
+		})
+		_, err := sender.Send(context.Background(), to("a@example.org"), message)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) || outward.Permanent(err) != c.permanent || strings.Contains(err.Error(), password) {
+				t.Errorf("%s: got %v, permanent %v", c.name, err, outward.Permanent(err))
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		wantUser := ""
+		if c.path != "" && c.path != "relay" {
+			wantUser = "me"
+		}
+		if got := c.s.next(); got.TLS != (c.tls != TLSNone) || got.User != wantUser {
+			t.Errorf("%s: TLS %v, user %q", c.name, got.TLS, got.User)
+		}
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	s := mustServer(t, "plain")
+	sender := s.sender(func(o *Options) { o.Timeout = 300 * time.Millisecond })
+	if _, err := sender.Send(context.Background(), to("stall@example.org"), message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Errorf("stalled: got %v", err)
+	}
+	if !s.next().Stalled {
+		t.Error("the message was taken")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() {
+		_, err := s.sender(nil).Send(ctx, to("stall@example.org"), message)
+		ended <- err
+	}()
+	s.next()
+	cancel()
+	if err := <-ended; err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "canceled") {
+		t.Errorf("ended: got %v", err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	sender = s.sender(func(o *Options) { o.Port, o.Timeout = silent.Addr().(*net.TCPAddr).Port, 50*time.Millisecond })
+	if _, err := sender.Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) {
+		t.Errorf("silent: got %v", err)
+	}
+	s.kill()
+	if _, err := s.sender(nil).Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "mail server 127.0.0.1: ") {
+		t.Errorf("dead: got %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	fine := Options{Dial: guard.New(guard.Options{Deny: guard.MustRules("127.0.0.0/8")}).DialContext, Host: "127.0.0.1", Port: 25, Sender: "a@b", Subject: "s", TLS: TLSNone}
+	for want, change := range map[string]func(*Options){
+		"setting smtp-tls: ":     func(o *Options) { o.TLS = "ssl" },
+		"setting smtp-port: ":    func(o *Options) { o.Port = 0 },
+		"setting smtp-subject: ": func(o *Options) { o.Subject = "a\nb" },
+		"setting smtp-sender: ":  func(o *Options) { o.Sender = "" },
+	} {
+		o := fine
+		change(&o)
+		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for want, change := range map[string]func(*Options){
+		"there is no mail server; name one in the setting smtp-host": func(o *Options) { o.Host, o.Sender = "", "" },
+		"deny-destinations": func(*Options) {},
+	} {
+		o := fine
+		change(&o)
+		s, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Send(context.Background(), to("a@b.c"), message); !outward.Permanent(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	s, _ := New(fine)
+	for _, list := range [][]string{nil, slices.Repeat([]string{"a@b.c"}, MaxRecipients+1)} {
+		if _, err := s.Send(context.Background(), to(list...), message); !outward.Permanent(err) || !strings.Contains(err.Error(), "recipients: ") {
+			t.Errorf("%d: got %v", len(list), err)
+		}
+	}
+}
