@@ -58,6 +58,12 @@ type Options struct {
 	Now func() time.Time
 }
 
+// Check returns an error that names the setting that is wrong. Of Dial and Secrets it says nothing.
+func (o Options) Check() error {
+	_, err := o.check()
+	return err
+}
+
 // check returns the address of the sender.
 func (o Options) check() (*mail.Address, error) {
 	if _, ok := policies[o.TLS]; !ok {

@@ -43,6 +43,8 @@ func TestRefusals(t *testing.T) {
 		{"bad word", []string{"--sync", "never"}, exitUsage, []string{"sync", "never", "group or always"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
+		{"no sender", []string{"--smtp-host", "mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},
+		{"bad encryption", []string{"--smtp-tls", "ssl"}, exitUsage, []string{"smtp-tls", "ssl", "implicit"}},
 		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exitUsage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
 		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exitUsage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
 		{"bad file of units", []string{"--units-file", mustWriteFile(t, "uom.toml", "Units = 'C'")}, exitUsage, []string{"units-file", "uom.toml", "string at Units"}},

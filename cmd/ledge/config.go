@@ -43,6 +43,13 @@ type Config struct {
 	IdempotencyKeep                                       time.Duration
 	IdempotencyAnswers                                    int
 	AllowDestinations, DenyDestinations, AllowBinds       guard.Rules
+	ConnectTimeout, MQTTIdleTime                          time.Duration
+	RESTIdleConnections                                   int
+	SMTPHost, SMTPSender, SMTPSubject, SMTPTLS            string
+	SMTPSecretPath                                        string
+	SMTPPort                                              int
+	SMTPSkipVerify                                        bool
+	MQTTConnections                                       int
 	ZeroMQSubscribers, ZeroMQQueueMessages                int
 	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
@@ -112,6 +119,18 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(&c.AllowDestinations, "allow-destinations", "the only hosts, networks and ports that anything is sent to, written as for deny-destinations, which goes before; empty for every one")
 	f.Var(&c.AllowBinds, "allow-binds", "the only hosts, networks and ports where ZeroMQ sockets are bound, such as 127.0.0.0/8,*:5560-5569; empty for every one above 1023 that is not Ledge's own")
 
+	f.DurationVar(&c.ConnectTimeout, "connect-timeout", 5*time.Second, "longest time to connect to where something is sent")
+	f.IntVar(&c.RESTIdleConnections, "rest-idle-connections", 64, "connections to endpoints that are kept for the next notification")
+	f.StringVar(&c.SMTPHost, "smtp-host", "", "mail server; without one no e-mail can be sent")
+	f.IntVar(&c.SMTPPort, "smtp-port", 587, "TCP port of the mail server")
+	f.StringVar(&c.SMTPSender, "smtp-sender", "", "address that e-mail is from, such as ledge@example.org; needed where smtp-host is set")
+	f.StringVar(&c.SMTPSubject, "smtp-subject", "Ledge notification", "subject of all e-mail")
+	f.StringVar(&c.SMTPTLS, "smtp-tls", "mandatory", "how the way to the mail server is encrypted: mandatory for STARTTLS or nothing, opportunistic for STARTTLS where it is offered, implicit for TLS from the start as on port 465, none")
+	f.BoolVar(&c.SMTPSkipVerify, "smtp-skip-verify", false, "trust every certificate of the mail server, such as one that it has signed itself")
+	f.StringVar(&c.SMTPSecretPath, "smtp-secret-path", "smtp", "path of the secret with username and password for the mail server; without a path, or with an empty password, there is no login")
+	f.IntVar(&c.MQTTConnections, "mqtt-connections", 64, "most connections to MQTT brokers at once; where all are in use, a message waits for its next try")
+	f.DurationVar(&c.MQTTIdleTime, "mqtt-idle-time", time.Minute, "time without messages after which a connection to an MQTT broker is closed")
+
 	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
 	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
 	f.Var(newSize(&c.ZeroMQQueueBytes, 8<<20), "zeromq-queue-bytes", "bytes that wait for one slow ZeroMQ subscriber; the next messages are dropped for it alone and counted")
@@ -144,6 +163,7 @@ func (c *Config) settings() *pflag.FlagSet {
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "callback-": {metadataService},
+	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {metadataService, notificationsService},
 	"allow-binds": {notificationsService}, "allow-destinations": {metadataService, notificationsService}, "deny-destinations": {metadataService, notificationsService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
@@ -296,6 +316,7 @@ func (c *Config) check() error {
 		"delivery-longest-wait": c.DeliveryLongestWait, "delivery-longest-pause": c.DeliveryLongestPause,
 		"callback-give-up": c.CallbackGiveUp, "delivery-give-up": c.DeliveryGiveUp, "zeromq-handshake-time": c.ZeroMQHandshakeTime,
 		"zeromq-stall-time": c.ZeroMQStallTime,
+		"connect-timeout":   c.ConnectTimeout, "mqtt-idle-time": c.MQTTIdleTime,
 	} {
 		if d <= 0 {
 			bad(name, d, "use a time above 0, such as 30s")
@@ -305,6 +326,7 @@ func (c *Config) check() error {
 		"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages,
 		"callback-tries": c.CallbackTries, "callback-queue": c.CallbackQueue, "callback-concurrency": c.CallbackConcurrency,
 		"delivery-at-once": c.DeliveryAtOnce, "delivery-concurrency": c.DeliveryConcurrency, "delivery-queue": c.DeliveryQueue,
+		"rest-idle-connections": c.RESTIdleConnections, "mqtt-connections": c.MQTTConnections,
 	} {
 		if n < 1 {
 			bad(name, n, "use 1 or more")
@@ -315,6 +337,9 @@ func (c *Config) check() error {
 	}
 	if c.IdempotencyAnswers < c.LimitBatch {
 		bad("idempotency-answers", c.IdempotencyAnswers, fmt.Sprintf("use limit-batch (%d) or more: one request may have as many", c.LimitBatch))
+	}
+	if err := c.mail().Check(); err != nil {
+		errs = append(errs, err)
 	}
 	if c.LimitInlineBytes > 8<<20 {
 		bad("limit-inline-bytes", c.LimitInlineBytes, "use at most 8MiB")

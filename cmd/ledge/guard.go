@@ -18,7 +18,7 @@ func (p *Program) newGuard() *guard.Guard {
 		own[portOf(tap.Host)] = "the tap"
 	}
 	c := p.Config
-	return guard.New(guard.Options{Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds, OwnPorts: own})
+	return guard.New(guard.Options{Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds, OwnPorts: own, ConnectTimeout: c.ConnectTimeout})
 }
 
 func portOf(address string) int {

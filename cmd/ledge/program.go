@@ -29,6 +29,7 @@ type Program struct {
 	payloads *payloads.Files
 	secrets  *secrets.File
 	guard    *guard.Guard
+	out      waysOut
 	sockets  *zeromq.Sockets
 	engine   *bridge.Engine
 	delivery *delivery.Delivery
@@ -180,6 +181,12 @@ func (p *Program) openPayloads(ctx context.Context) (err error) {
 func (p *Program) startBridge(ctx context.Context) error {
 	c := p.Config
 	p.guard = p.newGuard()
+	out, err := p.newWaysOut()
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	p.out = out
+	p.onClose(out.close)
 	p.sockets = zeromq.NewSockets(zeromq.Options{
 		MaxSubscribers: c.ZeroMQSubscribers, QueueMessages: c.ZeroMQQueueMessages, QueueBytes: int(c.ZeroMQQueueBytes),
 		HandshakeTimeout: c.ZeroMQHandshakeTime, StallTimeout: c.ZeroMQStallTime, MaxFrame: int(c.ZeroMQMaxFrame), Vet: p.guard.Bind,

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"ledge/bridge/mail"
+	"ledge/bridge/mqtt"
+	"ledge/bridge/outward"
+	"ledge/bridge/rest"
+)
+
+// waysOut are those beside ZeroMQ. All connect through the guard, and a try takes them the setting delivery-timeout at
+// most.
+type waysOut struct {
+	rest *rest.Sender
+	mqtt *mqtt.Sender
+	mail *mail.Sender
+}
+
+// newWaysOut returns them without connections; the error names the setting that is wrong.
+func (p *Program) newWaysOut() (s waysOut, err error) {
+	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(notificationsService)
+	m := c.mail()
+	m.Dial, m.Secrets = dial, secrets
+	if s.mail, err = mail.New(m); err != nil {
+		return s, err
+	}
+	s.rest = rest.New(rest.Options{Dial: dial, Timeout: c.DeliveryTimeout, IdleConnections: c.RESTIdleConnections, Now: now})
+	s.mqtt = mqtt.New(mqtt.Options{
+		Dial: dial, Secrets: secrets, Timeout: c.DeliveryTimeout, Connections: c.MQTTConnections, IdleTime: c.MQTTIdleTime, Logger: p.Logger,
+	})
+	return s, nil
+}
+
+// mail returns what the settings say of the mail server.
+func (c *Config) mail() mail.Options {
+	return mail.Options{
+		Host: c.SMTPHost, Port: c.SMTPPort, Sender: c.SMTPSender, Subject: c.SMTPSubject, TLS: c.SMTPTLS,
+		SkipVerify: c.SMTPSkipVerify, SecretPath: c.SMTPSecretPath, Timeout: c.DeliveryTimeout, Now: now,
+	}
+}
+
+func (s waysOut) close() {
+	s.rest.Close()
+	s.mqtt.Close()
+}
