@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,9 +9,6 @@ import (
 	"ledge/bridge/guard"
 	"ledge/domain"
 )
-
-// ChannelTypes are the types of the channels that the bridge delivers to.
-func ChannelTypes() []string { return []string{domain.ChannelZeroMQ} }
 
 // Sockets are the PUB sockets of the ZeroMQ channels, one for each host and port, counted by use.
 type Sockets interface {
@@ -94,8 +90,8 @@ func (c *channels) waitsNoMore(e endpoint) bool {
 	return true
 }
 
-// Send publishes n on a ZeroMQ channel. The response says how many were there to hear it.
-func (c *channels) Send(_ context.Context, ch domain.Channel, n domain.Notification) (response string, err error) {
+// send publishes n on a ZeroMQ channel. The response says how many were there to hear it.
+func (c *channels) send(ch domain.Channel, n domain.Notification) (response string, err error) {
 	if err := c.bind(endpoint{ch.Host, ch.Port}); err != nil {
 		return "", err
 	}

@@ -68,14 +68,14 @@ func (e *Engine) deliverPosted(n domain.Notification, correlation string) domain
 	return domain.Request{
 		Stamp: e.stamp(correlation),
 		Command: domain.ProcessNotification{
-			ID: n.ID, Matched: n.Matched, Transmissions: e.deliver(n, targets), At: e.Now().UnixMilli(),
+			ID: n.ID, Matched: n.Matched, Transmissions: e.deliver(n, targets, correlation), At: e.Now().UnixMilli(),
 		},
 	}
 }
 
 // deliver publishes n on each ZeroMQ channel, and returns the transmissions of all channels. What is not delivered yet
 // is open: bridge/delivery takes it from the record.
-func (e *Engine) deliver(n domain.Notification, targets []target) []domain.Transmission {
+func (e *Engine) deliver(n domain.Notification, targets []target, correlation string) []domain.Transmission {
 	if len(targets) == 0 {
 		return nil
 	}
@@ -83,6 +83,7 @@ func (e *Engine) deliver(n domain.Notification, targets []target) []domain.Trans
 	ts := make([]domain.Transmission, 0, len(targets))
 	for i, t := range targets {
 		tr := e.transmission(n, t, i, now)
+		tr.CorrelationID = correlation
 		if t.channel.Type == domain.ChannelZeroMQ {
 			e.publish(&tr, n, now)
 		}
@@ -103,7 +104,7 @@ func (e *Engine) transmission(n domain.Notification, t target, i int, now int64)
 
 // publish is the first try of a ZeroMQ channel, which takes no time.
 func (e *Engine) publish(t *domain.Transmission, n domain.Notification, now int64) {
-	response, err := e.channels.Send(e.ctx, t.Channel, n)
+	response, err := e.channels.send(t.Channel, n)
 	record := domain.TransmissionRecord{Status: domain.StatusSent, Response: response, Sent: now}
 	if err != nil {
 		e.Logger.Warn("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)

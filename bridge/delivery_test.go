@@ -25,7 +25,8 @@ import (
 // poster is the least sender over HTTP.
 type poster struct{}
 
-func (poster) Send(ctx context.Context, ch domain.Channel, n domain.Notification) (string, error) {
+func (poster) Send(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
+	ch := t.Channel
 	url := "http://" + net.JoinHostPort(ch.Host, strconv.Itoa(ch.Port)) + "/" + ch.Topic
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(n.Content))
 	if err != nil {

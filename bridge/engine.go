@@ -152,8 +152,8 @@ func (e *Engine) fail(err error) {
 }
 
 // Send implements the sender of bridge/delivery for ZeroMQ channels, for what could not be published at once.
-func (e *Engine) Send(ctx context.Context, ch domain.Channel, n domain.Notification) (response string, err error) {
-	return e.channels.Send(ctx, ch, n)
+func (e *Engine) Send(_ context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
+	return e.channels.send(t.Channel, n)
 }
 
 // Subscription returns a subscription as of the last event that the bridge has followed.

@@ -33,7 +33,7 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 		e.fold(r)
 		if n, ok := Raise(r); ok {
 			n, targets := e.route(n)
-			ts := e.deliver(n, targets)
+			ts := e.deliver(n, targets, r.CorrelationID)
 			e.raised.due = append(e.raised.due, domain.Raised{
 				Notification: n.Route(ts), Transmissions: ts, CorrelationID: r.CorrelationID,
 			})

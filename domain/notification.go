@@ -67,6 +67,8 @@ type Transmission struct {
 	// Next is when it is tried next, in milliseconds since the Unix epoch, where Status is RESENDING. As in EdgeX 2.3
 	// that is the status of what is not given up; here also of what waits for its first try.
 	Next int64 `json:"next,omitempty"`
+	// CorrelationID is that of the request which the notification follows from.
+	CorrelationID string `json:"correlationId,omitempty"`
 }
 
 // IsOpen reports whether the transmission has no outcome yet.

@@ -75,8 +75,6 @@ type Options struct {
 	// (setting idempotency-answers); one more is answered with 503.
 	IdempotencyKeep    time.Duration
 	IdempotencyAnswers int
-	// ChannelTypes are the types of the channels that are delivered to; a subscription with another is refused.
-	ChannelTypes []string
 	// Secrets keeps what is posted to /secret, in a body of at most SecretBytes (setting limit-secret-bytes); nil: there
 	// is no such path.
 	Secrets     Secrets

@@ -18,8 +18,8 @@ type Secrets interface {
 	Put(path string, data map[string]string) error
 }
 
-// secretRequest is the body of POST /secret, as in EdgeX 2.3.
-type secretRequest struct {
+// SecretRequest is the body of POST /secret, as in EdgeX 2.3.
+type SecretRequest struct {
 	Head
 	Path       string `json:"path"`
 	SecretData []struct {
@@ -54,7 +54,7 @@ func (a *API) postSecret(c *gin.Context) {
 }
 
 // decodeSecret says of what it cannot decode only where it is. As in EdgeX, what follows the object is not looked at.
-func decodeSecret(body []byte) (r secretRequest, err error) {
+func decodeSecret(body []byte) (r SecretRequest, err error) {
 	err = json.NewDecoder(bytes.NewReader(body)).Decode(&r)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := strings.TrimPrefix(mistyped.Field, "Head.")
@@ -74,7 +74,7 @@ func decodeSecret(body []byte) (r secretRequest, err error) {
 }
 
 // check notes what is wrong, by place and never by value.
-func (r *secretRequest) check(version string) (p domain.Problems) {
+func (r *SecretRequest) check(version string) (p domain.Problems) {
 	if !strings.EqualFold(r.APIVersion, version) {
 		p.Add("apiVersion", "is missing or unknown; use %q", version)
 	}
@@ -103,7 +103,7 @@ func checkPrintable(p *domain.Problems, field, value string) {
 	}
 }
 
-func (r *secretRequest) data() map[string]string {
+func (r *SecretRequest) data() map[string]string {
 	data := make(map[string]string, len(r.SecretData))
 	for _, d := range r.SecretData {
 		data[d.Key] = d.Value

@@ -20,7 +20,15 @@ type Log interface {
 // Sender delivers on the channels of one type. The response is what the receiver said. An error may have the methods of
 // [Permanent] and [RetryAfter].
 type Sender interface {
-	Send(ctx context.Context, ch domain.Channel, n domain.Notification) (response string, err error)
+	Send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
+}
+
+// SenderFunc is a function as a Sender.
+type SenderFunc func(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
+
+// Send implements Sender.
+func (f SenderFunc) Send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
+	return f(ctx, t, n)
 }
 
 // Permanent is an error that says whether another try is in vain.

@@ -27,27 +27,27 @@ func (d *Delivery) try(e *endpoint, it item) {
 	}
 	ctx, cancel := d.sendContext()
 	defer cancel()
-	response, err := d.send(ctx, t.Channel, n)
+	response, err := d.send(ctx, t, n)
 	if err != nil && d.ctx.Err() != nil && ctx.Err() == context.Canceled {
 		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
 	}
 	outcome := d.outcome(t, n, response, err)
-	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(), Command: outcome})
+	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(t.CorrelationID), Command: outcome})
 	d.ended(e, err != nil && !isPermanent(err), retryAfter(err))
 }
 
-func (d *Delivery) send(ctx context.Context, ch domain.Channel, n domain.Notification) (response string, err error) {
+func (d *Delivery) send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.Logger.Error("sender panicked", "channel", ch.Type, "panic", p)
+			d.Logger.Error("sender panicked", "channel", t.Channel.Type, "panic", p)
 			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
-	sender, ok := d.Senders[ch.Type]
+	sender, ok := d.Senders[t.Channel.Type]
 	if !ok {
-		return "", fmt.Errorf("channels of type %q are not delivered", ch.Type)
+		return "", fmt.Errorf("channels of type %q are not delivered", t.Channel.Type)
 	}
-	return sender.Send(ctx, ch, n)
+	return sender.Send(ctx, t, n)
 }
 
 // outcome is what is recorded of a try: SENT; or to be tried again; or that it is given up, which for a critical
@@ -95,14 +95,14 @@ func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int
 	for _, ch := range s.Channels {
 		r.Transmissions = append(r.Transmissions, domain.Transmission{
 			ID: uuid.Must(uuid.NewV7()).String(), NotificationID: n.ID, SubscriptionName: s.Name, Channel: ch,
-			Status: domain.StatusResending, Created: at, Next: at,
+			Status: domain.StatusResending, Created: at, Next: at, CorrelationID: t.CorrelationID,
 		})
 	}
 	return r
 }
 
-func (d *Delivery) stamp() domain.Stamp {
-	return domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: d.Now().UTC(), Actor: "ledge", Origin: "bridge"}
+func (d *Delivery) stamp(correlation string) domain.Stamp {
+	return domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: d.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation}
 }
 
 func isPermanent(err error) bool {

@@ -246,15 +246,20 @@ func TestTimeouts(t *testing.T) {
 		t.Error("the message was taken")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() {
-		_, err := s.sender(nil).Send(ctx, to("stall@example.org"), message)
+		_, err := s.sender(func(o *Options) { o.Timeout = 10 * hangs }).Send(ctx, to("stall@example.org"), message)
 		ended <- err
 	}()
 	s.next()
 	cancel()
-	if err := <-ended; err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "canceled") {
-		t.Errorf("ended: got %v", err)
+	select {
+	case err := <-ended:
+		if err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "canceled") {
+			t.Errorf("ended: got %v", err)
+		}
+	case <-time.After(hangs):
+		t.Error("goes on after its context has ended")
 	}
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {

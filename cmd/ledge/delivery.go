@@ -28,11 +28,6 @@ func (p *Program) startDelivery(ctx context.Context) error {
 	return nil
 }
 
-// senders are the types of channels that are delivered.
-func (p *Program) senders() map[string]delivery.Sender {
-	return map[string]delivery.Sender{domain.ChannelZeroMQ: p.engine}
-}
-
 // noteLook is one consistent look at the notifications, for the delivery.
 func (d *data) noteLook() (domain.State, delivery.Transmissions, func()) {
 	v, done := d.notes.View()

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"ledge/bridge"
 	"ledge/handlers"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
@@ -81,9 +80,7 @@ func (s *servers) serve(p *Program) {
 		return o
 	}
 	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.readings, p.payloads))
-	o = withSecrets(notificationsService)
-	o.ChannelTypes = bridge.ChannelTypes()
-	s.start(notificationsService, notifications.New(o, state, d.events, d.noteView, d.notifications, p.engine))
+	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels()))
 }
 
 func (s *servers) start(name string, h http.Handler) {

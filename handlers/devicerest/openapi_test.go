@@ -36,7 +36,7 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("device-rest"), nil, nil, nil).(*handlers.Service)
-	contract.CheckDocument(t, s.Routes(), nil)
+	contract.CheckDocument(t, s.Routes(), map[string]any{"Secret": handlers.SecretRequest{}})
 }
 
 func TestPage(t *testing.T) {

@@ -133,8 +133,7 @@ func Options(service string) handlers.Options {
 		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, BodiesInFlight: 1000, BodyTimeout: time.Minute, WriteTimeout: time.Minute,
 		IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
-		ChannelTypes: []string{domain.ChannelREST, domain.ChannelEmail, domain.ChannelMQTT, domain.ChannelZeroMQ},
-		Now:          func() time.Time { return Now },
+		Now: func() time.Time { return Now },
 		NewID: func() string {
 			mu.Lock()
 			defer mu.Unlock()

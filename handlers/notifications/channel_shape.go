@@ -1,10 +1,6 @@
 package notifications
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"ledge/domain"
 )
 
@@ -47,13 +43,4 @@ func shapeChannels(list []domain.Channel) []channelShape {
 		shapes[i] = channelShape(c)
 	}
 	return shapes
-}
-
-// undeliverable notes the channels that Ledge knows and does not deliver to: what is accepted is delivered.
-func (s service) undeliverable(p *domain.Problems, list []domain.Channel) {
-	for i, c := range list {
-		if len(*p) == 0 && !slices.Contains(s.ChannelTypes, c.Type) {
-			p.Add(fmt.Sprintf("channels[%d].type", i), "%.80q is not delivered to by this version of Ledge; use one of %s", c.Type, strings.Join(s.ChannelTypes, ", "))
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"ledge/domain"
 	"ledge/handlers/handlerstest"
 )
 
@@ -49,24 +48,6 @@ func TestBadChannels(t *testing.T) {
 		})
 	}
 	handlerstest.Run(t, f, f.events, scenarios)
-}
-
-// What is not delivered to is refused, whatever is right about it.
-func TestChannelsThatAreNotDeliveredTo(t *testing.T) {
-	f := mustNotifications(t)
-	o := handlerstest.Options("support-notifications")
-	o.ChannelTypes = []string{domain.ChannelZeroMQ}
-	f.Handler = New(o, f.events.View, f.events, f.notices.View, f.notices, f.ports)
-	for i, c := range everyType[:4] {
-		patch := `[{"apiVersion":"v2","subscription":{"name":"s-1","channels":[` + zeroMQ + "," + c + `]}}]`
-		handlerstest.Run(t, f, f.events, []handlerstest.Scenario{
-			{Name: "add", Method: "POST", Path: subscriptions, Body: "[" + subscription(zeroMQ, c) + "]", Status: 400, Contains: []string{"[0].subscription.channels[0].type: ", "is not delivered to by this version of Ledge; use one of ZeroMQ"}},
-			{Name: "patch", Method: "PATCH", Path: subscriptions, Body: patch, Status: 400, Contains: []string{"[0].subscription.channels[1].type: "}},
-		})
-		if len(f.ports.reserved) != 0 {
-			t.Errorf("%d: reserved %v", i, f.ports.reserved)
-		}
-	}
 }
 
 func TestSubscriptionLists(t *testing.T) {

@@ -37,7 +37,7 @@ func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("support-notifications"), nil, nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
 		"AddSubscription": addSubscription{}, "UpdateSubscription": updateSubscription{}, "AddNotification": addNotification{},
-		"FindNotifications": findNotifications{},
+		"FindNotifications": findNotifications{}, "Secret": handlers.SecretRequest{},
 	})
 }
 

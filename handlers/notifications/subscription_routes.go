@@ -25,7 +25,6 @@ func (s service) routeSubscriptions() {
 func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 	d := e.Subscription.subscription()
 	problems := d.Check()
-	s.undeliverable(&problems, d.Channels)
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{
 		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Problems: problems, Reserve: s.reserve(d.Channels),
@@ -35,7 +34,6 @@ func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Order {
 	p := e.Subscription.patch()
 	problems := p.Check()
-	s.undeliverable(&problems, p.Channels)
 	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems}
 	if p.Channels != nil {
 		o.Reserve = s.reserve(p.Channels)
