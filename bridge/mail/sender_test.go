@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/bridge/guard"
+	"ledge/bridge/mailtest"
 	"ledge/bridge/outward"
 )
 
@@ -26,12 +27,26 @@ func (s secrets) Get(path string) (map[string]string, bool) {
 	return secret, ok
 }
 
+// hangs is how long a test waits for what must happen before it gives up.
+const hangs = time.Minute
+
+// server is a running mail server.
+type server struct {
+	*mailtest.Server
+	t *testing.T
+}
+
+func mustServer(t *testing.T, mode string, account ...string) *server {
+	t.Helper()
+	return &server{mailtest.Start(t, mode, account...), t}
+}
+
 // sender returns one for a server, with STARTTLS if need be.
 func (s *server) sender(change func(*Options)) *Sender {
 	s.t.Helper()
 	o := Options{
-		Dial: guard.New(guard.Options{}).DialContext, Host: "127.0.0.1", Port: s.port, Sender: "ledge@example.org", Subject: "Alarm",
-		TLS: TLSOpportunistic, Roots: s.roots, Now: func() time.Time { return time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC) },
+		Dial: guard.New(guard.Options{}).DialContext, Host: "127.0.0.1", Port: s.Port, Sender: "ledge@example.org", Subject: "Alarm",
+		TLS: TLSOpportunistic, Roots: s.Roots, Now: func() time.Time { return time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC) },
 	}
 	if change != nil {
 		change(&o)
@@ -56,7 +71,7 @@ func TestMessage(t *testing.T) {
 	if err != nil || response != "250 kept" {
 		t.Errorf("got %q, %v", response, err)
 	}
-	got := s.next()
+	got := s.Next()
 	if got.From != "ledge@example.org" || !slices.Equal(got.To, []string{"a@example.org", "b@example.org"}) {
 		t.Errorf("envelope: got %s, %v", got.From, got.To)
 	}
@@ -107,7 +122,7 @@ func TestNothingCanBeInjected(t *testing.T) {
 	if _, err := sender.Send(context.Background(), to("a@example.org"), m); err != nil {
 		t.Fatal(err)
 	}
-	got := s.next()
+	got := s.Next()
 	parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
 	if err != nil || !slices.Equal(got.To, []string{"a@example.org"}) {
 		t.Fatalf("to %v: %v in %s", got.To, err, got.Data)
@@ -136,7 +151,7 @@ func TestNothingCanBeInjected(t *testing.T) {
 	if _, err := sender.Send(context.Background(), to("a@example.org"), m); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.next(); !strings.Contains(got.Data, "Content-Type: application/json; charset=UTF-8\r\n") { // and only what was to be sent has arrived
+	if got := s.Next(); !strings.Contains(got.Data, "Content-Type: application/json; charset=UTF-8\r\n") { // and only what was to be sent has arrived
 		t.Errorf("got %s", got.Data)
 	}
 }
@@ -167,7 +182,7 @@ func TestRefusedRecipients(t *testing.T) {
 			}
 		}
 		if c.taken > 0 {
-			if got := s.next(); len(got.To) != c.taken || response != "250 kept" {
+			if got := s.Next(); len(got.To) != c.taken || response != "250 kept" {
 				t.Errorf("%v: taken for %v, %q", c.to, got.To, response)
 			}
 		}
@@ -230,7 +245,7 @@ func TestEncryptionAndLogin(t *testing.T) {
 		if c.path != "" && c.path != "relay" {
 			wantUser = "me"
 		}
-		if got := c.s.next(); got.TLS != (c.tls != TLSNone) || got.User != wantUser {
+		if got := c.s.Next(); got.TLS != (c.tls != TLSNone) || got.User != wantUser {
 			t.Errorf("%s: TLS %v, user %q", c.name, got.TLS, got.User)
 		}
 	}
@@ -242,7 +257,7 @@ func TestTimeouts(t *testing.T) {
 	if _, err := sender.Send(context.Background(), to("stall@example.org"), message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("stalled: got %v", err)
 	}
-	if !s.next().Stalled {
+	if !s.Next().Stalled {
 		t.Error("the message was taken")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -251,7 +266,7 @@ func TestTimeouts(t *testing.T) {
 		_, err := s.sender(func(o *Options) { o.Timeout = 10 * hangs }).Send(ctx, to("stall@example.org"), message)
 		ended <- err
 	}()
-	s.next()
+	s.Next()
 	cancel()
 	select {
 	case err := <-ended:
@@ -270,7 +285,7 @@ func TestTimeouts(t *testing.T) {
 	if _, err := sender.Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) {
 		t.Errorf("silent: got %v", err)
 	}
-	s.kill()
+	s.Kill()
 	if _, err := s.sender(nil).Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "mail server 127.0.0.1: ") {
 		t.Errorf("dead: got %v", err)
 	}

@@ -1,11 +1,10 @@
 package mqtt
 
 import (
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"ledge/bridge/mqtttest"
 	"ledge/bridge/outward"
 	"ledge/bridge/tlstest"
 )
@@ -13,14 +12,7 @@ import (
 const password = "s3cr3t-not-to-be-seen"
 
 func TestUsernameAndPassword(t *testing.T) {
-	if _, err := exec.LookPath("mosquitto_passwd"); err != nil {
-		t.Skip("the broker is Mosquitto: Debian's package mosquitto is not installed")
-	}
-	file := filepath.Join(t.TempDir(), "users")
-	if out, err := exec.Command("mosquitto_passwd", "-b", "-c", file, "me", password).CombinedOutput(); err != nil {
-		t.Fatalf("mosquitto_passwd: %v: %s", err, out)
-	}
-	b := mustBroker(t, "listener PORT 127.0.0.1\nallow_anonymous false\npassword_file "+file+"\n", nil)
+	b := &broker{mqtttest.StartWithAccount(t, "me", password)}
 	kept := secrets{"wrong": {"username": "me", "password": password + "!"}, "half": {"username": "me"}}
 	s := mustSender(t, func(o *Options) { o.Secrets = kept })
 	target := b.target(1)

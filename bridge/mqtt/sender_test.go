@@ -14,8 +14,20 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"ledge/bridge/guard"
+	"ledge/bridge/mqtttest"
 	"ledge/bridge/outward"
 )
+
+// hangs is how long a test waits for what must happen before it gives up.
+const hangs = time.Minute
+
+// broker is a running Mosquitto.
+type broker struct{ *mqtttest.Broker }
+
+func mustBroker(t *testing.T, config string, files map[string]string) *broker {
+	t.Helper()
+	return &broker{mqtttest.Start(t, config, files)}
+}
 
 const anonymous = "listener PORT 127.0.0.1\nallow_anonymous true\n"
 
@@ -39,7 +51,7 @@ func mustSender(t *testing.T, change func(*Options)) *Sender {
 }
 
 func (b *broker) target(qos byte) Target {
-	return Target{Host: "127.0.0.1", Port: b.port, Publisher: "ledge-1", Topic: "cam/1", QoS: qos}
+	return Target{Host: "127.0.0.1", Port: b.Port, Publisher: "ledge-1", Topic: "cam/1", QoS: qos}
 }
 
 func send(s *Sender, t Target, body string) (string, error) {
@@ -51,22 +63,6 @@ func mustSend(t *testing.T, s *Sender, target Target, body string) {
 	if _, err := send(s, target, body); err != nil {
 		t.Fatalf("%+v: %v", target, err)
 	}
-}
-
-// subscribe returns what a subscriber of everything gets from now on.
-func (b *broker) subscribe() <-chan paho.Message {
-	b.t.Helper()
-	got := make(chan paho.Message, 1000)
-	c := paho.NewClient(paho.NewClientOptions().AddBroker(fmt.Sprintf("tcp://127.0.0.1:%d", b.port)).SetAutoReconnect(false)) // the broker chooses its id
-	for _, token := range []func() paho.Token{c.Connect, func() paho.Token {
-		return c.Subscribe("#", 2, func(_ paho.Client, m paho.Message) { got <- m })
-	}} {
-		if t := token(); !t.WaitTimeout(hangs) || t.Error() != nil {
-			b.t.Fatal(t.Error())
-		}
-	}
-	b.t.Cleanup(func() { c.Disconnect(0) })
-	return got
 }
 
 func next(t *testing.T, got <-chan paho.Message) paho.Message {
@@ -82,7 +78,7 @@ func next(t *testing.T, got <-chan paho.Message) paho.Message {
 
 func TestPublish(t *testing.T) {
 	b := mustBroker(t, anonymous, nil)
-	s, got := mustSender(t, nil), b.subscribe()
+	s, got := mustSender(t, nil), b.Subscribe()
 	for qos := range byte(3) {
 		target := b.target(qos)
 		target.Scheme, target.Retained = "MQTT", qos == 1
@@ -96,7 +92,7 @@ func TestPublish(t *testing.T) {
 			t.Errorf("QoS %d: got %s %q with QoS %d", qos, m.Topic(), m.Payload(), m.Qos())
 		}
 	}
-	if m := next(t, b.subscribe()); !m.Retained() || string(m.Payload()) != "\x00\xff 1" {
+	if m := next(t, b.Subscribe()); !m.Retained() || string(m.Payload()) != "\x00\xff 1" {
 		t.Errorf("retained: got %q", m.Payload())
 	}
 }
@@ -118,13 +114,13 @@ func TestConnectionIsSharedThenClosed(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := b.count("as ledge-1 ("); n != 1 {
+	if n := b.Count("as ledge-1 ("); n != 1 {
 		t.Errorf("%d connections, want 1", n)
 	}
 	s.release(c)
-	b.await("Client ledge-1 disconnected.", 1)
+	b.Await("Client ledge-1 disconnected.", 1)
 	mustSend(t, s, b.target(1), "again")
-	if n := b.count("as ledge-1 ("); n != 2 {
+	if n := b.Count("as ledge-1 ("); n != 2 {
 		t.Errorf("%d connections, want 2", n)
 	}
 }
@@ -150,7 +146,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		target.Publisher = publisher
 		mustSend(t, s, target, publisher)
 	}
-	b.await(" disconnected.", 1) // a or b gave way
+	b.Await(" disconnected.", 1) // a or b gave way
 	for _, publisher := range []string{"d", "e"} {
 		target := b.target(1)
 		target.Publisher = publisher
@@ -169,14 +165,14 @@ func TestBrokerDeathAndReturn(t *testing.T) {
 	b := mustBroker(t, anonymous, nil)
 	s := mustSender(t, nil)
 	mustSend(t, s, b.target(1), "before")
-	b.kill()
+	b.Kill()
 	for range 2 {
 		if _, err := send(s, b.target(1), "dead"); err == nil || outward.Permanent(err) {
 			t.Errorf("dead: got %v", err)
 		}
 	}
-	b.start()
-	got := b.subscribe()
+	b.Run()
+	got := b.Subscribe()
 	mustSend(t, s, b.target(1), "after")
 	if m := next(t, got); string(m.Payload()) != "after" {
 		t.Errorf("got %q", m.Payload())
@@ -188,7 +184,7 @@ func TestStalledBroker(t *testing.T) {
 	b := mustBroker(t, anonymous, nil)
 	s := mustSender(t, func(o *Options) { o.Timeout = 300 * time.Millisecond })
 	mustSend(t, s, b.target(2), "before")
-	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := b.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"has not acknowledged the message", "connect to the broker"} { // the second finds the connection given up
@@ -196,7 +192,7 @@ func TestStalledBroker(t *testing.T) {
 			t.Errorf("stalled: got %v, want %q", err, want)
 		}
 	}
-	if err := b.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := b.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	mustSend(t, s, b.target(2), "after")
@@ -212,7 +208,7 @@ func TestEndedAndClosed(t *testing.T) {
 	}
 	mustSend(t, s, b.target(1), "x")
 	s.Close()
-	b.await("Client ledge-1 disconnected.", 1)
+	b.Await("Client ledge-1 disconnected.", 1)
 	if _, err := send(s, b.target(1), "y"); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("closed: got %v", err)
 	}

@@ -76,18 +76,27 @@ func holdsSecrets(t *testing.T, dir string) {
 	if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == name {
+	onlyIn(t, dir, "secrets.json")
+}
+
+// onlyIn holds that no other file below dir has the secret.
+func onlyIn(tb testing.TB, dir, name string) {
+	tb.Helper()
+	found := false
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if strings.Contains(string(b), hidden) {
-			t.Errorf("%s has the secret", path)
+		has, right := strings.Contains(string(b), hidden), path == filepath.Join(dir, name)
+		if has && !right {
+			tb.Errorf("%s has the secret", path)
 		}
+		found = found || has && right
 		return err
 	})
-	if err != nil {
-		t.Error(err)
+	if err != nil || !found {
+		tb.Errorf("the secret is in %s: %v, %v", name, found, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-"""An SMTP server for tests: server.py PORT plain|starttls|starttls-only|implicit CERT KEY [USER PASSWORD]
+"""An SMTP server for tests: PORT plain|starttls|starttls-only|implicit CERT KEY [USER PASSWORD]
 
 It writes "ready", then a line of JSON for each message that it takes. Recipients that begin with "no" are refused for
 good, those with "later" for now, and mail for those with "stall" is never answered.

@@ -1,8 +1,10 @@
-package mail
+// Package mailtest runs a mail server for tests: aiosmtpd, which is real SMTP.
+package mailtest
 
 import (
 	"bufio"
 	"crypto/x509"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -21,18 +23,22 @@ const hangs = time.Minute
 
 const python = "/usr/bin/python3"
 
-// server is a running SMTP server; testdata/server.py says what it does.
-type server struct {
-	t     *testing.T
-	port  int
+//go:embed server.py
+var program string
+
+// Server is a running SMTP server; server.py says what it does.
+type Server struct {
+	Port  int
+	Roots *x509.CertPool // who signed its certificate
+	Kill  func()
+
+	t     testing.TB
 	cmd   *exec.Cmd
-	roots *x509.CertPool // who signed its certificate
 	lines chan string
-	kill  func()
 }
 
-// taken is a message that the server has taken.
-type taken struct {
+// Message is one that the server has taken.
+type Message struct {
 	From, Data string
 	To         []string
 	TLS        bool
@@ -40,14 +46,16 @@ type taken struct {
 	Stalled    bool
 }
 
-func mustServer(t *testing.T, mode string, account ...string) *server {
+// Start runs a server that encrypts as mode says, plain, starttls, starttls-only or implicit, and lets in who has the
+// account, a name and a password, if one is given. The test is skipped where aiosmtpd is not installed.
+func Start(t testing.TB, mode string, account ...string) *Server {
 	t.Helper()
-	if exec.Command(python, "-c", "import aiosmtpd").Run() != nil {
+	if exec.CommandContext(t.Context(), python, "-c", "import aiosmtpd").Run() != nil {
 		t.Skip("the mail server is aiosmtpd: Debian's package python3-aiosmtpd is not installed")
 	}
-	s := &server{t: t, port: freePort(t), roots: x509.NewCertPool(), lines: make(chan string, 100)}
+	s := &Server{t: t, Port: freePort(t), Roots: x509.NewCertPool(), lines: make(chan string, 100)}
 	ca := tlstest.NewAuthority(t, "authority")
-	s.roots.AppendCertsFromPEM([]byte(ca.PEM))
+	s.Roots.AppendCertsFromPEM([]byte(ca.PEM))
 	cert, key := ca.Sign(t, "server")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"cert": cert, "key": key} {
@@ -55,8 +63,8 @@ func mustServer(t *testing.T, mode string, account ...string) *server {
 			t.Fatal(err)
 		}
 	}
-	args := append([]string{"testdata/server.py", fmt.Sprint(s.port), mode, filepath.Join(dir, "cert"), filepath.Join(dir, "key")}, account...)
-	s.cmd = exec.Command(python, args...)
+	args := append([]string{"-c", program, fmt.Sprint(s.Port), mode, filepath.Join(dir, "cert"), filepath.Join(dir, "key")}, account...)
+	s.cmd = exec.CommandContext(s.t.Context(), python, args...)
 	s.run()
 	if got := s.line(); got != "ready" {
 		t.Fatalf("the server says %q", got)
@@ -64,7 +72,7 @@ func mustServer(t *testing.T, mode string, account ...string) *server {
 	return s
 }
 
-func (s *server) run() {
+func (s *Server) run() {
 	s.t.Helper()
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -86,16 +94,16 @@ func (s *server) run() {
 			s.lines <- scan.Text()
 		}
 	}()
-	s.kill = sync.OnceFunc(func() {
+	s.Kill = sync.OnceFunc(func() {
 		in.Close()
 		_ = s.cmd.Process.Kill()
 		<-done
 		_ = s.cmd.Wait()
 	})
-	s.t.Cleanup(s.kill)
+	s.t.Cleanup(s.Kill)
 }
 
-func (s *server) line() string {
+func (s *Server) line() string {
 	s.t.Helper()
 	select {
 	case line := <-s.lines:
@@ -106,8 +114,8 @@ func (s *server) line() string {
 	}
 }
 
-// next returns the next message that was taken.
-func (s *server) next() (m taken) {
+// Next waits for the next message that was taken.
+func (s *Server) Next() (m Message) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(s.line()), &m); err != nil {
 		s.t.Fatal(err)
@@ -115,9 +123,9 @@ func (s *server) next() (m taken) {
 	return m
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
