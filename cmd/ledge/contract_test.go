@@ -40,6 +40,15 @@ func (c *contracted) know(service, url string) {
 	c.byHost[strings.TrimPrefix(url, "http://")] = c.loaded[service]
 }
 
+// forget is for a service that has ended: its port may be another server's soon.
+func (c *contracted) forget(urls ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, url := range urls {
+		delete(c.byHost, strings.TrimPrefix(url, "http://"))
+	}
+}
+
 func (c *contracted) contract(host string) *handlerstest.Contract {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -90,6 +90,7 @@ func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *p
 	tb.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.exited
+		contracts.forget(p.metadata, p.deviceREST, p.notifications)
 	})
 	return p
 }
