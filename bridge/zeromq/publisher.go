@@ -45,6 +45,8 @@ type Publisher struct {
 	refusals                    refusals
 	handshakes                  handshakes
 
+	subscribed bell // a subscriber has a new topic
+
 	mu          sync.RWMutex
 	subscribers map[*subscriber]struct{}
 

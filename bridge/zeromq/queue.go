@@ -36,6 +36,7 @@ type queue struct {
 	pong     []byte
 	messages int
 	bytes    int
+	room     bell // something was written, or the queue takes no more
 }
 
 func newQueue(o Options, total *atomic.Int64) *queue {
@@ -56,12 +57,17 @@ func (q *queue) push(wire []byte) bool {
 	if !q.fits(len(wire)) {
 		return false
 	}
+	q.put(wire)
+	return true
+}
+
+// put appends a message that fits; q.mu is held.
+func (q *queue) put(wire []byte) {
 	q.messages++
 	q.bytes += len(wire)
 	q.total.Add(int64(len(wire)))
 	q.append(wire)
 	q.changed.Signal()
-	return true
 }
 
 // fits lets one message into an empty queue whatever its size: Publish has bounded it.
@@ -127,6 +133,7 @@ func (q *queue) done(b *block) {
 	q.mu.Lock()
 	if b.messages > 0 && q.state != queueClosed {
 		q.forget(b.messages, len(b.buf))
+		q.room.ring()
 	}
 	q.mu.Unlock()
 	if cap(b.buf) == blockBytes {
@@ -149,6 +156,7 @@ func (q *queue) finish() {
 		q.state = queueFinishing
 	}
 	q.changed.Signal()
+	q.room.ring()
 }
 
 // close discards what is queued and returns how many messages were not written.
@@ -159,5 +167,6 @@ func (q *queue) close() int {
 	q.forget(q.messages, q.bytes)
 	q.state, q.blocks, q.pong = queueClosed, nil, nil
 	q.changed.Signal()
+	q.room.ring()
 	return lost
 }

@@ -200,20 +200,29 @@ func (s *Sockets) release(ep endpoint) *shared {
 // Publish sends a message on an acquired socket; see [Publisher.Publish]. It returns how many
 // subscribers the message is meant for, and also the error [ErrNotBound].
 func (s *Sockets) Publish(host string, port int, topic string, body []byte) (subscribers int, err error) {
-	s.mu.RLock()
-	n, closed := s.names[endpoint{host, port}], s.closed
-	s.mu.RUnlock()
-	if closed {
-		return 0, ErrClosed
+	sock, err := s.socket(host, port)
+	if err != nil {
+		return 0, err
 	}
-	if n == nil {
-		return 0, fmt.Errorf("%w: host %q, port %d", ErrNotBound, host, port)
-	}
-	subscribers, err = n.socket.publish(topic, body)
+	subscribers, err = sock.publish(topic, body)
 	if errors.Is(err, ErrClosed) {
 		err = ErrNotBound // released by now
 	}
 	return subscribers, err
+}
+
+// socket returns an acquired socket.
+func (s *Sockets) socket(host string, port int) (*shared, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := s.names[endpoint{host, port}]
+	switch {
+	case s.closed:
+		return nil, ErrClosed
+	case n == nil:
+		return nil, fmt.Errorf("%w: host %q, port %d", ErrNotBound, host, port)
+	}
+	return n.socket, nil
 }
 
 // Stats returns the bound sockets by port and host.

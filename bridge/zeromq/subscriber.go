@@ -29,6 +29,7 @@ type subscriber struct {
 	queue  *queue
 	conn   *conn
 	joined atomic.Bool
+	late   atomic.Bool // it did not make room in time for what is paced
 	drops  atomic.Uint64
 	pings  atomic.Uint64
 
@@ -121,6 +122,7 @@ func (s *subscriber) subscription(op byte, topic string) error {
 	case 1:
 		first, err := s.subs.add(topic)
 		if first {
+			s.pub.subscribed.ring()
 			s.pub.o.Logger.Debug("topic subscribed", "remote", s.remote, "port", s.pub.port, "topic", topic)
 		}
 		return err

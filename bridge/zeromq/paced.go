@@ -1,0 +1,144 @@
+package zeromq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// PublishPaced sends a message as Publish does, to one subscriber after the other, and waits where a subscriber's queue is
+// half full: so it leaves room for what Publish sends meanwhile, and goes as fast as the slowest subscriber takes it. A
+// subscriber that makes no room within wait loses the message, which is counted in lost, and loses the next ones without
+// a wait until it has room again. What several goroutines publish comes in any order; what one does, in its order. Errors
+// are those of Publish without [ErrOverloaded], and that of ctx.
+func (s *Sockets) PublishPaced(ctx context.Context, host string, port int, topic string, body []byte, wait time.Duration) (subscribers, lost int, err error) {
+	sock, err := s.socket(host, port)
+	if err != nil {
+		return 0, 0, err
+	}
+	subscribers, lost, err = sock.publishPaced(ctx, topic, body, wait)
+	if errors.Is(err, ErrClosed) {
+		err = ErrNotBound // released by now
+	}
+	return subscribers, lost, err
+}
+
+// AwaitSubscriber waits until somebody subscribes to a prefix of the topic, and returns how many do: 0 where ctx ends
+// before. Errors are [ErrNotBound] and [ErrClosed].
+func (s *Sockets) AwaitSubscriber(ctx context.Context, host string, port int, topic string) (subscribers int, err error) {
+	sock, err := s.socket(host, port)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		subscribed := sock.subscribed.next()
+		if n := sock.matching([]byte(topic)); n > 0 {
+			return n, nil
+		}
+		select {
+		case <-subscribed:
+		case <-sock.unbound:
+			return 0, ErrNotBound
+		case <-ctx.Done():
+			return 0, nil
+		}
+	}
+}
+
+func (p *Publisher) publishPaced(ctx context.Context, topic string, body []byte, wait time.Duration) (subscribers, lost int, err error) {
+	if size := len(topic) + len(body); size > p.o.QueueBytes {
+		return 0, 0, fmt.Errorf("%w: %d bytes; at most %d can be queued", ErrTooLarge, size, p.o.QueueBytes)
+	}
+	if p.isUnbound() {
+		return 0, 0, ErrClosed
+	}
+	p.published.Add(1)
+	wire := wireOf(topic, body)
+	for _, s := range p.connected() {
+		if !s.subs.match([]byte(topic)) {
+			continue
+		}
+		subscribers++
+		if !s.messagePaced(ctx, wire, wait) {
+			s.drop(1)
+			lost++
+		}
+	}
+	return subscribers, lost, ctx.Err()
+}
+
+// messagePaced reports whether the message is queued; s.late is set while the subscriber is not worth a wait.
+func (s *subscriber) messagePaced(ctx context.Context, wire []byte, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		room, ok := s.queue.pushPaced(wire)
+		if ok {
+			s.late.Store(false)
+			return true
+		}
+		if s.late.Load() {
+			return false
+		}
+		select {
+		case <-room:
+		case <-timer.C:
+			s.late.Store(true)
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// pushPaced is push as long as half of the queue is free, or else returns a channel that is closed when there is more
+// room than now.
+func (q *queue) pushPaced(wire []byte) (room <-chan struct{}, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state != queueOpen {
+		return nil, true
+	}
+	half := q.messages == 0 || q.messages < q.maxMessages/2 && q.bytes+len(wire) <= q.maxBytes/2
+	if !half || !q.fits(len(wire)) {
+		return q.room.next(), false
+	}
+	q.put(wire)
+	return nil, true
+}
+
+// wireOf encodes a message of two frames.
+func wireOf(topic string, body []byte) []byte {
+	const headers = 2 * 9
+	wire := appendHeader(make([]byte, 0, headers+len(topic)+len(body)), flagMore, len(topic))
+	wire = append(wire, topic...)
+	return append(appendHeader(wire, 0, len(body)), body...)
+}
+
+// bell tells those who wait that something has happened. Its zero value is ready; to ring costs little where nobody
+// waits.
+type bell struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// next returns a channel that the next ring closes.
+func (b *bell) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}
