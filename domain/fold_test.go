@@ -44,6 +44,7 @@ func commands() []Command {
 		CleanUp{Kind: CleanupAll, Notifications: []Removal{{ID: noticeID}, {ID: raisedID, Revision: 3}}}, CleanUp{Kind: CleanupTransmissions, Transmissions: []Removal{{ID: otherID}}},
 		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
 		RecordCallbacks{UpTo: 7, Behind: map[string]uint64{"device-onvif": 5}}, RecordCallbacks{UpTo: 9, Behind: map[string]uint64{"device-onvif": 0}}, RecordCallbacks{},
+		RecordReplay{Replay{Subscription: "gate", Count: 1}}, RecordReplay{},
 		SeedSamples{}, PostReading{picture()}, Refuse{Errorf(Conflict, "taken")}, Recall{Errorf(NotFound, "gone")},
 	}
 }

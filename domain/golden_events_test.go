@@ -65,6 +65,9 @@ var goldens = map[string]Event{
 		Notification:  with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
 		Transmissions: []Transmission{goldenTransmission},
 	},
+	"notifications.replayed/1": NotificationsReplayed{Replay{
+		Subscription: "gate", From: 17, Last: 42, Count: 300, Dropped: 4, More: true,
+	}},
 	"request.answered/1": RequestAnswered{
 		Key: "5f0c8e6d6a9a3b1c0d2e4f60718293a4b5c6d7e8f90123456789abcdef012345", Element: 7,
 		Code: "conflict", Message: `device name "cam-1" exists already; choose another name or patch the device`,

@@ -97,7 +97,7 @@ func TestEveryChangeIsTried(t *testing.T) {
 		switch c := c.(type) {
 		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification: // nothing is there
 		case RequestCleanup: // is of no one entity
-		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, SeedSamples, PostReading: // no client's
+		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, SeedSamples, PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever
 		default:
 			if _, ok := c.(Change); !ok {

@@ -29,6 +29,7 @@ var kinds = []kind{
 	of[NotificationsRaised]("notifications.raised/1"),
 	of[NotificationProcessed]("notification.processed/1"),
 	of[TransmissionTried]("transmission.tried/1"),
+	of[NotificationsReplayed]("notifications.replayed/1"),
 	of[CallbacksMade]("callbacks.made/1"),
 	of[RequestAnswered]("request.answered/1"),
 	// Version 2 may have channels of other types than ZeroMQ, which who knows version 1 would take for that.

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		{"one of many submitters meets a condition", testConditionRace},
 		{"what is read is what was recorded", testReadBack},
 		{"reading begins and ends anywhere", testReadRanges},
+		{"a time is found", testSince},
 		{"the chain links every event", testChain},
 		{"a submission larger than a group", testLarge},
 		{"following crosses from history to live", testFollow},
