@@ -56,7 +56,9 @@ func (e *Engine) onNotifications(group []domain.Recorded) error {
 			if err := e.catchUp(e.ctx, e.Recorded()); err != nil {
 				return err
 			}
+			e.posting.Begin()
 			e.outcomes.Add(e.ctx, e.deliverPosted(a.Notification, r.CorrelationID))
+			e.posting.End(1)
 		}
 	}
 	return nil

@@ -48,6 +48,7 @@ type Engine struct {
 	reserved []reservation
 
 	raised   raised
+	posting  recorder.Tally     // of posted notifications, until their outcome is handed over to outcomes
 	outcomes *recorder.Recorder // of posted notifications
 	ctx      context.Context    // of the work between Start and Close
 	stop     context.CancelFunc

@@ -20,8 +20,9 @@ type raised struct {
 	mu     sync.Mutex // held while they are recorded, so that the order holds
 	due    []domain.Raised
 	timer  *time.Timer
-	last   uint64 // cause of the last one that is on record
-	single bool   // one of those that wait is refused for good: each is recorded by itself, to find it
+	tally  recorder.Tally // of those that are delivered and then recorded
+	last   uint64         // cause of the last one that is on record
+	single bool           // one of those that wait is refused for good: each is recorded by itself, to find it
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
@@ -32,6 +33,7 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 	for _, r := range group {
 		e.fold(r)
 		if n, ok := Raise(r); ok {
+			e.raised.tally.Begin()
 			n, targets := e.route(n)
 			ts := e.deliver(n, targets, r.CorrelationID)
 			e.raised.due = append(e.raised.due, domain.Raised{
@@ -88,6 +90,8 @@ func (e *Engine) recordRaised() error {
 
 // tryRaised submits what waits and takes away what has its outcome, up to the first that is refused.
 func (e *Engine) tryRaised(ctx context.Context) error {
+	before := len(e.raised.due)
+	defer func() { e.raised.tally.End(before - len(e.raised.due)) }()
 	var reqs []domain.Request
 	var groups [][]domain.Raised
 	after := e.raised.last

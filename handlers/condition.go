@@ -75,3 +75,9 @@ func stale(err error) error {
 	}
 	return nil
 }
+
+// Unconditional is an error where a request has a condition that cannot count, because it changes nothing that is there.
+func Unconditional(h http.Header) error {
+	_, err := conditional(h, nil)
+	return err
+}

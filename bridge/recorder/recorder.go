@@ -26,6 +26,7 @@ type Recorder struct {
 	log     Log
 	logger  *slog.Logger
 	waiting chan domain.Request
+	tally   Tally // of requests
 
 	mu   sync.Mutex
 	left []domain.Request // what Close records
@@ -38,6 +39,7 @@ func New(log Log, logger *slog.Logger) *Recorder {
 
 // Add hands a request over to Run, or, when ctx has ended, to Close.
 func (r *Recorder) Add(ctx context.Context, req domain.Request) {
+	r.tally.Begin()
 	select {
 	case r.waiting <- req:
 		return
@@ -59,6 +61,7 @@ func (r *Recorder) leave(reqs ...domain.Request) {
 
 // Run records first and then what is added, until ctx ends; an error says that the log takes nothing any more.
 func (r *Recorder) Run(ctx context.Context, first []domain.Request) error {
+	r.tally.begin(len(first))
 	for reqs := first; ; {
 		if err := r.record(ctx, reqs); err != nil {
 			return fmt.Errorf("record transmissions: %w", err)
@@ -90,6 +93,9 @@ func (r *Recorder) company(ctx context.Context, first domain.Request) []domain.R
 	return reqs
 }
 
+// Settled returns when all that was added before the call is on record, or refused for good; the error is that of ctx.
+func (r *Recorder) Settled(ctx context.Context) error { return r.tally.Wait(ctx) }
+
 // Close records what is left after Run and after the last Add. What cannot be recorded is done again at the next start.
 func (r *Recorder) Close(ctx context.Context) {
 	r.mu.Lock()
@@ -116,6 +122,7 @@ func (r *Recorder) Close(ctx context.Context) {
 func (r *Recorder) record(ctx context.Context, reqs []domain.Request) error {
 	for wait := FirstRetry; len(reqs) > 0; wait = min(2*wait, LastRetry) {
 		left, err := r.try(ctx, reqs)
+		r.tally.End(len(reqs) - len(left))
 		if reqs = left; len(reqs) == 0 {
 			return nil
 		}

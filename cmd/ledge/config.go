@@ -58,6 +58,8 @@ type Config struct {
 	DeliveryAtOnce, DeliveryConcurrency, DeliveryQueue    int
 	DeliveryTimeout, DeliveryGiveUp                       time.Duration
 	DeliveryLongestWait, DeliveryLongestPause             time.Duration
+	ReplayLimit, ReplayConcurrency                        int
+	ReplayTime, ReplayWait                                time.Duration
 	CallbackTimeout, CallbackValidationTimeout            time.Duration
 	CallbackGiveUp                                        time.Duration
 	CallbackTries, CallbackQueue, CallbackConcurrency     int
@@ -149,6 +151,11 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.DeliveryLongestPause, "delivery-longest-pause", time.Minute, "longest time for which an endpoint that fails is left alone")
 	f.DurationVar(&c.DeliveryGiveUp, "delivery-give-up", 24*time.Hour, "age at which a notification that was not delivered is given up")
 
+	f.IntVar(&c.ReplayLimit, "replay-limit", 100000, "most notifications that one replay of a subscription sends; it answers where to go on")
+	f.DurationVar(&c.ReplayTime, "replay-time", 5*time.Second, "time after which a replay answers with what it has sent and where to go on")
+	f.DurationVar(&c.ReplayWait, "replay-wait", 2*time.Second, "longest time that a replay waits for a ZeroMQ subscriber, to come and to make room; one that makes none loses what is replayed, counted")
+	f.IntVar(&c.ReplayConcurrency, "replay-concurrency", 4, "most replays under way at once, one for each subscription; one more is answered 503")
+
 	f.DurationVar(&c.CallbackTimeout, "callback-timeout", 10*time.Second, "longest wait for a device service's answer to a callback")
 	f.DurationVar(&c.CallbackValidationTimeout, "callback-validation-timeout", 3*time.Second, "longest wait for a device service's word on a device that is to be added or changed; one that says nothing refuses nothing")
 	f.IntVar(&c.CallbackTries, "callback-tries", 5, "how often a callback is made that the device service answers with an error of its own, 5xx")
@@ -162,7 +169,7 @@ func (c *Config) settings() *pflag.FlagSet {
 // partial are the settings, by how their names begin, that not all HTTP services have.
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
-	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "callback-": {metadataService},
+	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
 	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {notificationsService},
 	"allow-": {notificationsService}, "deny-destinations": {notificationsService},
 	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
@@ -317,6 +324,7 @@ func (c *Config) check() error {
 		"callback-give-up": c.CallbackGiveUp, "delivery-give-up": c.DeliveryGiveUp, "zeromq-handshake-time": c.ZeroMQHandshakeTime,
 		"zeromq-stall-time": c.ZeroMQStallTime,
 		"connect-timeout":   c.ConnectTimeout, "mqtt-idle-time": c.MQTTIdleTime,
+		"replay-time": c.ReplayTime, "replay-wait": c.ReplayWait,
 	} {
 		if d <= 0 {
 			bad(name, d, "use a time above 0, such as 30s")
@@ -327,6 +335,7 @@ func (c *Config) check() error {
 		"callback-tries": c.CallbackTries, "callback-queue": c.CallbackQueue, "callback-concurrency": c.CallbackConcurrency,
 		"delivery-at-once": c.DeliveryAtOnce, "delivery-concurrency": c.DeliveryConcurrency, "delivery-queue": c.DeliveryQueue,
 		"rest-idle-connections": c.RESTIdleConnections, "mqtt-connections": c.MQTTConnections,
+		"replay-limit": c.ReplayLimit, "replay-concurrency": c.ReplayConcurrency,
 	} {
 		if n < 1 {
 			bad(name, n, "use 1 or more")

@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"testing"
@@ -36,6 +37,29 @@ type fixture struct {
 	http.Handler
 	events, notices *handlerstest.Log
 	ports           *ports
+	replays         *replays
+}
+
+// replays are Replays that send nothing: each is on record as one that sent two notifications.
+type replays struct {
+	notices *handlerstest.Log
+	ordered []domain.ReplayOrder
+	last    domain.Replay // what is answered
+	err     error
+}
+
+func (r *replays) Replay(ctx context.Context, o domain.ReplayOrder, by domain.Stamp) (domain.Replay, error) {
+	r.ordered = append(r.ordered, o)
+	if r.err != nil {
+		return domain.Replay{}, r.err
+	}
+	r.last = domain.Replay{Subscription: o.Subscription, From: 3, Last: 9, Count: 2, Dropped: 1, More: true}
+	_, err := r.notices.Submit(ctx, domain.Request{Stamp: by, Command: domain.RecordReplay{Replay: r.last}})
+	return r.last, err
+}
+
+func (r *replays) Cursor(string) (domain.DeliveryCursor, error) {
+	return domain.DeliveryCursor{Last: uint64(len(r.ordered)), Sent: handlerstest.NowMilli}, r.err
 }
 
 // mustNotifications returns support-notifications with one subscription.
@@ -46,10 +70,11 @@ func mustNotifications(tb testing.TB, change ...func(*handlers.Options)) fixture
 		f(&o)
 	}
 	f := fixture{events: handlerstest.NewLog(), notices: handlerstest.NewLog(), ports: &ports{}}
+	f.replays = &replays{notices: f.notices}
 	f.events.Given(tb, domain.AddSubscription{Subscription: domain.Subscription{
 		ID: subscriptionID, Name: "s-1", Description: "sub", Receiver: "till", AdminState: "UNLOCKED", Categories: []string{"DEVICE_CHANGED"},
 		Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}}, Created: 1, Modified: 1,
 	}})
-	f.Handler = contract.Watch(tb, New(o, f.events.View, f.events, f.notices.View, f.notices, f.ports))
+	f.Handler = contract.Watch(tb, New(o, f.events.View, f.events, f.notices.View, f.notices, f.ports, f.replays))
 	return f
 }

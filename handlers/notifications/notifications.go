@@ -31,20 +31,22 @@ type service struct {
 	subscriptions, notifications handlers.Reader
 	events, notices              handlers.Submitter
 	channels                     Channels
+	replays                      Replays
 }
 
 // New returns support-notifications. subscriptions and events are the stream that has the subscriptions,
 // notifications and notices the one that has the notifications.
 func New(
 	o handlers.Options, subscriptions handlers.Reader, events handlers.Submitter,
-	notifications handlers.Reader, notices handlers.Submitter, channels Channels,
+	notifications handlers.Reader, notices handlers.Submitter, channels Channels, replays Replays,
 ) http.Handler {
 	s := handlers.NewService(o)
 	v2 := service{
 		API: s.API("v2"), subscriptions: subscriptions, events: events,
-		notifications: notifications, notices: notices, channels: channels,
+		notifications: notifications, notices: notices, channels: channels, replays: replays,
 	}
 	v2.routeSubscriptions()
+	v2.routeReplays()
 	v2.routeNotifications()
 	v2.routeNotificationLists()
 	v2.routeAcknowledgements()
