@@ -1,5 +1,7 @@
 package domain
 
+import "reflect"
+
 // Channel is one way to a receiver. The fields that a Type does not use are empty: see [Channel.Trim]. The names are
 // those of an Address in EdgeX 2.3, and for Scheme and the last three those of EdgeX 4.
 type Channel struct {
@@ -34,6 +36,9 @@ type Channel struct {
 	AuthMode       string `json:"authMode,omitempty"`
 	SkipCertVerify bool   `json:"skipCertVerify,omitempty"`
 }
+
+// Equal reports whether two channels are the same.
+func (c Channel) Equal(o Channel) bool { return reflect.DeepEqual(c, o) }
 
 // The Types of channels.
 const (

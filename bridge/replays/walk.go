@@ -70,14 +70,14 @@ func (w *walk) matched(ctx context.Context, r domain.Raised) error {
 	})
 	done()
 	channels := slices.DeleteFunc(slices.Clone(w.channels), func(c domain.Channel) bool {
-		return slices.ContainsFunc(later, func(t domain.Transmission) bool { return t.Channel == c })
+		return slices.ContainsFunc(later, func(t domain.Transmission) bool { return t.Channel.Equal(c) })
 	})
 	return w.send(ctx, r.Notification.ID, channels)
 }
 
 // tried sends what has its outcome with this try.
 func (w *walk) tried(ctx context.Context, t domain.Transmission) error {
-	if t.IsOpen() || t.SubscriptionName != w.Subscription || !slices.Contains(w.channels, t.Channel) {
+	if t.IsOpen() || t.SubscriptionName != w.Subscription || !slices.ContainsFunc(w.channels, t.Channel.Equal) {
 		return nil
 	}
 	return w.send(ctx, t.NotificationID, []domain.Channel{t.Channel})
