@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,7 +102,12 @@ func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscriptio
 		Limits: l, Log: n.notifications, Senders: map[string]delivery.Sender{"REST": poster{}},
 		Look: func() (domain.State, delivery.Transmissions, func()) {
 			v, done := n.notes.View()
-			return v.State, v, done
+			return v.State, v, func() {
+				done()
+				if n.looked != nil {
+					n.looked()
+				}
+			}
 		},
 		Escalation: func() (s domain.Subscription, ok bool) {
 			for _, s := range escalation {
@@ -297,6 +303,29 @@ func TestMoreThanTheQueueHolds(t *testing.T) {
 	if got := r.count(); got != many {
 		t.Errorf("received %d, want %d", got, many)
 	}
+}
+
+// What is raised while the start takes up what is open, more than it reads at once, hides nothing of it.
+func TestRaisedWhileTakenUp(t *testing.T) {
+	n := mustNode(t)
+	r := mustReceiver(t, nil)
+	const many, each = 12, 50
+	for i := range many {
+		n.post(fmt.Sprint(i), domain.SeverityNormal, 0, slices.Repeat([]domain.Channel{r.channel()}, each)...)
+	}
+	var looks atomic.Int64
+	n.looked = func() {
+		if looks.Add(1) <= 3 {
+			n.post("meanwhile", domain.SeverityNormal, 0, r.channel())
+		}
+	}
+	l := quick
+	l.Queue = 10 * many * each
+	n.startDelivery(l)
+	n.until("all sent", func(_ domain.State, lists delivery.Transmissions) bool {
+		_, total, err := lists.Transmissions(domain.Page{}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusSent})
+		return err == nil && total == many*each+3
+	})
 }
 
 // What is open at the end is taken up by the next start; what has its outcome is not sent again.

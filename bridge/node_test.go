@@ -28,6 +28,7 @@ type node struct {
 	sockets               *zeromq.Sockets
 	engine                *bridge.Engine
 	refuse                func(call, i int) bool
+	looked                func()       // after each look of the delivery
 	ahead                 atomic.Int64 // nanoseconds that the engine's clock is ahead
 }
 

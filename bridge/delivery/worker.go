@@ -116,17 +116,16 @@ func (d *Delivery) load(e *endpoint) error {
 // pageLength is how many transmissions are in memory at once while they are listed.
 const pageLength = 500
 
-// pages hands the transmissions that a filter keeps to each, the oldest first, until that says no. What is added or
-// closed meanwhile may be met twice or not at all; the stream tells of it.
+// pages hands the transmissions that a filter keeps to each, the oldest first, until that says no. All pages are of one
+// look: in a list that grows at its front meanwhile, some would slip from one page into the one before, unseen.
 func (d *Delivery) pages(f domain.Filter, each func(domain.Transmission) bool) error {
-	_, total, err := d.page(0, 0, f)
-	for offset := total; err == nil && offset > 0; {
+	_, lists, done := d.Look()
+	defer done()
+	_, offset, err := lists.Transmissions(domain.Page{}, f)
+	for err == nil && offset > 0 {
 		var list []domain.Transmission
 		from := max(0, offset-pageLength)
-		if list, total, err = d.page(from, offset-from, f); domain.CodeOf(err) == domain.OutOfRange {
-			offset, err = total, nil // so many were closed
-			continue
-		}
+		list, _, err = lists.Transmissions(domain.Page{Offset: from, Limit: offset - from}, f)
 		for i := len(list) - 1; i >= 0; i-- {
 			if !each(list[i]) {
 				return nil
@@ -135,12 +134,6 @@ func (d *Delivery) pages(f domain.Filter, each func(domain.Transmission) bool) e
 		offset = from
 	}
 	return err
-}
-
-func (d *Delivery) page(offset, limit int, f domain.Filter) ([]domain.Transmission, int, error) {
-	_, lists, done := d.Look()
-	defer done()
-	return lists.Transmissions(domain.Page{Offset: offset, Limit: limit}, f)
 }
 
 // read returns an open transmission with its notification.
