@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"ledge/domain"
+)
+
+// moodyReceiver takes notifications, but sometimes cuts the line, is out of order, or takes its time.
+type moodyReceiver struct {
+	*httptest.Server
+	name   string // of the subscription that leads here
+	mu     sync.Mutex
+	random *rand.Rand
+	took   map[string]int // by body: how often
+	calm   bool
+}
+
+func newMoodyReceiver(t *testing.T, name string) *moodyReceiver {
+	m := &moodyReceiver{name: name, random: rand.New(rand.NewPCG(*seed, uint64(len(name)))), took: map[string]int{}}
+	m.Server = httptest.NewServer(m)
+	t.Cleanup(m.Close)
+	return m
+}
+
+func (m *moodyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	m.mu.Lock()
+	mood := m.random.IntN(10)
+	if m.calm {
+		mood = 9
+	}
+	m.mu.Unlock()
+	switch {
+	case mood == 0:
+		panic(http.ErrAbortHandler)
+	case mood < 3:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	case mood == 3:
+		select {
+		case <-time.After(30 * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.took[string(body)]++
+}
+
+func (m *moodyReceiver) times(body string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.took[body]
+}
+
+// repeats counts what came more than once.
+func (m *moodyReceiver) repeats() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, times := range m.took {
+		n += times - 1
+	}
+	return n
+}
+
+// delivered are the transmissions that a log has as SENT: by subscription and content, the tries.
+func delivered(all []fact) map[[2]string][]domain.TransmissionRecord {
+	contents, sent := map[string]string{}, map[[2]string][]domain.TransmissionRecord{}
+	for _, f := range all {
+		var data struct {
+			Notification domain.Notification
+			Raised       []domain.Raised
+			Transmission domain.Transmission
+		}
+		_ = json.Unmarshal(f.Data, &data)
+		for _, r := range append(data.Raised, domain.Raised{Notification: data.Notification}) {
+			if r.Notification.ID != "" {
+				contents[r.Notification.ID] = r.Notification.Content
+			}
+		}
+		if t := data.Transmission; f.Type == "transmission.tried/1" && t.Status == domain.StatusSent {
+			sent[[2]string{t.SubscriptionName, contents[t.NotificationID]}] = t.Records
+		}
+	}
+	return sent
+}
+
+// TestDeliverySurvivesKills kills the process again and again in the middle of delivery to moody receivers, and holds
+// that all that was acknowledged arrives, that nothing is sent again whose delivery is on record, and that in the end all
+// of it is.
+func TestDeliverySurvivesKills(t *testing.T) {
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
+	receivers := []*moodyReceiver{newMoodyReceiver(t, "a"), newMoodyReceiver(t, "bb")}
+	load := &deliveryLoad{}
+	final := map[[2]string]int{} // how often it had come when its delivery was on record
+	dir, random := t.TempDir(), rand.New(rand.NewPCG(*seed, 3))
+	flags := []string{"--resend-limit", "99", "--resend-interval", "1ms", "--delivery-longest-wait", "20ms", "--delivery-longest-pause", "20ms"}
+	p := start(t, dir, flags...)
+	for _, m := range receivers {
+		p.subscribeAll(m.name, "alarm", restChannel(t, m.URL, "/"))
+	}
+	for round := range rounds {
+		kill := time.AfterFunc(time.Duration(300+random.IntN(1500))*time.Millisecond, func() { _ = p.cmd.Process.Kill() })
+		load.until(p, round)
+		kill.Stop()
+		<-p.exited
+		before := len(final)
+		for key := range delivered(facts(t, dir)) {
+			if _, known := final[key]; !known {
+				final[key] = receiverOf(receivers, key[0]).times(key[1])
+			}
+		}
+		t.Logf("kill %d: %d acknowledged in all, %d deliveries on record, %d more than before", round, len(load.acked), len(final), len(final)-before)
+		p = start(t, dir, flags...)
+	}
+	for _, m := range receivers {
+		m.mu.Lock()
+		m.calm = true
+		m.mu.Unlock()
+	}
+	p.waitCount("notification/status/NEW?limit=0", none)
+	p.waitCount("transmission/status/RESENDING?limit=0", none)
+	all := p.count("transmission/all?limit=0")
+	if n := p.count("transmission/status/SENT?limit=0"); n != all || n < len(load.acked)*len(receivers) {
+		t.Errorf("%d of %d transmissions are SENT; %d notifications were acknowledged", n, all, len(load.acked))
+	}
+	p.stop()
+	tries := checkDelivered(t, receivers, load.acked, delivered(facts(t, dir)))
+	for key, want := range final {
+		if got := receiverOf(receivers, key[0]).times(key[1]); got != want {
+			t.Errorf("%v: came %d times, %d of them before its delivery was on record", key, got, want)
+		}
+	}
+	t.Logf("%d kills, %d acknowledged notifications, %d deliveries in %d tries, %d of them repeats of what was in flight at a kill",
+		rounds, len(load.acked), all, tries, receivers[0].repeats()+receivers[1].repeats())
+}
+
+func receiverOf(all []*moodyReceiver, name string) *moodyReceiver {
+	for _, m := range all {
+		if m.name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// checkDelivered holds that what was acknowledged came, and is on record with the tries that failed before. It returns
+// how many tries there are.
+func checkDelivered(t *testing.T, receivers []*moodyReceiver, acked []string, sent map[[2]string][]domain.TransmissionRecord) (tries int) {
+	t.Helper()
+	for _, m := range receivers {
+		for _, content := range acked {
+			records := sent[[2]string{m.name, content}]
+			if m.times(content) == 0 || len(records) == 0 {
+				t.Errorf("%s: %s came %d times, on record %+v", m.name, content, m.times(content), records)
+			}
+		}
+	}
+	for key, records := range sent {
+		tries += len(records)
+		for i, r := range records {
+			if want := i == len(records)-1; (r.Status == domain.StatusSent) != want {
+				t.Errorf("%v: try %d of %d is %s", key, i+1, len(records), r.Status)
+			}
+		}
+	}
+	return tries
+}
+
+// deliveryLoad adds devices and posts notifications, and remembers the contents of the notifications that have to come.
+type deliveryLoad struct {
+	mu    sync.Mutex
+	acked []string
+}
+
+// until goes on, with four clients, until the process is gone.
+func (l *deliveryLoad) until(p *process, round int) {
+	var clients sync.WaitGroup
+	for client := range 4 {
+		clients.Go(func() {
+			for i := 0; l.one(p, fmt.Sprintf("d-%d-%d-%d", round, client, i)); i++ {
+			}
+		})
+	}
+	clients.Wait()
+}
+
+func (l *deliveryLoad) one(p *process, name string) bool {
+	change := fmt.Sprintf(`{"deviceName":%q,"deviceServiceName":"device-rest","actionType":"Device creation","operatingState":"UP","adminState":"UNLOCKED"}`, name)
+	return l.send(p.metadata+"/api/v2/device", "["+deviceJSON(name)+"]", change) &&
+		l.send(p.notifications+"/api/v2/notification", notificationJSON("alarm", "posted "+name), "posted "+name)
+}
+
+func (l *deliveryLoad) send(url, body, content string) bool {
+	a, err := tryCall(http.MethodPost, url, "application/json", body)
+	if err != nil || len(statuses(a)) != 1 || statuses(a)[0] != http.StatusCreated {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acked = append(l.acked, content)
+	return true
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// An endpoint that never answers and one that nobody listens at do not delay a third: it has all 200 changes while the
+// first still holds what it was sent first.
+func TestDeadEndpointsDelayNobody(t *testing.T) {
+	var held, answered, took atomic.Int64
+	release := make(chan struct{})
+	stalling := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		held.Add(1)
+		<-release
+		answered.Add(1)
+	}))
+	t.Cleanup(func() { close(release); stalling.Close() })
+	fine := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { took.Add(1) }))
+	t.Cleanup(fine.Close)
+	p := start(t, t.TempDir(), "--delivery-timeout", "10m", "--resend-limit", "99")
+	p.subscribeAll("refusing", "none", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, freePort(t)))
+	p.subscribeAll("stalling", "none", restChannel(t, stalling.URL, "/"))
+	p.subscribeAll("fine", "none", restChannel(t, fine.URL, "/"))
+	const changes = 200
+	for i := range changes {
+		p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":"sample-image","description":"%d"}}]`, i), http.StatusOK)
+	}
+	for _, s := range p.settled("fine", changes) {
+		if s.Status != "SENT" {
+			t.Errorf("fine: got %+v", s)
+		}
+	}
+	if took.Load() < changes || held.Load() == 0 || answered.Load() > 0 {
+		t.Errorf("fine took %d, want %d, while %d are held elsewhere and %d were", took.Load(), changes, held.Load(), answered.Load())
+	}
+	for _, name := range []string{"refusing", "stalling"} {
+		for _, s := range p.transmissions("subscription/name/" + name + "?limit=1000") {
+			if s.Status != "RESENDING" {
+				t.Errorf("%s: got %+v, want what waits", name, s)
+			}
+		}
+	}
+	p.waitLog(`"msg":"endpoint takes no notifications, and is left alone for a while","endpoint":"REST/127.0.0.1/`)
+	if n := held.Load(); n > 4 {
+		t.Errorf("%d requests are held, want the 4 of delivery-at-once", n)
+	}
+	if strings.Contains(p.log.String(), `"level":"ERROR"`) {
+		t.Errorf("%s", p.log)
+	}
+}
