@@ -270,12 +270,22 @@ func TestDeadEndpointsDelayNobody(t *testing.T) {
 	fails := mustReceiver(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusServiceUnavailable) })
 	fine := mustReceiver(t, nil)
 	defer close(release)
-	n.startDelivery(quick)
+	d := n.startDelivery(quick)
 	for range 50 {
 		n.post("x", domain.SeverityNormal, 90, stalls.channel(), fails.channel())
 	}
 	for range 50 {
 		n.ended(n.post("y", domain.SeverityNormal, 0, fine.channel()).ID, domain.StatusProcessed)
+	}
+	states := map[string]domain.EndpointState{}
+	for _, s := range d.Endpoints() {
+		states[s.Endpoint] = s
+	}
+	if s := states[fails.channel().Endpoint()]; s.Failures == 0 || s.Waiting == 0 {
+		t.Errorf("of the endpoint that fails: got %+v", s)
+	}
+	if s := states[stalls.channel().Endpoint()]; s.UnderWay == 0 || s.Waiting == 0 || s.Failures != 0 {
+		t.Errorf("of the endpoint that stalls: got %+v", s)
 	}
 	if got := stalls.count(); got > quick.AtOnce {
 		t.Errorf("%d sends at once to one endpoint, want %d at most", got, quick.AtOnce)

@@ -1,15 +1,6 @@
 package domain
 
-import (
-	"slices"
-	"strconv"
-)
-
-// Endpoint names what is at the other end of a channel, for all channels that share it: what is wrong with one is wrong
-// with the others.
-func (c Channel) Endpoint() string {
-	return c.Type + "/" + c.Host + "/" + strconv.Itoa(c.Port)
-}
+import "slices"
 
 // MaxTries bounds the tries of one transmission.
 const MaxTries = 100

@@ -80,7 +80,7 @@ func (s *servers) serve(p *Program) {
 		return o
 	}
 	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.readings, p.payloads))
-	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays()))
+	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
 }
 
 func (s *servers) start(name string, h http.Handler) {

@@ -32,6 +32,7 @@ type service struct {
 	events, notices              handlers.Submitter
 	channels                     Channels
 	replays                      Replays
+	deliveries                   Deliveries
 }
 
 // New returns support-notifications. subscriptions and events are the stream that has the subscriptions,
@@ -39,14 +40,16 @@ type service struct {
 func New(
 	o handlers.Options, subscriptions handlers.Reader, events handlers.Submitter,
 	notifications handlers.Reader, notices handlers.Submitter, channels Channels, replays Replays,
+	deliveries Deliveries,
 ) http.Handler {
 	s := handlers.NewService(o)
 	v2 := service{
 		API: s.API("v2"), subscriptions: subscriptions, events: events,
-		notifications: notifications, notices: notices, channels: channels, replays: replays,
+		notifications: notifications, notices: notices, channels: channels, replays: replays, deliveries: deliveries,
 	}
 	v2.routeSubscriptions()
 	v2.routeReplays()
+	v2.routeEndpoints()
 	v2.routeNotifications()
 	v2.routeNotificationLists()
 	v2.routeAcknowledgements()
