@@ -365,3 +365,39 @@ func TestRestartTakesUpWhatIsOpen(t *testing.T) {
 		t.Errorf("received %v, want the first once", r.got)
 	}
 }
+
+// What was removed before its turn says nothing of the receiver: one that fails does not begin anew.
+func TestRemovedIsNoSuccess(t *testing.T) {
+	n := mustNode(t)
+	r := mustReceiver(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusServiceUnavailable) })
+	d := n.startDelivery(quick)
+	n.post("kept", domain.SeverityNormal, 90, r.channel())
+	failures := 0
+	n.until("failures", func(domain.State, delivery.Transmissions) bool {
+		list := d.Endpoints()
+		failures = list[0].Failures
+		return failures >= 3
+	})
+	for range 10 {
+		n.remove(n.post("removed", domain.SeverityNormal, 90, r.channel()).ID)
+	}
+	n.until("the removed ones are out of the queue", func(domain.State, delivery.Transmissions) bool {
+		now := d.Endpoints()[0]
+		if now.Failures < failures {
+			t.Errorf("%d failures in a row after %d, with no success in between", now.Failures, failures)
+		}
+		failures = now.Failures
+		return t.Failed() || now.Waiting+now.UnderWay == 1
+	})
+}
+
+func (n *node) remove(id string) {
+	n.tb.Helper()
+	v, done := n.notes.View()
+	list, err := domain.Removals(domain.View{State: v.State, Lists: v}, []string{id})
+	done()
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	n.submit(n.notifications, domain.RemoveNotifications{Removals: list})
+}

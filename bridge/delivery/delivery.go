@@ -17,8 +17,8 @@ type Log interface {
 	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
 }
 
-// Sender delivers on the channels of one type. The response is what the receiver said. An error may have the methods of
-// [Permanent] and [RetryAfter].
+// Sender delivers on the channels of one type. The response is what the receiver said. An error may say more by the methods
+// of an outward.Error.
 type Sender interface {
 	Send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
 }
@@ -31,13 +31,7 @@ func (f SenderFunc) Send(ctx context.Context, t domain.Transmission, n domain.No
 	return f(ctx, t, n)
 }
 
-// Permanent is an error that says whether another try is in vain.
-type Permanent interface{ Permanent() bool }
-
-// RetryAfter is an error that says how long the receiver wants to be left alone.
-type RetryAfter interface{ RetryAfter() time.Duration }
-
-// Transmissions lists the transmissions of the view that do not have their outcome, newest first.
+// Transmissions lists those of a look that a filter keeps, newest first.
 type Transmissions interface {
 	Transmissions(domain.Page, ...domain.Filter) (list []domain.Transmission, total int, err error)
 }
@@ -102,6 +96,7 @@ func New(o Options) *Delivery {
 func (d *Delivery) Start(ctx context.Context, at uint64) error {
 	d.ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := d.takeUp(); err != nil {
+		d.Close()
 		return fmt.Errorf("list open transmissions: %w", err)
 	}
 	d.run(func() error { return d.recorder.Run(d.ctx, nil) })

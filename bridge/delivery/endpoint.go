@@ -106,6 +106,15 @@ const (
 	firstPause = time.Second
 )
 
+// gone notes that nothing was sent, because the transmission is not there any more: that says nothing of the receiver.
+func (d *Delivery) gone(e *endpoint, it item) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(e.known, it.id)
+	e.busy--
+	d.look(e)
+}
+
 // ended notes that a send is over; retry is how long the receiver wants to be left alone.
 func (d *Delivery) ended(e *endpoint, failed bool, retry time.Duration) {
 	d.mu.Lock()

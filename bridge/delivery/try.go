@@ -2,27 +2,20 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/outward"
 	"ledge/domain"
 )
-
-// responseBytes is how much of what a receiver says is put on record.
-const responseBytes = 4 << 10
 
 // try sends one transmission and has the outcome recorded.
 func (d *Delivery) try(e *endpoint, it item) {
 	t, n, ok := d.read(it.id)
 	if !ok { // it was removed meanwhile
-		d.mu.Lock()
-		delete(e.known, it.id)
-		d.mu.Unlock()
-		d.ended(e, false, 0)
+		d.gone(e, it)
 		return
 	}
 	ctx, cancel := d.sendContext()
@@ -33,7 +26,7 @@ func (d *Delivery) try(e *endpoint, it item) {
 	}
 	outcome := d.outcome(t, n, response, err)
 	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(t.CorrelationID), Command: outcome})
-	d.ended(e, err != nil && !isPermanent(err), retryAfter(err))
+	d.ended(e, err != nil && !outward.Permanent(err), outward.RetryAfter(err))
 }
 
 func (d *Delivery) send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
@@ -56,17 +49,17 @@ func (d *Delivery) outcome(t domain.Transmission, n domain.Notification, respons
 	now := d.Now()
 	c := domain.RecordTry{
 		ID: t.ID, Status: domain.StatusSent, At: now.UnixMilli(),
-		Record: domain.TransmissionRecord{Status: domain.StatusSent, Response: cut(response, responseBytes), Sent: now.UnixMilli()},
+		Record: domain.TransmissionRecord{Status: domain.StatusSent, Response: outward.Cut(response), Sent: now.UnixMilli()},
 	}
 	if err == nil {
 		return c
 	}
 	d.Logger.Debug("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)
-	c.Record.Status, c.Record.Response = domain.StatusFailed, cut(err.Error(), responseBytes)
+	c.Record.Status, c.Record.Response = domain.StatusFailed, outward.Cut(err.Error())
 	tries := len(t.Records) + 1
-	wait := max(backOff(time.Duration(t.ResendInterval)*time.Millisecond, tries-1, d.LongestWait), min(retryAfter(err), d.LongestWait))
+	wait := max(backOff(time.Duration(t.ResendInterval)*time.Millisecond, tries-1, d.LongestWait), min(outward.RetryAfter(err), d.LongestWait))
 	old := now.Sub(time.UnixMilli(t.Created)) > d.GiveUp
-	if !isPermanent(err) && tries <= t.ResendLimit && !old {
+	if !outward.Permanent(err) && tries <= t.ResendLimit && !old {
 		c.Status, c.Next = domain.StatusResending, now.Add(wait).UnixMilli()
 		return c
 	}
@@ -89,7 +82,7 @@ func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int
 	n.Acknowledged = false
 	n.ID, n.Cause, n.Created, n.Modified = uuid.Must(uuid.NewV7()).String(), 0, at, at
 	n.Content = fmt.Sprintf("[This notification is escalated by the transmission %s] %s", t.ID, n.Content)
-	n.Content = cut(n.Content, domain.MaxContent)
+	n.Content = outward.CutTo(n.Content, domain.MaxContent)
 	n.ContentType, n.Status, n.Matched, n.Open = "text/plain", domain.StatusEscalated, []string{s.Name}, len(s.Channels)
 	r := &domain.Raised{Notification: n}
 	for _, ch := range s.Channels {
@@ -103,28 +96,4 @@ func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int
 
 func (d *Delivery) stamp(correlation string) domain.Stamp {
 	return domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: d.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation}
-}
-
-func isPermanent(err error) bool {
-	var p Permanent
-	return errors.As(err, &p) && p.Permanent()
-}
-
-func retryAfter(err error) time.Duration {
-	var r RetryAfter
-	if errors.As(err, &r) {
-		return r.RetryAfter()
-	}
-	return 0
-}
-
-// cut shortens s to at most so many bytes, between two characters.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }

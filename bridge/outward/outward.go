@@ -60,18 +60,32 @@ func Permanent(err error) bool {
 	return ok && p.Permanent()
 }
 
+// RetryAfter returns how long the other side asks to be left alone, 0 where no error in the chain says so.
+func RetryAfter(err error) time.Duration {
+	if r, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err); ok {
+		return r.RetryAfter()
+	}
+	return 0
+}
+
 // ResponseBytes is how much of a response is put on record.
 const ResponseBytes = 4 << 10
 
 // Cut makes a response fit for the record: valid UTF-8 of at most ResponseBytes.
 func Cut(response string) string {
-	response = strings.ToValidUTF8(response, string(utf8.RuneError))
-	if len(response) <= ResponseBytes {
-		return response
+	return CutTo(strings.ToValidUTF8(response, string(utf8.RuneError)), ResponseBytes)
+}
+
+// CutTo shortens s to at most so many bytes, between two characters.
+func CutTo(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	end := ResponseBytes
-	for !utf8.RuneStart(response[end]) {
-		end--
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
-	return response[:end]
+	return s[:most]
 }

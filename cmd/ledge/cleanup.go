@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/recorder"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -119,28 +119,19 @@ func (s *sweeper) warn(ctx context.Context, kind string, err error) {
 	}
 }
 
-// The waits between two tries to record while the log refuses for a time: a full disk, a restart in place.
-const (
-	firstSweepRetry = 50 * time.Millisecond
-	lastSweepRetry  = 5 * time.Second
-)
-
 // submit records a command; what the log refuses for now is tried again, with back-off, until ctx ends.
 func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Outcome, error) {
-	for wait := firstSweepRetry; ; wait = min(2*wait, lastSweepRetry) {
+	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
 		outcomes, err := s.log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
 		if err != nil {
 			return domain.Outcome{}, err
 		}
-		err = outcomes[0].Err
-		if code := domain.CodeOf(err); err == nil || code != domain.Full && code != domain.Unavailable {
+		if err = outcomes[0].Err; !recorder.ForNow(err) {
 			return outcomes[0], err
 		}
-		select {
-		case <-ctx.Done():
-			return domain.Outcome{}, ctx.Err()
-		case <-time.After(wait):
+		if err := recorder.Pause(ctx, s.logger, wait, 1, err); err != nil {
+			return domain.Outcome{}, err
 		}
 	}
 }

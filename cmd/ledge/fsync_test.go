@@ -61,7 +61,7 @@ func mustTrace(t *testing.T) (prefix string, runner []string) {
 	prefix = filepath.Join(t.TempDir(), "trace")
 	runner = []string{strace, "-f", "-ff", "-y", "-ttt", "-T", "-s", "0", "--seccomp-bpf", "-e", "trace=" + tracedCalls, "-o", prefix}
 	if out, err := exec.Command(runner[0], append(runner[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("strace cannot trace here: %v: %s", err, out)
+		t.Skipf("what was synced is seen with strace: tracing another process (ptrace) is not allowed here: %v: %s", err, out)
 	}
 	return prefix, runner
 }
