@@ -1,5 +1,11 @@
 package domain
 
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
 // One of everything, as it stands in these tests. Each call makes new values, so that no test sees another's changes.
 
 const (
@@ -90,6 +96,28 @@ func picture() ReadingPosted {
 	}, Value: []byte{0xff, 0xd8, 0xff, 0xd9}}
 }
 
+// climate is an event of a device service with a number, an object and a picture.
+func climate() DataEventAdded {
+	reading := func(n int, resource, valueType string) Reading {
+		return Reading{
+			ID: fmt.Sprintf("6f1de7c0-0000-4000-8000-0000000001%02x", n), Profile: "climate", Device: "hall", Resource: resource,
+			ValueType: valueType, Origin: created*1_000_000 + int64(n),
+		}
+	}
+	temperature, state, image := reading(1, "temperature", "Float32"), reading(2, "state", "Object"), reading(3, "image", Binary)
+	temperature.Text, temperature.Units, temperature.Size = "2.150000e+01", "°C", 12
+	state.Size, image.Size, image.MediaType = 10, 4, "image/jpeg"
+	return DataEventAdded{
+		Event: DataEvent{
+			ID: noticeID, Profile: "climate", Device: "hall", Source: "everything", Origin: created * 1_000_000,
+			Tags: json.RawMessage(`{"site":"north"}`),
+		},
+		Readings: []ReadingValue{
+			{Reading: temperature}, {Reading: state, Object: json.RawMessage(`{"fan":"on"}`)}, {Reading: image, Data: []byte{0xff, 0xd8, 0xff, 0xd9}},
+		},
+	}
+}
+
 // catalogue is a profile and a service: what a device needs.
 func catalogue() []Event {
 	return []Event{ProfileAdded{imageProfile()}, ServiceAdded{restService()}}
@@ -97,3 +125,13 @@ func catalogue() []Event {
 
 // onboarded is the catalogue with a camera.
 func onboarded() []Event { return append(catalogue(), DeviceAdded{camera()}) }
+
+// reread returns e as it comes back from the log.
+func reread(t *testing.T, e Event) Event {
+	t.Helper()
+	again, err := Decode(mustEncode(t, e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}

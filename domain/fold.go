@@ -26,7 +26,9 @@ type State struct {
 
 	Notifications Table[Notification]
 	Transmissions Table[Transmission]
-	Readings      Table[Reading]
+	// DataEvents are the events of core-data, by id, and Readings their readings, by id.
+	DataEvents Table[DataEvent]
+	Readings   Table[Reading]
 	// Cleanups holds, by kind, the removals by age that go on.
 	Cleanups Table[Cleanup]
 	// Cursors holds, by consumer, the last sequence of the event stream whose consequences are on record.
@@ -60,7 +62,8 @@ func NewMapState() State {
 		Profiles: MapTable[Profile]{}, Services: MapTable[DeviceService]{}, Devices: MapTable[Device]{},
 		Watchers:      MapTable[ProvisionWatcher]{},
 		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
-		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{}, Readings: MapTable[Reading]{},
+		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{},
+		DataEvents: MapTable[DataEvent]{}, Readings: MapTable[Reading]{},
 		Cleanups: MapTable[Cleanup]{}, Cursors: MapTable[uint64]{}, Answers: MapTable[Answer]{}, AnswerOrder: MapTable[string]{},
 	}
 }

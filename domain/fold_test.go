@@ -45,12 +45,13 @@ func commands() []Command {
 		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
 		RecordCallbacks{UpTo: 7, Behind: map[string]uint64{"device-onvif": 5}}, RecordCallbacks{UpTo: 9, Behind: map[string]uint64{"device-onvif": 0}}, RecordCallbacks{},
 		RecordReplay{Replay{Subscription: "gate", Count: 1}}, RecordReplay{},
-		SeedSamples{}, PostReading{picture()}, Refuse{Errorf(Conflict, "taken")}, Recall{Errorf(NotFound, "gone")},
+		SeedSamples{}, PostReading{picture()}, AddDataEvent{climate()}, AddDataEvent{with(climate(), func(e *DataEventAdded) { e.Event.ID = otherID })},
+		RemoveDataEvent{otherID}, RemoveDataEvent{noticeID}, RemoveDataEvent{"none"}, Refuse{Errorf(Conflict, "taken")}, Recall{Errorf(NotFound, "gone")},
 	}
 }
 
 func everything() []Event {
-	return append(onboarded(), WatcherAdded{finder()}, SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture())
+	return append(onboarded(), WatcherAdded{finder()}, SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate())
 }
 
 func TestDecideChangesNothing(t *testing.T) {

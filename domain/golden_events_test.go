@@ -68,6 +68,34 @@ var goldens = map[string]Event{
 	"notifications.replayed/1": NotificationsReplayed{Replay{
 		Subscription: "gate", From: 17, Last: 42, Count: 300, Dropped: 4, More: true,
 	}},
+	"event.added/1": DataEventAdded{
+		Event: DataEvent{
+			ID: "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f01", Profile: "climate", Device: "hall-1", Source: "everything",
+			Origin: 1760000000000000003, Tags: json.RawMessage(`{"site":"north"}`),
+		},
+		Readings: []ReadingValue{
+			{Reading: Reading{
+				ID: "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f02", Profile: "climate", Device: "hall-1", Resource: "temperature",
+				ValueType: "Float32", Units: "°C", Size: 12, Origin: 1760000000000000001, Text: "2.150000e+01",
+			}},
+			{Reading: Reading{
+				ID: "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f03", Profile: "climate", Device: "hall-1", Resource: "state",
+				ValueType: "Object", Size: 12, Origin: 1760000000000000002,
+			}, Object: json.RawMessage(`{"fan":"on"}`)},
+			{Reading: Reading{
+				ID: "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f04", Profile: "climate", Device: "hall-1", Resource: "image",
+				ValueType: "Binary", MediaType: "image/jpeg", Size: 4, Origin: 1760000000000000003,
+			}, Data: []byte{0xff, 0xd8, 0xff, 0xd9}},
+			{Reading: Reading{
+				ID: "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f05", Profile: "climate", Device: "hall-1", Resource: "video",
+				ValueType: "Binary", MediaType: "video/mp4", Size: 5000000, Origin: 1760000000000000003,
+				Digest: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+			}},
+		},
+	},
+	"events.removed/1": DataEventsRemoved{
+		Cleanup: "events", Rule: "climate.*.image", Events: []string{"c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f01"},
+	},
 	"request.answered/1": RequestAnswered{
 		Key: "5f0c8e6d6a9a3b1c0d2e4f60718293a4b5c6d7e8f90123456789abcdef012345", Element: 7,
 		Code: "conflict", Message: `device name "cam-1" exists already; choose another name or patch the device`,

@@ -110,3 +110,8 @@ func (c RemoveNotifications) target(s State) (target, bool) {
 	}
 	return s.notification(ids)
 }
+
+func (c RemoveDataEvent) target(s State) (target, bool) {
+	_, ok := s.DataEvents.Get(c.ID)
+	return target{"event", c.ID, Revision(s.DataEvents, c.ID)}, ok
+}

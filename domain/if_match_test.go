@@ -19,7 +19,7 @@ func recorded(events ...Event) State {
 
 // changes are all changes of what everything adds, and the revision that each is of there.
 func changes() map[uint64][]Change {
-	const image, rest, cam, find, sub, note = 1, 2, 3, 4, 5, 6
+	const image, rest, cam, find, sub, note, data = 1, 2, 3, 4, 5, 6, 9
 	return map[uint64][]Change{
 		image: {
 			replaceImage(func(p *Profile) { p.Model = "m-2" }), replaceImage(func(p *Profile) { p.Name, p.Model = "", "m-2" }), RemoveProfile{"image"},
@@ -39,6 +39,7 @@ func changes() map[uint64][]Change {
 		find: {patchFinder(func(p *WatcherPatch) { p.Labels = []string{"lb"} }), RemoveWatcher{"finder"}},
 		note: {AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: note}}}},
 		sub:  {patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), RemoveSubscription{"gate"}},
+		data: {RemoveDataEvent{noticeID}},
 	}
 }
 
@@ -95,7 +96,7 @@ func TestEveryChangeIsTried(t *testing.T) {
 	wantAll(t, "changes in if_match_test.go", have, receivers(t, "target"))
 	for _, c := range commands() {
 		switch c := c.(type) {
-		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification: // nothing is there
+		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent: // nothing is there
 		case RequestCleanup: // is of no one entity
 		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, SeedSamples, PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever

@@ -11,7 +11,7 @@ func OverlayAt(base State, seq *uint64) State {
 		Watchers:      overlay(base.Watchers, seq),
 		Subscriptions: overlay(base.Subscriptions, seq), IDs: overlay(base.IDs, seq), Uses: overlay(base.Uses, seq), Seeds: overlay(base.Seeds, seq),
 		Notifications: overlay(base.Notifications, seq), Transmissions: overlay(base.Transmissions, seq),
-		Readings: overlay(base.Readings, seq), Cleanups: overlay(base.Cleanups, seq), Cursors: overlay(base.Cursors, seq),
+		DataEvents: overlay(base.DataEvents, seq), Readings: overlay(base.Readings, seq), Cleanups: overlay(base.Cleanups, seq), Cursors: overlay(base.Cursors, seq),
 		Answers: overlay(base.Answers, seq), AnswerOrder: overlay(base.AnswerOrder, seq),
 	}
 }

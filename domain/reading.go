@@ -5,34 +5,83 @@ import (
 	"strconv"
 )
 
-// Reading is the fact that a value was posted; the value itself stays on the log, at Seq, or in the payload store.
+// Reading is one value of a [DataEvent]. A value that is no Binary and not longer than MaxRowText is in Text, as EdgeX
+// writes it. Any other stays on the log, at the revision of the event, or, with a Digest, in the payload store.
 type Reading struct {
-	ID        string `json:"id"`
+	ID string `json:"id"`
+	// Event is the id of the DataEvent.
+	Event     string `json:"event,omitempty"`
 	Profile   string `json:"profile"`
 	Device    string `json:"device"`
 	Resource  string `json:"resource"`
 	ValueType string `json:"valueType"`
-	MediaType string `json:"mediaType"`
-	// Size is the value's length in bytes.
+	MediaType string `json:"mediaType,omitempty"`
+	Units     string `json:"units,omitempty"`
+	// Size is the value's length in bytes, as it was posted.
 	Size int64 `json:"size"`
 	// Digest is the hex SHA-256 of a value that is kept beside the log; empty for one in the message itself.
 	Digest string `json:"digest,omitempty"`
 	// Origin is nanoseconds since the Unix epoch.
 	Origin int64 `json:"origin"`
+	// Text is the value as EdgeX writes it, such as 1.250000e+01. On an event it is as long as it is.
+	Text string `json:"text,omitempty"`
 }
 
-// ReadingPosted records a posted value. Value is the message's payload, byte for byte as it was posted; it is empty
-// where Digest is set.
+// MaxRowText is how many bytes of a value's text are state; a longer one is read from the log.
+const MaxRowText = 1024
+
+// Binary is the value type of bytes that have no text.
+const Binary = "Binary"
+
+// DeviceResourceKey is the value of [IndexDeviceResource] for a resource of a device.
+func DeviceResourceKey(device, resource string) string { return device + "/" + resource }
+
+// row is what the state keeps of a reading whose text is text.
+func (r Reading) row(text string) Reading {
+	if r.ValueType == Binary || r.Digest != "" || len(text) > MaxRowText {
+		text = ""
+	}
+	r.Text = text
+	return r
+}
+
+// ReadingPosted records a value that was posted to a resource. Value is the message's payload, byte for byte as it was
+// posted; it is empty where Digest is set. Text is empty where Value is the value's text.
 type ReadingPosted struct {
 	Reading
 	Value []byte
 }
 
-// Evolve records the reading.
-func (e ReadingPosted) Evolve(s State) { s.Readings.Put(e.ID, e.Reading) }
+// Data returns the value as it is answered: the text of EdgeX, or the bytes of a Binary.
+func (e ReadingPosted) Data() []byte {
+	if e.Text != "" {
+		return []byte(e.Text)
+	}
+	return e.Value
+}
+
+// Evolve records an event with this one reading. Without an Event, as older logs have it, that has the reading's id.
+func (e ReadingPosted) Evolve(s State) {
+	if e.Event == "" {
+		e.Event = e.ID
+	}
+	var text string
+	if e.Text != "" {
+		text = e.Text
+	} else if len(e.Value) <= MaxRowText {
+		text = string(e.Value)
+	}
+	s.Readings.Put(e.ID, e.row(text))
+	s.DataEvents.Put(e.Event, DataEvent{
+		ID: e.Event, Profile: e.Profile, Device: e.Device, Source: e.Resource, Origin: e.Origin, Readings: []string{e.ID}, Size: e.Size,
+	})
+}
 
 // Subject implements Event.
 func (e ReadingPosted) Subject() Subject { return Subject{e.Profile, e.Device, e.Resource} }
+
+// ReadingPath is where core-data answers with the bytes of a reading's value.
+func ReadingPath(id string) string { return "/api/v2/reading/id/" + id + "/binary" }
 
 func (e ReadingPosted) encode(w Wire) Wire {
 	w.ContentType = e.MediaType
@@ -41,8 +90,14 @@ func (e ReadingPosted) encode(w Wire) Wire {
 		"readingid": e.ID, "valuetype": e.ValueType, "origin": fmt.Sprint(e.Origin),
 		"size": fmt.Sprint(e.Size),
 	}
+	for name, value := range map[string]string{"eventid": e.Event, "units": e.Units, "value": e.Text} {
+		if value != "" {
+			w.Ext[name] = value
+		}
+	}
 	if e.Digest != "" {
 		w.Ext["digest"] = e.Digest
+		w.Ext["dataref"] = ReadingPath(e.ID) // CloudEvents' extension of that name
 	}
 	return w
 }
@@ -52,8 +107,8 @@ func decodeReading(w Wire) (Event, error) {
 		return nil, fmt.Errorf("decode %s: subject %v has not the three tokens profile, device, resource", w.Type, w.Subject)
 	}
 	e := ReadingPosted{Reading: Reading{
-		ID: w.Ext["readingid"], Profile: w.Subject[0], Device: w.Subject[1], Resource: w.Subject[2],
-		ValueType: w.Ext["valuetype"], MediaType: w.ContentType, Digest: w.Ext["digest"],
+		ID: w.Ext["readingid"], Event: w.Ext["eventid"], Profile: w.Subject[0], Device: w.Subject[1], Resource: w.Subject[2],
+		ValueType: w.Ext["valuetype"], MediaType: w.ContentType, Units: w.Ext["units"], Digest: w.Ext["digest"], Text: w.Ext["value"],
 	}, Value: w.Data}
 	var err error
 	if e.Origin, err = strconv.ParseInt(w.Ext["origin"], 10, 64); err != nil {

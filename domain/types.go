@@ -41,6 +41,8 @@ var kinds = []kind{
 	of[CleanupRequested]("cleanup.requested/1"),
 	of[CleanupFinished]("cleanup.finished/1"),
 	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},
+	of[DataEventAdded]("event.added/1"),
+	of[DataEventsRemoved]("events.removed/1"),
 }
 
 type kind struct {

@@ -73,7 +73,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Retention takes the reading and leaves the answer: its time is its own.
+// Retention takes the reading and its event and leaves the answer: its time is its own.
 func TestForgetKeepsAnswers(t *testing.T) {
 	f := MustOpen(t, Readings)
 	events := posts(2)
@@ -82,7 +82,7 @@ func TestForgetKeepsAnswers(t *testing.T) {
 	n, err := f.Forget(t.Context(), 2)
 	must(t, err)
 	s, release := f.State()
-	if _, ok := s.Answers.Get("k/0"); n != 1 || !ok {
+	if _, ok := s.Answers.Get("k/0"); n != 2 || !ok {
 		t.Errorf("%d rows went, the answer is there: %t", n, ok)
 	}
 	release()

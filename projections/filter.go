@@ -55,7 +55,7 @@ func ByEndpoint(endpoint string) Filter {
 	return Filter{Index: domain.IndexEndpoint, Value: endpoint}
 }
 
-// ByDevice keeps readings.
+// ByDevice keeps the readings, or the events of core-data, of a device.
 func ByDevice(name string) Filter { return Filter{Index: domain.IndexDevice, Value: name} }
 
 // ByResource keeps readings.
@@ -86,7 +86,7 @@ func (k *kind[S]) byTime() (*index[S], error) {
 			return &k.indexes[i], nil
 		}
 	}
-	if k.id == transmissionsID || k.id == readingsID {
+	if k.id == transmissionsID || k.id == readingsID || k.id == dataEventsID {
 		return &k.indexes[0], nil
 	}
 	return nil, fmt.Errorf("list %s: there is no index by time", k.name)

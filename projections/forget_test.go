@@ -107,19 +107,20 @@ func TestForgetRefuses(t *testing.T) {
 // One part is a transaction of few rows; a file with nothing to forget stays marked as clean.
 func TestForgetInParts(t *testing.T) {
 	f := MustOpen(t, Readings)
-	events := posts(2*forgetAtOnce + 10)
+	const gone = forgetAtOnce + 4 // readings; each has an event of core-data
+	events := posts(gone + 6)
 	f.feed(t, 100, events...)
 	for i, want := range []struct {
 		n    int
 		more bool
 	}{{forgetAtOnce, true}, {forgetAtOnce, true}, {8, false}, {0, false}} {
-		n, more, err := f.forget(2*forgetAtOnce + 9)
+		n, more, err := f.forget(gone + 1)
 		if must(t, err); n != want.n || more != want.more {
 			t.Errorf("part %d: %d, %t, want %+v", i, n, more, want)
 		}
 	}
 	f.reopen(t, limits{})
-	n, err := f.Forget(t.Context(), 2*forgetAtOnce+9)
+	n, err := f.Forget(t.Context(), gone+1)
 	if must(t, err); n != 0 || onDisk(t, f) != "" {
 		t.Errorf("%d rows went, marked with %q", n, onDisk(t, f))
 	}

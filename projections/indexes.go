@@ -87,6 +87,18 @@ var (
 		{0x71, domain.IndexDevice, func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
 		{0x72, domain.IndexResource, func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
 		{0x73, written, nil, func(domain.Reading) int64 { return 0 }},
+		{0x74, domain.IndexDeviceResource, func(dst []string, r domain.Reading) []string {
+			return append(dst, domain.DeviceResourceKey(r.Device, r.Resource))
+		}, nil},
+		{0x75, domain.IndexDigest, func(dst []string, r domain.Reading) []string { return one(dst, r.Digest) }, nil},
+	}
+	dataEventIndexes = []index[domain.DataEvent]{
+		{0x80, all, nil, func(e domain.DataEvent) int64 { return e.Origin }},
+		{0x81, domain.IndexDevice, func(dst []string, e domain.DataEvent) []string { return one(dst, e.Device) }, nil},
+		{0x82, domain.IndexSource, func(dst []string, e domain.DataEvent) []string {
+			return append(dst, domain.SourceKey(e.Profile, e.Device, e.Source))
+		}, nil},
+		{0x83, written, nil, func(domain.DataEvent) int64 { return 0 }},
 	}
 )
 

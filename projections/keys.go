@@ -26,7 +26,8 @@ const (
 	answersID       byte = 0x0e
 	answerOrderID   byte = 0x0f
 	cleanupsID      byte = 0x10
-	lastTableID          = cleanupsID
+	dataEventsID    byte = 0x11
+	lastTableID          = dataEventsID
 
 	indexID byte = 0x40 // and above: the entries of the indexes, see the tables in indexes.go
 )

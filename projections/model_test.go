@@ -194,7 +194,28 @@ func (h *history) removal(id string) {
 func (h *history) reading() {
 	r := domain.Reading{ID: uuid("reading", int(h.seq)), Profile: "p", Device: fmt.Sprint("d", h.IntN(4)),
 		Resource: fmt.Sprint("r", h.IntN(3)), Origin: h.now()}
-	h.record(domain.ReadingPosted{Reading: r}, "readings "+r.ID)
+	if h.IntN(3) > 0 {
+		h.record(domain.ReadingPosted{Reading: r}, "readings "+r.ID, "data events "+r.ID)
+		return
+	}
+	e := domain.DataEventAdded{Event: domain.DataEvent{ID: uuid("event", int(h.seq)), Profile: "p", Device: r.Device, Source: "all", Origin: h.now(),
+		Tags: json.RawMessage(`{ "site": "<north>" }`)}}
+	puts := []string{"data events " + e.Event.ID}
+	for i := range 1 + h.IntN(3) {
+		r.ID, r.Resource, r.Origin = uuid("reading of "+e.Event.ID, i), fmt.Sprint("r", i), h.now()
+		e.Readings = append(e.Readings, domain.ReadingValue{Reading: r})
+		puts = append(puts, "readings "+r.ID)
+	}
+	h.record(e, puts...)
+}
+
+// removedReadings removes some events of core-data, there or not.
+func (h *history) removedReadings() {
+	e := domain.DataEventsRemoved{Rule: "r"}
+	for range 1 + h.IntN(3) {
+		e.Events = append(e.Events, uuid("event", h.IntN(1+int(h.seq))), uuid("reading", h.IntN(1+int(h.seq))))
+	}
+	h.record(e)
 }
 
 // expect lists what is in table and passes keep, as a list with no end would have it.
@@ -421,6 +442,9 @@ func TestListsOfReadings(t *testing.T) {
 	f, h := MustOpen(t, Readings), newHistory(9)
 	for range 300 {
 		h.reading()
+		if h.IntN(10) == 0 {
+			h.removedReadings()
+		}
 	}
 	f.feed(t, 50, h.events...)
 	v, release := f.View()
@@ -428,6 +452,8 @@ func TestListsOfReadings(t *testing.T) {
 	for name, q := range map[string]query[domain.Reading]{
 		"all":    {keep: func(domain.Reading) bool { return true }},
 		"device": {filters: []Filter{ByDevice("d1")}, keep: func(r domain.Reading) bool { return r.Device == "d1" }},
+		"resource of a device": {filters: []Filter{{Index: domain.IndexDeviceResource, Value: domain.DeviceResourceKey("d1", "r1")}},
+			keep: func(r domain.Reading) bool { return r.Device == "d1" && r.Resource == "r1" }},
 		"device, resource, time": {filters: []Filter{ByDevice("d1"), ByResource("r1"), Between(0, 20)},
 			keep: func(r domain.Reading) bool {
 				return r.Device == "d1" && r.Resource == "r1" && r.Origin >= 0 && r.Origin <= 20
@@ -435,6 +461,17 @@ func TestListsOfReadings(t *testing.T) {
 	} {
 		want := expect(h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, q.keep)
 		compare(t, "readings "+name, want, v.Readings, q.filters)
+	}
+	for name, q := range map[string]query[domain.DataEvent]{
+		"all":    {keep: func(domain.DataEvent) bool { return true }},
+		"device": {filters: []Filter{ByDevice("d1")}, keep: func(e domain.DataEvent) bool { return e.Device == "d1" }},
+		"source": {filters: []Filter{{Index: domain.IndexSource, Value: domain.SourceKey("p", "d2", "all")}},
+			keep: func(e domain.DataEvent) bool { return e.Device == "d2" && e.Source == "all" }},
+		"device, time": {filters: []Filter{ByDevice("d1"), Between(3, 20)},
+			keep: func(e domain.DataEvent) bool { return e.Device == "d1" && e.Origin >= 3 && e.Origin <= 20 }},
+	} {
+		want := expect(h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin }, q.keep)
+		compare(t, "data events "+name, want, v.DataEvents, q.filters)
 	}
 }
 

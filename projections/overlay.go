@@ -3,6 +3,7 @@ package projections
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"ledge/domain"
@@ -57,7 +58,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 			Cleanups: newLayer(cleanups, o), Cursors: newLayer(cursors, o),
 		}
 	case Readings:
-		o.state = domain.State{Readings: newLayer(readings, o)}
+		o.state = domain.State{DataEvents: newLayer(dataEvents, o), Readings: newLayer(readings, o)}
 	}
 	o.state.Answers, o.state.AnswerOrder = newLayer(answers, o), newLayer(answerOrder, o)
 	return o
@@ -101,13 +102,29 @@ func (o *overlay) fold(events []domain.Recorded) error {
 	}
 	for i := range events {
 		e := events[i]
-		if r, ok := e.Event.(domain.ReadingPosted); ok && len(r.Value) > 0 {
-			e.Event = domain.ReadingPosted{Reading: r.Reading} // no table has values: let go of this one
-		}
+		e.Event = withoutValues(e.Event)
 		o.events = append(o.events, e)
 		o.bytes += weight(e.Event)
 	}
 	return nil
+}
+
+// withoutValues lets go of values that no table has.
+func withoutValues(e domain.Event) domain.Event {
+	switch e := e.(type) {
+	case domain.ReadingPosted:
+		if e.ValueType == domain.Binary || len(e.Value) > domain.MaxRowText {
+			e.Value = nil
+		}
+		return e
+	case domain.DataEventAdded:
+		e.Readings = slices.Clone(e.Readings)
+		for i := range e.Readings {
+			e.Readings[i].Data = nil
+		}
+		return e
+	}
+	return e
 }
 
 // fold runs the events' Evolve on s, with the sequence of each in seq. An event that is not of this file's stream is
@@ -198,6 +215,16 @@ func weight(e domain.Event) int {
 		return usual + len(e.Device.Description) + len(e.Device.Location)
 	case domain.DeviceUpdated:
 		return usual + len(e.Device.Description) + len(e.Device.Location)
+	case domain.ReadingPosted:
+		return usual + len(e.Value) + len(e.Text)
+	case domain.DataEventAdded:
+		n := usual + len(e.Event.Tags)
+		for _, r := range e.Readings {
+			n += usual/2 + len(r.Text) + len(r.Object)
+		}
+		return n
+	case domain.DataEventsRemoved:
+		return usual / 8 * len(e.Events)
 	case domain.NotificationAdded:
 		return notificationWeight(e.Notification, nil)
 	case domain.NotificationProcessed:

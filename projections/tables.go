@@ -16,7 +16,7 @@ type Tables int
 const (
 	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, ids, uses, seeds
 	Notifications               // notifications, transmissions, cleanups, cursors
-	Readings                    // readings
+	Readings                    // events of core-data, readings
 )
 
 func (t Tables) String() string {
@@ -52,10 +52,13 @@ var (
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inCBOR[domain.Cleanup](nil), indexes: cleanupIndexes}
+	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inCBOR(canonicalDataEvent), indexes: dataEventIndexes}
 	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes}
 )
 
 func canonicalDevice(d *domain.Device) { d.Location = canonicalJSON(d.Location) }
+
+func canonicalDataEvent(e *domain.DataEvent) { e.Tags = canonicalJSON(e.Tags) }
 
 func canonicalProfile(p *domain.Profile) {
 	p.DeviceResources = slices.Clone(p.DeviceResources)
@@ -79,5 +82,5 @@ type stored interface {
 var held = map[Tables][]stored{
 	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds, answers, answerOrder},
 	Notifications: {notifications, transmissions, cleanups, cursors, answers, answerOrder},
-	Readings:      {readings, answers, answerOrder},
+	Readings:      {dataEvents, readings, answers, answerOrder},
 }

@@ -123,7 +123,12 @@ func (v *View) Transmissions(p Page, filters ...Filter) (list []domain.Transmiss
 	return pageOf(v, transmissions, p, filters)
 }
 
-// Readings lists readings by their origin: all, or by ByDevice, ByResource, Between.
+// DataEvents lists the events of core-data by their origin: all, or by ByDevice, IndexSource, Between.
+func (v *View) DataEvents(p Page, filters ...Filter) (list []domain.DataEvent, total int, err error) {
+	return pageOf(v, dataEvents, p, filters)
+}
+
+// Readings lists readings by their origin: all, or by ByDevice, ByResource, IndexDeviceResource, IndexDigest, Between.
 func (v *View) Readings(p Page, filters ...Filter) (list []domain.Reading, total int, err error) {
 	return pageOf(v, readings, p, filters)
 }

@@ -68,8 +68,8 @@ func (s service) newReading(c *gin.Context, body *handlers.Body) (domain.Command
 	}
 	at := s.Now()
 	return domain.PostReading{Reading: domain.ReadingPosted{Value: v.inline, Reading: domain.Reading{
-		ID: s.NewID(), Profile: device.ProfileName, Device: device.Name, Resource: resource.Name,
-		ValueType: resource.Properties.ValueType, MediaType: v.mediaType, Size: v.size, Digest: v.digest,
+		ID: s.NewID(), Event: s.NewID(), Profile: device.ProfileName, Device: device.Name, Resource: resource.Name,
+		Units: resource.Properties.Units, ValueType: resource.Properties.ValueType, MediaType: v.mediaType, Size: v.size, Digest: v.digest,
 		Origin: at.UnixNano(),
 	}}}, nil
 }

@@ -93,10 +93,10 @@ func TestPostValue(t *testing.T) {
 	events := log.Recorded()
 	got := events[len(events)-6].Event.(domain.ReadingPosted)
 	want := domain.Reading{
-		ID: got.ID, Profile: "all", Device: "cam-1", Resource: "jpeg", ValueType: "Binary", MediaType: "image/jpeg", Size: 3,
+		ID: got.ID, Event: got.Event, Profile: "all", Device: "cam-1", Resource: "jpeg", ValueType: "Binary", MediaType: "image/jpeg", Size: 3,
 		Origin: handlerstest.Now.UnixNano(),
 	}
-	if got.Reading != want || string(got.Value) != "\xff\xd8\x00" || !domain.IsUUID(got.ID) {
+	if got.Reading != want || string(got.Value) != "\xff\xd8\x00" || !domain.IsUUID(got.ID) || !domain.IsUUID(got.Event) || got.Event == got.ID {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if len(payloads.kept) != 0 {

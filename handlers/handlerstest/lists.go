@@ -45,6 +45,7 @@ func newState(seq *uint64) domain.State {
 	s.Devices, s.Subscriptions = newTable[domain.Device](seq), newTable[domain.Subscription](seq)
 	s.Watchers, s.Notifications = newTable[domain.ProvisionWatcher](seq), newTable[domain.Notification](seq)
 	s.Transmissions = newTable[domain.Transmission](seq)
+	s.DataEvents, s.Readings = newTable[domain.DataEvent](seq), newTable[domain.Reading](seq)
 	return s
 }
 
@@ -112,6 +113,23 @@ func (l lists) Transmissions(p domain.Page, fs ...domain.Filter) ([]domain.Trans
 			domain.IndexStatus: {d.Status}, domain.IndexSubscription: {d.SubscriptionName},
 			domain.IndexNotification: {d.NotificationID}, domain.IndexTime: nil,
 		}, d.Created}
+	})
+}
+
+func (l lists) DataEvents(p domain.Page, fs ...domain.Filter) ([]domain.DataEvent, int, error) {
+	return page("data events", l.state.DataEvents, p, fs, func(d domain.DataEvent) entry {
+		return entry{d.Origin, map[string][]string{
+			domain.IndexDevice: {d.Device}, domain.IndexSource: {domain.SourceKey(d.Profile, d.Device, d.Source)}, domain.IndexTime: nil,
+		}, d.Origin}
+	})
+}
+
+func (l lists) Readings(p domain.Page, fs ...domain.Filter) ([]domain.Reading, int, error) {
+	return page("readings", l.state.Readings, p, fs, func(d domain.Reading) entry {
+		return entry{d.Origin, map[string][]string{
+			domain.IndexDevice: {d.Device}, domain.IndexResource: {d.Resource}, domain.IndexDigest: {d.Digest},
+			domain.IndexDeviceResource: {domain.DeviceResourceKey(d.Device, d.Resource)}, domain.IndexTime: nil,
+		}, d.Origin}
 	})
 }
 

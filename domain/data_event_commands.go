@@ -1,0 +1,50 @@
+package domain
+
+import "encoding/json"
+
+// AddDataEvent adds an event that was posted.
+type AddDataEvent struct{ Added DataEventAdded }
+
+// Decide refuses an event whose id, or one of whose readings' ids, is taken.
+func (c AddDataEvent) Decide(s State) (Event, error) {
+	e := c.Added
+	if _, taken := s.DataEvents.Get(e.Event.ID); taken {
+		return nil, Errorf(Conflict, "event id %s exists already; give each event an id of its own", e.Event.ID)
+	}
+	seen := map[string]bool{}
+	for _, r := range e.Readings {
+		if _, taken := s.Readings.Get(r.ID); taken || seen[r.ID] {
+			return nil, Errorf(Conflict, "reading id %s exists already; leave the id out to get a new one", r.ID)
+		}
+		seen[r.ID] = true
+	}
+	return e.canonical()
+}
+
+// canonical returns e with its JSON as it comes back from the log, so that the state is the same live and after a rebuild.
+func (e DataEventAdded) canonical() (Event, error) {
+	list := make([]ReadingValue, len(e.Readings))
+	for i, r := range e.Readings {
+		if r.Object != nil {
+			object, err := json.Marshal(r.Object)
+			if err != nil {
+				return nil, Errorf(Invalid, "readings[%d]: objectValue is no JSON: %v", i, err)
+			}
+			r.Object = object
+		}
+		list[i] = r
+	}
+	e.Readings = list
+	return e, nil
+}
+
+// RemoveDataEvent removes an event with its readings.
+type RemoveDataEvent struct{ ID string }
+
+// Decide refuses an id that does not exist.
+func (c RemoveDataEvent) Decide(s State) (Event, error) {
+	if _, ok := s.DataEvents.Get(c.ID); !ok {
+		return nil, Errorf(NotFound, "event id %q does not exist", c.ID)
+	}
+	return DataEventsRemoved{Events: []string{c.ID}}, nil
+}
