@@ -40,7 +40,7 @@ func newBatch(rows *bbolt.Bucket, held Tables) *batch {
 }
 
 func (b *batch) count(index byte, value string) int64 {
-	return number(fetch(b.rows, appendCount(nil, index, value)))
+	return tallyAt(b.rows, index, value).count
 }
 
 // fold runs the events on the pending tables.

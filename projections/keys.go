@@ -9,7 +9,7 @@ import (
 // pages than a tree for each table. The ids are part of the schema: a change of one is a new schema.
 const (
 	metaID  byte = 0x00 // checkpoint
-	countID byte = 0x01 // index id, value → how many entities the index has there, 8 bytes
+	countID byte = 0x01 // index id, value → how many entities the index has there, and what they weigh: a tally
 
 	usesID          byte = 0x02
 	seedsID         byte = 0x03
@@ -61,6 +61,11 @@ func appendRange(dst []byte, id byte, value string) []byte {
 	dst = appendCut(dst, value, longestValue)
 	binary.BigEndian.PutUint16(dst[from-2:], uint16(len(dst)-from))
 	return dst
+}
+
+// appendRangeAt is appendRange for a value as it is in a key.
+func appendRangeAt(dst []byte, id byte, value []byte) []byte {
+	return append(binary.BigEndian.AppendUint16(append(dst, id), uint16(len(value))), value...)
 }
 
 // appendCount appends the key of the counter of an index at value.

@@ -193,7 +193,7 @@ func (h *history) removal(id string) {
 
 func (h *history) reading() {
 	r := domain.Reading{ID: uuid("reading", int(h.seq)), Profile: "p", Device: fmt.Sprint("d", h.IntN(4)),
-		Resource: fmt.Sprint("r", h.IntN(3)), Origin: h.now()}
+		Resource: fmt.Sprint("r", h.IntN(3)), Origin: h.now(), Size: int64(h.IntN(5))}
 	if h.IntN(3) > 0 {
 		h.record(domain.ReadingPosted{Reading: r}, "readings "+r.ID, "data events "+r.ID)
 		return
@@ -203,6 +203,7 @@ func (h *history) reading() {
 	puts := []string{"data events " + e.Event.ID}
 	for i := range 1 + h.IntN(3) {
 		r.ID, r.Resource, r.Origin = uuid("reading of "+e.Event.ID, i), fmt.Sprint("r", i), h.now()
+		r.Size = int64(h.IntN(5))
 		e.Readings = append(e.Readings, domain.ReadingValue{Reading: r})
 		puts = append(puts, "readings "+r.ID)
 	}

@@ -28,8 +28,8 @@ func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, tot
 		if names, total, err = s.page(v, p); err != nil {
 			return err
 		}
-		list, err = k.readAll(v.rows, names)
-		return err
+		list = k.readAll(v.rows, names)
+		return nil
 	})
 	return list, total, err
 }
@@ -47,7 +47,7 @@ func (v *View) reading(f func() error) error {
 }
 
 // readAll reads the entities with the names, which are row keys without their first byte.
-func (k *kind[S]) readAll(rows *bbolt.Bucket, names [][]byte) ([]S, error) {
+func (k *kind[S]) readAll(rows *bbolt.Bucket, names [][]byte) []S {
 	list := make([]S, 0, len(names))
 	var key []byte
 	for _, name := range names {
@@ -58,7 +58,7 @@ func (k *kind[S]) readAll(rows *bbolt.Bucket, names [][]byte) ([]S, error) {
 		}
 		list = append(list, s)
 	}
-	return list, nil
+	return list
 }
 
 // bounds refuses an offset beyond the end. EdgeX 2.3 does so only for offsets above the total, so that the page right

@@ -122,7 +122,7 @@ func (p *pending[S]) writeIndex(w *writer, x *index[S], c *change[S]) {
 		p.values = x.of(p.values[:0], *c.old)
 		for _, v := range p.values {
 			g := w.in(x.id, v)
-			g.more--
+			g.more.take(p.one(*c.old))
 			w.delete(g, p.entry(g))
 		}
 	}
@@ -133,7 +133,7 @@ func (p *pending[S]) writeIndex(w *writer, x *index[S], c *change[S]) {
 	p.values = x.of(p.values[:0], c.now)
 	for _, v := range p.values {
 		g := w.in(x.id, v)
-		g.more++
+		g.more.add(p.one(c.now))
 		w.put(g, p.entry(g), p.other(x, c.now))
 	}
 }

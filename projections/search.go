@@ -100,7 +100,7 @@ func newSearch(rows *bbolt.Bucket, id byte, value string) *search {
 	prefix := appendRange(nil, id, value)
 	return &search{
 		prefix: prefix, from: prefix, to: after(prefix),
-		total: int(number(rows.Get(appendCount(nil, id, value)))),
+		total: int(tallyAt(rows, id, value).count),
 	}
 }
 

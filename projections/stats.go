@@ -19,7 +19,7 @@ func (d *DB) Stats() Stats {
 	s.Checkpoint = v.filed().seq
 	for _, t := range held[d.tables] {
 		if name, all, ok := t.counted(); ok {
-			s.Count[name] = int(number(fetch(v.rows, appendCount(nil, all, ""))))
+			s.Count[name] = int(tallyAt(v.rows, all, "").count)
 		}
 	}
 	return s

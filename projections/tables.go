@@ -31,6 +31,8 @@ type kind[S any] struct {
 	// indexes has the list of all entities first. A table without indexes is not counted, and its rows do not say
 	// which event put them.
 	indexes []index[S]
+	// weigh, where there is one, is what the indexes' counters sum up beside the number of entities.
+	weigh func(S) int64
 	// shared rows are kept for the next views: see shared.
 	shared bool
 }
@@ -52,7 +54,7 @@ var (
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inCBOR[domain.Cleanup](nil), indexes: cleanupIndexes}
-	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inCBOR(canonicalDataEvent), indexes: dataEventIndexes}
+	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inCBOR(canonicalDataEvent), indexes: dataEventIndexes, weigh: func(e domain.DataEvent) int64 { return e.Size }}
 	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes}
 )
 

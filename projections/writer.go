@@ -2,7 +2,6 @@ package projections
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 
 	"go.etcd.io/bbolt"
@@ -31,7 +30,7 @@ type group struct {
 	place
 	prefix []byte
 	ops    []op
-	more   int64 // how many entries there are more than before
+	more   tally // what there is more than before
 }
 
 // op puts value at key, or deletes the key.
@@ -124,15 +123,16 @@ func (o *op) apply(rows *bbolt.Bucket) error {
 }
 
 func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
-	if g.more == 0 {
+	if g.more == (tally{}) {
 		return nil
 	}
 	w.key = appendCount(w.key[:0], g.id, g.value)
-	n := number(rows.Get(w.key)) + g.more
-	if n <= 0 {
+	n := readTally(rows.Get(w.key))
+	n.add(g.more)
+	if n.count <= 0 {
 		return rows.Delete(w.key)
 	}
-	return rows.Put(w.key, w.save(binary.BigEndian.AppendUint64(w.buf.AvailableBuffer(), uint64(n))))
+	return rows.Put(w.key, w.save(n.append(w.buf.AvailableBuffer())))
 }
 
 // reset forgets everything and keeps the memory, unless it was a large batch. Call it when the transaction has ended.
@@ -153,12 +153,4 @@ func (w *writer) reset() {
 	if cap(w.arena) > smallArena {
 		w.arena = nil
 	}
-}
-
-// number reads a counter; one that is absent is 0.
-func number(b []byte) int64 {
-	if len(b) != 8 {
-		return 0
-	}
-	return int64(binary.BigEndian.Uint64(b))
 }
