@@ -1,15 +1,18 @@
 package domain
 
-// Cleanup is a removal by age that was asked for and goes on in parts. It is about what was on record when it was asked
-// for, that is by revision before the Cleanup's own. There is one of each kind at a time.
+import "strings"
+
+// Cleanup is a removal that was asked for and goes on in parts. It is about what was on record when it was asked for,
+// that is by revision before the Cleanup's own. There is one of each kind at a time.
 type Cleanup struct {
 	Kind string `json:"kind"`
-	// Until is the last time, in milliseconds since the Unix epoch, of what goes: the modified time of notifications, the
-	// created time of transmissions.
+	// Until is the last time of what goes: the modified time of notifications and the created time of transmissions, in
+	// milliseconds since the Unix epoch, the origin of data events, in nanoseconds. That of a device's events is 0: all go.
 	Until int64 `json:"until"`
 }
 
-// The kinds of cleanups, as EdgeX 2.3 has them.
+// The kinds of cleanups, as EdgeX 2.3 has them. Those of notifications are on their stream, those of data events on that
+// of the readings.
 const (
 	// CleanupAll removes notifications of any status, with their transmissions.
 	CleanupAll = "all"
@@ -17,10 +20,17 @@ const (
 	CleanupProcessed = "processed"
 	// CleanupTransmissions removes transmissions that are SENT, ACKNOWLEDGED or ESCALATED.
 	CleanupTransmissions = "transmissions"
+	// CleanupEvents removes data events with their readings.
+	CleanupEvents = "events"
 )
 
-// CleanupKinds are all kinds.
-func CleanupKinds() []string { return []string{CleanupAll, CleanupProcessed, CleanupTransmissions} }
+const cleanupDevice = "device:"
+
+// CleanupDeviceEvents is the kind that removes the data events of a device with their readings.
+func CleanupDeviceEvents(device string) string { return cleanupDevice + device }
+
+// Device returns the device that a cleanup is about, if it is about one.
+func (c Cleanup) Device() (name string, ok bool) { return strings.CutPrefix(c.Kind, cleanupDevice) }
 
 // RequestCleanup asks for a cleanup.
 type RequestCleanup struct{ Cleanup Cleanup }
@@ -45,14 +55,22 @@ func (e CleanupRequested) Evolve(s State) { s.Cleanups.Put(e.Cleanup.Kind, e.Cle
 // Subject implements Event.
 func (e CleanupRequested) Subject() Subject { return Subject{"cleanup", e.Cleanup.Kind, "requested"} }
 
-// CleanUp removes a part of what a cleanup is about.
+// CleanUp removes a part of what a cleanup is about: notifications and transmissions, or data events.
 type CleanUp struct {
-	Kind                         string
-	Notifications, Transmissions []Removal
+	Kind                                     string
+	Notifications, Transmissions, DataEvents []Removal
+}
+
+// Empty reports whether nothing is left of what a cleanup is about.
+func (c CleanUp) Empty() bool {
+	return len(c.Notifications) == 0 && len(c.Transmissions) == 0 && len(c.DataEvents) == 0
 }
 
 // Decide leaves out what has changed since it was read, or is gone.
 func (c CleanUp) Decide(s State) (Event, error) {
+	if len(c.DataEvents) > 0 {
+		return removeDataEvents(s, DataEventsRemoved{Cleanup: c.Kind}, c.DataEvents)
+	}
 	e := NotificationsRemoved{Cleanup: c.Kind}
 	for _, r := range c.Notifications {
 		if r.Revision == Revision(s.Notifications, r.ID) {

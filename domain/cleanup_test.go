@@ -51,6 +51,18 @@ func TestCleanUp(t *testing.T) {
 	})
 }
 
+func TestCleanUpDataEvents(t *testing.T) {
+	s := recorded(climate(), picture())
+	one, changed, none := Removal{ID: noticeID, Revision: 1}, Removal{ID: otherID, Revision: 1}, Removal{ID: raisedID, Revision: 1}
+	kind := CleanupDeviceEvents("cam-1")
+	wantDecision(t, s, CleanUp{Kind: kind, DataEvents: []Removal{changed, one, none}}, DataEventsRemoved{Cleanup: kind, Events: []string{noticeID}})
+	wantDecision(t, s, CleanUp{Kind: kind, DataEvents: []Removal{changed}}, nil)
+	wantSubject(t, DataEventsRemoved{Cleanup: kind, Events: []string{noticeID}}, "cleanup", "device:cam-1", "removed")
+	if device, ok := (Cleanup{Kind: kind}).Device(); device != "cam-1" || !ok {
+		t.Errorf("device: %q, %t", device, ok)
+	}
+}
+
 func TestFinishCleanup(t *testing.T) {
 	s := recordedNotices()
 	wantDecision(t, s, FinishCleanup{Kind: CleanupAll, Revision: 4}, CleanupFinished{CleanupAll})

@@ -91,6 +91,9 @@ type DataEventsRemoved struct {
 	Events  []string `json:"events"`
 }
 
+// Removed returns how many data events are gone.
+func (e DataEventsRemoved) Removed() int { return len(e.Events) }
+
 // Evolve removes them. What retention of the log has taken already is not missed.
 func (e DataEventsRemoved) Evolve(s State) {
 	for _, id := range e.Events {

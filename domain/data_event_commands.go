@@ -48,3 +48,16 @@ func (c RemoveDataEvent) Decide(s State) (Event, error) {
 	}
 	return DataEventsRemoved{Events: []string{c.ID}}, nil
 }
+
+// removeDataEvents names in e what is still as it was read.
+func removeDataEvents(s State, e DataEventsRemoved, list []Removal) (Event, error) {
+	for _, r := range list {
+		if r.Revision == Revision(s.DataEvents, r.ID) {
+			e.Events = append(e.Events, r.ID)
+		}
+	}
+	if len(e.Events) == 0 {
+		return nil, nil
+	}
+	return e, nil
+}

@@ -29,7 +29,7 @@ type State struct {
 	// DataEvents are the events of core-data, by id, and Readings their readings, by id.
 	DataEvents Table[DataEvent]
 	Readings   Table[Reading]
-	// Cleanups holds, by kind, the removals by age that go on.
+	// Cleanups holds, by kind, the removals that go on; those of notifications and those of data events are on their streams.
 	Cleanups Table[Cleanup]
 	// Cursors holds, by consumer, the last sequence of the event stream whose consequences are on record.
 	Cursors Table[uint64]

@@ -42,6 +42,7 @@ func commands() []Command {
 		RemoveNotifications{[]Removal{{ID: noticeID}, {ID: raisedID, Transmissions: []string{otherID}}}}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: 7}}}, RemoveNotifications{},
 		RequestCleanup{Cleanup{CleanupAll, created}}, RequestCleanup{Cleanup{CleanupTransmissions, later}}, FinishCleanup{Kind: CleanupAll}, FinishCleanup{Kind: CleanupTransmissions},
 		CleanUp{Kind: CleanupAll, Notifications: []Removal{{ID: noticeID}, {ID: raisedID, Revision: 3}}}, CleanUp{Kind: CleanupTransmissions, Transmissions: []Removal{{ID: otherID}}},
+		CleanUp{Kind: CleanupEvents, DataEvents: []Removal{{ID: noticeID}, {ID: otherID, Revision: 3}}},
 		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},
 		RecordCallbacks{UpTo: 7, Behind: map[string]uint64{"device-onvif": 5}}, RecordCallbacks{UpTo: 9, Behind: map[string]uint64{"device-onvif": 0}}, RecordCallbacks{},
 		RecordReplay{Replay{Subscription: "gate", Count: 1}}, RecordReplay{},

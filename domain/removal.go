@@ -1,6 +1,6 @@
 package domain
 
-// Removal names a notification, or a transmission, to be removed, as it was read.
+// Removal names a notification, a transmission or a data event to be removed, as it was read.
 type Removal struct {
 	ID       string
 	Revision uint64
@@ -73,6 +73,9 @@ func (e *NotificationsRemoved) add(r Removal) {
 	e.Notifications = append(e.Notifications, r.ID)
 	e.Transmissions = append(e.Transmissions, r.Transmissions...)
 }
+
+// Removed returns how many notifications and transmissions are gone.
+func (e NotificationsRemoved) Removed() int { return len(e.Notifications) + len(e.Transmissions) }
 
 // Evolve removes them. What retention has taken already is not missed.
 func (e NotificationsRemoved) Evolve(s State) {

@@ -33,7 +33,7 @@ func newBatch(rows *bbolt.Bucket, held Tables) *batch {
 			Cleanups: newPending(cleanups, b), Cursors: newPending(cursors, b),
 		}
 	case Readings:
-		b.state = domain.State{DataEvents: newPending(dataEvents, b), Readings: newPending(readings, b)}
+		b.state = domain.State{DataEvents: newPending(dataEvents, b), Readings: newPending(readings, b), Cleanups: newPending(cleanups, b)}
 	}
 	b.state.Answers, b.state.AnswerOrder = newPending(answers, b), newPending(answerOrder, b)
 	return b

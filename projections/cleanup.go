@@ -2,6 +2,7 @@ package projections
 
 import (
 	"bytes"
+	"math"
 
 	"go.etcd.io/bbolt"
 
@@ -16,9 +17,25 @@ var partOfCleanup = room{names: 1000, bytes: 4 << 20}
 func (r *room) take(names, bytes int) { r.names, r.bytes = r.names-names, r.bytes-bytes }
 func (r *room) full() bool            { return r.names <= 0 || r.bytes <= 0 }
 
+// CleanupAfter returns the first cleanup that goes on, in the order of their kinds, behind a kind; false for none.
+func (v *View) CleanupAfter(kind string) (next domain.Cleanup, ok bool, err error) {
+	err = v.reading(func() error {
+		last := appendRow(nil, cleanupsID, kind)
+		c := v.rows.Cursor()
+		key, _ := c.Seek(last)
+		if bytes.Equal(key, last) {
+			key, _ = c.Next()
+		}
+		if len(key) > 0 && key[0] == cleanupsID {
+			next, _, ok = cleanups.read(v.rows, key)
+		}
+		return nil
+	})
+	return next, ok, err
+}
+
 // CleanUp returns the next part of a cleanup, oldest first, and the cleanup's revision, which is 0 where none of that kind
-// goes on. A part without notifications and transmissions says that nothing is left. No entity is decoded: the indexes have
-// ids, times and revisions.
+// goes on. An empty part says that nothing is left. Ids, times and revisions are in the indexes.
 func (v *View) CleanUp(kind string) (part domain.CleanUp, revision uint64, err error) {
 	part.Kind = kind
 	err = v.reading(func() error {
@@ -39,7 +56,13 @@ func (v *View) CleanUp(kind string) (part domain.CleanUp, revision uint64, err e
 			}
 		case domain.CleanupProcessed:
 			part.Notifications, err = notifications.until(v.rows, c.Until, revision, &left, Status(domain.StatusProcessed))
+		case domain.CleanupEvents:
+			part.DataEvents, err = dataEvents.until(v.rows, c.Until, revision, &left)
 		default:
+			if device, ok := c.Device(); ok {
+				part.DataEvents, err = dataEvents.until(v.rows, math.MaxInt64, revision, &left, ByDevice(device))
+				return err
+			}
 			part.Notifications, err = notifications.until(v.rows, c.Until, revision, &left)
 		}
 		return err
@@ -66,10 +89,20 @@ func (k *kind[S]) until(rows *bbolt.Bucket, last int64, before uint64, left *roo
 		if k.id == notificationsID {
 			r.Transmissions = idsOfTransmissions(rows, r.ID)
 		}
-		left.take(1+len(r.Transmissions), len(rows.Get(append([]byte{k.id}, name...))))
+		row := append([]byte{k.id}, name...)
+		left.take(1+len(r.Transmissions)+readingsOf(k.id, rows, row), len(rows.Get(row)))
 		list = append(list, r)
 	}
 	return list, nil
+}
+
+// readingsOf counts the readings of a row, if it is that of a data event.
+func readingsOf(table byte, rows *bbolt.Bucket, row []byte) int {
+	if table != dataEventsID {
+		return 0
+	}
+	e, _, _ := dataEvents.read(rows, row)
+	return len(e.Readings)
 }
 
 // TransmissionIDs returns the ids of a notification's transmissions, in no order.

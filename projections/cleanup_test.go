@@ -7,12 +7,39 @@ import (
 	"ledge/domain"
 )
 
+// cleanupKinds are those of notifications.
+var cleanupKinds = []string{domain.CleanupAll, domain.CleanupProcessed, domain.CleanupTransmissions}
+
+// The cleanups that go on are found one after the other.
+func TestCleanupAfter(t *testing.T) {
+	f := MustOpen(t, Readings)
+	kinds := []string{domain.CleanupDeviceEvents("a"), domain.CleanupDeviceEvents("a-2"), domain.CleanupEvents}
+	for i, kind := range []string{kinds[2], kinds[0], kinds[1]} {
+		f.add(t, domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: kind, Until: int64(i)}})
+	}
+	f.add(t, domain.ReadingPosted{Reading: domain.Reading{ID: uuid("r", 1)}})
+	var found []string
+	v, release := f.View()
+	defer release()
+	for kind := ""; ; {
+		next, ok, err := v.CleanupAfter(kind)
+		if must(t, err); !ok {
+			break
+		}
+		kind = next.Kind
+		found = append(found, kind)
+	}
+	if !slices.Equal(found, kinds) {
+		t.Errorf("got %q, want %q", found, kinds)
+	}
+}
+
 // A cleanup removes, in small parts, exactly what was on record and old enough when it was asked for.
 func TestCleanUp(t *testing.T) {
 	usual := partOfCleanup
 	t.Cleanup(func() { partOfCleanup = usual })
 	partOfCleanup.names = 7
-	for _, kind := range domain.CleanupKinds() {
+	for _, kind := range cleanupKinds {
 		t.Run(kind, func(t *testing.T) {
 			f, h := MustOpen(t, Notifications), newHistory(11)
 			for range 300 {
@@ -37,20 +64,57 @@ func TestCleanUp(t *testing.T) {
 					gone[key] = true
 				}
 			}
-			parts := f.cleanUp(t, h, kind)
-			if parts < 3 || len(gone) < 20 {
-				t.Fatalf("%d parts for %d rows: this tries nothing", parts, len(gone))
+			f.cleansUp(t, h, kind, gone)
+		})
+	}
+}
+
+// cleansUp carries a cleanup out and holds that just what is in gone goes.
+func (f *fed) cleansUp(t *testing.T, h *history, kind string, gone map[string]bool) {
+	t.Helper()
+	parts := f.cleanUp(t, h, kind)
+	if parts < 3 || len(gone) < 20 {
+		t.Fatalf("%d parts for %d rows: this tries nothing", parts, len(gone))
+	}
+	for key := range gone {
+		_, notification := h.state.Notifications.Get(key)
+		_, sent := h.state.Transmissions.Get(key)
+		_, event := h.state.DataEvents.Get(key)
+		if notification || sent || event {
+			t.Errorf("%s is still there", key)
+		}
+	}
+	if n := f.removed(h); n != len(gone) {
+		t.Errorf("%d rows were removed, want %d", n, len(gone))
+	}
+}
+
+// The same of data events: all until a time, and all of a device.
+func TestCleanUpDataEvents(t *testing.T) {
+	usual := partOfCleanup
+	t.Cleanup(func() { partOfCleanup = usual })
+	partOfCleanup.names = 21
+	for kind, goes := range map[string]func(domain.DataEvent) bool{
+		domain.CleanupEvents:             func(e domain.DataEvent) bool { return e.Origin <= 15 },
+		domain.CleanupDeviceEvents("d2"): func(e domain.DataEvent) bool { return e.Device == "d2" },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			f, h := MustOpen(t, Readings), newHistory(12)
+			for range 300 {
+				h.reading()
 			}
-			for key := range gone {
-				_, notification := h.state.Notifications.Get(key)
-				_, sent := h.state.Transmissions.Get(key)
-				if notification || sent {
-					t.Errorf("%s is still there", key)
+			h.record(domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: kind, Until: 15}}, "cleanups "+kind)
+			gone := map[string]bool{}
+			for key, e := range h.state.DataEvents.(domain.MapTable[domain.DataEvent]) {
+				if goes(e) {
+					gone[key] = true
 				}
 			}
-			if n := f.removed(h); n != len(gone) {
-				t.Errorf("%d rows were removed, want %d", n, len(gone))
+			for range 40 {
+				h.reading()
 			}
+			f.feed(t, 37, h.events...)
+			f.cleansUp(t, h, kind, gone)
 		})
 	}
 }
@@ -63,12 +127,12 @@ func (f *fed) cleanUp(t *testing.T, h *history, kind string) (parts int) {
 		part, revision, err := v.CleanUp(kind)
 		must(t, err)
 		command := domain.Command(part)
-		last := len(part.Notifications) == 0 && len(part.Transmissions) == 0
+		last := part.Empty()
 		if last {
 			command = domain.FinishCleanup{Kind: kind, Revision: revision}
 		}
-		if len(part.Notifications) > partOfCleanup.names || len(part.Transmissions) > partOfCleanup.names {
-			t.Errorf("a part of %d and %d", len(part.Notifications), len(part.Transmissions))
+		if n := max(len(part.Notifications), len(part.Transmissions), 2*len(part.DataEvents)); n > partOfCleanup.names+1 { // an event and its readings are 2 or more
+			t.Errorf("a part of %d", n)
 		}
 		e, err := command.Decide(domain.Overlay(v.State))
 		must(t, err)
@@ -85,8 +149,13 @@ func (f *fed) cleanUp(t *testing.T, h *history, kind string) (parts int) {
 // removed counts what the cleanup's events name.
 func (f *fed) removed(h *history) (n int) {
 	for _, r := range h.events {
-		if e, ok := r.Event.(domain.NotificationsRemoved); ok && e.Cleanup != "" {
-			n += len(e.Notifications) + len(e.Transmissions)
+		switch e := r.Event.(type) {
+		case domain.NotificationsRemoved:
+			if e.Cleanup != "" {
+				n += e.Removed()
+			}
+		case domain.DataEventsRemoved:
+			n += e.Removed()
 		}
 	}
 	return n

@@ -169,7 +169,7 @@ func (h *history) notification() {
 
 // removal removes a notification, whether it is there or not, acknowledges another, or begins or ends a cleanup.
 func (h *history) removal(id string) {
-	kind := domain.CleanupKinds()[h.IntN(3)]
+	kind := cleanupKinds[h.IntN(3)]
 	switch h.IntN(4) {
 	case 0:
 		h.record(domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: kind, Until: h.now()}}, "cleanups "+kind)
@@ -212,6 +212,11 @@ func (h *history) reading() {
 
 // removedReadings removes some events of core-data, there or not.
 func (h *history) removedReadings() {
+	if kind := domain.CleanupDeviceEvents(fmt.Sprint("d", h.IntN(4))); h.IntN(2) == 0 {
+		h.record(domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: kind}}, "cleanups "+kind)
+	} else {
+		h.record(domain.CleanupFinished{Kind: kind})
+	}
 	e := domain.DataEventsRemoved{Rule: "r"}
 	for range 1 + h.IntN(3) {
 		e.Events = append(e.Events, uuid("event", h.IntN(1+int(h.seq))), uuid("reading", h.IntN(1+int(h.seq))))
@@ -474,6 +479,7 @@ func TestListsOfReadings(t *testing.T) {
 		want := expect(h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin }, q.keep)
 		compare(t, "data events "+name, want, v.DataEvents, q.filters)
 	}
+	sameTable(t, "cleanups", h.state.Cleanups, v.Cleanups)
 }
 
 // The same events lead to the same file, in batches of whatever size, live or from the log.

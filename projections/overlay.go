@@ -58,7 +58,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 			Cleanups: newLayer(cleanups, o), Cursors: newLayer(cursors, o),
 		}
 	case Readings:
-		o.state = domain.State{DataEvents: newLayer(dataEvents, o), Readings: newLayer(readings, o)}
+		o.state = domain.State{DataEvents: newLayer(dataEvents, o), Readings: newLayer(readings, o), Cleanups: newLayer(cleanups, o)}
 	}
 	o.state.Answers, o.state.AnswerOrder = newLayer(answers, o), newLayer(answerOrder, o)
 	return o

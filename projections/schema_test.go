@@ -13,7 +13,7 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		k := *readings
 		k.indexes = slices.Clone(k.indexes)
 		change(&k)
-		return []stored{dataEvents, &k, answers, answerOrder}
+		return []stored{dataEvents, &k, cleanups, answers, answerOrder}
 	}
 	names := map[string]string{}
 	for what, tables := range map[string][]stored{
@@ -40,7 +40,7 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		}
 		names[name] = what
 	}
-	if got, want := schemaOf(Readings), schemaName("readings", []stored{dataEvents, readings, answers, answerOrder}); got != want || names[got] != "as it is" {
+	if got, want := schemaOf(Readings), schemaName("readings", []stored{dataEvents, readings, cleanups, answers, answerOrder}); got != want || names[got] != "as it is" {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -41,7 +41,7 @@ func (d *DB) View() (*View, func()) {
 			Cleanups: newTable(cleanups, v), Cursors: newTable(cursors, v),
 		}
 	case Readings:
-		v.State = domain.State{DataEvents: newTable(dataEvents, v), Readings: newTable(readings, v)}
+		v.State = domain.State{DataEvents: newTable(dataEvents, v), Readings: newTable(readings, v), Cleanups: newTable(cleanups, v)}
 	}
 	var once sync.Once
 	return v, func() { once.Do(func() { _ = v.tx.Rollback() }) }

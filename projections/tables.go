@@ -16,7 +16,7 @@ type Tables int
 const (
 	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, ids, uses, seeds
 	Notifications               // notifications, transmissions, cleanups, cursors
-	Readings                    // events of core-data, readings
+	Readings                    // events of core-data, readings, cleanups
 )
 
 func (t Tables) String() string {
@@ -84,5 +84,5 @@ type stored interface {
 var held = map[Tables][]stored{
 	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds, answers, answerOrder},
 	Notifications: {notifications, transmissions, cleanups, cursors, answers, answerOrder},
-	Readings:      {dataEvents, readings, answers, answerOrder},
+	Readings:      {dataEvents, readings, cleanups, answers, answerOrder},
 }

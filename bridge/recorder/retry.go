@@ -22,7 +22,7 @@ func ForNow(err error) bool {
 
 // Pause waits before the next try; its error says that ctx has ended.
 func Pause(ctx context.Context, logger *slog.Logger, wait time.Duration, waiting int, why error) error {
-	logger.Warn("notification stream refuses, trying again", "waiting", waiting, "after", wait, "error", why)
+	logger.Warn("stream refuses, trying again", "waiting", waiting, "after", wait, "error", why)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

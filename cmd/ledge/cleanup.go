@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -12,44 +13,49 @@ import (
 	"ledge/store"
 )
 
-// sweeper carries out the cleanups of notifications that clients ask for, in parts that each are one event. What a stop or
-// a crash interrupts goes on at the next start: that a cleanup goes on is state like any other.
+// sweeper carries out the cleanups of a stream that clients ask for, in parts that each are one event. What a stop or a
+// crash interrupts goes on at the next start: that a cleanup goes on is state like any other.
 type sweeper struct {
-	notes  *projections.DB
+	state  *projections.DB
 	log    *store.Appender
 	logger *slog.Logger
 	asked  chan struct{} // a cleanup was requested
 }
 
-func newSweeper(d *data) *sweeper {
-	return &sweeper{notes: d.notes, log: d.notifications, logger: d.logger, asked: make(chan struct{}, 1)}
+func newSweeper(state *projections.DB, log *store.Appender, logger *slog.Logger) *sweeper {
+	return &sweeper{state: state, log: log, logger: logger, asked: make(chan struct{}, 1)}
 }
 
-// cleanUp sweeps until done is closed.
+// cleanUp sweeps until done is closed: notifications, and data events with their readings.
 func (p *Program) cleanUp(done <-chan struct{}) {
+	d := p.data
+	p.until(done, newSweeper(d.notes, d.notifications, d.logger).run, newSweeper(d.values, d.readings, d.logger).run)
+}
+
+// until runs each of work until done is closed. One that ends before fails the program.
+func (p *Program) until(done <-chan struct{}, work ...func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := newSweeper(p.data).run(ctx); ctx.Err() == nil {
-			p.fail(p.cause(err))
-		}
-	}()
+	var running sync.WaitGroup
+	for _, f := range work {
+		running.Go(func() {
+			if err := f(ctx); ctx.Err() == nil {
+				p.fail(p.cause(err))
+			}
+		})
+	}
 	<-done
 	stop()
-	<-ended
+	running.Wait()
 }
 
 // run sweeps until ctx ends.
 func (s *sweeper) run(ctx context.Context) error {
-	from, _ := s.notes.Checkpoint()
+	from, _ := s.state.Checkpoint()
 	failed := make(chan error, 1)
 	go func() { failed <- s.log.Follow(ctx, from+1, s.notice) }()
 	for {
-		for _, kind := range domain.CleanupKinds() {
-			s.sweep(ctx, kind)
-		}
+		s.sweepAll(ctx)
 		select {
 		case err := <-failed:
 			return err
@@ -62,13 +68,37 @@ func (s *sweeper) run(ctx context.Context) error {
 func (s *sweeper) notice(group []domain.Recorded) error {
 	for _, r := range group {
 		if _, ok := r.Event.(domain.CleanupRequested); ok {
-			select {
-			case s.asked <- struct{}{}:
-			default: // it is awake
-			}
+			wake(s.asked)
 		}
 	}
 	return nil
+}
+
+// wake has the reader of c, which has room for one, look again.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it will
+	}
+}
+
+// sweepAll carries out the cleanups that go on, one after the other.
+func (s *sweeper) sweepAll(ctx context.Context) {
+	for kind := ""; ctx.Err() == nil; {
+		next, ok, err := s.after(kind)
+		if err != nil || !ok {
+			s.warn(ctx, "", err)
+			return
+		}
+		kind = next.Kind
+		s.sweep(ctx, kind)
+	}
+}
+
+func (s *sweeper) after(kind string) (domain.Cleanup, bool, error) {
+	v, done := s.state.View()
+	defer done()
+	return v.CleanupAfter(kind)
 }
 
 // sweep carries out the cleanup of a kind, if one goes on. What fails is logged, and tried again with the next one that is
@@ -81,8 +111,7 @@ func (s *sweeper) sweep(ctx context.Context, kind string) {
 			s.warn(ctx, kind, err)
 			return
 		}
-		n := len(part.Notifications) + len(part.Transmissions)
-		if n == 0 {
+		if part.Empty() {
 			s.finish(ctx, domain.FinishCleanup{Kind: kind, Revision: revision}, removed)
 			return
 		}
@@ -92,8 +121,8 @@ func (s *sweeper) sweep(ctx context.Context, kind string) {
 			return
 		}
 		idle++
-		if e, ok := o.Event.(domain.NotificationsRemoved); ok {
-			idle, removed = 0, removed+len(e.Notifications)+len(e.Transmissions)
+		if e, ok := o.Event.(interface{ Removed() int }); ok {
+			idle, removed = 0, removed+e.Removed()
 		}
 	}
 	s.logger.Error("cleanup gets nowhere", "kind", kind)
@@ -108,7 +137,7 @@ func (s *sweeper) finish(ctx context.Context, command domain.FinishCleanup, remo
 }
 
 func (s *sweeper) next(kind string) (part domain.CleanUp, revision uint64, err error) {
-	v, done := s.notes.View()
+	v, done := s.state.View()
 	defer done()
 	return v.CleanUp(kind)
 }
@@ -119,18 +148,22 @@ func (s *sweeper) warn(ctx context.Context, kind string, err error) {
 	}
 }
 
-// submit records a command; what the log refuses for now is tried again, with back-off, until ctx ends.
 func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Outcome, error) {
+	return submit(ctx, s.log, s.logger, command)
+}
+
+// submit records a command of the program's own; what the log refuses for now is tried again, with back-off, until ctx ends.
+func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, command domain.Command) (domain.Outcome, error) {
 	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
-		outcomes, err := s.log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
+		outcomes, err := log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
 		if err != nil {
 			return domain.Outcome{}, err
 		}
 		if err = outcomes[0].Err; !recorder.ForNow(err) {
 			return outcomes[0], err
 		}
-		if err := recorder.Pause(ctx, s.logger, wait, 1, err); err != nil {
+		if err := recorder.Pause(ctx, logger, wait, 1, err); err != nil {
 			return domain.Outcome{}, err
 		}
 	}

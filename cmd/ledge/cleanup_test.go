@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/domain"
+	"ledge/projections"
 )
 
 // postNotifications posts n of them, in requests of a thousand.
@@ -95,6 +98,59 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 	p = start(t, dir)
 	if n := p.count("notification/start/0/end/9000000000000?limit=0"); n != 1 {
 		t.Errorf("after a rebuild: %d notifications, want 1", n)
+	}
+}
+
+// TestCleanupOfEventsGoesOnAfterAKill kills the program while it removes 20,000 data events of a device: they all go, and
+// what was recorded after the request, or of another device, stays.
+func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
+	const all, each = 20_000, 1000
+	dir := t.TempDir()
+	c := &Config{}
+	if err := c.settings().Parse([]string{"--data-dir", dir}); err != nil {
+		t.Fatal(err)
+	}
+	left := func(device string) int {
+		d := mustOpenData(t, c)
+		defer d.close()
+		v, done := d.values.View()
+		defer done()
+		_, n, err := v.DataEvents(domain.Page{}, projections.ByDevice(device))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	d := mustOpenData(t, c)
+	for range all / each {
+		var commands []domain.Command
+		for range each {
+			commands = append(commands, reading("gone", "r", 10))
+		}
+		d.submit(t, append(commands, reading("stays", "r", 10))...)
+	}
+	d.submit(t, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupDeviceEvents("gone")}}, reading("gone", "r", 10))
+	_ = d.close()
+
+	p := start(t, dir)
+	p.tapSubscribe(t, "ledge.reading.cleanup.device:gone.removed").next(t)
+	p.kill()
+	if n := left("gone"); n == 1 || n == all+1 {
+		t.Fatalf("%d are left at the kill: this tries nothing", n)
+	}
+	p = start(t, dir)
+	p.waitLog(`"msg":"cleanup finished","kind":"device:gone"`)
+	if code := p.stop(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, p.log)
+	}
+	verify(t, dir)
+	for _, when := range []string{"before", "after"} {
+		if gone, stays := left("gone"), left("stays"); gone != 1 || stays != all/each {
+			t.Errorf("%s a rebuild: %d and %d data events are left, want 1 and %d", when, gone, stays, all/each)
+		}
+		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != 0 {
+			t.Fatalf("rebuild: %d %s %s", code, out, errs)
+		}
 	}
 }
 

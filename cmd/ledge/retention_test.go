@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -31,26 +33,41 @@ func mustOpenData(t *testing.T, c *Config) *data {
 	return d
 }
 
-// post records readings of 100 KiB.
-func (d *data) post(t *testing.T, n int) {
+// submit records commands.
+func (d *data) submit(t *testing.T, commands ...domain.Command) {
 	t.Helper()
-	for range n {
-		id := newID()
-		r := domain.Reading{ID: id, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Origin: time.Now().UnixNano()}
-		out, err := d.readings.Submit(t.Context(), domain.Request{
-			Stamp:   domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"},
-			Command: domain.PostReading{Reading: domain.ReadingPosted{Reading: r, Value: make([]byte, 100<<10)}},
-		})
-		if err != nil || out[0].Err != nil {
-			t.Fatal(err, out)
+	requests := make([]domain.Request, len(commands))
+	for i, c := range commands {
+		requests[i] = domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: c}
+	}
+	outcomes, err := d.readings.Submit(t.Context(), requests...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outcomes {
+		if o.Err != nil {
+			t.Fatal(o.Err)
 		}
 	}
 }
 
-// newID returns a UUID that is not used yet.
-func newID() string {
-	return fmt.Sprintf("00000000-0000-4000-8000-%012x", time.Now().UnixNano()&0xffffffffffff)
+// reading is a value of so many bytes, posted to a resource of a device with the profile "p".
+func reading(device, resource string, bytes int) domain.Command {
+	r := domain.Reading{ID: newID(), Profile: "p", Device: device, Resource: resource, ValueType: domain.Binary, MediaType: "image/jpeg",
+		Size: int64(bytes), Origin: time.Now().UnixNano()}
+	return domain.PostReading{Reading: domain.ReadingPosted{Reading: r, Value: make([]byte, bytes)}}
 }
+
+// post records readings of 100 KiB.
+func (d *data) post(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		d.submit(t, reading("d", "r", 100<<10))
+	}
+}
+
+// newID returns a UUID.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // kept compares the readings in the state with those on the log.
 func (d *data) kept(t *testing.T) {
