@@ -37,22 +37,26 @@ func ExampleAddDevice() {
 	// true
 }
 
-// A body is checked against the resource that it is posted to.
-func ExampleCheckValue() {
+// A body is read as the resource that it is posted to has it.
+func ExampleReadValue() {
 	jpeg := domain.DeviceResource{Name: "jpeg", Properties: domain.ResourceProperties{ValueType: "Binary", MediaType: "image/jpeg"}}
-	zoom := domain.DeviceResource{Name: "zoom", Properties: domain.ResourceProperties{ValueType: "Uint8"}}
+	zoom := domain.DeviceResource{Name: "zoom", Properties: domain.ResourceProperties{ValueType: "Float32", Scale: "2"}}
+	camera := domain.Profile{DeviceResources: []domain.DeviceResource{jpeg, zoom}}
 
-	mediaType, _ := domain.CheckValue(jpeg, "image/jpeg; quality=80", []byte("\xff\xd8\xff\xd9"))
-	fmt.Println(mediaType)
-	_, err := domain.CheckValue(jpeg, "image/png", []byte("\x89PNG"))
+	v, _ := domain.ReadValue(camera, jpeg, "image/jpeg; quality=80", []byte("\xff\xd8\xff\xd9"))
+	fmt.Println(v.MediaType)
+	_, err := domain.ReadValue(camera, jpeg, "image/png", []byte("\x89PNG"))
 	fmt.Println(err)
-	mediaType, _ = domain.CheckValue(zoom, "", []byte("0x1F"))
-	fmt.Println(mediaType)
-	_, err = domain.CheckValue(zoom, "", []byte("300"))
+	v, _ = domain.ReadValue(camera, zoom, "", []byte("12.5"))
+	fmt.Println(v.Type, v.Text)
+	v, _ = domain.ReadValue(camera, zoom, "", []byte("3e38"))
+	fmt.Println(v.Type, v.Text)
+	_, err = domain.ReadValue(camera, zoom, "", []byte("far"))
 	fmt.Println(err)
 	// Output:
 	// image/jpeg
 	// resource "jpeg": wrong Content-Type: expected "image/jpeg" but received "image/png"
-	// text/plain
-	// resource "zoom": "300" is no Uint8; the value is out of the type's range
+	// Float32 2.500000e+01
+	// String overflow
+	// resource "zoom": "far" is no Float32; write one value in plain text
 }

@@ -16,9 +16,9 @@ func TestCheckBinary(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, body := range []string{"", "\xff\xd8", "text"} {
-			got, err := CheckValue(resource("Binary", tt.declared), tt.sent, []byte(body))
-			if err != nil || got != tt.want {
-				t.Errorf("declared %q, sent %q: got %q, %v, want %q", tt.declared, tt.sent, got, err, tt.want)
+			got, err := ReadValue(Profile{}, resource("Binary", tt.declared), tt.sent, []byte(body))
+			if err != nil || got != (Value{"Binary", tt.want, ""}) {
+				t.Errorf("declared %q, sent %q: got %+v, %v, want %q", tt.declared, tt.sent, got, err, tt.want)
 			}
 		}
 	}
@@ -35,9 +35,9 @@ func TestCheckObject(t *testing.T) {
 	r := resource("Object", "")
 	for _, body := range []string{`{}`, `{"a":1}`, ` { "a" : {"b":[null]} } ` + "\n", `{"a":12345678901234567890.1}`} {
 		for _, sent := range []string{"application/json", "Application/JSON", "application/json; charset=utf-8"} {
-			got, err := CheckValue(r, sent, []byte(body))
-			if err != nil || got != "application/json" {
-				t.Errorf("%q, body %s: got %q, %v, want application/json", sent, body, got, err)
+			got, err := ReadValue(Profile{}, r, sent, []byte(body))
+			if err != nil || got != (Value{"Object", "application/json", ""}) {
+				t.Errorf("%q, body %s: got %+v, %v, want application/json", sent, body, got, err)
 			}
 		}
 	}

@@ -46,7 +46,8 @@ func (r Reading) row(text string) Reading {
 }
 
 // ReadingPosted records a value that was posted to a resource. Value is the message's payload, byte for byte as it was
-// posted; it is empty where Digest is set. Text is empty where Value is the value's text.
+// posted; it is empty where Digest is set. Text is empty where Value, or what has the Digest, is the value's text: that is
+// kept in place of the posted body where it is too long for a header.
 type ReadingPosted struct {
 	Reading
 	Value []byte

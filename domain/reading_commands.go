@@ -1,6 +1,6 @@
 package domain
 
-// PostReading records a posted value that was checked with [CheckValue].
+// PostReading records a posted value that was read with [ReadValue].
 type PostReading struct{ Reading ReadingPosted }
 
 // Decide always records: two posts of one value are two readings.

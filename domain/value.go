@@ -3,27 +3,180 @@ package domain
 import (
 	"encoding/json"
 	"errors"
-	"math"
+	"fmt"
 	"mime"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
-// CheckValue refuses a posted body that is not a value of the resource: of another media type, or no text of its
-// value type. It returns the media type to keep with the value. Numbers are written as in Go source (10, 0x1F, 1_000);
-// EdgeX 2.3 wraps integers that do not fit, Ledge refuses them.
-func CheckValue(r DeviceResource, contentType string, body []byte) (mediaType string, err error) {
+// Value is a posted body as EdgeX's device SDK makes a reading of it.
+type Value struct {
+	// Type is the reading's value type: that of the resource, or String where a mapping or a transform has put a text
+	// in the value's place.
+	Type string
+	// MediaType is the body's.
+	MediaType string
+	// Text is the value as EdgeX writes it: 12.5 is 1.250000e+01, a list is [1, 2]. It is empty where the body is that
+	// text, byte for byte, and for a Binary.
+	Text string
+}
+
+// overflow stands in the place of a value that a transform takes out of the range of its type.
+const overflow = "overflow"
+
+// AssertionError refuses a value that is not the resource's assertion. EdgeX then takes the device for DOWN.
+type AssertionError struct{ Resource, Value, Assertion string }
+
+func (e *AssertionError) Error() string {
+	return fmt.Sprintf("resource %q: the value %s fails the assertion %s, and the device's operatingState is DOWN; mend the device or the profile and set it UP",
+		e.Resource, quote(e.Value), quote(e.Assertion))
+}
+
+// Unwrap gives the error its code.
+func (e *AssertionError) Unwrap() error { return &Error{Code: Invalid, Message: e.Error()} }
+
+// ReadValue makes a Value of a body that is posted to a resource of the profile: it checks media type and text, applies
+// the resource's transforms, compares the assertion and maps. It refuses what is no value of the resource, what a
+// property of the profile cannot be applied to and, with an [AssertionError], what fails the assertion.
+//
+// Numbers are written as in Go source (10, 0x1F, 1_000), lists as JSON. EdgeX 2.3 wraps integers that do not fit, Ledge
+// refuses them.
+func ReadValue(p Profile, r DeviceResource, contentType string, body []byte) (Value, error) {
+	mediaType, err := CheckMediaType(r, contentType)
+	if err != nil {
+		return Value{}, err
+	}
+	v := Value{Type: r.Properties.ValueType, MediaType: mediaType}
+	if IsWhole(p, r) {
+		return v, v.convert(p, r, body)
+	}
+	if v.Type == "Object" {
+		_, err = parseObject[json.RawMessage](r, body)
+	}
+	return v, err
+}
+
+// IsWhole reports whether the value must be in memory as a whole to be read. What need not is the body as it is: a
+// Binary, and a String or an Object without assertion and mappings.
+func IsWhole(p Profile, r DeviceResource) bool {
+	switch r.Properties.ValueType {
+	case "Binary": // EdgeX compares its first 20 bytes, as Go prints them.
+		return false
+	case "String", "Object":
+		return r.Properties.Assertion != "" || len(p.mappings(r.Name)) > 0
+	default:
+		return true
+	}
+}
+
+// mappings are those of the first resource operation that names the resource. EdgeX 2.3 takes any one of several.
+func (p Profile) mappings(resource string) map[string]string {
+	for _, c := range p.DeviceCommands {
+		for _, o := range c.ResourceOperations {
+			if o.DeviceResource == resource {
+				return o.Mappings
+			}
+		}
+	}
+	return nil
+}
+
+// convert sets Type and Text. Assertion and mappings see the value as Go prints it: 12.5, [1 2], map[a:1].
+func (v *Value) convert(p Profile, r DeviceResource, body []byte) error {
+	value, err := v.parse(r, body)
+	if err != nil {
+		return err
+	}
+	value, err = v.transform(r, value)
+	printed := fmt.Sprint(value)
+	if a := r.Properties.Assertion; a != "" && a != printed {
+		return &AssertionError{Resource: r.Name, Value: printed, Assertion: a}
+	}
+	if err != nil {
+		return err
+	}
+	if mapped, ok := p.mappings(r.Name)[printed]; ok {
+		if mapped == "" { // core-data takes no reading without a value
+			return Errorf(Invalid, "resource %q: the profile maps the value %s to an empty text; give one there", r.Name, quote(printed))
+		}
+		v.Type, value = "String", mapped
+	}
+	if v.Type == "Object" {
+		return nil
+	}
+	if v.Text = edgexText(v.Type, value); v.Text == string(body) {
+		v.Text = ""
+	}
+	return nil
+}
+
+// parse returns the body as a value of Go's type of the same name, a slice for a list, a map for an Object.
+func (v *Value) parse(r DeviceResource, body []byte) (any, error) {
+	if v.Type == "Object" {
+		return parseObject[any](r, body)
+	}
+	if element, ok := strings.CutSuffix(v.Type, "Array"); ok {
+		list, err := scalarTypes[element].parseList(body)
+		if err != nil {
+			return nil, Errorf(Invalid, "resource %q: the body is no %s: %v; write a JSON array of values of type %s", r.Name, v.Type, err, element)
+		}
+		return list, nil
+	}
+	value, err := scalarTypes[v.Type].parse(string(body))
+	if err == nil {
+		return value, nil
+	}
+	cure := "write one value in plain text"
+	if errors.Is(err, strconv.ErrRange) {
+		cure = "the value is out of the type's range"
+	}
+	return nil, Errorf(Invalid, "resource %q: %s is no %s; %s", r.Name, quote(string(body)), v.Type, cure)
+}
+
+// transform applies the transforms of a scalar; EdgeX has none for lists. With an error it returns the value as it is.
+func (v *Value) transform(r DeviceResource, value any) (any, error) {
+	t, ok := scalarTypes[v.Type]
+	if !ok {
+		return value, nil
+	}
+	transformed, err := t.transform(value, r.Properties)
+	if errors.Is(err, errOverflow) {
+		v.Type = "String"
+		return overflow, nil
+	}
+	if err != nil {
+		return value, Errorf(Invalid, "resource %q: the profile's %v; correct it there", r.Name, err)
+	}
+	return transformed, nil
+}
+
+// edgexText is how EdgeX writes a value in a reading. Where a text of a StringArray has spaces, each is ", " there.
+func edgexText(valueType string, value any) string {
+	form := "%v"
+	if strings.HasPrefix(valueType, "Float") {
+		form = "%e"
+	}
+	text := fmt.Sprintf(form, value)
+	if strings.HasSuffix(valueType, "Array") {
+		text = strings.ReplaceAll(text, " ", ", ")
+	}
+	return text
+}
+
+// CheckMediaType refuses a Content-Type that the resource does not take, and returns the one to keep with the value.
+func CheckMediaType(r DeviceResource, contentType string) (string, error) {
 	switch t := r.Properties.ValueType; {
 	case t == "Binary":
 		return checkBinary(r, contentType)
 	case t == "Object":
-		return "application/json", checkObject(r, contentType, body)
+		if got, _, err := mime.ParseMediaType(contentType); err != nil || got != "application/json" {
+			return "", Errorf(Invalid, "resource %q: wrong Content-Type: expected %q but received %q", r.Name, "application/json", contentType)
+		}
+		return "application/json", nil
 	case strings.HasSuffix(t, "Array"):
-		// EdgeX 2.3 refuses arrays too.
-		return "", Errorf(Invalid, "resource %q: posting the value type %s is not supported; post an Object or single values", r.Name, t)
+		return "application/json", nil
 	default:
-		return "text/plain", checkScalar(r, string(body))
+		return "text/plain", nil
 	}
 }
 
@@ -42,72 +195,13 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 	return want, nil
 }
 
-func checkObject(r DeviceResource, contentType string, body []byte) error {
-	if got, _, err := mime.ParseMediaType(contentType); err != nil || got != "application/json" {
-		return Errorf(Invalid, "resource %q: wrong Content-Type: expected %q but received %q", r.Name, "application/json", contentType)
-	}
-	var o map[string]json.RawMessage
+func parseObject[V any](r DeviceResource, body []byte) (map[string]V, error) {
+	var o map[string]V
 	if err := json.Unmarshal(body, &o); err != nil {
-		return Errorf(Invalid, "resource %q: the body is no JSON object: %v", r.Name, err)
+		return nil, Errorf(Invalid, "resource %q: the body is no JSON object: %v", r.Name, err)
 	}
 	if o == nil {
-		return Errorf(Invalid, "resource %q: the body is null; post a JSON object", r.Name)
+		return nil, Errorf(Invalid, "resource %q: the body is null; post a JSON object", r.Name)
 	}
-	return nil
-}
-
-func checkScalar(r DeviceResource, text string) error {
-	var err error
-	switch t := r.Properties.ValueType; t {
-	case "String":
-		return nil
-	case "Bool":
-		_, err = strconv.ParseBool(text)
-	case "Float32", "Float64":
-		err = checkFloat(text, bits(t))
-	default:
-		if strings.HasPrefix(t, "U") {
-			_, err = strconv.ParseUint(strings.TrimPrefix(text, "+"), 0, bits(t))
-		} else {
-			_, err = strconv.ParseInt(text, 0, bits(t))
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	cure := "write one value in plain text"
-	if errors.Is(err, strconv.ErrRange) {
-		cure = "the value is out of the type's range"
-	}
-	return Errorf(Invalid, "resource %q: %s is no %s; %s", r.Name, quote(text), r.Properties.ValueType, cure)
-}
-
-func checkFloat(text string, bits int) error {
-	f, err := strconv.ParseFloat(text, bits)
-	if err != nil {
-		return err
-	}
-	// EdgeX 2.3 refuses these as out of range; it also refuses 0, a defect that EdgeX 3.1 mended.
-	underflow := f == 0 && strings.ContainsAny(mantissa(text), "123456789abcdef")
-	if math.IsNaN(f) || math.IsInf(f, 0) || underflow {
-		return strconv.ErrRange
-	}
-	return nil
-}
-
-// mantissa is the digits of a number before its exponent, which p marks where they are hexadecimal.
-func mantissa(text string) string {
-	text = strings.TrimLeft(strings.ToLower(text), "+-")
-	mark := "e"
-	if hex, ok := strings.CutPrefix(text, "0x"); ok {
-		text, mark = hex, "p"
-	}
-	m, _, _ := strings.Cut(text, mark)
-	return m
-}
-
-// bits is the number in the name of a numeric value type.
-func bits(valueType string) int {
-	n, _ := strconv.Atoi(strings.TrimLeftFunc(valueType, unicode.IsLetter))
-	return n
+	return o, nil
 }

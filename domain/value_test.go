@@ -44,13 +44,13 @@ var scalars = map[string]struct{ values, none, beyond []string }{
 	},
 }
 
-func TestCheckScalars(t *testing.T) {
+func TestReadScalars(t *testing.T) {
 	for valueType, texts := range scalars {
 		r := resource(valueType, "")
 		for _, text := range texts.values {
-			got, err := CheckValue(r, "ignored/entirely", []byte(text))
-			if err != nil || got != "text/plain" {
-				t.Errorf("%s %q: got %q, %v, want text/plain", valueType, text, got, err)
+			got, err := ReadValue(Profile{}, r, "ignored/entirely", []byte(text))
+			if err != nil || got.MediaType != "text/plain" || got.Type != valueType {
+				t.Errorf("%s %q: got %+v, %v, want text/plain", valueType, text, got, err)
 			}
 		}
 		for _, text := range texts.none {
@@ -65,6 +65,9 @@ func TestCheckScalars(t *testing.T) {
 func TestEveryScalarTypeIsChecked(t *testing.T) {
 	for _, valueType := range ValueTypes {
 		_, ok := scalars[valueType]
+		if _, reads := scalarTypes[valueType]; reads != ok {
+			t.Errorf("%s: read as a scalar %t, want %t", valueType, reads, ok)
+		}
 		other := valueType == "Binary" || valueType == "Object" || strings.HasSuffix(valueType, "Array")
 		if ok == other {
 			t.Errorf("%s: in the table of scalars %t, want %t", valueType, ok, !other)
@@ -72,25 +75,65 @@ func TestEveryScalarTypeIsChecked(t *testing.T) {
 	}
 }
 
-func TestCheckValueCutsLongTexts(t *testing.T) {
-	_, err := CheckValue(resource("Int64", ""), "", []byte(strings.Repeat("9", 1<<20)))
+func TestReadValueCutsLongTexts(t *testing.T) {
+	_, err := ReadValue(Profile{}, resource("Int64", ""), "", []byte(strings.Repeat("9", 1<<20)))
 	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "…") {
 		t.Errorf("got %v, want an error that shows the value's first characters", err)
 	}
 }
 
-func TestCheckValueRefusesArrays(t *testing.T) {
-	for _, valueType := range ValueTypes {
-		if strings.HasSuffix(valueType, "Array") {
-			wantNoValue(t, resource(valueType, ""), "application/json", "[]",
-				"posting the value type "+valueType+" is not supported; post an Object or single values")
+func TestReadingsHaveTheTextOfEdgeX(t *testing.T) {
+	const body = ""
+	for _, tt := range []struct{ valueType, body, want string }{
+		{"Bool", "T", "true"}, {"Bool", "0", "false"}, {"Bool", "true", body},
+		{"String", "T", body}, {"String", " a b\n", body}, {"Binary", "\xff", body},
+		{"Object", `{"a": 1.50}`, body},
+		{"Uint8", "0x1F", "31"}, {"Uint8", "31", body}, {"Uint16", "+5", "5"}, {"Uint32", "010", "8"}, {"Uint64", "1_000", "1000"},
+		{"Int8", "-0", "0"}, {"Int16", "-0x80", "-128"}, {"Int32", "-7", body}, {"Int64", "0b101", "5"},
+		{"Float32", "12.5", "1.250000e+01"}, {"Float32", "0.1", "1.000000e-01"}, {"Float32", "1.250000e+01", body}, {"Float32", "16777217", "1.677722e+07"},
+		{"Float64", "-0", "-0.000000e+00"}, {"Float64", "1e300", "1.000000e+300"},
+		{"BoolArray", "[true,false, 1]", "[true, false, true]"}, {"BoolArray", "[true, false]", body},
+		{"StringArray", `["a","\u00fc \"",""]`, `[a, ü, ", ]`}, // EdgeX parts it at each space
+		{"Uint8Array", "[1,2,255]", "[1, 2, 255]"}, {"Uint16Array", " [ 1 ] ", "[1]"}, {"Uint32Array", "[1, 2]", body}, {"Uint64Array", "[18446744073709551615]", body},
+		{"Int8Array", "[-1,\n2]", "[-1, 2]"}, {"Int16Array", "[]", body}, {"Int32Array", "[-0]", "[0]"}, {"Int64Array", "[1,2]", "[1, 2]"},
+		{"Float32Array", "[1, 2.5]", "[1.000000e+00, 2.500000e+00]"}, {"Float64Array", "[1e1,0]", "[1.000000e+01, 0.000000e+00]"},
+	} {
+		v, err := ReadValue(Profile{}, resource(tt.valueType, ""), "application/json", []byte(tt.body))
+		if err != nil || v.Text != tt.want || v.Type != tt.valueType {
+			t.Errorf("%s %q: got %+v, %v, want %q", tt.valueType, tt.body, v, err, tt.want)
 		}
 	}
 }
 
+func TestReadLists(t *testing.T) {
+	for _, element := range ValueTypes {
+		if _, ok := scalarTypes[element]; !ok {
+			continue
+		}
+		r := resource(element+"Array", "")
+		for _, sent := range []string{"", "text/plain", "application/json", "no media type"} {
+			v, err := ReadValue(Profile{}, r, sent, []byte("[]"))
+			if err != nil || v.MediaType != "application/json" {
+				t.Errorf("%s of %q: got %+v, %v", element, sent, v, err)
+			}
+		}
+		for _, body := range []string{"", "1", "null", "{}", "[1", "[1,]", "[,1]", "[1 1]", "[1]]", "[1] x", "[1][1]", `"[1]"`, "1]"} {
+			wantNoValue(t, r, "", body, "the body is no "+element+"Array: it is no JSON array; write a JSON array of values of type "+element)
+		}
+		for _, body := range []string{"[null]", "[[]]", "[{}]"} {
+			wantNoValue(t, r, "", body, "the body is no "+element+"Array: element 0 is ")
+		}
+	}
+	wantNoValue(t, resource("Uint8Array", ""), "", "[1, 256]", `the body is no Uint8Array: element 1 is "256"; write a JSON array of values of type Uint8`)
+	wantNoValue(t, resource("Int32Array", ""), "", `["1"]`, `element 0 is "\"1\""`)
+	wantNoValue(t, resource("Int32Array", ""), "", "[1.5]", `element 0 is "1.5"`)
+	wantNoValue(t, resource("Float32Array", ""), "", "[1, 1e-50]", `element 1 is "1e-50"`)
+	wantNoValue(t, resource("StringArray", ""), "", "[1]", `element 0 is "1"`)
+}
+
 func wantNoValue(t *testing.T, r DeviceResource, contentType, body string, says ...string) {
 	t.Helper()
-	_, err := CheckValue(r, contentType, []byte(body))
+	_, err := ReadValue(Profile{}, r, contentType, []byte(body))
 	if err == nil {
 		t.Errorf("%s, %q, body %q: taken, want an error that says %q", r.Properties.ValueType, contentType, body, says)
 		return

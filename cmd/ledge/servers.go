@@ -79,7 +79,7 @@ func (s *servers) serve(p *Program) {
 		o.Secrets, o.SecretBytes = p.secrets.Of(name), int64(s.config.LimitSecretBytes)
 		return o
 	}
-	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.readings, p.payloads))
+	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.events, d.readings, p.payloads))
 	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
 }
 

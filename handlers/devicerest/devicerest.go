@@ -5,6 +5,9 @@
 // text, as in EdgeX 2.3. A value of at most Options.InlineBytes is held in memory; a longer one is streamed to
 // [Payloads], and only its digest goes through the log. A long value that must be a JSON object is checked on the way.
 //
+// [domain.ReadValue] makes the reading's value of the body. A value that fails its resource's assertion takes the device
+// DOWN, as with EdgeX's device SDK.
+//
 // EdgeX answers 200 before the value is published anywhere; here 200 means that it is on record.
 package devicerest
 
@@ -31,15 +34,17 @@ type Payloads interface {
 type service struct {
 	*handlers.API
 	state    handlers.Reader
-	log      handlers.Submitter
+	events   handlers.Submitter // of the devices
+	readings handlers.Submitter
 	payloads Payloads
 }
 
-// New returns device-rest: devices and profiles are read with state, readings are recorded with log.
-func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, payloads Payloads) http.Handler {
+// New returns device-rest: devices and profiles are read with state and changed with events, readings are recorded with
+// readings.
+func New(o handlers.Options, state handlers.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
 	o.Streams = true
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, log: log, payloads: payloads}
+	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads}
 	v2.Routes.POST("/resource/:device/:resource", v2.postValue)
 	v2.RouteDocument(document)
 	return s

@@ -35,7 +35,7 @@ func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
 func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary) }
 
 func TestDocument(t *testing.T) {
-	s := New(handlerstest.Options("device-rest"), nil, nil, nil).(*handlers.Service)
+	s := New(handlerstest.Options("device-rest"), nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{"Secret": handlers.SecretRequest{}})
 }
 

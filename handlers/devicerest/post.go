@@ -2,6 +2,7 @@ package devicerest
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -22,7 +23,28 @@ func (s service) postValue(c *gin.Context) {
 	c.Writer.WriteHeaderNow()
 }
 
+// post records the value. What fails its assertion is refused, and its device is DOWN before that is answered.
 func (s service) post(c *gin.Context) error {
+	err := s.record(c)
+	if _, failed := errors.AsType[*domain.AssertionError](err); failed {
+		return cmp.Or(s.takeDown(c), err)
+	}
+	return err
+}
+
+// takeDown gives the device of the path the operatingState DOWN; one that has it stays as it is.
+func (s service) takeDown(c *gin.Context) error {
+	name, down, stamp := c.Param("device"), domain.StateDown, s.Stamp(c)
+	outcomes, err := s.events.Submit(c.Request.Context(), domain.Request{Stamp: stamp, Command: domain.UpdateDevice{
+		Patch: domain.DevicePatch{Name: &name, OperatingState: &down}, At: stamp.At.UnixMilli(),
+	}})
+	if err != nil {
+		return err
+	}
+	return outcomes[0].Err
+}
+
+func (s service) record(c *gin.Context) error {
 	key, err := s.Key(c)
 	if err != nil {
 		return err
@@ -36,7 +58,7 @@ func (s service) post(c *gin.Context) error {
 	}
 	command, err := s.newReading(c, body)
 	if err == nil {
-		_, err = s.Submit(c, s.log, command)
+		_, err = s.Submit(c, s.readings, command)
 	}
 	return err
 }
@@ -53,44 +75,44 @@ func (s service) postOnce(c *gin.Context, key string, body *handlers.Body) error
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	_, _, err = s.Once(c, s.log, key, digest, command)
+	_, _, err = s.Once(c, s.readings, key, digest, command)
 	return err
 }
 
 func (s service) newReading(c *gin.Context, body *handlers.Body) (domain.Command, error) {
-	device, resource, err := s.find(c.Param("device"), c.Param("resource"))
+	device, profile, resource, err := s.find(c.Param("device"), c.Param("resource"))
 	if err != nil {
 		return nil, err
 	}
-	v := value{service: s, resource: resource, contentType: c.GetHeader("Content-Type")}
+	v := value{service: s, profile: profile, resource: resource, contentType: c.GetHeader("Content-Type")}
 	if err := v.read(c.Request.Context(), body, c.Request.ContentLength); err != nil {
 		return nil, err
 	}
 	at := s.Now()
 	return domain.PostReading{Reading: domain.ReadingPosted{Value: v.inline, Reading: domain.Reading{
 		ID: s.NewID(), Event: s.NewID(), Profile: device.ProfileName, Device: device.Name, Resource: resource.Name,
-		Units: resource.Properties.Units, ValueType: resource.Properties.ValueType, MediaType: v.mediaType, Size: v.size, Digest: v.digest,
-		Origin: at.UnixNano(),
+		Units: resource.Properties.Units, ValueType: v.Type, MediaType: v.MediaType, Size: v.size, Digest: v.digest,
+		Origin: at.UnixNano(), Text: v.Text,
 	}}}, nil
 }
 
-// find returns a device of this service and a resource of its profile. Like EdgeX 2.3 it looks neither at adminState
+// find returns a device of this service, its profile and a resource of that. Like EdgeX 2.3 it looks neither at adminState
 // nor at operatingState nor at readWrite.
-func (s service) find(name, resource string) (d domain.Device, r domain.DeviceResource, err error) {
+func (s service) find(name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
 	view, done := s.state()
 	defer done()
 	d, ok := view.State.Devices.Get(name)
 	if !ok {
-		return d, r, domain.Errorf(domain.NotFound, "Device '%s' not found; add it at core-metadata first or correct the device name", shorten(name))
+		return d, p, r, domain.Errorf(domain.NotFound, "Device '%s' not found; add it at core-metadata first or correct the device name", shorten(name))
 	}
 	if d.ServiceName != domain.DeviceREST {
-		return d, r, domain.Errorf(domain.NotFound, "Device '%s' not found: its serviceName is '%s'; change that to '%s' or correct the device name", name, d.ServiceName, domain.DeviceREST)
+		return d, p, r, domain.Errorf(domain.NotFound, "Device '%s' not found: its serviceName is '%s'; change that to '%s' or correct the device name", name, d.ServiceName, domain.DeviceREST)
 	}
-	p, _ := view.State.Profiles.Get(d.ProfileName)
+	p, _ = view.State.Profiles.Get(d.ProfileName)
 	if r, ok = p.Resource(resource); !ok {
-		return d, r, domain.Errorf(domain.NotFound, "Resource '%s' not found in the profile '%s' of the device; add it there or correct the resource name", shorten(resource), d.ProfileName)
+		return d, p, r, domain.Errorf(domain.NotFound, "Resource '%s' not found in the profile '%s' of the device; add it there or correct the resource name", shorten(resource), d.ProfileName)
 	}
-	return d, r, nil
+	return d, p, r, nil
 }
 
 func shorten(name string) string {

@@ -64,7 +64,7 @@ func mustDeviceREST(tb testing.TB, change ...func(*handlers.Options)) (http.Hand
 	for _, f := range change {
 		f(&o)
 	}
-	return contract.Watch(tb, New(o, log.View, log, payloads)), log, payloads
+	return contract.Watch(tb, New(o, log.View, log, log, payloads)), log, payloads
 }
 
 const resource = "/api/v2/resource/cam-1/"
@@ -142,7 +142,7 @@ func TestBadPosts(t *testing.T) {
 		post("long object that ends early", resource+"vObject", "application/json", `{"a":"`+long+`"`, 400, ""),
 		post("long object with more after it", resource+"vObject", "application/json", `{"a":"`+long+`"} x`, 400, ""),
 		post("long object without sense", resource+"vObject", "application/json", `{"a":"`+long+`",1}`, 400, ""),
-		post("array", resource+"vInt32Array", "", "[1]", 400, ""),
+		post("array that is none", resource+"vInt32Array", "", "1", 400, ""),
 		post("no number", resource+"vInt32", "", "x", 400, "resource \"vInt32\": \"x\" is no Int32; write one value in plain text\n"),
 		post("number out of range", resource+"vUint8", "", "256", 400, ""),
 		post("endless number", resource+"vInt8", "", strings.Repeat("0", inlineBytes+1), 413, ""),

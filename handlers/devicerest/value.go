@@ -4,26 +4,33 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
 
 	"ledge/domain"
 	"ledge/handlers"
 )
 
+// maxTextHeader is how many bytes of a value's text go in a header of the message, beside the posted body; a longer text
+// is the message's payload, in place of the body.
+const maxTextHeader = 4 << 10
+
 // value is a posted body on its way to a reading.
 type value struct {
 	service
+	profile     domain.Profile
 	resource    domain.DeviceResource
 	contentType string
 
-	mediaType string
-	inline    []byte
-	digest    string
-	size      int64
+	domain.Value
+	inline []byte
+	digest string
+	size   int64
 }
 
 // read takes the body, in memory up to InlineBytes, else as a stream. length is the declared one, -1 for unknown.
-func (v *value) read(ctx context.Context, body *handlers.Body, length int64) error {
-	if err := v.checkType(); err != nil {
+func (v *value) read(ctx context.Context, body *handlers.Body, length int64) (err error) {
+	v.Type = v.resource.Properties.ValueType
+	if v.MediaType, err = domain.CheckMediaType(v.resource, v.contentType); err != nil { // before a byte is read
 		return err
 	}
 	var head bytes.Buffer
@@ -35,50 +42,42 @@ func (v *value) read(ctx context.Context, body *handlers.Body, length int64) err
 			return err
 		}
 		if int64(head.Len()) <= v.InlineBytes {
-			return v.keep(head.Bytes())
+			return v.keep(ctx, head.Bytes())
 		}
 	}
 	return v.stream(ctx, &head, body)
 }
 
-// checkType refuses what the resource's type and the media type refuse already, before a byte is read.
-func (v *value) checkType() (err error) {
-	switch v.resource.Properties.ValueType {
-	case "Object":
-		v.mediaType, err = domain.CheckValue(v.resource, v.contentType, []byte("{}"))
-	default:
-		if !v.isScalar() {
-			v.mediaType, err = domain.CheckValue(v.resource, v.contentType, nil)
-		}
-	}
-	return err
-}
-
-// isScalar reports whether the text of a value says whether it is one.
-func (v *value) isScalar() bool {
-	switch v.resource.Properties.ValueType {
-	case "Bool", "Uint8", "Uint16", "Uint32", "Uint64", "Int8", "Int16", "Int32", "Int64", "Float32", "Float64":
-		return true
-	default:
-		return false
-	}
-}
-
-func (v *value) keep(body []byte) (err error) {
+func (v *value) keep(ctx context.Context, body []byte) (err error) {
 	if len(body) == 0 {
 		return domain.Errorf(domain.Invalid, "no request body provided; send the value of resource '%s' as the body", v.resource.Name)
 	}
 	v.inline, v.size = body, int64(len(body))
-	v.mediaType, err = domain.CheckValue(v.resource, v.contentType, body)
+	if v.Value, err = domain.ReadValue(v.profile, v.resource, v.contentType, body); err != nil || len(v.Text) <= maxTextHeader {
+		return err
+	}
+	return v.keepText(ctx)
+}
+
+// keepText keeps the text in place of the body.
+func (v *value) keepText(ctx context.Context) (err error) {
+	text := v.Text
+	v.Text, v.MediaType, v.inline, v.size = "", "text/plain", nil, int64(len(text))
+	if v.size <= v.InlineBytes {
+		v.inline = []byte(text)
+		return nil
+	}
+	v.digest, v.size, err = v.payloads.Put(ctx, strings.NewReader(text), v.size)
 	return err
 }
 
 // stream hands what was read already and the rest of the body to Payloads.
 func (v *value) stream(ctx context.Context, head io.Reader, body *handlers.Body) (err error) {
-	if v.isScalar() {
-		return domain.Errorf(domain.TooLarge, "resource '%s': a value of type %s has at most %d bytes", v.resource.Name, v.resource.Properties.ValueType, v.InlineBytes)
+	if domain.IsWhole(v.profile, v.resource) {
+		return domain.Errorf(domain.TooLarge, "resource '%s': a value of type %s that is converted, asserted or mapped has at most %d bytes; send less or raise the setting limit-inline-bytes",
+			v.resource.Name, v.Type, v.InlineBytes)
 	}
-	object := v.resource.Properties.ValueType == "Object"
+	object := v.Type == "Object"
 	whole := io.MultiReader(head, body)
 	var checked *objectReader
 	if object {
