@@ -3,6 +3,7 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes"
 )
 
 func (s service) routeDevices() {
@@ -13,22 +14,22 @@ func (s service) routeDevices() {
 	r.GET("/device/profile/name/:name", s.listDevices(handlers.By(domain.IndexProfile, "name")))
 	r.GET("/device/service/name/:name", s.listDevices(handlers.By(domain.IndexService, "name")))
 	r.GET("/device/name/:name", s.getDevice(func(e handlers.Envelope, d domain.Device) any {
-		return deviceAnswer{e, shapeDevice(d)}
+		return deviceAnswer{e, shapes.OfDevice(d)}
 	}))
 	r.GET("/device/check/name/:name", s.getDevice(func(e handlers.Envelope, _ domain.Device) any { return e }))
 	r.DELETE("/device/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveDevice{Name: name} }))
 }
 
-func (s service) addDevice(e *addDevice, at int64) handlers.Order {
-	d := e.Device.device()
+func (s service) addDevice(e *shapes.AddDevice, at int64) handlers.Order {
+	d := e.Device.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	command := domain.AddDevice{Device: d}
 	return handlers.Order{Command: command, ID: d.ID, Problems: problems, Ask: s.askAdd(command)}
 }
 
-func (s service) updateDevice(e *updateDevice, at int64) handlers.Order {
-	p := e.Device.patch()
+func (s service) updateDevice(e *shapes.UpdateDevice, at int64) handlers.Order {
+	p := e.Device.Patch()
 	command := domain.UpdateDevice{Patch: p, At: at}
 	return handlers.Order{Command: command, Problems: p.Check(), Ask: s.askUpdate(command)}
 }
@@ -39,6 +40,6 @@ func (s service) getDevice(wrap func(handlers.Envelope, domain.Device) any) hand
 }
 
 func (s service) listDevices(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, domain.Lists.Devices, filter, shapeDevice,
-		func(e handlers.ListEnvelope, l []deviceShape) any { return devicesAnswer{e, l} })
+	return handlers.List(s.API, s.state, domain.Lists.Devices, filter, shapes.OfDevice,
+		func(e handlers.ListEnvelope, l []shapes.Device) any { return devicesAnswer{e, l} })
 }

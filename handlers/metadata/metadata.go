@@ -1,8 +1,7 @@
 // Package metadata is EdgeX's core-metadata: device profiles, devices, device services, provision watchers and units of
 // measure over HTTP.
 //
-// The types that end in Shape are the JSON, and for profiles the YAML, of API v2. Their fields stand in the order in
-// which EdgeX 2.3 writes them, and carry omitempty where EdgeX leaves empty ones out.
+// What it takes and shows is in ledge/handlers/shapes; the types that end in Shape are the JSON of what only this service has.
 package metadata
 
 import (

@@ -8,6 +8,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
+	"ledge/handlers/shapes"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.
@@ -44,9 +45,9 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("core-metadata"), nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"AddDevice": addDevice{}, "UpdateDevice": updateDevice{}, "AddProfile": addProfile{}, "UpdateProfileInfo": updateProfileInfo{},
+		"AddDevice": shapes.AddDevice{}, "UpdateDevice": shapes.UpdateDevice{}, "AddProfile": shapes.AddProfile{}, "UpdateProfileInfo": updateProfileInfo{},
 		"AddResource": addResource{}, "UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
-		"AddService": addService{}, "UpdateService": updateService{}, "AddWatcher": addWatcher{}, "UpdateWatcher": updateWatcher{},
+		"AddService": shapes.AddService{}, "UpdateService": shapes.UpdateService{}, "AddWatcher": shapes.AddWatcher{}, "UpdateWatcher": shapes.UpdateWatcher{},
 	})
 }
 

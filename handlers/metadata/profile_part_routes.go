@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes"
 )
 
 func (s service) routeProfileParts() {
@@ -31,7 +32,7 @@ func (s service) updateProfileInfo(e *updateProfileInfo, at int64) handlers.Orde
 }
 
 func (s service) addResource(e *addResource, at int64) handlers.Order {
-	d := e.Resource.resource().Normalize()
+	d := e.Resource.Entity().Normalize()
 	return handlers.Order{
 		Command:  domain.AddDeviceResource{Profile: e.ProfileName, Resource: d, At: at},
 		AddsPart: true, Problems: partProblems(e.ProfileName, "resource", d.Check()), Refused: s.refuseResource(e.ProfileName, d),
@@ -47,7 +48,7 @@ func (s service) updateResource(e *updateResource, at int64) handlers.Order {
 }
 
 func (s service) addCommand(e *addCommand, at int64) handlers.Order {
-	d := e.Command.command()
+	d := e.Command.Entity()
 	return handlers.Order{
 		Command:  domain.AddDeviceCommand{Profile: e.ProfileName, Command: d, At: at},
 		AddsPart: true, Problems: partProblems(e.ProfileName, "deviceCommand", d.Check()),
@@ -93,7 +94,7 @@ func (s service) getResource(c *gin.Context) {
 	if s.Unchanged(c, revision) {
 		return
 	}
-	s.Reply(c, http.StatusOK, resourceAnswer{s.Envelope(http.StatusOK), shapeResource(r)})
+	s.Reply(c, http.StatusOK, resourceAnswer{s.Envelope(http.StatusOK), shapes.OfResource(r)})
 }
 
 // findResource returns a resource and the revision of its profile.

@@ -1,6 +1,9 @@
 package metadata
 
-import "ledge/handlers"
+import (
+	"ledge/handlers"
+	"ledge/handlers/shapes"
+)
 
 // updateProfileInfo is an element of PATCH /deviceprofile/basicinfo: a field that is missing or null stays as it is.
 type updateProfileInfo struct {
@@ -20,8 +23,8 @@ type profilePatchShape struct {
 // addResource is an element of POST /deviceprofile/resource.
 type addResource struct {
 	handlers.Head
-	ProfileName string        `json:"profileName"`
-	Resource    resourceShape `json:"resource"`
+	ProfileName string          `json:"profileName"`
+	Resource    shapes.Resource `json:"resource"`
 }
 
 type updateResource struct {
@@ -38,8 +41,8 @@ type resourcePatchShape struct {
 
 type addCommand struct {
 	handlers.Head
-	ProfileName string       `json:"profileName"`
-	Command     commandShape `json:"deviceCommand"`
+	ProfileName string         `json:"profileName"`
+	Command     shapes.Command `json:"deviceCommand"`
 }
 
 type updateCommand struct {
@@ -55,5 +58,5 @@ type commandPatchShape struct {
 
 type resourceAnswer struct {
 	handlers.Envelope
-	Resource resourceShape `json:"resource"`
+	Resource shapes.Resource `json:"resource"`
 }

@@ -9,6 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes"
 )
 
 func (s service) routeProfiles() {
@@ -23,29 +24,29 @@ func (s service) routeProfiles() {
 	r.GET("/deviceprofile/model/:model", s.listProfiles(handlers.By(domain.IndexModel, "model")))
 	r.GET("/deviceprofile/name/:name", handlers.Get(s.API, s.state, "device profile", "name",
 		func(st domain.State) domain.Table[domain.Profile] { return st.Profiles },
-		func(e handlers.Envelope, d domain.Profile) any { return profileAnswer{e, shapeProfile(d)} }))
+		func(e handlers.Envelope, d domain.Profile) any { return profileAnswer{e, shapes.OfProfile(d)} }))
 	r.DELETE("/deviceprofile/name/:name", s.removeProfile)
 	s.routeProfileParts()
 }
 
-func (s service) addProfile(e *addProfile, at int64) handlers.Order {
+func (s service) addProfile(e *shapes.AddProfile, at int64) handlers.Order {
 	return s.newProfile(e.Profile, at)
 }
 
-func (s service) newProfile(shape profileShape, at int64) handlers.Order {
-	d := shape.profile()
+func (s service) newProfile(shape shapes.Profile, at int64) handlers.Order {
+	d := shape.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems, Refused: s.checkUnits(d.DeviceResources...)}
 }
 
 // replaceProfile takes the whole profile anew; the setting is each element's answer.
-func (s service) replaceProfile(e *addProfile, at int64) handlers.Order {
+func (s service) replaceProfile(e *shapes.AddProfile, at int64) handlers.Order {
 	return s.newerProfile(e.Profile, at)
 }
 
-func (s service) newerProfile(shape profileShape, at int64) handlers.Order {
-	d := shape.profile()
+func (s service) newerProfile(shape shapes.Profile, at int64) handlers.Order {
+	d := shape.Entity()
 	refused := s.checkChangeable()
 	if refused == nil {
 		refused = s.checkUnits(d.DeviceResources...)
@@ -72,8 +73,8 @@ func (s service) removeProfile(c *gin.Context) {
 }
 
 func (s service) listProfiles(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, domain.Lists.Profiles, filter, shapeProfile,
-		func(e handlers.ListEnvelope, l []profileShape) any { return profilesAnswer{e, l} })
+	return handlers.List(s.API, s.state, domain.Lists.Profiles, filter, shapes.OfProfile,
+		func(e handlers.ListEnvelope, l []shapes.Profile) any { return profilesAnswer{e, l} })
 }
 
 func byMakerAndModel(c *gin.Context) []domain.Filter {
@@ -83,7 +84,7 @@ func byMakerAndModel(c *gin.Context) []domain.Filter {
 }
 
 // uploadProfile does what order says with the profile in the part "file" of a multipart form.
-func (s service) uploadProfile(order func(profileShape, int64) handlers.Order, status int) handlers.Handler {
+func (s service) uploadProfile(order func(shapes.Profile, int64) handlers.Order, status int) handlers.Handler {
 	return func(c *gin.Context) {
 		id, err := s.submitFile(c, order)
 		if err != nil {
@@ -95,7 +96,7 @@ func (s service) uploadProfile(order func(profileShape, int64) handlers.Order, s
 }
 
 // submitFile returns the id of the profile where it was added, now or when the request was sent first.
-func (s service) submitFile(c *gin.Context, order func(profileShape, int64) handlers.Order) (id string, err error) {
+func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) handlers.Order) (id string, err error) {
 	key, err := s.Key(c)
 	if err != nil {
 		return "", err

@@ -9,11 +9,12 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/handlers/shapes"
 )
 
 // decodeProfile reads a profile as EdgeX users write it: unknown keys are ignored, numbers and booleans stand where
 // text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to.
-func decodeProfile(file []byte, most int64) (d profileShape, err error) {
+func decodeProfile(file []byte, most int64) (d shapes.Profile, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
 			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)

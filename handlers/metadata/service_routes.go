@@ -3,28 +3,29 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes"
 )
 
 func (s service) routeServices() {
 	r := s.Routes
 	r.POST("/deviceservice", handlers.Batch(s.API, s.log, "service", s.addService))
 	r.PATCH("/deviceservice", handlers.Batch(s.API, s.log, "service", s.updateService))
-	r.GET("/deviceservice/all", handlers.List(s.API, s.state, domain.Lists.Services, handlers.Labels, shapeService,
-		func(e handlers.ListEnvelope, l []serviceShape) any { return servicesAnswer{e, l} }))
+	r.GET("/deviceservice/all", handlers.List(s.API, s.state, domain.Lists.Services, handlers.Labels, shapes.OfService,
+		func(e handlers.ListEnvelope, l []shapes.Service) any { return servicesAnswer{e, l} }))
 	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name",
 		func(st domain.State) domain.Table[domain.DeviceService] { return st.Services },
-		func(e handlers.Envelope, d domain.DeviceService) any { return serviceAnswer{e, shapeService(d)} }))
+		func(e handlers.Envelope, d domain.DeviceService) any { return serviceAnswer{e, shapes.OfService(d)} }))
 	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
 }
 
-func (s service) addService(e *addService, at int64) handlers.Order {
-	d := e.Service.service()
+func (s service) addService(e *shapes.AddService, at int64) handlers.Order {
+	d := e.Service.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateService(e *updateService, at int64) handlers.Order {
-	p := e.Service.patch()
+func (s service) updateService(e *shapes.UpdateService, at int64) handlers.Order {
+	p := e.Service.Patch()
 	return handlers.Order{Command: domain.UpdateService{Patch: p, At: at}, Problems: p.Check()}
 }

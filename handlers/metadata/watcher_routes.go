@@ -3,6 +3,7 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes"
 )
 
 func (s service) routeWatchers() {
@@ -14,23 +15,23 @@ func (s service) routeWatchers() {
 	r.GET("/provisionwatcher/service/name/:name", s.listWatchers(handlers.By(domain.IndexService, "name")))
 	r.GET("/provisionwatcher/name/:name", handlers.Get(s.API, s.state, "provision watcher", "name",
 		func(st domain.State) domain.Table[domain.ProvisionWatcher] { return st.Watchers },
-		func(e handlers.Envelope, d domain.ProvisionWatcher) any { return watcherAnswer{e, shapeWatcher(d)} }))
+		func(e handlers.Envelope, d domain.ProvisionWatcher) any { return watcherAnswer{e, shapes.OfWatcher(d)} }))
 	r.DELETE("/provisionwatcher/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} }))
 }
 
-func (s service) addWatcher(e *addWatcher, at int64) handlers.Order {
-	d := e.Watcher.watcher()
+func (s service) addWatcher(e *shapes.AddWatcher, at int64) handlers.Order {
+	d := e.Watcher.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddWatcher{Watcher: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateWatcher(e *updateWatcher, at int64) handlers.Order {
-	p := e.Watcher.patch()
+func (s service) updateWatcher(e *shapes.UpdateWatcher, at int64) handlers.Order {
+	p := e.Watcher.Patch()
 	return handlers.Order{Command: domain.UpdateWatcher{Patch: p, At: at}, Problems: p.Check()}
 }
 
 func (s service) listWatchers(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, domain.Lists.Watchers, filter, shapeWatcher,
-		func(e handlers.ListEnvelope, l []watcherShape) any { return watchersAnswer{e, l} })
+	return handlers.List(s.API, s.state, domain.Lists.Watchers, filter, shapes.OfWatcher,
+		func(e handlers.ListEnvelope, l []shapes.Watcher) any { return watchersAnswer{e, l} })
 }

@@ -1,12 +1,12 @@
-package metadata
+package shapes
 
 import (
 	"ledge/domain"
 	"ledge/handlers"
 )
 
-// serviceShape is a device service in requests and answers.
-type serviceShape struct {
+// Service is a device service in requests and answers.
+type Service struct {
 	Created       int64    `json:"created,omitempty"`
 	Modified      int64    `json:"modified,omitempty"`
 	ID            string   `json:"id,omitempty"`
@@ -19,19 +19,20 @@ type serviceShape struct {
 	AdminState    string   `json:"adminState"`
 }
 
-// addService is an element of POST /deviceservice.
-type addService struct {
+// AddService says that a device service is to be added.
+type AddService struct {
 	handlers.Head
-	Service serviceShape `json:"service"`
+	Service Service `json:"service"`
 }
 
-// updateService is an element of PATCH /deviceservice: a field that is missing or null stays as it is.
-type updateService struct {
+// UpdateService says how a device service is to change, or did: a field that is missing or null stays as it is.
+type UpdateService struct {
 	handlers.Head
-	Service servicePatchShape `json:"service"`
+	Service ServicePatch `json:"service"`
 }
 
-type servicePatchShape struct {
+// ServicePatch is the part of a device service that changes.
+type ServicePatch struct {
 	ID            *string  `json:"id"`
 	Name          *string  `json:"name"`
 	Description   *string  `json:"description"`
@@ -42,28 +43,20 @@ type servicePatchShape struct {
 	AdminState    *string  `json:"adminState"`
 }
 
-func (d servicePatchShape) patch() domain.ServicePatch { return domain.ServicePatch(d) }
+// Patch returns what a request asks to be changed.
+func (d ServicePatch) Patch() domain.ServicePatch { return domain.ServicePatch(d) }
 
-type serviceAnswer struct {
-	handlers.Envelope
-	Service serviceShape `json:"service"`
-}
-
-type servicesAnswer struct {
-	handlers.ListEnvelope
-	Services []serviceShape `json:"services"`
-}
-
-// service returns the entity that a request describes; its id and times are the caller's.
-func (d serviceShape) service() domain.DeviceService {
+// Entity returns the device service that a request describes; its id and times are the caller's.
+func (d Service) Entity() domain.DeviceService {
 	return domain.DeviceService{
 		ID: d.ID, Name: d.Name, Description: d.Description, Labels: d.Labels, BaseAddress: d.BaseAddress,
 		AdminState: d.AdminState, LastConnected: d.LastConnected, LastReported: d.LastReported,
 	}
 }
 
-func shapeService(d domain.DeviceService) serviceShape {
-	return serviceShape{
+// OfService returns a device service as answers show it.
+func OfService(d domain.DeviceService) Service {
+	return Service{
 		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Description: d.Description,
 		LastConnected: d.LastConnected, LastReported: d.LastReported, Labels: d.Labels, BaseAddress: d.BaseAddress,
 		AdminState: d.AdminState,

@@ -1,12 +1,12 @@
-package metadata
+package shapes
 
 import (
 	"ledge/domain"
 	"ledge/handlers"
 )
 
-// watcherShape is a provision watcher in requests and answers.
-type watcherShape struct {
+// Watcher is a provision watcher in requests and answers.
+type Watcher struct {
 	Created             int64               `json:"created,omitempty"`
 	Modified            int64               `json:"modified,omitempty"`
 	ID                  string              `json:"id,omitempty"`
@@ -17,23 +17,24 @@ type watcherShape struct {
 	ProfileName         string              `json:"profileName"`
 	ServiceName         string              `json:"serviceName"`
 	AdminState          string              `json:"adminState"`
-	AutoEvents          []autoEventShape    `json:"autoEvents,omitempty"`
+	AutoEvents          []AutoEvent         `json:"autoEvents,omitempty"`
 }
 
-// addWatcher is an element of POST /provisionwatcher. EdgeX's OpenAPI document writes the key in lower case, EdgeX
+// AddWatcher says that a provision watcher is to be added, or was. EdgeX's OpenAPI document writes the key in lower case, EdgeX
 // itself as here; a request may use either.
-type addWatcher struct {
+type AddWatcher struct {
 	handlers.Head
-	Watcher watcherShape `json:"provisionWatcher"`
+	Watcher Watcher `json:"provisionWatcher"`
 }
 
-// updateWatcher is an element of PATCH /provisionwatcher: a field that is missing or null stays as it is.
-type updateWatcher struct {
+// UpdateWatcher says how a provision watcher is to change, or did: a field that is missing or null stays as it is.
+type UpdateWatcher struct {
 	handlers.Head
-	Watcher watcherPatchShape `json:"provisionWatcher"`
+	Watcher WatcherPatch `json:"provisionWatcher"`
 }
 
-type watcherPatchShape struct {
+// WatcherPatch is the part of a provision watcher that changes.
+type WatcherPatch struct {
 	ID                  *string             `json:"id"`
 	Name                *string             `json:"name"`
 	Labels              []string            `json:"labels"`
@@ -42,36 +43,28 @@ type watcherPatchShape struct {
 	ProfileName         *string             `json:"profileName"`
 	ServiceName         *string             `json:"serviceName"`
 	AdminState          *string             `json:"adminState"`
-	AutoEvents          []autoEventShape    `json:"autoEvents"`
+	AutoEvents          []AutoEvent         `json:"autoEvents"`
 }
 
-type watcherAnswer struct {
-	handlers.Envelope
-	Watcher watcherShape `json:"provisionWatcher"`
-}
-
-type watchersAnswer struct {
-	handlers.ListEnvelope
-	Watchers []watcherShape `json:"provisionWatchers"`
-}
-
-// watcher returns the entity that a request describes; its id and times are the caller's.
-func (d watcherShape) watcher() domain.ProvisionWatcher {
+// Entity returns the provision watcher that a request describes; its id and times are the caller's.
+func (d Watcher) Entity() domain.ProvisionWatcher {
 	return domain.ProvisionWatcher{
 		ID: d.ID, Name: d.Name, Labels: d.Labels, Identifiers: d.Identifiers, BlockingIdentifiers: d.BlockingIdentifiers,
 		ServiceName: d.ServiceName, ProfileName: d.ProfileName, AdminState: d.AdminState, AutoEvents: autoEvents(d.AutoEvents),
 	}
 }
 
-func shapeWatcher(d domain.ProvisionWatcher) watcherShape {
-	return watcherShape{
+// OfWatcher returns a provision watcher as answers show it.
+func OfWatcher(d domain.ProvisionWatcher) Watcher {
+	return Watcher{
 		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Labels: d.Labels, Identifiers: d.Identifiers,
 		BlockingIdentifiers: d.BlockingIdentifiers, ProfileName: d.ProfileName, ServiceName: d.ServiceName,
 		AdminState: d.AdminState, AutoEvents: shapeAutoEvents(d.AutoEvents),
 	}
 }
 
-func (d watcherPatchShape) patch() domain.WatcherPatch {
+// Patch returns what a request asks to be changed.
+func (d WatcherPatch) Patch() domain.WatcherPatch {
 	return domain.WatcherPatch{
 		ID: d.ID, Name: d.Name, Labels: d.Labels, Identifiers: d.Identifiers, BlockingIdentifiers: d.BlockingIdentifiers,
 		ServiceName: d.ServiceName, ProfileName: d.ProfileName, AdminState: d.AdminState, AutoEvents: autoEvents(d.AutoEvents),

@@ -1,4 +1,4 @@
-package metadata
+package shapes
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"ledge/handlers"
 )
 
-// deviceShape is a device in requests and answers. Notify is taken but not shown, as in EdgeX 2.3.
-type deviceShape struct {
+// Device is a device in requests and answers. Notify is taken but not shown, as in EdgeX 2.3.
+type Device struct {
 	Created        int64           `json:"created,omitempty"`
 	Modified       int64           `json:"modified,omitempty"`
 	ID             string          `json:"id,omitempty"`
@@ -24,30 +24,32 @@ type deviceShape struct {
 	ProfileName    string          `json:"profileName"`
 	// ProtocolName is in the specification, not in EdgeX.
 	ProtocolName string                       `json:"protocolName,omitempty"`
-	AutoEvents   []autoEventShape             `json:"autoEvents,omitempty"`
+	AutoEvents   []AutoEvent                  `json:"autoEvents,omitempty"`
 	Protocols    map[string]map[string]string `json:"protocols"`
 	Notify       bool                         `json:"notify,omitempty"`
 }
 
-type autoEventShape struct {
+// AutoEvent is one of a device or a provision watcher.
+type AutoEvent struct {
 	Interval   string `json:"interval"`
 	OnChange   bool   `json:"onChange"`
 	SourceName string `json:"sourceName"`
 }
 
-// addDevice is an element of POST /device.
-type addDevice struct {
+// AddDevice says that a device is to be added, or was.
+type AddDevice struct {
 	handlers.Head
-	Device deviceShape `json:"device"`
+	Device Device `json:"device"`
 }
 
-// updateDevice is an element of PATCH /device: a field that is missing or null stays as it is.
-type updateDevice struct {
+// UpdateDevice says how a device is to change, or did: a field that is missing or null stays as it is.
+type UpdateDevice struct {
 	handlers.Head
-	Device devicePatchShape `json:"device"`
+	Device DevicePatch `json:"device"`
 }
 
-type devicePatchShape struct {
+// DevicePatch is the part of a device that changes.
+type DevicePatch struct {
 	ID             *string                      `json:"id"`
 	Name           *string                      `json:"name"`
 	Description    *string                      `json:"description"`
@@ -60,23 +62,13 @@ type devicePatchShape struct {
 	ProtocolName   *string                      `json:"protocolName"`
 	Labels         []string                     `json:"labels"`
 	Location       json.RawMessage              `json:"location"`
-	AutoEvents     []autoEventShape             `json:"autoEvents"`
+	AutoEvents     []AutoEvent                  `json:"autoEvents"`
 	Protocols      map[string]map[string]string `json:"protocols"`
 	Notify         *bool                        `json:"notify"`
 }
 
-type deviceAnswer struct {
-	handlers.Envelope
-	Device deviceShape `json:"device"`
-}
-
-type devicesAnswer struct {
-	handlers.ListEnvelope
-	Devices []deviceShape `json:"devices"`
-}
-
-// device returns the entity that a request describes; its id and times are the caller's.
-func (d deviceShape) device() domain.Device {
+// Entity returns the device that a request describes; its id and times are the caller's.
+func (d Device) Entity() domain.Device {
 	return domain.Device{
 		ID: d.ID, Name: d.Name, Description: d.Description, AdminState: d.AdminState, OperatingState: d.OperatingState,
 		LastConnected: d.LastConnected, LastReported: d.LastReported, Labels: d.Labels, Location: d.Location,
@@ -85,8 +77,9 @@ func (d deviceShape) device() domain.Device {
 	}
 }
 
-func shapeDevice(d domain.Device) deviceShape {
-	return deviceShape{
+// OfDevice returns a device as answers show it.
+func OfDevice(d domain.Device) Device {
+	return Device{
 		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Description: d.Description,
 		AdminState: d.AdminState, OperatingState: d.OperatingState, LastConnected: d.LastConnected,
 		LastReported: d.LastReported, Labels: d.Labels, Location: d.Location, ServiceName: d.ServiceName,
@@ -95,7 +88,8 @@ func shapeDevice(d domain.Device) deviceShape {
 	}
 }
 
-func (d devicePatchShape) patch() domain.DevicePatch {
+// Patch returns what a request asks to be changed.
+func (d DevicePatch) Patch() domain.DevicePatch {
 	return domain.DevicePatch{
 		ID: d.ID, Name: d.Name, Description: d.Description, AdminState: d.AdminState, OperatingState: d.OperatingState,
 		LastConnected: d.LastConnected, LastReported: d.LastReported, ServiceName: d.ServiceName,
@@ -105,7 +99,7 @@ func (d devicePatchShape) patch() domain.DevicePatch {
 }
 
 // autoEvents keeps the difference between none given and an empty list, which matters to a patch.
-func autoEvents(shapes []autoEventShape) []domain.AutoEvent {
+func autoEvents(shapes []AutoEvent) []domain.AutoEvent {
 	if shapes == nil {
 		return nil
 	}
@@ -116,10 +110,10 @@ func autoEvents(shapes []autoEventShape) []domain.AutoEvent {
 	return events
 }
 
-func shapeAutoEvents(events []domain.AutoEvent) []autoEventShape {
-	shapes := make([]autoEventShape, len(events))
+func shapeAutoEvents(events []domain.AutoEvent) []AutoEvent {
+	shapes := make([]AutoEvent, len(events))
 	for i, e := range events {
-		shapes[i] = autoEventShape(e)
+		shapes[i] = AutoEvent(e)
 	}
 	return shapes
 }
