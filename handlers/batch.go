@@ -59,7 +59,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			a.Fail(c, err)
 			return
 		}
-		b := batch{api: a, stamp: a.Stamp(c), room: a.BodyMemory - a.loads(c.Request.ContentLength)}
+		b := batch{api: a, stamp: a.Stamp(c), room: a.BodyMemory - a.loads(c)}
 		defer b.release()
 		at := b.stamp.At.UnixMilli()
 		err = decodeBatch(a, data, b.hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -29,7 +30,7 @@ func (a *API) admitBody(c *gin.Context) {
 		a.refuseBody(c, "%d requests with a body are being served, which is the limit (setting limit-requests)", a.BodiesInFlight)
 		return
 	}
-	loads := a.loads(c.Request.ContentLength)
+	loads := a.loads(c)
 	if !a.memory.TryAcquire(loads) {
 		a.refuseBody(c, tooMuchMemory, a.BodyMemory)
 		return
@@ -49,16 +50,16 @@ func (a *API) refuseBody(c *gin.Context, format string, args ...any) {
 	c.Abort()
 }
 
-// loads is how much of a body may be in memory, in bytes: what is declared, or, where nothing is, what is allowed.
-func (a *API) loads(declared int64) int64 {
+// loads is how much of a request's body may be in memory, in bytes: what is declared, or, where nothing is, what is allowed.
+func (a *API) loads(c *gin.Context) int64 {
 	most := min(max(a.BodyBytes, a.UploadBytes), a.BodyMemory)
-	if a.Streams {
+	if slices.Contains(a.Streams, c.FullPath()) {
 		most = min(a.InlineBytes, a.BodyMemory)
 	}
-	if declared < 0 {
+	if c.Request.ContentLength < 0 {
 		return most
 	}
-	return min(declared, most)
+	return min(c.Request.ContentLength, most)
 }
 
 // timedBody lifts the read deadline when the body is complete: net/http reads on to see whether the client hangs up,

@@ -102,13 +102,19 @@ func kindOf(text []byte) string {
 
 // checkElement refuses an element that is one too many or too large.
 func (a *API) checkElement(i int, element []byte, entries int) error {
-	switch {
-	case i == a.BatchElements:
+	if i == a.BatchElements {
 		return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests or raise the setting limit-batch", i)
-	case len(element) > maxElement:
-		return domain.Errorf(domain.TooLarge, "[%d]: the element is %d bytes long, over the limit of %d bytes; make it shorter", i, len(element), maxElement)
+	}
+	return checkSize(element, entries, func() string { return fmt.Sprintf("[%d]: the element", i) })
+}
+
+// checkSize refuses a JSON text, which messages call by name, that is too long or has too many entries.
+func checkSize(text []byte, entries int, name func() string) error {
+	switch {
+	case len(text) > maxElement:
+		return domain.Errorf(domain.TooLarge, "%s is %d bytes long, over the limit of %d bytes; make it shorter", name(), len(text), maxElement)
 	case entries > maxEntries:
-		return domain.Errorf(domain.Invalid, "[%d]: the lists and objects of the element have %d entries, over the limit of %d; give it fewer", i, entries, maxEntries)
+		return domain.Errorf(domain.Invalid, "%s has %d entries in its lists and objects, over the limit of %d; give it fewer", name(), entries, maxEntries)
 	}
 	return nil
 }

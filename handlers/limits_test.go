@@ -203,7 +203,7 @@ func TestElementLimits(t *testing.T) {
 	tags := `[{},{"service":{"tags":["a"` + strings.Repeat(`,""`, 20_000) + `]}}]`
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		{Name: "too long", Method: "POST", Path: "/api/v2/service", Body: `[{},{"a":"` + strings.Repeat(`\"`, 2<<20) + `"}]`, Status: 413, Contains: []string{"[1]: the element is 4194312 bytes long, over the limit of 4194304 bytes"}},
-		{Name: "too many entries", Method: "POST", Path: "/api/v2/service", Body: tags, Status: 400, Contains: []string{"[1]: the lists and objects of the element have 20003 entries, over the limit of 20000"}},
+		{Name: "too many entries", Method: "POST", Path: "/api/v2/service", Body: tags, Status: 400, Contains: []string{"[1]: the element has 20003 entries in its lists and objects, over the limit of 20000"}},
 	})
 	h, log = mustService(t, func(o *handlers.Options) { o.BodyMemory = 1000 })
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{

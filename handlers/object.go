@@ -11,10 +11,14 @@ import (
 
 const sendAnObject = "send one object: {…}"
 
-// ReadObject returns the body of a request, which is one JSON object with a Head.
+// ReadObject returns the body of a request, which is one JSON object with a Head, bounded as an element of a batch is.
 func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
 	data, err := a.ReadBody(c, a.BodyBytes, "limit-json-bytes")
 	if err != nil {
+		return nil, err
+	}
+	_, _, entries := cutElement(data)
+	if err := checkSize(data, entries, func() string { return "the body" }); err != nil {
 		return nil, err
 	}
 	e := new(E)

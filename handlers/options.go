@@ -79,8 +79,8 @@ type Options struct {
 	// is no such path.
 	Secrets     Secrets
 	SecretBytes int64
-	// Streams says that no more than InlineBytes of a body are loaded.
-	Streams bool
+	// Streams are the routes, such as /api/v2/resource/:device/:resource, that load no more than InlineBytes of a body.
+	Streams []string
 }
 
 // withDefaults fills in what is no limit.

@@ -31,6 +31,8 @@ type Payloads interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 }
 
+const resourceRoute = "/resource/:device/:resource"
+
 type service struct {
 	*handlers.API
 	state    handlers.Reader
@@ -42,10 +44,10 @@ type service struct {
 // New returns device-rest: devices and profiles are read with state and changed with events, readings are recorded with
 // readings.
 func New(o handlers.Options, state handlers.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
-	o.Streams = true
+	o.Streams = []string{"/api/v2" + resourceRoute}
 	s := handlers.NewService(o)
 	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads}
-	v2.Routes.POST("/resource/:device/:resource", v2.postValue)
+	v2.Routes.POST(resourceRoute, v2.postValue)
 	v2.RouteDocument(document)
 	return s
 }

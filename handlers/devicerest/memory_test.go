@@ -1,0 +1,38 @@
+package devicerest
+
+import (
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"ledge/handlers"
+	"ledge/handlers/handlerstest"
+)
+
+// meanwhile is an empty part of a body: what happens when it is read.
+type meanwhile func()
+
+func (f meanwhile) Read([]byte) (int, error) {
+	f()
+	return 0, io.EOF
+}
+
+// A posted value counts with InlineBytes at most, since the rest is streamed; JSON counts in full.
+func TestJSONCountsInFull(t *testing.T) {
+	h, _, _ := mustDeviceREST(t, func(o *handlers.Options) { o.BodyMemory = 2*inlineBytes + 200 })
+	body := io.MultiReader(strings.NewReader("x"), meanwhile(func() { // while inlineBytes are held
+		w := handlerstest.Serve(h, "POST", "/api/v2/secret", strings.Repeat(" ", inlineBytes+400))
+		if w.Code != 503 {
+			t.Errorf("JSON: got %d %s", w.Code, w.Body)
+		}
+		if w = handlerstest.Serve(h, "POST", resource+"vBinary", strings.Repeat("x", inlineBytes+400)); w.Code != 200 {
+			t.Errorf("value: got %d %s", w.Code, w.Body)
+		}
+	}))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", resource+"vBinary", body))
+	if w.Code != 200 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
