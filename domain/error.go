@@ -24,6 +24,7 @@ const (
 	Stale                   // the entity is at another revision than the request rests on
 	Rejected                // a service that has a say in it says no
 	Mismatch                // an Idempotency-Key that was used for another request
+	Unsupported             // this program does not do it, whoever asks
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.

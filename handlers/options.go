@@ -81,6 +81,9 @@ type Options struct {
 	SecretBytes int64
 	// Streams are the routes, such as /api/v2/resource/:device/:resource, that load no more than InlineBytes of a body.
 	Streams []string
+	// CheckState refuses what is posted to a device that is LOCKED or DOWN, with 423, and to a write-only resource, with
+	// 405 (setting readings-check-state).
+	CheckState bool
 }
 
 // withDefaults fills in what is no limit.

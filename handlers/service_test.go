@@ -86,6 +86,7 @@ func TestErrors(t *testing.T) {
 	for code, status := range map[domain.Code]int{
 		domain.Invalid: 400, domain.NotFound: 404, domain.Conflict: 409, domain.Locked: 423, domain.NotAllowed: 405, domain.TooLarge: 413,
 		domain.OutOfRange: 416, domain.Unavailable: 503, domain.Full: 507, domain.Stale: 412, domain.Internal: 500,
+		domain.Unsupported: 501,
 	} {
 		logged.Reset()
 		log.Fail = domain.Errorf(code, "the cause")

@@ -25,6 +25,7 @@ var statuses = map[domain.Code]int{
 	domain.Stale:       http.StatusPreconditionFailed,
 	domain.Rejected:    http.StatusInternalServerError, // EdgeX 2.3, for a device that its service does not take
 	domain.Mismatch:    http.StatusUnprocessableEntity,
+	domain.Unsupported: http.StatusNotImplemented,
 }
 
 // Describe returns the status and the message that a client gets for err. An error without a code is ours: it is

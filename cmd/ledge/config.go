@@ -38,6 +38,7 @@ type Config struct {
 	LimitBatch, LimitRequests                             int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	StrictProfileChanges, StrictProfileDeletes            bool
+	ReadingsCheckState                                    bool
 	UnitsFile                                             string
 	ValidateUnits                                         bool
 	IdempotencyKeep                                       time.Duration
@@ -94,6 +95,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications leave the log; 0 for no limit")
 	f.DurationVar(&c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings leave the log; 0 keeps them")
 	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size at which the oldest readings leave the log; 0 for no limit")
+	f.BoolVar(&c.ReadingsCheckState, "readings-check-state", true, "refuse what is posted to a device that is LOCKED or DOWN with 423, and to a write-only resource with 405; EdgeX 2.3 does not")
 
 	f.Var(newSize(&c.LimitJSONBytes, 16<<20), "limit-json-bytes", "largest JSON body; a larger one is answered 413")
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
@@ -172,7 +174,7 @@ var partial = map[string][]string{
 	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
 	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {notificationsService},
 	"allow-": {notificationsService}, "deny-destinations": {notificationsService},
-	"limit-json-bytes": {metadataService, notificationsService}, "limit-batch": {metadataService, notificationsService},
+	"limit-batch":         {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
 	"limit-secret-bytes": {deviceRESTService, notificationsService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},

@@ -38,7 +38,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		has, not  string
 	}{
 		{metadataService, p.metadata, "metadata-port limit-batch limit-profile-bytes strict-profile-changes strict-profile-deletes units-file validate-units", "device-rest-port notifications-port zeromq-linger limit-inline-bytes readings-max-age"},
-		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes readings-max-age", "metadata-port notifications-max-age limit-json-bytes validate-units"},
+		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes limit-json-bytes readings-max-age readings-check-state", "metadata-port notifications-max-age limit-batch validate-units"},
 		{notificationsService, p.notifications, "notifications-port notifications-max-age zeromq-linger limit-json-bytes allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host limit-profile-bytes"},
 	} {
 		got := p.serviceConfig(s.url)

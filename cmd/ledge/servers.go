@@ -106,7 +106,7 @@ func (s *servers) options(name string) handlers.Options {
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,
 		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
-		IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers,
+		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers,
 	}
 }
 

@@ -1,8 +1,9 @@
 // Package devicerest is EdgeX's device-rest: third parties post values, binary ones among them, to the resources of
 // the devices of this service.
 //
-// Posting is what it differs in from other device services: there is no PUT. Answers of the resource route are plain
-// text, as in EdgeX 2.3. A value of at most Options.InlineBytes is held in memory; a longer one is streamed to
+// Posting is what it differs in from other device services: commands, which read from devices and write to them, are
+// answered as in EdgeX 2.3 and never carried out, and callbacks have nothing to tell, since core-metadata is in the same
+// program. Answers of the resource route are plain text, as in EdgeX 2.3. A value of at most Options.InlineBytes is held in memory; a longer one is streamed to
 // [Payloads], and only its digest goes through the log. A long value that must be a JSON object is checked on the way.
 //
 // [domain.ReadValue] makes the reading's value of the body. A value that fails its resource's assertion takes the device
@@ -48,6 +49,9 @@ func New(o handlers.Options, state handlers.Reader, events, readings handlers.Su
 	s := handlers.NewService(o)
 	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads}
 	v2.Routes.POST(resourceRoute, v2.postValue)
+	v2.routeCommands()
+	v2.routeCallbacks()
+	v2.Routes.POST("/discovery", v2.discover)
 	v2.RouteDocument(document)
 	return s
 }

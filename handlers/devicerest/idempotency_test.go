@@ -58,7 +58,7 @@ func TestRefusedReadingMaySucceed(t *testing.T) {
 	path := "/api/v2/resource/cam-2/vInt32"
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{keyed(post("no device", path, "", "46", 404, ""), "k-1", 1)})
 	log.Given(t, domain.AddDevice{Device: domain.Device{
-		ID: handlerstest.ID(906), Name: "cam-2", AdminState: "LOCKED", OperatingState: "DOWN", ServiceName: "device-rest", ProfileName: "all",
+		ID: handlerstest.ID(906), Name: "cam-2", AdminState: "UNLOCKED", OperatingState: "UP", ServiceName: "device-rest", ProfileName: "all",
 		ProtocolName: "rest", Protocols: map[string]map[string]string{"other": {}},
 	}})
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{keyed(post("device", path, "", "46", 200, ""), "k-1", 1)})

@@ -8,6 +8,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
+	"ledge/handlers/shapes"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.
@@ -26,6 +27,9 @@ func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*
 			ID: handlerstest.ID(912), Name: "sample-numeric", AdminState: "UNLOCKED", OperatingState: "UP", ServiceName: "device-rest", ProfileName: "numeric",
 			ProtocolName: "rest", Protocols: map[string]map[string]string{"other": {}},
 		}},
+		domain.AddWatcher{Watcher: domain.ProvisionWatcher{
+			ID: handlerstest.ID(913), Name: "floor-2", Identifiers: map[string]string{"address": "a"}, ServiceName: "device-rest", ProfileName: "numeric", AdminState: "UNLOCKED",
+		}},
 	)
 	return h, []*handlerstest.Log{log}
 }
@@ -36,7 +40,10 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("device-rest"), nil, nil, nil, nil).(*handlers.Service)
-	contract.CheckDocument(t, s.Routes(), map[string]any{"Secret": handlers.SecretRequest{}})
+	contract.CheckDocument(t, s.Routes(), map[string]any{
+		"Secret": handlers.SecretRequest{}, "Settings": map[string]any{}, "AddDevice": shapes.AddDevice{}, "UpdateDevice": shapes.UpdateDevice{},
+		"AddProfile": shapes.AddProfile{}, "UpdateService": shapes.UpdateService{}, "AddWatcher": shapes.AddWatcher{}, "UpdateWatcher": shapes.UpdateWatcher{},
+	})
 }
 
 func TestPage(t *testing.T) {

@@ -96,28 +96,19 @@ func (s service) newReading(c *gin.Context, body *handlers.Body) (domain.Command
 	}}}, nil
 }
 
-// find returns a device of this service, its profile and a resource of that. Like EdgeX 2.3 it looks neither at adminState
-// nor at operatingState nor at readWrite.
+// find returns a device of this service, its profile and a resource of that. Unlike EdgeX 2.3 it refuses a device that is
+// LOCKED or DOWN and a resource that is write-only, unless CheckState says otherwise.
 func (s service) find(name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
-	view, done := s.state()
-	defer done()
-	d, ok := view.State.Devices.Get(name)
+	d, p, err = s.device(name, s.CheckState)
+	if err != nil {
+		return d, p, r, err
+	}
+	r, ok := p.Resource(resource)
 	if !ok {
-		return d, p, r, domain.Errorf(domain.NotFound, "Device '%s' not found; add it at core-metadata first or correct the device name", shorten(name))
-	}
-	if d.ServiceName != domain.DeviceREST {
-		return d, p, r, domain.Errorf(domain.NotFound, "Device '%s' not found: its serviceName is '%s'; change that to '%s' or correct the device name", name, d.ServiceName, domain.DeviceREST)
-	}
-	p, _ = view.State.Profiles.Get(d.ProfileName)
-	if r, ok = p.Resource(resource); !ok {
 		return d, p, r, domain.Errorf(domain.NotFound, "Resource '%s' not found in the profile '%s' of the device; add it there or correct the resource name", shorten(resource), d.ProfileName)
 	}
-	return d, p, r, nil
-}
-
-func shorten(name string) string {
-	if len(name) > domain.MaxName {
-		return name[:domain.MaxName] + "…"
+	if s.CheckState && r.Properties.ReadWrite == writeOnly {
+		return d, p, r, domain.Errorf(domain.NotAllowed, "Resource '%s' is write-only; set readWrite to R or RW in the profile '%s' or post to another resource", resource, d.ProfileName)
 	}
-	return name
+	return d, p, r, nil
 }

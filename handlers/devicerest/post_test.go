@@ -45,18 +45,26 @@ func mustDeviceREST(tb testing.TB, change ...func(*handlers.Options)) (http.Hand
 	resources = append(resources, domain.DeviceResource{
 		Name: "jpeg", Properties: domain.ResourceProperties{ValueType: "Binary", ReadWrite: "R", MediaType: "image/jpeg"},
 	})
+	for _, readWrite := range []string{"W", "RW"} {
+		resources = append(resources, domain.DeviceResource{Name: readWrite, Properties: domain.ResourceProperties{ValueType: "Int32", ReadWrite: readWrite}})
+	}
 	device := func(id int, name, service string) domain.Command {
 		return domain.AddDevice{Device: domain.Device{
-			ID: handlerstest.ID(id), Name: name, AdminState: "LOCKED", OperatingState: "DOWN", ServiceName: service, ProfileName: "all",
+			ID: handlerstest.ID(id), Name: name, AdminState: "UNLOCKED", OperatingState: "UP", ServiceName: service, ProfileName: "all",
 			ProtocolName: "rest", Protocols: map[string]map[string]string{"other": {}},
 		}}
 	}
 	service := func(id int, name string) domain.Command {
 		return domain.AddService{Service: domain.DeviceService{ID: handlerstest.ID(id), Name: name, BaseAddress: "http://h:1", AdminState: "UNLOCKED"}}
 	}
+	command := func(name, readWrite string) domain.DeviceCommand {
+		return domain.DeviceCommand{Name: name, ReadWrite: readWrite, ResourceOperations: []domain.ResourceOperation{{DeviceResource: "RW"}}}
+	}
 	log.Given(tb,
 		service(901, "device-rest"), service(902, "device-virtual"),
-		domain.AddProfile{Profile: domain.Profile{ID: handlerstest.ID(903), Name: "all", DeviceResources: resources}},
+		domain.AddProfile{Profile: domain.Profile{ID: handlerstest.ID(903), Name: "all", DeviceResources: resources, DeviceCommands: []domain.DeviceCommand{
+			command("readIt", "R"), command("writeIt", "W"), command("vInt8", "RW"),
+		}}},
 		device(904, "cam-1", "device-rest"), device(905, "other-1", "device-virtual"),
 	)
 	o := handlerstest.Options("device-rest")

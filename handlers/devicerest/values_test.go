@@ -128,7 +128,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 func TestFailedAssertion(t *testing.T) {
 	const answer = "resource \"asserted\": the value \"bad\" fails the assertion \"good\", and the device's operatingState is DOWN; mend the device or the profile and set it UP\n"
 	for _, key := range []string{"", "k-1"} {
-		h, log, _ := mustSensor(t)
+		h, log, _ := mustSensor(t, func(o *handlers.Options) { o.CheckState = false })
 		before := len(log.Recorded())
 		failing := post("assertion", sensor+"asserted", "", "bad", 400, answer)
 		failing.Submits = 1
@@ -149,4 +149,8 @@ func TestFailedAssertion(t *testing.T) {
 		full.Submits = 1
 		handlerstest.Run(t, h, log, []handlerstest.Scenario{full})
 	}
+	h, log, _ := mustSensor(t)
+	failing := post("assertion", sensor+"asserted", "", "bad", 400, answer)
+	failing.Submits = 1
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{failing, post("what comes after it", sensor+"asserted", "", "good", 423, "")})
 }

@@ -22,7 +22,8 @@ import (
 // all that it writes to and reads from.
 type Fixture func(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*Log)
 
-// DriveExamples holds that the example of each operation succeeds, each on a service of its own.
+// DriveExamples holds that the example of each operation succeeds, each on a service of its own. One that is documented
+// to succeed never is only asked for.
 func (c *Contract) DriveExamples(t *testing.T, fixture Fixture) {
 	t.Helper()
 	for _, o := range c.operations() {
@@ -34,6 +35,9 @@ func (c *Contract) DriveExamples(t *testing.T, fixture Fixture) {
 				if err := json.Unmarshal(w.Body.Bytes(), &items); err != nil {
 					t.Errorf("answer: %v", err)
 				}
+			}
+			if never := o.statuses()[0] >= 300; never {
+				return
 			}
 			if w.Code >= 300 || slices.ContainsFunc(items, func(i item) bool { return i.StatusCode >= 300 }) {
 				t.Errorf("got %d %s", w.Code, w.Body)
@@ -72,6 +76,8 @@ func spoil(o operation, s *Scenario) bool {
 	switch {
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "limit"):
 		s.Path += "?limit=x"
+	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "ds-pushevent"):
+		s.Path += "?ds-pushevent=x"
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInHeader, "If-Match"):
 		s.Header = []string{"If-Match: x"}
 	case o.RequestBody == nil:
