@@ -31,7 +31,7 @@ func TestRecordedNotifications(t *testing.T) {
 		all[i].Body = ours.Replace(theirs.Replace(all[i].Body))
 		all[i].Answer = ours.Replace(words.Replace(theirs.Replace(all[i].Answer)))
 	}
-	replayAll(t, p, p.notifications, all, notificationsGiven(port))
+	replayAll(t, p, p.notifications, p.notifications, all, notificationsGiven(port))
 }
 
 // newReceiver is what the channels of the recording lead to.

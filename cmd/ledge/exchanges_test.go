@@ -30,7 +30,7 @@ type exchange struct {
 	Chunked      bool   // the body has no declared length
 	Status       int
 	Type, Answer string
-	Loose        bool // the answer depends on what else was there: only its members are compared
+	Loose        bool // the answer depends on what else was there, or is a message: only its members are compared, or that there is one
 }
 
 // clientMistakes are the exchanges in which EdgeX answers 500 to what is the client's mistake. Ledge answers 400.
@@ -62,7 +62,24 @@ var clientMistakes = map[int]string{
 
 // knownWrong are the exchanges that Ledge answers otherwise, and how; docs/edgex-differences.md lists them.
 var knownWrong = map[int]string{
-	10: "a CORS preflight is answered 405; EdgeX answers 200 without a CORS header",
+	10:   "a CORS preflight is answered 405; EdgeX answers 200 without a CORS header",
+	905:  "media types are compared whatever their case",
+	932:  "an integer out of the type's range is refused; EdgeX wraps it around",
+	947:  "an integer out of the type's range is refused; EdgeX wraps it around",
+	976:  "a Uint64 above the Int64 range is in range",
+	992:  "an integer out of the type's range is refused; EdgeX wraps it around",
+	1007: "an integer out of the type's range is refused; EdgeX wraps it around",
+	1010: "an integer out of the type's range is refused; EdgeX wraps it around",
+	1022: "an integer out of the type's range is refused; EdgeX wraps it around",
+	1025: "an integer out of the type's range is refused; EdgeX wraps it around",
+	1052: "0 is a number; EdgeX refuses it",
+	1059: "0 is a number; EdgeX refuses it",
+	1065: "arrays are taken; EdgeX refuses them",
+	1067: "arrays are taken; EdgeX refuses them",
+	1068: "arrays are taken; EdgeX refuses them",
+	1125: "a device that is wrong in itself is refused; EdgeX's device-rest looks at none",
+	1126: "there is no setting that turns discovery on, so that the answer is always 501",
+	1127: "there is always a secret store",
 }
 
 // offDocument are the exchanges that succeed although our OpenAPI document does not allow the request, and why.
@@ -76,20 +93,20 @@ var offDocument = map[int]string{
 // times, ids and the wording of messages.
 func TestRecordedMetadata(t *testing.T) {
 	p := start(t, t.TempDir())
-	replayAll(t, p, p.metadata, readExchanges(t, "testdata/exchanges/metadata.jsonl"), metadataGiven)
+	replayAll(t, p, p.metadata, p.metadata, readExchanges(t, "testdata/exchanges/metadata.jsonl"), metadataGiven)
 }
 
 // TestRecordedStrictMetadata is the same of a core-metadata with its strict settings and the validation of units on.
 func TestRecordedStrictMetadata(t *testing.T) {
 	p := start(t, t.TempDir(), "--strict-profile-changes", "--strict-profile-deletes", "--validate-units")
-	replayAll(t, p, p.metadata, readExchanges(t, "testdata/exchanges/metadata-strict.jsonl"), slices.Concat(
+	replayAll(t, p, p.metadata, p.metadata, readExchanges(t, "testdata/exchanges/metadata-strict.jsonl"), slices.Concat(
 		givenProfiles(560, "prof", "prof2"), []given{givenService("svc", "http://127.0.0.1:42089")}))
 }
 
-// replayAll repeats exchanges with the service at base, and in their places what was given.
-func replayAll(t *testing.T, p *process, base string, all []exchange, prior []given) {
+// replayAll repeats exchanges with the service at base, and in their places what was given, with the one at givenBase.
+func replayAll(t *testing.T, p *process, base, givenBase string, all []exchange, prior []given) {
 	t.Helper()
-	r := replay{t: t, p: p, base: base, ids: map[string]string{}}
+	r := replay{t: t, p: p, base: base, givenBase: givenBase, ids: map[string]string{}}
 	for _, x := range all {
 		for len(prior) > 0 && prior[0].before <= x.N {
 			r.give(prior[0])
@@ -140,10 +157,11 @@ func (x exchange) String() string {
 
 // replay repeats exchanges with a running process.
 type replay struct {
-	t    *testing.T
-	p    *process
-	base string            // URL of the service
-	ids  map[string]string // of EdgeX to those of Ledge
+	t         *testing.T
+	p         *process
+	base      string            // URL of the service
+	givenBase string            // of the service that brings about what is given
+	ids       map[string]string // of EdgeX to those of Ledge
 }
 
 var uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
@@ -199,6 +217,7 @@ func (r replay) send(x exchange) answer {
 func (r replay) give(g given) {
 	r.t.Helper()
 	x := exchange{N: g.before, Case: "given", Method: g.method, Path: "/api/v2/" + g.path, Headers: map[string]string{"Content-Type": "application/json"}, Body: g.body}
+	r.base = r.givenBase
 	got := r.send(x)
 	if status := statuses(got); len(status) == 0 || slices.Max(status) >= 300 {
 		r.t.Errorf("before %v %s: got %d %s", x, x.Body, got.status, got.body)
@@ -218,6 +237,9 @@ func (r replay) compare(x exchange, got answer) error {
 		return fmt.Errorf("Content-Type %q, want %q", have, x.Type)
 	}
 	if !json.Valid([]byte(x.Answer)) {
+		if x.Loose && got.body != "" {
+			return nil
+		}
 		if strings.TrimSpace(got.body) != strings.TrimSpace(x.Answer) {
 			return fmt.Errorf("body %q, want %q", got.body, x.Answer)
 		}
