@@ -63,6 +63,7 @@ func New(o Options) *Engine {
 		outcomes: recorder.New(o.Notifications, o.Logger), failed: make(chan error, 1),
 	}
 	e.moved = sync.NewCond(&e.mu)
+	e.raised.waiting = make(chan domain.Raised, raisedWaiting)
 	return e
 }
 
@@ -89,6 +90,7 @@ func (e *Engine) Start(ctx context.Context, at Start) error {
 	}
 	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
 	e.run(func() error { return e.outcomes.Run(e.ctx, outcomes) })
+	e.run(e.recordLater)
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
 	e.run(func() error { return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications) })
 	return nil
@@ -125,8 +127,9 @@ func (e *Engine) Close() {
 	e.stop()
 	e.wake()
 	e.done.Wait()
-	e.raised.mu.Lock()
-	defer e.raised.mu.Unlock()
+	for len(e.raised.waiting) > 0 {
+		e.raised.due = append(e.raised.due, <-e.raised.waiting)
+	}
 	ctx := context.WithoutCancel(e.ctx)
 	if err := e.tryRaised(ctx); err != nil {
 		e.Logger.Warn("notifications not recorded, raised again at the next start", "count", len(e.raised.due), "error", err)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,6 +137,36 @@ func TestRefusedForNow(t *testing.T) {
 	list := n.processed(3)
 	if got := n.transmissions(); len(list) != 3 || len(got) != 3 {
 		t.Errorf("%d notifications and %d transmissions, want 3 of each", len(list), len(got))
+	}
+}
+
+// A record under way holds up no delivery.
+func TestDeliveredWhileRecording(t *testing.T) {
+	n := mustNode(t)
+	c := channel(t)
+	n.do(domain.AddSubscription{Subscription: subscription("s", c)})
+	recording, recorded := make(chan struct{}), make(chan struct{})
+	n.refuse = func(call, _ int) bool {
+		if call == 1 {
+			close(recording)
+			<-recorded
+		}
+		return false
+	}
+	release := sync.OnceFunc(func() { close(recorded) })
+	t.Cleanup(release)
+	n.startEngine()
+	bodies := listen(t, c)
+	if _, err := n.sockets.AwaitSubscriber(t.Context(), c.Host, c.Port, c.Topic); err != nil {
+		t.Fatal(err)
+	}
+	n.do(domain.AddDevice{Device: device("cam-1")})
+	<-recording
+	n.do(domain.AddDevice{Device: device("cam-2")})
+	took := take(t, bodies, 2)
+	release()
+	if list := n.processed(2); len(list) != 2 || list[1].Content != took[1] {
+		t.Errorf("received %v and recorded %+v", took, list)
 	}
 }
 

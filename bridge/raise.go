@@ -2,8 +2,6 @@ package bridge
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"ledge/bridge/recorder"
 	"ledge/domain"
@@ -13,60 +11,73 @@ const (
 	// raisedTogether is the most notifications that one event records, and raisedBytes about the most bytes of them.
 	raisedTogether = 256
 	raisedBytes    = 512 << 10
+	// raisedWaiting is how many may wait while some are recorded; then the next delivery waits.
+	raisedWaiting = 1024
 )
 
-// raised are the notifications that wait to be recorded, in the order of their causes.
+// raised are the notifications that wait to be recorded, in the order of their causes. Deliveries go on meanwhile.
 type raised struct {
-	mu     sync.Mutex // held while they are recorded, so that the order holds
-	due    []domain.Raised
-	timer  *time.Timer
-	tally  recorder.Tally // of those that are delivered and then recorded
-	last   uint64         // cause of the last one that is on record
-	single bool           // one of those that wait is refused for good: each is recorded by itself, to find it
+	waiting chan domain.Raised
+	tally   recorder.Tally // of those that are delivered and then recorded
+
+	// Of the goroutine that records, and then of Close.
+	due    []domain.Raised // taken from waiting
+	last   uint64          // cause of the last one that is on record
+	single bool            // one of those that are due is refused for good: each is recorded by itself, to find it
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
-// The record follows. A crash before it repeats the delivery, because the cursor has not moved.
+// The record follows. A crash before it repeats the delivery, because the cursor has not moved; so does a stop that finds
+// no room for one to wait.
 func (e *Engine) onEvents(group []domain.Recorded) error {
-	e.raised.mu.Lock()
-	defer e.raised.mu.Unlock()
 	for _, r := range group {
 		e.fold(r)
-		if n, ok := Raise(r); ok {
-			e.raised.tally.Begin()
-			n, targets := e.route(n)
-			ts := e.deliver(n, targets, r.CorrelationID)
-			e.raised.due = append(e.raised.due, domain.Raised{
-				Notification: n.Route(ts), Transmissions: ts, CorrelationID: r.CorrelationID,
-			})
+		n, ok := Raise(r)
+		if !ok {
+			continue
 		}
-	}
-	switch {
-	case len(e.raised.due) == 0:
-		return nil
-	case len(e.raised.due) >= recorder.Waiting:
-		return e.recordRaised()
-	case e.raised.timer == nil:
-		e.raised.timer = time.AfterFunc(recorder.Linger, e.recordLater)
+		e.raised.tally.Begin()
+		n, targets := e.route(n)
+		ts := e.deliver(n, targets, r.CorrelationID)
+		if err := e.raised.add(e.ctx, domain.Raised{Notification: n.Route(ts), Transmissions: ts, CorrelationID: r.CorrelationID}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// recordLater ends the wait for company.
-func (e *Engine) recordLater() {
-	e.raised.mu.Lock()
-	defer e.raised.mu.Unlock()
-	e.raised.timer = nil
-	if e.ctx.Err() != nil {
-		return // Close records it
+// add waits for room; its error says that ctx ended before there was any.
+func (r *raised) add(ctx context.Context, n domain.Raised) error {
+	select {
+	case r.waiting <- n:
+		return nil
+	default:
 	}
-	if err := e.recordRaised(); err != nil {
-		e.fail(err)
+	select {
+	case r.waiting <- n:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// recordRaised records what waits, in order; e.raised.mu is held. What the log refuses for now is tried again, with
-// back-off, until Close. What it refuses for good is logged: nothing that follows may wait for it.
+// recordLater records what is raised, each with what comes within a moment after it, until Close.
+func (e *Engine) recordLater() error {
+	for {
+		select {
+		case <-e.ctx.Done():
+			return nil
+		case first := <-e.raised.waiting:
+			e.raised.due = recorder.Company(e.ctx, e.raised.waiting, first)
+		}
+		if err := e.recordRaised(); err != nil {
+			return err
+		}
+	}
+}
+
+// recordRaised records what is due, in order. What the log refuses for now is tried again, with back-off, until Close.
+// What it refuses for good is logged: nothing that follows may wait for it.
 func (e *Engine) recordRaised() error {
 	for wait := recorder.FirstRetry; len(e.raised.due) > 0; wait = min(2*wait, recorder.LastRetry) {
 		before := len(e.raised.due)
@@ -88,7 +99,7 @@ func (e *Engine) recordRaised() error {
 	return nil
 }
 
-// tryRaised submits what waits and takes away what has its outcome, up to the first that is refused.
+// tryRaised submits what is due and takes away what has its outcome, up to the first that is refused.
 func (e *Engine) tryRaised(ctx context.Context) error {
 	before := len(e.raised.due)
 	defer func() { e.raised.tally.End(before - len(e.raised.due)) }()

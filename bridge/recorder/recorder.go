@@ -70,27 +70,27 @@ func (r *Recorder) Run(ctx context.Context, first []domain.Request) error {
 		case <-ctx.Done():
 			return nil
 		case req := <-r.waiting:
-			reqs = r.company(ctx, req)
+			reqs = Company(ctx, r.waiting, req)
 		}
 	}
 }
 
-// company waits a moment for more to record with the first.
-func (r *Recorder) company(ctx context.Context, first domain.Request) []domain.Request {
-	reqs := []domain.Request{first}
+// Company waits for [Linger], or until ctx ends, for more to record with the first: up to [Waiting] in all.
+func Company[T any](ctx context.Context, waiting <-chan T, first T) []T {
+	all := []T{first}
 	timer := time.NewTimer(Linger)
 	defer timer.Stop()
-	for len(reqs) < Waiting {
+	for len(all) < Waiting {
 		select {
-		case req := <-r.waiting:
-			reqs = append(reqs, req)
+		case next := <-waiting:
+			all = append(all, next)
 		case <-timer.C:
-			return reqs
+			return all
 		case <-ctx.Done():
-			return reqs
+			return all
 		}
 	}
-	return reqs
+	return all
 }
 
 // Settled returns when all that was added before the call is on record, or refused for good; the error is that of ctx.
