@@ -61,6 +61,9 @@ func (e DataEventAdded) Evolve(s State) {
 	s.DataEvents.Put(d.ID, d)
 }
 
+// AddedID is the answer to who asked for it.
+func (e DataEventAdded) AddedID() string { return e.Event.ID }
+
 // Subject implements Event.
 func (e DataEventAdded) Subject() Subject {
 	return Subject{e.Event.Profile, e.Event.Device, e.Event.Source}

@@ -1,13 +1,19 @@
 package domain
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // AddDataEvent adds an event that was posted.
 type AddDataEvent struct{ Added DataEventAdded }
 
-// Decide refuses an event whose id, or one of whose readings' ids, is taken.
+// Decide refuses an event that is wrong in itself, or whose id, or one of whose readings' ids, is taken.
 func (c AddDataEvent) Decide(s State) (Event, error) {
 	e := c.Added
+	if err := e.Check().Err(); err != nil {
+		return nil, err
+	}
 	if _, taken := s.DataEvents.Get(e.Event.ID); taken {
 		return nil, Errorf(Conflict, "event id %s exists already; give each event an id of its own", e.Event.ID)
 	}
@@ -22,20 +28,29 @@ func (c AddDataEvent) Decide(s State) (Event, error) {
 }
 
 // canonical returns e with its JSON as it comes back from the log, so that the state is the same live and after a rebuild.
-func (e DataEventAdded) canonical() (Event, error) {
-	list := make([]ReadingValue, len(e.Readings))
-	for i, r := range e.Readings {
-		if r.Object != nil {
-			object, err := json.Marshal(r.Object)
-			if err != nil {
-				return nil, Errorf(Invalid, "readings[%d]: objectValue is no JSON: %v", i, err)
-			}
-			r.Object = object
-		}
-		list[i] = r
+func (e DataEventAdded) canonical() (_ Event, err error) {
+	if e.Event.Tags, err = compact("tags", e.Event.Tags); err != nil {
+		return nil, err
 	}
-	e.Readings = list
+	e.Readings = slices.Clone(e.Readings)
+	for i := range e.Readings {
+		r := &e.Readings[i]
+		if r.Object, err = compact(at("readings", i)+".objectValue", r.Object); err != nil {
+			return nil, err
+		}
+	}
 	return e, nil
+}
+
+func compact(path string, text json.RawMessage) (json.RawMessage, error) {
+	if text == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(text)
+	if err != nil {
+		return nil, Errorf(Invalid, "%s: is no JSON: %v", path, err)
+	}
+	return b, nil
 }
 
 // RemoveDataEvent removes an event with its readings.

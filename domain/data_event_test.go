@@ -10,10 +10,11 @@ func TestAddDataEvent(t *testing.T) {
 	twice := with(climate(), func(e *DataEventAdded) { e.Readings = append(e.Readings[:1:1], e.Readings[0]) })
 	spaced := with(climate(), func(e *DataEventAdded) {
 		e.Readings = e.Readings[1:2:2]
-		e.Readings[0].Object = []byte(`{ "fan": "on" }`)
+		e.Readings[0].Object, e.Event.Tags = []byte(`{ "fan": "on" }`), []byte(`{ "site": "north" }`)
 	})
 	runDecisions(t, []decision{
 		{name: "new", when: AddDataEvent{climate()}, want: climate()},
+		{name: "wrong in itself", when: AddDataEvent{with(climate(), func(e *DataEventAdded) { e.Event.Origin = 0 })}, code: Invalid, says: "origin"},
 		{name: "id taken", given: []Event{climate()}, when: AddDataEvent{climate()}, code: Conflict, says: noticeID},
 		{name: "reading's id taken", given: []Event{climate()}, when: AddDataEvent{reused}, code: Conflict, says: climate().Readings[0].ID},
 		{name: "reading's id twice", when: AddDataEvent{twice}, code: Conflict, says: "exists already"},

@@ -26,11 +26,7 @@ func (d Profile) Normalize() Profile {
 
 // Normalize returns the resource with its value type in its proper case.
 func (r DeviceResource) Normalize() DeviceResource {
-	for _, t := range ValueTypes {
-		if strings.EqualFold(r.Properties.ValueType, t) {
-			r.Properties.ValueType = t
-		}
-	}
+	r.Properties.ValueType = NormalValueType(r.Properties.ValueType)
 	return r
 }
 
