@@ -59,10 +59,11 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			a.Fail(c, err)
 			return
 		}
-		b := batch{api: a, stamp: a.Stamp(c), room: a.BodyMemory - a.loads(c)}
-		defer b.release()
+		b := batch{api: a, stamp: a.Stamp(c)}
+		room := a.EntryRoom(c)
+		defer room.Release()
 		at := b.stamp.At.UnixMilli()
-		err = decodeBatch(a, data, b.hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
+		err = decodeBatch(a, data, room.Hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
 			if mistyped != nil {
 				addMistyped(&b.problems, fmt.Sprintf("[%d]", i), mistyped)
 				return
@@ -94,28 +95,11 @@ type batch struct {
 	problems domain.Problems
 	heads    []Head
 	orders   []Order
-	// room is how much of the service's BodyMemory is left to the request beside its text, held how much of that it has.
-	room, held int64
 }
-
-// hold takes hold of memory for entries that are about to be decoded.
-func (b *batch) hold(entries int) error {
-	n := int64(entries) * entryBytes
-	if b.held+n > b.room {
-		return domain.Errorf(domain.TooLarge, "the lists and objects of the array have more than %d entries, which is the limit; send several requests or raise the setting limit-body-memory", b.room/entryBytes)
-	}
-	if !b.api.memory.TryAcquire(n) {
-		return domain.Errorf(domain.Unavailable, tooMuchMemory+"; try again", b.api.BodyMemory)
-	}
-	b.held += n
-	return nil
-}
-
-func (b *batch) release() { b.api.memory.Release(b.held) }
 
 // add notes an element. Once there are problems nothing will be submitted, so that no more is kept than these.
 func (b *batch) add(i int, entity string, h Head, o Order) {
-	if p := h.check(b.api.APIVersion); len(p) > 0 {
+	if p := h.Check(b.api.APIVersion); len(p) > 0 {
 		b.problems.In(fmt.Sprintf("[%d]", i), p)
 	}
 	if len(o.Problems) > 0 {

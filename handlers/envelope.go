@@ -48,8 +48,8 @@ type Head struct {
 // RequestHead lets Batch see the head of the elements that embed it.
 func (h *Head) RequestHead() *Head { return h }
 
-// check notes what is wrong with the head. The specification sends both "v2" and "V2".
-func (h *Head) check(version string) (p domain.Problems) {
+// Check notes what is wrong with the head. The specification sends both "v2" and "V2".
+func (h *Head) Check(version string) (p domain.Problems) {
 	if h.APIVersion == "" {
 		p.Add("apiVersion", "is missing or empty; use %q", version)
 	} else if !strings.EqualFold(h.APIVersion, version) {

@@ -207,6 +207,6 @@ func TestElementLimits(t *testing.T) {
 	})
 	h, log = mustService(t, func(o *handlers.Options) { o.BodyMemory = 1000 })
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "too many in all", Method: "POST", Path: "/api/v2/service", Body: `[{"a":[{},{},{},{},{}]}]`, Status: 413, Contains: []string{"the lists and objects of the array have more than 7 entries"}},
+		{Name: "too many in all", Method: "POST", Path: "/api/v2/service", Body: `[{"a":[{},{},{},{},{}]}]`, Status: 413, Contains: []string{"the lists and objects of the body have more than 7 entries"}},
 	})
 }

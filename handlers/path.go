@@ -8,32 +8,39 @@ import (
 	"ledge/domain"
 )
 
-// PathInt reads a whole number of 64 bits from the path.
-func PathInt(c *gin.Context, param string) (int64, error) {
+// PathInt reads a whole number of 64 bits from the path; unit is what messages call its unit.
+func PathInt(c *gin.Context, param, unit string) (int64, error) {
 	text := c.Param(param)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, domain.Errorf(domain.Invalid, "%s: %.80q is no whole number of 64 bits; give one, in milliseconds", param, text)
+		return 0, domain.Errorf(domain.Invalid, "%s: %.80q is no whole number of 64 bits; give one, in %s", param, text, unit)
 	}
 	return n, nil
 }
 
-// ByTime filters a list by the created times from start to end, both included, which are in the path in milliseconds
-// since the Unix epoch.
-func ByTime(c *gin.Context) ([]domain.Filter, error) {
-	start, err := PathInt(c, "start")
-	if err != nil {
-		return nil, err
+// ByTime filters a list by the times from start to end, both included, which are in the path, in a unit since the Unix
+// epoch, and further by what filter says.
+func ByTime(unit string, filter Filter) Asked {
+	return func(c *gin.Context) ([]domain.Filter, error) {
+		between, err := timeInPath(c, unit)
+		return append(filter(c), between), err
 	}
-	end, err := PathInt(c, "end")
+}
+
+func timeInPath(c *gin.Context, unit string) (f domain.Filter, err error) {
+	start, err := PathInt(c, "start", unit)
 	if err != nil {
-		return nil, err
+		return f, err
+	}
+	end, err := PathInt(c, "end", unit)
+	if err != nil {
+		return f, err
 	}
 	if end < start {
 		// EdgeX 2.3 answers 400 here.
-		return nil, domain.Errorf(domain.Invalid, "end: %d is before start, which is %d; swap them", end, start)
+		return f, domain.Errorf(domain.Invalid, "end: %d is before start, which is %d; swap them", end, start)
 	}
-	return []domain.Filter{domain.Between(start, end)}, nil
+	return domain.Between(start, end), nil
 }
 
 // WithID refuses, with 400 as EdgeX 2.3, a path whose id is no UUID.

@@ -67,7 +67,7 @@ func ListOf[S, D any](
 			a.Fail(c, err)
 			return
 		}
-		list, total, err := queryList(state, query, page, filters)
+		list, total, err := Query(state, query, page, filters)
 		if err != nil {
 			a.Fail(c, err)
 			return
@@ -80,7 +80,8 @@ func ListOf[S, D any](
 	}
 }
 
-func queryList[S any](
+// Query answers a page of a list as of one view of the state, which is closed again.
+func Query[S any](
 	state Reader, query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error), page domain.Page, filters []domain.Filter,
 ) ([]S, int, error) {
 	view, done := state()

@@ -28,6 +28,12 @@ func cutElement(rest []byte) (element, after []byte, entries int) {
 	return rest, nil, entries
 }
 
+// Entries counts the entries of the lists and objects in a JSON text, or one more for each; in what is no JSON, any number.
+func Entries(text []byte) int {
+	_, _, entries := cutElement(text)
+	return entries
+}
+
 // endOfString returns where the quote is that closes the one at i, or len(text).
 func endOfString(text []byte, i int) int {
 	for i++; i < len(text) && text[i] != '"'; i++ {

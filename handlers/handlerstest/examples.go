@@ -64,7 +64,7 @@ var failures = []failure{
 	{status: 404, alter: misname},
 	{status: 412, alter: func(_ operation, s *Scenario) bool { s.Header = append(s.Header, `If-Match: "999999"`); return true }},
 	{status: 413, change: func(o *handlers.Options) { o.BodyBytes, o.UploadBytes, o.ResourceBytes, o.SecretBytes = 1, 1, 1, 1 }},
-	{status: 416, alter: func(_ operation, s *Scenario) bool { s.Path += "?offset=500"; return true }},
+	{status: 416, alter: overshoot},
 	{status: 422, alter: withKey, before: otherwise},
 	{status: 500, log: errors.New("boom")},
 	{status: 503, log: domain.Errorf(domain.Unavailable, "ledge is stopping")},
@@ -74,6 +74,8 @@ var failures = []failure{
 // spoil makes a request wrong in itself.
 func spoil(o operation, s *Scenario) bool {
 	switch {
+	case o.takes(openapi3.ParameterInHeader, "Range"): // whose other headers are never wrong
+		s.Path = "/api/v2" + o.pathWith(func(string) string { return "x" })
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "limit"):
 		s.Path += "?limit=x"
 	case o.RequestBody == nil && o.takes(openapi3.ParameterInQuery, "ds-pushevent"):
@@ -90,6 +92,16 @@ func spoil(o operation, s *Scenario) bool {
 	return true
 }
 
+// overshoot asks for what is behind the end.
+func overshoot(o operation, s *Scenario) bool {
+	if o.takes(openapi3.ParameterInQuery, "offset") {
+		s.Path += "?offset=500"
+	} else {
+		s.Header = append(s.Header, "Range: bytes=999999999-")
+	}
+	return true
+}
+
 func withKey(_ operation, s *Scenario) bool {
 	s.Header = append(s.Header, "Idempotency-Key: k-1")
 	return true
@@ -101,7 +113,7 @@ func otherwise(s Scenario) Scenario {
 	switch {
 	case end >= 0:
 		s.Body = s.Body[:end] + "\n" + s.Body[end:]
-	case s.Body[0] == '[':
+	case s.Body[0] == '[', s.Body[0] == '{':
 		s.Body = " " + s.Body
 	default: // a number
 		s.Body += "7"

@@ -1,9 +1,6 @@
 package notifications
 
 import (
-	"math"
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -21,29 +18,14 @@ func (s service) routeRemovals() {
 }
 
 // age is in milliseconds. EdgeX 2.3 takes a negative one too, as an age that everything has.
-func age(c *gin.Context) (int64, error) { return handlers.PathInt(c, "age") }
+func age(c *gin.Context) (int64, error) { return handlers.PathInt(c, "age", "milliseconds") }
 
-// cleanUp asks for a cleanup of what is as old as age and answers 202: it goes on when the answer is out, and after a restart.
+// cleanUp asks for a cleanup of what is as old as age.
 func (s service) cleanUp(kind string, age func(*gin.Context) (int64, error)) handlers.Handler {
-	return func(c *gin.Context) {
+	return handlers.CleanUp(s.API, s.notices, func(c *gin.Context) (domain.Cleanup, error) {
 		old, err := age(c)
-		if err == nil {
-			_, err = s.Submit(c, s.notices, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: kind, Until: before(s.Now().UnixMilli(), old)}})
-		}
-		if err != nil {
-			s.Fail(c, err)
-			return
-		}
-		s.Reply(c, http.StatusAccepted, s.Envelope(http.StatusAccepted))
-	}
-}
-
-// before is now less age, or the last time there is.
-func before(now, age int64) int64 {
-	if age < 0 && now > math.MaxInt64+age {
-		return math.MaxInt64
-	}
-	return now - age
+		return domain.Cleanup{Kind: kind, Until: handlers.Before(s.Now().UnixMilli(), old)}, err
+	})
 }
 
 // readAgain is how often a notification that changes while it is removed is read.

@@ -11,7 +11,7 @@ func (s service) routeTransmissions() {
 	r := s.Routes
 	r.GET("/transmission/all", s.listTransmissions(func(*gin.Context) ([]domain.Filter, error) { return nil, nil }))
 	r.GET("/transmission/status/:status", s.listTransmissions(by(domain.IndexStatus, "status")))
-	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime))
+	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime("milliseconds", handlers.Unfiltered)))
 	r.GET("/transmission/subscription/name/:name", s.listTransmissions(by(domain.IndexSubscription, "name")))
 	r.GET("/transmission/notification/id/:id", s.listTransmissions(by(domain.IndexNotification, "id")))
 	r.GET("/transmission/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "transmission", "id",

@@ -1,0 +1,33 @@
+package handlers
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// CleanUp asks for a cleanup and answers 202: it goes on when the answer is out, and after a restart.
+func CleanUp(a *API, log Submitter, cleanup func(*gin.Context) (domain.Cleanup, error)) Handler {
+	return func(c *gin.Context) {
+		asked, err := cleanup(c)
+		if err == nil {
+			_, err = a.Submit(c, log, domain.RequestCleanup{Cleanup: asked})
+		}
+		if err != nil {
+			a.Fail(c, err)
+			return
+		}
+		a.Reply(c, http.StatusAccepted, a.Envelope(http.StatusAccepted))
+	}
+}
+
+// Before is now less age, or the last time there is.
+func Before(now, age int64) int64 {
+	if age < 0 && now > math.MaxInt64+age {
+		return math.MaxInt64
+	}
+	return now - age
+}
