@@ -32,7 +32,7 @@ type process struct {
 
 func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
 	return start(ctx, b.ledge, "serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--tap-port", "0")
+		"--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
 }
 
 func startBare(ctx context.Context, dir string) (*process, error) {

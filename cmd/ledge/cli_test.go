@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "0"}
+	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0"}
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 
 func TestSecondProcessIsRefused(t *testing.T) {
 	p := start(t, t.TempDir())
-	_, stderr, code := ledge(t, "serve", "--data-dir", p.dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "0")
+	_, stderr, code := ledge(t, "serve", "--data-dir", p.dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
 	if code != exitInUse || !strings.Contains(stderr, fmt.Sprint("process ", p.cmd.Process.Pid)) {
 		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exitInUse, p.cmd.Process.Pid)
 	}

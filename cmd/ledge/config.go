@@ -22,8 +22,8 @@ import (
 type Config struct {
 	DataDir string
 
-	MetadataHost, DeviceRESTHost, NotificationsHost, TapHost string
-	MetadataPort, DeviceRESTPort, NotificationsPort, TapPort int
+	MetadataHost, CoreDataHost, DeviceRESTHost, NotificationsHost, TapHost string
+	MetadataPort, CoreDataPort, DeviceRESTPort, NotificationsPort, TapPort int
 
 	LogLevel, LogFormat string
 	Sync                string
@@ -31,7 +31,7 @@ type Config struct {
 	DiskReserve, DiskReadingsReserve                      size
 	NotificationsMaxAge, ReadingsMaxAge                   time.Duration
 	NotificationsMaxBytes, ReadingsMaxBytes               size
-	LimitJSONBytes, LimitProfileBytes                     size
+	LimitJSONBytes, LimitProfileBytes, LimitEventBytes    size
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
 	LimitChangeBytes                                      size
 	LimitSecretBytes                                      size
@@ -78,6 +78,8 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.StringVar(&c.MetadataHost, "metadata-host", "127.0.0.1", "address of the metadata service")
 	f.IntVar(&c.MetadataPort, "metadata-port", 59881, "TCP port of the metadata service; 0 takes a free one")
+	f.StringVar(&c.CoreDataHost, "data-host", "127.0.0.1", "address of the data service, which is EdgeX's core-data")
+	f.IntVar(&c.CoreDataPort, "data-port", 59880, "TCP port of the data service; 0 takes a free one")
 	f.StringVar(&c.DeviceRESTHost, "device-rest-host", "127.0.0.1", "address of the REST device service")
 	f.IntVar(&c.DeviceRESTPort, "device-rest-port", 59986, "TCP port of the REST device service; 0 takes a free one")
 	f.StringVar(&c.NotificationsHost, "notifications-host", "127.0.0.1", "address of the notifications service")
@@ -99,6 +101,7 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.Var(newSize(&c.LimitJSONBytes, 16<<20), "limit-json-bytes", "largest JSON body; a larger one is answered 413")
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
+	f.Var(newSize(&c.LimitEventBytes, 24<<20), "limit-event-bytes", "largest event posted to the data service; a larger one is answered 413")
 	f.Var(newSize(&c.LimitSecretBytes, 256<<10), "limit-secret-bytes", "largest JSON body with a secret; a larger one is answered 413")
 	f.Var(newSize(&c.LimitResourceBytes, 16<<20), "limit-resource-bytes", "largest body posted to a resource; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
@@ -170,14 +173,14 @@ func (c *Config) settings() *pflag.FlagSet {
 
 // partial are the settings, by how their names begin, that not all HTTP services have.
 var partial = map[string][]string{
-	"metadata-": {metadataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
-	"readings-": {deviceRESTService}, "disk-readings-reserve": {deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
+	"metadata-": {metadataService}, "data-host": {dataService}, "data-port": {dataService}, "limit-event-bytes": {dataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
+	"readings-": {dataService, deviceRESTService}, "readings-check-state": {deviceRESTService}, "disk-readings-reserve": {dataService, deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
 	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {notificationsService},
 	"allow-": {notificationsService}, "deny-destinations": {notificationsService},
 	"limit-batch":         {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
-	"limit-secret-bytes": {deviceRESTService, notificationsService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {deviceRESTService},
+	"limit-secret-bytes": {deviceRESTService, notificationsService}, "limit-resource-bytes": {deviceRESTService}, "limit-inline-bytes": {dataService, deviceRESTService},
 }
 
 // inForce returns the settings of an HTTP service with their values, written as in a file of settings.
@@ -277,7 +280,7 @@ func (c *Config) check() error {
 	bad := func(name string, value any, cure string) {
 		errs = append(errs, fmt.Errorf("setting %s: %v: %s", name, value, cure))
 	}
-	for name, port := range map[string]int{"metadata-port": c.MetadataPort, "device-rest-port": c.DeviceRESTPort, "notifications-port": c.NotificationsPort} {
+	for name, port := range map[string]int{"metadata-port": c.MetadataPort, "data-port": c.CoreDataPort, "device-rest-port": c.DeviceRESTPort, "notifications-port": c.NotificationsPort} {
 		if port < 0 || port > 65535 {
 			bad(name, port, "use a TCP port from 0 to 65535")
 		}
@@ -313,7 +316,7 @@ func (c *Config) check() error {
 	for name, n := range map[string]size{
 		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
 		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory, "limit-secret-bytes": c.LimitSecretBytes,
-		"limit-change-bytes": c.LimitChangeBytes,
+		"limit-change-bytes": c.LimitChangeBytes, "limit-event-bytes": c.LimitEventBytes,
 	} {
 		if n == 0 {
 			bad(name, n, "use 1 or more: nothing would be let in")

@@ -167,6 +167,12 @@ func (d *data) noteView() (domain.View, func()) {
 	return domain.View{State: v.State, Lists: v}, done
 }
 
+// valueView is one consistent look at the events of core-data and their readings.
+func (d *data) valueView() (domain.View, func()) {
+	v, done := d.values.View()
+	return domain.View{State: v.State, Lists: v}, done
+}
+
 // history reads a part of the event stream for the bridge.
 func (d *data) history(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
 	for r, err := range d.store.Events().Read(ctx, from, to) {

@@ -15,7 +15,7 @@ import (
 // TestServedDocuments holds that the documents of the running services are whole, and that there is one for each.
 func TestServedDocuments(t *testing.T) {
 	p := start(t, t.TempDir())
-	for title, service := range map[string]string{"core-metadata": p.metadata, "device-rest": p.deviceREST, "support-notifications": p.notifications} {
+	for title, service := range map[string]string{"core-metadata": p.metadata, "core-data": p.coreData, "device-rest": p.deviceREST, "support-notifications": p.notifications} {
 		a := p.call(http.MethodGet, service+"/api/v2/openapi.yaml", "", "")
 		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/yaml" || !strings.Contains(a.body, "title: Ledge, "+title+"\n") {
 			t.Errorf("%s: got %d, %v, %.200s", title, a.status, a.header, a.body)

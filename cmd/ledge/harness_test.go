@@ -52,9 +52,9 @@ type process struct {
 	dir string
 	log *syncBuffer
 
-	metadata, deviceREST, notifications, tap string // addresses, as the ready line gives them
-	exited                                   chan struct{}
-	err                                      error
+	metadata, coreData, deviceREST, notifications, tap string // addresses, as the ready line gives them
+	exited                                             chan struct{}
+	err                                                error
 }
 
 // start runs the binary on dir and returns when it is ready.
@@ -78,7 +78,7 @@ func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *p
 	tb.Helper()
 	args := append(append(slices.Clone(runner), binary), append([]string{
 		"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
+		"--notifications-port", "0", "--data-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
 	}, flags...)...)
 	p := &process{tb: tb, dir: dir, log: &syncBuffer{more: make(chan struct{}, 1)}, exited: make(chan struct{})}
 	p.cmd = exec.Command(args[0], args[1:]...)
@@ -90,7 +90,7 @@ func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *p
 	tb.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.exited
-		contracts.forget(p.metadata, p.deviceREST, p.notifications)
+		contracts.forget(p.metadata, p.coreData, p.deviceREST, p.notifications)
 	})
 	return p
 }
@@ -99,9 +99,10 @@ func (p *process) waitReady() error {
 	deadline := time.After(hangs)
 	for {
 		if line, ok := p.log.find(`"msg":"ready"`); ok {
-			p.metadata, p.deviceREST = field(line, "metadata"), field(line, "device-rest")
+			p.metadata, p.coreData, p.deviceREST = field(line, "metadata"), field(line, "core-data"), field(line, "device-rest")
 			p.notifications, p.tap = field(line, "notifications"), field(line, "tap")
 			contracts.know("metadata", p.metadata)
+			contracts.know("data", p.coreData)
 			contracts.know("devicerest", p.deviceREST)
 			contracts.know("notifications", p.notifications)
 			return nil
@@ -191,17 +192,17 @@ type answer struct {
 	header http.Header
 }
 
-// call sends a request and returns the answer; the test ends where there is none.
-func (p *process) call(method, url, contentType, body string) answer {
+// call sends a request and returns the answer; the test ends where there is none. header has names, each with its value.
+func (p *process) call(method, url, contentType, body string, header ...string) answer {
 	p.tb.Helper()
-	a, err := tryCall(method, url, contentType, body)
+	a, err := tryCall(method, url, contentType, body, header...)
 	if err != nil {
 		p.tb.Fatalf("%s %s: %v\n%s", method, url, err, p.log)
 	}
 	return a
 }
 
-func tryCall(method, url, contentType, body string) (answer, error) {
+func tryCall(method, url, contentType, body string, header ...string) (answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), hangs)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
@@ -210,6 +211,9 @@ func tryCall(method, url, contentType, body string) (answer, error) {
 	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
+	}
+	for pair := range slices.Chunk(header, 2) {
+		req.Header.Set(pair[0], pair[1])
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -89,7 +89,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := lock.write(p.data.store.TapURL()); err != nil {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
-	p.Logger.Info("ready", "metadata", p.servers.url(metadataService), "device-rest", p.servers.url(deviceRESTService),
+	p.Logger.Info("ready", "metadata", p.servers.url(metadataService), "core-data", p.servers.url(dataService), "device-rest", p.servers.url(deviceRESTService),
 		"notifications", p.servers.url(notificationsService), "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	return nil
 }

@@ -16,7 +16,7 @@ func mustProgram(tb testing.TB) *Program {
 	c := &Config{}
 	flags := c.settings()
 	for name, value := range map[string]string{
-		"data-dir": tb.TempDir(), "metadata-port": "0", "device-rest-port": "0", "notifications-port": "0", "tap-port": "-1",
+		"data-dir": tb.TempDir(), "metadata-port": "0", "data-port": "0", "device-rest-port": "0", "notifications-port": "0", "tap-port": "-1",
 	} {
 		if err := flags.Set(name, value); err != nil {
 			tb.Fatal(err)

@@ -39,15 +39,15 @@ func TestReadmeTour(t *testing.T) {
 		t.Skip("the tour's subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
 	blocks := tour(t)
-	if len(blocks) != 7 || strings.TrimSpace(blocks[0]) != "make run" {
-		t.Fatalf("the tour has %d blocks, want 7 that begin with make run", len(blocks))
+	if len(blocks) != 8 || strings.TrimSpace(blocks[0]) != "make run" {
+		t.Fatalf("the tour has %d blocks, want 8 that begin with make run", len(blocks))
 	}
 	if text := mustRead(t, "../../Makefile"); !strings.Contains(text, "\nrun: build") || !strings.Contains(text, "./bin/ledge serve") {
 		t.Fatal("make run does not build and serve")
 	}
 	p := startSeed(t)
 	sh := p.shell(t)
-	everything := p.tapSubscribe(t, quoted(t, blocks[5], "nats sub '"))
+	everything := p.tapSubscribe(t, quoted(t, blocks[6], "nats sub '"))
 	following := p.follow(t)
 
 	sh.run(blocks[1]) // profile, device, subscription
@@ -61,6 +61,7 @@ func TestReadmeTour(t *testing.T) {
 		t.Errorf("subscriber printed %s", got)
 	}
 	sh.run(blocks[4]) // pictures
+	sh.run(blocks[5]) // the picture is the same
 	seesThePicture(t, everything)
 	p.await("ledge log -f", func() bool { return strings.Contains(following.String(), "camera cam-1 jpeg") })
 	for _, want := range []string{"profile camera added", "device cam-1 updated", "changed adminState", "subscription watch added", "DEVICE_CHANGED"} {
@@ -68,7 +69,7 @@ func TestReadmeTour(t *testing.T) {
 			t.Errorf("ledge log -f does not show %q:\n%s", want, following)
 		}
 	}
-	if out := sh.run(blocks[6]); strings.Count(out, "whole") != 3 {
+	if out := sh.run(blocks[7]); strings.Count(out, "whole") != 3 {
 		t.Errorf("verify: %s", out)
 	}
 }
@@ -123,7 +124,7 @@ func (p *process) shell(t *testing.T) *shell {
 	t.Helper()
 	port := func(url string) string { return url[strings.LastIndex(url, ":"):] }
 	return &shell{t, strings.NewReplacer(
-		":59881", port(p.metadata), ":59986", port(p.deviceREST), ":59860", port(p.notifications),
+		":59881", port(p.metadata), ":59880", port(p.coreData), ":59986", port(p.deviceREST), ":59860", port(p.notifications),
 		"5563", strconv.Itoa(freePort(t)), "bin/ledge", binary, "curl ", "curl -sS --fail ",
 	), append(os.Environ(), "LEDGE_DATA_DIR="+p.dir)}
 }

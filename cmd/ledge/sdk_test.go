@@ -23,21 +23,21 @@ type sdkService struct {
 
 const sdkFolder = "testdata/sdkservice"
 
-// buildSDKService builds it; the SDK's ZeroMQ client needs C, and is left out.
-func buildSDKService(t *testing.T) string {
+// buildOnEdgeX builds a program that is a module of its own on EdgeX's; the SDK's ZeroMQ client needs C, and is left out.
+func buildOnEdgeX(t *testing.T, folder string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "sdkservice")
+	path := filepath.Join(t.TempDir(), filepath.Base(folder))
 	run := func(args ...string) (string, error) {
 		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = sdkFolder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	if out, err := run("mod", "download"); err != nil {
-		t.Skipf("the device service is built on EdgeX's device SDK, and its Go modules cannot be downloaded: %s", out)
+		t.Skipf("%s is built on EdgeX's Go modules, which cannot be downloaded: %s", folder, out)
 	}
 	if out, err := run("build", "-tags", "no_zmq", "-o", path, "."); err != nil {
-		t.Fatalf("build %s: %v\n%s", sdkFolder, err, out)
+		t.Fatalf("build %s: %v\n%s", folder, err, out)
 	}
 	return path
 }
@@ -128,7 +128,7 @@ func (s *sdkService) known() string {
 // TestEdgeXDeviceService runs a device service on EdgeX's own SDK against Ledge: it registers itself, uploads its profile
 // and its device, is asked about devices, and follows what changes, also when either side was down.
 func TestEdgeXDeviceService(t *testing.T) {
-	path := buildSDKService(t)
+	path := buildOnEdgeX(t, sdkFolder)
 	dir, port := t.TempDir(), freePort(t)
 	flags := []string{"--metadata-port", fmt.Sprint(freePort(t))}
 	p := start(t, dir, flags...)

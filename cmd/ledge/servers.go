@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"ledge/handlers"
+	coredata "ledge/handlers/data"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
+	"ledge/store/payloads"
 )
 
 // The HTTP services, by the names that EdgeX gives them.
 const (
 	metadataService      = "core-metadata"
+	dataService          = "core-data"
 	deviceRESTService    = "device-rest"
 	notificationsService = "support-notifications"
 )
@@ -48,6 +51,7 @@ func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, erro
 		port                int
 	}{
 		{metadataService, "metadata", c.MetadataHost, c.MetadataPort},
+		{dataService, "data", c.CoreDataHost, c.CoreDataPort},
 		{deviceRESTService, "device-rest", c.DeviceRESTHost, c.DeviceRESTPort},
 		{notificationsService, "notifications", c.NotificationsHost, c.NotificationsPort},
 	} {
@@ -74,6 +78,9 @@ func (s *servers) serve(p *Program) {
 	o.Units, o.ValidateUnits = p.units, s.config.ValidateUnits
 	o.Devices = p.callback
 	s.start(metadataService, metadata.New(o, state, d.events))
+	o = s.options(dataService)
+	o.BodyBytes = int64(s.config.LimitEventBytes)
+	s.start(dataService, coredata.New(o, d.valueView, d.readings, d.store.Readings().Event, collectedAtStart{p.payloads}))
 	withSecrets := func(name string) handlers.Options {
 		o := s.options(name)
 		o.Secrets, o.SecretBytes = p.secrets.Of(name), int64(s.config.LimitSecretBytes)
@@ -82,6 +89,12 @@ func (s *servers) serve(p *Program) {
 	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.events, d.readings, p.payloads))
 	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
 }
+
+// collectedAtStart are payloads that nobody collects while a reading of theirs is on its way.
+type collectedAtStart struct{ *payloads.Files }
+
+// Release implements coredata.Payloads.
+func (collectedAtStart) Release(string, bool) {}
 
 func (s *servers) start(name string, h http.Handler) {
 	srv := &http.Server{

@@ -17,7 +17,7 @@ func TestSecondProcess(t *testing.T) {
 	p := start(t, dir)
 	want := fmt.Sprintf("is in use by process %d;", p.cmd.Process.Pid)
 	for _, command := range []string{"serve", "rebuild"} {
-		_, errs, code := ledge(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "0")
+		_, errs, code := ledge(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
 		if code != exitInUse || !strings.Contains(errs, want) {
 			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exitInUse, want)
 		}

@@ -1,0 +1,115 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// addEvent records a posted event: 201 with its id.
+func (s service) addEvent(c *gin.Context) {
+	item, err := s.add(c)
+	if err != nil {
+		s.Fail(c, err)
+		return
+	}
+	s.Reply(c, http.StatusCreated, item)
+}
+
+func (s service) add(c *gin.Context) (item handlers.Item, err error) {
+	key, err := s.Key(c)
+	if err != nil {
+		return item, err
+	}
+	data, err := s.ReadBody(c, s.BodyBytes, bodyLimit)
+	if err != nil {
+		return item, err
+	}
+	var sum [sha256.Size]byte
+	if key != "" {
+		sum = sha256.Sum256(data)
+	}
+	added, requestID, err := s.readEvent(c, data)
+	if err != nil {
+		return item, err
+	}
+	held, err := s.keepLarge(c.Request.Context(), &added)
+	if err != nil {
+		held.release(s.payloads, false)
+		return item, err
+	}
+	_, seq, err := s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added})
+	if !uncertain(err) { // else there may be an event that needs them
+		held.release(s.payloads, err == nil)
+	}
+	if err != nil {
+		return item, err
+	}
+	handlers.SetETag(c, seq)
+	item = handlers.Item{Envelope: s.Envelope(http.StatusCreated), ID: added.Event.ID}
+	item.RequestID = requestID
+	return item, nil
+}
+
+// holds are the digests of values that must not be collected.
+type holds []string
+
+// release ends the holds; used says whether an event refers to the values.
+func (h holds) release(p Payloads, used bool) {
+	for _, digest := range h {
+		p.Release(digest, used)
+	}
+}
+
+// uncertain reports whether err leaves open what became of a command.
+func uncertain(err error) bool {
+	code := domain.CodeOf(err)
+	return err != nil && (code == domain.Unavailable || code == domain.Internal)
+}
+
+// inlineTogether is how much of an event's message its longer values may take, in bytes. With the short ones and all else
+// that an event has, it stays below the largest message of the log.
+const inlineTogether = 4 << 20
+
+// keepLarge puts the values that are too long for the event beside the log.
+func (s service) keepLarge(ctx context.Context, e *domain.DataEventAdded) (held holds, err error) {
+	var together int64
+	for i := range e.Readings {
+		r := &e.Readings[i]
+		if r.ValueType != domain.Binary && r.Size <= domain.MaxRowText { // the state has it too
+			continue
+		}
+		if takes := takes(*r); together+takes <= inlineTogether && r.Size <= s.InlineBytes {
+			together += takes
+			continue
+		}
+		if r.Digest, _, err = s.payloads.Put(ctx, content(*r), r.Size); err != nil {
+			return held, err
+		}
+		held = append(held, r.Digest)
+		r.Text, r.Object, r.Data = "", nil, nil
+	}
+	return held, nil
+}
+
+// takes is the most bytes that a value takes in JSON, where a character can take six.
+func takes(r domain.ReadingValue) int64 {
+	if r.ValueType == domain.Binary {
+		return int64(base64.StdEncoding.EncodedLen(len(r.Data)))
+	}
+	return 6 * r.Size
+}
+
+// content is the value itself.
+func content(r domain.ReadingValue) io.Reader {
+	return io.MultiReader(bytes.NewReader(r.Data), bytes.NewReader(r.Object), strings.NewReader(r.Text)) // of which it has one
+}

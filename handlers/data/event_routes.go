@@ -1,0 +1,121 @@
+package data
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+func (s service) routeEvents() {
+	r, device := s.Routes, handlers.By(domain.IndexDevice, "name")
+	r.POST("/event/:profileName/:deviceName/:sourceName", s.addEvent)
+	r.GET("/event/id/:id", handlers.WithID(s.API, s.getEvent))
+	r.GET("/event/all", s.listEvents(asked(handlers.Unfiltered)))
+	r.GET("/event/device/name/:name", s.listEvents(asked(device)))
+	r.GET("/event/start/:start/end/:end", s.listEvents(handlers.ByTime(nanoseconds, handlers.Unfiltered)))
+	r.GET("/event/count", count(s, domain.Lists.DataEvents, handlers.Unfiltered))
+	r.GET("/event/count/device/name/:name", count(s, domain.Lists.DataEvents, device))
+	r.DELETE("/event/id/:id", handlers.WithID(s.API, handlers.Remove(s.API, s.log, "id", func(id string) domain.Command { return domain.RemoveDataEvent{ID: id} })))
+	r.DELETE("/event/device/name/:name", handlers.CleanUp(s.API, s.log, s.ofDevice))
+	r.DELETE("/event/age/:age", handlers.CleanUp(s.API, s.log, s.ofAge))
+}
+
+// nanoseconds is the unit of all times here.
+const nanoseconds = "nanoseconds"
+
+// asked is a filter that no request gets wrong.
+func asked(f handlers.Filter) handlers.Asked {
+	return func(c *gin.Context) ([]domain.Filter, error) { return f(c), nil }
+}
+
+// ofDevice is all that a device has said. What is no name is refused: no device has it.
+func (s service) ofDevice(c *gin.Context) (domain.Cleanup, error) {
+	name := c.Param("name")
+	err := domain.CheckName("name", name).Err()
+	return domain.Cleanup{Kind: domain.CleanupDeviceEvents(name)}, err
+}
+
+// ofAge is what has an age, in nanoseconds, or a higher one.
+func (s service) ofAge(c *gin.Context) (domain.Cleanup, error) {
+	age, err := handlers.PathInt(c, "age", nanoseconds)
+	return domain.Cleanup{Kind: domain.CleanupEvents, Until: handlers.Before(s.Now().UnixNano(), age)}, err
+}
+
+func (s service) getEvent(c *gin.Context) {
+	id := c.Param("id")
+	e, revision, ok := s.lookUp(id)
+	switch {
+	case !ok:
+		s.Fail(c, domain.Errorf(domain.NotFound, "event id %s does not exist; correct the id", id))
+	case !s.Unchanged(c, revision):
+		a := s.answer(c)
+		a.envelope()
+		a.enc.key("event")
+		a.event(e)
+		a.finish()
+	}
+}
+
+func (s service) lookUp(id string) (e domain.DataEvent, revision uint64, ok bool) {
+	view, done := s.state()
+	defer done()
+	e, ok = view.State.DataEvents.Get(id)
+	return e, domain.Revision(view.State.DataEvents, id), ok
+}
+
+func (s service) listEvents(filter handlers.Asked) handlers.Handler {
+	return list(s, "events", domain.Lists.DataEvents, filter, (*answer).event)
+}
+
+// list answers a page, one element after the other.
+func list[S any](
+	s service, name string, query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error),
+	filter handlers.Asked, write func(*answer, S),
+) handlers.Handler {
+	return func(c *gin.Context) {
+		filters, err := filter(c)
+		var page domain.Page
+		if err == nil {
+			page, err = s.Page(c)
+		}
+		var found []S
+		var total int
+		if err == nil {
+			found, total, err = handlers.Query(s.state, query, page, filters)
+		}
+		if err != nil {
+			s.Fail(c, err)
+			return
+		}
+		a := s.answer(c)
+		a.envelope()
+		a.number("totalCount", int64(total))
+		a.enc.key(name)
+		a.enc.list()
+		for i := 0; i < len(found) && a.out.err == nil; i++ {
+			write(a, found[i])
+		}
+		a.enc.endList()
+		a.finish()
+	}
+}
+
+// countAnswer is written as EdgeX 2.3 writes it.
+type countAnswer struct {
+	handlers.Envelope
+	Count int `json:"Count"`
+}
+
+func count[S any](s service, query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error), filter handlers.Filter) handlers.Handler {
+	return func(c *gin.Context) {
+		_, total, err := handlers.Query(s.state, query, domain.Page{}, filter(c))
+		if err != nil {
+			s.Fail(c, err)
+			return
+		}
+		s.Reply(c, http.StatusOK, countAnswer{s.Envelope(http.StatusOK), total})
+	}
+}

@@ -1,0 +1,92 @@
+package data
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+)
+
+// jsonEncoder writes as encoding/json does, and so EdgeX.
+type jsonEncoder struct {
+	out   *output
+	comma bool // something stands before the next key or element
+}
+
+func (e *jsonEncoder) separate(more bool) {
+	if e.comma {
+		e.out.print(",")
+	}
+	e.comma = more
+}
+
+// open writes what is not yet a whole value.
+func (e *jsonEncoder) open(text string) {
+	e.separate(false)
+	e.out.print(text)
+}
+
+func (e *jsonEncoder) close(text string) {
+	e.comma = true
+	e.out.print(text)
+}
+
+func (e *jsonEncoder) begin()          { e.open("{") }
+func (e *jsonEncoder) end()            { e.close("}") }
+func (e *jsonEncoder) list()           { e.open("[") }
+func (e *jsonEncoder) endList()        { e.close("]") }
+func (e *jsonEncoder) key(name string) { e.open(`"` + name + `":`) }
+
+func (e *jsonEncoder) text(s string) {
+	e.separate(true)
+	_, _ = e.out.Write(quoted(s))
+}
+
+func quoted(s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string can always be written
+	}
+	return b
+}
+
+func (e *jsonEncoder) number(n int64) {
+	e.separate(true)
+	e.out.print(decimal(n))
+}
+
+func (e *jsonEncoder) bytes(r io.Reader, size int64) {
+	e.separate(true)
+	e.out.print(`"`)
+	w := base64.NewEncoder(base64.StdEncoding, e.out)
+	e.out.fail(copyAll(w, r, size))
+	_ = w.Close() // an error of the output is kept there
+	e.out.print(`"`)
+}
+
+// copyAll copies size bytes; an error of w is its own.
+func copyAll(w io.Writer, r io.Reader, size int64) error {
+	n, err := io.Copy(w, io.LimitReader(r, size))
+	if err == nil && n < size {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (e *jsonEncoder) long(r io.Reader) {
+	e.separate(true)
+	e.out.print(`"`)
+	e.out.fail(eachPart(r, func(part []byte) {
+		b := quoted(string(part))
+		_, _ = e.out.Write(b[1 : len(b)-1])
+	}))
+	e.out.print(`"`)
+}
+
+func (e *jsonEncoder) object(r io.Reader) {
+	e.separate(true)
+	_, err := io.Copy(e.out, r)
+	e.out.fail(err)
+}
+
+// last ends with a newline, as EdgeX does.
+func (e *jsonEncoder) last() { e.out.print("\n") }
