@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -112,3 +113,51 @@ func BenchmarkListTwoLabels(b *testing.B) {
 func BenchmarkListLabelAndService(b *testing.B) {
 	benchmarkList(b, Page{Offset: 0, Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
 }
+
+// sensor is the post of one of 500 resources, of 100 devices, at ten posts per second; its ids are in order.
+func sensor(n int) domain.Recorded {
+	r := domain.Reading{
+		ID: ordered(2 * n), Event: ordered(2*n + 1), Profile: "climate-sensor", Device: fmt.Sprintf("sensor-%03d", n%100),
+		Resource: []string{"Temperature", "Humidity", "Pressure", "Battery", "Voltage"}[n/100%5], ValueType: "Float32",
+		MediaType: "text/plain", Size: 5, Origin: 1_700_000_000_000_000_000 + int64(n)*1e8 + int64(n%7), Text: "2.150000e+01",
+	}
+	return recorded(uint64(n+1), domain.ReadingPosted{Reading: r, Value: []byte("21.50")})
+}
+
+// ordered is the nth of UUIDs of version 7 as they are made one after the other.
+func ordered(n int) string {
+	random := uuid("ordered", n)
+	return fmt.Sprintf("018bcfe5-%04x-7%03x%s", n>>12&0xffff, n&0xfff, random[18:])
+}
+
+// benchmarkReadings projects so many readings at once, and reports how fast and how large they are.
+func benchmarkReadings(b *testing.B, batch int) {
+	const n = 200_000
+	events := make([]domain.Recorded, n)
+	for i := range events {
+		events[i] = sensor(i)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		d, err := Open(Options{Path: filepath.Join(b.TempDir(), "readings.db"), Tables: Readings, SyncEvery: -1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for some := range slices.Chunk(events, batch) {
+			if err := d.Apply(some); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := d.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(d.Stats().Bytes)/n, "bytes/reading")
+		if err := d.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "readings/s")
+}
+
+func BenchmarkReadings1(b *testing.B)    { benchmarkReadings(b, 1) }
+func BenchmarkReadings5000(b *testing.B) { benchmarkReadings(b, 5000) }

@@ -77,10 +77,10 @@ func (k *kind[S]) until(rows *bbolt.Bucket, last int64, before uint64, left *roo
 	if err != nil {
 		return nil, err
 	}
-	end := after(appendTime(bytes.Clone(s.prefix), last))
-	c := rows.Cursor()
-	for key, _ := s.end(c, true); !left.full() && key != nil && bytes.Compare(key, end) < 0; key, _ = c.Next() {
-		suffix := key[len(s.prefix):]
+	for suffix := range s.passing(rows, true, 0) {
+		if left.full() || timeOf(suffix) > last {
+			break
+		}
 		if seqOf(suffix) >= before {
 			continue
 		}

@@ -36,6 +36,7 @@ func TestCleanupAfter(t *testing.T) {
 
 // A cleanup removes, in small parts, exactly what was on record and old enough when it was asked for.
 func TestCleanUp(t *testing.T) {
+	short(t)
 	usual := partOfCleanup
 	t.Cleanup(func() { partOfCleanup = usual })
 	partOfCleanup.names = 7

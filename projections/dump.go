@@ -22,6 +22,7 @@ type line struct {
 	Seq        uint64  `json:"seq,omitempty"`
 	Time       int64   `json:"time,omitempty"`
 	Count      int64   `json:"count,omitempty"`
+	Run        int64   `json:"run,omitempty"`
 	Weight     int64   `json:"weight,omitempty"`
 	Raw        string  `json:"raw,omitempty"`
 	Value      any     `json:"value,omitempty"`
@@ -61,6 +62,10 @@ func (d *DB) line(key, value []byte) (line, error) {
 	case bytes.Equal(key, checkpointKey):
 		seq := binary.BigEndian.Uint64(value)
 		return line{Checkpoint: &seq, Chain: hex.EncodeToString(value[8:])}, nil
+	case key[0] == runID:
+		l, err := d.entry(key[1:], value)
+		l.Run = readTally(value).count
+		return l, err
 	case key[0] == countID:
 		n := readTally(value)
 		return line{Counter: d.indexName(key[1]), At: string(key[2:]), Count: n.count, Weight: n.weight}, nil

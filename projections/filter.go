@@ -62,8 +62,8 @@ func ByDevice(name string) Filter { return Filter{Index: domain.IndexDevice, Val
 func ByResource(name string) Filter { return Filter{Index: domain.IndexResource, Value: name} }
 
 // Between keeps notifications and transmissions that were created, in milliseconds since the Unix epoch, or readings
-// whose origin is, in nanoseconds, from one time to another, both included. The total is counted, not looked up: it
-// costs a walk over all that is between.
+// whose origin is, in nanoseconds, from one time to another, both included. The total of notifications costs a walk over
+// all that is between.
 func Between(from, to int64) Filter { return domain.Between(from, to) }
 
 // find returns the index that f names.
@@ -86,7 +86,7 @@ func (k *kind[S]) byTime() (*index[S], error) {
 			return &k.indexes[i], nil
 		}
 	}
-	if k.id == transmissionsID || k.id == readingsID || k.id == dataEventsID {
+	if k.ranged {
 		return &k.indexes[0], nil
 	}
 	return nil, fmt.Errorf("list %s: there is no index by time", k.name)

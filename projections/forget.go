@@ -115,7 +115,7 @@ func (k *kind[S]) forgetRow(rows *bbolt.Bucket, w *writer, suffix []byte) {
 	for i := range k.indexes {
 		x := &k.indexes[i]
 		for _, v := range x.of(nil, s) {
-			g := w.in(x.id, v)
+			g := k.group(w, x, v)
 			g.more.take(k.one(s))
 			key = append(appendTime(append(key[:0], g.prefix...), k.time(x, s)), suffix[8:]...)
 			w.delete(g, key)

@@ -38,6 +38,7 @@ func (f *fed) startAgain(t *testing.T, events []domain.Recorded) {
 
 // What is left after Forget is a fold of the events that are left, whatever waits for the file meanwhile.
 func TestForget(t *testing.T) {
+	short(t)
 	for tables, next := range map[Tables]func(*history){Notifications: (*history).notification, Readings: (*history).reading} {
 		for name, l := range map[string]limits{"behind": {after: time.Hour}, "direct": direct, "tight": tight} {
 			t.Run(fmt.Sprint(tables, " ", name), func(t *testing.T) {
@@ -129,6 +130,7 @@ func TestForgetInParts(t *testing.T) {
 
 // Forget, Apply and lists do not disturb each other.
 func TestForgetWhileApplying(t *testing.T) {
+	short(t)
 	f := MustOpen(t, Readings)
 	f.reopen(t, tight)
 	events := posts(3000)

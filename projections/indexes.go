@@ -142,6 +142,13 @@ func (x *index[S]) of(dst []string, s S) []string {
 	return dst
 }
 
+// group returns the group of a value of x.
+func (k *kind[S]) group(w *writer, x *index[S], value string) *group {
+	g := w.in(x.id, value)
+	g.runs = k.ranged && x.name != written
+	return g
+}
+
 // time returns what the entry of s in x is sorted by.
 func (k *kind[S]) time(x *index[S], s S) int64 {
 	if x.at != nil {

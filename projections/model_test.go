@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -398,6 +399,7 @@ var (
 func inAny(n domain.Notification) bool { return has(anyCategory.Any, n.Category) }
 
 func TestListsOfNotifications(t *testing.T) {
+	short(t)
 	for seed := range uint64(3) {
 		f, h := MustOpen(t, Notifications), newHistory(seed)
 		for range 400 {
@@ -444,46 +446,126 @@ func TestListsOfNotifications(t *testing.T) {
 	}
 }
 
-func TestListsOfReadings(t *testing.T) {
-	f, h := MustOpen(t, Readings), newHistory(9)
-	for range 300 {
-		h.reading()
-		if h.IntN(10) == 0 {
-			h.removedReadings()
+// short has runs of four entries in the mean, until the test ends.
+func short(t *testing.T) {
+	t.Helper()
+	usual := runLength
+	t.Cleanup(func() { runLength = usual })
+	runLength = 4
+}
+
+func ofDeviceResource(device string, resources ...string) Filter {
+	f := Filter{Index: domain.IndexDeviceResource}
+	for _, r := range resources {
+		f.Any = append(f.Any, domain.DeviceResourceKey(device, r))
+	}
+	return f
+}
+
+// during is a query for a time beside another query.
+func during[S any](q query[S], from, to int64, at func(S) int64) query[S] {
+	return query[S]{
+		filters: append(slices.Clone(q.filters), Between(from, to)),
+		keep:    func(s S) bool { return q.keep(s) && at(s) >= from && at(s) <= to },
+	}
+}
+
+// compareTimes compares what queries give, of all times and of some.
+func compareTimes[S any](t *testing.T, h *history, name string, table domain.Table[S], at func(S) int64,
+	ask func(Page, ...Filter) ([]S, int, error), queries map[string]query[S]) {
+	t.Helper()
+	for what, q := range queries {
+		compare(t, name+" "+what, expect(h, name, table, at, q.keep), ask, q.filters)
+		for _, times := range [][2]int64{{0, 20}, {-3, 5}, {7, 7}, {11, 10}, {math.MinInt64, math.MaxInt64}, {26, math.MaxInt64}, {40, 50}} {
+			d := during(q, times[0], times[1], at)
+			compare(t, fmt.Sprint(name, " ", what, " ", times), expect(h, name, table, at, d.keep), ask, d.filters)
 		}
 	}
-	f.feed(t, 50, h.events...)
-	v, release := f.View()
-	defer release()
-	for name, q := range map[string]query[domain.Reading]{
-		"all":    {keep: func(domain.Reading) bool { return true }},
-		"device": {filters: []Filter{ByDevice("d1")}, keep: func(r domain.Reading) bool { return r.Device == "d1" }},
+}
+
+func readingQueries() map[string]query[domain.Reading] {
+	return map[string]query[domain.Reading]{
+		"all":      {keep: func(domain.Reading) bool { return true }},
+		"device":   {filters: []Filter{ByDevice("d1")}, keep: func(r domain.Reading) bool { return r.Device == "d1" }},
+		"resource": {filters: []Filter{ByResource("r2")}, keep: func(r domain.Reading) bool { return r.Resource == "r2" }},
+		"nothing":  {filters: []Filter{ByResource("nosuch")}, keep: func(domain.Reading) bool { return false }},
 		"resource of a device": {filters: []Filter{{Index: domain.IndexDeviceResource, Value: domain.DeviceResourceKey("d1", "r1")}},
 			keep: func(r domain.Reading) bool { return r.Device == "d1" && r.Resource == "r1" }},
-		"device, resource, time": {filters: []Filter{ByDevice("d1"), ByResource("r1"), Between(0, 20)},
+		"resources of a device": {filters: []Filter{ofDeviceResource("d1", "r1", "nosuch", "r0", "r1")},
 			keep: func(r domain.Reading) bool {
-				return r.Device == "d1" && r.Resource == "r1" && r.Origin >= 0 && r.Origin <= 20
+				return r.Device == "d1" && (r.Resource == "r0" || r.Resource == "r1")
 			}},
-	} {
-		want := expect(h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, q.keep)
-		compare(t, "readings "+name, want, v.Readings, q.filters)
+		"resources, not of a device": {filters: []Filter{{Index: domain.IndexResource, Any: []string{"r1", "r2"}}, {Index: domain.IndexDevice, Any: []string{"d1"}, Without: true}},
+			keep: func(r domain.Reading) bool {
+				return r.Device != "d1" && (r.Resource == "r2" || r.Resource == "r1")
+			}},
+		"device, resource": {filters: []Filter{ByDevice("d1"), ByResource("r1")},
+			keep: func(r domain.Reading) bool { return r.Device == "d1" && r.Resource == "r1" }},
 	}
-	for name, q := range map[string]query[domain.DataEvent]{
+}
+
+func dataEventQueries() map[string]query[domain.DataEvent] {
+	return map[string]query[domain.DataEvent]{
 		"all":    {keep: func(domain.DataEvent) bool { return true }},
 		"device": {filters: []Filter{ByDevice("d1")}, keep: func(e domain.DataEvent) bool { return e.Device == "d1" }},
 		"source": {filters: []Filter{{Index: domain.IndexSource, Value: domain.SourceKey("p", "d2", "all")}},
 			keep: func(e domain.DataEvent) bool { return e.Device == "d2" && e.Source == "all" }},
-		"device, time": {filters: []Filter{ByDevice("d1"), Between(3, 20)},
-			keep: func(e domain.DataEvent) bool { return e.Device == "d1" && e.Origin >= 3 && e.Origin <= 20 }},
-	} {
-		want := expect(h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin }, q.keep)
-		compare(t, "data events "+name, want, v.DataEvents, q.filters)
 	}
+}
+
+// compareReadings compares all lists of a file of readings with what the history knows.
+func (f *fed) compareReadings(t *testing.T, h *history) {
+	t.Helper()
+	v, release := f.View()
+	defer release()
+	compareTimes(t, h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, v.Readings, readingQueries())
+	compareTimes(t, h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin }, v.DataEvents, dataEventQueries())
+	sameTable(t, "readings", h.state.Readings, v.State.Readings)
+	sameTable(t, "data events", h.state.DataEvents, v.State.DataEvents)
 	sameTable(t, "cleanups", h.state.Cleanups, v.Cleanups)
+}
+
+// Lists of readings, and what they count, are right while readings come, go by request, are forgotten and read again.
+func TestListsOfReadings(t *testing.T) {
+	short(t)
+	for seed := range uint64(2) {
+		f, h := MustOpen(t, Readings), newHistory(seed)
+		for range 4 {
+			from := len(h.events)
+			for range 60 {
+				h.reading()
+				if h.IntN(10) == 0 {
+					h.removedReadings()
+				}
+			}
+			f.feed(t, 1+h.IntN(40), h.events[from:]...)
+			f.compareReadings(t, h)
+		}
+		sameDump(t, f.mustDump(t), rebuilt(t, Readings, h.events))
+		first := len(h.events) / 3
+		_, err := f.Forget(t.Context(), uint64(first))
+		must(t, err)
+		f.sinceFirst(t, first, h.events)
+		h.forget(first)
+		f.compareReadings(t, h)
+		f.reopen(t, direct)
+		f.compareReadings(t, h)
+		f.startAgain(t, h.events)
+	}
+}
+
+// forget makes the history begin at an event.
+func (h *history) forget(first int) {
+	h.state = domain.NewMapState()
+	h.events = h.events[first-1:]
+	for _, e := range h.events {
+		e.Event.Evolve(h.state)
+	}
 }
 
 // The same events lead to the same file, in batches of whatever size, live or from the log.
 func TestBatchSizes(t *testing.T) {
+	short(t)
 	h := newHistory(42)
 	for range 500 {
 		h.metadata()

@@ -111,7 +111,7 @@ func (s *search) walk(rows *bbolt.Bucket, p Page, total int) (names [][]byte) {
 		}
 	}
 	if len(names) < n {
-		panic(damage{fmt.Errorf("index %x has fewer entries than its counter says, %d", s.prefix, total)})
+		panic(damage{fmt.Errorf("index %x has fewer entries than its counters say, %d", s.extents[0].prefix, total)})
 	}
 	if oldestFirst {
 		slices.Reverse(names)

@@ -121,7 +121,7 @@ func (p *pending[S]) writeIndex(w *writer, x *index[S], c *change[S]) {
 		p.suffix = appendSuffix(p.suffix[:0], p.time(x, *c.old), c.seqWas, c.key)
 		p.values = x.of(p.values[:0], *c.old)
 		for _, v := range p.values {
-			g := w.in(x.id, v)
+			g := p.group(w, x, v)
 			g.more.take(p.one(*c.old))
 			w.delete(g, p.entry(g))
 		}
@@ -132,7 +132,7 @@ func (p *pending[S]) writeIndex(w *writer, x *index[S], c *change[S]) {
 	p.suffix = appendSuffix(p.suffix[:0], p.time(x, c.now), c.seq, c.key)
 	p.values = x.of(p.values[:0], c.now)
 	for _, v := range p.values {
-		g := w.in(x.id, v)
+		g := p.group(w, x, v)
 		g.more.add(p.one(c.now))
 		w.put(g, p.entry(g), p.other(x, c.now))
 	}

@@ -24,7 +24,7 @@ func schemaName(name string, tables []stored) string {
 
 // layout writes what a change of makes files of another layout.
 func (k *kind[S]) layout(w io.Writer) {
-	fmt.Fprintf(w, "table %02x %q weighed=%t ", k.id, k.name, k.weigh != nil)
+	fmt.Fprintf(w, "table %02x %q ranged=%t weighed=%t ", k.id, k.name, k.ranged, k.weigh != nil)
 	shape(w, reflect.TypeFor[S](), nil)
 	for _, x := range k.indexes {
 		fmt.Fprintf(w, "index %02x %q all=%t time=%t\n", x.id, x.name, x.values == nil, x.at != nil)

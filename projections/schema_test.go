@@ -11,6 +11,7 @@ import (
 func TestSchemaNamesTheLayout(t *testing.T) {
 	kindOf := func(change func(*kind[domain.Reading])) []stored {
 		k := *readings
+		k.ranged = true
 		k.indexes = slices.Clone(k.indexes)
 		change(&k)
 		return []stored{dataEvents, &k, cleanups, answers, answerOrder}
@@ -26,6 +27,7 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		"index name":   kindOf(func(k *kind[domain.Reading]) { k.indexes[1].name += "s" }),
 		"index values": kindOf(func(k *kind[domain.Reading]) { k.indexes[1].values = nil }),
 		"index time":   kindOf(func(k *kind[domain.Reading]) { k.indexes[1].at = k.indexes[0].at }),
+		"runs":         kindOf(func(k *kind[domain.Reading]) { k.ranged = false }),
 		"weight":       kindOf(func(k *kind[domain.Reading]) { k.weigh = func(domain.Reading) int64 { return 1 } }),
 		"table added":  {readings, seeds},
 		"order":        {seeds, readings},

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,17 +10,14 @@ import (
 	"ledge/domain"
 )
 
-// search is the range of an index that a query walks, and what the entities in it are tested for.
+// search is what a query walks, and what the entities in it are tested for.
 type search struct {
-	prefix []byte // of all entries of the index at the value
-	from   []byte // the first key that may be in the range
-	to     []byte // the first key that is behind it
-	total  int    // how many entries have the prefix
-	timed  bool   // the range is a part of what has the prefix
-	shift  bool   // the entries are in an order of their own, see pending.other
-	others []*other
-	tests  []test
-	key    []byte
+	extents []*extent // of one index, without an entity in common
+	total   int       // how many entries the extents have
+	shift   bool      // the entries are in an order of their own, see pending.other, and the total is not known
+	others  []*other
+	tests   []test
+	key     []byte
 }
 
 // test is passed by an entity that is in any of the ranges, or, with without, in none.
@@ -30,48 +26,94 @@ type test struct {
 	without  bool
 }
 
-// search plans a query: it walks the time asked for, or else the filter with the fewest entries, and tests the others.
+// search plans a query: it walks the filter with the fewest entries, within the time asked for, and tests the others.
+// Where lists are in another order than the time asked for, it walks the time.
 func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) {
+	p, err := k.plan(filters)
+	if err != nil {
+		return nil, err
+	}
 	var found []*search
-	var tests []test
 	best := 0
-	for _, f := range once(filters) {
-		x, err := k.find(f)
-		if err != nil {
-			return nil, err
-		}
-		if !walked(f) {
-			tests = append(tests, newTest(x.id, f))
-			continue
-		}
-		s := newSearch(rows, x.id, f.Value)
-		if f.Index == domain.IndexTime {
-			s.limit(f, x.name == created)
-		}
-		found = append(found, s)
-		if b, i := found[best], len(found)-1; i > 0 && s.timed && b.timed {
-			return nil, fmt.Errorf("list %s: two times asked for", k.name)
-		} else if s.timed || !b.timed && s.total < b.total {
+	for i, a := range p.ranges {
+		found = append(found, k.newSearch(rows, a, p.time))
+		if !found[best].shift && found[i].total < found[best].total {
 			best = i
 		}
 	}
-	if found == nil {
-		found = []*search{newSearch(rows, k.indexes[0].id, "")}
-	}
-	chosen := found[best]
-	chosen.tests = tests
-	for i, s := range found {
+	s := found[best]
+	for i, o := range found {
 		if i != best {
-			chosen.others = append(chosen.others, &other{search: s})
+			s.others = append(s.others, &other{search: o})
 		}
 	}
-	return chosen, nil
+	for _, a := range p.tests {
+		s.tests = append(s.tests, newTest(a))
+	}
+	return s, nil
 }
 
-func newTest(id byte, f Filter) test {
-	t := test{without: f.Without}
-	for _, v := range values(f) {
-		t.prefixes = append(t.prefixes, appendRange(nil, id, v))
+// asked is a filter with its index.
+type asked struct {
+	Filter
+	id    byte
+	shift bool // the index has an order of its own
+}
+
+// plan is filters as they are answered.
+type plan struct {
+	ranges []asked // one at least; that with a shift is the first
+	tests  []asked
+	time   *Filter // what the ranges are limited to
+}
+
+func (k *kind[S]) plan(filters []Filter) (p plan, err error) {
+	for _, f := range once(filters) {
+		x, err := k.find(f)
+		if err != nil {
+			return p, err
+		}
+		a := asked{f, x.id, x.name == created}
+		switch {
+		case f.Index == domain.IndexTime && p.time != nil:
+			return p, fmt.Errorf("list %s: two times asked for", k.name)
+		case f.Index == domain.IndexTime:
+			if p.time = &f; !k.ranged {
+				p.ranges = slices.Insert(p.ranges, 0, a)
+			}
+		case walked(f):
+			p.ranges = append(p.ranges, a)
+		default:
+			p.tests = append(p.tests, a)
+		}
+	}
+	switch {
+	case len(p.ranges) > 0:
+	case k.ranged && len(p.tests) > 0 && !p.tests[0].Without:
+		p.ranges, p.tests = p.tests[:1], p.tests[1:]
+	default:
+		p.ranges = []asked{{id: k.indexes[0].id}}
+	}
+	return p, nil
+}
+
+// newSearch returns what is walked for a filter.
+func (k *kind[S]) newSearch(rows *bbolt.Bucket, a asked, time *Filter) *search {
+	s := &search{shift: a.shift}
+	for _, v := range slices.Compact(slices.Sorted(slices.Values(values(a.Filter)))) {
+		one := k.newExtent(rows, a.id, v)
+		if time != nil && (k.ranged || a.Index == domain.IndexTime) {
+			one.limit(rows, time.From, time.To)
+		}
+		s.extents, s.total = append(s.extents, one), s.total+one.total
+	}
+	return s
+}
+
+func newTest(a asked) test {
+	t := test{without: a.Without}
+	for _, v := range values(a.Filter) {
+		t.prefixes = append(t.prefixes, appendRange(nil, a.id, v))
 	}
 	return t
 }
@@ -96,71 +138,31 @@ func once(filters []Filter) []Filter {
 	return kept
 }
 
-func newSearch(rows *bbolt.Bucket, id byte, value string) *search {
-	prefix := appendRange(nil, id, value)
-	return &search{
-		prefix: prefix, from: prefix, to: after(prefix),
-		total: int(tallyAt(rows, id, value).count),
-	}
-}
-
-func (s *search) limit(f Filter, shift bool) {
-	s.timed, s.shift = true, shift
-	s.from = appendTime(append([]byte(nil), s.prefix...), f.From)
-	s.to = after(appendTime(append([]byte(nil), s.prefix...), f.To))
-}
-
 // counted reports whether the total needs no walk.
-func (s *search) counted() bool { return !s.timed && len(s.others) == 0 && len(s.tests) == 0 }
+func (s *search) counted() bool { return !s.shift && len(s.others) == 0 && len(s.tests) == 0 }
 
-// passing yields the suffixes of the entries in the range that pass all tests, from one end to the other, without the first skip entries, which are not tested.
+// timed reports whether a time was asked for.
+func (s *search) timed() bool { return s.extents[0].timed }
+
+// passing yields the suffixes of the entries that pass all tests, from one end to the other, without the first skip
+// entries, which are not tested.
 func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Seq[[]byte] {
 	return func(yield func(suffix []byte) bool) {
 		for _, o := range s.others {
 			o.follow(rows, s, oldestFirst)
 		}
-		c := rows.Cursor()
-		k, v := s.end(c, oldestFirst)
-		for range skip {
-			k, v = step(c, oldestFirst)
-		}
-		for ; s.holds(k); k, v = step(c, oldestFirst) {
-			suffix := k[len(s.prefix):]
-			if s.passes(rows, suffix, v) && !yield(suffix) {
+		for suffix, value := range entries(rows, s.extents, oldestFirst, skip) {
+			if s.passes(rows, suffix, value) && !yield(suffix) {
 				return
 			}
 		}
 	}
 }
 
-// end moves c to the oldest or the newest entry, or out of the range where it is empty.
-func (s *search) end(c *bbolt.Cursor, oldest bool) (key, value []byte) {
-	if oldest {
-		return c.Seek(s.from)
-	}
-	if k, _ := c.Seek(s.to); k == nil {
-		return c.Last()
-	}
-	return c.Prev()
-}
-
-func step(c *bbolt.Cursor, oldestFirst bool) (key, value []byte) {
-	if oldestFirst {
-		return c.Next()
-	}
-	return c.Prev()
-}
-
-// holds reports whether a key, nil or of another index perhaps, is in the range.
-func (s *search) holds(key []byte) bool {
-	return bytes.HasPrefix(key, s.prefix) &&
-		(!s.timed || bytes.Compare(key, s.from) >= 0 && bytes.Compare(key, s.to) < 0)
-}
-
 // passes reports whether the entity of an entry is in all the other indexes and passes the tests.
 func (s *search) passes(rows *bbolt.Bucket, suffix, value []byte) bool {
 	for _, o := range s.others {
-		if o.cursor != nil && !o.meets(suffix) || o.cursor == nil && !s.in(rows, o.prefix, suffix, value) {
+		if o.beside != nil && !o.meets(suffix) || o.beside == nil && !s.in(rows, o.extents[0].prefix, suffix, value) {
 			return false
 		}
 	}

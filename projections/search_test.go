@@ -103,11 +103,11 @@ func TestTotalsAreBounded(t *testing.T) {
 	if n := len(known.known); n == 0 || n > mostTotals {
 		t.Errorf("%d totals are remembered, want 1 to %d", n, mostTotals)
 	}
-	s := &search{prefix: make([]byte, longestTotal)}
+	s := &search{extents: []*extent{{prefix: make([]byte, longestTotal)}}}
 	if s.filters() == "" {
 		t.Error("the longest filters are not remembered")
 	}
-	s.others = []*other{{search: &search{prefix: []byte{1}}}}
+	s.others = []*other{{search: &search{extents: []*extent{{prefix: []byte{1}}}}}}
 	if got := s.filters(); got != "" {
 		t.Errorf("filters of %d bytes are remembered", len(got))
 	}

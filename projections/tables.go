@@ -31,6 +31,9 @@ type kind[S any] struct {
 	// indexes has the list of all entities first. A table without indexes is not counted, and its rows do not say
 	// which event put them.
 	indexes []index[S]
+	// ranged is that lists are in the order of the time that Between asks for, and that an entity has one value in each
+	// index at most: so what any filter keeps of a time are ranges, which are cut into runs.
+	ranged bool
 	// weigh, where there is one, is what the indexes' counters sum up beside the number of entities.
 	weigh func(S) int64
 	// shared rows are kept for the next views: see shared.
@@ -52,10 +55,10 @@ var (
 	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inCBOR[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
 	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inCBOR[domain.Subscription](nil), indexes: subscriptionIndexes}
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
-	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes}
+	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inCBOR[domain.Cleanup](nil), indexes: cleanupIndexes}
-	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inCBOR(canonicalDataEvent), indexes: dataEventIndexes, weigh: func(e domain.DataEvent) int64 { return e.Size }}
-	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes}
+	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inCBOR(canonicalDataEvent), indexes: dataEventIndexes, ranged: true, weigh: func(e domain.DataEvent) int64 { return e.Size }}
+	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes, ranged: true}
 )
 
 func canonicalDevice(d *domain.Device) { d.Location = canonicalJSON(d.Location) }

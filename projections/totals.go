@@ -17,11 +17,14 @@ const (
 
 // filters is what s is known by, "" where it is not worth to be.
 func (s *search) filters() string {
-	key := s.prefix
-	for _, o := range s.others {
-		key = append(key[:len(key):len(key)], o.prefix...)
+	var key []byte
+	for _, one := range s.extents {
+		key = append(key, one.prefix...)
 	}
-	if s.timed || len(s.tests) > 0 || len(key) > longestTotal { // such are most often not asked for again
+	for _, o := range s.others {
+		key = append(key, o.extents[0].prefix...)
+	}
+	if s.timed() || len(s.tests) > 0 || len(key) > longestTotal { // such are most often not asked for again
 		return ""
 	}
 	return string(key)

@@ -31,6 +31,7 @@ type group struct {
 	prefix []byte
 	ops    []op
 	more   tally // what there is more than before
+	runs   bool  // the entries are cut into runs
 }
 
 // op puts value at key, or deletes the key.
@@ -104,10 +105,16 @@ func (w *writer) flush(rows *bbolt.Bucket) error {
 			return err
 		}
 	}
+	c := rows.Cursor()
 	for _, g := range w.order {
 		slices.SortFunc(g.ops, func(a, b op) int { return bytes.Compare(a.key, b.key) })
 		for i := range g.ops {
 			if err := g.ops[i].apply(rows); err != nil {
+				return err
+			}
+		}
+		if g.runs {
+			if err := g.recount(rows, w, c); err != nil {
 				return err
 			}
 		}
