@@ -85,7 +85,7 @@ func (k *kind[S]) until(rows *bbolt.Bucket, last int64, before uint64, left *roo
 			continue
 		}
 		name := suffix[suffixHead:]
-		r := domain.Removal{ID: string(name), Revision: seqOf(suffix)}
+		r := domain.Removal{ID: nameIn(name), Revision: seqOf(suffix)}
 		if k.id == notificationsID {
 			r.Transmissions = idsOfTransmissions(rows, r.ID)
 		}
@@ -119,7 +119,7 @@ func idsOfTransmissions(rows *bbolt.Bucket, notification string) (ids []string) 
 	prefix := appendRange(nil, x.id, notification)
 	c := rows.Cursor()
 	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
-		ids = append(ids, string(key[len(prefix)+suffixHead:]))
+		ids = append(ids, nameIn(key[len(prefix)+suffixHead:]))
 	}
 	return ids
 }

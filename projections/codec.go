@@ -12,12 +12,14 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// codec turns the values of one table into bytes and back. encode appends to dst; decode keeps nothing of b.
+// codec turns the values of one table into bytes and back. encode appends to dst; decode, which gets the name in the row's key
+// too, keeps nothing of it and b.
 type codec[S any] struct {
 	encode func(dst *bytes.Buffer, s S) error
-	decode func(b []byte) (S, error)
+	decode func(name, b []byte) (S, error)
 	// canonical, where there is one, makes of a value what comes back from encode and decode. encode does so itself.
 	canonical func(*S)
+	row       reflect.Type // what is encoded, where that is not S
 }
 
 var encMode, decMode = modes()
@@ -51,7 +53,7 @@ func inCBOR[S any](canonical func(*S)) codec[S] {
 			}
 			return encMode.MarshalToBuffer(&s, dst)
 		},
-		decode: func(b []byte) (s S, err error) {
+		decode: func(_, b []byte) (s S, err error) {
 			err = decMode.Unmarshal(b, &s)
 			return s, err
 		},
@@ -119,7 +121,7 @@ func asDecoded(v any) bool {
 
 var inText = codec[string]{
 	encode: func(dst *bytes.Buffer, s string) error { dst.WriteString(s); return nil },
-	decode: func(b []byte) (string, error) { return string(b), nil },
+	decode: func(_, b []byte) (string, error) { return string(b), nil },
 }
 
 var inNumber = codec[uint64]{
@@ -127,7 +129,7 @@ var inNumber = codec[uint64]{
 		dst.Write(binary.BigEndian.AppendUint64(dst.AvailableBuffer(), n))
 		return nil
 	},
-	decode: func(b []byte) (uint64, error) {
+	decode: func(_, b []byte) (uint64, error) {
 		if len(b) != 8 {
 			return 0, fmt.Errorf("a number of %d bytes, not 8", len(b))
 		}
@@ -137,7 +139,7 @@ var inNumber = codec[uint64]{
 
 var inCount = codec[int]{
 	encode: func(dst *bytes.Buffer, n int) error { return inNumber.encode(dst, uint64(n)) },
-	decode: func(b []byte) (int, error) { n, err := inNumber.decode(b); return int(n), err },
+	decode: func(name, b []byte) (int, error) { n, err := inNumber.decode(name, b); return int(n), err },
 }
 
 var inFlag = codec[bool]{
@@ -147,5 +149,5 @@ var inFlag = codec[bool]{
 		}
 		return dst.WriteByte(0)
 	},
-	decode: func(b []byte) (bool, error) { return len(b) == 1 && b[0] == 1, nil },
+	decode: func(_, b []byte) (bool, error) { return len(b) == 1 && b[0] == 1, nil },
 }

@@ -34,7 +34,7 @@ func BenchmarkCodec(b *testing.B) {
 	})
 	b.Run("decode", func(b *testing.B) {
 		for b.Loop() {
-			_, err := devices.decode(row.Bytes())
+			_, err := devices.decode(nil, row.Bytes())
 			must(b, err)
 		}
 	})

@@ -88,7 +88,7 @@ func (d *DB) entry(key, value []byte) (line, error) {
 	suffix := key[at:]
 	return line{
 		Index: d.indexName(key[0]), At: string(key[3:at]), Time: timeOf(suffix), Seq: seqOf(suffix),
-		Key: string(suffix[suffixHead:]), Raw: hex.EncodeToString(value),
+		Key: nameIn(suffix[suffixHead:]), Raw: hex.EncodeToString(value),
 	}, nil
 }
 
@@ -103,8 +103,8 @@ func (d *DB) indexName(id byte) string {
 
 // describe returns the line of a row. It has the bytes too: two encodings of one value are a difference.
 func (k *kind[S]) describe(key, value []byte) (line, error) {
-	s, seq, err := k.parse(value)
-	return line{Table: k.name, Key: string(key[1:]), Seq: seq, Value: s, Raw: hex.EncodeToString(value)}, err
+	s, seq, err := k.parse(key[1:], value)
+	return line{Table: k.name, Key: nameIn(key[1:]), Seq: seq, Value: s, Raw: hex.EncodeToString(value)}, err
 }
 
 func (k *kind[S]) owns(id byte) bool { return k.id == id }

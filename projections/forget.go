@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+
+	"ledge/domain"
 )
 
 // forgetAtOnce is how many rows one transaction takes away: it holds up the flushes, and its keys are all over the file.
@@ -61,7 +63,7 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 		return 0, false, err
 	}
 	d.applied += n
-	return n, n == forgetAtOnce, nil
+	return n, n >= forgetAtOnce, nil
 }
 
 // hasBefore reports whether there is anything to forget: else the file need not be marked as written to.
@@ -88,8 +90,30 @@ func (k *kind[S]) forget(rows *bbolt.Bucket, w *writer, before uint64, most int)
 	end := binary.BigEndian.AppendUint64(appendTime(bytes.Clone(prefix), 0), before)
 	c := rows.Cursor()
 	for key, _ := c.Seek(prefix); n < most && key != nil && bytes.Compare(key, end) < 0; key, _ = c.Next() {
-		k.forgetRow(rows, w, key[len(prefix):])
+		suffix := key[len(prefix):]
+		row := append([]byte{k.id}, suffix[suffixHead:]...)
+		s, seq, ok := k.read(rows, row)
+		if !ok || seq != seqOf(suffix) {
+			panic(damage{fmt.Errorf("%s %q of event %d is in an index and not there", k.name, nameIn(row[1:]), seqOf(suffix))})
+		}
+		k.forgetRow(w, row, s, seq)
 		n++
+		if k.parts != nil {
+			n += k.parts(rows, w, s, before)
+		}
+	}
+	return n
+}
+
+// forgetReadings takes away the readings of an event of core-data that events before a sequence have put. They have no
+// index of what was written: the event that puts a reading puts what it is a part of, too.
+func forgetReadings(rows *bbolt.Bucket, w *writer, e domain.DataEvent, before uint64) (n int) {
+	for _, id := range e.Readings {
+		row := appendRow(nil, readingsID, id)
+		if r, seq, ok := readings.read(rows, row); ok && seq < before {
+			readings.forgetRow(w, row, r, seq)
+			n++
+		}
 	}
 	return n
 }
@@ -103,13 +127,8 @@ func (k *kind[S]) written() *index[S] {
 	return nil
 }
 
-// forgetRow takes away the row that an entry's suffix names, and its entries.
-func (k *kind[S]) forgetRow(rows *bbolt.Bucket, w *writer, suffix []byte) {
-	row := append([]byte{k.id}, suffix[suffixHead:]...)
-	s, seq, ok := k.read(rows, row)
-	if !ok || seq != seqOf(suffix) {
-		panic(damage{fmt.Errorf("%s %q of event %d is in an index and not there", k.name, row[1:], seqOf(suffix))})
-	}
+// forgetRow takes away a row and its entries.
+func (k *kind[S]) forgetRow(w *writer, row []byte, s S, seq uint64) {
 	w.delete(w.in(k.id, ""), row)
 	var key []byte
 	for i := range k.indexes {
@@ -117,7 +136,8 @@ func (k *kind[S]) forgetRow(rows *bbolt.Bucket, w *writer, suffix []byte) {
 		for _, v := range x.of(nil, s) {
 			g := k.group(w, x, v)
 			g.more.take(k.one(s))
-			key = append(appendTime(append(key[:0], g.prefix...), k.time(x, s)), suffix[8:]...)
+			key = appendTime(append(key[:0], g.prefix...), k.time(x, s))
+			key = append(binary.BigEndian.AppendUint64(key, seq), row[1:]...)
 			w.delete(g, key)
 		}
 	}

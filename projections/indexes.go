@@ -86,7 +86,6 @@ var (
 		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
 		{0x71, domain.IndexDevice, func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
 		{0x72, domain.IndexResource, func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
-		{0x73, written, nil, func(domain.Reading) int64 { return 0 }},
 		{0x74, domain.IndexDeviceResource, func(dst []string, r domain.Reading) []string {
 			return append(dst, domain.DeviceResourceKey(r.Device, r.Resource))
 		}, nil},

@@ -51,7 +51,7 @@ func appendCut(dst []byte, s string, longest int) []byte {
 
 // appendRow appends the key of an entity.
 func appendRow(dst []byte, id byte, name string) []byte {
-	return appendCut(append(dst, id), name, longestName)
+	return appendName(append(dst, id), name)
 }
 
 // appendRange appends what all entries of an index at value begin with.
@@ -79,8 +79,7 @@ const suffixHead = 16
 
 func appendSuffix(dst []byte, at int64, seq uint64, name string) []byte {
 	dst = appendTime(dst, at)
-	dst = binary.BigEndian.AppendUint64(dst, seq)
-	return appendCut(dst, name, longestName)
+	return appendName(binary.BigEndian.AppendUint64(dst, seq), name)
 }
 
 // seqOf returns the sequence in a suffix.

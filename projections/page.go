@@ -54,7 +54,7 @@ func (k *kind[S]) readAll(rows *bbolt.Bucket, names [][]byte) []S {
 		key = append(append(key[:0], k.id), name...)
 		s, _, ok := k.read(rows, key)
 		if !ok {
-			panic(damage{fmt.Errorf("%s %q is in an index and not there", k.name, name)})
+			panic(damage{fmt.Errorf("%s %q is in an index and not there", k.name, nameIn(name))})
 		}
 		list = append(list, s)
 	}

@@ -16,14 +16,15 @@ func (k *kind[S]) read(rows *bbolt.Bucket, key []byte) (s S, seq uint64, ok bool
 	if b == nil {
 		return s, 0, false
 	}
-	s, seq, err := k.parse(b)
+	s, seq, err := k.parse(key[1:], b)
 	if err != nil {
-		panic(damage{fmt.Errorf("%s %q: %w", k.name, key[1:], err)})
+		panic(damage{fmt.Errorf("%s %q: %w", k.name, nameIn(key[1:]), err)})
 	}
 	return s, seq, true
 }
 
-func (k *kind[S]) parse(b []byte) (s S, seq uint64, err error) {
+// parse decodes a row whose key ends with name.
+func (k *kind[S]) parse(name, b []byte) (s S, seq uint64, err error) {
 	if len(k.indexes) > 0 {
 		var n int
 		if seq, n = binary.Uvarint(b); n <= 0 {
@@ -31,7 +32,7 @@ func (k *kind[S]) parse(b []byte) (s S, seq uint64, err error) {
 		}
 		b = b[n:]
 	}
-	s, err = k.decode(b)
+	s, err = k.decode(name, b)
 	return s, seq, err
 }
 

@@ -27,6 +27,7 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		"index name":   kindOf(func(k *kind[domain.Reading]) { k.indexes[1].name += "s" }),
 		"index values": kindOf(func(k *kind[domain.Reading]) { k.indexes[1].values = nil }),
 		"index time":   kindOf(func(k *kind[domain.Reading]) { k.indexes[1].at = k.indexes[0].at }),
+		"row":          kindOf(func(k *kind[domain.Reading]) { k.row = nil }),
 		"runs":         kindOf(func(k *kind[domain.Reading]) { k.ranged = false }),
 		"weight":       kindOf(func(k *kind[domain.Reading]) { k.weigh = func(domain.Reading) int64 { return 1 } }),
 		"table added":  {readings, seeds},

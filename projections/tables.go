@@ -36,6 +36,8 @@ type kind[S any] struct {
 	ranged bool
 	// weigh, where there is one, is what the indexes' counters sum up beside the number of entities.
 	weigh func(S) int64
+	// parts, where there is one, forgets with an entity what is a part of it, and returns how many rows those were.
+	parts func(rows *bbolt.Bucket, w *writer, s S, before uint64) (n int)
 	// shared rows are kept for the next views: see shared.
 	shared bool
 }
@@ -57,8 +59,8 @@ var (
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inCBOR[domain.Cleanup](nil), indexes: cleanupIndexes}
-	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inCBOR(canonicalDataEvent), indexes: dataEventIndexes, ranged: true, weigh: func(e domain.DataEvent) int64 { return e.Size }}
-	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inCBOR[domain.Reading](nil), indexes: readingIndexes, ranged: true}
+	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inRows(packDataEvent, (*dataEventRow).unpack, canonicalDataEvent), indexes: dataEventIndexes, ranged: true, weigh: func(e domain.DataEvent) int64 { return e.Size }, parts: forgetReadings}
+	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inRows(packReading, (*readingRow).unpack, nil), indexes: readingIndexes, ranged: true}
 )
 
 func canonicalDevice(d *domain.Device) { d.Location = canonicalJSON(d.Location) }
