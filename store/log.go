@@ -13,6 +13,7 @@ type Log struct {
 	stream
 	store  *Store
 	blocks *blocks
+	places places
 	acks   *acks
 
 	mu    sync.Mutex

@@ -48,7 +48,7 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) {
 		return
 	}
 	for _, n := range all[i:] {
-		if b.next > b.to || ctx.Err() != nil || b.block(n, send) != nil {
+		if b.next > b.to || ctx.Err() != nil || b.block(n, 0, recordsAtATime, send) != nil {
 			return
 		}
 	}
@@ -68,14 +68,18 @@ func (b *blockReader) first(n uint32) (uint64, error) {
 	return binary.LittleEndian.Uint64(head[4:]) &^ (tombstoneBit | erasedBit), nil
 }
 
-func (b *blockReader) block(n uint32, send func(page) bool) error {
+// block reads from an offset in a block on, so many bytes at a time.
+func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) bool) error {
 	f, err := os.Open(b.path(n))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return err
+	}
 	var rest []byte
-	want := recordsAtATime
+	want := atATime
 	for b.next <= b.to {
 		// Not used again: the messages are slices of it.
 		buf := make([]byte, max(want, len(rest)+recordHead))
@@ -99,7 +103,7 @@ func (b *blockReader) block(n uint32, send func(page) bool) error {
 			}
 			return nil
 		}
-		want = max(recordsAtATime, need)
+		want = max(atATime, need)
 	}
 	return nil
 }
@@ -110,8 +114,8 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 	next := b.next
 	for next <= b.to && len(buf)-used >= recordHead {
 		r := buf[used:]
-		length := int(binary.LittleEndian.Uint32(r) &^ headersBit)
-		if length < recordHead+recordSum || length > recordMost {
+		length := recordLength(r)
+		if length == 0 {
 			return p, used, 0, errRecord
 		}
 		if length > len(r) {
@@ -133,6 +137,15 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 		used += length
 	}
 	return p, used, 0, nil
+}
+
+// recordLength returns the length that the head of a record says, 0 where that can be none.
+func recordLength(head []byte) int {
+	length := int(binary.LittleEndian.Uint32(head) &^ headersBit)
+	if length < recordHead+recordSum || length > recordMost {
+		return 0
+	}
+	return length
 }
 
 // record takes one record apart.
