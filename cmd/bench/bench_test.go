@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 var tiny = counts{
 	rounds: 1, limit: 200 * time.Millisecond, groups: 3, groupEvents: 100, requests: 40, arrays: 2, patches: 8, subscriptions: 20,
 	events: 300, devices: []int{0, 300}, starts: 1, idle: 10 * time.Millisecond, rebuildRound: 1,
-	pageRounds: 1, pages: 16,
+	pageRounds: 1, pages: 16, readings: 3_000,
 }
 
 // TestSections runs every section, as small as it can be, and holds that each row has figures.
@@ -60,7 +60,7 @@ func TestSections(t *testing.T) {
 			t.Errorf("%s, %s: %+v", one.Section, one.Name, one)
 		}
 	}
-	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 5, "rebuild": 3, "lists": 27, "startup": 7} {
+	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 5, "rebuild": 3, "lists": 27, "readings": 42, "startup": 7} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
 		}

@@ -39,8 +39,8 @@ func listPages(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer ledge.stop()
-	p := &pages{b, ledge}
-	if err := p.measureAll(ctx); err != nil {
+	p := &pages{b, ledge, ledge.metadata, "devices", `"serviceName":`}
+	if err := p.measureAll(ctx, deviceLists); err != nil {
 		return err
 	}
 	return p.whilePatched(ctx)
@@ -49,10 +49,12 @@ func listPages(ctx context.Context, b *bench) error {
 // pages is a running server that is asked for them.
 type pages struct {
 	*bench
-	ledge *process
+	ledge   *process
+	address string // of the service
+	of, has string // what the lists are of, and what is in each page
 }
 
-// list is a path with a list of devices.
+// list is a path with a list, to which the page is added.
 type list struct{ name, path string }
 
 var (
@@ -74,24 +76,24 @@ func (l list) page(offset int) []byte {
 }
 
 // measureAll adds a row for each of three pages of each list, and the memory before and after them, right after a load.
-func (p *pages) measureAll(ctx context.Context) error {
+func (p *pages) measureAll(ctx context.Context, lists []list) error {
 	if err := p.rest(ctx); err != nil {
 		return err
 	}
-	for _, l := range deviceLists {
+	for _, l := range lists {
 		if _, err := p.run(ctx, l, 0); err != nil {
 			return err
 		}
 	}
 	before, known := memoryOf(p.ledge.cmd.Process.Pid)
-	for _, l := range deviceLists {
+	for _, l := range lists {
 		total, err := p.total(ctx, l)
 		if err != nil {
 			return err
 		}
 		end := max(total-pageLength, 0)
 		for i, offset := range []int{0, end / 2, end} {
-			name := fmt.Sprintf("devices %s, %s page of %s", l.name, [...]string{"first", "middle", "last"}[i], whole(float64(total)))
+			name := fmt.Sprintf("%s %s, %s page of %s", p.of, l.name, [...]string{"first", "middle", "last"}[i], whole(float64(total)))
 			one, err := p.measure(ctx, name, l, offset)
 			if err != nil {
 				return err
@@ -157,9 +159,9 @@ func (p *pages) measure(ctx context.Context, name string, l list, offset int) (*
 	return one, nil
 }
 
-// total asks how many devices are on a list.
+// total asks how many entries a list has.
 func (p *pages) total(ctx context.Context, l list) (int, error) {
-	list, done, err := clients(ctx, p.ledge.metadata, 1)
+	list, done, err := clients(ctx, p.address, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -175,7 +177,7 @@ func (p *pages) total(ctx context.Context, l list) (int, error) {
 
 // run has all clients ask for one page, again and again.
 func (p *pages) run(ctx context.Context, l list, offset int) (measured, error) {
-	list, done, err := clients(ctx, p.ledge.metadata, pageClients)
+	list, done, err := clients(ctx, p.address, pageClients)
 	if err != nil {
 		return measured{}, err
 	}
@@ -184,7 +186,7 @@ func (p *pages) run(ctx context.Context, l list, offset int) (measured, error) {
 	w := work{workers: pageClients, count: p.counts.pages, each: 1, limit: p.counts.limit}
 	w.do = func(worker, _ int) error {
 		body, err := list[worker].call(request, http.StatusOK)
-		if err == nil && !bytes.Contains(body, []byte(`"serviceName":`)) {
+		if err == nil && !bytes.Contains(body, []byte(p.has)) {
 			err = fmt.Errorf("answered %s", body)
 		}
 		return err
@@ -196,11 +198,8 @@ func (p *pages) run(ctx context.Context, l list, offset int) (measured, error) {
 }
 
 func (p *pages) memory(before, after memory) {
-	add := func(name string, value float64) *row {
-		return p.report.add(row{Name: name, Unit: "MB", Ledge: figure{Value: value}, Spread: span{value, value}})
-	}
-	add("resident before these pages", before.resident)
-	add("resident after these pages", after.resident)
-	add("of which its own, not of files, before", before.anonymous)
-	add("of which its own, not of files, after", after.anonymous).Target = below(growTarget, "MB more", after.anonymous-before.anonymous)
+	p.single("resident before these pages", "MB", before.resident)
+	p.single("resident after these pages", "MB", after.resident)
+	p.single("of which its own, not of files, before", "MB", before.anonymous)
+	p.single("of which its own, not of files, after", "MB", after.anonymous).Target = below(growTarget, "MB more", after.anonymous-before.anonymous)
 }

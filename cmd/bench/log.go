@@ -21,7 +21,7 @@ func openStore(ctx context.Context, dir string) (*store.Store, error) {
 
 // openState opens a projection of a data folder, under the name that Ledge gives it.
 func openState(dir string, held projections.Tables) (*projections.DB, error) {
-	file := map[projections.Tables]string{projections.Events: "state.db", projections.Notifications: "notifications.db"}[held]
+	file := map[projections.Tables]string{projections.Events: "state.db", projections.Notifications: "notifications.db", projections.Readings: "readings.db"}[held]
 	return projections.Open(projections.Options{Path: filepath.Join(dir, file), Tables: held, Logger: silent})
 }
 
@@ -89,7 +89,9 @@ func (c *checkpoint) Apply(group []domain.Recorded) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range group {
-		if _, ok := r.Event.(domain.DeviceAdded); !ok {
+		switch r.Event.(type) {
+		case domain.DeviceAdded, domain.DataEventAdded: // nothing refers to them
+		default:
 			r.Event.Evolve(c.state)
 		}
 	}

@@ -3,7 +3,7 @@
 // Machines are noisy, so what counts is the ratio of two sides that were measured in turns, A B A B; the absolute figures
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
 // handler), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), lists (pages of long lists),
-// startup (time and memory).
+// readings (the same of readings, as many as -readings says), startup (time and memory).
 //
 // All is on 127.0.0.1 and in a temporary folder, which should be on the disk that is meant: see -dir.
 package main
@@ -44,7 +44,11 @@ func fatal(err error) {
 type options struct {
 	ledge, only, dir, json, profile string
 	quick                           bool
+	readings                        int
 }
+
+// perReading is how much longer a run may take for each reading that was asked for.
+const perReading = 500 * time.Microsecond
 
 func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -54,6 +58,7 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.json, "json", "", "file to write the figures to, as JSON")
 	f.StringVar(&o.profile, "cpuprofile", "", "file to write a CPU profile of this process to, for the sections that run in it")
 	f.BoolVar(&o.quick, "quick", false, "small counts, for a first look")
+	f.IntVar(&o.readings, "readings", 0, "how many readings that section has, such as 10000000, which take 10 GB; the default is a million")
 	err = f.Parse(args)
 	if err == nil && o.only != "" && !isSection(o.only) {
 		err = fmt.Errorf("-only %s: there is no such section; use one of %s", o.only, sectionNames())
@@ -67,9 +72,13 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	counts, limit := full, 8*time.Minute
+	counts, limit := full, 10*time.Minute
 	if o.quick {
 		counts, limit = quick, time.Minute
+	}
+	if o.readings > 0 {
+		limit += time.Duration(o.readings) * perReading
+		counts.readings = o.readings
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the run took longer than its limit of %v", limit))
 	defer cancel()

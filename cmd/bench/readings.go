@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+const (
+	sensors         = 100
+	readingsOfEvent = 10
+	betweenEvents   = 100 * time.Millisecond // of any sensors
+	projectTarget   = 15_000                 // readings a second
+	readingPath     = "/api/v2/reading"
+	eventPath       = "/api/v2/event"
+)
+
+// firstOrigin is that of the first event, in nanoseconds.
+const firstOrigin int64 = 1_700_000_000_000_000_000
+
+// listReadings asks the real binary for pages of readings and of their events, of all times and of some, and for counts.
+func listReadings(ctx context.Context, b *bench) error {
+	dir, done, err := b.folder("readings")
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := b.fillReadings(ctx, dir); err != nil {
+		return err
+	}
+	ledge, err := b.startLedge(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer ledge.stop()
+	p := &pages{b, ledge, ledge.data, "readings", `"origin":`}
+	if err := p.measureAll(ctx, readingLists(b.counts.readings)); err != nil {
+		return err
+	}
+	p.has = `"Count":`
+	for _, l := range readingCounts {
+		one, err := p.measure(ctx, l.name, l, 0)
+		if err != nil {
+			return err
+		}
+		one.Target = below(pageTarget, "ms p99", one.Ledge.P99)
+	}
+	return nil
+}
+
+var readingCounts = []list{
+	{"count of readings, all", readingPath + "/count?"},
+	{"count of readings, of a device", readingPath + "/count/device/name/" + sensorName(7) + "?"},
+}
+
+// readingLists are lists of so many readings. Half the time is that around the middle.
+func readingLists(readings int) []list {
+	span := int64(readings/readingsOfEvent) * int64(betweenEvents)
+	half := fmt.Sprintf("/start/%d/end/%d?", firstOrigin+span/4, firstOrigin+span/4*3)
+	device, resource := "/device/name/"+sensorName(7), "/resourceName/"+resourceName(3)
+	return []list{
+		{"all", readingPath + "/all?"},
+		{"of a device", readingPath + device + "?"},
+		{"of a resource", readingPath + resource + "?"},
+		{"of a resource of a device", readingPath + device + resource + "?"},
+		{"of half the time", readingPath + half},
+		{"of a resource, half the time", readingPath + resource + half},
+		{"of a device, half the time", readingPath + device + half},
+		{"of a resource of a device, half the time", readingPath + device + resource + half},
+		{"as events, all", eventPath + "/all?"},
+		{"as events, of a device", eventPath + device + "?"},
+		{"as events, of half the time", eventPath + half},
+	}
+}
+
+// fillReadings records readings on the log of a data folder, and projects them from there, as a start without a
+// projection does. It adds rows for how fast that goes, and what a reading takes.
+func (b *bench) fillReadings(ctx context.Context, dir string) (err error) {
+	s, err := openStore(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := recordReadings(ctx, s, b.counts.readings); err != nil {
+		return err
+	}
+	state, err := openState(dir, projections.Readings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	from := time.Now()
+	a, err := store.NewAppender(ctx, s.Readings(), state, store.AppenderOptions{})
+	if err != nil {
+		return err
+	}
+	a.Close()
+	rate := float64(b.counts.readings) / time.Since(from).Seconds()
+	b.single("projected from the log", "/s", rate).Target = &target{fmt.Sprintf("≥ %s /s", whole(projectTarget)), rate >= projectTarget}
+	return b.sizes(dir)
+}
+
+// recordReadings appends events of sensors that take turns.
+func recordReadings(ctx context.Context, s *store.Store, readings int) error {
+	a, err := store.NewAppender(ctx, s.Readings(), newCheckpoint(), store.AppenderOptions{})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	l := &eventLog{store: s, appender: a}
+	for n := 0; n < readings/readingsOfEvent; {
+		var group []domain.Request
+		for ; len(group) < fillStep && n < readings/readingsOfEvent; n++ {
+			group = append(group, request(domain.AddDataEvent{Added: sensorEvent(n)}))
+		}
+		if err := l.submit(ctx, group...); err != nil {
+			return fmt.Errorf("record readings: %w", err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) sizes(dir string) error {
+	blocks, err := blockBytes(dir)
+	if err != nil {
+		return err
+	}
+	file, err := os.Stat(filepath.Join(dir, "readings.db"))
+	if err != nil {
+		return err
+	}
+	b.single("a reading in the projection", "bytes", float64(file.Size())/float64(b.counts.readings))
+	b.single("a reading on the log", "bytes", float64(blocks)/float64(b.counts.readings))
+	return nil
+}
+
+// single adds a row of one figure.
+func (b *bench) single(name, unit string, value float64) *row {
+	return b.report.add(row{Name: name, Unit: unit, Ledge: figure{Value: value}, Spread: span{value, value}})
+}
+
+func sensorName(n int) string   { return fmt.Sprintf("sensor-%03d", n) }
+func resourceName(n int) string { return fmt.Sprintf("Temperature-%d", n) }
+
+// sensorEvent is the nth event of all sensors.
+func sensorEvent(n int) domain.DataEventAdded {
+	e := domain.DataEvent{
+		ID: newID(), Profile: "climate-sensor", Device: sensorName(n % sensors), Source: "all",
+		Origin: firstOrigin + int64(n)*int64(betweenEvents),
+	}
+	list := make([]domain.ReadingValue, readingsOfEvent)
+	for i := range list {
+		list[i].Reading = domain.Reading{
+			ID: newID(), Profile: e.Profile, Device: e.Device, Resource: resourceName(i), ValueType: "Float32", Size: 12,
+			Origin: e.Origin, Text: "2.150000e+01",
+		}
+	}
+	return domain.DataEventAdded{Event: e, Readings: list}
+}
