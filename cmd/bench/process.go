@@ -28,11 +28,12 @@ type process struct {
 	took     time.Duration // from exec to the ready line
 	metadata string        // address host:port, as the ready line has it
 	notes    string        // that of the notifications service
+	data     string        // that of core-data
 }
 
 func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
 	return start(ctx, b.ledge, "serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
+		"--data-port", "0", "--notifications-port", "0", "--tap-port", "0")
 }
 
 func startBare(ctx context.Context, dir string) (*process, error) {
@@ -97,10 +98,14 @@ func (p *process) watch(stderr io.Reader, from time.Time, ready chan<- error) {
 }
 
 func (p *process) readAddresses(line []byte) error {
-	var urls struct{ Metadata, Notifications string }
+	var urls struct {
+		Metadata, Notifications string
+		Data                    string `json:"core-data"`
+	}
 	err := json.Unmarshal(line, &urls)
 	p.metadata = strings.TrimPrefix(urls.Metadata, "http://")
 	p.notes = strings.TrimPrefix(urls.Notifications, "http://")
+	p.data = strings.TrimPrefix(urls.Data, "http://")
 	return err
 }
 

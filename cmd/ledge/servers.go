@@ -80,7 +80,7 @@ func (s *servers) serve(p *Program) {
 	s.start(metadataService, metadata.New(o, state, d.events))
 	o = s.options(dataService)
 	o.BodyBytes = int64(s.config.LimitEventBytes)
-	s.start(dataService, coredata.New(o, d.valueView, d.readings, d.store.Readings().Event, collectedAtStart{p.payloads}))
+	s.start(dataService, coredata.New(o, d.valueView, d.readings, d.store.Readings().EventAt, collectedAtStart{p.payloads}))
 	withSecrets := func(name string) handlers.Options {
 		o := s.options(name)
 		o.Secrets, o.SecretBytes = p.secrets.Of(name), int64(s.config.LimitSecretBytes)
