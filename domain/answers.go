@@ -103,7 +103,7 @@ func remember(s State, r *Recorded) {
 func dropAnswers(s State, at int64) (first, next uint64) {
 	first, next = answers(s)
 	for range min(dropAtOnce, next-first) {
-		oldest, is := oldestAnswer(s, first)
+		oldest, is := numbered(s, first)
 		if is && oldest.Until > at {
 			break
 		}
@@ -117,8 +117,8 @@ func dropAnswers(s State, at int64) (first, next uint64) {
 	return first, next
 }
 
-// oldestAnswer returns the answer with a number; false where its key has had another one since.
-func oldestAnswer(s State, n uint64) (Answer, bool) {
+// numbered returns the answer with a number; false where its key has had another one since.
+func numbered(s State, n uint64) (Answer, bool) {
 	name, _ := s.AnswerOrder.Get(number(n))
 	a, ok := s.Answers.Get(name)
 	return a, ok && a.Number == n
@@ -136,3 +136,12 @@ func answerNumber(s State, key string) uint64 {
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// LastAnswerUntil returns until when the newest answer is kept, in milliseconds since the Unix epoch; 0 where there is none.
+func LastAnswerUntil(s State) int64 {
+	if _, next := answers(s); next > 0 {
+		a, _ := numbered(s, next-1)
+		return a.Until
+	}
+	return 0
+}

@@ -55,9 +55,10 @@ func (e CleanupRequested) Evolve(s State) { s.Cleanups.Put(e.Cleanup.Kind, e.Cle
 // Subject implements Event.
 func (e CleanupRequested) Subject() Subject { return Subject{"cleanup", e.Cleanup.Kind, "requested"} }
 
-// CleanUp removes a part of what a cleanup is about: notifications and transmissions, or data events.
+// CleanUp removes a part of what a cleanup is about: notifications and transmissions, or data events; or data events by a
+// rule of retention, and then it is Rule that says why, and Kind is empty.
 type CleanUp struct {
-	Kind                                     string
+	Kind, Rule                               string
 	Notifications, Transmissions, DataEvents []Removal
 }
 
@@ -69,7 +70,7 @@ func (c CleanUp) Empty() bool {
 // Decide leaves out what has changed since it was read, or is gone.
 func (c CleanUp) Decide(s State) (Event, error) {
 	if len(c.DataEvents) > 0 {
-		return removeDataEvents(s, DataEventsRemoved{Cleanup: c.Kind}, c.DataEvents)
+		return removeDataEvents(s, DataEventsRemoved{Cleanup: c.Kind, Rule: c.Rule}, c.DataEvents)
 	}
 	e := NotificationsRemoved{Cleanup: c.Kind}
 	for _, r := range c.Notifications {
@@ -109,6 +110,15 @@ type CleanupFinished struct {
 
 // Evolve forgets the cleanup.
 func (e CleanupFinished) Evolve(s State) { s.Cleanups.Delete(e.Kind) }
+
+// MakesRoom reports whether e is of a removal. The log takes such an event where a full disk refuses others.
+func MakesRoom(e Event) bool {
+	switch e.(type) {
+	case CleanupRequested, CleanupFinished, NotificationsRemoved, DataEventsRemoved:
+		return true
+	}
+	return false
+}
 
 // Subject implements Event.
 func (e CleanupFinished) Subject() Subject { return Subject{"cleanup", e.Kind, "finished"} }

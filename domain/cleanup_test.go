@@ -57,6 +57,7 @@ func TestCleanUpDataEvents(t *testing.T) {
 	kind := CleanupDeviceEvents("cam-1")
 	wantDecision(t, s, CleanUp{Kind: kind, DataEvents: []Removal{changed, one, none}}, DataEventsRemoved{Cleanup: kind, Events: []string{noticeID}})
 	wantDecision(t, s, CleanUp{Kind: kind, DataEvents: []Removal{changed}}, nil)
+	wantDecision(t, s, CleanUp{Rule: "*.*.* age=1h", DataEvents: []Removal{one}}, DataEventsRemoved{Rule: "*.*.* age=1h", Events: []string{noticeID}})
 	wantSubject(t, DataEventsRemoved{Cleanup: kind, Events: []string{noticeID}}, "cleanup", "device:cam-1", "removed")
 	if device, ok := (Cleanup{Kind: kind}).Device(); device != "cam-1" || !ok {
 		t.Errorf("device: %q, %t", device, ok)

@@ -78,7 +78,7 @@ func (k *Key) room(s State, at int64, most int) error {
 	if next-first < uint64(most) {
 		return nil
 	}
-	if oldest, ok := oldestAnswer(s, first); ok && oldest.Until > at {
+	if oldest, ok := numbered(s, first); ok && oldest.Until > at {
 		return Errorf(Unavailable, "%d answers to requests with an Idempotency-Key are kept, which is the limit; send the request without one, or raise the setting idempotency-answers or lower idempotency-keep", most)
 	}
 	return nil

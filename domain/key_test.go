@@ -224,3 +224,16 @@ func TestParseKey(t *testing.T) {
 		}
 	}
 }
+
+func TestLastAnswerUntil(t *testing.T) {
+	s := NewMapState()
+	if got := LastAnswerUntil(s); got != 0 {
+		t.Errorf("without answers: %d", got)
+	}
+	for element, until := range []int64{30, 70} {
+		Evolve(s, &Recorded{Stamp: Stamp{Key: &Key{Hash: fmt.Sprint("h", element), Digest: "d", Until: until}}, Event: picture()})
+	}
+	if got := LastAnswerUntil(s); got != 70 {
+		t.Errorf("got %d, want 70", got)
+	}
+}

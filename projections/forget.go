@@ -3,7 +3,6 @@ package projections
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -87,7 +86,7 @@ func (k *kind[S]) forget(rows *bbolt.Bucket, w *writer, before uint64, most int)
 		return 0
 	}
 	prefix := appendRange(nil, x.id, "")
-	end := binary.BigEndian.AppendUint64(appendTime(bytes.Clone(prefix), 0), before)
+	end := writtenAt(prefix, before)
 	c := rows.Cursor()
 	for key, _ := c.Seek(prefix); n < most && key != nil && bytes.Compare(key, end) < 0; key, _ = c.Next() {
 		suffix := key[len(prefix):]

@@ -83,6 +83,8 @@ type stored interface {
 	layout(w io.Writer)
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
 	forget(rows *bbolt.Bucket, w *writer, before uint64, most int) (n int)
+	// first returns the first sequence that has put a row that is there, in a table that forgets.
+	first(rows *bbolt.Bucket) (seq uint64, ok bool)
 }
 
 // held lists the tables of each file.

@@ -51,7 +51,7 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 	var folding uint64
 	state := domain.OverlayAt(base, &folding)
 	seq, chain := a.log.Last()
-	room := a.log.store.room(a.log.stream)
+	free := a.log.store.room()
 	bytes := 0
 	for _, it := range items {
 		if bytes >= groupBytes {
@@ -70,7 +70,7 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 		e, err := a.entry(it.of.requests[it.n], state, seq+1, chain)
 		if err == nil && e.Event != nil {
 			folding = e.Seq
-			if int64(bytes+e.size)*2 > room {
+			if int64(bytes+e.size)*2 > free-a.log.store.o.reserveOf(a.log.stream, e.Event) {
 				err = a.full("less than the reserve would be left")
 			} else if err = a.evolve(&e.Recorded, state); err != nil {
 				out.Err = err
@@ -102,8 +102,13 @@ func (a *Appender) spent(s *submission) error {
 
 // full is the refusal where the disk's reserve is reached.
 func (a *Appender) full(what string) *domain.Error {
-	o := a.log.store.o
-	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve or disk-readings-reserve): free some space or lower it", what, o.Dir, o.reserve(a.log.stream))
+	a.log.refusals.Add(1)
+	return a.log.full(what)
+}
+
+func (l *Log) full(what string) *domain.Error {
+	o := l.store.o
+	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve or disk-readings-reserve): free some space or lower it", what, o.Dir, o.reserve(l.stream))
 }
 
 // entry decides one request. A panic is the fault of one command and must not end the process.

@@ -25,6 +25,9 @@ type Log struct {
 	verified uint64
 	failures int
 
+	// refusals counts requests that were refused for want of disk space.
+	refusals atomic.Uint64
+
 	// broken says why this log must not be served from; set once, by damage or by writes that keep failing.
 	broken atomic.Pointer[error]
 }

@@ -48,27 +48,35 @@ type streamResponse struct {
 
 // callStream asks the JetStream API for CREATE, UPDATE or INFO of a stream.
 func callStream(ctx context.Context, nc *nats.Conn, verb, name string, request any) (*server.StreamInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, apiWait)
-	defer cancel()
-	body, err := json.Marshal(request)
-	if err != nil {
-		return nil, err
-	}
-	m, err := nc.RequestWithContext(ctx, streamAPI+verb+"."+name, body)
-	if err != nil {
-		return nil, fmt.Errorf("stream %s: %s: %w", name, verb, err)
-	}
 	var r streamResponse
-	if err := json.Unmarshal(m.Data, &r); err != nil {
-		return nil, fmt.Errorf("stream %s: %s: %w", name, verb, err)
-	}
-	if r.Error != nil {
-		return nil, fmt.Errorf("stream %s: %s: %w", name, verb, r.Error)
+	if err := callAPI(ctx, nc, verb, name, request, &r, func() *server.ApiError { return r.Error }); err != nil {
+		return nil, err
 	}
 	if r.StreamInfo == nil {
 		return nil, fmt.Errorf("stream %s: %s: empty answer", name, verb)
 	}
 	return r.StreamInfo, nil
+}
+
+// callAPI asks the JetStream API about a stream and decodes the answer; refusal returns the error in it, if there is one.
+func callAPI(ctx context.Context, nc *nats.Conn, verb, name string, request, answer any, refusal func() *server.ApiError) error {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	m, err := nc.RequestWithContext(ctx, streamAPI+verb+"."+name, body)
+	if err != nil {
+		return fmt.Errorf("stream %s: %s: %w", name, verb, err)
+	}
+	if err := json.Unmarshal(m.Data, answer); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", name, verb, err)
+	}
+	if r := refusal(); r != nil {
+		return fmt.Errorf("stream %s: %s: %w", name, verb, r)
+	}
+	return nil
 }
 
 // streamInfo returns what the server knows of a stream; details adds the sequences that are missing.

@@ -96,7 +96,7 @@ func (p *places) extend(b *blockReader, again bool) error {
 		if known := len(p.blocks); known > 0 && n <= p.blocks[known-1].number {
 			continue
 		}
-		first, err := b.first(n)
+		first, _, err := b.begin(n)
 		if err != nil {
 			return err
 		}

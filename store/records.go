@@ -43,7 +43,7 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) {
 		return
 	}
 	// The last block that begins at or before next.
-	i := sort.Search(len(all), func(i int) bool { first, err := b.first(all[i]); return err != nil || first > b.next }) - 1
+	i := sort.Search(len(all), func(i int) bool { first, _, err := b.begin(all[i]); return err != nil || first > b.next }) - 1
 	if i < 0 {
 		return
 	}
@@ -52,20 +52,6 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) {
 			return
 		}
 	}
-}
-
-// first returns the sequence of a block's first record.
-func (b *blockReader) first(n uint32) (uint64, error) {
-	f, err := os.Open(b.path(n))
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var head [recordHead]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint64(head[4:]) &^ (tombstoneBit | erasedBit), nil
 }
 
 // block reads from an offset in a block on, so many bytes at a time.

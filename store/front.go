@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// DropBefore gives the disk back what the log's front takes, in whole block files of events before a sequence, and returns
+// where the log begins then. The last event stays, whatever the sequence. The log of changes, which is kept for ever,
+// refuses.
+//
+// A block that is only partly before the sequence stays as it is: the server would write it anew and rename it, without an
+// fsync, and a power cut could take what is behind. One block goes at a time, durably, so that none is ever missing between
+// others.
+func (l *Log) DropBefore(ctx context.Context, seq uint64) (first uint64, err error) {
+	if l.forever {
+		return 1, fmt.Errorf("%s is kept for ever", l.name)
+	}
+	last, _ := l.Last()
+	fronts, err := (&blocks{dir: l.blocks.dir}).fronts(min(seq, last))
+	if err != nil {
+		return l.First(), fmt.Errorf("%s: %w", l.name, err)
+	}
+	first = l.First()
+	for _, at := range fronts {
+		if at <= first || ctx.Err() != nil {
+			continue
+		}
+		if err := l.purge(ctx, at); err != nil {
+			return l.First(), err
+		}
+		if err := l.blocks.folder(l.blocks.dir); err != nil {
+			return l.First(), fmt.Errorf("%s: sync: %w", l.name, err)
+		}
+		first = l.First()
+	}
+	return first, ctx.Err()
+}
+
+// purge has the server remove all that is before a sequence, with which a block begins.
+func (l *Log) purge(ctx context.Context, seq uint64) error {
+	l.store.gate.RLock()
+	defer l.store.gate.RUnlock()
+	var r server.JSApiStreamPurgeResponse
+	return callAPI(ctx, l.store.node.write, "PURGE", l.name, server.JSApiStreamPurgeRequest{Sequence: seq}, &r, func() *server.ApiError { return r.Error })
+}
+
+// fronts returns the sequences, up to one, with which blocks after the first begin, ascending. A block that begins with
+// something else than an event is left out.
+func (b *blocks) fronts(upTo uint64) (list []uint64, err error) {
+	all, err := b.list()
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	for _, n := range all[1:] {
+		first, event, err := b.begin(n)
+		if err != nil {
+			return nil, err
+		}
+		if event && first > upTo {
+			break
+		}
+		if event {
+			list = append(list, first)
+		}
+	}
+	return list, nil
+}
+
+// begin returns the sequence of a block's first record, and whether that is an event that was not erased. An empty block,
+// which the server has just made, begins with none.
+func (b *blocks) begin(n uint32) (seq uint64, event bool, err error) {
+	f, err := os.Open(b.path(n))
+	if err != nil {
+		return 0, false, err
+	}
+	defer f.Close()
+	var head [recordHead]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return 0, false, err
+	}
+	raw := binary.LittleEndian.Uint64(head[4:])
+	return raw &^ (tombstoneBit | erasedBit), raw&(tombstoneBit|erasedBit) == 0, nil
+}
