@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
 )
 
 // routeAbout adds what every service of EdgeX tells about itself.
@@ -16,7 +18,18 @@ func (a *API) routeAbout() {
 	a.Routes.GET("/ping", a.about("timestamp", func() any { return a.Now().UTC().Format(time.UnixDate) }))
 	a.Routes.GET("/version", a.about("version", func() any { return a.Version }))
 	a.Routes.GET("/config", a.about("config", a.Config))
-	a.Routes.GET("/metrics", a.about("metrics", func() any { return readMetrics() }))
+	a.Routes.GET("/metrics", a.about("metrics", func() any { return metricsOf(a.Storage) }))
+	a.Routes.GET("/health", a.health)
+}
+
+// health answers 503 with the reason while the service refuses what is sent to it. EdgeX has no such path, and ping
+// answers whatever happens.
+func (a *API) health(c *gin.Context) {
+	if err := a.Ready(); err != nil {
+		a.Fail(c, domain.Errorf(domain.Unavailable, "not ready: %v", err))
+		return
+	}
+	a.about("health", func() any { return "ready" })(c)
 }
 
 // about answers {"apiVersion":…,"<key>":…,"serviceName":…}, in this order and, unlike all other answers, without a
@@ -41,6 +54,14 @@ type processMetrics struct {
 	MemSys         uint64 `json:"memSys"`
 	MemTotalAlloc  uint64 `json:"memTotalAlloc"`
 	CPUBusyAvg     int    `json:"cpuBusyAvg"`
+
+	Storage any `json:"storage,omitempty"`
+}
+
+func metricsOf(storage func() any) processMetrics {
+	m := readMetrics()
+	m.Storage = storage()
+	return m
 }
 
 func readMetrics() processMetrics {

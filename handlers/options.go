@@ -34,6 +34,10 @@ type Options struct {
 	Version string
 	// Config returns what GET /config shows; it must hold no secrets. nil: nothing.
 	Config func() any
+	// Ready returns why the service refuses what is sent to it, as GET /health answers; nil: it never does.
+	Ready func() error
+	// Storage returns what GET /metrics shows beside EdgeX's numbers; nil: nothing.
+	Storage func() any
 	// Logger discards where it is nil.
 	Logger *slog.Logger
 	// Now is the clock of commands; NewID makes UUIDs for events, entities and correlation. nil: the real ones.
@@ -90,6 +94,12 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Config == nil {
 		o.Config = func() any { return struct{}{} }
+	}
+	if o.Ready == nil {
+		o.Ready = func() error { return nil }
+	}
+	if o.Storage == nil {
+		o.Storage = func() any { return nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

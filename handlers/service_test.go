@@ -21,6 +21,19 @@ func TestAbout(t *testing.T) {
 		{Name: "version", Method: "GET", Path: "/api/v2/version", Status: 200, WantBody: `{"apiVersion":"v2","version":"1.2.3","serviceName":"core-metadata"}`},
 		{Name: "config", Method: "GET", Path: "/api/v2/config", Status: 200, WantBody: `{"apiVersion":"v2","config":{"Writable":{"LogLevel":"INFO"}},"serviceName":"core-metadata"}`},
 	})
+	full := domain.Errorf(domain.Full, "the disk is full")
+	h, log = mustService(t, func(o *handlers.Options) {
+		o.Ready = func() error { return full }
+		o.Storage = func() any { return map[string]int{"x": 1} }
+	})
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "not ready", Method: "GET", Path: "/api/v2/health", Status: 503, WantBody: `{"apiVersion":"v2","message":"not ready: the disk is full","statusCode":503}` + "\n"},
+		{Name: "metrics of the storage", Method: "GET", Path: "/api/v2/metrics", Status: 200, Contains: []string{`"storage":{"x":1}`}},
+	})
+	h, log = mustService(t, nil)
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{
+		{Name: "ready", Method: "GET", Path: "/api/v2/health", Status: 200, WantBody: `{"apiVersion":"v2","health":"ready","serviceName":"core-metadata"}`},
+	})
 	got := handlerstest.Serve(h, "GET", "/api/v2/metrics", "").Body.String()
 	want := regexp.MustCompile(`^{"apiVersion":"v2","metrics":{"memAlloc":\d+,"memFrees":\d+,"memLiveObjects":\d+,"memMallocs":\d+,"memSys":\d+,"memTotalAlloc":\d+,"cpuBusyAvg":\d+},"serviceName":"core-metadata"}$`)
 	if !want.MatchString(got) {

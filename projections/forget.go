@@ -3,6 +3,7 @@ package projections
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"go.etcd.io/bbolt"

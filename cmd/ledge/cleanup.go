@@ -26,10 +26,10 @@ func newSweeper(state *projections.DB, log *store.Appender, logger *slog.Logger)
 	return &sweeper{state: state, log: log, logger: logger, asked: make(chan struct{}, 1)}
 }
 
-// cleanUp sweeps until done is closed: notifications, and data events with their readings.
-func (p *Program) cleanUp(done <-chan struct{}) {
+// sweep removes until done is closed: by the cleanups of notifications and of data events, and by the rules of retention.
+func (p *Program) sweep(done <-chan struct{}) {
 	d := p.data
-	p.until(done, newSweeper(d.notes, d.notifications, d.logger).run, newSweeper(d.values, d.readings, d.logger).run)
+	p.until(done, newSweeper(d.notes, d.notifications, d.logger).run, newSweeper(d.values, d.readings, d.logger).run, p.keeping.run)
 }
 
 // until runs each of work until done is closed. One that ends before fails the program.

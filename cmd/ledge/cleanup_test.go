@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/projections"
 )
 
 // postNotifications posts n of them, in requests of a thousand.
@@ -106,20 +105,11 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 	const all, each = 20_000, 1000
 	dir := t.TempDir()
-	c := &Config{}
-	if err := c.settings().Parse([]string{"--data-dir", dir}); err != nil {
-		t.Fatal(err)
-	}
+	c := configOf(t, "--data-dir", dir)
 	left := func(device string) int {
 		d := mustOpenData(t, c)
 		defer d.close()
-		v, done := d.values.View()
-		defer done()
-		_, n, err := v.DataEvents(domain.Page{}, projections.ByDevice(device))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return len(d.eventsOf(t, device))
 	}
 	d := mustOpenData(t, c)
 	for range all / each {

@@ -32,6 +32,7 @@ type Config struct {
 	NotificationsMaxAge, ReadingsMaxAge                   time.Duration
 	NotificationsMaxBytes, ReadingsMaxBytes               size
 	LimitJSONBytes, LimitProfileBytes, LimitEventBytes    size
+	ReadingsRetention                                     retentionRules
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
 	LimitChangeBytes                                      size
 	LimitSecretBytes                                      size
@@ -98,6 +99,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.DurationVar(&c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings leave the log; 0 keeps them")
 	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size at which the oldest readings leave the log; 0 for no limit")
 	f.BoolVar(&c.ReadingsCheckState, "readings-check-state", true, "refuse what is posted to a device that is LOCKED or DOWN with 423, and to a write-only resource with 405; EdgeX 2.3 does not")
+	f.Var(&c.ReadingsRetention, "readings-retention", "rules, with commas between them, by which readings are removed before that: a pattern of profile.device.resource with * and a final >, then any of age=24h, bytes=10GiB and count=100000; the first that matches holds, for all that match it together, such as camera.*.jpeg age=24h bytes=10GiB, *.*.* age=720h")
 
 	f.Var(newSize(&c.LimitJSONBytes, 16<<20), "limit-json-bytes", "largest JSON body; a larger one is answered 413")
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
@@ -235,7 +237,8 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 	return source, errors.Join(errs...)
 }
 
-// readFile flattens the YAML file at path: metadata: {port: 1} is "metadata-port": "1".
+// readFile flattens the YAML file at path: metadata: {port: 1} is "metadata-port": "1", and a list is its values with
+// commas between them.
 func readFile(path string) (map[string]string, error) {
 	flat := map[string]string{}
 	if path == "" {
@@ -268,8 +271,17 @@ func flatten(flat map[string]string, prefix string, n *yaml.Node) error {
 		}
 	case yaml.ScalarNode:
 		flat[prefix] = n.Value
+	case yaml.SequenceNode:
+		list := make([]string, len(n.Content))
+		for i, one := range n.Content {
+			if one.Kind != yaml.ScalarNode {
+				return fmt.Errorf("line %d: %s must be a list of single values", one.Line, prefix)
+			}
+			list[i] = one.Value
+		}
+		flat[prefix] = strings.Join(list, ",")
 	default:
-		return fmt.Errorf("line %d: %s must be a single value or a section", n.Line, prefix)
+		return fmt.Errorf("line %d: %s must be a single value, a list of them or a section", n.Line, prefix)
 	}
 	return nil
 }

@@ -130,6 +130,45 @@ func must(t *testing.T, what string, want int, status int, body string) {
 	}
 }
 
+// mustHealth holds that a service says whether it is ready, and why not.
+func (p *process) mustHealth(t *testing.T, url string, want int) {
+	t.Helper()
+	if a := p.call(http.MethodGet, url+"/api/v2/health", "", ""); a.status != want || want != http.StatusOK && !strings.Contains(a.body, "not ready: the disk is full") {
+		t.Errorf("%s is %d %s, want %d", url, a.status, a.body, want)
+	}
+}
+
+// TestRetentionFreesAFullDisk has readings refused on a full disk until a rule removes old ones, and with them the log's
+// front: nobody else makes room, and nothing is started again. What cannot wait, changes and removals, is taken meanwhile.
+func TestRetentionFreesAFullDisk(t *testing.T) {
+	disk := disktest.New(t, 96<<10)
+	dir := filepath.Join(disk, "data")
+	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-readings-reserve", "16MiB"))
+	d.alternately(t, 160, 250<<10, "d")
+	_ = d.close()
+	p := start(t, dir, "--disk-reserve", "8MiB", "--disk-readings-reserve", "16MiB", "--readings-retention", "*.*.* age=10s")
+	f := &fuller{process: p, readings: map[string]bool{}}
+	fill(t, filepath.Join(disk, "filler"), 12<<20)
+	status, body := f.postOne(1000)
+	must(t, "a reading", http.StatusInsufficientStorage, status, body)
+	p.mustHealth(t, p.deviceREST, http.StatusServiceUnavailable)
+	p.mustHealth(t, p.metadata, http.StatusOK)
+	status, body = f.addOne()
+	must(t, "a change", http.StatusCreated, status, body)
+	until(t, "readings to be taken again", func() bool { status, _ := f.postOne(1000); return status == http.StatusOK })
+	p.mustHealth(t, p.deviceREST, http.StatusOK)
+	got := p.call(http.MethodGet, p.metadata+"/api/v2/metrics", "", "").body
+	for _, want := range []string{`"rule":"*.*.* age=10s"`, `"removedEvents":160,"removedBytes":40960000`, `"reserveBytes":16777216`, `"payloads":{"count":0,"bytes":0}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("metrics: %s is not in %s", want, got)
+		}
+	}
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, p.log)
+	}
+	verify(t, dir)
+}
+
 // TestDiskFull fills the disk into the reserve of readings, then into that of changes, and frees it again.
 func TestDiskFull(t *testing.T) {
 	disk := disktest.New(t, 48<<10)
@@ -147,12 +186,19 @@ func TestDiskFull(t *testing.T) {
 		step("room", 200, 201)
 		fill(t, filler, 12<<20)
 		step("less than the reserve of readings", 507, 201)
+		p.mustHealth(t, p.deviceREST, http.StatusServiceUnavailable)
+		p.mustHealth(t, p.metadata, http.StatusOK)
 		fill(t, filler, 6<<20)
 		step("less than the reserve of changes", 507, 507)
+		p.mustHealth(t, p.metadata, http.StatusServiceUnavailable)
+		p.mustHealth(t, p.notifications, http.StatusServiceUnavailable)
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
 		step("room again", 200, 201)
+		for _, url := range []string{p.deviceREST, p.metadata, p.notifications} {
+			p.mustHealth(t, url, http.StatusOK)
+		}
 	}
 	awaitNotified(t, p)
 	if code := p.stop(); code != exitOK {

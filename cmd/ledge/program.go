@@ -28,6 +28,8 @@ type Program struct {
 	data     *data
 	payloads *payloads.Files
 	secrets  *secrets.File
+	keeping  *retention
+	counted  payloadCount
 	guard    *guard.Guard
 	out      waysOut
 	sockets  *zeromq.Sockets
@@ -81,7 +83,10 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	p.inBackground(p.cleanUp)
+	if p.keeping, err = newRetention(ctx, p.Config, p.data); err != nil {
+		return err
+	}
+	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
 	p.inBackground(p.watch)
 	p.servers.serve(p)
@@ -164,7 +169,7 @@ func (p *Program) seed(ctx context.Context) error {
 
 // openPayloads opens the payload folder and removes what no reading refers to, before anything can be posted.
 func (p *Program) openPayloads(ctx context.Context) (err error) {
-	p.payloads, err = payloads.Open(filepath.Join(p.Config.DataDir, "payloads"), payloads.Options{ReserveBytes: int64(p.Config.DiskReadingsReserve)})
+	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.DiskReadingsReserve)})
 	if err != nil {
 		return exitError{exitFolder, err}
 	}

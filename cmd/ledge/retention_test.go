@@ -13,14 +13,20 @@ import (
 	"ledge/projections"
 )
 
-// keepingLittle is the configuration of a folder whose readings may have 1 MiB on the log.
-func keepingLittle(t *testing.T) *Config {
+// configOf is the configuration of flags.
+func configOf(t *testing.T, flags ...string) *Config {
 	t.Helper()
 	c := &Config{}
-	if err := c.settings().Parse([]string{"--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-readings-reserve", "1MiB"}); err != nil {
+	if err := c.settings().Parse(flags); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// keepingLittle is the configuration of a folder whose readings may have 1 MiB on the log.
+func keepingLittle(t *testing.T) *Config {
+	t.Helper()
+	return configOf(t, "--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-readings-reserve", "1MiB")
 }
 
 func mustOpenData(t *testing.T, c *Config) *data {
@@ -81,6 +87,13 @@ func (d *data) kept(t *testing.T) {
 	until(t, fmt.Sprintf("%d readings in the state", last-first+1), func() bool {
 		return readings.db.Stats().Count["readings"] == int(last-first+1)
 	})
+	d.isFold(t)
+}
+
+// isFold holds that the state of the readings is a fold of what is on the log.
+func (d *data) isFold(t *testing.T) {
+	t.Helper()
+	readings := d.projections()[2]
 	same, err := readings.equalsFold(t.Context(), t.TempDir(), d.logger)
 	if err != nil || !same {
 		t.Errorf("the state is a fold of what is on the log: %t, %v", same, err)

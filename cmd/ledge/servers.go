@@ -32,8 +32,9 @@ type servers struct {
 	config *Config
 	logger *slog.Logger
 	byName map[string]*service
-	fail   func(error) // called with what ends a service that should go on
 	wg     sync.WaitGroup
+
+	program *Program // what they serve
 }
 
 type service struct {
@@ -72,7 +73,7 @@ func (s *servers) url(name string) string { return "http://" + s.address(name) }
 // serve starts to answer.
 func (s *servers) serve(p *Program) {
 	d := p.data
-	s.fail = p.fail
+	s.program = p
 	state := handlers.Reader(d.view)
 	o := s.options(metadataService)
 	o.Units, o.ValidateUnits = p.units, s.config.ValidateUnits
@@ -98,14 +99,14 @@ func (collectedAtStart) Release(string, bool) {}
 
 func (s *servers) start(name string, h http.Handler) {
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: s.program.withMetrics(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
 	s.byName[name].server = srv
 	s.wg.Go(func() {
 		if err := srv.Serve(s.byName[name].listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.logger.Error("service stopped", "service", name, "error", err)
-			s.fail(fmt.Errorf("service %s stopped: %w", name, err))
+			s.program.fail(fmt.Errorf("service %s stopped: %w", name, err))
 		}
 	})
 }
@@ -115,6 +116,7 @@ func (s *servers) options(name string) handlers.Options {
 	c := s.config
 	return handlers.Options{
 		Service: name, Version: version, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: now,
+		Ready: s.program.ready(name), Storage: func() any { return s.program.storage() },
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,

@@ -67,9 +67,11 @@ var failures = []failure{
 	{status: 416, alter: overshoot},
 	{status: 422, alter: withKey, before: otherwise},
 	{status: 500, log: errors.New("boom")},
-	{status: 503, log: domain.Errorf(domain.Unavailable, "ledge is stopping")},
+	{status: 503, log: stopping, change: func(o *handlers.Options) { o.Ready = func() error { return stopping } }},
 	{status: 507, log: domain.Errorf(domain.Full, "the disk is full")},
 }
+
+var stopping = domain.Errorf(domain.Unavailable, "ledge is stopping")
 
 // spoil makes a request wrong in itself.
 func spoil(o operation, s *Scenario) bool {

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// retention removes data events by the rules of the setting readings-retention, the oldest of a rule first, in parts that
+// each are one event on the log. The age of a data event is that of its record on the log: what a device service says of
+// its origin makes it neither older nor younger.
+//
+// Nothing is polled. By age, each data event is looked at once for each rule with an age, when it has come of it. By bytes
+// and count, what each rule keeps is counted along with the log; a rule that is over its limit loses a hundredth more, so
+// that not every reading removes one. At the start, and after removals by others once a rule is over, the counters of all
+// sources are read: some 10 µs for each device and resource.
+type retention struct {
+	rules  retentionRules
+	state  *projections.DB
+	log    *store.Appender
+	stream *store.Log
+	logger *slog.Logger
+	keep   time.Duration // of answers, see idempotency-keep
+	woken  chan struct{} // a rule is over its limit, or something was removed
+	from   []uint64      // by rule: no data event before is left that it is about
+	due    []time.Time   // by rule: when to look for what has come of age
+
+	mu      sync.Mutex
+	kept    []tally // by rule
+	at      uint64  // kept is as of this sequence
+	first   uint64  // where the log began then
+	stale   bool    // others have removed data events: kept is too much
+	removed []tally // by rule, since the start
+}
+
+// tally counts data events and the bytes of their values.
+type tally struct{ count, bytes int64 }
+
+// newRetention counts what there is.
+func newRetention(ctx context.Context, c *Config, d *data) (*retention, error) {
+	n := len(c.ReadingsRetention)
+	r := &retention{
+		rules: c.ReadingsRetention, state: d.values, log: d.readings, stream: d.store.Readings(), logger: d.logger, keep: c.IdempotencyKeep,
+		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), kept: make([]tally, n), removed: make([]tally, n),
+	}
+	return r, r.recount(ctx)
+}
+
+// run removes until ctx ends.
+func (r *retention) run(ctx context.Context) error {
+	failed, from := make(chan error, 1), r.at+1
+	go func() { failed <- r.log.Follow(ctx, from, r.notice) }()
+	for {
+		next := r.sweep(ctx)
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case err := <-failed:
+			timer.Stop()
+			return err
+		case <-r.woken:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// recount reads what each rule keeps, without what has left the log by its front. The lock is held meanwhile, so that
+// nothing is counted twice.
+func (r *retention) recount(ctx context.Context) error {
+	first := r.stream.First()
+	if _, err := r.state.Forget(ctx, first); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, done := r.state.View()
+	defer done()
+	kept := make([]tally, len(r.rules))
+	const page = 1000
+	for after := ""; ; {
+		list, err := v.Sources(after, page)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			after = s.Key()
+			if i := r.rules.find(s.Profile, s.Device, s.Source); i >= 0 {
+				kept[i].add(int64(s.Count), s.Bytes)
+			}
+		}
+		if len(list) < page {
+			break
+		}
+	}
+	r.at, _ = v.Checkpoint()
+	r.kept, r.first, r.stale = kept, first, false
+	return nil
+}
+
+func (t *tally) add(count, bytes int64) { t.count, t.bytes = t.count+count, t.bytes+bytes }
+
+// notice counts what is recorded, and wakes run where there is something to do.
+func (r *retention) notice(group []domain.Recorded) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range group {
+		if one.Seq > r.at {
+			r.count(one.Event)
+			r.at = one.Seq
+		}
+	}
+	return nil
+}
+
+// count is called with the lock held.
+func (r *retention) count(e domain.Event) {
+	switch e := e.(type) {
+	case domain.ReadingPosted:
+		r.grow(e.Profile, e.Device, e.Resource, e.Size)
+	case domain.DataEventAdded:
+		var bytes int64
+		for _, one := range e.Readings {
+			bytes += one.Size
+		}
+		r.grow(e.Event.Profile, e.Event.Device, e.Event.Source, bytes)
+	case domain.DataEventsRemoved:
+		if e.Rule == "" {
+			r.stale = true
+			wake(r.woken) // the front of the log may go
+		}
+	}
+}
+
+func (r *retention) grow(profile, device, source string, bytes int64) {
+	if i := r.rules.find(profile, device, source); i >= 0 {
+		r.kept[i].add(1, bytes)
+		if r.rules[i].exceeded(r.kept[i]) != "" {
+			wake(r.woken)
+		}
+	}
+}
+
+// exceeded names the limit that a rule's events are over, if any.
+func (r retentionRule) exceeded(kept tally) string {
+	switch {
+	case r.bytes > 0 && kept.bytes > int64(r.bytes):
+		return limitBytes
+	case r.count > 0 && kept.count > r.count:
+		return limitCount
+	}
+	return ""
+}
+
+// longestPace is the longest time between two looks at what has come of age, shortestPace the shortest; the usual one is a
+// thousandth of the age.
+const (
+	longestPace  = time.Minute
+	shortestPace = time.Second
+)
+
+// sweep removes what has to go and returns when to look again. What fails is logged, and tried again with the next look.
+func (r *retention) sweep(ctx context.Context) (next time.Time) {
+	next = now().Add(longestPace)
+	for i := range r.rules {
+		err := r.byAge(ctx, i)
+		if err == nil {
+			err = r.bySize(ctx, i)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.logger.Warn("retention interrupted, tried again in a minute or sooner", "rule", r.rules[i].String(), "error", err)
+		}
+		if due := r.due[i]; !due.IsZero() && due.Before(next) {
+			next = due
+		}
+	}
+	r.dropFront(ctx)
+	return next
+}
+
+// byAge removes what is older than a rule's age, if it is time to look for it.
+func (r *retention) byAge(ctx context.Context, i int) error {
+	rule := r.rules[i]
+	if rule.age == 0 || now().Before(r.due[i]) {
+		return nil
+	}
+	r.due[i] = now().Add(min(max(rule.age/1000, shortestPace), longestPace))
+	end, err := r.stream.Since(ctx, now().Add(-rule.age))
+	if err != nil {
+		return err
+	}
+	_, err = r.remove(ctx, i, limitAge, func(e projections.RecordedEvent) bool { return e.Seq < end })
+	return err
+}
+
+// bySize removes what is over a rule's bytes, and then over its count.
+func (r *retention) bySize(ctx context.Context, i int) error {
+	for range 2 {
+		limit, over, err := r.over(ctx, i)
+		if limit == "" || err != nil {
+			return err
+		}
+		if n, err := r.remove(ctx, i, limit, over.take); n == 0 || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over returns the limit that a rule's events are over, and what has to go until a hundredth is free.
+func (r *retention) over(ctx context.Context, i int) (limit string, over *excess, err error) {
+	if limit, over = r.excess(i); limit == "" || !r.isStale() {
+		return limit, over, nil
+	}
+	if err := r.recount(ctx); err != nil {
+		return "", nil, err
+	}
+	limit, over = r.excess(i)
+	return limit, over, nil
+}

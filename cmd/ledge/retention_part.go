@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+
+	"ledge/domain"
+	"ledge/projections"
+)
+
+// isStale reports whether data events have gone that were not counted: by others, or with the front of the log.
+func (r *retention) isStale() bool {
+	first := r.stream.First()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stale || first != r.first
+}
+
+// excess is how many events and bytes still have to go.
+type excess struct{ tally }
+
+// slack is the part of a limit that is made free once it is exceeded.
+const slack = 100
+
+func (r *retention) excess(i int) (limit string, over *excess) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rule, kept := r.rules[i], r.kept[i]
+	limit, over = rule.exceeded(kept), &excess{}
+	if rule.bytes > 0 && limit == limitBytes {
+		over.bytes = kept.bytes - int64(rule.bytes) + int64(rule.bytes)/slack
+	}
+	if rule.count > 0 && limit == limitCount {
+		over.count = kept.count - rule.count + rule.count/slack
+	}
+	return limit, over
+}
+
+// take reports whether one more event has to go, and takes it off.
+func (x *excess) take(e projections.RecordedEvent) bool {
+	if x.count <= 0 && x.bytes <= 0 {
+		return false
+	}
+	x.add(-1, -e.Size)
+	return true
+}
+
+// remove removes, in parts, the oldest events of a rule, as long as goes says so, and returns how many.
+func (r *retention) remove(ctx context.Context, i int, limit string, goes func(projections.RecordedEvent) bool) (n int, err error) {
+	for more := true; more && ctx.Err() == nil; {
+		var p part
+		if p, more, err = r.part(i, goes); err != nil {
+			return n, err
+		}
+		if len(p.removals) > 0 {
+			if _, err := submit(ctx, r.log, r.logger, domain.CleanUp{Rule: r.rules[i].why(limit), DataEvents: p.removals}); err != nil {
+				return n, err
+			}
+			r.took(i, p.tally)
+			n += len(p.removals)
+		}
+		r.from[i] = p.next
+	}
+	return n, ctx.Err()
+}
+
+// part is some data events in a row, as the log has them, that have to go, and the sequence to go on from.
+type part struct {
+	removals []domain.Removal
+	tally
+	next uint64
+}
+
+// part takes the next events of a rule; more is whether there may be others behind them.
+func (r *retention) part(i int, goes func(projections.RecordedEvent) bool) (p part, more bool, err error) {
+	p.next = r.from[i]
+	v, done := r.state.View()
+	defer done()
+	list, err := v.RecordedFrom(p.next)
+	for _, e := range list {
+		if r.rules.find(e.Profile, e.Device, e.Source) == i {
+			if !goes(e) {
+				return p, false, nil
+			}
+			p.removals = append(p.removals, domain.Removal{ID: e.ID, Revision: e.Seq})
+			p.add(1, e.Size)
+		}
+		p.next = e.Seq + 1
+	}
+	return p, len(list) > 0, err
+}
+
+// took counts what was removed.
+func (r *retention) took(i int, gone tally) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept[i].add(-gone.count, -gone.bytes)
+	r.removed[i].add(gone.count, gone.bytes)
+}
+
+// dropFront gives the disk back what the log's front takes, as far as nothing of it is needed: no data event, no cleanup
+// that goes on, and, where requests with an Idempotency-Key may be sent again, nothing younger than the time for which
+// their answers are kept.
+func (r *retention) dropFront(ctx context.Context) {
+	before := r.stream.First()
+	needed, err := r.needed(ctx)
+	if err != nil || needed <= before {
+		r.warnFront(ctx, err)
+		return
+	}
+	first, err := r.stream.DropBefore(ctx, needed)
+	r.warnFront(ctx, err)
+	if first == before {
+		return
+	}
+	r.mu.Lock()
+	if first <= needed && r.first == before {
+		r.first = first // nothing that is counted is gone
+	}
+	r.mu.Unlock()
+	r.logger.Info("the front of the log is gone: all of it was removed", "stream", r.stream.Name(), "from", before, "to", first-1)
+}
+
+func (r *retention) warnFront(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		r.logger.Warn("the front of the log stays for now", "stream", r.stream.Name(), "error", err)
+	}
+}
+
+// needed is the first sequence that must stay.
+func (r *retention) needed(ctx context.Context) (uint64, error) {
+	v, done := r.state.View()
+	oldest, err := v.Oldest()
+	done()
+	if err != nil {
+		return 0, err
+	}
+	s, done := r.state.State()
+	until := domain.LastAnswerUntil(s)
+	done()
+	if until <= now().UnixMilli() {
+		return oldest, nil
+	}
+	answered, err := r.stream.Since(ctx, now().Add(-r.keep))
+	return min(oldest, answered), err
+}
