@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -22,7 +25,7 @@ func (l *Log) DropBefore(ctx context.Context, seq uint64) (first uint64, err err
 		return 1, fmt.Errorf("%s is kept for ever", l.name)
 	}
 	last, _ := l.Last()
-	fronts, err := (&blocks{dir: l.blocks.dir}).fronts(min(seq, last))
+	fronts, err := l.blocks.fronts(min(seq, last))
 	if err != nil {
 		return l.First(), fmt.Errorf("%s: %w", l.name, err)
 	}
@@ -58,32 +61,43 @@ func (b *blocks) fronts(upTo uint64) (list []uint64, err error) {
 		return nil, err
 	}
 	for _, n := range all[1:] {
-		first, event, err := b.begin(n)
-		if err != nil {
-			return nil, err
+		r, err := b.begin(n)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // retention has removed it
 		}
-		if event && first > upTo {
+		if err != nil {
+			break // it has no events yet
+		}
+		if r.event && r.seq > upTo {
 			break
 		}
-		if event {
-			list = append(list, first)
+		if r.event {
+			list = append(list, r.seq)
 		}
 	}
 	return list, nil
 }
 
-// begin returns the sequence of a block's first record, and whether that is an event that was not erased. An empty block,
-// which the server has just made, begins with none.
-func (b *blocks) begin(n uint32) (seq uint64, event bool, err error) {
+// recordStart is how a block's first record begins.
+type recordStart struct {
+	seq   uint64
+	at    time.Time
+	event bool // it is an event that was not erased
+}
+
+// begin reads the first record's head of a block; of an empty one, which the server has just made, it is an error.
+func (b *blocks) begin(n uint32) (r recordStart, err error) {
 	f, err := os.Open(b.path(n))
 	if err != nil {
-		return 0, false, err
+		return r, err
 	}
 	defer f.Close()
 	var head [recordHead]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return 0, false, err
+		return r, err
 	}
 	raw := binary.LittleEndian.Uint64(head[4:])
-	return raw &^ (tombstoneBit | erasedBit), raw&(tombstoneBit|erasedBit) == 0, nil
+	r.seq, r.event = raw&^(tombstoneBit|erasedBit), raw&(tombstoneBit|erasedBit) == 0
+	r.at = time.Unix(0, int64(binary.LittleEndian.Uint64(head[12:])))
+	return r, nil
 }

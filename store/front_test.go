@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"ledge/domain"
 	"ledge/store"
@@ -144,4 +145,34 @@ func TestRemovalsOnAFullDisk(t *testing.T) {
 	step(3<<20, domain.Full, none, 2)
 	step(2<<20, domain.Full, domain.Full, 4)
 	step(1<<30, none, none, 4)
+}
+
+// TestSinceOverBlocks finds the sequence of each time, in a log of several files.
+func TestSinceOverBlocks(t *testing.T) {
+	s, _, _ := keepBytes(t, options(t.TempDir()), 200)
+	l := s.Readings()
+	check := func() {
+		t.Helper()
+		var before time.Time
+		for m, err := range l.ReadRaw(t.Context(), 0, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.At.Equal(before) {
+				continue
+			}
+			before = m.At
+			if got, err := l.Since(t.Context(), m.At); err != nil || got != m.Seq {
+				t.Fatalf("since %v: %d, %v, want %d", m.At, got, err, m.Seq)
+			}
+			if got, err := l.Since(t.Context(), m.At.Add(1)); err != nil || got <= m.Seq || got > 201 {
+				t.Fatalf("since a nanosecond later than %d: %d, %v", m.Seq, got, err)
+			}
+		}
+	}
+	check()
+	if _, err := l.DropBefore(t.Context(), 150); err != nil {
+		t.Fatal(err)
+	}
+	check()
 }

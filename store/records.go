@@ -43,7 +43,7 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) {
 		return
 	}
 	// The last block that begins at or before next.
-	i := sort.Search(len(all), func(i int) bool { first, _, err := b.begin(all[i]); return err != nil || first > b.next }) - 1
+	i := sort.Search(len(all), func(i int) bool { r, err := b.begin(all[i]); return err != nil || r.seq > b.next }) - 1
 	if i < 0 {
 		return
 	}
