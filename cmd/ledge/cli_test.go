@@ -114,7 +114,7 @@ func TestConfigurationOrder(t *testing.T) {
 
 func TestConfigurationFileIsChecked(t *testing.T) {
 	for name, text := range map[string]string{
-		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a single value or a section": "sync: group\ntap: [1]",
+		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "sync: group\ntap: [[1]]",
 		"yaml": "a: b: c", "setting metadata-port": "metadata-port: many",
 		"setting idempotency-answers: 9999: use limit-batch (10000) or more": "idempotency-answers: 9999", "setting idempotency-keep: 0s": "idempotency-keep: 0",
 	} {
