@@ -62,11 +62,11 @@ func (b *blocks) fronts(upTo uint64) (list []uint64, err error) {
 	}
 	for _, n := range all[1:] {
 		r, err := b.begin(n)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // retention has removed it
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
+			continue // retention has removed it, or the server has just made it
 		}
 		if err != nil {
-			break // it has no events yet
+			return nil, err
 		}
 		if r.event && r.seq > upTo {
 			break
