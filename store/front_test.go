@@ -76,13 +76,7 @@ func TestDropBefore(t *testing.T) {
 		}
 		check()
 		_ = a.Close()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if !clean {
-			mustRemove(t, o.Dir+"/clean-stop.json")
-		}
-		s = mustOpen(t, o)
+		s = openAgain(t, s, o, clean)
 		check()
 		a = storetest.MustAppender(t, s.Readings(), p)
 		if got := storetest.MustSubmit(t, a, storetest.Post("cam-1", nil)); got[0].Seq != 303 {

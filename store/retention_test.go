@@ -73,6 +73,18 @@ func TestRetentionByBytes(t *testing.T) {
 	}
 }
 
+// openAgain closes a store and opens it again, as after a clean stop or another one.
+func openAgain(t *testing.T, s *store.Store, o store.Options, clean bool) *store.Store {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !clean {
+		mustRemove(t, o.Dir+"/clean-stop.json")
+	}
+	return mustOpen(t, o)
+}
+
 // TestRetentionTakesAll has every event expire: the sequence and the chain go on, also over a restart.
 func TestRetentionTakesAll(t *testing.T) {
 	for _, clean := range []bool{true, false} {
@@ -84,13 +96,7 @@ func TestRetentionTakesAll(t *testing.T) {
 			t.Errorf("read %d events", len(got))
 		}
 		_ = a.Close()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if !clean {
-			mustRemove(t, o.Dir+"/clean-stop.json")
-		}
-		s = mustOpen(t, o)
+		s = openAgain(t, s, o, clean)
 		a = storetest.MustAppender(t, s.Readings(), p)
 		if got := storetest.MustSubmit(t, a, storetest.Post("cam-1", nil)); got[0].Seq != 4 {
 			t.Errorf("clean %t: sequence %d", clean, got[0].Seq)
