@@ -96,11 +96,11 @@ func (p *places) extend(b *blockReader, again bool) error {
 		if known := len(p.blocks); known > 0 && n <= p.blocks[known-1].number {
 			continue
 		}
-		first, _, err := b.begin(n)
+		start, err := b.begin(n)
 		if err != nil {
 			return err
 		}
-		p.blocks = append(p.blocks, blockPlaces{number: n, places: []place{{seq: first}}})
+		p.blocks = append(p.blocks, blockPlaces{number: n, places: []place{{seq: start.seq}}})
 		p.held++
 	}
 	return nil

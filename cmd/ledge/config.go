@@ -179,6 +179,7 @@ var partial = map[string][]string{
 	"readings-": {dataService, deviceRESTService}, "readings-check-state": {deviceRESTService}, "disk-readings-reserve": {dataService, deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
 	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {notificationsService},
 	"allow-": {notificationsService}, "deny-destinations": {notificationsService},
+	"limit-json-bytes":    {metadataService, deviceRESTService, notificationsService},
 	"limit-batch":         {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
 	"limit-profile-bytes": {metadataService}, "strict-profile-": {metadataService}, "units-file": {metadataService}, "validate-units": {metadataService},
