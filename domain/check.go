@@ -4,20 +4,24 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // MaxName is the length of a name in bytes: what still fits a NATS subject with the names beside it.
 const MaxName = 256
 
-// nameCharacters are the characters that RFC 3986 leaves unreserved, less the dot, plus those that EdgeX 2.3 allows.
-const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~:;="
-
-var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+// inNames says of each character whether it may be in a name: those that RFC 3986 leaves unreserved, less the dot, plus
+// those that EdgeX 2.3 allows.
+var inNames = func() (in [utf8.RuneSelf]bool) {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~:;=" {
+		in[c] = true
+	}
+	return in
+}()
 
 // CheckName notes what is wrong with the name at path.
 func CheckName(path, name string) Problems {
@@ -38,11 +42,14 @@ func (p *Problems) checkName(path, name string) {
 // checkToken notes what is wrong with a name that may be missing.
 func (p *Problems) checkToken(path, name string) {
 	p.checkLength(path, name)
-	if i := strings.IndexFunc(name, func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) }); i >= 0 {
+	if i := strings.IndexFunc(name, isForeign); i >= 0 {
 		r := []rune(name[i:])[0]
 		p.Add(path, "%s has the character %q; use only letters, digits and - _ ~ : ; =", quote(name), r)
 	}
 }
+
+// isForeign reports whether r has no place in a name.
+func isForeign(r rune) bool { return r >= utf8.RuneSelf || !inNames[r] }
 
 func (p *Problems) checkLength(path, value string) {
 	if len(value) > MaxName {
@@ -98,8 +105,23 @@ func (p *Problems) checkMediaType(path, value string) {
 	}
 }
 
-// IsUUID reports whether s has the form of a UUID.
-func IsUUID(s string) bool { return uuidForm.MatchString(s) }
+// IsUUID reports whether s has the form of a UUID: 8-4-4-4-12 hexadecimal digits.
+func IsUUID(s string) bool {
+	const form = "00000000-0000-0000-0000-000000000000"
+	if len(s) != len(form) {
+		return false
+	}
+	for i := range len(s) {
+		if form[i] == '-' {
+			if s[i] != '-' {
+				return false
+			}
+		} else if c := s[i] | 0x20; (s[i] < '0' || s[i] > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
 
 // quote shows a value in a message, cut where it is long.
 func quote(s string) string {
