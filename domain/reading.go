@@ -84,7 +84,8 @@ func (e ReadingPosted) Subject() Subject { return Subject{e.Profile, e.Device, e
 // ReadingPath is where core-data answers with the bytes of a reading's value.
 func ReadingPath(id string) string { return "/api/v2/reading/id/" + id + "/binary" }
 
-func (e ReadingPosted) encode(w Wire) Wire {
+func encodeReading(event Event, w Wire) (Wire, error) {
+	e := event.(ReadingPosted)
 	w.ContentType = e.MediaType
 	w.Data = e.Value
 	w.Ext = map[string]string{
@@ -100,7 +101,7 @@ func (e ReadingPosted) encode(w Wire) Wire {
 		w.Ext["digest"] = e.Digest
 		w.Ext["dataref"] = ReadingPath(e.ID) // CloudEvents' extension of that name
 	}
-	return w
+	return w, nil
 }
 
 func decodeReading(w Wire) (Event, error) {

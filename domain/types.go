@@ -1,9 +1,10 @@
 package domain
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"ledge/domain/fastjson"
 )
 
 // kinds is the table from wire name to decoder. A line is never changed or taken away: an event whose fields change
@@ -40,7 +41,7 @@ var kinds = []kind{
 	of[NotificationsRemoved]("notifications.removed/1"),
 	of[CleanupRequested]("cleanup.requested/1"),
 	of[CleanupFinished]("cleanup.finished/1"),
-	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading},
+	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading, encodeReading},
 	of[DataEventAdded]("event.added/1"),
 	of[DataEventsRemoved]("events.removed/1"),
 }
@@ -49,17 +50,33 @@ type kind struct {
 	name   string
 	typ    reflect.Type
 	decode func(Wire) (Event, error)
+	encode func(Event, Wire) (Wire, error) // adds what the event has to a Wire
 }
 
+// of is the kind of an event whose fields are written as JSON.
 func of[E Event](name string) kind {
-	return kind{name, reflect.TypeFor[E](), func(w Wire) (Event, error) {
+	codec := fastjson.Of[E]()
+	decode := func(w Wire) (Event, error) {
 		var e E
-		if err := json.Unmarshal(w.Data, &e); err != nil {
+		if err := codec.Unmarshal(w.Data, &e); err != nil {
 			return nil, fmt.Errorf("decode %s: %w", name, err)
 		}
 		return e, nil
-	}}
+	}
+	encode := func(event Event, w Wire) (Wire, error) {
+		e := event.(E)
+		data, err := codec.Append(make([]byte, 0, usualEvent), &e)
+		if err != nil {
+			return Wire{}, fmt.Errorf("encode %s: %w", name, err)
+		}
+		w.Data = data
+		return w, nil
+	}
+	return kind{name, reflect.TypeFor[E](), decode, encode}
 }
+
+// usualEvent is room for most events, in bytes.
+const usualEvent = 512
 
 var byName, byType = index(kinds)
 
@@ -78,16 +95,7 @@ func Encode(e Event) (Wire, error) {
 	if !ok {
 		return Wire{}, fmt.Errorf("event %T has no wire name in domain/types.go", e)
 	}
-	w := Wire{Type: k.name, Subject: e.Subject(), ContentType: "application/json"}
-	if r, ok := e.(ReadingPosted); ok {
-		return r.encode(w), nil
-	}
-	data, err := json.Marshal(e)
-	if err != nil {
-		return Wire{}, fmt.Errorf("encode %s: %w", k.name, err)
-	}
-	w.Data = data
-	return w, nil
+	return k.encode(e, Wire{Type: k.name, Subject: e.Subject(), ContentType: "application/json"})
 }
 
 // Decode is the inverse of Encode. An unknown Type is an error: an older Ledge must not skip what it cannot read.

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/domain/fastjson"
 )
 
 // Order is what one element of a batch asks for.
@@ -48,6 +49,7 @@ type head[E any] interface {
 // POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command; at is the
 // time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
+	codec := fastjson.Of[E]()
 	return func(c *gin.Context) {
 		key, err := a.Key(c)
 		if err != nil {
@@ -63,7 +65,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		room := a.EntryRoom(c)
 		defer room.Release()
 		at := b.stamp.At.UnixMilli()
-		err = decodeBatch(a, data, room.Hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
+		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
 			if mistyped != nil {
 				addMistyped(&b.problems, fmt.Sprintf("[%d]", i), mistyped)
 				return

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ledge/domain"
+	"ledge/domain/fastjson"
 )
 
 const (
@@ -29,7 +30,7 @@ const sendAnArray = "send an array of objects: [{…}]"
 // are decoded one by one, each of at most maxElement bytes and maxEntries; before that, hold is asked for the memory of an
 // element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
 // array is not looked at.
-func decodeBatch[E any](a *API, data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
+func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
 	rest, err := enterArray(data)
 	if rest == nil || err != nil {
 		return err
@@ -50,7 +51,7 @@ func decodeBatch[E any](a *API, data []byte, hold func(entries int) error, each 
 			return err
 		}
 		e := new(E)
-		err := json.Unmarshal(element, e)
+		err := codec.Unmarshal(element, e)
 		mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if err != nil && !ok {
 			return malformed(data, err)

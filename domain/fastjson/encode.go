@@ -1,0 +1,164 @@
+package fastjson
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Append appends what json.Marshal makes of a value. After an error, dst is as it was.
+func (c Codec[T]) Append(dst []byte, v *T) ([]byte, error) {
+	out, err := appendValue(dst, c.plan, reflect.ValueOf(v).Elem())
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+func appendValue(dst []byte, p *plan, v reflect.Value) ([]byte, error) {
+	switch p.how {
+	case text:
+		return appendText(dst, v.String())
+	case flag:
+		return strconv.AppendBool(dst, v.Bool()), nil
+	case signed:
+		return strconv.AppendInt(dst, v.Int(), 10), nil
+	case number:
+		return strconv.AppendUint(dst, v.Uint(), 10), nil
+	case object:
+		return appendObject(dst, p, v)
+	case raw:
+		return appendRaw(dst, v.Bytes())
+	case other:
+		return appendOther(dst, v.Interface())
+	}
+	if v.IsNil() {
+		return append(dst, "null"...), nil
+	}
+	switch p.how {
+	case texts:
+		return appendList(dst, *v.Addr().Interface().(*[]string), appendText)
+	case dict:
+		return appendDict(dst, *v.Addr().Interface().(*map[string]string), appendText)
+	case dicts:
+		return appendDict(dst, *v.Addr().Interface().(*map[string]map[string]string), appendInner)
+	case pointer:
+		return appendValue(dst, p.elem, v.Elem())
+	}
+	var err error
+	dst = append(dst, '[')
+	for i := range v.Len() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendValue(dst, p.elem, v.Index(i)); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+func appendObject(dst []byte, p *plan, v reflect.Value) ([]byte, error) {
+	dst = append(dst, '{')
+	first := true
+	for i := range p.fields {
+		f := &p.fields[i]
+		at := f.of(v)
+		if f.omitEmpty && isEmpty(at) {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		var err error
+		if dst, err = appendValue(append(dst, f.key...), f.plan, at); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// isEmpty is what encoding/json calls empty.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	default:
+		return v.IsZero()
+	}
+}
+
+func appendList[S any](dst []byte, list []S, one func([]byte, S) ([]byte, error)) ([]byte, error) {
+	var err error
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = one(dst, s); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+// appendDict appends the entries of a map by their keys.
+func appendDict[S any](dst []byte, m map[string]S, one func([]byte, S) ([]byte, error)) ([]byte, error) {
+	keys := make([]string, 0, 8)
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	var err error
+	dst = append(dst, '{')
+	for i, key := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendText(dst, key); err != nil {
+			return nil, err
+		}
+		if dst, err = one(append(dst, ':'), m[key]); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+func appendInner(dst []byte, m map[string]string) ([]byte, error) {
+	if m == nil {
+		return append(dst, "null"...), nil
+	}
+	return appendDict(dst, m, appendText)
+}
+
+func appendText(dst []byte, s string) ([]byte, error) {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"'), nil
+	}
+	return appendOther(dst, s)
+}
+
+func appendRaw(dst, value []byte) ([]byte, error) {
+	for _, c := range value {
+		if !plain[c] && c != '"' || c == ' ' {
+			return appendOther(dst, json.RawMessage(value))
+		}
+	}
+	if !json.Valid(value) {
+		return appendOther(dst, json.RawMessage(value))
+	}
+	return append(dst, value...), nil
+}
+
+func appendOther(dst []byte, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, b...), nil
+}
