@@ -9,52 +9,34 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/fxamacker/cbor/v2"
+	"ledge/domain/fastjson"
 )
 
 // codec turns the values of one table into bytes and back. encode appends to dst; decode, which gets the name in the row's key
 // too, keeps nothing of it and b.
 type codec[S any] struct {
-	encode func(dst *bytes.Buffer, s S) error
+	encode func(dst *bytes.Buffer, s *S) error
 	decode func(name, b []byte) (S, error)
 	// canonical, where there is one, makes of a value what comes back from encode and decode. encode does so itself.
 	canonical func(*S)
 	row       reflect.Type // what is encoded, where that is not S
 }
 
-var encMode, decMode = modes()
-
-// modes gives CBOR in its core deterministic form (RFC 8949, 4.2.1). An any decodes as encoding/json would decode it.
-func modes() (cbor.UserBufferEncMode, cbor.DecMode) {
-	enc, err := cbor.CoreDetEncOptions().UserBufferEncMode()
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	dec, err := cbor.DecOptions{
-		DefaultMapType:   reflect.TypeFor[map[string]any](),
-		UTF8:             cbor.UTF8DecodeInvalid,
-		MaxNestedLevels:  256,
-		MaxArrayElements: 1 << 30,
-		MaxMapPairs:      1 << 30,
-	}.DecMode()
-	if err != nil {
-		panic(err)
-	}
-	return enc, dec
-}
-
-// inCBOR is the codec of entities. What comes live from a command and what comes back from the log must give the same
+// inJSON is the codec of entities. What comes live from a command and what comes back from the log must give the same
 // bytes, so canonical, where there is one, brings a value to what its way through JSON makes of it.
-func inCBOR[S any](canonical func(*S)) codec[S] {
+func inJSON[S any](canonical func(*S)) codec[S] {
+	rows := fastjson.Of[S]()
 	return codec[S]{
-		encode: func(dst *bytes.Buffer, s S) error {
+		encode: func(dst *bytes.Buffer, s *S) error {
 			if canonical != nil {
-				canonical(&s)
+				canonical(s)
 			}
-			return encMode.MarshalToBuffer(&s, dst)
+			b, err := rows.Append(dst.AvailableBuffer(), s)
+			dst.Write(b)
+			return err
 		},
 		decode: func(_, b []byte) (s S, err error) {
-			err = decMode.Unmarshal(b, &s)
+			err = rows.Unmarshal(b, &s)
 			return s, err
 		},
 		canonical: canonical,
@@ -120,13 +102,13 @@ func asDecoded(v any) bool {
 }
 
 var inText = codec[string]{
-	encode: func(dst *bytes.Buffer, s string) error { dst.WriteString(s); return nil },
+	encode: func(dst *bytes.Buffer, s *string) error { dst.WriteString(*s); return nil },
 	decode: func(_, b []byte) (string, error) { return string(b), nil },
 }
 
 var inNumber = codec[uint64]{
-	encode: func(dst *bytes.Buffer, n uint64) error {
-		dst.Write(binary.BigEndian.AppendUint64(dst.AvailableBuffer(), n))
+	encode: func(dst *bytes.Buffer, n *uint64) error {
+		dst.Write(binary.BigEndian.AppendUint64(dst.AvailableBuffer(), *n))
 		return nil
 	},
 	decode: func(_, b []byte) (uint64, error) {
@@ -138,13 +120,13 @@ var inNumber = codec[uint64]{
 }
 
 var inCount = codec[int]{
-	encode: func(dst *bytes.Buffer, n int) error { return inNumber.encode(dst, uint64(n)) },
+	encode: func(dst *bytes.Buffer, n *int) error { return inNumber.encode(dst, new(uint64(*n))) },
 	decode: func(name, b []byte) (int, error) { n, err := inNumber.decode(name, b); return int(n), err },
 }
 
 var inFlag = codec[bool]{
-	encode: func(dst *bytes.Buffer, on bool) error {
-		if on {
+	encode: func(dst *bytes.Buffer, on *bool) error {
+		if *on {
 			return dst.WriteByte(1)
 		}
 		return dst.WriteByte(0)

@@ -10,11 +10,11 @@ import (
 	"ledge/domain"
 )
 
-// The codec of rows beside encoding/json, which it was chosen over.
+// The codec of rows beside encoding/json, whose output it is.
 func BenchmarkCodec(b *testing.B) {
 	d := camera(7)
 	var row bytes.Buffer
-	must(b, devices.encode(&row, d))
+	must(b, devices.encode(&row, &d))
 	text, err := json.Marshal(d)
 	must(b, err)
 	b.Run("encode", func(b *testing.B) {
@@ -22,7 +22,7 @@ func BenchmarkCodec(b *testing.B) {
 		var buf bytes.Buffer
 		for b.Loop() {
 			buf.Reset()
-			must(b, devices.encode(&buf, d))
+			must(b, devices.encode(&buf, &d))
 		}
 	})
 	b.Run("encode JSON", func(b *testing.B) {

@@ -108,7 +108,7 @@ func (p *pending[S]) writeRow(w *writer, g *group, c *change[S]) error {
 	if len(p.indexes) > 0 {
 		w.buf.Write(binary.AppendUvarint(w.buf.AvailableBuffer(), c.seq))
 	}
-	if err := p.encode(&w.buf, c.now); err != nil {
+	if err := p.encode(&w.buf, &c.now); err != nil {
 		return err
 	}
 	w.put(g, p.key, w.buf.Bytes())

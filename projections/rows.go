@@ -4,11 +4,28 @@ import (
 	"bytes"
 	"reflect"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"ledge/domain"
 )
 
 // There are many data events and readings, so that their rows have the fields in order, without names, UUIDs in 16 bytes,
 // and the id only where the key has not got all of it.
+
+var encMode, decMode = modes()
+
+// modes gives CBOR in its core deterministic form (RFC 8949, 4.2.1).
+func modes() (cbor.UserBufferEncMode, cbor.DecMode) {
+	enc, err := cbor.CoreDetEncOptions().UserBufferEncMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	dec, err := cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, MaxArrayElements: 1 << 30}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return enc, dec
+}
 
 type dataEventRow struct {
 	_                       struct{} `cbor:",toarray"`
@@ -88,7 +105,7 @@ func idOf(name, cut string) string {
 // inRows is the codec of entities that are written as rows of type R.
 func inRows[S, R any](pack func(*S) *R, unpack func(r *R, name string) S, canonical func(*S)) codec[S] {
 	return codec[S]{
-		encode: func(dst *bytes.Buffer, s S) error { return encMode.MarshalToBuffer(pack(&s), dst) },
+		encode: func(dst *bytes.Buffer, s *S) error { return encMode.MarshalToBuffer(pack(s), dst) },
 		decode: func(name, b []byte) (s S, err error) {
 			var r R
 			if err := decMode.Unmarshal(b, &r); err != nil {

@@ -34,7 +34,7 @@ func (k *kind[S]) layout(w io.Writer) {
 	}
 }
 
-// shape writes the fields of a type and of those that it is made of, as CBOR names them.
+// shape writes the fields of a type and of those that it is made of, as JSON names them.
 func shape(w io.Writer, t reflect.Type, within []reflect.Type) {
 	fmt.Fprintf(w, "%s %s\n", t, t.Kind())
 	for _, outer := range within {

@@ -48,17 +48,17 @@ var (
 	cursors = &kind[uint64]{id: cursorsID, name: "cursors", codec: inNumber}
 	ids     = &kind[string]{id: idsID, name: "ids", codec: inText}
 
-	answers     = &kind[domain.Answer]{id: answersID, name: "answers", codec: inCBOR[domain.Answer](nil)}
+	answers     = &kind[domain.Answer]{id: answersID, name: "answers", codec: inJSON[domain.Answer](nil)}
 	answerOrder = &kind[string]{id: answerOrderID, name: "answer order", codec: inText}
 
-	profiles      = &kind[domain.Profile]{id: profilesID, name: "profiles", codec: inCBOR(canonicalProfile), indexes: profileIndexes, shared: true}
-	services      = &kind[domain.DeviceService]{id: servicesID, name: "services", codec: inCBOR[domain.DeviceService](nil), indexes: serviceIndexes, shared: true}
-	devices       = &kind[domain.Device]{id: devicesID, name: "devices", codec: inCBOR(canonicalDevice), indexes: deviceIndexes}
-	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inCBOR[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
-	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inCBOR[domain.Subscription](nil), indexes: subscriptionIndexes}
-	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inCBOR[domain.Notification](nil), indexes: notificationIndexes}
-	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inCBOR[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
-	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inCBOR[domain.Cleanup](nil), indexes: cleanupIndexes}
+	profiles      = &kind[domain.Profile]{id: profilesID, name: "profiles", codec: inJSON(canonicalProfile), indexes: profileIndexes, shared: true}
+	services      = &kind[domain.DeviceService]{id: servicesID, name: "services", codec: inJSON[domain.DeviceService](nil), indexes: serviceIndexes, shared: true}
+	devices       = &kind[domain.Device]{id: devicesID, name: "devices", codec: inJSON(canonicalDevice), indexes: deviceIndexes}
+	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inJSON[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
+	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inJSON[domain.Subscription](nil), indexes: subscriptionIndexes}
+	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inJSON[domain.Notification](nil), indexes: notificationIndexes}
+	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inJSON[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
+	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inJSON[domain.Cleanup](nil), indexes: cleanupIndexes}
 	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inRows(packDataEvent, (*dataEventRow).unpack, canonicalDataEvent), indexes: dataEventIndexes, ranged: true, weigh: func(e domain.DataEvent) int64 { return e.Size }, parts: forgetReadings}
 	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inRows(packReading, (*readingRow).unpack, nil), indexes: readingIndexes, ranged: true}
 )

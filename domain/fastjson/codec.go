@@ -50,12 +50,21 @@ const (
 
 // field is a field of a struct, or of one that is embedded in it.
 type field struct {
-	name      string
-	key       string // `"name":`
-	index     []int
-	omitEmpty bool
-	plan      *plan
+	name  string
+	key   string // `"name":`
+	index []int
+	omit  omit
+	plan  *plan
 }
+
+// omit says when a field is left out.
+type omit string
+
+const (
+	never omit = ""
+	empty omit = "omitempty"
+	zero  omit = "omitzero"
+)
 
 // mostFields is the number of bits by which an object's keys are told from those that were there already.
 const mostFields = 64
@@ -144,7 +153,9 @@ func fieldsOf(t reflect.Type, at []int, within []reflect.Type) (fields []field, 
 			}
 			fields = append(fields, inner...)
 			continue
-		case f.Anonymous || options != "" && options != "omitempty":
+		case f.Anonymous || !slices.Contains([]omit{never, empty, zero}, omit(options)):
+			return nil, false
+		case omit(options) == zero && sayZero(f.Type):
 			return nil, false
 		case !f.IsExported():
 			continue
@@ -154,9 +165,15 @@ func fieldsOf(t reflect.Type, at []int, within []reflect.Type) (fields []field, 
 		if !isPlain(name) {
 			return nil, false
 		}
-		fields = append(fields, field{name, `"` + name + `":`, index, options != "", planOf(f.Type, within)})
+		fields = append(fields, field{name, `"` + name + `":`, index, omit(options), planOf(f.Type, within)})
 	}
 	return fields, true
+}
+
+// sayZero reports whether a type says itself what its zero value is.
+func sayZero(t reflect.Type) bool {
+	_, ok := reflect.PointerTo(t).MethodByName("IsZero")
+	return ok
 }
 
 // of returns the field of a struct.

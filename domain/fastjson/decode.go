@@ -10,7 +10,7 @@ import (
 const (
 	// mostBytes is the longest text that is read here: the strings of a value are parts of one copy of its text, so that
 	// each of them keeps all of it.
-	mostBytes = 64 << 10
+	mostBytes = 1 << 20
 	// mostOther is the longest value in it that is left to encoding/json. It is less than the depth at which that refuses,
 	// so that no value is refused for what is around it.
 	mostOther = 8 << 10

@@ -65,7 +65,7 @@ func appendObject(dst []byte, p *plan, v reflect.Value) ([]byte, error) {
 	for i := range p.fields {
 		f := &p.fields[i]
 		at := f.of(v)
-		if f.omitEmpty && isEmpty(at) {
+		if f.omit == empty && isEmpty(at) || f.omit == zero && at.IsZero() {
 			continue
 		}
 		if !first {

@@ -32,6 +32,7 @@ type everything struct {
 	Time   time.Time                    `json:"time"`
 	F      float64                      `json:"f,omitempty"`
 	Later  later                        `json:"later"`
+	Simple simple                       `json:"simple"`
 	Hidden string                       `json:"-"`
 	Bare   string
 	own    string
@@ -49,8 +50,16 @@ type (
 		B bool   `json:"b"`
 		C []part `json:"c,omitempty"`
 	}
+	simple struct {
+		Zero map[string]string `json:"zero,omitzero"`
+		None []string          `json:"none,omitzero"`
+		One  *part             `json:"one,omitzero"`
+	}
 	later struct {
 		Zero map[string]string `json:"zero,omitzero"`
+		None []string          `json:"none,omitzero"`
+		Part part              `json:"part,omitzero"`
+		When time.Time         `json:"when,omitzero"`
 	}
 )
 
@@ -60,7 +69,7 @@ var samples = []string{
 	`{}`, ` { } `, `null`, `[]`, `7`, ``, `{`, `{"text":"a"`, `{"text":"a"}x`, `{"text":"a",}`, `{,}`, `{"text"}`, `{"text":}`,
 	`{"version":"v2","id":"1","text":"plain","state":"UP","on":true,"n":12,"small":-7,"u":65535,"raw":{"a":[1,2]},"texts":["a","b"],` +
 		`"dict":{"b":"1","a":"2"},"dicts":{"x":{},"y":{"k":"v"}},"parts":[{"a":"1","b":true,"c":[{"a":"2"}]},{}],"part":{"a":"x"},"name":"n",` +
-		`"any":[1.5,null,{"k":"v"}],"attr":{"z":1e3},"bytes":"AQI=","time":"2026-01-02T03:04:05Z","f":0.1,"later":{"zero":{}},"Bare":"b"}`,
+		`"any":[1.5,null,{"k":"v"}],"attr":{"z":1e3},"bytes":"AQI=","time":"2026-01-02T03:04:05Z","f":0.1,"later":{"zero":{}},"simple":{"zero":{},"none":[]},"Bare":"b"}`,
 	"{ \"text\" :\t\"a\" ,\r\n \"on\" : false , \"texts\" : [ \"a\" , \"b\" ] , \"dict\" : { \"a\" : \"b\" } , \"parts\" : [ { } , null ] }",
 	`{"text":"a","text":"b"}`, `{"dict":{"a":"1","a":"2"}}`, `{"dicts":{"a":{"b":"1"},"a":{"c":"2"}}}`, `{"parts":[{"a":"1","a":"2"}]}`,
 	`{"part":{"a":"1"},"part":{"b":true}}`, `{"parts":[{"a":"1"}],"parts":[{"b":true}]}`, `{"any":{"a":1},"any":{"b":2}}`,
@@ -72,7 +81,7 @@ var samples = []string{
 	`{"text":"\u003cb\u003e \"q\" \\ \/ \n \ud83d\ude00"}`, `{"text":"é ` + "\u2028" + `"}`, "{\"text\":\"\xff\"}", "{\"text\":\"a\nb\"}", `{"text":"\x"}`, `{"text":"\ud800"}`, `{"text":"\`, `{"text":"a`,
 	"{\"dict\":{\"\xff\":\"\\u00e9\"}}", `{"raw": [ 1 , "]}" ] }`, `{"raw":"\"}"}`, `{"raw":1:2}`, `{"raw":}`, `{"raw":{]}`, `{"raw":01}`, `{"raw":"<&>"}`, `{"any":{"a":1}`, `{"any":[}`,
 	`{"raw":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, `{"any":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + `}`,
-	`{"any":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`, `{"text":"` + strings.Repeat("long ", 20000) + `"}`,
+	`{"any":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`, `{"text":"` + strings.Repeat("long ", 250_000) + `"}`,
 }
 
 // hold holds that a text means here what it means to encoding/json, and that its value is written alike.
