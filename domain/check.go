@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -139,4 +140,4 @@ func checkIndexed[T any](p *Problems, path string, list []T, check func(*Problem
 }
 
 // at is the path of one element of a list.
-func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -172,7 +173,7 @@ func (l *Log) acked(m *nats.Msg, seq uint64) error {
 	if v := get(m.Header, "Status"); v == "503" {
 		return fmt.Errorf("%w: no stream listens", errNoAck)
 	}
-	if string(m.Data) == `{"stream":"`+l.name+`", "seq":`+strconv.FormatUint(seq, 10)+`}` {
+	if isAck(m.Data, l.name, seq) {
 		return nil // as the server writes it; anything else is looked at
 	}
 	var r struct {
@@ -193,6 +194,14 @@ func (l *Log) acked(m *nats.Msg, seq uint64) error {
 		return fmt.Errorf("appended as %s %d instead of %s %d", r.Stream, r.Seq, l.name, seq)
 	}
 	return nil
+}
+
+// isAck reports whether text is {"stream":"…","seq":…} with these values and nothing else.
+func isAck(text []byte, stream string, seq uint64) bool {
+	var room [128]byte
+	want := append(append(append(room[:0], `{"stream":"`...), stream...), `","seq":`...)
+	want = append(strconv.AppendUint(want, seq, 10), '}')
+	return bytes.Equal(text, want)
 }
 
 // end makes the group durable: acknowledgements, one fsync. It returns what is recorded of it: all, or after an error

@@ -2,6 +2,7 @@ package store
 
 import (
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -24,5 +25,25 @@ func TestIsToken(t *testing.T) {
 		if got := isToken(s); got != want {
 			t.Errorf("%q: got %t", s, got)
 		}
+	}
+}
+
+// The server's acknowledgements are in the form that is known without decoding them.
+func TestIsAck(t *testing.T) {
+	s, err := Open(t.Context(), Options{Dir: t.TempDir(), TapPort: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l := s.Events()
+	ack, err := s.node.write.Request(l.ingest+"device.cam-1.added", nil, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isAck(ack.Data, l.name, 1) {
+		t.Errorf("the acknowledgement %s is not as expected", ack.Data)
+	}
+	if isAck(ack.Data, l.name, 2) || isAck(ack.Data, "other", 1) {
+		t.Errorf("%s passes for that of another event", ack.Data)
 	}
 }

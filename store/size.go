@@ -43,8 +43,24 @@ func textsIn(v reflect.Value, depth int) int {
 			n += textsIn(v.Index(i), depth-1)
 		}
 	case reflect.Map:
+		if v.Type() == dicts && v.CanInterface() {
+			return textsOf(v.Interface().(map[string]map[string]string))
+		}
 		for it := v.MapRange(); it.Next(); {
 			n += textsIn(it.Key(), depth-1) + textsIn(it.Value(), depth-1)
+		}
+	}
+	return n
+}
+
+// dicts is the type of a device's protocols, which most requests have: reflect would copy each key and value.
+var dicts = reflect.TypeFor[map[string]map[string]string]()
+
+func textsOf(m map[string]map[string]string) (n int) {
+	for name, inner := range m {
+		n += len(name)
+		for key, value := range inner {
+			n += len(key) + len(value)
 		}
 	}
 	return n
