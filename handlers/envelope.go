@@ -2,8 +2,8 @@ package handlers
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/domain/fastjson"
 )
 
 // Envelope heads every answer. The order of its fields is that of EdgeX 2.3.
@@ -74,11 +75,28 @@ func (a *API) Reply(c *gin.Context, status int, body any) {
 		}
 	}()
 	b.Reset()
-	if err := json.NewEncoder(b).Encode(body); err != nil {
+	text, err := appendJSON(b.AvailableBuffer(), body)
+	if err != nil {
 		a.Fail(c, fmt.Errorf("encode answer: %w", err))
 		return
 	}
+	b.Write(append(text, '\n')) // in place, where there was room
 	writeJSON(c, status, b.Bytes())
+}
+
+// writers has the fastjson.Writer of each type of answers, by its reflect.Type.
+var writers sync.Map
+
+func appendJSON(dst []byte, body any) ([]byte, error) {
+	t := reflect.TypeOf(body)
+	if t == nil {
+		return append(dst, "null"...), nil
+	}
+	w, ok := writers.Load(t)
+	if !ok {
+		w, _ = writers.LoadOrStore(t, fastjson.WriterOf(t))
+	}
+	return w.(fastjson.Writer).Append(dst, body)
 }
 
 func writeJSON(c *gin.Context, status int, data []byte) {

@@ -9,11 +9,28 @@ import (
 
 // Append appends what json.Marshal makes of a value. After an error, dst is as it was.
 func (c Codec[T]) Append(dst []byte, v *T) ([]byte, error) {
-	out, err := appendValue(dst, c.plan, reflect.ValueOf(v).Elem())
+	return appendWhole(dst, c.plan, reflect.ValueOf(v).Elem())
+}
+
+func appendWhole(dst []byte, p *plan, v reflect.Value) ([]byte, error) {
+	out, err := appendValue(dst, p, v)
 	if err != nil {
 		return dst, err
 	}
 	return out, nil
+}
+
+// Writer encodes values of one type that is known as a reflect.Type only. Several goroutines may use it at once.
+type Writer struct{ plan *plan }
+
+// WriterOf returns the writer of a type; it panics where [Of] does.
+func WriterOf(t reflect.Type) Writer { return Writer{planOf(t, nil)} }
+
+// Append appends what json.Marshal makes of v, which is of the writer's type. After an error, dst is as it was.
+func (w Writer) Append(dst []byte, v any) ([]byte, error) {
+	held := reflect.New(w.plan.typ).Elem()
+	held.Set(reflect.ValueOf(v))
+	return appendWhole(dst, w.plan, held)
 }
 
 func appendValue(dst []byte, p *plan, v reflect.Value) ([]byte, error) {

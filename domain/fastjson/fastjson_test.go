@@ -63,7 +63,10 @@ type (
 	}
 )
 
-var codec = Of[everything]()
+var (
+	codec  = Of[everything]()
+	writer = WriterOf(reflect.TypeFor[everything]())
+)
 
 var samples = []string{
 	`{}`, ` { } `, `null`, `[]`, `7`, ``, `{`, `{"text":"a"`, `{"text":"a"}x`, `{"text":"a",}`, `{,}`, `{"text"}`, `{"text":}`,
@@ -102,6 +105,9 @@ func holdWritten(t *testing.T, v *everything) {
 	want, wantErr := json.Marshal(*v)
 	if string(got) != before+string(want) || (err == nil) != (wantErr == nil) {
 		t.Fatalf("%+v:\n got %s, %v\nwant %s, %v", v, got, err, want, wantErr)
+	}
+	if again, err := writer.Append([]byte(before), *v); string(again) != string(got) || (err == nil) != (wantErr == nil) {
+		t.Fatalf("%+v: the writer appends\n     %s, %v\nwant %s, %v", v, again, err, want, wantErr)
 	}
 }
 
