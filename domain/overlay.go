@@ -19,7 +19,7 @@ func OverlayAt(base State, seq *uint64) State {
 type overlayTable[S any] struct {
 	base    Table[S]
 	seq     *uint64 // of the event that is being folded
-	pending map[string]pending[S]
+	pending map[string]pending[S] // nil where nothing has changed: most commands touch few tables
 }
 
 type pending[S any] struct {
@@ -29,7 +29,7 @@ type pending[S any] struct {
 }
 
 func overlay[S any](base Table[S], seq *uint64) Table[S] {
-	return &overlayTable[S]{base: base, seq: seq, pending: map[string]pending[S]{}}
+	return &overlayTable[S]{base: base, seq: seq}
 }
 
 func (t *overlayTable[S]) Get(key string) (S, bool) {
@@ -50,5 +50,12 @@ func (t *overlayTable[S]) Revision(key string) uint64 {
 	return Revision(t.base, key)
 }
 
-func (t *overlayTable[S]) Put(key string, s S) { t.pending[key] = pending[S]{s, true, *t.seq} }
-func (t *overlayTable[S]) Delete(key string)   { t.pending[key] = pending[S]{} }
+func (t *overlayTable[S]) Put(key string, s S) { t.add(key, pending[S]{s, true, *t.seq}) }
+func (t *overlayTable[S]) Delete(key string)   { t.add(key, pending[S]{}) }
+
+func (t *overlayTable[S]) add(key string, p pending[S]) {
+	if t.pending == nil {
+		t.pending = map[string]pending[S]{}
+	}
+	t.pending[key] = p
+}

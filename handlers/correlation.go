@@ -2,8 +2,9 @@ package handlers
 
 import "net/http"
 
-// correlationHeader carries one id through everything that a request sets off.
-const correlationHeader = "X-Correlation-ID"
+// correlationHeader carries one id through everything that a request sets off; it is X-Correlation-ID as net/http writes
+// it, which takes it as it is then.
+const correlationHeader = "X-Correlation-Id"
 
 const maxCorrelationID = 128 // bytes
 
