@@ -46,7 +46,9 @@ const fill = 0.9
 const (
 	smallArena = 4 << 10 // bytes
 	largeArena = 1 << 20 // bytes
-	smallBatch = 64      // operations in a group that is worth keeping
+	// What is kept for the next batch, beside one arena: a flush has some thousand operations.
+	keptGroups = 256
+	keptOps    = 1024 // in a group
 )
 
 func newWriter() *writer { return &writer{groups: map[place]*group{}} }
@@ -145,11 +147,11 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 // reset forgets everything and keeps the memory, unless it was a large batch. Call it when the transaction has ended.
 func (w *writer) reset() {
 	clear(w.groups)
-	if len(w.order) > smallBatch {
+	if len(w.order) > keptGroups {
 		w.groups, w.order = map[place]*group{}, nil
 	}
 	for _, g := range w.order {
-		if cap(g.ops) <= smallBatch {
+		if cap(g.ops) <= keptOps {
 			clear(g.ops)
 			*g = group{prefix: g.prefix, ops: g.ops[:0]}
 			w.spare = append(w.spare, g)
@@ -157,7 +159,7 @@ func (w *writer) reset() {
 	}
 	w.order = w.order[:0]
 	w.arena = w.arena[:0]
-	if cap(w.arena) > smallArena {
+	if cap(w.arena) > largeArena {
 		w.arena = nil
 	}
 }
