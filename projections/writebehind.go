@@ -14,15 +14,15 @@ import (
 // limits say how far the file may lag behind what was applied.
 type limits struct {
 	// after is how long after the first event that is not in the file a flush begins. A transaction of one event
-	// costs some 26 page writes, one of the events of 20 ms a few for each; and 20 ms of events are read from the log
-	// again in no time after a kill.
+	// costs some 26 page writes, one of the events of 100 ms far fewer for each, because the ends of the indexes are
+	// written again by every one; and 100 ms of events are read from the log again in no time after a kill.
 	after time.Duration
 	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again; then
 	// Apply blocks. A batch of so many events goes to the file directly.
 	events, bytes int
 }
 
-var usualLimits = limits{after: 20 * time.Millisecond, events: 1000, bytes: 4 << 20}
+var usualLimits = limits{after: 100 * time.Millisecond, events: 1000, bytes: 4 << 20}
 
 func (l limits) withDefaults() limits {
 	l.after = cmp.Or(l.after, usualLimits.after)
