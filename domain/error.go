@@ -11,20 +11,21 @@ type Code int
 
 // The codes; handlers maps each to one HTTP status.
 const (
-	Internal    Code = iota // our fault
-	Invalid                 // the request contradicts itself or the rules
-	NotFound                // what the request names does not exist
-	Conflict                // a name or id is taken, or something is still in use
-	Locked                  // a setting or a state forbids it
-	NotAllowed              // the resource does not offer this operation
-	TooLarge                // over a limit of size
-	OutOfRange              // a page beyond the end of a list
-	Unavailable             // not now: starting, stopping, or too much waiting
-	Full                    // the disk's reserve is reached
-	Stale                   // the entity is at another revision than the request rests on
-	Rejected                // a service that has a say in it says no
-	Mismatch                // an Idempotency-Key that was used for another request
-	Unsupported             // this program does not do it, whoever asks
+	Internal        Code = iota // our fault
+	Invalid                     // the request contradicts itself or the rules
+	NotFound                    // what the request names does not exist
+	Conflict                    // a name or id is taken, or something is still in use
+	Locked                      // a setting or a state forbids it
+	NotAllowed                  // the resource does not offer this operation
+	TooLarge                    // over a limit of size
+	OutOfRange                  // a page beyond the end of a list
+	Unavailable                 // not now: starting, stopping, or too much waiting
+	Full                        // the disk's reserve is reached
+	Stale                       // the entity is at another revision than the request rests on
+	Rejected                    // a service that has a say in it says no
+	Mismatch                    // an Idempotency-Key that was used for another request
+	Unsupported                 // this program does not do it, whoever asks
+	UnknownEncoding             // the body is compressed in a way that we do not read
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.

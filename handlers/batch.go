@@ -56,7 +56,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			a.Fail(c, err)
 			return
 		}
-		data, err := a.ReadBody(c, a.BodyBytes, "limit-json-bytes")
+		data, err := a.ReadBody(c, a.BodyBytes, "the setting limit-json-bytes")
 		if err != nil {
 			a.Fail(c, err)
 			return

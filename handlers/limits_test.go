@@ -85,7 +85,7 @@ func TestDyingClient(t *testing.T) {
 
 // A client that sends nothing more is answered when its time is over.
 func TestSlowBody(t *testing.T) {
-	h, log := mustService(t, func(o *handlers.Options) { o.BodyTimeout = 10 * time.Millisecond })
+	h, log := mustService(t, func(o *handlers.Options) { o.BodyTimeout, o.BodyRate = 10*time.Millisecond, 1000 })
 	c := mustDial(t, mustListen(t, h))
 	mustWrite(t, c, "POST /api/v2/service HTTP/1.1", "Host: h", "Content-Length: 1000", "", "[")
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -93,7 +93,7 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(r.Body)
-	if r.StatusCode != 503 || !strings.Contains(string(body), "the body did not arrive within 10ms; send it faster or raise the setting limit-read-time") || log.Submits() != 0 {
+	if r.StatusCode != 503 || !strings.Contains(string(body), "the body came too slowly: there must be 1000 bytes of it a second, or its end, in each 10ms; send it faster or change the settings limit-read-rate and limit-read-time") || log.Submits() != 0 {
 		t.Errorf("got %d %s", r.StatusCode, body)
 	}
 }
@@ -116,13 +116,13 @@ func TestBodyTimeoutEndsWithTheBody(t *testing.T) {
 	submitted := false
 	log.Before = func() {
 		submitted = true
-		if len(w.set) != 2 || w.set[0].IsZero() || !w.set[1].IsZero() {
+		if n := len(w.set); n < 2 || w.set[0].IsZero() || !w.set[n-1].IsZero() {
 			t.Errorf("deadlines before the command: got %v", w.set)
 		}
 	}
 	h.ServeHTTP(w, httptest.NewRequest("POST", "/api/v2/service", strings.NewReader(service("a"))))
-	if !submitted || len(w.set) != 2 {
-		t.Errorf("submitted %t, deadlines %v", submitted, w.set)
+	if !submitted {
+		t.Error("nothing was submitted")
 	}
 }
 

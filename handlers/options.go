@@ -52,9 +52,11 @@ type Options struct {
 	InlineBytes int64
 	// BatchElements bounds the elements of one JSON array (setting limit-batch).
 	BatchElements int
-	// BodyTimeout is how long a request's body may take to arrive (setting limit-read-time); what is slower is answered
-	// with 503.
+	// BodyTimeout and BodyRate say how slowly a request's body may arrive: in each BodyTimeout (setting limit-read-time)
+	// there must be as many bytes as BodyRate, in bytes a second, makes of that time (setting limit-read-rate), or the end
+	// of the body. What is slower is answered with 503.
 	BodyTimeout time.Duration
+	BodyRate    int64
 	// WriteTimeout is how long a client may take to read its answer (setting limit-write-time); one that is slower is
 	// cut off.
 	WriteTimeout time.Duration
@@ -83,7 +85,8 @@ type Options struct {
 	// is no such path.
 	Secrets     Secrets
 	SecretBytes int64
-	// Streams are the routes, such as /api/v2/resource/:device/:resource, that load no more than InlineBytes of a body.
+	// Streams are the routes, such as /api/v2/resource/:device/:resource, whose bodies are not loaded as a
+	// whole: of BodyMemory they take what they load when they load it, and nothing before.
 	Streams []string
 	// CheckState refuses what is posted to a device that is LOCKED or DOWN, with 423, and to a write-only resource, with
 	// 405 (setting readings-check-state).

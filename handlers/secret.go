@@ -31,7 +31,7 @@ type SecretRequest struct {
 // postSecret answers 201. Neither an answer nor the log ever has anything of the body but its path: what stands in
 // another place than it should may be a secret too.
 func (a *API) postSecret(c *gin.Context) {
-	body, err := a.ReadBody(c, a.SecretBytes, "limit-secret-bytes")
+	body, err := a.ReadBody(c, a.SecretBytes, "the setting limit-secret-bytes")
 	if err != nil {
 		a.Fail(c, err)
 		return

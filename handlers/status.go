@@ -12,20 +12,21 @@ import (
 
 // statuses is the one table from a domain code to an HTTP status.
 var statuses = map[domain.Code]int{
-	domain.Internal:    http.StatusInternalServerError,
-	domain.Invalid:     http.StatusBadRequest,
-	domain.NotFound:    http.StatusNotFound,
-	domain.Conflict:    http.StatusConflict,
-	domain.Locked:      http.StatusLocked,
-	domain.NotAllowed:  http.StatusMethodNotAllowed,
-	domain.TooLarge:    http.StatusRequestEntityTooLarge,
-	domain.OutOfRange:  http.StatusRequestedRangeNotSatisfiable,
-	domain.Unavailable: http.StatusServiceUnavailable,
-	domain.Full:        http.StatusInsufficientStorage,
-	domain.Stale:       http.StatusPreconditionFailed,
-	domain.Rejected:    http.StatusInternalServerError, // EdgeX 2.3, for a device that its service does not take
-	domain.Mismatch:    http.StatusUnprocessableEntity,
-	domain.Unsupported: http.StatusNotImplemented,
+	domain.Internal:        http.StatusInternalServerError,
+	domain.Invalid:         http.StatusBadRequest,
+	domain.NotFound:        http.StatusNotFound,
+	domain.Conflict:        http.StatusConflict,
+	domain.Locked:          http.StatusLocked,
+	domain.NotAllowed:      http.StatusMethodNotAllowed,
+	domain.TooLarge:        http.StatusRequestEntityTooLarge,
+	domain.OutOfRange:      http.StatusRequestedRangeNotSatisfiable,
+	domain.Unavailable:     http.StatusServiceUnavailable,
+	domain.Full:            http.StatusInsufficientStorage,
+	domain.Stale:           http.StatusPreconditionFailed,
+	domain.Rejected:        http.StatusInternalServerError, // EdgeX 2.3, for a device that its service does not take
+	domain.Mismatch:        http.StatusUnprocessableEntity,
+	domain.Unsupported:     http.StatusNotImplemented,
+	domain.UnknownEncoding: http.StatusUnsupportedMediaType,
 }
 
 // Describe returns the status and the message that a client gets for err. An error without a code is ours: it is

@@ -76,16 +76,23 @@ func allAre(tb testing.TB, items []item, status int) {
 
 var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// checkMemory holds that the process never took more than its goal, some slack, and what it maps of its files.
-func (p *process) checkMemory() {
+// mostTaken is the most that the process took so far, in KiB; 0 where that is not known.
+func (p *process) mostTaken() (kib int64) {
 	p.tb.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	m := peak.FindSubmatch(status)
 	if err != nil || m == nil {
 		p.tb.Log("the peak of the memory is not known here")
-		return
+		return 0
 	}
-	kib, _ := strconv.ParseInt(string(m[1]), 10, 64)
+	kib, _ = strconv.ParseInt(string(m[1]), 10, 64)
+	return kib
+}
+
+// checkMemory holds that the process never took more than its goal, some slack, and what it maps of its files.
+func (p *process) checkMemory() {
+	p.tb.Helper()
+	kib := p.mostTaken()
 	c := &Config{}
 	c.settings()
 	bound := c.memoryTarget() * 5 / 4

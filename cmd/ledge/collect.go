@@ -2,46 +2,65 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 
 	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
 	"ledge/store/payloads"
 )
 
-// collect removes the payloads that no reading refers to: those of posts that were refused after their upload, and of
-// readings that left the log before the state was folded again.
-func (d *data) collect(ctx context.Context, f *payloads.Files) (removed int, err error) {
-	if empty, err := f.Empty(); empty || err != nil {
-		return 0, err
-	}
-	used, err := d.digests(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return f.Collect(func(digest string) (bool, error) { return used[digest], ctx.Err() })
+// collector removes the payloads that no reading refers to: at the start, when readings were removed, and after posts that
+// were refused when their bodies were there already.
+type collector struct {
+	values   *projections.DB
+	log      *store.Appender
+	payloads payloads.Payloads
+	logger   *slog.Logger
+	removed  chan struct{} // readings were
 }
 
-// digests returns what the readings refer to.
-func (d *data) digests(ctx context.Context) (map[string]bool, error) {
-	v, done := d.values.View()
-	defer done()
-	used := map[string]bool{}
-	const page = 10_000
-	for offset := 0; ; offset += page {
-		list, total, err := v.Readings(domain.Page{Offset: offset, Limit: page})
-		if err == nil {
-			err = ctx.Err()
+func (p *Program) newCollector() *collector {
+	d := p.data
+	return &collector{values: d.values, log: d.readings, payloads: p.payloads, logger: d.logger, removed: d.forgotten}
+}
+
+// run collects until ctx ends. What fails is tried again with the next one that is to be removed, or at the next start.
+func (c *collector) run(ctx context.Context) error {
+	from, _ := c.values.Checkpoint()
+	failed := make(chan error, 1)
+	go func() { failed <- c.log.Follow(ctx, from+1, c.notice) }()
+	for {
+		n, err := c.payloads.Collect(ctx, c.used)
+		if n > 0 {
+			c.logger.Info("removed payloads that no reading refers to", "count", n)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("list readings: %w", err)
+		if err != nil && ctx.Err() == nil {
+			c.logger.Warn("payloads that no reading refers to are still there", "error", err)
 		}
-		for _, r := range list {
-			if r.Digest != "" {
-				used[r.Digest] = true
-			}
-		}
-		if offset+page >= total {
-			return used, nil
+		select {
+		case err := <-failed:
+			return err
+		case <-c.removed:
+		case <-c.payloads.Unused():
 		}
 	}
+}
+
+// notice wakes run where readings are removed.
+func (c *collector) notice(group []domain.Recorded) error {
+	for _, r := range group {
+		if _, ok := r.Event.(domain.DataEventsRemoved); ok {
+			wake(c.removed)
+		}
+	}
+	return nil
+}
+
+// used reports whether a reading refers to a payload.
+func (c *collector) used(digest string) (bool, error) {
+	v, done := c.values.View()
+	defer done()
+	_, n, err := v.Readings(domain.Page{}, domain.Filter{Index: domain.IndexDigest, Value: digest})
+	return n > 0, err
 }

@@ -35,7 +35,7 @@ type Config struct {
 	ReadingsRetention                                     retentionRules
 	LimitResourceBytes, LimitInlineBytes, LimitBodyMemory size
 	LimitChangeBytes                                      size
-	LimitSecretBytes                                      size
+	LimitSecretBytes, LimitReadRate                       size
 	LimitBatch, LimitRequests                             int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	StrictProfileChanges, StrictProfileDeletes            bool
@@ -105,13 +105,14 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(newSize(&c.LimitProfileBytes, 1<<20), "limit-profile-bytes", "largest device profile file; a larger one is answered 413")
 	f.Var(newSize(&c.LimitEventBytes, 24<<20), "limit-event-bytes", "largest event posted to the data service; a larger one is answered 413")
 	f.Var(newSize(&c.LimitSecretBytes, 256<<10), "limit-secret-bytes", "largest JSON body with a secret; a larger one is answered 413")
-	f.Var(newSize(&c.LimitResourceBytes, 16<<20), "limit-resource-bytes", "largest body posted to a resource; a larger one is answered 413")
+	f.Var(newSize(&c.LimitResourceBytes, 256<<20), "limit-resource-bytes", "largest body posted to a resource that has no attribute maxBodyBytes; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
 	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
 	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
 	f.Var(newSize(&c.LimitChangeBytes, 64<<20), "limit-change-bytes", "bytes of the log that the changes of one request may take, in whole entities; the elements after that are answered 413")
 	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
-	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time that a request's body may take to arrive; a slower one is answered 503")
+	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time in which too little of a request's body may arrive; a slower one is answered 503")
+	f.Var(newSize(&c.LimitReadRate, 8<<10), "limit-read-rate", "bytes a second that must arrive of a request's body, or its end, in each limit-read-time")
 	f.DurationVar(&c.LimitWriteTime, "limit-write-time", 30*time.Second, "longest time that a client may take to read its answer; a slower one is cut off")
 	f.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest wait for requests in work at a stop")
 
@@ -329,7 +330,7 @@ func (c *Config) check() error {
 	for name, n := range map[string]size{
 		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
 		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory, "limit-secret-bytes": c.LimitSecretBytes,
-		"limit-change-bytes": c.LimitChangeBytes, "limit-event-bytes": c.LimitEventBytes,
+		"limit-change-bytes": c.LimitChangeBytes, "limit-event-bytes": c.LimitEventBytes, "limit-read-rate": c.LimitReadRate,
 	} {
 		if n == 0 {
 			bad(name, n, "use 1 or more: nothing would be let in")

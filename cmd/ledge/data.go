@@ -27,6 +27,7 @@ type data struct {
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
+	forgotten                       chan struct{} // holds one token when retention has removed readings
 	closers                         []func() error
 }
 
@@ -56,7 +57,7 @@ func (p projection) limits(c *Config) (o store.AppenderOptions) {
 
 // openData opens the log and brings its projections up to it.
 func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
-	d := &data{logger: logger}
+	d := &data{logger: logger, forgotten: make(chan struct{}, 1)}
 	if err := d.open(ctx, c, tapPort); err != nil {
 		_ = d.close()
 		return nil, err
@@ -118,6 +119,9 @@ func (d *data) forget(ctx context.Context, p projection) {
 	case err != nil && ctx.Err() == nil:
 		d.logger.Warn("what retention has removed from the log is still in the state", "file", p.file, "error", err)
 	case n > 0:
+		if p.db == d.values {
+			wake(d.forgotten)
+		}
 		d.logger.Debug("removed from the state what retention has removed from the log", "file", p.file, "rows", n, "took", time.Since(started))
 	}
 }

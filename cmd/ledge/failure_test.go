@@ -83,7 +83,17 @@ func (p *process) postImage(body string) answer {
 	return p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", body)
 }
 
-// TestPayloadsAreCollected holds that a start removes the payloads that no reading refers to, and no other.
+// payloads are the files of bodies, whatever their names.
+func (p *process) payloads() []string {
+	p.tb.Helper()
+	files, err := filepath.Glob(filepath.Join(p.dir, "payloads", "*"))
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	return files
+}
+
+// TestPayloadsAreCollected holds that after a start the payloads are removed that no reading refers to, and no other.
 func TestPayloadsAreCollected(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir)
@@ -95,9 +105,9 @@ func TestPayloadsAreCollected(t *testing.T) {
 	if err := os.WriteFile(orphan, []byte("left"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, dir).stop()
-	kept, _ := filepath.Glob(filepath.Join(dir, "payloads", "*"))
-	if len(kept) != 1 || kept[0] == orphan {
+	p = start(t, dir)
+	until(t, "one payload to be left", func() bool { return len(p.payloads()) < 2 })
+	if kept := p.payloads(); len(kept) != 1 || kept[0] == orphan {
 		t.Errorf("kept %v", kept)
 	}
 }
@@ -111,7 +121,7 @@ func TestPayloadsLeaveTheReserve(t *testing.T) {
 		}
 	}
 	p.stop()
-	if left, _ := filepath.Glob(filepath.Join(p.dir, "payloads", "*")); len(left) != 0 {
+	if left := p.payloads(); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

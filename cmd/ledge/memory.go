@@ -2,23 +2,27 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
 )
 
-// The live heap is a few megabytes, so the collector's default would run it hundreds of times a second under load.
-// It may grow to gcPercent of that between two runs; what a burst or the start has left is given back when idle.
-const (
-	gcPercent = 400
-	idleLooks = 500 * time.Millisecond
-)
+// idleLooks is how often is looked whether there is nothing to do: what a burst or the start has left is given back then.
+const idleLooks = 500 * time.Millisecond
+
+// ballast counts as part of the heap and is never touched, so that it takes no memory. The live heap is a few megabytes,
+// for which the collector would run hundreds of times a second under load; with the ballast it has some 25 MB to fill
+// between two runs. A multiple of the live heap would do as much for a small heap, and too much for a large one.
+var ballast []byte
+
+const ballastBytes = 16 << 20
 
 // besideBodies is what the log, its queues and the overlays of the projections take at their bounds, in bytes.
 const besideBodies = 128 << 20
 
-// memoryTarget is from where on the collector runs as often as it must, whatever gcPercent says: what lives is within
-// it as long as each byte of a body in work lives about once.
+// memoryTarget is from where on the collector runs as often as it must: what lives is within it as long as each byte of a
+// body in work lives about once.
 func (c *Config) memoryTarget() int64 { return besideBodies + int64(c.LimitBodyMemory) }
 
 // idleFor are the numbers of looks in a row without a recorded event after which memory is given back: soon, and again
@@ -29,7 +33,8 @@ var idleFor = []int{2, 5, 20}
 // garbage as a load does.
 func tuneCollector() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		ballast = make([]byte, ballastBytes)
+		runtime.KeepAlive(ballast)
 	}
 }
 
@@ -37,7 +42,7 @@ func tuneCollector() {
 // while. It ends with done.
 func tuneMemory(done <-chan struct{}, target int64, activity func() uint64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(target)
+		debug.SetMemoryLimit(target + ballastBytes)
 	}
 	look := time.NewTicker(idleLooks)
 	defer look.Stop()

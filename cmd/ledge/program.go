@@ -68,7 +68,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(func() { _ = p.data.close() })
-	if err := p.openPayloads(ctx); err != nil {
+	if err := p.openPayloads(); err != nil {
 		return err
 	}
 	if err := p.seed(ctx); err != nil {
@@ -87,6 +87,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.inBackground(p.sweep)
+	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
 	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
 	p.inBackground(p.watch)
 	p.servers.serve(p)
@@ -167,18 +168,10 @@ func (p *Program) seed(ctx context.Context) error {
 	return seedSamples(ctx, p.servers.address(deviceRESTService), p.data.events)
 }
 
-// openPayloads opens the payload folder and removes what no reading refers to, before anything can be posted.
-func (p *Program) openPayloads(ctx context.Context) (err error) {
+func (p *Program) openPayloads() (err error) {
 	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.DiskReadingsReserve)})
 	if err != nil {
 		return exitError{exitFolder, err}
-	}
-	removed, err := p.data.collect(ctx, p.payloads)
-	if err != nil {
-		return storeError(err)
-	}
-	if removed > 0 {
-		p.Logger.Info("removed payloads that no reading refers to", "count", removed)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (s *servers) options(name string) handlers.Options {
 		Ready: s.program.ready(name), Storage: func() any { return s.program.storage() },
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
-		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,
+		BodyTimeout: c.LimitReadTime, BodyRate: int64(c.LimitReadRate), WriteTimeout: c.LimitWriteTime,
 		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
 		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers,
 	}

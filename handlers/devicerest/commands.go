@@ -82,7 +82,7 @@ func (s service) checkSettings(c *gin.Context) error {
 	if c.Request.ContentLength == 0 {
 		return nil
 	}
-	body, err := s.Body(c, s.BodyBytes, "limit-json-bytes")
+	body, err := s.Body(c, s.BodyBytes, "the setting limit-json-bytes")
 	if err != nil {
 		return err
 	}

@@ -27,9 +27,11 @@ import (
 var document []byte
 
 // Payloads keeps values that are too long for the log. Put reads r to its end, or fails with r's error and keeps
-// nothing; size is in bytes, digest is the hex SHA-256. A value of more than limit bytes is an error.
+// nothing; size is in bytes, digest is the hex SHA-256. A value of more than limit bytes is an error. What was put is held
+// until it is released, when it is certain whether a reading refers to it.
 type Payloads interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+	Release(digest string, used bool)
 }
 
 const resourceRoute = "/resource/:device/:resource"
@@ -40,6 +42,7 @@ type service struct {
 	events   handlers.Submitter // of the devices
 	readings handlers.Submitter
 	payloads Payloads
+	doubts   *doubts
 }
 
 // New returns device-rest: devices and profiles are read with state and changed with events, readings are recorded with
@@ -47,7 +50,7 @@ type service struct {
 func New(o handlers.Options, state handlers.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
 	o.Streams = []string{"/api/v2" + resourceRoute}
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads}
+	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads, doubts: &doubts{payloads: payloads}}
 	v2.Routes.POST(resourceRoute, v2.postValue)
 	v2.routeCommands()
 	v2.routeCallbacks()

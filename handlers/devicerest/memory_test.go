@@ -18,11 +18,11 @@ func (f meanwhile) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A posted value counts with InlineBytes at most, since the rest is streamed; JSON counts in full.
+// A posted value counts as it is loaded, in blocks of 16 KiB, and one that is streamed not at all; JSON counts in full.
 func TestJSONCountsInFull(t *testing.T) {
-	h, _, _ := mustDeviceREST(t, func(o *handlers.Options) { o.BodyMemory = 2*inlineBytes + 200 })
-	body := io.MultiReader(strings.NewReader("x"), meanwhile(func() { // while inlineBytes are held
-		w := handlerstest.Serve(h, "POST", "/api/v2/secret", strings.Repeat(" ", inlineBytes+400))
+	h, _, _ := mustDeviceREST(t, func(o *handlers.Options) { o.BodyMemory = 40 << 10 })
+	body := io.MultiReader(strings.NewReader("x"), meanwhile(func() { // while a block is held
+		w := handlerstest.Serve(h, "POST", "/api/v2/secret", strings.Repeat(" ", 30<<10))
 		if w.Code != 503 {
 			t.Errorf("JSON: got %d %s", w.Code, w.Body)
 		}

@@ -44,30 +44,42 @@ func (s service) takeDown(c *gin.Context) error {
 	return outcomes[0].Err
 }
 
+// record refuses what it can before it reads of the body, so that a client that waits for 100 Continue sends nothing in
+// vain. Only a request with an Idempotency-Key is read all the same: it may be the repetition of one that was answered.
 func (s service) record(c *gin.Context) error {
 	key, err := s.Key(c)
 	if err != nil {
 		return err
 	}
-	body, err := s.Body(c, s.ResourceBytes, "limit-resource-bytes") // first, since it costs nothing to refuse what is too large
+	v, refused := s.admit(c)
+	if refused != nil && key == "" {
+		return refused
+	}
+	body, err := s.DecodedBody(c, v.limit, v.limitName)
+	if err != nil {
+		return cmp.Or(refused, err)
+	}
+	if key != "" {
+		return s.postOnce(c, key, v, body, refused)
+	}
+	command, err := s.newReading(c, v, body)
 	if err != nil {
 		return err
 	}
-	if key != "" {
-		return s.postOnce(c, key, body)
-	}
-	command, err := s.newReading(c, body)
-	if err == nil {
-		_, err = s.Submit(c, s.readings, command)
-	}
-	return err
+	return s.doubts.settle(v.digest, func() (uint64, error) {
+		o, err := s.Submit(c, s.readings, command)
+		return o.Seq, err
+	})
 }
 
-// postOnce is post with an Idempotency-Key. What is refused here is not remembered, but a reading that was recorded may
+// postOnce is record with an Idempotency-Key. What is refused here is not remembered, but a reading that was recorded may
 // be repeated also when its device is gone.
-func (s service) postOnce(c *gin.Context, key string, body *handlers.Body) error {
+func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.Body, refused error) error {
 	sum := body.Sum()
-	command, refused := s.newReading(c, body)
+	var command domain.Command
+	if refused == nil {
+		command, refused = s.newReading(c, v, body)
+	}
 	digest, err := sum()
 	if err != nil {
 		return cmp.Or(refused, err)
@@ -75,23 +87,35 @@ func (s service) postOnce(c *gin.Context, key string, body *handlers.Body) error
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	_, _, err = s.Once(c, s.readings, key, digest, command)
-	return err
+	return s.doubts.settle(v.digest, func() (uint64, error) {
+		_, seq, err := s.Once(c, s.readings, key, digest, command)
+		return seq, err
+	})
 }
 
-func (s service) newReading(c *gin.Context, body *handlers.Body) (domain.Command, error) {
-	device, profile, resource, err := s.find(c.Param("device"), c.Param("resource"))
-	if err != nil {
-		return nil, err
+// admit returns the value that is going to be posted, as far as its path and its media type say what it is.
+func (s service) admit(c *gin.Context) (*value, error) {
+	v := &value{service: s, contentType: c.GetHeader("Content-Type"), limit: s.ResourceBytes, limitName: "the setting limit-resource-bytes"}
+	var err error
+	if v.device, v.profile, v.resource, err = s.find(c.Param("device"), c.Param("resource")); err != nil {
+		return v, err
 	}
-	v := value{service: s, profile: profile, resource: resource, contentType: c.GetHeader("Content-Type")}
-	if err := v.read(c.Request.Context(), body, c.Request.ContentLength); err != nil {
+	if err := v.setLimit(); err != nil {
+		return v, err
+	}
+	v.Type = v.resource.Properties.ValueType
+	v.MediaType, err = domain.CheckMediaType(v.resource, v.contentType)
+	return v, err
+}
+
+func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (domain.Command, error) {
+	if err := v.read(c.Request.Context(), body); err != nil {
 		return nil, err
 	}
 	at := s.Now()
 	return domain.PostReading{Reading: domain.ReadingPosted{Value: v.inline, Reading: domain.Reading{
-		ID: s.NewID(), Event: s.NewID(), Profile: device.ProfileName, Device: device.Name, Resource: resource.Name,
-		Units: resource.Properties.Units, ValueType: v.Type, MediaType: v.MediaType, Size: v.size, Digest: v.digest,
+		ID: s.NewID(), Event: s.NewID(), Profile: v.device.ProfileName, Device: v.device.Name, Resource: v.resource.Name,
+		Units: v.resource.Properties.Units, ValueType: v.Type, MediaType: v.MediaType, Size: v.size, Digest: v.digest,
 		Origin: at.UnixNano(), Text: v.Text,
 	}}}, nil
 }

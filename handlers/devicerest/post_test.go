@@ -17,7 +17,18 @@ import (
 )
 
 // memory is Payloads in memory.
-type memory struct{ kept [][]byte }
+type memory struct {
+	kept     [][]byte
+	released []string // as "used <digest>" or "unused <digest>"
+}
+
+func (m *memory) Release(digest string, used bool) {
+	word := "unused "
+	if used {
+		word = "used "
+	}
+	m.released = append(m.released, word+digest)
+}
 
 func (m *memory) Put(_ context.Context, r io.Reader, limit int64) (string, int64, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))

@@ -1,7 +1,6 @@
 package devicerest
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -17,9 +16,12 @@ const maxTextHeader = 4 << 10
 // value is a posted body on its way to a reading.
 type value struct {
 	service
+	device      domain.Device
 	profile     domain.Profile
 	resource    domain.DeviceResource
 	contentType string
+	limit       int64
+	limitName   string // what messages call it
 
 	domain.Value
 	inline []byte
@@ -27,25 +29,25 @@ type value struct {
 	size   int64
 }
 
-// read takes the body, in memory up to InlineBytes, else as a stream. length is the declared one, -1 for unknown.
-func (v *value) read(ctx context.Context, body *handlers.Body, length int64) (err error) {
-	v.Type = v.resource.Properties.ValueType
-	if v.MediaType, err = domain.CheckMediaType(v.resource, v.contentType); err != nil { // before a byte is read
+// setLimit sets the resource's own limit, if it has one.
+func (v *value) setLimit() error {
+	limit, own, err := v.resource.BodyLimit(v.limit)
+	if own {
+		v.limit, v.limitName = limit, "the attribute "+domain.MaxBodyBytes+" of the resource in its profile"
+	}
+	return err
+}
+
+// read takes the body, in memory up to InlineBytes, else as a stream.
+func (v *value) read(ctx context.Context, body *handlers.Body) error {
+	whole, ok, err := body.Load(v.InlineBytes)
+	if err != nil {
 		return err
 	}
-	var head bytes.Buffer
-	if length > 0 && length <= v.InlineBytes {
-		head.Grow(int(length) + bytes.MinRead)
+	if ok {
+		return v.keep(ctx, whole)
 	}
-	if length <= v.InlineBytes { // also when unknown
-		if _, err := head.ReadFrom(io.LimitReader(body, v.InlineBytes+1)); err != nil {
-			return err
-		}
-		if int64(head.Len()) <= v.InlineBytes {
-			return v.keep(ctx, head.Bytes())
-		}
-	}
-	return v.stream(ctx, &head, body)
+	return v.stream(ctx, body)
 }
 
 func (v *value) keep(ctx context.Context, body []byte) (err error) {
@@ -71,20 +73,20 @@ func (v *value) keepText(ctx context.Context) (err error) {
 	return err
 }
 
-// stream hands what was read already and the rest of the body to Payloads.
-func (v *value) stream(ctx context.Context, head io.Reader, body *handlers.Body) (err error) {
+// stream hands the body to Payloads.
+func (v *value) stream(ctx context.Context, body *handlers.Body) (err error) {
 	if domain.IsWhole(v.profile, v.resource) {
 		return domain.Errorf(domain.TooLarge, "resource '%s': a value of type %s that is converted, asserted or mapped has at most %d bytes; send less or raise the setting limit-inline-bytes",
 			v.resource.Name, v.Type, v.InlineBytes)
 	}
 	object := v.Type == "Object"
-	whole := io.MultiReader(head, body)
+	var whole io.Reader = body
 	var checked *objectReader
 	if object {
 		checked = newObjectReader(whole, v.resource.Name)
 		whole = checked
 	}
-	v.digest, v.size, err = v.payloads.Put(ctx, whole, v.ResourceBytes)
+	v.digest, v.size, err = v.payloads.Put(ctx, whole, v.limit)
 	switch { // what the reader failed with says more than what Put made of it
 	case body.Err != nil:
 		return body.Err

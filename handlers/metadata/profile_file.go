@@ -18,7 +18,7 @@ import (
 const formBytes = 64 << 10
 
 // profileSetting is what messages call UploadBytes.
-const profileSetting = "limit-profile-bytes"
+const profileSetting = "the setting limit-profile-bytes"
 
 const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
 
@@ -65,7 +65,7 @@ func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, er
 			return nil, formError(body, err)
 		}
 		if int64(b.Len()) > limit {
-			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter or raise the setting %s", limit, profileSetting)
+			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter or raise %s", limit, profileSetting)
 		}
 		return b.Bytes(), nil
 	}

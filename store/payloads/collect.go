@@ -1,54 +1,43 @@
 package payloads
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 )
 
-// Empty reports whether nothing is kept.
-func (f *Files) Empty() (bool, error) {
-	all, err := f.digests()
-	return len(all) == 0, err
-}
-
-// Collect removes every payload that keep says no to, and returns how many. It must not run beside Put: a payload is
-// there before what refers to it.
-func (f *Files) Collect(keep func(digest string) (bool, error)) (removed int, err error) {
-	all, err := f.digests()
-	if err != nil {
-		return 0, err
-	}
-	for _, digest := range all {
-		kept, err := keep(digest)
+// collect removes those of the payloads that nobody holds and that keep says no to. Keep is asked while nobody can hold
+// the payload, so that no message comes between its answer and the end of the payload.
+func (h *holds) collect(ctx context.Context, digests []string, keep func(string) (bool, error), remove func(string) error) (removed int, err error) {
+	for _, digest := range digests {
+		gone, err := h.decide(ctx, digest, keep, remove)
 		if err != nil {
 			return removed, fmt.Errorf("collect payloads: %w", err)
 		}
-		if kept {
-			continue
+		if gone {
+			removed++
 		}
-		if err := os.Remove(f.path(digest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, fmt.Errorf("collect payloads: %w", err)
-		}
-		removed++
 	}
 	return removed, nil
 }
 
-// digests returns the names of the payloads. Files with other names are not ours.
-func (f *Files) digests() ([]string, error) {
-	files, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil, fmt.Errorf("payload folder: %w", err)
+func (h *holds) decide(ctx context.Context, digest string, keep func(string) (bool, error), remove func(string) error) (gone bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
 	}
-	var all []string
-	for _, e := range files {
-		if sum, err := hex.DecodeString(e.Name()); err == nil && len(sum) == sha256.Size && e.Type().IsRegular() {
-			all = append(all, e.Name())
-		}
+	if !h.begin(digest) {
+		return false, nil
 	}
-	return all, nil
+	defer h.end(digest)
+	if kept, err := keep(digest); kept || err != nil {
+		return false, err
+	}
+	return true, remove(digest)
+}
+
+// isDigest tells payloads from what has other names and is not ours.
+func isDigest(name string) bool {
+	sum, err := hex.DecodeString(name)
+	return err == nil && len(sum) == sha256.Size
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// mostResident is what Ledge may take while it receives bodies, however large and however many, in bytes.
+const mostResident = 150_000_000
+
+// checkPeak holds the process to mostResident.
+func (p *process) checkPeak() {
+	p.tb.Helper()
+	kib := p.mostTaken()
+	p.tb.Logf("at most %d MB resident", kib*1024/1_000_000)
+	if kib*1024 > mostResident {
+		p.tb.Errorf("at most %d MB resident, want %d or less", kib*1024/1_000_000, mostResident/1_000_000)
+	}
+}
+
+// TestSlowClients has a thousand clients begin bodies and stop in the middle: others are served meanwhile. Then half of the
+// slow ones go on to the end, and the others die.
+func TestSlowClients(t *testing.T) {
+	const clients, length, first, others = 1000, 300_000, 20_000, 50
+	p := start(t, t.TempDir(), "--limit-read-time", hangs.String())
+	all := make([]*caller, clients)
+	for i := range all {
+		all[i] = p.dial()
+		all[i].send(strings.Repeat("x", first), fmt.Sprint("Content-Length: ", length))
+	}
+	until(t, "all bodies to have begun", func() bool { return len(p.payloads()) == clients })
+	for range others / 2 {
+		for _, body := range []string{"short", largeBody} {
+			if a := p.postImage(body); a.status != 200 {
+				t.Errorf("beside slow clients: %d %s", a.status, a.body)
+			}
+		}
+	}
+	var ends sync.WaitGroup
+	for i, c := range all {
+		ends.Go(func() {
+			if i%2 == 0 {
+				c.write(strings.Repeat("x", length-first))
+				c.want("to the end", 200)
+			}
+			c.Close()
+		})
+	}
+	ends.Wait()
+	p.holdsReadings(clients/2+others, 2)
+	p.checkPeak()
+}
+
+// TestRequestsBound holds that with as many slow clients as may be others are refused, and taken again when the slow ones
+// are cut off.
+func TestRequestsBound(t *testing.T) {
+	p := start(t, t.TempDir(), "--limit-read-time", "1s", "--limit-requests", "8")
+	for range 8 {
+		p.dial().send(strings.Repeat("x", 20_000), "Content-Length: 300000")
+	}
+	until(t, "all bodies to have begun", func() bool { return len(p.payloads()) == 8 })
+	if a := p.postImage("short"); a.status != 503 || !strings.Contains(a.body, "limit-requests") {
+		t.Errorf("beside as many as may be: %d %s", a.status, a.body)
+	}
+	until(t, "room for others", func() bool { return p.postImage("short").status == 200 })
+	p.holdsReadings(1, 0)
+}
+
+// TestMemoryOfLargeBodies has many clients post large bodies at once.
+func TestMemoryOfLargeBodies(t *testing.T) {
+	p := start(t, t.TempDir())
+	const clients, parts = 64, 64
+	part := strings.Repeat("x", 128<<10)
+	var all sync.WaitGroup
+	for i := range clients {
+		c := p.dial()
+		all.Go(func() {
+			c.send(fmt.Sprintf("%0*d", len(part), i), fmt.Sprint("Content-Length: ", (parts+1)*len(part)))
+			for range parts {
+				c.write(part)
+			}
+			c.want("a large body", 200)
+		})
+	}
+	all.Wait()
+	p.checkPeak()
+	for range 4 { // and some that are on the log itself
+		for i := range clients {
+			c := p.dial()
+			all.Go(func() {
+				c.send(fmt.Sprintf("%0*d", 100_000, i), "Content-Length: 100000")
+				c.want("a body on the log", 200)
+			})
+		}
+		all.Wait()
+	}
+	p.checkPeak()
+}

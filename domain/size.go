@@ -1,0 +1,58 @@
+package domain
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// SizeUnits are what sizes are written with, the largest first.
+var SizeUnits = []struct {
+	Suffix string
+	Bytes  int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+// ParseSize reads a number of bytes that is written as 512, 64KiB, 16MiB or 1GiB.
+func ParseSize(text string) (int64, error) {
+	factor := int64(1)
+	for _, u := range SizeUnits {
+		if number, ok := strings.CutSuffix(text, u.Suffix); ok {
+			text, factor = strings.TrimSpace(number), u.Bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/factor {
+		return 0, errors.New("is no size; write it as 512, 64KiB, 16MiB or 1GiB")
+	}
+	return n * factor, nil
+}
+
+// MaxBodyBytes is the attribute by which a resource has a limit of its own for posted bodies.
+const MaxBodyBytes = "maxBodyBytes"
+
+// BodyLimit is how many bytes a body may have that is posted to the resource: what its attribute maxBodyBytes says, a whole
+// number or a text such as "10MiB", else usual. Attributes belong to whoever wrote the profile, so that a profile is
+// taken whatever they are; one that is no size is an Invalid Error here.
+func (r DeviceResource) BodyLimit(usual int64) (limit int64, own bool, err error) {
+	value, ok := r.Attributes[MaxBodyBytes]
+	if !ok {
+		return usual, false, nil
+	}
+	switch v := value.(type) {
+	case string:
+		limit, err = ParseSize(v)
+	case float64: // as JSON has it
+		if limit = int64(v); v != math.Trunc(v) || v >= 1<<62 {
+			limit = 0
+		}
+	case int: // as YAML has it
+		limit = int64(v)
+	}
+	if err != nil || limit < 1 {
+		return 0, false, Errorf(Invalid, `resource %q: its attribute %s is %v in the profile, which is no size above 0; write it there as 10485760 or "10MiB"`, r.Name, MaxBodyBytes, quote(fmt.Sprint(value)))
+	}
+	return limit, true, nil
+}

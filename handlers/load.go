@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// blockBytes is in what pieces memory is taken for a body that is loaded: as it comes, so that a slow client holds no more
+// than it has sent.
+const blockBytes = 16 << 10
+
+var blocks = sync.Pool{New: func() any { return new([blockBytes]byte) }}
+
+// Load returns the body where it has at most so many bytes. Of a longer one it returns false, and all of it is still to be
+// read. It is for routes that are among Options.Streams, and takes hold of BodyMemory as it goes.
+func (b *Body) Load(most int64) (whole []byte, ok bool, err error) {
+	if _, coded := b.r.(*unzipped); !coded && b.c.Request.ContentLength > most {
+		return nil, false, nil
+	}
+	for left := most + 1; left > 0; {
+		n, err := b.loadBlock(left)
+		left -= n
+		if errors.Is(err, io.EOF) && left > 0 {
+			return b.join(int(most + 1 - left)), true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			b.drop(len(b.ahead))
+			return nil, false, err
+		}
+	}
+	return nil, false, nil
+}
+
+// loadBlock reads one block, or as much as is left.
+func (b *Body) loadBlock(left int64) (int64, error) {
+	if b.c.Request.ContentLength == 0 {
+		return 0, io.EOF
+	}
+	if err := b.api.hold(b.c, blockBytes); err != nil {
+		return 0, err
+	}
+	block := blocks.Get().(*[blockBytes]byte)[:min(left, blockBytes)]
+	n := 0
+	var err error
+	for n < len(block) && err == nil {
+		var m int
+		m, err = b.next(block[n:])
+		n += m
+	}
+	b.ahead = append(b.ahead, block[:n])
+	return int64(n), err
+}
+
+// join makes one piece of what was loaded.
+func (b *Body) join(size int) []byte {
+	whole := make([]byte, 0, size)
+	for _, block := range b.ahead {
+		whole = append(whole, block...)
+	}
+	if spare := int64(len(b.ahead))*blockBytes - int64(size); spare > 0 {
+		b.api.release(b.c, spare)
+	}
+	for _, block := range b.ahead {
+		blocks.Put((*[blockBytes]byte)(block[:blockBytes]))
+	}
+	b.ahead = nil
+	return whole
+}
+
+// readAhead reads of what was loaded, and gives back what it leaves behind.
+func (b *Body) readAhead(p []byte) int {
+	n := copy(p, b.ahead[0][b.at:])
+	if b.at += n; b.at == len(b.ahead[0]) {
+		b.at = 0
+		b.drop(1)
+	}
+	return n
+}
+
+// drop gives back the first n blocks.
+func (b *Body) drop(n int) {
+	for _, block := range b.ahead[:n] {
+		blocks.Put((*[blockBytes]byte)(block[:blockBytes]))
+		b.api.release(b.c, blockBytes)
+	}
+	b.ahead = b.ahead[n:]
+}
