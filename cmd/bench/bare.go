@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,7 +23,8 @@ const bareFlag = "-bare"
 // bareServer is the least that could take and give devices: it decodes the same JSON into the same structs, appends
 // the bytes to a file with one fsync for all that wait, keeps a map, and answers as much. It validates nothing.
 type bareServer struct {
-	file *commitFile
+	file   *commitFile
+	bodies string // folder
 
 	mu      sync.RWMutex
 	devices map[string]domain.Device
@@ -37,16 +40,20 @@ func serveBare(path string) error {
 	if err != nil {
 		return err
 	}
-	b := &bareServer{file: file, devices: map[string]domain.Device{}}
+	b := &bareServer{file: file, devices: map[string]domain.Device{}, bodies: filepath.Join(filepath.Dir(path), bareBodies)}
+	if err := os.MkdirAll(b.bodies, 0o750); err != nil {
+		return err
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+devicePath, b.add)
+	mux.HandleFunc("POST "+bodyPath, b.keep)
 	mux.HandleFunc("GET "+deviceByName+"{name}", b.get)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		server.Close()
 	}()
-	fmt.Fprintf(os.Stderr, "{\"msg\":\"ready\",\"metadata\":\"http://%s\"}\n", l.Addr())
+	fmt.Fprintf(os.Stderr, "{\"msg\":\"ready\",\"metadata\":\"http://%[1]s\",\"device-rest\":\"http://%[1]s\"}\n", l.Addr())
 	if err := server.Serve(l); err != http.ErrServerClosed {
 		return err
 	}
@@ -82,6 +89,21 @@ func (b *bareServer) add(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Unlock()
 	reply(w, http.StatusMultiStatus, answers)
+}
+
+// bareBodies is the folder with what is posted to a resource.
+const bareBodies = "bare-bodies"
+
+// keep writes the body to a file and syncs that.
+func (b *bareServer) keep(w http.ResponseWriter, r *http.Request) {
+	f, err := os.CreateTemp(b.bodies, "body-*")
+	if err == nil {
+		_, err = io.Copy(f, r.Body)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
 }
 
 // found is the answer to a GET.

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// binary is the real program.
-var binary string
+// ledgeBinary is the real program.
+var ledgeBinary string
 
 // TestMain is the bare server where this binary is started as such, as the program is.
 func TestMain(m *testing.M) {
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = filepath.Join(dir, "ledge")
-	build := exec.Command("go", "build", "-o", binary, "ledge/cmd/ledge")
+	ledgeBinary = filepath.Join(dir, "ledge")
+	build := exec.Command("go", "build", "-o", ledgeBinary, "ledge/cmd/ledge")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build ledge: %v\n%s", err, out)
@@ -43,6 +43,7 @@ var tiny = counts{
 	rounds: 1, limit: 200 * time.Millisecond, groups: 3, groupEvents: 100, requests: 40, arrays: 2, patches: 8, subscriptions: 20,
 	events: 300, devices: []int{0, 300}, starts: 1, idle: 10 * time.Millisecond, rebuildRound: 1,
 	pageRounds: 1, pages: 16, readings: 3_000,
+	bodies: []int{10_000, 100_000}, bodyRounds: 1, posts: 64,
 }
 
 // TestSections runs every section, as small as it can be, and holds that each row has figures.
@@ -50,7 +51,7 @@ func TestSections(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, dir := &report{}, t.TempDir()
-	if err := measure(ctx, options{ledge: binary, dir: dir}, tiny, r); err != nil {
+	if err := measure(ctx, options{ledge: ledgeBinary, dir: dir}, tiny, r); err != nil {
 		t.Fatal(err)
 	}
 	rows := map[string]int{}
@@ -60,7 +61,7 @@ func TestSections(t *testing.T) {
 			t.Errorf("%s, %s: %+v", one.Section, one.Name, one)
 		}
 	}
-	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 5, "rebuild": 3, "lists": 27, "readings": 42, "startup": 7} {
+	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 5, "rebuild": 3, "lists": 27, "readings": 42, "bodies": 8, "startup": 7} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
 		}

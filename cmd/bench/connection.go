@@ -46,6 +46,19 @@ func (c *connection) call(request []byte, want int) ([]byte, error) {
 	if _, err := c.Write(request); err != nil {
 		return nil, err
 	}
+	return c.answer(want)
+}
+
+// post sends a request with its body, which may be long, and holds that it succeeds.
+func (c *connection) post(head, body []byte) error {
+	if _, err := c.Write(head); err != nil {
+		return err
+	}
+	_, err := c.call(body, http.StatusOK)
+	return err
+}
+
+func (c *connection) answer(want int) ([]byte, error) {
 	answer, err := http.ReadResponse(c.in, nil)
 	if err != nil {
 		return nil, err

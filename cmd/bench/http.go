@@ -20,17 +20,12 @@ func serveHTTP(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer done()
-	ledge, err := b.startLedge(ctx, dir)
+	servers, stop, err := b.startBoth(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer ledge.stop()
-	bare, err := startBare(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer bare.stop()
-	h := &httpSides{b, [2]*process{ledge, bare}, known}
+	defer stop()
+	h := &httpSides{b, servers, known}
 	if err := h.addKnown(ctx); err != nil {
 		return err
 	}

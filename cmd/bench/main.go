@@ -3,7 +3,8 @@
 // Machines are noisy, so what counts is the ratio of two sides that were measured in turns, A B A B; the absolute figures
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
 // handler), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), lists (pages of long lists),
-// readings (the same of readings, as many as -readings says), startup (time and memory).
+// readings (the same of readings, as many as -readings says), bodies (posting to device-rest against a handler that only
+// writes and syncs), startup (time and memory).
 //
 // All is on 127.0.0.1 and in a temporary folder, which should be on the disk that is meant: see -dir.
 package main
@@ -72,7 +73,7 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	counts, limit := full, 10*time.Minute
+	counts, limit := full, 14*time.Minute
 	if o.quick {
 		counts, limit = quick, time.Minute
 	}

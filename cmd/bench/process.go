@@ -29,6 +29,8 @@ type process struct {
 	metadata string        // address host:port, as the ready line has it
 	notes    string        // that of the notifications service
 	data     string        // that of core-data
+	// deviceREST is that of device-rest.
+	deviceREST string
 }
 
 func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
@@ -42,6 +44,18 @@ func startBare(ctx context.Context, dir string) (*process, error) {
 		return nil, err
 	}
 	return start(ctx, self, bareFlag, filepath.Join(dir, "bare"))
+}
+
+// startBoth starts Ledge and the bare server; stop stops both.
+func (b *bench) startBoth(ctx context.Context, dir string) (both [2]*process, stop func(), err error) {
+	if both[0], err = b.startLedge(ctx, dir); err != nil {
+		return both, nil, err
+	}
+	if both[1], err = startBare(ctx, dir); err != nil {
+		both[0].stop()
+		return both, nil, err
+	}
+	return both, func() { both[1].stop(); both[0].stop() }, nil
 }
 
 // start returns when the process has printed its ready line.
@@ -101,9 +115,11 @@ func (p *process) readAddresses(line []byte) error {
 	var urls struct {
 		Metadata, Notifications string
 		Data                    string `json:"core-data"`
+		DeviceREST              string `json:"device-rest"`
 	}
 	err := json.Unmarshal(line, &urls)
 	p.metadata = strings.TrimPrefix(urls.Metadata, "http://")
+	p.deviceREST = strings.TrimPrefix(urls.DeviceREST, "http://")
 	p.notes = strings.TrimPrefix(urls.Notifications, "http://")
 	p.data = strings.TrimPrefix(urls.Data, "http://")
 	return err

@@ -10,8 +10,9 @@ import (
 )
 
 // memory is what a process takes, in MB of a million bytes. Pages of files are shared with the system's cache, which
-// can take them back; anonymous ones are the process's own.
-type memory struct{ resident, anonymous float64 }
+// can take them back; anonymous ones are the process's own. peak is the most that was
+// resident so far.
+type memory struct{ resident, anonymous, peak float64 }
 
 // memoryOf asks Linux; elsewhere it is not known.
 func memoryOf(pid int) (m memory, ok bool) {
@@ -28,6 +29,8 @@ func memoryOf(pid int) (m memory, ok bool) {
 		switch name {
 		case "VmRSS":
 			m.resident = kib * 1024 / 1e6
+		case "VmHWM":
+			m.peak = kib * 1024 / 1e6
 		case "RssAnon":
 			m.anonymous = kib * 1024 / 1e6
 		}
