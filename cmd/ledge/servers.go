@@ -16,7 +16,6 @@ import (
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
-	"ledge/store/payloads"
 )
 
 // The HTTP services, by the names that EdgeX gives them.
@@ -81,7 +80,7 @@ func (s *servers) serve(p *Program) {
 	s.start(metadataService, metadata.New(o, state, d.events))
 	o = s.options(dataService)
 	o.BodyBytes = int64(s.config.LimitEventBytes)
-	s.start(dataService, coredata.New(o, d.valueView, d.readings, d.store.Readings().EventAt, collectedAtStart{p.payloads}))
+	s.start(dataService, coredata.New(o, d.valueView, d.readings, d.store.Readings().EventAt, p.payloads))
 	withSecrets := func(name string) handlers.Options {
 		o := s.options(name)
 		o.Secrets, o.SecretBytes = p.secrets.Of(name), int64(s.config.LimitSecretBytes)
@@ -90,12 +89,6 @@ func (s *servers) serve(p *Program) {
 	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.events, d.readings, p.payloads))
 	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
 }
-
-// collectedAtStart are payloads that nobody collects while a reading of theirs is on its way.
-type collectedAtStart struct{ *payloads.Files }
-
-// Release implements coredata.Payloads.
-func (collectedAtStart) Release(string, bool) {}
 
 func (s *servers) start(name string, h http.Handler) {
 	srv := &http.Server{
