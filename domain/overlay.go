@@ -18,7 +18,7 @@ func OverlayAt(base State, seq *uint64) State {
 
 type overlayTable[S any] struct {
 	base    Table[S]
-	seq     *uint64 // of the event that is being folded
+	seq     *uint64               // of the event that is being folded
 	pending map[string]pending[S] // nil where nothing has changed: most commands touch few tables
 }
 
