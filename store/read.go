@@ -228,7 +228,7 @@ func (l *Log) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Record
 }
 
 // EventAt returns the event at a sequence, verified as by [Log.Read]; ok is false where there is none, or none any more.
-// It takes some 50 µs wherever on the log the event is, and a few milliseconds once for each block file.
+// It takes some 70 µs wherever on the log the event is, and a millisecond or two once for each block file.
 func (l *Log) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool, err error) {
 	if last, _ := l.Last(); seq == 0 || seq > last {
 		return nil, false, nil
