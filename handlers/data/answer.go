@@ -185,6 +185,10 @@ func (a *answer) value(r domain.Reading, value io.Reader) {
 		a.enc.object(value)
 	default:
 		a.enc.key("value")
+		if r.Text != "" {
+			a.enc.text(r.Text)
+			return
+		}
 		a.enc.long(value)
 	}
 }

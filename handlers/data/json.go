@@ -2,14 +2,17 @@ package data
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"io"
+
+	"ledge/domain/fastjson"
 )
 
 // jsonEncoder writes as encoding/json does, and so EdgeX.
 type jsonEncoder struct {
 	out   *output
 	comma bool // something stands before the next key or element
+
+	scratch []byte
 }
 
 func (e *jsonEncoder) separate(more bool) {
@@ -38,16 +41,20 @@ func (e *jsonEncoder) key(name string) { e.open(`"` + name + `":`) }
 
 func (e *jsonEncoder) text(s string) {
 	e.separate(true)
-	_, _ = e.out.Write(quoted(s))
+	_, _ = e.out.Write(e.quoted(s))
 }
 
-func quoted(s string) []byte {
-	b, err := json.Marshal(s)
+// quoted returns s in quotes, until the next call.
+func (e *jsonEncoder) quoted(s string) []byte {
+	b, err := texts.Append(e.scratch[:0], &s)
 	if err != nil {
 		panic(err) // a string can always be written
 	}
+	e.scratch = b
 	return b
 }
+
+var texts = fastjson.Of[string]()
 
 func (e *jsonEncoder) number(n int64) {
 	e.separate(true)
@@ -76,7 +83,7 @@ func (e *jsonEncoder) long(r io.Reader) {
 	e.separate(true)
 	e.out.print(`"`)
 	e.out.fail(eachPart(r, func(part []byte) {
-		b := quoted(string(part))
+		b := e.quoted(string(part))
 		_, _ = e.out.Write(b[1 : len(b)-1])
 	}))
 	e.out.print(`"`)
