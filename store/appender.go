@@ -74,6 +74,7 @@ func NewAppender(ctx context.Context, l *Log, p Projection, o AppenderOptions) (
 	if err := a.catchUp(ctx); err != nil {
 		return nil, err
 	}
+	l.show()
 	last, _ := l.Last()
 	a.queue = newQueue(o.QueueRequests, o.QueueBytes)
 	a.recent = newRecent(last, o.RecentEvents, o.RecentBytes)

@@ -155,6 +155,7 @@ func (a *Appender) record(items []item, g *group) bool {
 		}
 		return false
 	}
+	a.log.show()
 	a.recent.add(recorded, g.bytes())
 	return err == nil
 }

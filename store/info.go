@@ -14,12 +14,13 @@ type Info struct {
 	Chain string `json:"chain"` // hex
 }
 
-// answerInfo serves what taps cannot ask the server for: where each stream begins and ends.
+// answerInfo serves what taps cannot ask the server for: where each stream begins and ends. It ends where queries do, so
+// that what a tap reads up to there is something it can ask about.
 func (s *Store) answerInfo() error {
 	_, err := s.node.live.Subscribe(infoSubject, func(m *nats.Msg) {
 		all := map[string]Info{}
 		for _, l := range s.logs {
-			last, chain := l.Last()
+			last, chain := l.visible()
 			all[l.name] = Info{l.First(), last, hex.EncodeToString(chain[:])}
 		}
 		if text, err := json.Marshal(all); err == nil {

@@ -20,6 +20,9 @@ type Log struct {
 	first uint64
 	last  uint64
 	chain Chain
+	// shown is how far the state has it, with its chain: what taps are told.
+	shown      uint64
+	shownChain Chain
 
 	// verified is the first sequence that was verified at the start; failures counts failed appends in a row.
 	verified uint64
@@ -67,6 +70,20 @@ func (l *Log) setLast(seq uint64, chain Chain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.chain = seq, chain
+}
+
+// show says that the state has all up to the last durable event.
+func (l *Log) show() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown, l.shownChain = l.last, l.chain
+}
+
+// visible returns what [Log.Last] does, of the last event that a query shows.
+func (l *Log) visible() (seq uint64, chain Chain) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shown, l.shownChain
 }
 
 // fail makes the log refuse from now on, logs why, and tells [Store.Failed], once.

@@ -143,5 +143,6 @@ func (l *Log) start(ctx context.Context, m *mark) error {
 		return l.damage(l.last, "it is not the event with which the log ended at the last stop")
 	}
 	l.verified = from
+	l.show()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/domain"
 	"ledge/store"
 	"ledge/store/storetest"
 
@@ -130,6 +131,37 @@ func TestTapsReadHistory(t *testing.T) {
 	m, err := nc.Request("ledge.info", nil, patience)
 	if err != nil || json.Unmarshal(m.Data, &info) != nil || info["LEDGE_EVENTS"].First != 1 || info["LEDGE_EVENTS"].Last != 10 || len(info) != 3 {
 		t.Errorf("info %+v, %v", info, err)
+	}
+}
+
+// asking asks where the streams end before it applies.
+type asking struct {
+	*storetest.Projection
+	nc   *nats.Conn
+	told []uint64
+}
+
+func (p *asking) Apply(events []domain.Recorded) error {
+	p.told = append(p.told, p.end())
+	return p.Projection.Apply(events)
+}
+
+func (p *asking) end() uint64 {
+	var info map[string]store.Info
+	if m, err := p.nc.Request("ledge.info", nil, patience); err == nil {
+		_ = json.Unmarshal(m.Data, &info)
+	}
+	return info["LEDGE_NOTIFICATIONS"].Last
+}
+
+// TestTapsAreToldWhatIsVisible holds that history does not end beyond what a query shows.
+func TestTapsAreToldWhatIsVisible(t *testing.T) {
+	s, _, _ := mustTap(t)
+	p := &asking{Projection: storetest.NewProjection(), nc: mustConnect(t, s.HistoryURL())}
+	a := storetest.MustAppender(t, s.Notifications(), p)
+	storetest.MustAdd(t, a, "a", 2)
+	if got := append(p.told, p.end()); !slices.IsSorted(got) || got[0] != 0 || got[len(got)-2] >= 2 || got[len(got)-1] != 2 {
+		t.Errorf("told %v, want 0 to begin with and 2 at the end alone", got)
 	}
 }
 
