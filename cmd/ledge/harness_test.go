@@ -24,6 +24,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == natsCommand {
+		os.Exit(runNATS(os.Args[1:]))
+	}
 	dir, err := os.MkdirTemp("", "ledge-test-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

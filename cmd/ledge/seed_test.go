@@ -39,7 +39,7 @@ func (p *process) sendFile(method, part, yaml string) answer {
 	return p.call(method, p.metadata+"/api/v2/deviceprofile/uploadfile", form.FormDataContentType(), b.String())
 }
 
-func mustRead(t *testing.T, path string) string {
+func mustRead(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
