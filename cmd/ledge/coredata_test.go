@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"strconv"
@@ -38,6 +39,12 @@ func TestPicturesComeBack(t *testing.T) {
 		t.Fatalf("the pictures have %d and %d bytes", small, large)
 	}
 	p.showsPictures(pictures)
+	out, _, _ := ledge(t, "log", "--data-dir", dir)
+	for _, picture := range pictures {
+		if want := fmt.Sprintf("image/jpeg, %d bytes\n", len(picture)); strings.Count(out, want) != 1 {
+			t.Errorf("ledge log does not show %s", want)
+		}
+	}
 	p.kill()
 	start(t, dir).showsPictures(pictures)
 }

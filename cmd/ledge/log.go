@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ledge/domain"
 	"ledge/store"
 )
 
@@ -76,22 +77,22 @@ func (p printer) print(m store.Message) error {
 	st, w := m.Stamp(), m.Wire()
 	stream, _, _ := strings.Cut(strings.TrimPrefix(m.Subject, "ledge."), ".")
 	_, err := fmt.Fprintf(p.w, "%s  %s %d  %s  %s  by %s from %s%s\n", st.At.Format("2006-01-02T15:04:05.000Z07:00"),
-		stream, m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, detail(w.Data, w.ContentType))
+		stream, m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, detail(w))
 	return err
 }
 
-// detail is what is worth a look at once: the fields that changed, or the size of a body.
-func detail(data []byte, contentType string) string {
+// detail is what is worth a look at once: the fields that changed, or the size of a posted value, wherever it is.
+func detail(w domain.Wire) string {
+	if size := w.Ext["size"]; size != "" {
+		return fmt.Sprintf("  %s, %s bytes", w.ContentType, size)
+	}
 	var e struct {
 		Changed []string `json:"changed"`
 	}
-	if contentType == "application/json" && json.Unmarshal(data, &e) == nil {
-		if len(e.Changed) > 0 {
-			return "  changed " + strings.Join(e.Changed, ", ")
-		}
+	if json.Unmarshal(w.Data, &e) != nil || len(e.Changed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("  %s, %d bytes", contentType, len(data))
+	return "  changed " + strings.Join(e.Changed, ", ")
 }
 
 func (p printer) printJSON(m store.Message) error {
