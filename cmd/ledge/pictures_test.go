@@ -45,8 +45,9 @@ func savesPictures(t *testing.T, command []string) {
 	delete(posted, filepath.Join("sample-image", removed+".jpeg"))
 	p.postPictures(posted, 1)
 
+	gap := newLossy(t, p.tap)
 	run := func(p *process) (*syncBuffer, *exec.Cmd) {
-		args := append(slices.Clone(command[1:]), folder, p.tap, p.coreData)
+		args := append(slices.Clone(command[1:]), folder, gap.url, p.coreData)
 		cmd := exec.Command(command[0], args...)
 		return (&shell{t: t}).background(cmd), cmd
 	}
@@ -64,24 +65,48 @@ func savesPictures(t *testing.T, command []string) {
 	until(t, "live pictures", func() bool { return out.count("saved") == len(posted) })
 	holdsPictures(t, folder, posted)
 
+	gap.lose.Store(2)
+	p.postPictures(posted, 3)
+	p.postPictures(posted, 4)
+	until(t, "what was lost on the way", func() bool { return out.count("saved") == len(posted) })
+	holdsPictures(t, folder, posted)
+	if gap.lose.Load() != 0 || out.count("up to date") != 1 {
+		t.Errorf("%d messages are still to be lost, and it has connected %d times", gap.lose.Load(), out.count("up to date"))
+	}
+
 	p.kill()
 	p = start(t, dir, ports...)
-	p.postPictures(posted, 3)
+	p.postPictures(posted, 5)
 	until(t, "what it missed while Ledge was away", func() bool { return out.count("saved") == len(posted) })
 	holdsPictures(t, folder, posted)
 
+	until(t, "its place", func() bool { return mustRead(t, filepath.Join(folder, "next")) == p.nextReading() })
 	_ = consumer.Process.Kill()
-	p.postPictures(posted, 4)
+	p.postPictures(posted, 6)
 	out, _ = run(p)
 	until(t, "the consumer again", func() bool { return out.count("up to date") == 1 })
 	holdsPictures(t, folder, posted)
-	if want := len(posted) / 4; out.count("saved") != want {
+	if want := len(posted) / 6; out.count("saved") != want {
 		t.Errorf("started again, it saved %d, want %d: \n%s", out.count("saved"), want, out)
 	}
 }
 
 // largePicture is a picture that is kept as a file.
 func largePicture(n int) string { return strings.Repeat(fmt.Sprintf("\xff\xd8\r\n%d\x00", n), 100_000) }
+
+// nextReading is the sequence after the last on the stream.
+func (p *process) nextReading() string {
+	p.tb.Helper()
+	m, err := p.historyConn(p.tb).Request("ledge.info", nil, hangs)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	var streams map[string]struct{ Last uint64 }
+	if err := json.Unmarshal(m.Data, &streams); err != nil {
+		p.tb.Fatal(err)
+	}
+	return strconv.FormatUint(streams["LEDGE_READINGS"].Last+1, 10)
+}
 
 // spoil changes what is kept of a picture until it is mended.
 func (p *process) spoil(picture string) (mend func()) {

@@ -57,7 +57,7 @@ def catch_up(start, to=None):
     if to is None:
         to = json.loads(history.ask("ledge.info")[1])["LEDGE_READINGS"]["last"]
         if start > to + 1:
-            sys.exit(f"{place} says {start}, but the log ends at {to}: it is another one")
+            raise ValueError(f"{place} says {start}, but the log ends at {to}: it is another one")
     while start <= to:
         header, payload = history.ask("$JS.API.DIRECT.GET.LEDGE_READINGS", json.dumps({"seq": start, "next_by_subj": ">"}))
         if header["status"] == "404" or int(header["Nats-Sequence"]) > to:
@@ -76,7 +76,9 @@ def take(header, payload):
         for r in json.loads(payload)["readings"]:
             save(r["device"], r["id"], r.get("mediaType", ""), r["size"], r.get("digest"), base64.b64decode(r.get("data", "")))
     after = int(header["Nats-Sequence"]) + 1
-    place.write_text(str(after))
+    whole = folder / "next.new"
+    whole.write_text(str(after))
+    whole.replace(place)
     return after
 
 
@@ -98,7 +100,7 @@ def save(device, reading, media_type, size, digest, payload):
             sha256.update(part)
     if count != size or digest and sha256.hexdigest() != digest:
         raise OSError(f"{reading}: got {count} bytes with digest {sha256.hexdigest()}, want {size} with {digest}")
-    print("saved", incoming.rename(folder / device / f"{reading}.{kind[1]}"), flush=True)  # whole and what was posted
+    print("saved", incoming.replace(folder / device / f"{reading}.{kind[1]}"), flush=True)  # whole and what was posted
 
 
 folder.mkdir(parents=True, exist_ok=True)

@@ -74,7 +74,7 @@ func (c *consumer) follow() error {
 	}
 	last, err := end(history)
 	if err == nil && c.next > last+1 {
-		log.Fatalf("%s says %d, but the log ends at %d: it is another one", c.place(), c.next, last)
+		err = fmt.Errorf("%s says %d, but the log ends at %d: it is another one", c.place(), c.next, last)
 	}
 	if err == nil {
 		err = c.catchUp(history, last)
@@ -149,7 +149,11 @@ func (c *consumer) take(m *nats.Msg) error {
 
 func (c *consumer) goOn(next uint64) error {
 	c.next = next
-	return os.WriteFile(c.place(), strconv.AppendUint(nil, next, 10), 0o600)
+	whole := c.place() + ".new"
+	if err := os.WriteFile(whole, strconv.AppendUint(nil, next, 10), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(whole, c.place())
 }
 
 // pictures are the values of a message, as event.added/1 has them. Ref is where core-data has a large one.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -22,10 +23,7 @@ type picture struct {
 	Digest, Ref           string // the Digest is SHA-256 in hex
 }
 
-var (
-	image  = regexp.MustCompile(`^image/([\w.+-]+)`)
-	client = http.Client{Timeout: 10 * time.Minute}
-)
+var image = regexp.MustCompile(`^image/([\w.+-]+)`)
 
 // save does nothing about what is no picture, or has been removed since.
 func (c *consumer) save(p picture) error {
@@ -37,7 +35,13 @@ func (c *consumer) save(p picture) error {
 	if p.Digest == "" {
 		return c.write(file, bytes.NewReader(p.Data), p)
 	}
-	answer, err := client.Get(c.data + p.Ref)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.data+p.Ref, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
