@@ -73,7 +73,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (digest strin
 	defer os.Remove(tmp.Name()) // after the rename there is nothing of that name
 	defer tmp.Close()
 	h := sha256.New()
-	size, err = f.buffers.pour(&watched{files: f, w: tmp}, h, io.LimitReader(reader{ctx, r}, limit+1))
+	size, err = f.buffers.pour(&watched{files: f, w: &output{file: tmp}}, h, io.LimitReader(reader{ctx, r}, limit+1))
 	if err != nil {
 		return "", 0, f.failed(err)
 	}

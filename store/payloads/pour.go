@@ -1,6 +1,7 @@
 package payloads
 
 import (
+	"cmp"
 	"errors"
 	"hash"
 	"io"
@@ -8,7 +9,7 @@ import (
 )
 
 // Of a body that trickles a small buffer is in memory. One that comes faster than that has two large ones while there are
-// some left: one is hashed while the other is written or read into.
+// some left: one is read into while the other is hashed and written.
 const (
 	smallBuffer = 16 << 10
 	largeBuffer = 256 << 10
@@ -32,55 +33,89 @@ func newBuffers() *buffers {
 
 // pour writes all of r to w and to h.
 func (b *buffers) pour(w io.Writer, h hash.Hash, r io.Reader) (size int64, err error) {
+	p := &pouring{w: w, h: h, r: r}
 	small := b.small.Get().(*[]byte)
 	defer b.small.Put(small)
 	for {
-		n, err := r.Read(*small)
-		size += int64(n)
-		h.Write((*small)[:n])
-		if _, werr := w.Write((*small)[:n]); werr != nil {
-			return size, werr
+		n, slow, err := p.read(*small)
+		part := (*small)[:n]
+		if slow || err != nil {
+			err = cmp.Or(p.put(part), err)
+		} else {
+			err = b.pourOn(p, part)
 		}
-		if n == smallBuffer && err == nil {
-			var more int64
-			more, err = b.pourFast(w, h, r)
-			size += more
-		}
-		if errors.Is(err, io.EOF) {
-			return size, nil
-		}
-		if err != nil {
-			return size, err
+		switch {
+		case errors.Is(err, io.EOF):
+			return p.size, nil
+		case err != nil:
+			return p.size, err
 		}
 	}
 }
 
-// pourFast does the same until r has less for it than a small buffer, and io.EOF is its end.
-func (b *buffers) pourFast(w io.Writer, h hash.Hash, r io.Reader) (size int64, err error) {
-	var pair *[2][]byte
+// pourOn pours head, and what comes fast after it where there are large buffers for that.
+func (b *buffers) pourOn(p *pouring, head []byte) error {
 	select {
-	case pair = <-b.large:
+	case pair := <-b.large:
+		if pair == nil {
+			pair = &[2][]byte{makeAligned(largeBuffer), makeAligned(largeBuffer)}
+		}
+		defer func() { b.large <- pair }()
+		return p.fast(pair, head)
 	default:
-		return 0, nil
+		return p.put(head)
 	}
-	if pair == nil {
-		pair = &[2][]byte{make([]byte, largeBuffer), make([]byte, largeBuffer)}
-	}
-	defer func() { b.large <- pair }()
-	hashed := make(chan struct{}, 1)
-	hashed <- struct{}{}
-	defer func() { <-hashed }() // before the buffers are another's
+}
+
+// pouring is one body on its way.
+type pouring struct {
+	w    io.Writer
+	h    hash.Hash
+	r    io.Reader
+	size int64 // of what was read
+}
+
+// read reads into part; slow says that there was less for it than a small buffer.
+func (p *pouring) read(part []byte) (n int, slow bool, err error) {
+	n, err = p.r.Read(part)
+	p.size += int64(n)
+	return n, n < min(smallBuffer, len(part)), err
+}
+
+// put hashes and writes a part of the body.
+func (p *pouring) put(part []byte) error {
+	hashed := make(chan struct{})
+	go func() { p.h.Write(part); close(hashed) }()
+	_, err := p.w.Write(part)
+	<-hashed
+	return err
+}
+
+// fast pours head and what follows until r has less for it than a small buffer, or fails, as it does at its end.
+func (p *pouring) fast(pair *[2][]byte, head []byte) error {
+	written := make(chan error, 1)
+	written <- nil
 	for i := 0; ; i ^= 1 {
-		n, err := r.Read(pair[i])
-		part := pair[i][:n]
-		<-hashed
-		go func() { h.Write(part); hashed <- struct{}{} }()
-		size += int64(n)
-		if _, werr := w.Write(part); werr != nil {
-			return size, werr
+		kept := copy(pair[i], head)
+		part := pair[i][:largeBuffer-int(p.size-int64(kept))%blockAlign] // the next begins aligned in the file
+		n, slow, err := p.fill(part, kept)
+		head = nil
+		if werr := <-written; werr != nil {
+			return werr
 		}
-		if err != nil || n < smallBuffer {
-			return size, err
+		go func() { written <- p.put(part[:n]) }()
+		if slow || err != nil {
+			return cmp.Or(<-written, err)
 		}
 	}
+}
+
+// fill reads behind the first n bytes of part until it is full, r fails, or r is slow.
+func (p *pouring) fill(part []byte, n int) (filled int, slow bool, err error) {
+	for n < len(part) && !slow && err == nil {
+		var m int
+		m, slow, err = p.read(part[n:])
+		n += m
+	}
+	return n, slow, err
 }
