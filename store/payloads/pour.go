@@ -37,9 +37,12 @@ func (b *buffers) pour(w io.Writer, h hash.Hash, r io.Reader) (size int64, err e
 	small := b.small.Get().(*[]byte)
 	defer b.small.Put(small)
 	for {
-		n, slow, err := p.read(*small)
-		part := (*small)[:n]
-		if slow || err != nil {
+		n, last, err := 0, 0, error(nil)
+		for n < smallBuffer && err == nil {
+			last, err = p.read((*small)[n:])
+			n += last
+		}
+		if part := (*small)[:n]; last < smallBuffer/2 || err != nil {
 			err = cmp.Or(p.put(part), err)
 		} else {
 			err = b.pourOn(p, part)
@@ -75,11 +78,10 @@ type pouring struct {
 	size int64 // of what was read
 }
 
-// read reads into part; slow says that there was less for it than a small buffer.
-func (p *pouring) read(part []byte) (n int, slow bool, err error) {
+func (p *pouring) read(part []byte) (n int, err error) {
 	n, err = p.r.Read(part)
 	p.size += int64(n)
-	return n, n < min(smallBuffer, len(part)), err
+	return n, err
 }
 
 // put hashes and writes a part of the body.
@@ -114,7 +116,8 @@ func (p *pouring) fast(pair *[2][]byte, head []byte) error {
 func (p *pouring) fill(part []byte, n int) (filled int, slow bool, err error) {
 	for n < len(part) && !slow && err == nil {
 		var m int
-		m, slow, err = p.read(part[n:])
+		m, err = p.read(part[n:])
+		slow = m < min(smallBuffer/2, len(part)-n)
 		n += m
 	}
 	return n, slow, err
