@@ -13,8 +13,7 @@ const blockAlign = 4 << 10
 const directLeast = 64 << 10
 
 // output writes a file from its beginning to its end. What comes in large aligned pieces goes to the disk past the page
-// cache, where the system and the file system can: that takes half of the processor time, and leaves nothing that the
-// syncs of others wait for.
+// cache, where the system and the file system can. DESIGN.md says why.
 type output struct {
 	file     *os.File
 	at       int64 // bytes written
@@ -25,7 +24,7 @@ type output struct {
 func (o *output) Write(p []byte) (n int, err error) {
 	if whole := len(p) / blockAlign * blockAlign; o.allowsDirect(p[:whole]) {
 		n, err = o.write(p[:whole], true)
-		o.refused = err != nil // with the reason that ordinary writes will give if there is one
+		o.refused = err != nil // if the disk is at fault, ordinary writes or the sync will say so
 	}
 	if n == len(p) {
 		return n, nil

@@ -12,6 +12,7 @@ import (
 // some left: one is read into while the other is hashed and written.
 const (
 	smallBuffer = 16 << 10
+	fastRead    = smallBuffer / 2 // a read that gives less finds a body that trickles
 	largeBuffer = 256 << 10
 	largePairs  = 32 // bodies with large buffers at a time: 16 MiB
 )
@@ -37,12 +38,12 @@ func (b *buffers) pour(w io.Writer, h hash.Hash, r io.Reader) (size int64, err e
 	small := b.small.Get().(*[]byte)
 	defer b.small.Put(small)
 	for {
-		n, last, err := 0, 0, error(nil)
+		n, last, err := 0, 0, error(nil) // the first read may have no more than what came with the header
 		for n < smallBuffer && err == nil {
 			last, err = p.read((*small)[n:])
 			n += last
 		}
-		if part := (*small)[:n]; last < smallBuffer/2 || err != nil {
+		if part := (*small)[:n]; last < fastRead || err != nil {
 			err = cmp.Or(p.put(part), err)
 		} else {
 			err = b.pourOn(p, part)
@@ -93,7 +94,7 @@ func (p *pouring) put(part []byte) error {
 	return err
 }
 
-// fast pours head and what follows until r has less for it than a small buffer, or fails, as it does at its end.
+// fast pours head and what follows until r trickles, or fails, as it does at its end.
 func (p *pouring) fast(pair *[2][]byte, head []byte) error {
 	written := make(chan error, 1)
 	written <- nil
@@ -112,12 +113,12 @@ func (p *pouring) fast(pair *[2][]byte, head []byte) error {
 	}
 }
 
-// fill reads behind the first n bytes of part until it is full, r fails, or r is slow.
+// fill reads behind the first n bytes of part until it is full, r fails, or r trickles.
 func (p *pouring) fill(part []byte, n int) (filled int, slow bool, err error) {
 	for n < len(part) && !slow && err == nil {
 		var m int
 		m, err = p.read(part[n:])
-		slow = m < min(smallBuffer/2, len(part)-n)
+		slow = m < min(fastRead, len(part)-n)
 		n += m
 	}
 	return n, slow, err
