@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/iotest"
 )
 
 // paced gives its bytes in portions of the sizes, again and again.
@@ -17,6 +16,7 @@ type paced struct {
 	left  []byte
 	sizes []int
 	reads int
+	ends  bool // with its last bytes, not after them
 }
 
 func (p *paced) Read(b []byte) (int, error) {
@@ -25,6 +25,9 @@ func (p *paced) Read(b []byte) (int, error) {
 	}
 	n := copy(b, p.left[:min(p.sizes[p.reads%len(p.sizes)], len(p.left))])
 	p.left, p.reads = p.left[n:], p.reads+1
+	if p.ends && len(p.left) == 0 {
+		return n, io.EOF
+	}
 	return n, nil
 }
 
@@ -122,9 +125,10 @@ func TestOutputWithoutDirectWrites(t *testing.T) {
 func TestPourFailsWithItsWriter(t *testing.T) {
 	broken := errors.New("broken")
 	for _, size := range []int{1, smallBuffer + 1, largeBuffer, 3 * largeBuffer} {
-		for _, r := range []io.Reader{bytes.NewReader(sample(size)), iotest.DataErrReader(bytes.NewReader(sample(size)))} {
+		for _, ends := range []bool{false, true} {
+			r := &paced{left: sample(size), sizes: []int{size}, ends: ends}
 			if _, err := newBuffers().pour(failing{broken}, sha256.New(), r); !errors.Is(err, broken) {
-				t.Errorf("%d bytes of %T: err = %v", size, r, err)
+				t.Errorf("%d bytes, the end with them %v: err = %v", size, ends, err)
 			}
 		}
 	}
