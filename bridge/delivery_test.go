@@ -374,8 +374,9 @@ func TestRemovedIsNoSuccess(t *testing.T) {
 	n.post("kept", domain.SeverityNormal, 90, r.channel())
 	failures := 0
 	n.until("failures", func(domain.State, delivery.Transmissions) bool {
-		list := d.Endpoints()
-		failures = list[0].Failures
+		if list := d.Endpoints(); len(list) > 0 {
+			failures = list[0].Failures
+		}
 		return failures >= 3
 	})
 	for range 10 {
@@ -389,6 +390,26 @@ func TestRemovedIsNoSuccess(t *testing.T) {
 		failures = now.Failures
 		return t.Failed() || now.Waiting+now.UnderWay == 1
 	})
+}
+
+// What is removed while it is under way has no outcome on record, and holds no place in the queue after that.
+func TestRemovedUnderWay(t *testing.T) {
+	n := mustNode(t)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	r := mustReceiver(t, func(w http.ResponseWriter, body string) {
+		if body == "removed" {
+			close(arrived)
+			<-release
+		}
+	})
+	l := quick
+	l.Queue = 1
+	n.startDelivery(l)
+	removed := n.post("removed", domain.SeverityNormal, 0, r.channel())
+	<-arrived
+	n.remove(removed.ID)
+	close(release)
+	n.ended(n.post("next", domain.SeverityNormal, 0, r.channel()).ID, domain.StatusProcessed)
 }
 
 func (n *node) remove(id string) {

@@ -60,7 +60,7 @@ type Engine struct {
 func New(o Options) *Engine {
 	e := &Engine{
 		Options: o, channels: newChannels(o.Sockets, o.Now), routes: newRoutes(),
-		outcomes: recorder.New(o.Notifications, o.Logger), failed: make(chan error, 1),
+		outcomes: recorder.New(o.Notifications, o.Logger, func(domain.Request) {}), failed: make(chan error, 1),
 	}
 	e.moved = sync.NewCond(&e.mu)
 	e.raised.waiting = make(chan domain.Raised, raisedWaiting)

@@ -85,10 +85,12 @@ type Delivery struct {
 
 // New returns a Delivery that waits for Start.
 func New(o Options) *Delivery {
-	return &Delivery{
-		Options: o, recorder: recorder.New(o.Log, o.Logger), endpoints: map[string]*endpoint{}, failed: make(chan error, 1),
+	d := &Delivery{
+		Options: o, endpoints: map[string]*endpoint{}, failed: make(chan error, 1),
 		healthy: make(chan struct{}, o.Healthy), suspect: make(chan struct{}, o.Suspect),
 	}
+	d.recorder = recorder.New(o.Log, o.Logger, d.unrecorded)
+	return d
 }
 
 // Start takes up what is open and follows the stream from the sequence after at, the checkpoint of the notifications. ctx

@@ -75,6 +75,21 @@ func (d *Delivery) settle(t domain.Transmission) {
 	d.look(e)
 }
 
+// unrecorded forgets the transmission of a try that is not recorded, as it was removed while it was under way: the stream
+// says nothing more of it.
+func (d *Delivery) unrecorded(r domain.Request) {
+	try := r.Command.(domain.RecordTry)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.endpoints {
+		if e.known[try.ID] {
+			delete(e.known, try.ID)
+			d.look(e)
+			return
+		}
+	}
+}
+
 // endpoint returns the endpoint of that name; d.mu is held.
 func (d *Delivery) endpoint(name string) *endpoint {
 	e := d.endpoints[name]

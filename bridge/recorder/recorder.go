@@ -23,18 +23,20 @@ type Log interface {
 
 // Recorder records requests whose outcome nobody waits for.
 type Recorder struct {
-	log     Log
-	logger  *slog.Logger
-	waiting chan domain.Request
-	tally   Tally // of requests
+	log        Log
+	logger     *slog.Logger
+	unrecorded func(domain.Request)
+	waiting    chan domain.Request
+	tally      Tally // of requests
 
 	mu   sync.Mutex
 	left []domain.Request // what Close records
 }
 
-// New returns a Recorder that waits for Run.
-func New(log Log, logger *slog.Logger) *Recorder {
-	return &Recorder{log: log, logger: logger, waiting: make(chan domain.Request, Waiting)}
+// New returns a Recorder that waits for Run, which calls unrecorded for each request that no event is made of: there was
+// nothing left to record, or it was refused for good.
+func New(log Log, logger *slog.Logger, unrecorded func(domain.Request)) *Recorder {
+	return &Recorder{log: log, logger: logger, unrecorded: unrecorded, waiting: make(chan domain.Request, Waiting)}
 }
 
 // Add hands a request over to Run, or, when ctx has ended, to Close.
@@ -145,7 +147,9 @@ func (r *Recorder) try(ctx context.Context, reqs []domain.Request) (left []domai
 	}
 	for i, o := range outcomes {
 		switch {
+		case o.Err == nil && o.Event != nil:
 		case o.Err == nil:
+			r.unrecorded(reqs[i])
 		case ForNow(o.Err):
 			left = append(left, reqs[i])
 			if err == nil {
@@ -153,6 +157,7 @@ func (r *Recorder) try(ctx context.Context, reqs []domain.Request) (left []domai
 			}
 		default:
 			r.logger.Error("outcome refused", "command", reqs[i].Command, "error", o.Err)
+			r.unrecorded(reqs[i])
 		}
 	}
 	return left, err
