@@ -55,8 +55,8 @@ func (e CleanupRequested) Evolve(s State) { s.Cleanups.Put(e.Cleanup.Kind, e.Cle
 // Subject implements Event.
 func (e CleanupRequested) Subject() Subject { return Subject{"cleanup", e.Cleanup.Kind, "requested"} }
 
-// CleanUp removes a part of what a cleanup is about: notifications and transmissions, or data events; or data events by a
-// rule of retention, and then it is Rule that says why, and Kind is empty.
+// CleanUp removes a part of what a cleanup is about: notifications and transmissions, or data events; or of what retention
+// removes, and then it is Rule that says why, and Kind is empty.
 type CleanUp struct {
 	Kind, Rule                               string
 	Notifications, Transmissions, DataEvents []Removal
@@ -72,7 +72,7 @@ func (c CleanUp) Decide(s State) (Event, error) {
 	if len(c.DataEvents) > 0 {
 		return removeDataEvents(s, DataEventsRemoved{Cleanup: c.Kind, Rule: c.Rule}, c.DataEvents)
 	}
-	e := NotificationsRemoved{Cleanup: c.Kind}
+	e := NotificationsRemoved{Cleanup: c.Kind, Rule: c.Rule}
 	for _, r := range c.Notifications {
 		if r.Revision == Revision(s.Notifications, r.ID) {
 			e.add(r)

@@ -49,6 +49,9 @@ func TestCleanUp(t *testing.T) {
 	wantDecision(t, s, CleanUp{Kind: CleanupTransmissions, Transmissions: []Removal{{ID: otherID, Revision: 3}, {ID: otherID, Revision: 2}}}, NotificationsRemoved{
 		Cleanup: CleanupTransmissions, Transmissions: []string{otherID},
 	})
+	byRule := NotificationsRemoved{Rule: "notifications-max-age=6h", Notifications: []string{noticeID}}
+	wantDecision(t, s, CleanUp{Rule: byRule.Rule, Notifications: []Removal{one}}, byRule)
+	wantSubject(t, byRule, "cleanup", "retention", "removed")
 }
 
 func TestCleanUpDataEvents(t *testing.T) {

@@ -110,13 +110,5 @@ func (e DataEventsRemoved) Evolve(s State) {
 
 // Subject implements Event: it says why they went, or names the first.
 func (e DataEventsRemoved) Subject() Subject {
-	switch {
-	case e.Cleanup != "":
-		return Subject{"cleanup", e.Cleanup, "removed"}
-	case e.Rule != "":
-		return Subject{"cleanup", "retention", "removed"}
-	case len(e.Events) == 0:
-		return nil
-	}
-	return Subject{"event", e.Events[0], "removed"}
+	return removedSubject(e.Cleanup, e.Rule, "event", e.Events)
 }

@@ -61,10 +61,12 @@ func (c RemoveNotifications) Decide(s State) (Event, error) {
 
 // NotificationsRemoved records notifications and transmissions that are gone.
 type NotificationsRemoved struct {
-	// Topic is the first notification's category or label, or, where Cleanup is not empty, nothing.
+	// Topic is the first notification's category or label, or, where Cleanup or Rule is not empty, nothing.
 	Topic string `json:"topic,omitempty"`
-	// Cleanup is the kind of the cleanup that has removed them, empty where a request named them.
+	// Cleanup is the kind of the cleanup that has removed them, Rule the setting of retention; both are empty where a
+	// request named them.
 	Cleanup       string   `json:"cleanup,omitempty"`
+	Rule          string   `json:"rule,omitempty"`
 	Notifications []string `json:"notifications,omitempty"`
 	Transmissions []string `json:"transmissions,omitempty"`
 }
@@ -87,13 +89,21 @@ func (e NotificationsRemoved) Evolve(s State) {
 	}
 }
 
-// Subject implements Event: it names the cleanup, or else the first notification.
+// Subject implements Event: it says why they went, or names the first notification.
 func (e NotificationsRemoved) Subject() Subject {
-	if e.Cleanup != "" {
-		return Subject{"cleanup", e.Cleanup, "removed"}
-	}
-	if len(e.Notifications) == 0 {
+	return removedSubject(e.Cleanup, e.Rule, e.Topic, e.Notifications)
+}
+
+// removedSubject is the subject of a removal by a cleanup of a kind, by a rule of retention, or by a request that named ids
+// of a topic; nil where none is named.
+func removedSubject(cleanup, rule, topic string, ids []string) Subject {
+	switch {
+	case cleanup != "":
+		return Subject{"cleanup", cleanup, "removed"}
+	case rule != "":
+		return Subject{"cleanup", "retention", "removed"}
+	case len(ids) == 0:
 		return nil
 	}
-	return Subject{e.Topic, e.Notifications[0], "removed"}
+	return Subject{topic, ids[0], "removed"}
 }

@@ -70,6 +70,40 @@ func (v *View) CleanUp(kind string) (part domain.CleanUp, revision uint64, err e
 	return part, revision, err
 }
 
+// Old returns what retention by age removes, without a reason: notifications that were last modified until a time in
+// milliseconds since the Unix epoch, with their transmissions, the oldest first, as many as one part of a cleanup may name;
+// and where there are none, open transmissions of that age whose notification has left the log before them.
+func (v *View) Old(until int64) (part domain.CleanUp, err error) {
+	err = v.reading(func() error {
+		left := partOfCleanup
+		if part.Notifications, err = notifications.until(v.rows, until, math.MaxUint64, &left); err != nil || len(part.Notifications) > 0 {
+			return err
+		}
+		part.Transmissions, err = leftBehind(v.rows, until)
+		return err
+	})
+	return part, err
+}
+
+// leftBehind lists open transmissions that were created until a time and have no notification any more. Others never are
+// without one: their last event is one of the notification's.
+func leftBehind(rows *bbolt.Bucket, until int64) (list []domain.Removal, err error) {
+	s, err := transmissions.search(rows, []Filter{Status(domain.StatusResending)})
+	if err != nil {
+		return nil, err
+	}
+	for suffix := range s.passing(rows, true, 0) {
+		if timeOf(suffix) > until || len(list) == partOfCleanup.names {
+			break
+		}
+		t, seq, _ := transmissions.read(rows, append([]byte{transmissions.id}, suffix[suffixHead:]...))
+		if rows.Get(appendRow(nil, notificationsID, t.NotificationID)) == nil {
+			list = append(list, domain.Removal{ID: t.ID, Revision: seq})
+		}
+	}
+	return list, nil
+}
+
 // until lists the entities that the filter keeps, if there is one, until a time, put by events before a sequence, while there
 // is room; notifications with their transmissions.
 func (k *kind[S]) until(rows *bbolt.Bucket, last int64, before uint64, left *room, filters ...Filter) (list []domain.Removal, err error) {

@@ -194,3 +194,38 @@ func TestPartsOfCleanupAreBounded(t *testing.T) {
 		t.Errorf("transmissions: %v, %v", got, err)
 	}
 }
+
+// TestOld lists what has come of age: notifications with their transmissions, and then open transmissions that were left
+// behind; not the open ones of a notification that was modified later.
+func TestOld(t *testing.T) {
+	f := MustOpen(t, Notifications)
+	note := func(n int, modified int64) domain.Notification {
+		return domain.Notification{ID: uuid("n", n), Category: "c", Status: domain.StatusNew, Created: 1, Modified: modified}
+	}
+	open := func(n, of int, created int64) domain.Transmission {
+		return domain.Transmission{ID: uuid("t", n), NotificationID: uuid("n", of), Status: domain.StatusResending, Created: created}
+	}
+	young := note(2, 11)
+	f.add(t, domain.NotificationAdded{Notification: note(1, 10)}, domain.NotificationAdded{Notification: young},
+		domain.TransmissionTried{Transmission: open(1, 1, 1)}, domain.TransmissionTried{Transmission: open(2, 2, 1)},
+		domain.TransmissionTried{Transmission: open(3, 3, 10)}, domain.TransmissionTried{Transmission: open(4, 3, 11)})
+	old := func() domain.CleanUp {
+		t.Helper()
+		v, release := f.View()
+		defer release()
+		part, err := v.Old(10)
+		must(t, err)
+		return part
+	}
+	if part := old(); len(part.Notifications) != 1 || part.Notifications[0].ID != uuid("n", 1) || !slices.Equal(part.Notifications[0].Transmissions, []string{uuid("t", 1)}) || part.Transmissions != nil {
+		t.Errorf("got %+v", part)
+	}
+	f.add(t, domain.NotificationsRemoved{Rule: "r", Notifications: []string{uuid("n", 1)}, Transmissions: []string{uuid("t", 1)}})
+	if part := old(); len(part.Notifications) != 0 || len(part.Transmissions) != 1 || part.Transmissions[0].ID != uuid("t", 3) || part.Transmissions[0].Revision != 5 {
+		t.Errorf("got %+v", part)
+	}
+	f.add(t, domain.NotificationsRemoved{Rule: "r", Transmissions: []string{uuid("t", 3)}})
+	if part := old(); !part.Empty() {
+		t.Errorf("got %+v", part)
+	}
+}

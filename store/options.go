@@ -20,8 +20,8 @@ type Options struct {
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default
 	// is 64 MiB; readings leave ReadingsReserveBytes, four times as much by default, so that they fill up first.
 	ReserveBytes, ReadingsReserveBytes int64
-	// The ages and bytes are what each stream keeps; 0 is without a limit.
-	NotificationsMaxAge, ReadingsMaxAge     time.Duration
+	// The age and bytes are what the streams keep; 0 is without a limit.
+	ReadingsMaxAge                          time.Duration
 	NotificationsMaxBytes, ReadingsMaxBytes int64
 	// Logger receives what the server and the store report; nil is slog.Default.
 	Logger *slog.Logger

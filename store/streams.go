@@ -33,7 +33,7 @@ type retention struct {
 func (o Options) retention(st stream) retention {
 	switch st.name {
 	case "LEDGE_NOTIFICATIONS":
-		return retention{o.NotificationsMaxAge, o.NotificationsMaxBytes}
+		return retention{bytes: o.NotificationsMaxBytes}
 	case "LEDGE_READINGS":
 		return retention{o.ReadingsMaxAge, o.ReadingsMaxBytes}
 	}

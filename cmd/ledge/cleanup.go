@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -19,17 +20,18 @@ type sweeper struct {
 	state  *projections.DB
 	log    *store.Appender
 	logger *slog.Logger
+	now    func() time.Time
 	asked  chan struct{} // a cleanup was requested
 }
 
-func newSweeper(state *projections.DB, log *store.Appender, logger *slog.Logger) *sweeper {
-	return &sweeper{state: state, log: log, logger: logger, asked: make(chan struct{}, 1)}
+func (d *data) newSweeper(state *projections.DB, log *store.Appender) *sweeper {
+	return &sweeper{state: state, log: log, logger: d.logger, now: d.now, asked: make(chan struct{}, 1)}
 }
 
-// sweep removes until done is closed: by the cleanups of notifications and of data events, and by the rules of retention.
+// sweep removes until done is closed: by the cleanups of notifications and of data events, and by retention.
 func (p *Program) sweep(done <-chan struct{}) {
 	d := p.data
-	p.until(done, newSweeper(d.notes, d.notifications, d.logger).run, newSweeper(d.values, d.readings, d.logger).run, p.keeping.run)
+	p.until(done, d.newSweeper(d.notes, d.notifications).run, d.newSweeper(d.values, d.readings).run, p.keeping.run, p.aging.run)
 }
 
 // until runs each of work until done is closed. One that ends before fails the program.
@@ -149,11 +151,11 @@ func (s *sweeper) warn(ctx context.Context, kind string, err error) {
 }
 
 func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Outcome, error) {
-	return submit(ctx, s.log, s.logger, command)
+	return submit(ctx, s.log, s.logger, s.now, command)
 }
 
 // submit records a command of the program's own; what the log refuses for now is tried again, with back-off, until ctx ends.
-func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, command domain.Command) (domain.Outcome, error) {
+func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command) (domain.Outcome, error) {
 	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
 		outcomes, err := log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})

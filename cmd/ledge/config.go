@@ -94,7 +94,7 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.Var(newSize(&c.DiskReserve, 64<<20), "disk-reserve", "free disk space below which changes are refused with 507")
 	f.Var(newSize(&c.DiskReadingsReserve, 256<<20), "disk-readings-reserve", "free disk space below which readings are refused with 507, before changes are")
-	f.DurationVar(&c.NotificationsMaxAge, "notifications-max-age", 0, "age at which notifications leave the log; 0 keeps them")
+	f.DurationVar(&c.NotificationsMaxAge, "notifications-max-age", 0, "time after their last change at which notifications are removed; 0 keeps them")
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications leave the log; 0 for no limit")
 	f.DurationVar(&c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings leave the log; 0 keeps them")
 	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size at which the oldest readings leave the log; 0 for no limit")

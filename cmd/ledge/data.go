@@ -27,7 +27,8 @@ type data struct {
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
-	forgotten                       chan struct{} // holds one token when retention has removed readings
+	now                             func() time.Time // the clock of what is done with it
+	forgotten                       chan struct{}    // holds one token when retention has removed readings
 	closers                         []func() error
 }
 
@@ -57,7 +58,7 @@ func (p projection) limits(c *Config) (o store.AppenderOptions) {
 
 // openData opens the log and brings its projections up to it.
 func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
-	d := &data{logger: logger, forgotten: make(chan struct{}, 1)}
+	d := &data{logger: logger, now: now, forgotten: make(chan struct{}, 1)}
 	if err := d.open(ctx, c, tapPort); err != nil {
 		_ = d.close()
 		return nil, err
@@ -130,8 +131,8 @@ func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
 		Dir: filepath.Join(c.DataDir, "nats"), SyncAlways: c.Sync == "always", TapHost: c.TapHost, TapPort: tapPort,
 		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve),
-		NotificationsMaxAge: c.NotificationsMaxAge, NotificationsMaxBytes: int64(c.NotificationsMaxBytes),
-		ReadingsMaxAge: c.ReadingsMaxAge, ReadingsMaxBytes: int64(c.ReadingsMaxBytes), Logger: logger,
+		NotificationsMaxBytes: int64(c.NotificationsMaxBytes),
+		ReadingsMaxAge:        c.ReadingsMaxAge, ReadingsMaxBytes: int64(c.ReadingsMaxBytes), Logger: logger,
 	}
 }
 

@@ -18,7 +18,7 @@ func (p *Program) startDelivery(ctx context.Context) error {
 		},
 		Log: p.data.notifications, Look: p.data.noteLook, Senders: p.senders(),
 		Escalation: func() (domain.Subscription, bool) { return p.engine.Subscription(domain.EscalationSubscription) },
-		Now:        now, Logger: p.Logger,
+		Now:        p.Now, Logger: p.Logger,
 	})
 	at, _ := p.data.notes.Checkpoint()
 	if err := p.delivery.Start(ctx, at); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"ledge/bridge"
 	"ledge/bridge/callback"
@@ -22,6 +23,9 @@ import (
 type Program struct {
 	Config *Config
 	Logger *slog.Logger
+	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine. What JetStream removes by
+	// readings-max-age goes by the machine's.
+	Now func() time.Time
 
 	units    domain.UnitsOfMeasure
 	servers  *servers
@@ -29,6 +33,7 @@ type Program struct {
 	payloads *payloads.Files
 	secrets  *secrets.File
 	keeping  *retention
+	aging    *aging
 	counted  payloadCount
 	guard    *guard.Guard
 	out      waysOut
@@ -43,6 +48,9 @@ type Program struct {
 // Run starts all services and returns when they answer. On an error nothing is left running.
 func (p *Program) Run(ctx context.Context) (err error) {
 	p.failed = make(chan error, 1)
+	if p.Now == nil {
+		p.Now = now
+	}
 	defer func() {
 		if err != nil {
 			err = p.cause(err)
@@ -68,6 +76,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(func() { _ = p.data.close() })
+	p.data.now = p.Now
 	if err := p.openPayloads(); err != nil {
 		return err
 	}
@@ -86,6 +95,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if p.keeping, err = newRetention(ctx, p.Config, p.data); err != nil {
 		return err
 	}
+	p.aging = newAging(p.Config, p.data)
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
 	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
@@ -165,7 +175,7 @@ func (p *Program) seed(ctx context.Context) error {
 	if written {
 		return nil
 	}
-	return seedSamples(ctx, p.servers.address(deviceRESTService), p.data.events)
+	return seedSamples(ctx, p.servers.address(deviceRESTService), p.data.events, p.Now())
 }
 
 func (p *Program) openPayloads() (err error) {
@@ -192,7 +202,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	})
 	p.onClose(func() { p.sockets.Close(c.ZeroMQLinger) })
 	p.engine = bridge.New(bridge.Options{
-		Events: p.data.events, Notifications: p.data.notifications, Sockets: p.sockets, Now: now, Logger: p.Logger,
+		Events: p.data.events, Notifications: p.data.notifications, Sockets: p.sockets, Now: p.Now, Logger: p.Logger,
 		History: p.data.history, Recorded: p.data.recorded, Pending: p.data.pending,
 		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})

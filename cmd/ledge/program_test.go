@@ -8,21 +8,25 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // mustProgram runs the program in this process, for profiles.
 func mustProgram(tb testing.TB) *Program {
 	tb.Helper()
+	return mustProgramAt(tb, nil)
+}
+
+// mustProgramAt runs the program in this process with a clock, and flags.
+func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *Program {
+	tb.Helper()
 	c := &Config{}
-	flags := c.settings()
-	for name, value := range map[string]string{
-		"data-dir": tb.TempDir(), "metadata-port": "0", "data-port": "0", "device-rest-port": "0", "notifications-port": "0", "tap-port": "-1",
-	} {
-		if err := flags.Set(name, value); err != nil {
-			tb.Fatal(err)
-		}
+	if err := c.settings().Parse(append([]string{
+		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "-1",
+	}, flags...)); err != nil {
+		tb.Fatal(err)
 	}
-	p := &Program{Config: c, Logger: slog.New(slog.DiscardHandler)}
+	p := &Program{Config: c, Logger: slog.New(slog.DiscardHandler), Now: now}
 	if err := p.Run(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

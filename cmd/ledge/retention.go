@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -20,15 +19,12 @@ import (
 // that not every reading removes one. At the start, and after removals by others once a rule is over, the counters of all
 // sources are read: some 10 µs for each device and resource.
 type retention struct {
-	rules  retentionRules
-	state  *projections.DB
-	log    *store.Appender
-	stream *store.Log
-	logger *slog.Logger
-	keep   time.Duration // of answers, see idempotency-keep
-	woken  chan struct{} // a rule is over its limit, or something was removed
-	from   []uint64      // by rule: no data event before is left that it is about
-	due    []time.Time   // by rule: when to look for what has come of age
+	rules retentionRules
+	front
+	log   *store.Appender
+	woken chan struct{} // a rule is over its limit, or something was removed
+	from  []uint64      // by rule: no data event before is left that it is about
+	due   []time.Time   // by rule: when to look for what has come of age
 
 	mu      sync.Mutex
 	kept    []tally // by rule
@@ -45,7 +41,7 @@ type tally struct{ count, bytes int64 }
 func newRetention(ctx context.Context, c *Config, d *data) (*retention, error) {
 	n := len(c.ReadingsRetention)
 	r := &retention{
-		rules: c.ReadingsRetention, state: d.values, log: d.readings, stream: d.store.Readings(), logger: d.logger, keep: c.IdempotencyKeep,
+		rules: c.ReadingsRetention, log: d.readings, front: front{d.values, d.store.Readings(), d.logger, c.IdempotencyKeep, d.now},
 		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), kept: make([]tally, n), removed: make([]tally, n),
 	}
 	return r, r.recount(ctx)
@@ -57,7 +53,7 @@ func (r *retention) run(ctx context.Context) error {
 	go func() { failed <- r.log.Follow(ctx, from, r.notice) }()
 	for {
 		next := r.sweep(ctx)
-		timer := time.NewTimer(time.Until(next))
+		timer := time.NewTimer(next.Sub(r.now()))
 		select {
 		case err := <-failed:
 			timer.Stop()
@@ -163,9 +159,21 @@ const (
 	shortestPace = time.Second
 )
 
+func pace(age time.Duration) time.Duration { return min(max(age/1000, shortestPace), longestPace) }
+
+// drop drops the front of the log; what is counted is not in it.
+func (r *retention) drop(ctx context.Context) {
+	before, first, needed := r.front.drop(ctx, 0)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first <= needed && r.first == before {
+		r.first = first // nothing that is counted is gone
+	}
+}
+
 // sweep removes what has to go and returns when to look again. What fails is logged, and tried again with the next look.
 func (r *retention) sweep(ctx context.Context) (next time.Time) {
-	next = now().Add(longestPace)
+	next = r.now().Add(longestPace)
 	for i := range r.rules {
 		err := r.byAge(ctx, i)
 		if err == nil {
@@ -178,18 +186,18 @@ func (r *retention) sweep(ctx context.Context) (next time.Time) {
 			next = due
 		}
 	}
-	r.dropFront(ctx)
+	r.drop(ctx)
 	return next
 }
 
 // byAge removes what is older than a rule's age, if it is time to look for it.
 func (r *retention) byAge(ctx context.Context, i int) error {
 	rule := r.rules[i]
-	if rule.age == 0 || now().Before(r.due[i]) {
+	if rule.age == 0 || r.now().Before(r.due[i]) {
 		return nil
 	}
-	r.due[i] = now().Add(min(max(rule.age/1000, shortestPace), longestPace))
-	end, err := r.stream.Since(ctx, now().Add(-rule.age))
+	r.due[i] = r.now().Add(pace(rule.age))
+	end, err := r.stream.Since(ctx, r.now().Add(-rule.age))
 	if err != nil {
 		return err
 	}

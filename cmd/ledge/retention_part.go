@@ -52,7 +52,7 @@ func (r *retention) remove(ctx context.Context, i int, limit string, goes func(p
 			return n, err
 		}
 		if len(p.removals) > 0 {
-			if _, err := submit(ctx, r.log, r.logger, domain.CleanUp{Rule: r.rules[i].why(limit), DataEvents: p.removals}); err != nil {
+			if _, err := submit(ctx, r.log, r.logger, r.now, domain.CleanUp{Rule: r.rules[i].why(limit), DataEvents: p.removals}); err != nil {
 				return n, err
 			}
 			r.took(i, p.tally)
@@ -95,51 +95,4 @@ func (r *retention) took(i int, gone tally) {
 	defer r.mu.Unlock()
 	r.kept[i].add(-gone.count, -gone.bytes)
 	r.removed[i].add(gone.count, gone.bytes)
-}
-
-// dropFront gives the disk back what the log's front takes, as far as nothing of it is needed: no data event, no cleanup
-// that goes on, and, where requests with an Idempotency-Key may be sent again, nothing younger than the time for which
-// their answers are kept.
-func (r *retention) dropFront(ctx context.Context) {
-	before := r.stream.First()
-	needed, err := r.needed(ctx)
-	if err != nil || needed <= before {
-		r.warnFront(ctx, err)
-		return
-	}
-	first, err := r.stream.DropBefore(ctx, needed)
-	r.warnFront(ctx, err)
-	if first == before {
-		return
-	}
-	r.mu.Lock()
-	if first <= needed && r.first == before {
-		r.first = first // nothing that is counted is gone
-	}
-	r.mu.Unlock()
-	r.logger.Info("the front of the log is gone: all of it was removed", "stream", r.stream.Name(), "from", before, "to", first-1)
-}
-
-func (r *retention) warnFront(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil {
-		r.logger.Warn("the front of the log stays for now", "stream", r.stream.Name(), "error", err)
-	}
-}
-
-// needed is the first sequence that must stay.
-func (r *retention) needed(ctx context.Context) (uint64, error) {
-	v, done := r.state.View()
-	oldest, err := v.Oldest()
-	done()
-	if err != nil {
-		return 0, err
-	}
-	s, done := r.state.State()
-	until := domain.LastAnswerUntil(s)
-	done()
-	if until <= now().UnixMilli() {
-		return oldest, nil
-	}
-	answered, err := r.stream.Since(ctx, now().Add(-r.keep))
-	return min(oldest, answered), err
 }

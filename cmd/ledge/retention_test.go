@@ -46,7 +46,11 @@ func (d *data) submit(t *testing.T, commands ...domain.Command) {
 	for i, c := range commands {
 		requests[i] = domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: c}
 	}
-	outcomes, err := d.readings.Submit(t.Context(), requests...)
+	log := d.readings
+	if _, ok := commands[0].(domain.AddNotification); ok {
+		log = d.notifications
+	}
+	outcomes, err := log.Submit(t.Context(), requests...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +94,14 @@ func (d *data) kept(t *testing.T) {
 	d.isFold(t)
 }
 
-// isFold holds that the state of the readings is a fold of what is on the log.
+// isFold holds that the state is a fold of what is on the log.
 func (d *data) isFold(t *testing.T) {
 	t.Helper()
-	readings := d.projections()[2]
-	same, err := readings.equalsFold(t.Context(), t.TempDir(), d.logger)
-	if err != nil || !same {
-		t.Errorf("the state is a fold of what is on the log: %t, %v", same, err)
+	for _, p := range d.projections() {
+		same, err := p.equalsFold(t.Context(), t.TempDir(), d.logger)
+		if err != nil || !same {
+			t.Errorf("%s is a fold of what is on the log: %t, %v", p.file, same, err)
+		}
 	}
 }
 

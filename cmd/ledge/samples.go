@@ -13,8 +13,7 @@ import (
 
 // seedSamples writes, for a log that never had them, the device service "device-rest" and the sample profiles and
 // devices, as events like any other. address is where the REST device service listens.
-func seedSamples(ctx context.Context, address string, log submitter) error {
-	now := time.Now().UTC()
+func seedSamples(ctx context.Context, address string, log submitter, now time.Time) error {
 	var reqs []domain.Request
 	for _, cmd := range sampleCommands(address, now.UnixMilli()) {
 		reqs = append(reqs, domain.Request{Stamp: domain.Stamp{EventID: uuid.NewString(), At: now, Actor: "ledge", Origin: "samples"}, Command: cmd})

@@ -108,7 +108,7 @@ func (s *servers) start(name string, h http.Handler) {
 func (s *servers) options(name string) handlers.Options {
 	c := s.config
 	return handlers.Options{
-		Service: name, Version: version, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: now,
+		Service: name, Version: version, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
 		Ready: s.program.ready(name), Storage: func() any { return s.program.storage() },
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),

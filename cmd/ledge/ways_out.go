@@ -19,11 +19,11 @@ type waysOut struct {
 func (p *Program) newWaysOut() (s waysOut, err error) {
 	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(notificationsService)
 	m := c.mail()
-	m.Dial, m.Secrets = dial, secrets
+	m.Dial, m.Secrets, m.Now = dial, secrets, p.Now
 	if s.mail, err = mail.New(m); err != nil {
 		return s, err
 	}
-	s.rest = rest.New(rest.Options{Dial: dial, Timeout: c.DeliveryTimeout, IdleConnections: c.RESTIdleConnections, Now: now})
+	s.rest = rest.New(rest.Options{Dial: dial, Timeout: c.DeliveryTimeout, IdleConnections: c.RESTIdleConnections, Now: p.Now})
 	s.mqtt = mqtt.New(mqtt.Options{
 		Dial: dial, Secrets: secrets, Timeout: c.DeliveryTimeout, Connections: c.MQTTConnections, IdleTime: c.MQTTIdleTime, Logger: p.Logger,
 	})
@@ -34,7 +34,7 @@ func (p *Program) newWaysOut() (s waysOut, err error) {
 func (c *Config) mail() mail.Options {
 	return mail.Options{
 		Host: c.SMTPHost, Port: c.SMTPPort, Sender: c.SMTPSender, Subject: c.SMTPSubject, TLS: c.SMTPTLS,
-		SkipVerify: c.SMTPSkipVerify, SecretPath: c.SMTPSecretPath, Timeout: c.DeliveryTimeout, Now: now,
+		SkipVerify: c.SMTPSkipVerify, SecretPath: c.SMTPSecretPath, Timeout: c.DeliveryTimeout,
 	}
 }
 
