@@ -77,6 +77,21 @@ func (r *reader) next() {
 	}
 }
 
+// skip goes on by n entries, which must be there.
+func (r *reader) skip(n int) {
+	if n == 0 {
+		return
+	}
+	step := r.c.Prev
+	if r.oldestFirst {
+		step = r.c.Next
+	}
+	for range n - 1 {
+		step()
+	}
+	r.stand(step())
+}
+
 // before reports whether an entry comes before another.
 func (r *reader) before(other []byte) bool {
 	order := bytes.Compare(r.suffix, other)
@@ -92,6 +107,12 @@ func entries(rows *bbolt.Bucket, extents []*extent, oldestFirst bool, skip int) 
 			rest.timed = true
 			rest.from, rest.to, skip = skipRuns(rows, rest.prefix, rest.from, rest.to, skip, oldestFirst)
 			extents = []*extent{&rest}
+		}
+		if len(extents) == 1 {
+			r := extents[0].read(rows, oldestFirst)
+			for r.skip(skip); r.suffix != nil && yield(r.suffix, r.value); r.next() {
+			}
+			return
 		}
 		readers := make([]*reader, len(extents))
 		for i, s := range extents {
