@@ -45,9 +45,9 @@ func main() {
 			log.Fatalf("%s: %v", c.place(), err)
 		}
 	}
-	for {
+	again := time.NewTicker(time.Second)
+	for ; ; <-again.C {
 		log.Printf("%v; trying again", c.follow()) // whatever it was, the place says where to go on
-		time.Sleep(time.Second)
 	}
 }
 
