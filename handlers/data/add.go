@@ -44,13 +44,16 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 	}
 	held, err := s.keepLarge(c.Request.Context(), &added)
 	if err != nil {
-		held.release(s.payloads, false)
+		for _, digest := range held {
+			s.payloads.Release(digest, false)
+		}
 		return item, err
 	}
-	_, seq, err := s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added})
-	if !uncertain(err) { // else there may be an event that needs them
-		held.release(s.payloads, err == nil)
-	}
+	var seq uint64
+	err = s.doubts.Settle(held, func() (uint64, error) {
+		_, seq, err = s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added})
+		return seq, err
+	})
 	if err != nil {
 		return item, err
 	}
@@ -60,28 +63,12 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 	return item, nil
 }
 
-// holds are the digests of values that must not be collected.
-type holds []string
-
-// release ends the holds; used says whether an event refers to the values.
-func (h holds) release(p Payloads, used bool) {
-	for _, digest := range h {
-		p.Release(digest, used)
-	}
-}
-
-// uncertain reports whether err leaves open what became of a command.
-func uncertain(err error) bool {
-	code := domain.CodeOf(err)
-	return err != nil && (code == domain.Unavailable || code == domain.Internal)
-}
-
 // inlineTogether is how much of an event's message its longer values may take, in bytes. With the short ones and all else
 // that an event has, it stays below the largest message of the log.
 const inlineTogether = 4 << 20
 
-// keepLarge puts the values that are too long for the event beside the log.
-func (s service) keepLarge(ctx context.Context, e *domain.DataEventAdded) (held holds, err error) {
+// keepLarge puts the values that are too long for the event beside the log, and returns what is held of them.
+func (s service) keepLarge(ctx context.Context, e *domain.DataEventAdded) (held []string, err error) {
 	var together int64
 	for i := range e.Readings {
 		r := &e.Readings[i]

@@ -66,7 +66,7 @@ func (s service) record(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.doubts.settle(v.digest, func() (uint64, error) {
+	return s.doubts.Settle(v.held(), func() (uint64, error) {
 		o, err := s.Submit(c, s.readings, command)
 		return o.Seq, err
 	})
@@ -87,7 +87,7 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	return s.doubts.settle(v.digest, func() (uint64, error) {
+	return s.doubts.Settle(v.held(), func() (uint64, error) {
 		_, seq, err := s.Once(c, s.readings, key, digest, command)
 		return seq, err
 	})

@@ -29,6 +29,14 @@ type value struct {
 	size   int64
 }
 
+// held returns the digest, if the value has one.
+func (v *value) held() []string {
+	if v.digest == "" {
+		return nil
+	}
+	return []string{v.digest}
+}
+
 // setLimit sets the resource's own limit, if it has one.
 func (v *value) setLimit() error {
 	limit, own, err := v.resource.BodyLimit(v.limit)
