@@ -7,7 +7,9 @@ import (
 )
 
 // Releaser ends the hold of a payload that was put; used says that there is a reading that refers to it.
-type Releaser interface{ Release(digest string, used bool) }
+type Releaser interface {
+	Release(digest string, used bool)
+}
 
 // Doubts are the payloads of readings of which it is not known whether they are on record: the log could not tell, because
 // it was failing. They stay held until a later reading is recorded: by then the log has been read again, and what of the
