@@ -22,6 +22,9 @@ const (
 	groupBytes  = 8 << 20
 	// recordOverhead is what the server writes around a message, at the least; a lower bound.
 	recordOverhead = 30
+	// ackEvery is after how many events of a group the server is asked for an acknowledgement, and at the last: each costs
+	// as much as a tenth of an append, and says no more than that the log goes on.
+	ackEvery = 16
 )
 
 const headerFence = "Nats-Expected-Last-Sequence"
@@ -91,6 +94,9 @@ type acks struct {
 	run    uint64
 }
 
+// reply is what the subjects of the current group's acknowledgements begin with; the place in the group follows.
+func (a *acks) reply() string { return a.prefix + strconv.FormatUint(a.run, 10) + "." }
+
 func (l *Log) listen() error {
 	l.acks = &acks{prefix: nats.NewInbox() + ".", in: make(chan *nats.Msg, 2*groupEvents)}
 	_, err := l.store.node.write.ChanSubscribe(l.acks.prefix+"*.*", l.acks.in)
@@ -98,8 +104,9 @@ func (l *Log) listen() error {
 }
 
 // group is a run of events on its way to the log: begin, send each, then end. Each event is fenced by the sequence before
-// it and published at once, so that the server writes the first ones while the next ones are decided. One refusal refuses
-// all after it, so what lands is a prefix of the run; which one, the log itself must say after an error.
+// it and published while the next one is decided, so that the server writes beside that. One refusal refuses all after it,
+// so what lands is a prefix of the run, and the acknowledgement of the last event is that of all; which prefix, the log
+// itself must say after an error.
 type group struct {
 	log *Log
 	run []entry
@@ -113,16 +120,27 @@ func (l *Log) begin() *group {
 	return &group{log: l}
 }
 
-// send publishes the next event. Its sequence and chain must continue the log.
+// send takes the next event, and publishes the one before it. The sequence and the chain must continue the log.
 func (g *group) send(e entry) {
-	if g.err == nil {
-		a := g.log.acks
-		e.message.Reply = a.prefix + strconv.FormatUint(a.run, 10) + "." + strconv.Itoa(len(g.run))
-		if err := g.log.store.node.write.PublishMsg(e.message); err != nil {
-			g.err = fmt.Errorf("publish: %w", err)
-		}
+	if n := len(g.run); n > 0 {
+		g.publish(n%ackEvery == 0)
 	}
 	g.run = append(g.run, e)
+}
+
+// publish publishes the event that was taken last.
+func (g *group) publish(ack bool) {
+	if g.err != nil {
+		return
+	}
+	at := len(g.run) - 1
+	m := g.run[at].message
+	if ack {
+		m.Reply = g.log.acks.reply() + strconv.Itoa(at)
+	}
+	if err := g.log.store.node.write.PublishMsg(m); err != nil {
+		g.err = fmt.Errorf("publish: %w", err)
+	}
 }
 
 // bytes is how much of the log the run takes.
@@ -136,12 +154,13 @@ func (g *group) bytes() (n int) {
 // errNoAck says that the server keeps silent about a publish: its way to report a failed write.
 var errNoAck = errors.New("no acknowledgement from the log")
 
+// await returns when the last event of a run is acknowledged.
 func (l *Log) await(run []entry) error {
-	prefix := l.acks.prefix + strconv.FormatUint(l.acks.run, 10) + "."
+	prefix := l.acks.reply()
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
 	deadline := time.Now().Add(l.store.o.AckTimeout)
-	for left := len(run); left > 0; {
+	for {
 		select {
 		case m := <-l.acks.in:
 			at, ok := strings.CutPrefix(m.Subject, prefix)
@@ -152,10 +171,9 @@ func (l *Log) await(run []entry) error {
 			if err != nil || i < 0 || i >= len(run) {
 				continue
 			}
-			if err := l.acked(m, run[i].Seq); err != nil {
+			if err := l.acked(m, run[i].Seq); err != nil || i == len(run)-1 {
 				return err
 			}
-			left--
 			deadline = time.Now().Add(l.store.o.AckTimeout)
 		case now := <-look.C:
 			if err := l.store.node.health(); err != nil {
@@ -166,7 +184,6 @@ func (l *Log) await(run []entry) error {
 			}
 		}
 	}
-	return nil
 }
 
 func (l *Log) acked(m *nats.Msg, seq uint64) error {
@@ -204,10 +221,16 @@ func isAck(text []byte, stream string, seq uint64) bool {
 	return bytes.Equal(text, want)
 }
 
-// end makes the group durable: acknowledgements, one fsync. It returns what is recorded of it: all, or after an error
+// end makes the group durable: the last acknowledgement, one fsync. It returns what is recorded of it: all, or after an error
 // those that the log holds, found by their ids.
 func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
-	l, err := g.log, g.err
+	l := g.log
+	if len(g.run) == 0 {
+		l.store.gate.RUnlock()
+		return nil, nil
+	}
+	g.publish(true)
+	err := g.err
 	if err == nil {
 		err = l.await(g.run)
 	}
@@ -215,9 +238,6 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 		err = l.syncGroup(g.run)
 	}
 	l.store.gate.RUnlock()
-	if len(g.run) == 0 {
-		return nil, nil
-	}
 	if err == nil {
 		recorded := make([]domain.Recorded, len(g.run))
 		for i, e := range g.run {
@@ -237,7 +257,7 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 }
 
 func (l *Log) syncGroup(run []entry) error {
-	if l.store.syncAlways.Load() || len(run) == 0 {
+	if l.store.syncAlways.Load() {
 		return nil
 	}
 	var least int64

@@ -28,8 +28,8 @@ type Options struct {
 
 	// FreeBytes tells the free disk space at dir, in bytes; nil asks the operating system. A point of failure for tests.
 	FreeBytes func(dir string) (uint64, error)
-	// AckTimeout is how long a published event may stay without an answer before the write counts as failed; the
-	// default is 5 s.
+	// AckTimeout is how long the server may keep silent while acknowledgements are due before the write counts as failed;
+	// the default is 5 s.
 	AckTimeout time.Duration
 }
 
