@@ -6,7 +6,7 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZ    ?= 20s
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
 
-.PHONY: help build run test testtools race lint fuzz bench cover clean
+.PHONY: help build run test testtools race lint fuzz bench profile cover clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ fuzz: ## run each fuzz test for FUZZ (default 20s)
 
 bench: build ## measure, as ratios within one run
 	$(GO) run ./cmd/bench -ledge bin/ledge
+
+profile: build ## record anew, from the loads of the bench, what build optimizes for
+	$(GO) run ./cmd/bench -ledge bin/ledge -quick -only http,latency,bodies -pgo cmd/ledge/default.pgo
 
 cover: build ## write cover.html
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 // ledgeBinary is the real program.
@@ -50,10 +52,11 @@ var tiny = counts{
 func TestSections(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, dir := &report{}, t.TempDir()
-	if err := measure(ctx, options{ledge: ledgeBinary, dir: dir}, tiny, r); err != nil {
+	r, dir, pgo := &report{}, t.TempDir(), filepath.Join(t.TempDir(), "pgo")
+	if err := measure(ctx, options{ledge: ledgeBinary, dir: dir, pgo: pgo}, tiny, r); err != nil {
 		t.Fatal(err)
 	}
+	checkProfile(t, pgo)
 	rows := map[string]int{}
 	for _, one := range r.Rows {
 		rows[one.Section]++
@@ -68,6 +71,27 @@ func TestSections(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// checkProfile holds that a profile is there, of the program, and names no file of this machine.
+func checkProfile(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseData(data)
+	if err != nil || len(p.Sample) == 0 {
+		t.Fatalf("profile of %v, %v", p, err)
+	}
+	if len(p.Mapping) == 0 {
+		t.Error("no mapping to look at")
+	}
+	for _, m := range p.Mapping {
+		if m.File != "" {
+			t.Errorf("the profile names %s", m.File)
+		}
 	}
 }
 

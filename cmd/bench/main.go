@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -43,9 +44,10 @@ func fatal(err error) {
 
 // options are the flags.
 type options struct {
-	ledge, only, dir, json, profile string
-	quick                           bool
-	readings                        int
+	ledge, dir, json, profile, pgo string
+	only                           []string
+	quick                          bool
+	readings                       int
 }
 
 // perReading is how much longer a run may take for each reading that was asked for.
@@ -54,17 +56,24 @@ const perReading = 500 * time.Microsecond
 func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&o.ledge, "ledge", "bin/ledge", "the binary to measure")
-	f.StringVar(&o.only, "only", "", "the one section to run: "+sectionNames())
+	only := f.String("only", "", "the sections to run, with commas between them: "+sectionNames())
 	f.StringVar(&o.dir, "dir", "", "where the temporary folder is made; the default is the system's own place")
 	f.StringVar(&o.json, "json", "", "file to write the figures to, as JSON")
 	f.StringVar(&o.profile, "cpuprofile", "", "file to write a CPU profile of this process to, for the sections that run in it")
+	f.StringVar(&o.pgo, "pgo", "", "file to write a CPU profile of the measured binary to, of all its processes together, by which go build optimizes")
 	f.BoolVar(&o.quick, "quick", false, "small counts, for a first look")
 	f.IntVar(&o.readings, "readings", 0, "how many readings that section has, such as 10000000, which take 10 GB; the default is a million")
 	err = f.Parse(args)
-	if err == nil && o.only != "" && !isSection(o.only) {
-		err = fmt.Errorf("-only %s: there is no such section; use one of %s", o.only, sectionNames())
+	if err != nil || *only == "" {
+		return o, err
 	}
-	return o, err
+	o.only = strings.Split(*only, ",")
+	for _, name := range o.only {
+		if !isSection(name) {
+			return o, fmt.Errorf("-only %s: there is no section %q; use some of %s", *only, name, sectionNames())
+		}
+	}
+	return o, nil
 }
 
 // execute runs the sections and prints their table, also what there is of it after an error.
@@ -104,10 +113,18 @@ func measure(ctx context.Context, o options, c counts, r *report) (err error) {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{ledge: o.ledge, dir: dir, counts: c, report: r}
+	if o.pgo != "" {
+		if b.profiles, err = os.MkdirTemp(dir, "profiles-*"); err != nil {
+			return err
+		}
+	}
 	if r.Machine, err = look(ctx, b); err != nil {
 		return err
 	}
-	return b.run(ctx, o.only)
+	if err = b.run(ctx, o.only); err != nil || o.pgo == "" {
+		return err
+	}
+	return mergeProfiles(b.profiles, o.pgo)
 }
 
 func startProfile(path string) (stop func(), err error) {

@@ -34,8 +34,16 @@ type process struct {
 }
 
 func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
-	return start(ctx, b.ledge, "serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--data-port", "0", "--notifications-port", "0", "--tap-port", "0")
+	args := []string{"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
+		"--data-port", "0", "--notifications-port", "0", "--tap-port", "0"}
+	if b.profiles != "" {
+		path, err := newProfile(b.profiles)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--cpu-profile", path)
+	}
+	return start(ctx, b.ledge, args...)
 }
 
 func startBare(ctx context.Context, dir string) (*process, error) {

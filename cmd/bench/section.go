@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// section is a part of the run that can be run alone.
+// section is a part of the run that can be left out.
 type section struct {
 	name, title string
 	run         func(ctx context.Context, b *bench) error
@@ -88,16 +89,17 @@ var (
 
 // bench is one run.
 type bench struct {
-	ledge  string // the binary
-	dir    string
-	counts counts
-	report *report
+	ledge    string // the binary
+	dir      string
+	profiles string // where its processes leave their CPU profiles; empty for none
+	counts   counts
+	report   *report
 }
 
-// run runs the sections, or only one.
-func (b *bench) run(ctx context.Context, only string) error {
+// run runs the sections, or only some.
+func (b *bench) run(ctx context.Context, only []string) error {
 	for _, s := range sections {
-		if only != "" && only != s.name {
+		if only != nil && !slices.Contains(only, s.name) {
 			continue
 		}
 		fmt.Fprintln(os.Stderr, "measuring", s.name)

@@ -146,8 +146,15 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("completion %s: exit code %d", shell, code)
 		}
 	}
-	if out, _, code := ledge(t, "version"); code != exitOK || !strings.Contains(out, "nats-server") {
+	profile := filepath.Join(t.TempDir(), "cpu")
+	if out, _, code := ledge(t, "version", "--cpu-profile", profile); code != exitOK || !strings.Contains(out, "nats-server") {
 		t.Errorf("version: %d %s", code, out)
+	}
+	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
+		t.Errorf("CPU profile: %v, %v", info, err)
+	}
+	if _, stderr, code := ledge(t, "version", "--cpu-profile", t.TempDir()); code != exitUsage || !strings.Contains(stderr, "cpu-profile") {
+		t.Errorf("CPU profile to a folder: %d %s", code, stderr)
 	}
 }
 
