@@ -154,10 +154,19 @@ func appendInner(dst []byte, m map[string]string) ([]byte, error) {
 }
 
 func appendText(dst []byte, s string) ([]byte, error) {
-	if isPlain(s) {
-		return append(append(append(dst, '"'), s...), '"'), nil
+	from, done := len(dst), 0
+	dst = append(dst, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case plain[c]:
+		case c == '"' || c == '\\':
+			dst = append(append(dst, s[done:i]...), '\\')
+			done = i
+		default:
+			return appendOther(dst[:from], s)
+		}
 	}
-	return appendOther(dst, s)
+	return append(append(dst, s[done:]...), '"'), nil
 }
 
 func appendRaw(dst, value []byte) ([]byte, error) {
