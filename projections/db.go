@@ -58,6 +58,7 @@ type DB struct {
 
 	shared shared
 	totals totals
+	mapped mapped
 
 	behind
 	progress
@@ -138,6 +139,7 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	d.mapped.trim(tx, d.mostMapped)
 	committed := false
 	err = guarded(func() error {
 		if err := f(tx); err != nil {

@@ -51,6 +51,7 @@ func (d *DB) load() error {
 		d.mark, _ = readMark(tx)
 		d.here, err = readCheckpoint(tx.Bucket(bucketName))
 		d.inFile = d.here.seq
+		d.mapped.drop(tx) // a file that was not closed was looked through
 		return err
 	})
 }

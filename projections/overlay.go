@@ -168,6 +168,7 @@ func (k *kind[S]) readAlone(d *DB, key string) (f found[S]) {
 	defer tx.Rollback()
 	defer faults()()
 	f.value, f.seq, f.ok = k.read(tx.Bucket(bucketName), appendRow(nil, k.id, key))
+	d.mapped.trimSome(tx, d.mostRead())
 	return f
 }
 

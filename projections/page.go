@@ -40,6 +40,7 @@ func (v *View) reading(f func() error) error {
 		return err
 	}
 	err := guarded(f)
+	v.d.mapped.trim(v.tx, v.d.mostRead())
 	if _, ok := errors.AsType[damage](err); ok {
 		v.d.condemn(err)
 	}

@@ -44,7 +44,7 @@ func (d *DB) View() (*View, func()) {
 		v.State = domain.State{DataEvents: newTable(dataEvents, v), Readings: newTable(readings, v), Cleanups: newTable(cleanups, v)}
 	}
 	var once sync.Once
-	return v, func() { once.Do(func() { _ = v.tx.Rollback() }) }
+	return v, func() { once.Do(func() { d.mapped.trimSome(v.tx, d.mostRead()); _ = v.tx.Rollback() }) }
 }
 
 // snapshot is a table of a View, with what was read from the file.

@@ -20,14 +20,21 @@ type limits struct {
 	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again; then
 	// Apply blocks. A batch of so many events goes to the file directly.
 	events, bytes int
+	// mostMapped is how many bytes of the file's mapping may be resident when a flush begins: see mapped.
+	mostMapped int64
 }
 
-var usualLimits = limits{after: 100 * time.Millisecond, events: 1000, bytes: 4 << 20}
+var usualLimits = limits{after: 100 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 16 << 20}
+
+// mostRead is mostMapped for reading, which is more: who reads here and there in a large file maps most of what it reads
+// again, and there may be thousands of reads between two flushes.
+func (l limits) mostRead() int64 { return 4 * l.mostMapped }
 
 func (l limits) withDefaults() limits {
 	l.after = cmp.Or(l.after, usualLimits.after)
 	l.events = cmp.Or(l.events, usualLimits.events)
 	l.bytes = cmp.Or(l.bytes, usualLimits.bytes)
+	l.mostMapped = cmp.Or(l.mostMapped, usualLimits.mostMapped)
 	return l
 }
 
