@@ -64,7 +64,7 @@ func TestSections(t *testing.T) {
 			t.Errorf("%s, %s: %+v", one.Section, one.Name, one)
 		}
 	}
-	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 5, "rebuild": 3, "lists": 27, "readings": 42, "bodies": 10, "startup": 7} {
+	for name, want := range map[string]int{"append": 4, "writers": 4, "http": 9, "latency": 5, "rebuild": 3, "lists": 27, "readings": 42, "bodies": 8, "startup": 7} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
 		}

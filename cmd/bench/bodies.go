@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
@@ -50,7 +49,6 @@ type bodySides struct {
 	folders [2]string   // where their files are
 	body    []byte      // shared by all clients, but for its first bytes
 	next    uint64      // of which no other body begins with
-	own     float64     // the most memory that Ledge has had of its own, in MB
 }
 
 func (b *bench) bodiesOf(ctx context.Context, size int) error {
@@ -82,34 +80,12 @@ func (b *bench) bodiesOf(ctx context.Context, size int) error {
 		b.report.add(one)
 	}
 	if m, ok := memoryOf(servers[0].cmd.Process.Pid); ok {
-		single := func(name string, value float64) row {
-			return row{Name: sizeName(size) + ", " + name, Unit: "MB", Ledge: figure{Value: value}, Spread: series{value}.span()}
-		}
-		b.report.add(single("most resident", m.peak))
-		own := single("of which its own, not of files", s.own)
-		own.Target = below(residentTarget, "MB", s.own)
-		b.report.add(own)
+		b.report.add(row{
+			Name: sizeName(size) + ", most resident", Unit: "MB", Ledge: figure{Value: m.peak}, Spread: series{m.peak}.span(),
+			Target: below(residentTarget, "MB", m.peak),
+		})
 	}
 	return nil
-}
-
-// memoryLooks is how often is looked what Ledge takes.
-const memoryLooks = 10 * time.Millisecond
-
-// watch looks for the most that Ledge has of its own until done is closed.
-func (s *bodySides) watch(done <-chan struct{}) {
-	look := time.NewTicker(memoryLooks)
-	defer look.Stop()
-	for {
-		if m, ok := memoryOf(s.servers[0].cmd.Process.Pid); ok {
-			s.own = max(s.own, m.anonymous)
-		}
-		select {
-		case <-done:
-			return
-		case <-look.C:
-		}
-	}
 }
 
 // side measures one of the servers in MB/s. Each client posts one body at least, so that a measurement can take longer than
@@ -131,12 +107,7 @@ func (s *bodySides) side(which, n int) side {
 			head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n", bodyPath, size)
 			return list[worker].post(binary.BigEndian.AppendUint64(head, first+uint64(i)), s.body[8:])
 		}}
-		ended := make(chan struct{})
-		var watching sync.WaitGroup
-		watching.Go(func() { s.watch(ended) })
 		m, err := w.run(ctx)
-		close(ended)
-		watching.Wait()
 		m.rate = float64(m.done) * float64(size) / 1e6 / time.Since(started).Seconds()
 		m.cpu = s.servers[which].cpu() - before
 		return m, err
