@@ -24,11 +24,11 @@ type limits struct {
 	mostMapped int64
 }
 
-var usualLimits = limits{after: 100 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 16 << 20}
+var usualLimits = limits{after: 100 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 8 << 20}
 
 // mostRead is mostMapped for reading, which is more: who reads here and there in a large file maps most of what it reads
 // again, and there may be thousands of reads between two flushes.
-func (l limits) mostRead() int64 { return 4 * l.mostMapped }
+func (l limits) mostRead() int64 { return 8 * l.mostMapped }
 
 func (l limits) withDefaults() limits {
 	l.after = cmp.Or(l.after, usualLimits.after)

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ledge/cmd/internal/heapgoal"
 )
 
 func main() {
@@ -27,6 +29,7 @@ func main() {
 		fatal(serveBare(os.Args[2]))
 		return
 	}
+	heapgoal.Tune() // as the program does: the sections that run in this process have the same for both sides
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := execute(ctx, os.Args[1:], os.Stdout); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"ledge/store"
@@ -13,13 +12,9 @@ import (
 // readLimit bounds one pass over the log.
 const readLimit = 20 * time.Second
 
-// gcPercent is what the program sets for itself; both sides run in this process.
-const gcPercent = 400
-
 // rebuildLog compares passes over a log of device events: by the store, raw and decoded; and into an empty projection,
 // which is a rebuild; with nats.go reading a copy of the log, which is called bare here.
 func rebuildLog(ctx context.Context, b *bench) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	dir, done, err := b.folder("rebuild")
 	if err != nil {
 		return err

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ledge/cmd/internal/heapgoal"
 )
 
 // The exit codes.
@@ -35,7 +37,7 @@ type exitError struct {
 func (e exitError) Unwrap() error { return e.error }
 
 func main() {
-	tuneCollector()
+	heapgoal.Tune() // for all commands: a rebuild makes as much garbage as a load does
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))

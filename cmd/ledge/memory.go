@@ -2,21 +2,15 @@ package main
 
 import (
 	"os"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"ledge/cmd/internal/heapgoal"
 )
 
 // idleLooks is how often is looked whether there is nothing to do: what a burst or the start has left is given back then.
 const idleLooks = 500 * time.Millisecond
-
-// ballast counts as part of the heap and is never touched, so that it takes no memory. The live heap is a few megabytes,
-// for which the collector would run hundreds of times a second under load; with the ballast it has some 25 MB to fill
-// between two runs. A multiple of the live heap would do as much for a small heap, and too much for a large one.
-var ballast []byte
-
-const ballastBytes = 16 << 20
 
 // besideBodies is what the log, its queues and the overlays of the projections take at their bounds, in bytes.
 const besideBodies = 128 << 20
@@ -29,20 +23,11 @@ func (c *Config) memoryTarget() int64 { return besideBodies + int64(c.LimitBodyM
 // when what the start verifies in the background is done.
 var idleFor = []int{2, 5, 20}
 
-// tuneCollector has the collector run less often, unless GOGC says how often. It is for all commands: a rebuild makes as much
-// garbage as a load does.
-func tuneCollector() {
-	if os.Getenv("GOGC") == "" {
-		ballast = make([]byte, ballastBytes)
-		runtime.KeepAlive(ballast)
-	}
-}
-
 // tuneMemory bounds the memory, unless GOMEMLIMIT does, and gives memory back whenever activity has stood still for a
 // while. It ends with done.
 func tuneMemory(done <-chan struct{}, target int64, activity func() uint64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(target + ballastBytes)
+		heapgoal.Limit(target)
 	}
 	look := time.NewTicker(idleLooks)
 	defer look.Stop()
