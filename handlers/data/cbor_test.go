@@ -197,6 +197,20 @@ func TestTranscodeLongStrings(t *testing.T) {
 	}
 }
 
+// However long a number is, it is one item.
+func TestTranscodeLongNumbers(t *testing.T) {
+	long := strings.Repeat("1", 2*longestNumber)
+	for text, want := range map[string]float64{
+		long: math.Inf(1), "-" + long: math.Inf(-1), "-" + long + "e-5": math.Inf(-1), "1." + long: 1.11111111111111111111, "0." + long + "E+2": 11.11111111111111111111,
+		long[:longestNumber] + "e-4095": 1.11111111111111111111,
+	} {
+		var got []any
+		if err := cbor.Unmarshal(transcoded(t, []byte("["+text+",true]")), &got); err != nil || len(got) != 2 || got[0] != want || got[1] != true {
+			t.Errorf("%.9s…: got %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
 func TestTranscodeFaults(t *testing.T) {
 	for _, text := range []string{`"x`, `"\`, `"\u12`, `1.2.3`, `nul`, `@`, strings.Repeat("1", 2*longestNumber) + "x"} {
 		var b bytes.Buffer

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"ledge/domain"
 	"ledge/handlers"
@@ -148,6 +149,27 @@ func TestValuesOfAllTypes(t *testing.T) {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// What is no UTF-8 is in no event and in no answer: who reads them could not go on.
+func TestObjectsThatAreNoUTF8(t *testing.T) {
+	f := mustData(t)
+	id := handlerstest.ID(700)
+	body := strings.Replace(posted(id, "\"valueType\":\"Object\",\"objectValue\":{\"a\xff\":\"\xfe\"}"), `"readings":`, "\"tags\":{\"t\":\"\xff\"},\"readings\":", 1)
+	if w := handlerstest.Serve(f, "POST", path, body); w.Code != http.StatusCreated {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if e := f.log.Recorded()[1].Event.(domain.DataEventAdded); !utf8.Valid(e.Event.Tags) || !utf8.Valid(e.Readings[0].Object) {
+		t.Errorf("recorded %q and %q", e.Event.Tags, e.Readings[0].Object)
+	}
+	f.log.Given(t, domain.PostReading{Reading: domain.ReadingPosted{
+		Reading: readingOf(8, "state", "Object", func(r *domain.Reading) { r.Event, r.Size = handlerstest.ID(701), 9 }), Value: []byte("{\"b\":\"\xff\"}"),
+	}})
+	for _, path := range []string{"/event/all", "/event/id/" + id, "/reading/all?limit=2"} {
+		if got := handlerstest.Serve(f, "GET", api+path, "").Body.String(); !utf8.ValidString(got) || !strings.Contains(got, "\ufffd") {
+			t.Errorf("%s: got %q", path, got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"encoding/base64"
 	"io"
 
@@ -89,10 +90,10 @@ func (e *jsonEncoder) long(r io.Reader) {
 	e.out.print(`"`)
 }
 
+// object writes what is no UTF-8 as U+FFFD: an object that was posted to device-rest may have some, and no answer must.
 func (e *jsonEncoder) object(r io.Reader) {
 	e.separate(true)
-	_, err := io.Copy(e.out, r)
-	e.out.fail(err)
+	e.out.fail(eachPart(r, func(part []byte) { _, _ = e.out.Write(bytes.ToValidUTF8(part, []byte("\ufffd"))) }))
 }
 
 // last ends with a newline, as EdgeX does.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"encoding/json"
 	"mime"
 	"reflect"
@@ -55,10 +56,11 @@ type readingShape struct {
 // anyJSON is a value of any type, as JSON; nil for null.
 type anyJSON json.RawMessage
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. What is no UTF-8 becomes U+FFFD, as in other texts: consumers of the event
+// could not read it.
 func (j *anyJSON) UnmarshalJSON(b []byte) error {
 	if *j = nil; string(b) != "null" {
-		*j = append(*j, b...)
+		*j = append(*j, bytes.ToValidUTF8(b, []byte("\ufffd"))...)
 	}
 	return nil
 }

@@ -115,21 +115,16 @@ func readUnit(in *bufio.Reader) (rune, error) {
 	return rune(n), err
 }
 
-// longestNumber is how many digits a number may have here; a float has some hundred at most.
-const longestNumber = 4 << 10
+// longestNumber is how many characters of a number are looked at, and longestExponent how many more of an exponent behind
+// them. The digits after those are left out: a float has some hundred at most.
+const (
+	longestNumber   = 4 << 10
+	longestExponent = 32
+)
 
 // transcodeWord writes true, false, null or a number that begins with c.
 func transcodeWord(e cborEncoder, in *bufio.Reader, c byte) error {
-	word := []byte{c}
-	for len(word) < longestNumber {
-		next, err := in.Peek(1)
-		if err != nil || !isWord(next[0]) {
-			break
-		}
-		word = append(word, next[0])
-		_, _ = in.Discard(1)
-	}
-	switch text := string(word); text {
+	switch text := string(readWord(in, c)); text {
 	case "true":
 		e.item(cborTrue)
 	case "false":
@@ -140,6 +135,24 @@ func transcodeWord(e cborEncoder, in *bufio.Reader, c byte) error {
 		return transcodeNumber(e, text)
 	}
 	return nil
+}
+
+// readWord reads all of the word that begins with c, and returns what is looked at of it.
+func readWord(in *bufio.Reader, c byte) []byte {
+	word, most := []byte{c}, longestNumber
+	for {
+		next, err := in.Peek(1)
+		if err != nil || !isWord(next[0]) {
+			return word
+		}
+		if c := next[0]; c != '.' && (c < '0' || c > '9') {
+			most = longestNumber + longestExponent
+		}
+		if len(word) < most {
+			word = append(word, next[0])
+		}
+		_, _ = in.Discard(1)
+	}
 }
 
 func isWord(c byte) bool {
