@@ -112,9 +112,10 @@ func decodeJSON(text json.RawMessage) (value any) {
 	return value
 }
 
-// normalize returns a JSON value in the form in which the log gives it back; nil for none and for null.
+// normalize returns a JSON value in the form in which the log gives it back; nil for none and for null. What is no UTF-8
+// becomes U+FFFD, as in texts: who reads the device could not go on.
 func normalize(value json.RawMessage) json.RawMessage {
-	text, err := json.Marshal(value) // compacts and escapes
+	text, err := json.Marshal(json.RawMessage(bytes.ToValidUTF8(value, []byte("\ufffd")))) // compacts and escapes
 	if err != nil || string(text) == "null" {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package domain
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 func addCamera(edit func(*Device)) AddDevice { return AddDevice{with(camera(), edit)} }
 
@@ -13,6 +16,8 @@ func TestAddDevice(t *testing.T) {
 		{name: "added", given: catalogue(), when: AddDevice{camera()}, want: DeviceAdded{camera()}},
 		{name: "of another service without protocolName", given: []Event{ProfileAdded{imageProfile()}, ServiceAdded{modbus}},
 			when: AddDevice{thermometer}, want: DeviceAdded{thermometer}},
+		{name: "location that is no UTF-8", given: catalogue(), when: addCamera(func(d *Device) { d.Location = json.RawMessage("\"a\xffb\"") }),
+			want: DeviceAdded{with(camera(), func(d *Device) { d.Location = json.RawMessage("\"a\ufffdb\"") })}},
 		{name: "added again after removal", given: append(onboarded(), DeviceRemoved{camera()}),
 			when: AddDevice{camera()}, want: DeviceAdded{camera()}},
 		{name: "name taken", given: onboarded(), when: addCamera(func(d *Device) { d.ID = otherID }),
