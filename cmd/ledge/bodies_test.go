@@ -228,6 +228,19 @@ func TestBrokenUploads(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfAFullDiskAreCounted holds that metrics have them, whether a value would be on the log or a file.
+func TestRefusalsOfAFullDiskAreCounted(t *testing.T) {
+	p := start(t, t.TempDir(), "--disk-readings-reserve", "1048576GiB")
+	for _, size := range []int{100, 300 << 10} {
+		a := p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat("x", size))
+		must(t, fmt.Sprint(size, " bytes"), http.StatusInsufficientStorage, a.status, a.body)
+	}
+	if a := p.call(http.MethodGet, p.coreData+"/metrics", "", ""); !strings.Contains(a.body, `ledge_stream_refused_total{stream="LEDGE_READINGS"} 2`) {
+		t.Errorf("got %s", a.body)
+	}
+	p.mustHealth(t, p.deviceREST, http.StatusServiceUnavailable)
+}
+
 // TestKeyOfAnotherBody holds that a body that was kept before it was refused is collected while Ledge runs.
 func TestKeyOfAnotherBody(t *testing.T) {
 	p := start(t, t.TempDir())

@@ -50,6 +50,9 @@ func (p *Program) storage() (s storage) {
 		var st store.Stats
 		st, err = one.log.Stats()
 		warn(one.log.Name())
+		if one.log == p.data.store.Readings() {
+			st.Refused += p.payloads.Refused()
+		}
 		s.Streams = append(s.Streams, streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve})
 	}
 	s.Retention = p.keeping.use()

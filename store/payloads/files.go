@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"ledge/domain"
 	"ledge/store"
@@ -31,6 +32,7 @@ type Files struct {
 	o       Options
 	buffers *buffers
 	folder  *folder
+	refused atomic.Uint64 // puts, for want of room
 
 	keptLock sync.Mutex
 	kept     map[string]bool // what this process has made durable

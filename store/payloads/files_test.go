@@ -76,13 +76,16 @@ func TestPutLeavesTheReserve(t *testing.T) {
 			t.Errorf("left behind: %v", got)
 		}
 	}
+	if got := f.Refused(); got != 2 {
+		t.Errorf("%d are counted, want 2", got)
+	}
 }
 
 func TestPutOnADiskThatIsFull(t *testing.T) {
 	f := mustOpen(t)
 	_, _, err := f.Put(t.Context(), iotest.ErrReader(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), 10)
-	if domain.CodeOf(err) != domain.Full {
-		t.Errorf("err = %v", err)
+	if domain.CodeOf(err) != domain.Full || f.Refused() != 1 {
+		t.Errorf("err = %v, %d are counted, want 1", err, f.Refused())
 	}
 }
 

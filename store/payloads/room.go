@@ -19,7 +19,12 @@ func (f *Files) room() error {
 	return nil
 }
 
+// Refused counts the payloads that were refused because the disk is full, since Open.
+func (f *Files) Refused() uint64 { return f.refused.Load() }
+
+// full refuses a payload.
 func (f *Files) full(free string) error {
+	f.refused.Add(1)
 	return domain.Errorf(domain.Full, "the disk is full: %s bytes are free for payloads in %s, and the reserve is %d (setting disk-readings-reserve); free some space or lower the reserve",
 		free, f.dir, f.o.ReserveBytes)
 }
