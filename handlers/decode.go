@@ -42,7 +42,7 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 			return nil
 		}
 		if len(after) == 0 || after[0] == '}' {
-			return malformed(data, io.ErrUnexpectedEOF)
+			return malformed(data, io.ErrUnexpectedEOF, sendAnArray)
 		}
 		if err := a.checkElement(i, element, entries); err != nil {
 			return err
@@ -54,7 +54,7 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 		err := codec.Unmarshal(element, e)
 		mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if err != nil && !ok {
-			return malformed(data, err)
+			return malformed(data, err, sendAnArray)
 		}
 		each(i, e, mistyped)
 		if after[0] == ']' {
@@ -72,7 +72,7 @@ func enterArray(data []byte) (rest []byte, err error) {
 	text := bytes.TrimLeft(data, jsonSpace)
 	if len(text) == 0 || bytes.HasPrefix(text, []byte("null")) {
 		if len(text) == 0 {
-			err = malformed(data, io.EOF)
+			err = malformed(data, io.EOF, sendAnArray)
 		}
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func enterArray(data []byte) (rest []byte, err error) {
 	if kind := kindOf(text); kind != "" {
 		return nil, domain.Errorf(domain.Invalid, "the body is %s; %s", kind, sendAnArray)
 	}
-	return nil, malformed(data, io.ErrUnexpectedEOF)
+	return nil, malformed(data, io.ErrUnexpectedEOF, sendAnArray)
 }
 
 // kindOf names what a JSON text that is no array begins as, "" for nothing.
@@ -120,10 +120,11 @@ func checkSize(text []byte, entries int, name func() string) error {
 	return nil
 }
 
-// malformed says where data stops being JSON. What found the fault counts from the start of an element.
-func malformed(data []byte, err error) error {
-	if errors.Is(err, io.EOF) && len(bytes.TrimSpace(data)) == 0 {
-		return domain.Errorf(domain.Invalid, "the body is empty; %s", sendAnArray)
+// malformed says where data stops being JSON, and what to send. What found the fault may count from the start of an
+// element.
+func malformed(data []byte, err error, cure string) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return domain.Errorf(domain.Invalid, "the body is empty; %s", cure)
 	}
 	offset := len(data)
 	var any json.RawMessage
@@ -136,7 +137,7 @@ func malformed(data []byte, err error) error {
 	before := data[:min(offset, len(data))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); %s", err, line, column, offset, sendAnArray)
+	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); %s", err, line, column, offset, cure)
 }
 
 // addMistyped notes a field whose JSON type is wrong.

@@ -19,7 +19,8 @@ type Format struct {
 	Unmarshal func(data []byte, v any) error
 }
 
-var formatJSON = Format{"JSON", json.Unmarshal}
+// JSON is the format of most bodies.
+var JSON = Format{"JSON", json.Unmarshal}
 
 // ReadObject returns the body of a request, which is one JSON object with a Head, bounded as an element of a batch is.
 func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
@@ -30,21 +31,32 @@ func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
 	if err := checkSize(data, Entries(data), func() string { return "the body" }); err != nil {
 		return nil, err
 	}
-	return DecodeObject[E, H](a, data, formatJSON)
+	return DecodeObject[E, H](a, data, JSON)
 }
 
 // DecodeObject decodes one object with a Head.
 func DecodeObject[E any, H head[E]](a *API, data []byte, f Format) (*E, error) {
+	e, err := Decode[E](data, f)
+	if err != nil {
+		return nil, err
+	}
+	return e, H(e).RequestHead().Check(a.APIVersion).Err()
+}
+
+// Decode decodes one object. What is wrong with it is said by its place: a path, or in JSON that is none line and column.
+func Decode[E any](data []byte, f Format) (*E, error) {
 	e := new(E)
-	var p domain.Problems
 	err := f.Unmarshal(data, e)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		var p domain.Problems
 		addMistyped(&p, "body", mistyped)
 		return nil, p.Err()
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return nil, malformed(data, syntax, sendAnObject)
 	}
 	if err != nil {
 		return nil, domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)
 	}
-	p = H(e).RequestHead().Check(a.APIVersion)
-	return e, p.Err()
+	return e, nil
 }

@@ -102,8 +102,8 @@ func TestAddEvent(t *testing.T) {
 		post("again", posted(id, five), 409, "exists already"),
 		post("its reading again", posted(handlerstest.ID(703), `"id":"`+readingID+`",`+five), 409, "exists already"),
 		conditional, otherPath, text,
-		post("no body", "", 400, "send one object"),
-		post("no JSON", "@", 400, "the body is no JSON object"),
+		post("no body", "", 400, "the body is empty; send one object"),
+		post("no JSON", "{\n @", 400, "the body is no JSON: invalid character '@' looking for beginning of object key string at line 2, column 2 (byte 3); send one object"),
 		post("null", "null", 400, "apiVersion: is missing"),
 		post("an array", "[]", 400, "body: a JSON array is not possible here"),
 		post("a number as origin", change("1700000000000000099", `"x"`), 400, "event.origin: a JSON string is not possible here"),
@@ -122,6 +122,13 @@ func TestAddEvent(t *testing.T) {
 }
 
 // What is posted is answered as EdgeX writes it.
+func TestEventThatIsTooLong(t *testing.T) {
+	f := mustData(t, func(o *handlers.Options) { o.BodyBytes = 100 })
+	if w := handlerstest.Serve(f, "POST", path, posted(handlerstest.ID(700), five)); w.Code != 413 || !strings.Contains(w.Body.String(), "100 bytes, which is the limit; send less or raise the setting limit-event-bytes") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
 func TestValuesOfAllTypes(t *testing.T) {
 	for valueType, c := range map[string]struct{ sent, got string }{
 		"Int32":        {five, `"valueType":"Int32","value":"5"`},

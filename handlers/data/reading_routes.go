@@ -1,8 +1,6 @@
 package data
 
 import (
-	"encoding/json"
-
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -73,9 +71,9 @@ func (s service) resourceNames(c *gin.Context) ([]string, error) {
 	if err := room.Hold(handlers.Entries(data)); err != nil {
 		return nil, err
 	}
-	var find findReadings
-	if err := json.Unmarshal(data, &find); err != nil {
-		return nil, domain.Errorf(domain.Invalid, `the body is no query: %v; send {"resourceNames":["…"]}, or nothing`, err)
+	find, err := handlers.Decode[findReadings](data, handlers.JSON)
+	if err != nil {
+		return nil, err
 	}
 	if n := len(find.ResourceNames); n > domain.MaxTags {
 		return nil, domain.Errorf(domain.Invalid, "resourceNames: has %d entries; use at most %d", n, domain.MaxTags)

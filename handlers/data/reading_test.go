@@ -41,7 +41,8 @@ func TestListReadings(t *testing.T) {
 		asking("of null", "/reading/device/name/hall-1"+all, `null`, page(3, stateJSON, pictureJSON, temperatureJSON)),
 		get("count", "/reading/count", `{"apiVersion":"v2","statusCode":200,"Count":4}`),
 		get("count of a device", "/reading/count/device/name/hall-1", `{"apiVersion":"v2","statusCode":200,"Count":3}`),
-		{Name: "names that are none", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: `{"resourceNames":"image"}`, Status: 400, Contains: []string{"the body is no query"}},
+		{Name: "names that are none", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: `{"resourceNames":"image"}`, Status: 400, Contains: []string{"body.resourceNames: a JSON string is not possible here; give an array"}},
+		{Name: "no JSON", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: "{\n}}", Status: 400, Contains: []string{"at line 2, column 2 (byte 3); send one object"}},
 		{Name: "too many", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: `{"resourceNames":[` + strings.Repeat(`"a",`, domain.MaxTags) + `"a"]}`, Status: 400, Contains: []string{"has 257 entries"}},
 	})
 }

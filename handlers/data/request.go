@@ -13,8 +13,8 @@ import (
 	"ledge/handlers"
 )
 
-// bodyLimit is the setting that bounds a body.
-const bodyLimit = "limit-event-bytes"
+// bodyLimit is what messages call the bound of a body.
+const bodyLimit = "the setting limit-event-bytes"
 
 const (
 	typeJSON = "application/json"
@@ -92,7 +92,7 @@ var decoder = func() cbor.DecMode {
 
 // readEvent returns the event in the body of a request and its requestId.
 func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventAdded, requestID string, err error) {
-	format, entries := handlers.Format{Name: "JSON", Unmarshal: json.Unmarshal}, handlers.Entries
+	format, entries := handlers.JSON, handlers.Entries
 	if kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); kind == typeCBOR {
 		format, entries = handlers.Format{Name: "CBOR", Unmarshal: decoder.Unmarshal}, countItems
 	}

@@ -55,7 +55,7 @@ func TestCallbacks(t *testing.T) {
 			callback("no entity", c.method, c.path, about("other", "{}"), 400, c.key+".name: is missing"),
 			callback("other version", c.method, c.path, strings.Replace(body(c.known), "v2", "v3", 1), 400, `apiVersion: \"v3\" is unknown here`),
 			callback("an array", c.method, c.path, "["+body(c.known)+"]", 400, "a JSON array is not possible here"),
-			callback("no JSON", c.method, c.path, body(c.known)+"x", 400, "the body is no JSON object"),
+			callback("no JSON", c.method, c.path, body(c.known)+"x", 400, "the body is no JSON: invalid character 'x' after top-level value at line 1, column "),
 			callback("another type", c.method, c.path, about(c.key, `{"name":1}`), 400, "body."+c.key+".name: a JSON number is not possible here"),
 			callback("too many entries", c.method, c.path, about(c.key, `{"labels":[`+strings.Repeat("[],", 20_000)+`[]]}`), 400, "entries in its lists and objects, over the limit of 20000"),
 			callback("too long", c.method, c.path, about(c.key, `{"description":"`+strings.Repeat("x", 4<<20)+`"}`), 413, "over the limit of 4194304 bytes"),

@@ -112,7 +112,7 @@ func TestFindNotifications(t *testing.T) {
 		find("a page", `{}`, "?offset=1&limit=1", 4, "n-3"),
 		find("acknowledged", `{}`, "?ack=true", 0),
 		bad("without a version", `{"queryCondition":{}}`, "apiVersion: is missing"),
-		bad("no JSON", `{"apiVersion"`, "the body is no JSON object"),
+		bad("no JSON", `{"apiVersion"`, "the body is no JSON: unexpected end of JSON input at line 1, column 14 (byte 13); send one object"),
 		bad("wrong type", `{"apiVersion":"v2","queryCondition":{"start":"1"}}`, "body.queryCondition.start: a JSON string is not possible here"),
 		bad("an array", `[]`, "body: a JSON array is not possible here; give an object"),
 		{Name: "nothing, as in EdgeX 2.3", Method: "GET", Path: notifications, Status: 405},
