@@ -42,6 +42,9 @@ func (s service) getBinary(c *gin.Context) {
 	protect(c.Writer.Header(), typeOf(r))
 	c.Header("ETag", `"`+digest+`"`)
 	c.Header("Cache-Control", "no-cache")
+	if !strings.HasPrefix(c.GetHeader("Range"), "bytes=") {
+		c.Request.Header.Del("Range") // a unit that is not known is to be ignored (RFC 9110, 14.2), and ServeContent refuses it
+	}
 	http.ServeContent(s.Progress(c), c.Request, "", time.Time{}, value)
 }
 

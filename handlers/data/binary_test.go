@@ -50,6 +50,7 @@ func TestBinary(t *testing.T) {
 		with(ask("the end", "GET", image, 206, shown[97:], "Range: bytes=-3"), "Content-Range: bytes 97-99/100"),
 		with(ask("a part's head", "HEAD", image, 206, "", "Range: bytes=0-1"), "Content-Length: 2"),
 		ask("beyond", "GET", image, 416, "", "Range: bytes=100-"),
+		ask("in a unit that nobody knows", "GET", image, 200, shown, "Range: lines=1-2"),
 		ask("unknown", "GET", url(704), 404, ""),
 		ask("no UUID", "GET", api+"/reading/id/x/binary", 400, ""),
 	})
