@@ -1,6 +1,9 @@
 package domain
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCheckBinary(t *testing.T) {
 	tests := []struct{ declared, sent, want string }{
@@ -29,6 +32,14 @@ func TestCheckBinaryRefusesOtherMediaTypes(t *testing.T) {
 		wantNoValue(t, resource("Binary", "image/jpeg"), sent, "\xff\xd8",
 			`resource "r": wrong Content-Type: expected "image/jpeg" but received "`+sent+`"`)
 	}
+}
+
+func TestCheckBinaryRefusesLongMediaTypes(t *testing.T) {
+	r, long := resource("Binary", ""), "a/"+strings.Repeat("b", MaxName-2)
+	if _, err := CheckMediaType(r, long); err != nil {
+		t.Error(err)
+	}
+	wantNoValue(t, r, long+"b", "x", "Content-Type: ", "is 257 bytes long; use at most 256")
 }
 
 func TestCheckObject(t *testing.T) {

@@ -187,7 +187,9 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 		if got == "" { // none, or one that is none
 			got = "application/octet-stream"
 		}
-		return got, nil
+		var p Problems
+		p.checkLength("Content-Type", got)
+		return got, p.Err()
 	}
 	if wantType, _, wantErr := mime.ParseMediaType(want); err != nil || wantErr != nil || got != wantType {
 		return "", Errorf(Invalid, "resource %q: wrong Content-Type: expected %q but received %q", r.Name, want, contentType)
