@@ -55,6 +55,8 @@ func (r DeviceResource) Check() Problems {
 	p.checkOneOf("properties.valueType", r.Properties.ValueType, ValueTypes...)
 	p.checkOneOf("properties.readWrite", r.Properties.ReadWrite, "R", "W", "RW", "WR")
 	p.checkMediaType("properties.mediaType", r.Properties.MediaType)
+	p.checkLength("properties.mediaType", r.Properties.MediaType) // both are kept with each value that is posted
+	p.checkLength("properties.units", r.Properties.Units)
 	if _, err := json.Marshal(r.Attributes); err != nil {
 		p.Add("attributes", "cannot be written as JSON: %v; use text keys and plain values", err)
 	}

@@ -47,6 +47,10 @@ func TestAddProfileRefusesFields(t *testing.T) {
 		{"binary in lower case written", func(p *Profile) {
 			p.DeviceResources[0].Properties = ResourceProperties{ValueType: "binary", ReadWrite: "W"}
 		}, `"W" is not possible for the value type Binary of resource "jpeg"; use R`},
+		{"long units", func(p *Profile) { p.DeviceResources[1].Properties.Units = strings.Repeat("u", MaxName+1) },
+			`… is 257 bytes long; use at most 256`},
+		{"long mediaType", func(p *Profile) { p.DeviceResources[0].Properties.MediaType = "image/" + strings.Repeat("j", MaxName) },
+			`… is 262 bytes long; use at most 256`},
 		{"resource twice", func(p *Profile) { again(p, p.DeviceResources[1]) },
 			`deviceResources[2].name: device resource "zoom" is there twice; rename one of them`},
 		{"command twice", func(p *Profile) { p.DeviceCommands = append(p.DeviceCommands, p.DeviceCommands[0]) },
