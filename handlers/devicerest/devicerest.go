@@ -3,8 +3,9 @@
 //
 // Posting is what it differs in from other device services: commands, which read from devices and write to them, are
 // answered as in EdgeX 2.3 and never carried out, and callbacks have nothing to tell, since core-metadata is in the same
-// program. Answers of the resource route are plain text, as in EdgeX 2.3. A value of at most Options.InlineBytes is held in memory; a longer one is streamed to
-// [Payloads], and only its digest goes through the log. A long value that must be a JSON object is checked on the way.
+// program. What the resource route says is plain text, as in EdgeX 2.3. A value of at most Options.InlineBytes is held in
+// memory; a longer one is streamed to [Payloads], and only its digest goes through the log. A long value that must be a
+// JSON object is checked on the way.
 //
 // [domain.ReadValue] makes the reading's value of the body. A value that fails its resource's assertion takes the device
 // DOWN, as with EdgeX's device SDK.
