@@ -90,6 +90,8 @@ func TestAddEventInCBOR(t *testing.T) {
 		post("cut", mustCBOR(t, event)[:99], "the body is no CBOR object"),
 		post("tagged", "\xd9\xd9\xf7\xa0", "the body is no CBOR object"),
 		post("no JSON in it", mustCBOR(t, nan), "NaN"),
+		post("a list", "\x80", `no CBOR object: body has the type array where another one is needed; send one object`),
+		post("a wrong type", mustCBOR(t, map[string]any{"event": map[string]any{"origin": "x"}}), `event has the type UTF-8 text string where another one is needed`),
 		post("empty", "\xa0", "apiVersion: is missing"),
 		{Name: "CBOR as JSON", Method: "POST", Path: path, Body: mustCBOR(t, event), Status: 400, Contains: []string{"the body is no JSON: invalid character"}},
 	})

@@ -2,9 +2,13 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"mime"
 	"reflect"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/gin-gonic/gin"
@@ -90,11 +94,21 @@ var decoder = func() cbor.DecMode {
 	return mode
 }()
 
+// unmarshalCBOR says of a wrong type in which key of the outermost object it is; the decoder knows no more, but Go's names.
+func unmarshalCBOR(data []byte, v any) error {
+	err := decoder.Unmarshal(data, v)
+	if wrong, ok := errors.AsType[*cbor.UnmarshalTypeError](err); ok {
+		field := wrong.StructFieldName[strings.LastIndexByte(wrong.StructFieldName, '.')+1:]
+		return fmt.Errorf("%s has the type %s where another one is needed", cmp.Or(field, "body"), wrong.CBORType)
+	}
+	return err
+}
+
 // readEvent returns the event in the body of a request and its requestId.
 func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventAdded, requestID string, err error) {
 	format, entries := handlers.JSON, handlers.Entries
 	if kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); kind == typeCBOR {
-		format, entries = handlers.Format{Name: "CBOR", Unmarshal: decoder.Unmarshal}, countItems
+		format, entries = handlers.Format{Name: "CBOR", Unmarshal: unmarshalCBOR}, countItems
 	}
 	room := s.EntryRoom(c)
 	defer room.Release()
