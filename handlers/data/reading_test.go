@@ -38,6 +38,7 @@ func TestListReadings(t *testing.T) {
 		get("of a device within a time", "/reading/device/name/hall-1"+first, page(1, temperatureJSON)),
 		asking("of resources", "/reading/device/name/hall-1"+all, `{"resourceNames":["image","state"]}`, page(2, stateJSON, pictureJSON)),
 		asking("of no resources", "/reading/device/name/hall-1"+all, `{"resourceNames":[]}`, page(3, stateJSON, pictureJSON, temperatureJSON)),
+		asking("of as many as may be", "/reading/device/name/hall-1"+all, `{"resourceNames":[`+strings.Repeat(`"a",`, domain.MaxTags-1)+`"image"]}`, page(1, pictureJSON)),
 		asking("of null", "/reading/device/name/hall-1"+all, `null`, page(3, stateJSON, pictureJSON, temperatureJSON)),
 		get("count", "/reading/count", `{"apiVersion":"v2","statusCode":200,"Count":4}`),
 		get("count of a device", "/reading/count/device/name/hall-1", `{"apiVersion":"v2","statusCode":200,"Count":3}`),
