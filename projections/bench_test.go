@@ -56,23 +56,83 @@ func BenchmarkApply1(b *testing.B) {
 	}
 }
 
-func BenchmarkApply5000(b *testing.B) {
-	events := hundredThousand()
+// benchmarkApply applies events in batches, after those of before, and reports how fast, and how large the file is then.
+func benchmarkApply(b *testing.B, tables Tables, batch int, before, events []domain.Recorded) {
 	b.ReportAllocs()
-	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		d := benchDB(b)
-		b.StartTimer()
-		for batch := range slices.Chunk(events, 5000) {
-			if err := d.Apply(batch); err != nil {
-				b.Fatal(err)
-			}
+		d, err := Open(Options{Path: filepath.Join(b.TempDir(), "state.db"), Tables: tables, SyncEvery: -1, limits: direct})
+		if err != nil {
+			b.Fatal(err)
 		}
-		n += len(events)
+		applyAll(b, d, 5000, before)
+		b.StartTimer()
+		applyAll(b, d, batch, events)
+		if err := d.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(d.Stats().Bytes)/float64(len(events)), "bytes/event")
+		if err := d.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(len(events)*b.N)/b.Elapsed().Seconds(), "events/s")
 }
+
+func applyAll(b *testing.B, d *DB, batch int, events []domain.Recorded) {
+	b.Helper()
+	for some := range slices.Chunk(events, batch) {
+		if err := d.Apply(some); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkApply5000(b *testing.B) { benchmarkApply(b, Events, 5000, nil, hundredThousand()) }
+func BenchmarkApply1000(b *testing.B) { benchmarkApply(b, Events, 1000, nil, hundredThousand()) }
+
+// benchmarkPatches changes each of 100,000 devices once, so that all of its index entries move to the end.
+func benchmarkPatches(b *testing.B, batch int, nth func(int) int) {
+	const n = 100_000
+	events := make([]domain.Recorded, n)
+	for i := range events {
+		d := camera(nth(i))
+		d.AdminState, d.Modified = domain.StateLocked, camera(n+i).Modified
+		events[i] = recorded(uint64(n+1+i), domain.DeviceUpdated{Device: d, Changed: []string{"adminState"}})
+	}
+	benchmarkApply(b, Events, batch, hundredThousand(), events)
+}
+
+// In the order in which they were added, and in no order.
+func BenchmarkPatches1000(b *testing.B) { benchmarkPatches(b, 1000, func(i int) int { return i }) }
+func BenchmarkPatchesInNoOrder1000(b *testing.B) {
+	benchmarkPatches(b, 1000, func(i int) int { return i * 70_001 % 100_000 })
+}
+
+// benchmarkRaised raises 100,000 notifications, by ten device changes an event.
+func benchmarkRaised(b *testing.B, batch int) {
+	const n, each = 100_000, 10
+	events := make([]domain.Recorded, n/each)
+	for i := range events {
+		var e domain.NotificationsRaised
+		for j := range each {
+			at := i*each + j
+			e.Raised = append(e.Raised, domain.Raised{Notification: domain.Notification{
+				ID: uuid("raised", at), Category: "DEVICE_CHANGED", Labels: []string{fmt.Sprintf("site-%d", at%100)},
+				Content: `{"deviceName":"` + camera(at).Name + `"}`, ContentType: "application/json", Sender: "core-metadata",
+				Severity: "NORMAL", Status: domain.StatusProcessed, Cause: uint64(at + 1), Matched: []string{"watch"},
+				Created: 1_700_000_000_000 + int64(at), Modified: 1_700_000_000_000 + int64(at),
+			}})
+		}
+		events[i] = recorded(uint64(i+1), e)
+	}
+	benchmarkApply(b, Notifications, batch, nil, events)
+}
+
+func BenchmarkRaised500(b *testing.B) { benchmarkRaised(b, 500) }
+func BenchmarkRaised100(b *testing.B) { benchmarkRaised(b, 100) }
 
 func BenchmarkGetDevice(b *testing.B) {
 	d := full(b)
@@ -112,6 +172,20 @@ func BenchmarkListTwoLabels(b *testing.B) {
 
 func BenchmarkListLabelAndService(b *testing.B) {
 	benchmarkList(b, Page{Offset: 0, Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
+}
+
+// BenchmarkListTotal finds out how many devices pass two filters, as for the first page after a change.
+func BenchmarkListTotal(b *testing.B) {
+	d := full(b)
+	for b.Loop() {
+		clear(d.totals.known)
+		v, release := d.View()
+		_, total, err := v.Devices(Page{Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
+		release()
+		if err != nil || total != 100_000 {
+			b.Fatal(total, err)
+		}
+	}
 }
 
 // sensor is the post of one of 500 resources, of 100 devices, at ten posts per second; its ids are in order.

@@ -150,10 +150,8 @@ func idsOfTransmissions(rows *bbolt.Bucket, notification string) (ids []string) 
 	if err != nil {
 		panic(err) // the table of indexes is a constant
 	}
-	prefix := appendRange(nil, x.id, notification)
-	c := rows.Cursor()
-	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
-		ids = append(ids, nameIn(key[len(prefix)+suffixHead:]))
+	for suffix := range suffixes(rows, appendRange(nil, x.id, notification), nil) {
+		ids = append(ids, nameIn(suffix[suffixHead:]))
 	}
 	return ids
 }

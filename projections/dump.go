@@ -23,13 +23,14 @@ type line struct {
 	Time       int64   `json:"time,omitempty"`
 	Count      int64   `json:"count,omitempty"`
 	Run        int64   `json:"run,omitempty"`
+	Block      bool    `json:"block,omitempty"`
 	Weight     int64   `json:"weight,omitempty"`
 	Raw        string  `json:"raw,omitempty"`
 	Value      any     `json:"value,omitempty"`
 }
 
 // Dump writes everything that was applied as the file says it, one line of JSON for each row, index entry and counter, in the order of
-// their keys. Two projections of the same events have the same dump, however the events came.
+// their keys. The first entry of each block of an index says that it is. Two projections of the same events have the same dump, however the events came.
 func (d *DB) Dump(w io.Writer) error {
 	v, release := d.View()
 	defer release()
@@ -41,12 +42,8 @@ func (d *DB) Dump(w io.Writer) error {
 	err := guarded(func() error {
 		c := v.rows.Cursor()
 		for key, value := c.First(); key != nil; key, value = c.Next() {
-			l, err := d.line(key, value)
-			if err != nil {
+			if err := d.dump(enc, key, value); err != nil {
 				return fmt.Errorf("dump %x: %w", key, err)
-			}
-			if err := enc.Encode(l); err != nil {
-				return err
 			}
 		}
 		return nil
@@ -57,20 +54,45 @@ func (d *DB) Dump(w io.Writer) error {
 	return out.Flush()
 }
 
+// dump writes the lines of a key.
+func (d *DB) dump(out *json.Encoder, key, value []byte) error {
+	if key[0] < indexID {
+		l, err := d.line(key, value)
+		if err != nil {
+			return err
+		}
+		return out.Encode(l)
+	}
+	prefix, list, err := readBlock(nil, key, value)
+	if err != nil {
+		return err
+	}
+	for i, e := range list {
+		l := d.entry(prefix, e)
+		l.Block = i == 0
+		if err := out.Encode(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *DB) line(key, value []byte) (line, error) {
 	switch {
 	case bytes.Equal(key, checkpointKey):
 		seq := binary.BigEndian.Uint64(value)
 		return line{Checkpoint: &seq, Chain: hex.EncodeToString(value[8:])}, nil
 	case key[0] == runID:
-		l, err := d.entry(key[1:], value)
+		prefix, suffix, err := splitKey(key[1:])
+		if err != nil || len(suffix) < suffixHead {
+			return line{}, fmt.Errorf("counter of a run at no entry")
+		}
+		l := d.entry(prefix, entry{suffix, value})
 		l.Run = readTally(value).count
-		return l, err
+		return l, nil
 	case key[0] == countID:
 		n := readTally(value)
 		return line{Counter: d.indexName(key[1]), At: string(key[2:]), Count: n.count, Weight: n.weight}, nil
-	case key[0] >= indexID:
-		return d.entry(key, value)
 	}
 	for _, t := range held[d.tables] {
 		if t.owns(key[0]) {
@@ -80,16 +102,11 @@ func (d *DB) line(key, value []byte) (line, error) {
 	return line{}, fmt.Errorf("no table has this key")
 }
 
-func (d *DB) entry(key, value []byte) (line, error) {
-	at := 3 + int(binary.BigEndian.Uint16(key[1:]))
-	if len(key) < at+suffixHead {
-		return line{}, fmt.Errorf("index entry is too short")
-	}
-	suffix := key[at:]
+func (d *DB) entry(prefix []byte, e entry) line {
 	return line{
-		Index: d.indexName(key[0]), At: string(key[3:at]), Time: timeOf(suffix), Seq: seqOf(suffix),
-		Key: nameIn(suffix[suffixHead:]), Raw: hex.EncodeToString(value),
-	}, nil
+		Index: d.indexName(prefix[0]), At: string(prefix[3:]), Time: timeOf(e.suffix), Seq: seqOf(e.suffix),
+		Key: nameIn(e.suffix[suffixHead:]), Raw: hex.EncodeToString(e.value),
+	}
 }
 
 func (d *DB) indexName(id byte) string {

@@ -152,6 +152,14 @@ func TestFilesThatAreNotTrusted(t *testing.T) {
 			overwrite(t, f.path, 0, unclosed(t, f))
 			spoilPages(t, f)
 		}, "reason"},
+		{"a block that is cut, not closed", func(t *testing.T, f *fed) {
+			overwrite(t, f.path, 0, unclosed(t, f))
+			edit(t, f.path, spoilBlock(func(b []byte) []byte { return b[:len(b)-1] }))
+		}, "block of an index"},
+		{"a block out of order, not closed", func(t *testing.T, f *fed) {
+			overwrite(t, f.path, 0, unclosed(t, f))
+			edit(t, f.path, spoilBlock(func(b []byte) []byte { return append(b, appendEntry(nil, make([]byte, suffixHead), nil)...) }))
+		}, "out of order"},
 		{"another schema", func(t *testing.T, f *fed) { edit(t, f.path, mark{"0 events", ""}.write) }, `schema is \"0 events\"`},
 		{"of another stream", func(t *testing.T, f *fed) { edit(t, f.path, mark{schemaOf(Readings), ""}.write) }, "readings"},
 		{"another program's", func(t *testing.T, f *fed) {
@@ -193,6 +201,25 @@ func unclosed(t *testing.T, f *fed) []byte {
 	must(t, err)
 	f.abandon(t)
 	return b
+}
+
+// spoilBlock changes the last block of the list of all devices.
+func spoilBlock(spoil func([]byte) []byte) func(tx *bbolt.Tx) error {
+	return func(tx *bbolt.Tx) error {
+		rows := tx.Bucket(bucketName)
+		key, value := before(rows.Cursor(), after(appendRange(nil, devices.indexes[0].id, "")))
+		return rows.Put(key, spoil(bytes.Clone(value)))
+	}
+}
+
+// isRebuilt starts again after a kill, and expects a file that was damaged to be left.
+func (f *fed) isRebuilt(t *testing.T) {
+	t.Helper()
+	f.abandon(t)
+	f.open(t)
+	mustBeEmpty(t, f, "condemned")
+	f.events = nil
+	f.feed(t, 100, cameras(300)...)
 }
 
 // spoilPages overwrites every page but the metas and those of the mark, whatever is in them, seed by seed.
@@ -254,11 +281,7 @@ func TestApplyMeetsDamage(t *testing.T) {
 	if err := f.write(record(301, domain.DeviceRemoved{Device: camera(5)})); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("got %v, want an error that says so", err)
 	}
-	f.abandon(t)
-	f.open(t)
-	mustBeEmpty(t, f, "condemned")
-	f.events = nil
-	f.feed(t, 100, cameras(300)...)
+	f.isRebuilt(t)
 }
 
 // A page that the file no longer has is a fault in the mapped memory: it does not end the process.

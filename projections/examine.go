@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
@@ -75,12 +76,22 @@ func (d *DB) trust(m mark) error {
 // the file, is found now and not by a request.
 func walk(rows *bbolt.Bucket) error {
 	var last []byte
+	var list []entry
 	c := rows.Cursor()
-	for key, _ := c.First(); key != nil; key, _ = c.Next() {
+	for key, value := c.First(); key != nil; key, value = c.Next() {
 		if bytes.Compare(last, key) >= 0 {
 			return &distrust{fmt.Errorf("keys out of order after %x", last)}
 		}
-		last = key
+		if last = key; key[0] < indexID {
+			continue
+		}
+		var err error
+		if _, list, err = readBlock(list[:0], key, value); err != nil {
+			return &distrust{err}
+		}
+		if !slices.IsSortedFunc(list, func(a, b entry) int { return bytes.Compare(a.suffix, b.suffix) }) {
+			return &distrust{fmt.Errorf("entries out of order in %x", key)}
+		}
 	}
 	return nil
 }

@@ -1,9 +1,7 @@
 package projections
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -86,11 +84,10 @@ func (k *kind[S]) forget(rows *bbolt.Bucket, w *writer, before uint64, most int)
 	if x == nil {
 		return 0
 	}
-	prefix := appendRange(nil, x.id, "")
-	end := writtenAt(prefix, before)
-	c := rows.Cursor()
-	for key, _ := c.Seek(prefix); n < most && key != nil && bytes.Compare(key, end) < 0; key, _ = c.Next() {
-		suffix := key[len(prefix):]
+	for suffix := range suffixes(rows, appendRange(nil, x.id, ""), nil) {
+		if n >= most || seqOf(suffix) >= before {
+			break
+		}
 		row := append([]byte{k.id}, suffix[suffixHead:]...)
 		s, seq, ok := k.read(rows, row)
 		if !ok || seq != seqOf(suffix) {
@@ -130,15 +127,5 @@ func (k *kind[S]) written() *index[S] {
 // forgetRow takes away a row and its entries.
 func (k *kind[S]) forgetRow(w *writer, row []byte, s S, seq uint64) {
 	w.delete(w.in(k.id, ""), row)
-	var key []byte
-	for i := range k.indexes {
-		x := &k.indexes[i]
-		for _, v := range x.of(nil, s) {
-			g := k.group(w, x, v)
-			g.more.take(k.one(s))
-			key = appendTime(append(key[:0], g.prefix...), k.time(x, s))
-			key = append(binary.BigEndian.AppendUint64(key, seq), row[1:]...)
-			w.delete(g, key)
-		}
-	}
+	k.index(w, &s, seq, row[1:], true)
 }

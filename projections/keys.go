@@ -3,6 +3,7 @@ package projections
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 )
 
 // Everything is in one bucket, and the first byte of a key says what it is. One tree costs a small transaction fewer
@@ -68,12 +69,21 @@ func appendRangeAt(dst []byte, id byte, value []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(append(dst, id), uint16(len(value))), value...)
 }
 
+// splitKey splits the key of a block of an index.
+func splitKey(key []byte) (prefix, suffix []byte, err error) {
+	if len(key) < 3 || len(key) < 3+int(binary.BigEndian.Uint16(key[1:])) {
+		return nil, nil, fmt.Errorf("key of an index is cut: %x", key)
+	}
+	n := 3 + int(binary.BigEndian.Uint16(key[1:]))
+	return key[:n], key[n:], nil
+}
+
 // appendCount appends the key of the counter of an index at value.
 func appendCount(dst []byte, id byte, value string) []byte {
 	return appendCut(append(dst, countID, id), value, longestValue)
 }
 
-// An index entry is the range's prefix and this suffix, which is the same in all indexes with the same order of one
+// An index entry is this suffix, which is the same in all indexes with the same order of one
 // entity: the time, the sequence of the event that put the entity last, and its row key without the first byte.
 const suffixHead = 16
 

@@ -446,12 +446,12 @@ func TestListsOfNotifications(t *testing.T) {
 	}
 }
 
-// short has runs of four entries in the mean, until the test ends.
+// short has blocks of two entries in the mean, and runs of four, until the test ends.
 func short(t *testing.T) {
 	t.Helper()
-	usual := runLength
-	t.Cleanup(func() { runLength = usual })
-	runLength = 4
+	block, run := blockLength, runLength
+	t.Cleanup(func() { blockLength, runLength = block, run })
+	blockLength, runLength = 2, 4
 }
 
 func ofDeviceResource(device string, resources ...string) Filter {

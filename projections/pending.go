@@ -28,8 +28,7 @@ type pending[S any] struct {
 	slab    []change[S]
 	empty   bool // the table was empty before the batch: nothing to read
 
-	key, suffix, at8 []byte // scratch
-	values           []string
+	key []byte // scratch
 }
 
 func newPending[S any](k *kind[S], b *batch) *pending[S] {
@@ -91,13 +90,18 @@ func (p *pending[S]) write(w *writer) error {
 		if err := p.writeRow(w, g, c); err != nil {
 			return fmt.Errorf("encode %s %q: %w", p.name, c.key, err)
 		}
-		for i := range p.indexes {
-			p.writeIndex(w, &p.indexes[i], c)
+		name := p.key[1:]
+		if c.was {
+			p.index(w, c.old, c.seqWas, name, true)
+		}
+		if c.is {
+			p.index(w, &c.now, c.seq, name, false)
 		}
 	}
 	return nil
 }
 
+// writeRow leaves the row's key in p.key.
 func (p *pending[S]) writeRow(w *writer, g *group, c *change[S]) error {
 	p.key = appendRow(p.key[:0], p.id, c.key)
 	if !c.is {
@@ -113,42 +117,4 @@ func (p *pending[S]) writeRow(w *writer, g *group, c *change[S]) error {
 	}
 	w.put(g, p.key, w.buf.Bytes())
 	return nil
-}
-
-// writeIndex takes away the entries of what was and writes those of what is. They differ at least in the sequence.
-func (p *pending[S]) writeIndex(w *writer, x *index[S], c *change[S]) {
-	if c.was {
-		p.suffix = appendSuffix(p.suffix[:0], p.time(x, *c.old), c.seqWas, c.key)
-		p.values = x.of(p.values[:0], *c.old)
-		for _, v := range p.values {
-			g := p.group(w, x, v)
-			g.more.take(p.one(*c.old))
-			w.delete(g, p.entry(g))
-		}
-	}
-	if !c.is {
-		return
-	}
-	p.suffix = appendSuffix(p.suffix[:0], p.time(x, c.now), c.seq, c.key)
-	p.values = x.of(p.values[:0], c.now)
-	for _, v := range p.values {
-		g := p.group(w, x, v)
-		g.more.add(p.one(c.now))
-		w.put(g, p.entry(g), p.other(x, c.now))
-	}
-}
-
-func (p *pending[S]) entry(g *group) []byte {
-	p.key = append(append(p.key[:0], g.prefix...), p.suffix...)
-	return p.key
-}
-
-// other is the value of an entry: in an index with an order of its own, the time in the order of the others, so that
-// the entity's place in those is known without reading it.
-func (p *pending[S]) other(x *index[S], s S) []byte {
-	if x.name != created {
-		return nil
-	}
-	p.at8 = appendTime(p.at8[:0], p.indexes[0].at(s))
-	return p.at8
 }

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"go.etcd.io/bbolt"
@@ -20,10 +19,10 @@ type RecordedEvent struct {
 func (v *View) RecordedFrom(seq uint64) (list []RecordedEvent, err error) {
 	err = v.reading(func() error {
 		left := partOfCleanup
-		prefix := appendRange(nil, dataEvents.written().id, "")
-		c := v.rows.Cursor()
-		for key, _ := c.Seek(writtenAt(prefix, seq)); !left.full() && bytes.HasPrefix(key, prefix); key, _ = c.Next() {
-			suffix := key[len(prefix):]
+		for suffix := range suffixes(v.rows, appendRange(nil, dataEvents.written().id, ""), writtenAt(seq)) {
+			if left.full() {
+				break
+			}
 			row := append([]byte{dataEvents.id}, suffix[suffixHead:]...)
 			e, at, _ := dataEvents.read(v.rows, row)
 			left.take(1+len(e.Readings), len(v.rows.Get(row)))
@@ -55,15 +54,13 @@ func (k *kind[S]) first(rows *bbolt.Bucket) (seq uint64, ok bool) {
 	if x == nil {
 		return 0, false
 	}
-	prefix := appendRange(nil, x.id, "")
-	key, _ := rows.Cursor().Seek(prefix)
-	if !bytes.HasPrefix(key, prefix) {
-		return 0, false
+	for suffix := range suffixes(rows, appendRange(nil, x.id, ""), nil) {
+		return seqOf(suffix), true
 	}
-	return seqOf(key[len(prefix):]), true
+	return 0, false
 }
 
-// writtenAt is what the first entry of a sequence in an index called written begins with.
-func writtenAt(prefix []byte, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendTime(bytes.Clone(prefix), 0), seq)
+// writtenAt is what the suffix of the first entry of a sequence in an index called written begins with.
+func writtenAt(seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendTime(nil, 0), seq)
 }

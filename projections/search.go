@@ -14,16 +14,16 @@ import (
 type search struct {
 	extents []*extent // of one index, without an entity in common
 	total   int       // how many entries the extents have
-	shift   bool      // the entries are in an order of their own, see pending.other, and the total is not known
-	others  []*other
+	shift   bool      // the entries are in an order of their own, see entry, and the total is not known
+	others  []*blocks // the ranges of other indexes that an entity must be in too
 	tests   []test
 	key     []byte
 }
 
 // test is passed by an entity that is in any of the ranges, or, with without, in none.
 type test struct {
-	prefixes [][]byte
-	without  bool
+	ranges  []*blocks
+	without bool
 }
 
 // search plans a query: it walks the filter with the fewest entries, within the time asked for, and tests the others.
@@ -44,11 +44,11 @@ func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) 
 	s := found[best]
 	for i, o := range found {
 		if i != best {
-			s.others = append(s.others, &other{search: o})
+			s.others = append(s.others, newBlocks(rows, o.extents[0].prefix))
 		}
 	}
 	for _, a := range p.tests {
-		s.tests = append(s.tests, newTest(a))
+		s.tests = append(s.tests, newTest(rows, a))
 	}
 	return s, nil
 }
@@ -110,10 +110,10 @@ func (k *kind[S]) newSearch(rows *bbolt.Bucket, a asked, time *Filter) *search {
 	return s
 }
 
-func newTest(a asked) test {
+func newTest(rows *bbolt.Bucket, a asked) test {
 	t := test{without: a.Without}
 	for _, v := range values(a.Filter) {
-		t.prefixes = append(t.prefixes, appendRange(nil, a.id, v))
+		t.ranges = append(t.ranges, newBlocks(rows, appendRange(nil, a.id, v)))
 	}
 	return t
 }
@@ -142,17 +142,14 @@ func once(filters []Filter) []Filter {
 func (s *search) counted() bool { return !s.shift && len(s.others) == 0 && len(s.tests) == 0 }
 
 // timed reports whether a time was asked for.
-func (s *search) timed() bool { return s.extents[0].timed }
+func (s *search) timed() bool { return s.extents[0].from != nil }
 
 // passing yields the suffixes of the entries that pass all tests, from one end to the other, without the first skip
 // entries, which are not tested.
 func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Seq[[]byte] {
 	return func(yield func(suffix []byte) bool) {
-		for _, o := range s.others {
-			o.follow(rows, s, oldestFirst)
-		}
 		for suffix, value := range entries(rows, s.extents, oldestFirst, skip) {
-			if s.passes(rows, suffix, value) && !yield(suffix) {
+			if s.passes(suffix, value) && !yield(suffix) {
 				return
 			}
 		}
@@ -160,28 +157,21 @@ func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Se
 }
 
 // passes reports whether the entity of an entry is in all the other indexes and passes the tests.
-func (s *search) passes(rows *bbolt.Bucket, suffix, value []byte) bool {
+func (s *search) passes(suffix, value []byte) bool {
+	if s.shift && len(s.others)+len(s.tests) > 0 {
+		s.key = append(append(s.key[:0], value...), suffix[len(value):]...)
+		suffix = s.key
+	}
 	for _, o := range s.others {
-		if o.beside != nil && !o.meets(suffix) || o.beside == nil && !s.in(rows, o.extents[0].prefix, suffix, value) {
+		if !o.has(suffix) {
 			return false
 		}
 	}
+	in := func(b *blocks) bool { return b.has(suffix) }
 	for _, t := range s.tests {
-		in := func(prefix []byte) bool { return s.in(rows, prefix, suffix, value) }
-		if slices.ContainsFunc(t.prefixes, in) == t.without {
+		if slices.ContainsFunc(t.ranges, in) == t.without {
 			return false
 		}
 	}
 	return true
-}
-
-// in reports whether the entity of an entry is in another range.
-func (s *search) in(rows *bbolt.Bucket, prefix, suffix, value []byte) bool {
-	s.key = append(s.key[:0], prefix...)
-	if s.shift {
-		s.key = append(append(s.key, value...), suffix[len(value):]...)
-	} else {
-		s.key = append(s.key, suffix...)
-	}
-	return rows.Get(s.key) != nil
 }

@@ -45,7 +45,7 @@ func TestSeveralFilters(t *testing.T) {
 	}
 }
 
-// A walk beside another allocates nothing for what it goes over.
+// Lookups of entries that come in order allocate nothing for each.
 func TestSeveralFiltersInLittleMemory(t *testing.T) {
 	f := MustOpen(t, Events)
 	f.feed(t, 500, cameras(2000)...)
@@ -107,7 +107,7 @@ func TestTotalsAreBounded(t *testing.T) {
 	if s.filters() == "" {
 		t.Error("the longest filters are not remembered")
 	}
-	s.others = []*other{{search: &search{extents: []*extent{{prefix: []byte{1}}}}}}
+	s.others = []*blocks{{prefix: []byte{1}}}
 	if got := s.filters(); got != "" {
 		t.Errorf("filters of %d bytes are remembered", len(got))
 	}

@@ -67,9 +67,11 @@ func (v *View) OldestOf(source string, n int) (list []domain.DataEvent, err erro
 // oldest reads the first entities of a range.
 func (k *kind[S]) oldest(rows *bbolt.Bucket, prefix []byte, n int) []S {
 	var names [][]byte
-	c := rows.Cursor()
-	for key, _ := c.Seek(prefix); len(names) < n && bytes.HasPrefix(key, prefix); key, _ = c.Next() {
-		names = append(names, key[len(prefix)+suffixHead:])
+	for suffix := range suffixes(rows, prefix, nil) {
+		if len(names) == n {
+			break
+		}
+		names = append(names, suffix[suffixHead:])
 	}
 	return k.readAll(rows, names)
 }

@@ -22,7 +22,7 @@ func (s *search) filters() string {
 		key = append(key, one.prefix...)
 	}
 	for _, o := range s.others {
-		key = append(key, o.extents[0].prefix...)
+		key = append(key, o.prefix...)
 	}
 	if s.timed() || len(s.tests) > 0 || len(key) > longestTotal { // such are most often not asked for again
 		return ""

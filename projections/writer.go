@@ -15,7 +15,9 @@ type writer struct {
 	spare  []*group
 	arena  []byte
 	buf    bytes.Buffer
-	key    []byte // scratch
+	// scratch
+	key, block []byte
+	values     []string
 }
 
 // place is a value of an index, or, without value, a table.
@@ -25,19 +27,21 @@ type place struct {
 }
 
 // group is what changes in one place. Its operations are most often in order already, because they come in the order
-// of the events, as times and sequences do.
+// of the events, as times and sequences do. Those of a range are packed into its blocks.
 type group struct {
 	place
 	prefix []byte
 	ops    []op
 	more   tally // what there is more than before
 	runs   bool  // the entries are cut into runs
+	fresh  bool  // a range that has no entries yet
 }
 
-// op puts value at key, or deletes the key.
+// op puts value at key, or deletes the key. In a range, the key is a suffix.
 type op struct {
 	key, value []byte
 	delete     bool
+	border     border // in a range
 }
 
 // fill is how full bbolt leaves a page that it splits. Most keys come at the end of what they sort into.
@@ -107,18 +111,27 @@ func (w *writer) flush(rows *bbolt.Bucket) error {
 			return err
 		}
 	}
-	c := rows.Cursor()
+	p := &packing{blocks: newBlocks(rows, nil), writer: w, rows: rows}
 	for _, g := range w.order {
 		slices.SortFunc(g.ops, func(a, b op) int { return bytes.Compare(a.key, b.key) })
-		for i := range g.ops {
-			if err := g.ops[i].apply(rows); err != nil {
-				return err
-			}
+		if err := g.write(p); err != nil {
+			return err
 		}
-		if g.runs {
-			if err := g.recount(rows, w, c); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// write brings the operations, which are in order, to the file.
+func (g *group) write(p *packing) error {
+	if g.id >= indexID {
+		if err := p.pack(g); err != nil || !g.runs {
+			return err
+		}
+		return g.recount(p.rows, p.writer, p.c)
+	}
+	for i := range g.ops {
+		if err := g.ops[i].apply(p.rows); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -137,6 +150,7 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 	}
 	w.key = appendCount(w.key[:0], g.id, g.value)
 	n := readTally(rows.Get(w.key))
+	g.fresh = n.count == 0
 	n.add(g.more)
 	if n.count <= 0 {
 		return rows.Delete(w.key)
