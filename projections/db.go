@@ -72,20 +72,14 @@ var ErrClosed = errors.New("projection is closed")
 // an error nothing has changed. Of a stream whose oldest events are dropped in time, which is any but [Events], those
 // may be missing that were dropped before they were read: it may begin at any sequence, and have holes.
 //
-// States and Views that are asked for after Apply show the events. The file gets them a little later, save those of a
-// large batch; an error of that is the error of the next Apply, and of lists. Where the disk is full, it is tried again:
-// see Stalled.
+// States and Views that are asked for after Apply show the events. The file gets them a little later; an error of that is
+// the error of the next Apply, and of lists. Where the disk is full, it is tried again: see Stalled.
 //
 // Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a State or
 // View of the same goroutine before.
 func (d *DB) Apply(events []domain.Recorded) error {
 	if len(events) == 0 {
 		return nil
-	}
-	if len(events) >= d.events {
-		if err := d.through(events); domain.CodeOf(err) != domain.Full || len(events) > heldMost*d.events {
-			return err
-		}
 	}
 	return d.add(events)
 }
@@ -117,18 +111,22 @@ func (d *DB) begin() error {
 	return d.writeMark(mark{d.mark.schema, d.boot})
 }
 
-func (d *DB) commit(events []domain.Recorded) error {
+func (d *DB) commit(o *overlay) error {
 	defer d.writer.reset()
 	return d.update(func(tx *bbolt.Tx) error {
-		b := newBatch(tx.Bucket(bucketName), d.tables)
-		if err := b.fold(events); err != nil {
+		rows := tx.Bucket(bucketName)
+		if err := o.end.write(rows); err != nil {
 			return err
 		}
-		last := events[len(events)-1]
-		if err := (checkpoint{last.Seq, last.Chain}).write(b.rows); err != nil {
-			return err
+		for _, t := range o.layers {
+			if t == nil {
+				continue
+			}
+			if err := t.write(rows, d.writer); err != nil {
+				return err
+			}
 		}
-		return b.write(d.writer)
+		return d.writer.flush(rows)
 	})
 }
 

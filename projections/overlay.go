@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"go.etcd.io/bbolt"
+
 	"ledge/domain"
 )
 
@@ -15,13 +17,20 @@ import (
 type overlay struct {
 	d      *DB
 	below  *overlay // on its way to the file when this one was made; for the fold only
-	events []domain.Recorded
-	bytes  int    // about what the events take
+	events int      // how many it has
+	bytes  int      // about what they take
+	end    checkpoint
 	seq    uint64 // of the event that is being folded
 
 	mu     sync.RWMutex // of the layers' maps; nobody waits for anything while holding it
 	state  domain.State // of layers
-	layers [lastTableID + 1]interface{ forget(from uint64) }
+	layers [lastTableID + 1]table
+}
+
+// table is a layer of whatever type.
+type table interface {
+	forget(from uint64)
+	write(rows *bbolt.Bucket, w *writer) error
 }
 
 // layer is one table of an overlay.
@@ -29,6 +38,7 @@ type layer[S any] struct {
 	*kind[S]
 	over     *overlay
 	versions map[string]*version[S]
+	order    []string // the keys of versions, as they were first put or deleted
 }
 
 // version is what an event has made of a key. Nothing in it changes, so that a reader finds what was there at its
@@ -101,30 +111,11 @@ func (o *overlay) fold(events []domain.Recorded) error {
 		return err
 	}
 	for i := range events {
-		e := events[i]
-		e.Event = withoutValues(e.Event)
-		o.events = append(o.events, e)
-		o.bytes += weight(e.Event)
+		o.bytes += weight(events[i].Event)
 	}
+	last := &events[len(events)-1]
+	o.events, o.end = o.events+len(events), checkpoint{last.Seq, last.Chain}
 	return nil
-}
-
-// withoutValues lets go of values that no table has.
-func withoutValues(e domain.Event) domain.Event {
-	switch e := e.(type) {
-	case domain.ReadingPosted:
-		if e.ValueType == domain.Binary || len(e.Value) > domain.MaxRowText {
-			e.Value = nil
-		}
-		return e
-	case domain.DataEventAdded:
-		e.Readings = slices.Clone(e.Readings)
-		for i := range e.Readings {
-			e.Readings[i].Data = nil
-		}
-		return e
-	}
-	return e
 }
 
 // fold runs the events' Evolve on s, with the sequence of each in seq. An event that is not of this file's stream is
@@ -186,7 +177,11 @@ func (l *layer[S]) Delete(key string) { l.add(key, found[S]{}) }
 func (l *layer[S]) add(key string, f found[S]) {
 	l.over.mu.Lock()
 	defer l.over.mu.Unlock()
-	l.versions[key] = &version[S]{l.over.seq, f, l.versions[key]}
+	before, again := l.versions[key]
+	if !again {
+		l.order = append(l.order, key)
+	}
+	l.versions[key] = &version[S]{l.over.seq, f, before}
 }
 
 // forget takes away what events from a sequence on have put. The caller holds the lock.
@@ -201,6 +196,7 @@ func (l *layer[S]) forget(from uint64) {
 			l.versions[key] = v
 		}
 	}
+	l.order = slices.DeleteFunc(l.order, func(key string) bool { return l.versions[key] == nil })
 }
 
 const usual = 1 << 10 // bytes of an entity
@@ -217,7 +213,7 @@ func weight(e domain.Event) int {
 	case domain.DeviceUpdated:
 		return usual + len(e.Device.Description) + len(e.Device.Location)
 	case domain.ReadingPosted:
-		return usual + len(e.Value) + len(e.Text)
+		return usual + len(e.Text)
 	case domain.DataEventAdded:
 		n := usual + len(e.Event.Tags)
 		for _, r := range e.Readings {

@@ -91,8 +91,8 @@ func (d *DB) hold(events []domain.Recorded) error {
 	if s == nil || d.fresh == nil {
 		return nil
 	}
-	if len(d.fresh.events)+len(events) > heldMost*d.events || d.fresh.bytes >= heldMost*d.bytes {
-		return span(events, fmt.Errorf("%d wait for the file: %w", len(d.fresh.events), s.err))
+	if d.fresh.events+len(events) > heldMost*d.events || d.fresh.bytes >= heldMost*d.bytes {
+		return span(events, fmt.Errorf("%d wait for the file: %w", d.fresh.events, s.err))
 	}
 	return nil
 }

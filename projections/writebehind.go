@@ -17,8 +17,8 @@ type limits struct {
 	// costs some 26 page writes, one of the events of 100 ms far fewer for each, because the ends of the indexes are
 	// written again by every one; and 100 ms of events are read from the log again in no time after a kill.
 	after time.Duration
-	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again; then
-	// Apply blocks. A batch of so many events goes to the file directly.
+	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again, and the
+	// rest of a batch; then Apply blocks.
 	events, bytes int
 	// mostMapped is how many bytes of the file's mapping may be resident when a flush begins: see mapped.
 	mostMapped int64
@@ -38,8 +38,7 @@ func (l limits) withDefaults() limits {
 	return l
 }
 
-// behind is what was applied and is not in the file: the events of fresh, and before them those of flushing, which
-// are being written. DB.writing is taken before applying, and that before seen.
+// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is taken before applying, and that before seen.
 type behind struct {
 	limits
 	applying sync.Mutex // held by what adds events, or takes fresh away
@@ -68,7 +67,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// add is Apply for events that need not go to the file at once.
+// add is Apply for one event or more.
 func (d *DB) add(events []domain.Recorded) error {
 	d.applying.Lock()
 	defer d.applying.Unlock()
@@ -98,8 +97,7 @@ func (d *DB) add(events []domain.Recorded) error {
 		d.seen.Unlock()
 		signal(d.due)
 	}
-	last := events[len(events)-1]
-	d.move(checkpoint{last.Seq, last.Chain})
+	d.move(o.end)
 	if d.isFull(o) {
 		signal(d.full)
 	}
@@ -107,31 +105,7 @@ func (d *DB) add(events []domain.Recorded) error {
 }
 
 func (d *DB) isFull(o *overlay) bool {
-	return o != nil && (len(o.events) >= d.events || o.bytes >= d.bytes)
-}
-
-// through is Apply for a batch that is worth a transaction of its own.
-func (d *DB) through(events []domain.Recorded) error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	d.applying.Lock()
-	defer d.applying.Unlock()
-	if err := d.ready(events); err != nil {
-		return err
-	}
-	if err := d.writeFresh(); err != nil {
-		return err
-	}
-	if err := d.write(events); err != nil {
-		if noRoom(err) {
-			err = d.stall(err)
-		}
-		return span(events, err)
-	}
-	d.unstall()
-	last := events[len(events)-1]
-	d.move(checkpoint{last.Seq, last.Chain})
-	return nil
+	return o != nil && (o.events >= d.events || o.bytes >= d.bytes)
 }
 
 // flush returns when the file has the events up to seq.
@@ -198,7 +172,7 @@ func (d *DB) writeTaken(o *overlay) error {
 	if err := d.failed(); err != nil || o == nil {
 		return err
 	}
-	err := d.write(o.events)
+	err := d.write(o)
 	if noRoom(err) && d.failed() == nil {
 		return d.stall(err)
 	}
@@ -214,16 +188,16 @@ func (d *DB) writeTaken(o *overlay) error {
 	return nil
 }
 
-// write brings events to the file, in one transaction. The caller holds writing.
-func (d *DB) write(events []domain.Recorded) error {
+// write brings an overlay to the file, in one transaction. The caller holds writing.
+func (d *DB) write(o *overlay) error {
 	if err := d.begin(); err != nil {
 		return err
 	}
-	if err := d.commit(events); err != nil {
+	if err := d.commit(o); err != nil {
 		return err
 	}
-	d.applied += len(events)
-	d.inFile = events[len(events)-1].Seq
+	d.applied += o.events
+	d.inFile = o.end.seq
 	return nil
 }
 

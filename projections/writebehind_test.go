@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -163,8 +164,9 @@ func TestApplyWaitsForRoom(t *testing.T) {
 func TestFlushFails(t *testing.T) {
 	d, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), SyncEvery: -1, limits: limits{after: time.Hour}})
 	must(t, err)
-	must(t, d.Apply(cameras(2)))
-	d.fresh.events[1].Event = domain.ReadingPosted{} // which the file has no table for
+	bad := camera(1)
+	bad.Location = json.RawMessage("{") // which cannot be written
+	must(t, d.Apply(record(1, domain.DeviceAdded{Device: camera(0)}, domain.DeviceAdded{Device: bad})))
 	if err := d.flush(2); err == nil {
 		t.Fatal("no error")
 	}

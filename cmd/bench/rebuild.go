@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"ledge/projections"
 	"ledge/store"
 )
 
@@ -94,7 +95,7 @@ func (p *passes) read(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// rebuild returns when an appender has brought an empty projection to the end of the log.
+// rebuild returns when an appender has brought an empty projection to the end of the log, and all of it to the file.
 func (p *passes) rebuild(ctx context.Context) (int, error) {
 	state, done, err := emptyState(p.dir)
 	if err != nil {
@@ -109,6 +110,12 @@ func (p *passes) rebuild(ctx context.Context) (int, error) {
 	last, _ := p.log.Last()
 	if at, _ := state.Checkpoint(); at != last {
 		return 0, fmt.Errorf("rebuilt to %d of %d", at, last)
+	}
+	v, release := state.View()
+	defer release()
+	_, n, err := v.Devices(projections.Page{Limit: 1}) // a list needs the file
+	if err != nil || n >= int(last) {
+		return 0, fmt.Errorf("%d devices of %d events: %w", n, last, err)
 	}
 	return int(last), nil
 }

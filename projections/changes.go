@@ -1,0 +1,54 @@
+package projections
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// write implements table: it brings what the layer has made of each key to the writer, with the entries of what the file
+// has there taken away. Nobody adds to the overlay any more.
+func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
+	indexed := len(l.indexes) > 0
+	empty := !indexed || tallyAt(rows, l.indexes[0].id, "").count == 0 // nothing to look for
+	g := w.in(l.id, "")
+	var row []byte
+	for _, key := range l.order {
+		row = appendRow(row[:0], l.id, key)
+		was, now := found[S]{}, l.versions[key]
+		if !empty {
+			was.value, was.seq, was.ok = l.read(rows, row)
+		}
+		if indexed && !was.ok && !now.found.ok {
+			continue // it came and went
+		}
+		if err := l.writeRow(w, g, row, now); err != nil {
+			return fmt.Errorf("encode %s %q: %w", l.name, key, err)
+		}
+		if was.ok {
+			l.index(w, &was.value, was.seq, row[1:], true)
+		}
+		if now.found.ok {
+			l.index(w, &now.found.value, now.seq, row[1:], false)
+		}
+	}
+	return nil
+}
+
+func (l *layer[S]) writeRow(w *writer, g *group, row []byte, v *version[S]) error {
+	if !v.found.ok {
+		w.delete(g, row)
+		return nil
+	}
+	w.buf.Reset()
+	if len(l.indexes) > 0 {
+		w.buf.Write(binary.AppendUvarint(w.buf.AvailableBuffer(), v.seq))
+	}
+	value := v.found.value // which readers share
+	if err := l.encode(&w.buf, &value); err != nil {
+		return err
+	}
+	w.put(g, row, w.buf.Bytes())
+	return nil
+}
