@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// writer gathers what a batch changes in the file, to write it in the order of the keys: neighbours are then written
-// while their page is at hand. It is used again for the next batch.
+// writer gathers what an overlay changes in the file, to write it in the order of the keys: neighbours are then written
+// while their page is at hand. It is used again for the next one.
 type writer struct {
 	groups map[place]*group
 	order  []*group
@@ -158,7 +158,7 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 	return rows.Put(w.key, w.save(n.append(w.buf.AvailableBuffer())))
 }
 
-// reset forgets everything and keeps the memory, unless it was a large batch. Call it when the transaction has ended.
+// reset forgets everything and keeps the memory, unless it was a large one. Call it when the transaction has ended.
 func (w *writer) reset() {
 	clear(w.groups)
 	if len(w.order) > keptGroups {
