@@ -32,8 +32,8 @@ func residentOf(t *testing.T, path string) (bytes int64) {
 
 // However large the file is, only so much of it is resident while it is written, and while it is read here and there.
 func TestResidentPages(t *testing.T) {
-	const devices, batch, most = 11_000, 10, 256 << 10
-	const touched = 4 << 20 // by a batch at most: its ids are random, its labels many, and with each page those around it are mapped
+	const devices, batch, most = 20_000, 20, 256 << 10
+	const touched = 8 << 20 // by a batch at most: its ids are random, its labels many, and with each page those around it are mapped
 	f := MustOpen(t, Events)
 	l := direct
 	l.mostMapped = most

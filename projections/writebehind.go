@@ -38,7 +38,8 @@ func (l limits) withDefaults() limits {
 	return l
 }
 
-// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is taken before applying, and that before seen.
+// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is
+// taken before applying, and that before seen.
 type behind struct {
 	limits
 	applying sync.Mutex // held by what adds events, or takes fresh away

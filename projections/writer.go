@@ -50,7 +50,7 @@ const fill = 0.9
 const (
 	smallArena = 4 << 10 // bytes
 	largeArena = 1 << 20 // bytes
-	// What is kept for the next batch, beside one arena: a flush has some thousand operations.
+	// What is kept for the next one, beside one arena: a flush has some thousand operations.
 	keptGroups = 256
 	keptOps    = 1024 // in a group
 )
