@@ -14,9 +14,9 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 	empty := !indexed || tallyAt(rows, l.indexes[0].id, "").count == 0 // nothing to look for
 	g := w.in(l.id, "")
 	var row []byte
-	for _, key := range l.order {
-		row = appendRow(row[:0], l.id, key)
-		was, now := found[S]{}, l.versions[key]
+	for _, h := range l.order {
+		row = appendRow(row[:0], l.id, h.key)
+		was, now := found[S]{}, h.newest
 		if !empty {
 			was.value, was.seq, was.ok = l.read(rows, row)
 		}
@@ -24,7 +24,7 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 			continue // it came and went
 		}
 		if err := l.writeRow(w, g, row, now); err != nil {
-			return fmt.Errorf("encode %s %q: %w", l.name, key, err)
+			return fmt.Errorf("encode %s %q: %w", l.name, h.key, err)
 		}
 		if was.ok {
 			l.index(w, &was.value, was.seq, row[1:], true)
@@ -45,8 +45,7 @@ func (l *layer[S]) writeRow(w *writer, g *group, row []byte, v *version[S]) erro
 	if len(l.indexes) > 0 {
 		w.buf.Write(binary.AppendUvarint(w.buf.AvailableBuffer(), v.seq))
 	}
-	value := v.found.value // which readers share
-	if err := l.encode(&w.buf, &value); err != nil {
+	if err := l.encode(&w.buf, &v.found.value); err != nil {
 		return err
 	}
 	w.put(g, row, w.buf.Bytes())

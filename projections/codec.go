@@ -12,12 +12,12 @@ import (
 	"ledge/domain/fastjson"
 )
 
-// codec turns the values of one table into bytes and back. encode appends to dst; decode, which gets the name in the row's key
-// too, keeps nothing of it and b.
+// codec turns the values of one table into bytes and back. encode appends to dst, and changes nothing of what it gets; decode,
+// which gets the name in the row's key too, keeps nothing of it and b.
 type codec[S any] struct {
 	encode func(dst *bytes.Buffer, s *S) error
 	decode func(name, b []byte) (S, error)
-	// canonical, where there is one, makes of a value what comes back from encode and decode. encode does so itself.
+	// canonical, where there is one, makes of a value what comes back from encode and decode.
 	canonical func(*S)
 	row       reflect.Type // what is encoded, where that is not S
 }
@@ -28,9 +28,6 @@ func inJSON[S any](canonical func(*S)) codec[S] {
 	rows := fastjson.Of[S]()
 	return codec[S]{
 		encode: func(dst *bytes.Buffer, s *S) error {
-			if canonical != nil {
-				canonical(s)
-			}
 			b, err := rows.Append(dst.AvailableBuffer(), s)
 			dst.Write(b)
 			return err
@@ -45,7 +42,7 @@ func inJSON[S any](canonical func(*S)) codec[S] {
 
 // canonicalJSON returns v as it comes back from the log.
 func canonicalJSON(v json.RawMessage) json.RawMessage {
-	if !bytes.ContainsFunc(v, rewritten) {
+	if !slices.ContainsFunc(v, rewritten) {
 		return v
 	}
 	b, err := json.Marshal(v)
@@ -55,14 +52,10 @@ func canonicalJSON(v json.RawMessage) json.RawMessage {
 	return b
 }
 
-// rewritten reports whether encoding/json may write r in another way: it leaves out white space between values, and
-// escapes what HTML or JavaScript would trip over.
-func rewritten(r rune) bool {
-	switch r {
-	case ' ', '\t', '\r', '\n', '<', '>', '&', '\u2028', '\u2029', utf8.RuneError:
-		return true
-	}
-	return false
+// rewritten reports whether encoding/json may write what has c in another way: it leaves out white space between values,
+// escapes what HTML or JavaScript would trip over, and mends what is no UTF-8.
+func rewritten(c byte) bool {
+	return c <= ' ' || c == '<' || c == '>' || c == '&' || c >= utf8.RuneSelf
 }
 
 // canonicalAny returns v as it comes back from the log.

@@ -36,9 +36,15 @@ type table interface {
 // layer is one table of an overlay.
 type layer[S any] struct {
 	*kind[S]
-	over     *overlay
-	versions map[string]*version[S]
-	order    []string // the keys of versions, as they were first put or deleted
+	over  *overlay
+	keys  map[string]*versions[S]
+	order []*versions[S] // those of keys, as they were first put or deleted
+}
+
+// versions is what the events of an overlay have made of a key.
+type versions[S any] struct {
+	key    string
+	newest *version[S]
 }
 
 // version is what an event has made of a key. Nothing in it changes, so that a reader finds what was there at its
@@ -75,7 +81,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 }
 
 func newLayer[S any](k *kind[S], o *overlay) *layer[S] {
-	l := &layer[S]{kind: k, over: o, versions: map[string]*version[S]{}}
+	l := &layer[S]{kind: k, over: o, keys: map[string]*versions[S]{}}
 	o.layers[k.id] = l
 	return l
 }
@@ -87,7 +93,10 @@ func lookup[S any](o *overlay, k *kind[S], key string, at uint64) (f found[S], k
 	}
 	l := o.layers[k.id].(*layer[S])
 	o.mu.RLock()
-	v := l.versions[key]
+	var v *version[S]
+	if h := l.keys[key]; h != nil {
+		v = h.newest
+	}
 	o.mu.RUnlock()
 	for v != nil && v.seq > at {
 		v = v.before
@@ -177,26 +186,26 @@ func (l *layer[S]) Delete(key string) { l.add(key, found[S]{}) }
 func (l *layer[S]) add(key string, f found[S]) {
 	l.over.mu.Lock()
 	defer l.over.mu.Unlock()
-	before, again := l.versions[key]
-	if !again {
-		l.order = append(l.order, key)
+	h := l.keys[key]
+	if h == nil {
+		h = &versions[S]{key: key}
+		l.keys[key] = h
+		l.order = append(l.order, h)
 	}
-	l.versions[key] = &version[S]{l.over.seq, f, before}
+	h.newest = &version[S]{l.over.seq, f, h.newest}
 }
 
 // forget takes away what events from a sequence on have put. The caller holds the lock.
 func (l *layer[S]) forget(from uint64) {
-	for key, v := range l.versions {
-		for v != nil && v.seq >= from {
-			v = v.before
+	l.order = slices.DeleteFunc(l.order, func(h *versions[S]) bool {
+		for h.newest != nil && h.newest.seq >= from {
+			h.newest = h.newest.before
 		}
-		if v == nil {
-			delete(l.versions, key)
-		} else {
-			l.versions[key] = v
+		if h.newest == nil {
+			delete(l.keys, h.key)
 		}
-	}
-	l.order = slices.DeleteFunc(l.order, func(key string) bool { return l.versions[key] == nil })
+		return h.newest == nil
+	})
 }
 
 const usual = 1 << 10 // bytes of an entity

@@ -376,8 +376,14 @@ func (k *linker) next(m Message) (domain.Recorded, error) {
 
 // filed holds that a message is stored under the subject that its headers, and so the chain, name.
 func (l *Log) filed(m Message) error {
-	if want := l.public + strings.ReplaceAll(m.Header.Get(headerSubject), "/", "."); m.Subject != want {
-		return l.damage(m.Seq, "it is stored under %s but is about %s", m.Subject, want)
+	about := m.Header.Get(headerSubject)
+	at, ok := strings.CutPrefix(m.Subject, l.public)
+	ok = ok && len(at) == len(about)
+	for i := 0; ok && i < len(at); i++ {
+		ok = at[i] == about[i] && at[i] != '/' || at[i] == '.' && about[i] == '/'
+	}
+	if !ok {
+		return l.damage(m.Seq, "it is stored under %s but is about %s", m.Subject, l.public+strings.ReplaceAll(about, "/", "."))
 	}
 	return nil
 }
