@@ -40,7 +40,7 @@ bench: build ## measure, as ratios within one run
 	$(GO) run ./cmd/bench -ledge bin/ledge
 
 profile: build ## record anew, from the loads of the bench, what build optimizes for
-	$(GO) run ./cmd/bench -ledge bin/ledge -quick -only http,latency,bodies -pgo cmd/ledge/default.pgo
+	$(GO) run ./cmd/bench -ledge bin/ledge -only http,latency -pgo cmd/ledge/default.pgo
 
 cover: build ## write cover.html
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
