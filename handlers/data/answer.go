@@ -141,7 +141,9 @@ func (a *answer) readingsOf(d domain.DataEvent, i int) (list []domain.Reading, t
 	if _, there = view.State.DataEvents.Get(d.ID); !there {
 		return nil, false
 	}
-	for _, id := range d.Readings[i:min(len(d.Readings), i+readingsAtOnce)] {
+	ids := d.Readings[i:min(len(d.Readings), i+readingsAtOnce)]
+	list = make([]domain.Reading, 0, len(ids))
+	for _, id := range ids {
 		if r, ok := view.State.Readings.Get(id); ok {
 			list = append(list, r)
 		}
@@ -209,7 +211,11 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (o *output) print(text string) { _, _ = io.WriteString(o, text) }
+func (o *output) print(text string) {
+	if o.err == nil {
+		_, o.err = o.w.WriteString(text)
+	}
+}
 
 // fail notes that a value cannot be read.
 func (o *output) fail(err error) {

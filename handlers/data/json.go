@@ -34,11 +34,16 @@ func (e *jsonEncoder) close(text string) {
 	e.out.print(text)
 }
 
-func (e *jsonEncoder) begin()          { e.open("{") }
-func (e *jsonEncoder) end()            { e.close("}") }
-func (e *jsonEncoder) list()           { e.open("[") }
-func (e *jsonEncoder) endList()        { e.close("]") }
-func (e *jsonEncoder) key(name string) { e.open(`"` + name + `":`) }
+func (e *jsonEncoder) begin()   { e.open("{") }
+func (e *jsonEncoder) end()     { e.close("}") }
+func (e *jsonEncoder) list()    { e.open("[") }
+func (e *jsonEncoder) endList() { e.close("]") }
+
+func (e *jsonEncoder) key(name string) {
+	e.open(`"`)
+	e.out.print(name)
+	e.out.print(`":`)
+}
 
 func (e *jsonEncoder) text(s string) {
 	e.separate(true)
