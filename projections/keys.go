@@ -83,8 +83,8 @@ func appendCount(dst []byte, id byte, value string) []byte {
 	return appendCut(append(dst, countID, id), value, longestValue)
 }
 
-// An index entry is this suffix, which is the same in all indexes with the same order of one
-// entity: the time, the sequence of the event that put the entity last, and its row key without the first byte.
+// An index entry is this suffix, which is the same in all indexes with the same order of one entity: the time, the
+// sequence of the event that put the entity last, and its row key without the first byte.
 const suffixHead = 16
 
 func appendSuffix(dst []byte, at int64, seq uint64, name string) []byte {

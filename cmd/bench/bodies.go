@@ -52,12 +52,7 @@ type bodySides struct {
 }
 
 func (b *bench) bodiesOf(ctx context.Context, size int) error {
-	dir, done, err := b.folder("bodies")
-	if err != nil {
-		return err
-	}
-	defer done()
-	servers, stop, err := b.startBoth(ctx, dir)
+	servers, dir, stop, err := b.startBoth(ctx, "bodies")
 	if err != nil {
 		return err
 	}

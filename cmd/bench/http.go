@@ -15,12 +15,7 @@ const arrayLength = 100
 
 // serveHTTP compares the real binary with the bare server, each a process of its own, with the same clients.
 func serveHTTP(ctx context.Context, b *bench) error {
-	dir, done, err := b.folder("http")
-	if err != nil {
-		return err
-	}
-	defer done()
-	servers, stop, err := b.startBoth(ctx, dir)
+	servers, _, stop, err := b.startBoth(ctx, "http")
 	if err != nil {
 		return err
 	}

@@ -54,16 +54,22 @@ func startBare(ctx context.Context, dir string) (*process, error) {
 	return start(ctx, self, bareFlag, filepath.Join(dir, "bare"))
 }
 
-// startBoth starts Ledge and the bare server; stop stops both.
-func (b *bench) startBoth(ctx context.Context, dir string) (both [2]*process, stop func(), err error) {
+// startBoth starts Ledge and the bare server in a folder of their own; stop stops both and removes it.
+func (b *bench) startBoth(ctx context.Context, name string) (both [2]*process, dir string, stop func(), err error) {
+	dir, done, err := b.folder(name)
+	if err != nil {
+		return both, "", nil, err
+	}
 	if both[0], err = b.startLedge(ctx, dir); err != nil {
-		return both, nil, err
+		done()
+		return both, "", nil, err
 	}
 	if both[1], err = startBare(ctx, dir); err != nil {
 		both[0].stop()
-		return both, nil, err
+		done()
+		return both, "", nil, err
 	}
-	return both, func() { both[1].stop(); both[0].stop() }, nil
+	return both, dir, func() { both[1].stop(); both[0].stop(); done() }, nil
 }
 
 // start returns when the process has printed its ready line.
