@@ -14,20 +14,22 @@ import (
 var errLayout = errors.New("the server's block files are not where they are known to be")
 
 // blocks are the files in which the server keeps a stream: msgs/1.blk, msgs/2.blk and so on, written with pwrite before
-// each acknowledgement and never renamed while they are the last. Fsync acts on the inode, whoever opened it: so one
-// fsync by us makes a whole group durable.
+// each acknowledgement. Fsync acts on the inode, whoever opened it: so one fsync by us makes a whole group durable.
 type blocks struct {
 	dir  string
 	last uint32
 	size int64 // of the last block, when it was synced
+	tail kept  // the last block, open from its first group to the first of the next block
 
-	// file and folder are how to sync: syncFile and SyncDir, but for tests.
+	// file and folder are how to sync: tail.sync and SyncDir, but for tests.
 	file   func(path string) (size int64, err error)
 	folder func(path string) error
 }
 
 func newBlocks(streamDir string) *blocks {
-	return &blocks{dir: filepath.Join(streamDir, "msgs"), file: syncFile, folder: SyncDir}
+	b := &blocks{dir: filepath.Join(streamDir, "msgs"), folder: SyncDir}
+	b.file = b.tail.sync
+	return b
 }
 
 func (b *blocks) path(n uint32) string { return filepath.Join(b.dir, fmt.Sprintf("%d.blk", n)) }
@@ -62,8 +64,9 @@ func (b *blocks) bytes() (int64, error) {
 }
 
 // syncTail syncs the last few blocks and the folder, and takes note of where the stream ends. After a crash the tail may
-// hold what was written but never synced: nothing may be built on it before.
+// hold what was written but never synced: nothing may be built on it before. No file stays open.
 func (b *blocks) syncTail() error {
+	defer b.tail.close()
 	all, err := b.list()
 	if err != nil || len(all) == 0 {
 		b.last, b.size = 0, 0
@@ -116,20 +119,6 @@ func (b *blocks) sync(grown int64) error {
 		return b.folder(b.dir)
 	}
 	return nil
-}
-
-// syncFile syncs one file and returns its size.
-func syncFile(path string) (int64, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // Windows syncs only what may be written
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return st.Size(), f.Sync()
 }
 
 // syncTree syncs every file and folder below dir, and the folders above it up to root's own parent.

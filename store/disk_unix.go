@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// keepsOpen is whether files may stay open that the server renames or removes.
+const keepsOpen = true
+
 // FreeBytes returns what an ordinary user may still write on the file system of dir.
 func FreeBytes(dir string) (uint64, error) {
 	var st unix.Statfs_t

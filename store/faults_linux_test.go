@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,4 +243,40 @@ func TestReserveWithoutRoom(t *testing.T) {
 	}
 	free = 1 << 31
 	storetest.MustAdd(t, a, "again", 1)
+}
+
+// openBlocks returns the block files of the events that this process holds open, once for each descriptor.
+func openBlocks(t *testing.T, dir string) (open []string) {
+	t.Helper()
+	descriptors, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range descriptors {
+		if path, err := os.Readlink(d); err == nil && strings.HasPrefix(path, eventsDir(dir)) && strings.Contains(path, ".blk") {
+			open = append(open, path)
+		}
+	}
+	return open
+}
+
+// TestOpenBlocks holds that of a log the last block alone stays open, and nothing once it is closed.
+func TestOpenBlocks(t *testing.T) {
+	o := options(t.TempDir())
+	s := mustOpen(t, o)
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	for i := range 20 {
+		storetest.MustSubmit(t, a, storetest.AddLarge(fmt.Sprint("s-", i), 700_000))
+	}
+	last := block(o.Dir, 2)
+	if open := openBlocks(t, o.Dir); !slices.Equal(open, []string{last, last}) { // the server's descriptor and ours
+		t.Errorf("%v are open, want %s twice", open, last)
+	}
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if open := openBlocks(t, o.Dir); len(open) > 0 {
+		t.Errorf("%v are still open", open)
+	}
 }

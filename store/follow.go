@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sort"
 	"sync"
 
 	"ledge/domain"
@@ -51,9 +52,9 @@ func (r *recent) close() {
 	r.more = make(chan struct{})
 }
 
-// from returns the events at seq and after that are in memory; behind is the last sequence to be read from the log
-// where seq is not in memory any more; more is closed when there is something new.
-func (r *recent) from(seq uint64) (groups [][]domain.Recorded, behind uint64, more <-chan struct{}, ended bool) {
+// from returns the group at seq, from there on, where it is in memory; behind is the last sequence to be read from the log
+// where it is not any more; more is closed when there is something new.
+func (r *recent) from(seq uint64) (group []domain.Recorded, behind uint64, more <-chan struct{}, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seq > r.last {
@@ -62,16 +63,9 @@ func (r *recent) from(seq uint64) (groups [][]domain.Recorded, behind uint64, mo
 	if len(r.groups) == 0 || seq < r.groups[0][0].Seq {
 		return nil, r.last, r.more, r.ended
 	}
-	for _, g := range r.groups {
-		if end := g[len(g)-1].Seq; end < seq {
-			continue
-		}
-		if first := g[0].Seq; first < seq {
-			g = g[seq-first:]
-		}
-		groups = append(groups, g)
-	}
-	return groups, 0, r.more, r.ended
+	at := sort.Search(len(r.groups), func(i int) bool { return r.groups[i][len(r.groups[i])-1].Seq >= seq })
+	group = r.groups[at]
+	return group[max(seq, group[0].Seq)-group[0].Seq:], 0, r.more, r.ended
 }
 
 // Follow calls f with every recorded event from a sequence on, in order, in groups: what is on the log first, then each
@@ -80,22 +74,17 @@ func (r *recent) from(seq uint64) (groups [][]domain.Recorded, behind uint64, mo
 func (a *Appender) Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error {
 	next := max(from, 1)
 	for ctx.Err() == nil {
-		groups, behind, more, ended := a.recent.from(next)
+		group, behind, more, ended := a.recent.from(next)
 		switch {
 		case behind > 0:
 			if err := a.history(ctx, &next, behind, f); err != nil {
 				return err
 			}
-		case len(groups) > 0:
-			for _, g := range groups {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := f(g); err != nil {
-					return err
-				}
-				next = g[len(g)-1].Seq + 1
+		case len(group) > 0:
+			if err := f(group); err != nil {
+				return err
 			}
+			next = group[len(group)-1].Seq + 1
 		case ended:
 			return domain.Errorf(domain.Unavailable, "ledge is stopping")
 		default:

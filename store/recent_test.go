@@ -23,3 +23,20 @@ func TestRecentIsBoundedInBytes(t *testing.T) {
 		t.Errorf("of a group over the bound %d bytes are kept, and a follower is to read the log up to %d", r.bytes, behind)
 	}
 }
+
+// A follower gets the group that has its sequence, from there on, whichever it is.
+func TestRecentFindsTheGroup(t *testing.T) {
+	r := newRecent(4, 100, 1000)
+	for _, g := range [][]domain.Recorded{{{Seq: 5}}, {{Seq: 6}, {Seq: 7}}, {{Seq: 8}, {Seq: 9}, {Seq: 10}}} {
+		r.add(g, 10)
+	}
+	for seq, end := range map[uint64]uint64{5: 5, 6: 7, 7: 7, 8: 10, 9: 10, 10: 10} {
+		group, behind, _, _ := r.from(seq)
+		if len(group) == 0 || behind != 0 || group[0].Seq != seq || group[len(group)-1].Seq != end {
+			t.Errorf("from %d: %v, behind %d, want up to %d", seq, group, behind, end)
+		}
+	}
+	if group, behind, _, _ := r.from(11); group != nil || behind != 0 {
+		t.Errorf("from the end: %v, behind %d", group, behind)
+	}
+}
