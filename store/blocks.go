@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 )
 
 // errLayout says that acknowledged bytes are not where this version of the server is known to write them, so that an
@@ -32,7 +33,9 @@ func newBlocks(streamDir string) *blocks {
 	return b
 }
 
-func (b *blocks) path(n uint32) string { return filepath.Join(b.dir, fmt.Sprintf("%d.blk", n)) }
+func (b *blocks) path(n uint32) string {
+	return b.dir + string(filepath.Separator) + strconv.FormatUint(uint64(n), 10) + ".blk"
+}
 
 // list returns the numbers of the blocks, ascending; none where the folder does not exist.
 func (b *blocks) list() ([]uint32, error) {

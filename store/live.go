@@ -34,7 +34,7 @@ const (
 )
 
 func newLive(l *Log, empty bool) *live {
-	return &live{log: l, groups: make(chan liveGroup, liveBacklog), newer: map[string]uint64{}, all: empty}
+	return &live{log: l, groups: make(chan liveGroup, liveBacklog), newer: map[string]uint64{}, older: map[string]uint64{}, all: empty}
 }
 
 func (v *live) add(run []entry) { v.groups <- liveGroup{run, time.Now()} }
@@ -85,8 +85,9 @@ func (v *live) before(subject string, seq uint64) (before uint64, known bool) {
 		before, known = v.older[subject]
 	}
 	if len(v.newer) >= generation {
-		v.all = v.all && v.older == nil
-		v.newer, v.older = map[string]uint64{}, v.newer
+		v.all = v.all && len(v.older) == 0
+		clear(v.older)
+		v.newer, v.older = v.older, v.newer
 	}
 	v.newer[subject] = seq
 	return before, known || v.all
