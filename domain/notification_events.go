@@ -32,6 +32,13 @@ type Raised struct {
 // CursorDeviceChanges is the key in State.Cursors of the last device change that has its notification.
 const CursorDeviceChanges = "device-changes"
 
+func (e NotificationsRaised) room() (n int) {
+	for _, r := range e.Raised {
+		n += usualEvent + len(r.Notification.Content) + usualEvent*len(r.Transmissions)
+	}
+	return n
+}
+
 // Evolve adds the notifications with their transmissions and moves the cursor of device changes.
 func (e NotificationsRaised) Evolve(s State) {
 	for _, r := range e.Raised {

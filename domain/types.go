@@ -65,7 +65,7 @@ func of[E Event](name string) kind {
 	}
 	encode := func(event Event, w Wire) (Wire, error) {
 		e := event.(E)
-		data, err := codec.Append(make([]byte, 0, usualEvent), &e)
+		data, err := codec.Append(make([]byte, 0, roomOf(event)), &e)
 		if err != nil {
 			return Wire{}, fmt.Errorf("encode %s: %w", name, err)
 		}
@@ -77,6 +77,14 @@ func of[E Event](name string) kind {
 
 // usualEvent is room for most events, in bytes.
 const usualEvent = 512
+
+// roomOf is how long the JSON of an event most likely is, in bytes, and no less: what grows is copied.
+func roomOf(e Event) int {
+	if r, ok := e.(interface{ room() int }); ok {
+		return r.room()
+	}
+	return usualEvent
+}
 
 var byName, byType = index(kinds)
 
