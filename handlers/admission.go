@@ -24,42 +24,43 @@ func (a *API) admitBody(c *gin.Context) {
 		a.refuseBody(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, which is the limit (setting limit-requests); try again", a.BodiesInFlight))
 		return
 	}
-	var held int64
-	defer func() { a.memory.Release(held) }()
-	c.Set(heldKey, &held)
+	n := int64(0)
 	if !slices.Contains(a.Streams, c.FullPath()) {
-		if err := a.hold(c, a.loads(c)); err != nil {
-			a.refuseBody(c, err)
-			return
-		}
+		n = a.loads(c)
+	}
+	if !a.memory.TryAcquire(n) {
+		a.refuseBody(c, a.noMemory())
+		return
 	}
 	// A copy, because net/http looks for its own body in its request: without it, a client that is refused and waits for
 	// 100 Continue would be told to send what nobody wants.
 	c.Request = c.Request.WithContext(c.Request.Context())
-	c.Request.Body = newTimedBody(c.Request.Body, http.NewResponseController(c.Writer), a.BodyTimeout, a.BodyRate)
+	body := newTimedBody(c.Request.Body, c.Writer, a.BodyTimeout, a.BodyRate)
+	body.held = n
+	defer func() { a.memory.Release(body.held) }()
+	c.Request.Body = body
 	c.Next()
 }
 
-// heldKey is where a request has how much of BodyMemory it holds, until its end.
-const heldKey = "ledge.held"
-
-// hold takes n bytes of BodyMemory for a request with a body, or refuses it.
+// hold takes n bytes of BodyMemory for a request with a body that was let in, or refuses it.
 func (a *API) hold(c *gin.Context, n int64) error {
 	if !a.memory.TryAcquire(n) {
 		hangUp(c)
-		return domain.Errorf(domain.Unavailable, tooMuchMemory+"; try again", a.BodyMemory)
+		return a.noMemory()
 	}
-	*c.MustGet(heldKey).(*int64) += n
+	c.Request.Body.(*timedBody).held += n
 	return nil
 }
 
 // release gives back n bytes of what hold took, before the request's end.
 func (a *API) release(c *gin.Context, n int64) {
 	a.memory.Release(n)
-	*c.MustGet(heldKey).(*int64) -= n
+	c.Request.Body.(*timedBody).held -= n
 }
 
-const tooMuchMemory = "bodies of %d bytes are being served, which is the limit (setting limit-body-memory)"
+func (a *API) noMemory() error {
+	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, which is the limit (setting limit-body-memory); try again", a.BodyMemory)
+}
 
 func (a *API) refuseBody(c *gin.Context, err error) {
 	hangUp(c)
@@ -81,16 +82,17 @@ func (a *API) loads(c *gin.Context) int64 {
 // bytes must come, or its end. What the reader does between two reads is not the client's time.
 type timedBody struct {
 	io.ReadCloser
-	control *http.ResponseController
+	control http.ResponseController
 	time    time.Duration
 	bytes   int64
 	left    time.Duration // for the rest of bytes
 	got     int64         // of bytes
 	ended   bool
+	held    int64 // of BodyMemory, in bytes, until the request's end
 }
 
-func newTimedBody(r io.ReadCloser, control *http.ResponseController, within time.Duration, rate int64) *timedBody {
-	b := &timedBody{ReadCloser: r, control: control, time: within, left: within, bytes: max(int64(within.Seconds()*float64(rate)), 1)}
+func newTimedBody(r io.ReadCloser, w http.ResponseWriter, within time.Duration, rate int64) *timedBody {
+	b := &timedBody{ReadCloser: r, control: *http.NewResponseController(w), time: within, left: within, bytes: max(int64(within.Seconds()*float64(rate)), 1)}
 	b.wait() // also for what net/http reads of a body that the handler does not want
 	return b
 }

@@ -25,7 +25,7 @@ func (r *EntryRoom) Hold(entries int) error {
 		return domain.Errorf(domain.TooLarge, "the lists and objects of the body have more than %d entries, which is the limit; send several requests or raise the setting limit-body-memory", r.room/entryBytes)
 	}
 	if !r.api.memory.TryAcquire(n) {
-		return domain.Errorf(domain.Unavailable, tooMuchMemory+"; try again", r.api.BodyMemory)
+		return r.api.noMemory()
 	}
 	r.held += n
 	return nil
