@@ -56,11 +56,13 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			a.Fail(c, err)
 			return
 		}
-		data, err := a.ReadBody(c, a.BodyBytes, "the setting limit-json-bytes")
-		if err != nil {
+		body := bodyBuffers.get() // what is decoded of it is a copy
+		defer bodyBuffers.put(body)
+		if err := a.readBody(c, body, a.BodyBytes, "the setting limit-json-bytes"); err != nil {
 			a.Fail(c, err)
 			return
 		}
+		data := body.Bytes()
 		b := batch{api: a, stamp: a.Stamp(c)}
 		room := a.EntryRoom(c)
 		defer room.Release()

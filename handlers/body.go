@@ -114,14 +114,19 @@ const mostAhead = 64 << 10
 
 // ReadBody returns a whole body of at most limit bytes; name is what messages call the limit.
 func (a *API) ReadBody(c *gin.Context, limit int64, name string) ([]byte, error) {
-	body, err := a.Body(c, limit, name)
-	if err != nil {
-		return nil, err
-	}
 	var b bytes.Buffer
-	b.Grow(int(min(max(c.Request.ContentLength, 0), mostAhead)) + bytes.MinRead)
-	if _, err := b.ReadFrom(body); err != nil {
+	if err := a.readBody(c, &b, limit, name); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+func (a *API) readBody(c *gin.Context, b *bytes.Buffer, limit int64, name string) error {
+	body, err := a.Body(c, limit, name)
+	if err != nil {
+		return err
+	}
+	b.Grow(int(min(max(c.Request.ContentLength, 0), mostAhead)) + bytes.MinRead)
+	_, err = b.ReadFrom(body)
+	return err
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -62,19 +61,10 @@ func (h *Head) Check(version string) (p domain.Problems) {
 	return p
 }
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-const maxPooledBuffer = 1 << 20 // bytes
-
 // Reply answers with body as JSON and a newline, as EdgeX does.
 func (a *API) Reply(c *gin.Context, status int, body any) {
-	b := buffers.Get().(*bytes.Buffer)
-	defer func() {
-		if b.Cap() <= maxPooledBuffer {
-			buffers.Put(b)
-		}
-	}()
-	b.Reset()
+	b := answerBuffers.get()
+	defer answerBuffers.put(b)
 	text, err := appendJSON(b.AvailableBuffer(), body)
 	if err != nil {
 		a.Fail(c, fmt.Errorf("encode answer: %w", err))
