@@ -19,6 +19,8 @@ type Body struct {
 	Err   error
 	api   *API
 	c     *gin.Context
+	most  int64     // bytes that may be sent
+	left  int64     // of them
 	limit string    // what messages call the limit
 	r     io.Reader // what is sent, and decoded
 	sum   hash.Hash // of what is read of r, where Sum wants it
@@ -29,11 +31,10 @@ type Body struct {
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
 // passes the limit. name is what messages call the limit, such as "the setting limit-json-bytes".
 func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
-	b := &Body{api: a, c: c, limit: name}
-	r := bounded{r: sent{b}, left: limit, over: func() error { return b.tooLarge(limit) }}
-	b.r = &r
+	b := &Body{api: a, c: c, most: limit, left: limit, limit: name}
+	b.r = sent{b}
 	if c.Request.ContentLength > limit {
-		return nil, r.over()
+		return nil, b.tooLarge(limit)
 	}
 	return b, nil
 }
@@ -44,26 +45,14 @@ func (b *Body) tooLarge(limit int64) error {
 	return b.Err
 }
 
-// bounded fails with what over returns when more than left bytes come.
-type bounded struct {
-	r    io.Reader
-	left int64
-	over func() error
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, b.over()
-	}
-	return n, err
-}
-
-// sent is the request's body as it comes.
+// sent is the request's body as it comes. It fails when more comes than may be sent.
 type sent struct{ *Body }
 
 func (s sent) Read(p []byte) (int, error) {
 	n, err := s.c.Request.Body.Read(p)
+	if s.left -= int64(n); s.left < 0 {
+		return 0, s.tooLarge(s.most)
+	}
 	switch {
 	case err == nil, err == io.EOF:
 		return n, err
