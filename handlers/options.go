@@ -116,5 +116,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Randomness is read for several ids at once. That it is in memory before is no harm: ids are no secrets.
+func init() { uuid.EnableRandPool() }
+
 // newID makes a version 7 UUID: ids made later sort later, which keeps tables that are keyed by id dense.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
