@@ -52,10 +52,17 @@ func (a *API) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// Stamp says when, from whom and from where a command comes. It is the one place where an actor is named.
+// Stamp says when, from whom and from where a command comes.
 func (a *API) Stamp(c *gin.Context) domain.Stamp {
+	s := a.origin(c)
+	s.EventID = a.NewID()
+	return s
+}
+
+// origin is what the stamps of a request's commands share. It is the one place where an actor is named.
+func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
-		EventID: a.NewID(), At: a.Now().UTC(), Actor: "anonymous",
+		At: a.Now().UTC(), Actor: "anonymous",
 		Origin: c.Request.RemoteAddr, CorrelationID: correlationID(c.Writer),
 	}
 }

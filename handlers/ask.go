@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -11,22 +12,19 @@ const asksAtOnce = 16
 
 // ask asks about the orders that want it; a no is their answer. The error says that the request has ended meanwhile.
 func (b *batch) ask(ctx context.Context) error {
+	asks := func(o Order) bool { return o.Ask != nil && o.Refused == nil }
+	if !slices.ContainsFunc(b.orders, asks) {
+		return nil
+	}
 	var asking errgroup.Group
 	asking.SetLimit(asksAtOnce)
-	asked := false
 	for i := range b.orders {
-		o := &b.orders[i]
-		if o.Ask == nil || o.Refused != nil {
-			continue
+		if o := &b.orders[i]; asks(*o) {
+			asking.Go(func() error {
+				o.Refused = o.Ask(ctx, b.stamp.CorrelationID)
+				return nil
+			})
 		}
-		asked = true
-		asking.Go(func() error {
-			o.Refused = o.Ask(ctx, b.stamp.CorrelationID)
-			return nil
-		})
-	}
-	if !asked {
-		return nil
 	}
 	_ = asking.Wait()
 	return ctx.Err()

@@ -46,8 +46,8 @@ type head[E any] interface {
 // As in EdgeX 2.3 it checks every element first: with any malformed one the whole request is answered with 400, all
 // problems in one message, and nothing is written. What depends on the state is answered for each element in a 207,
 // in their order. A request of one element may have If-Match; where that fails, the whole request is answered with 412. A
-// POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command; at is the
-// time of the request in milliseconds since the Unix epoch.
+// POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command, in which
+// e is not kept; at is the time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
 	codec := fastjson.Of[E]()
 	return func(c *gin.Context) {
@@ -63,7 +63,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			return
 		}
 		data := body.Bytes()
-		b := batch{api: a, stamp: a.Stamp(c)}
+		b := batch{api: a, stamp: a.origin(c)}
 		room := a.EntryRoom(c)
 		defer room.Release()
 		at := b.stamp.At.UnixMilli()
@@ -94,8 +94,8 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 // batch is one request on its way.
 type batch struct {
 	api      *API
-	stamp    domain.Stamp
-	key      *domain.Key // of the whole request, nil for none
+	stamp    domain.Stamp // less the id of an event, which each element has its own
+	key      *domain.Key  // of the whole request, nil for none
 	problems domain.Problems
 	heads    []Head
 	orders   []Order
@@ -159,21 +159,12 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 		return nil, err
 	}
 	outcomes := make([]domain.Outcome, len(b.orders))
-	dones := make([]func(uint64), len(b.orders))
-	defer func() { // also when Submit fails or panics: then no outcome has a sequence
-		for i, done := range dones {
-			if done != nil {
-				done(outcomes[i].Seq)
-			}
-		}
-	}()
 	reqs := make([]domain.Request, 0, len(b.orders))
-	places := make([]int, 0, len(b.orders))
 	for i, o := range b.orders {
 		refused := o.Refused
 		if refused == nil && o.Reserve != nil {
 			if done, err := o.Reserve(); err == nil {
-				dones[i] = done
+				defer func() { done(outcomes[i].Seq) }() // also when Submit fails or panics: then no outcome has a sequence
 			} else {
 				refused = err
 			}
@@ -186,7 +177,7 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 		default: // so that it is remembered
 			o.Command = domain.Refuse{Err: refused}
 		}
-		reqs, places = append(reqs, b.request(i, o.Command)), append(places, i)
+		reqs = append(reqs, b.request(i, o.Command))
 	}
 	if len(reqs) == 0 {
 		return outcomes, nil
@@ -195,8 +186,10 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	for k, o := range got {
-		outcomes[places[k]] = settle(o)
+	for i := range outcomes {
+		if outcomes[i].Err == nil { // it was submitted
+			outcomes[i], got = settle(got[0]), got[1:]
+		}
 	}
 	return outcomes, nil
 }

@@ -29,12 +29,14 @@ const sendAnArray = "send an array of objects: [{…}]"
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
 // are decoded one by one, each of at most maxElement bytes and maxEntries; before that, hold is asked for the memory of an
 // element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
-// array is not looked at.
+// array is not looked at. What e points to is another element as soon as each returns.
 func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
 	rest, err := enterArray(data)
 	if rest == nil || err != nil {
 		return err
 	}
+	var none E
+	e := new(E)
 	for i := 0; ; i++ {
 		element, after, entries := cutElement(rest)
 		element = bytes.Trim(element, jsonSpace)
@@ -50,7 +52,7 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 		if err := hold(entries); err != nil {
 			return err
 		}
-		e := new(E)
+		*e = none
 		err := codec.Unmarshal(element, e)
 		mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if err != nil && !ok {

@@ -122,7 +122,7 @@ func (a *API) Once(c *gin.Context, log Submitter, key string, body [sha256.Size]
 	if command, err = conditional(c.Request.Header, command); err != nil {
 		return "", 0, err
 	}
-	b := batch{api: a, stamp: a.Stamp(c), orders: []Order{{Command: command}}}
+	b := batch{api: a, stamp: a.origin(c), orders: []Order{{Command: command}}}
 	b.key = a.keyOf(c, key, body, b.stamp)
 	outcomes, err := b.submit(c, log)
 	if err == nil {

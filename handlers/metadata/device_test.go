@@ -58,7 +58,7 @@ func TestAddDevice(t *testing.T) {
 			Body: `[{"apiVersion":"V2","requestId":"` + requestID + `","device":` + device() + `},` +
 				`{"apiVersion":"v2","device":` + device("name", `"cam-1"`) + `},` +
 				`{"apiVersion":"v2","requestId":"","device":` + device("name", `"cam-3"`, "id", `"91d36d5c-95a0-4f82-a20f-47e4596d1cfd"`) + `}]`,
-			WantBody: `[{"apiVersion":"v2","requestId":"` + requestID + `","statusCode":201,"id":"` + handlerstest.ID(3) + `"},` +
+			WantBody: `[{"apiVersion":"v2","requestId":"` + requestID + `","statusCode":201,"id":"` + handlerstest.ID(2) + `"},` +
 				`{"apiVersion":"v2","message":"device name \"cam-1\" exists already; choose another name or change the one that is there","statusCode":409},` +
 				`{"apiVersion":"v2","statusCode":201,"id":"91d36d5c-95a0-4f82-a20f-47e4596d1cfd"}]` + "\n",
 		},

@@ -87,9 +87,9 @@ func TestServices(t *testing.T) {
 	h, log := mustMetadata(t)
 	const service = `{"name":"svc-1","description":"s","labels":["lb"],"baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED"}`
 	const path = "/api/v2/deviceservice"
-	shown := `{"created":1795246925123,"modified":1795246925123,"id":"` + handlerstest.ID(3) + `","name":"svc-1","description":"s","labels":["lb"],"baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED"}`
+	shown := `{"created":1795246925123,"modified":1795246925123,"id":"` + handlerstest.ID(2) + `","name":"svc-1","description":"s","labels":["lb"],"baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED"}`
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "add", Method: "POST", Path: path, Body: batch("service", service), Status: 207, Submits: 1, WantBody: `[{"apiVersion":"v2","statusCode":201,"id":"` + handlerstest.ID(3) + `"}]` + "\n"},
+		{Name: "add", Method: "POST", Path: path, Body: batch("service", service), Status: 207, Submits: 1, WantBody: `[{"apiVersion":"v2","statusCode":201,"id":"` + handlerstest.ID(2) + `"}]` + "\n"},
 		{Name: "duplicate", Method: "POST", Path: path, Body: batch("service", service), Status: 207, Submits: 1, Contains: []string{`"statusCode":409`}},
 		{Name: "get", Method: "GET", Path: path + "/name/svc-1", Status: 200, WantBody: `{"apiVersion":"v2","statusCode":200,"service":` + shown + "}\n"},
 		{Name: "get unknown", Method: "GET", Path: path + "/name/nosuch", Status: 404},

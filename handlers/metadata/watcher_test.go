@@ -71,13 +71,13 @@ func TestAddWatcher(t *testing.T) {
 			Body: `[{"apiVersion":"v2","requestId":"` + requestID + `","provisionWatcher":` + watcher("autoEvents", `[{"interval":"10s","onChange":true,"sourceName":"zoom"}]`) + `},` +
 				`{"apiVersion":"v2","provisionWatcher":` + watcher("name", `"w-1"`) + `},` +
 				`{"apiVersion":"v2","provisionWatcher":` + watcher("name", `"w-3"`, "id", `"91d36d5c-95a0-4f82-a20f-47e4596d1cfd"`) + `}]`,
-			WantBody: `[{"apiVersion":"v2","requestId":"` + requestID + `","statusCode":201,"id":"` + handlerstest.ID(3) + `"},` +
+			WantBody: `[{"apiVersion":"v2","requestId":"` + requestID + `","statusCode":201,"id":"` + handlerstest.ID(2) + `"},` +
 				`{"apiVersion":"v2","message":"watcher name \"w-1\" exists already; choose another name or change the one that is there","statusCode":409},` +
 				`{"apiVersion":"v2","statusCode":201,"id":"91d36d5c-95a0-4f82-a20f-47e4596d1cfd"}]` + "\n",
 		},
 		{
 			Name: "as it was given", Method: "GET", Path: watchers + "/name/w-2", Status: 200,
-			WantBody: `{"apiVersion":"v2","statusCode":200,"provisionWatcher":{"created":1795246925123,"modified":1795246925123,"id":"` + handlerstest.ID(3) + `",` +
+			WantBody: `{"apiVersion":"v2","statusCode":200,"provisionWatcher":{"created":1795246925123,"modified":1795246925123,"id":"` + handlerstest.ID(2) + `",` +
 				`"name":"w-2","labels":["lb"],"identifiers":{"address":"localhost"},"blockingIdentifiers":{"port":["397"]},"profileName":"camera",` +
 				`"serviceName":"device-rest","adminState":"UNLOCKED","autoEvents":[{"interval":"10s","onChange":true,"sourceName":"zoom"}]}}` + "\n",
 		},
