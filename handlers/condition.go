@@ -12,7 +12,8 @@ import (
 // SetETag gives an answer the ETag of an entity at a revision; 0 is none.
 func SetETag(c *gin.Context, revision uint64) {
 	if revision != 0 {
-		c.Header("Etag", `"`+strconv.FormatUint(revision, 10)+`"`)
+		tag := strconv.AppendUint(append(make([]byte, 0, 24), '"'), revision, 10)
+		c.Header("Etag", string(append(tag, '"')))
 	}
 }
 
