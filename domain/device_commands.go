@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"unicode/utf8"
+
+	"ledge/domain/fastjson"
 )
 
 // Check notes what is wrong with a device on its own; whether its profile and service exist is Decide's question.
@@ -31,10 +34,17 @@ func (d Device) Check() Problems {
 }
 
 func (p *Problems) checkAutoEvents(list []AutoEvent) {
-	checkIndexed(p, "autoEvents", list, func(p *Problems, path string, a AutoEvent) {
-		p.checkDuration(path+".interval", a.Interval)
-		p.checkText(path+".sourceName", a.SourceName)
-	})
+	for i, a := range list {
+		if inner := a.check(); len(inner) > 0 {
+			p.In(at("autoEvents", i), inner)
+		}
+	}
+}
+
+func (a AutoEvent) check() (p Problems) {
+	p.checkDuration("interval", a.Interval)
+	p.checkText("sourceName", a.SourceName)
+	return p
 }
 
 // AddDevice adds a device. Device carries its id and times.
@@ -112,10 +122,15 @@ func decodeJSON(text json.RawMessage) (value any) {
 	return value
 }
 
+var anyJSON = fastjson.Of[json.RawMessage]()
+
 // normalize returns a JSON value in the form in which the log gives it back; nil for none and for null. What is no UTF-8
 // becomes U+FFFD, as in texts: who reads the device could not go on.
 func normalize(value json.RawMessage) json.RawMessage {
-	text, err := json.Marshal(json.RawMessage(bytes.ToValidUTF8(value, []byte("\ufffd")))) // compacts and escapes
+	if !utf8.Valid(value) {
+		value = bytes.ToValidUTF8(value, []byte("\ufffd"))
+	}
+	text, err := anyJSON.Append(nil, &value) // compacts and escapes
 	if err != nil || string(text) == "null" {
 		return nil
 	}
