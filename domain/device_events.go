@@ -1,5 +1,7 @@
 package domain
 
+import "slices"
+
 // DeviceAdded records a new device.
 type DeviceAdded struct {
 	Device Device `json:"device"`
@@ -26,11 +28,19 @@ type DeviceUpdated struct {
 
 // Evolve replaces the device.
 func (e DeviceUpdated) Evolve(s State) {
-	if old, ok := s.Devices.Get(e.Device.Name); ok {
-		count(s, old, -1)
+	if moved(e.Changed) {
+		if old, ok := s.Devices.Get(e.Device.Name); ok {
+			count(s, old, -1)
+		}
+		count(s, e.Device, +1)
 	}
 	s.Devices.Put(e.Device.Name, e.Device)
-	count(s, e.Device, +1)
+}
+
+// moved reports whether a change is one of the profile or the service: else what they count stays, and what was there
+// need not be read.
+func moved(changed []string) bool {
+	return slices.Contains(changed, "profileName") || slices.Contains(changed, "serviceName")
 }
 
 // Subject implements Event.

@@ -26,11 +26,13 @@ type WatcherUpdated struct {
 
 // Evolve replaces the watcher.
 func (e WatcherUpdated) Evolve(s State) {
-	if old, ok := s.Watchers.Get(e.Watcher.Name); ok {
-		countUses(s, old.ProfileName, old.ServiceName, -1)
+	if moved(e.Changed) {
+		if old, ok := s.Watchers.Get(e.Watcher.Name); ok {
+			countUses(s, old.ProfileName, old.ServiceName, -1)
+		}
+		countUses(s, e.Watcher.ProfileName, e.Watcher.ServiceName, +1)
 	}
 	s.Watchers.Put(e.Watcher.Name, e.Watcher)
-	countUses(s, e.Watcher.ProfileName, e.Watcher.ServiceName, +1)
 }
 
 // Subject implements Event.
