@@ -207,11 +207,21 @@ func Changed[T any](a, b T) []string {
 	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
 	for i := range va.NumField() {
 		fa, fb := va.Field(i), vb.Field(i)
-		if isEmpty(fa) && isEmpty(fb) || reflect.DeepEqual(fa.Interface(), fb.Interface()) {
+		if isEmpty(fa) && isEmpty(fb) || equal(fa, fb) {
 			continue
 		}
 		names = append(names, jsonName(va.Type().Field(i)))
 	}
 	slices.Sort(names)
 	return names
+}
+
+// equal is reflect.DeepEqual, without copies of what is no list or map.
+func equal(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int64:
+		return a.Equal(b)
+	default:
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	}
 }
