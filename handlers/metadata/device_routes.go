@@ -31,7 +31,11 @@ func (s service) addDevice(e *shapes.AddDevice, at int64) handlers.Order {
 func (s service) updateDevice(e *shapes.UpdateDevice, at int64) handlers.Order {
 	p := e.Device.Patch()
 	command := domain.UpdateDevice{Patch: p, At: at}
-	return handlers.Order{Command: command, Problems: p.Check(), Ask: s.askUpdate(command)}
+	o := handlers.Order{Command: command, Problems: p.Check()}
+	if len(o.Problems) == 0 {
+		o.Ask = s.askUpdate(command)
+	}
+	return o
 }
 
 func (s service) getDevice(wrap func(handlers.Envelope, domain.Device) any) handlers.Handler {

@@ -14,18 +14,13 @@ func (s service) askAdd(command domain.AddDevice) func(context.Context, string) 
 	return s.askAbout(command)
 }
 
-// askUpdate has the service that the device belongs to after the change asked whether it takes it so.
+// askUpdate has the service that the device belongs to after the change asked whether it takes it so; nil where that is
+// and was Ledge itself.
 func (s service) askUpdate(command domain.UpdateDevice) func(context.Context, string) error {
-	if s.Devices == nil {
+	if s.Devices == nil || s.staysHere(command.Patch) {
 		return nil
 	}
-	ask := s.askAbout(command)
-	return func(ctx context.Context, correlationID string) error {
-		if s.staysHere(command.Patch) {
-			return nil
-		}
-		return ask(ctx, correlationID)
-	}
+	return s.askAbout(command)
 }
 
 // staysHere reports whether the device that a patch names is one of device-rest, before and after.
