@@ -14,7 +14,8 @@ type Handler = gin.HandlerFunc
 // Filter says which entries of a list a request means.
 type Filter = func(*gin.Context) []domain.Filter
 
-// Get serves the entity whose key is in the path, with its revision as ETag. wrap makes the answer of it.
+// Get serves the entity whose key is in the path, with its revision as ETag. wrap makes the answer of it, or a
+// pointer to that, which saves a copy.
 func Get[S any](a *API, state Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any) Handler {
 	return func(c *gin.Context) {
 		s, revision, ok := lookUp(state, table, c.Param(param))

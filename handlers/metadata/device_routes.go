@@ -14,7 +14,7 @@ func (s service) routeDevices() {
 	r.GET("/device/profile/name/:name", s.listDevices(handlers.By(domain.IndexProfile, "name")))
 	r.GET("/device/service/name/:name", s.listDevices(handlers.By(domain.IndexService, "name")))
 	r.GET("/device/name/:name", s.getDevice(func(e handlers.Envelope, d domain.Device) any {
-		return deviceAnswer{e, shapes.OfDevice(d)}
+		return &deviceAnswer{e, shapes.OfDevice(d)}
 	}))
 	r.GET("/device/check/name/:name", s.getDevice(func(e handlers.Envelope, _ domain.Device) any { return e }))
 	r.DELETE("/device/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveDevice{Name: name} }))

@@ -24,7 +24,7 @@ func (s service) routeProfiles() {
 	r.GET("/deviceprofile/model/:model", s.listProfiles(handlers.By(domain.IndexModel, "model")))
 	r.GET("/deviceprofile/name/:name", handlers.Get(s.API, s.state, "device profile", "name",
 		func(st domain.State) domain.Table[domain.Profile] { return st.Profiles },
-		func(e handlers.Envelope, d domain.Profile) any { return profileAnswer{e, shapes.OfProfile(d)} }))
+		func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, shapes.OfProfile(d)} }))
 	r.DELETE("/deviceprofile/name/:name", s.removeProfile)
 	s.routeProfileParts()
 }

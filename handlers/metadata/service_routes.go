@@ -14,7 +14,7 @@ func (s service) routeServices() {
 		func(e handlers.ListEnvelope, l []shapes.Service) any { return servicesAnswer{e, l} }))
 	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name",
 		func(st domain.State) domain.Table[domain.DeviceService] { return st.Services },
-		func(e handlers.Envelope, d domain.DeviceService) any { return serviceAnswer{e, shapes.OfService(d)} }))
+		func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, shapes.OfService(d)} }))
 	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
 }
 

@@ -13,7 +13,7 @@ func (s service) routeNotifications() {
 	r.GET("/notification/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "notification", "id",
 		func(st domain.State) domain.Table[domain.Notification] { return st.Notifications },
 		func(e handlers.Envelope, d domain.Notification) any {
-			return notificationAnswer{e, shapeNotification(d)}
+			return &notificationAnswer{e, shapeNotification(d)}
 		})))
 }
 

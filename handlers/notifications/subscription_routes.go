@@ -16,7 +16,7 @@ func (s service) routeSubscriptions() {
 	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name",
 		func(st domain.State) domain.Table[domain.Subscription] { return st.Subscriptions },
 		func(e handlers.Envelope, d domain.Subscription) any {
-			return subscriptionAnswer{e, shapeSubscription(d)}
+			return &subscriptionAnswer{e, shapeSubscription(d)}
 		}))
 	r.DELETE("/subscription/name/:name", handlers.Remove(s.API, s.events, "name",
 		func(name string) domain.Command { return domain.RemoveSubscription{Name: name} }))

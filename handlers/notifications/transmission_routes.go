@@ -17,7 +17,7 @@ func (s service) routeTransmissions() {
 	r.GET("/transmission/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "transmission", "id",
 		func(st domain.State) domain.Table[domain.Transmission] { return st.Transmissions },
 		func(e handlers.Envelope, d domain.Transmission) any {
-			return transmissionAnswer{e, shapeTransmission(d)}
+			return &transmissionAnswer{e, shapeTransmission(d)}
 		})))
 }
 
