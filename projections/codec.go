@@ -18,13 +18,13 @@ type codec[S any] struct {
 	encode func(dst *bytes.Buffer, s *S) error
 	decode func(name, b []byte) (S, error)
 	// canonical, where there is one, makes of a value what comes back from encode and decode.
-	canonical func(*S)
+	canonical func(S) S
 	row       reflect.Type // what is encoded, where that is not S
 }
 
 // inJSON is the codec of entities. What comes live from a command and what comes back from the log must give the same
 // bytes, so canonical, where there is one, brings a value to what its way through JSON makes of it.
-func inJSON[S any](canonical func(*S)) codec[S] {
+func inJSON[S any](canonical func(S) S) codec[S] {
 	rows := fastjson.Of[S]()
 	return codec[S]{
 		encode: func(dst *bytes.Buffer, s *S) error {

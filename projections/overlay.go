@@ -41,14 +41,15 @@ type layer[S any] struct {
 	order []*versions[S] // those of keys, as they were first put or deleted
 }
 
-// versions is what the events of an overlay have made of a key.
+// versions is what the events of an overlay have made of a key. A reader finds what was there at its checkpoint while later
+// events are folded.
 type versions[S any] struct {
 	key    string
 	newest *version[S]
+	first  version[S] // room for it
 }
 
-// version is what an event has made of a key. Nothing in it changes, so that a reader finds what was there at its
-// checkpoint while later events are folded.
+// version is what an event has made of a key. It changes as long as no checkpoint has the event.
 type version[S any] struct {
 	seq    uint64
 	found  found[S]
@@ -93,11 +94,11 @@ func lookup[S any](o *overlay, k *kind[S], key string, at uint64) (f found[S], k
 	}
 	l := o.layers[k.id].(*layer[S])
 	o.mu.RLock()
+	defer o.mu.RUnlock()
 	var v *version[S]
 	if h := l.keys[key]; h != nil {
 		v = h.newest
 	}
-	o.mu.RUnlock()
 	for v != nil && v.seq > at {
 		v = v.before
 	}
@@ -175,7 +176,7 @@ func (k *kind[S]) readAlone(d *DB, key string) (f found[S]) {
 // Put implements domain.Table. What it keeps is what would come back from the file.
 func (l *layer[S]) Put(key string, s S) {
 	if l.canonical != nil {
-		l.canonical(&s)
+		s = l.canonical(s)
 	}
 	l.add(key, found[S]{s, true, l.over.seq})
 }
@@ -187,12 +188,16 @@ func (l *layer[S]) add(key string, f found[S]) {
 	l.over.mu.Lock()
 	defer l.over.mu.Unlock()
 	h := l.keys[key]
-	if h == nil {
+	switch {
+	case h == nil:
 		h = &versions[S]{key: key}
+		h.newest = &h.first
 		l.keys[key] = h
 		l.order = append(l.order, h)
+	case h.newest.seq <= l.over.end.seq:
+		h.newest = &version[S]{before: h.newest}
 	}
-	h.newest = &version[S]{l.over.seq, f, h.newest}
+	h.newest.seq, h.newest.found = l.over.seq, f
 }
 
 // forget takes away what events from a sequence on have put. The caller holds the lock.

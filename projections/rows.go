@@ -103,7 +103,7 @@ func idOf(name, cut string) string {
 }
 
 // inRows is the codec of entities that are written as rows of type R.
-func inRows[S, R any](pack func(*S) *R, unpack func(r *R, name string) S, canonical func(*S)) codec[S] {
+func inRows[S, R any](pack func(*S) *R, unpack func(r *R, name string) S, canonical func(S) S) codec[S] {
 	return codec[S]{
 		encode: func(dst *bytes.Buffer, s *S) error { return encMode.MarshalToBuffer(pack(s), dst) },
 		decode: func(name, b []byte) (s S, err error) {

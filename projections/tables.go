@@ -63,15 +63,22 @@ var (
 	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inRows(packReading, (*readingRow).unpack, nil), indexes: readingIndexes, ranged: true}
 )
 
-func canonicalDevice(d *domain.Device) { d.Location = canonicalJSON(d.Location) }
+func canonicalDevice(d domain.Device) domain.Device {
+	d.Location = canonicalJSON(d.Location)
+	return d
+}
 
-func canonicalDataEvent(e *domain.DataEvent) { e.Tags = canonicalJSON(e.Tags) }
+func canonicalDataEvent(e domain.DataEvent) domain.DataEvent {
+	e.Tags = canonicalJSON(e.Tags)
+	return e
+}
 
-func canonicalProfile(p *domain.Profile) {
+func canonicalProfile(p domain.Profile) domain.Profile {
 	p.DeviceResources = slices.Clone(p.DeviceResources)
 	for i := range p.DeviceResources {
 		p.DeviceResources[i].Attributes = canonicalAny(p.DeviceResources[i].Attributes)
 	}
+	return p
 }
 
 // stored is a kind of whatever type, for what is done to all tables alike.
