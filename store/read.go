@@ -82,7 +82,7 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 		}
 		from = max(from, l.First())
 		if l.blocks != nil { // nil through a tap
-			b := blockReader{&blocks{dir: l.blocks.dir}, from, to}
+			b := blockReader{blocks: &blocks{dir: l.blocks.dir}, next: from, to: to}
 			b.read(ctx, send)
 			from = b.next
 		}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -33,7 +32,12 @@ var errRecord = errors.New("unknown record layout")
 type blockReader struct {
 	*blocks
 	next, to uint64
+	room     Header // for the headers of the next messages
+	usual    int    // how many messages the last page had
 }
+
+// fieldsAtATime is for how many headers there is room at once.
+const fieldsAtATime = 256
 
 // read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
 // first message that was not sent.
@@ -98,6 +102,8 @@ func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) boo
 // record needs that is not all there.
 func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 	next := b.next
+	p.messages = make([]Message, 0, b.usual)
+	defer func() { b.usual = len(p.messages) }()
 	for next <= b.to && len(buf)-used >= recordHead {
 		r := buf[used:]
 		length := recordLength(r)
@@ -113,7 +119,7 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 		case seq > next:
 			return p, used, 0, errRecord
 		default:
-			m, err := record(r[:length:length])
+			m, err := b.record(r[:length:length])
 			if err != nil {
 				return p, used, 0, err
 			}
@@ -135,7 +141,7 @@ func recordLength(head []byte) int {
 }
 
 // record takes one record apart.
-func record(r []byte) (Message, error) {
+func (b *blockReader) record(r []byte) (Message, error) {
 	subjectEnd := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
 	body := len(r) - recordSum
 	if binary.LittleEndian.Uint32(r)&headersBit == 0 || subjectEnd+4 > body {
@@ -146,24 +152,28 @@ func record(r []byte) (Message, error) {
 	if data > body || data < headers {
 		return Message{}, errRecord
 	}
-	h, ok := parseHeaders(r[headers:data])
+	text := string(r[recordHead:data])
+	h, ok := b.headers(text[headers-recordHead:])
 	if !ok {
 		return Message{}, errRecord
 	}
 	return Message{
 		Seq: binary.LittleEndian.Uint64(r[4:]), At: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))).UTC(),
-		Subject: string(r[recordHead:subjectEnd]), Header: h, Data: r[data:body:body],
+		Subject: text[:subjectEnd-recordHead], Header: h, Data: r[data:body:body],
 	}, nil
 }
 
-// parseHeaders reads the header block of a message but those that are the server's.
-func parseHeaders(block []byte) (Header, bool) {
-	const begin = "NATS/1.0\r\n"
-	if !bytes.HasPrefix(block, []byte(begin)) {
+// headers reads the header block of a message but those that are the server's.
+func (b *blockReader) headers(block string) (Header, bool) {
+	text, ok := strings.CutPrefix(block, "NATS/1.0\r\n")
+	if !ok {
 		return nil, false
 	}
-	text := string(block[len(begin):])
-	h := make(Header, 0, strings.Count(text, "\r\n"))
+	most := strings.Count(text, "\n")
+	if cap(b.room)-len(b.room) < most {
+		b.room = make(Header, 0, max(most, fieldsAtATime))
+	}
+	h := b.room[len(b.room) : len(b.room) : len(b.room)+most]
 	for text != "\r\n" {
 		line, rest, ok := strings.Cut(text, "\r\n")
 		name, value, colon := strings.Cut(line, ": ")
@@ -175,5 +185,6 @@ func parseHeaders(block []byte) (Header, bool) {
 			h = append(h, Field{name, value})
 		}
 	}
+	b.room = b.room[:len(b.room)+len(h)]
 	return h, true
 }
