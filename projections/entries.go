@@ -32,8 +32,8 @@ func (k *kind[S]) index(w *writer, s *S, seq uint64, name []byte, gone bool) {
 }
 
 // entry returns an operation on a suffix.
-func (w *writer) entry(at int64, seq uint64, name []byte, gone bool) op {
+func (w *writer) entry(at int64, seq uint64, name []byte, gone bool) *op {
 	w.key = appendTime(w.key[:0], at)
 	w.key = append(binary.BigEndian.AppendUint64(w.key, seq), name...)
-	return op{key: w.save(w.key), delete: gone, border: borderAt(w.key)}
+	return &w.ops.add(op{key: w.save(w.key), delete: gone, border: borderAt(w.key)})[0]
 }

@@ -29,7 +29,7 @@ func (p *packing) pack(g *group) error {
 		for n < len(ops) && (end == nil || bytes.Compare(ops[n].key, end) < 0) {
 			n++
 		}
-		if err := p.enter(begin, &ops[0]); err != nil {
+		if err := p.enter(begin, ops[0]); err != nil {
 			return err
 		}
 		if err := p.merge(begin, old, ops[:n]); err != nil {
@@ -83,11 +83,11 @@ func (p *packing) enter(begin []byte, o *op) error {
 }
 
 // merge adds the entries of a block, as the operations leave them. Where one begins a block, the rest goes to that.
-func (p *packing) merge(begin, old []byte, ops []op) error {
+func (p *packing) merge(begin, old []byte, ops []*op) error {
 	n := valueLength(p.prefix[0])
 	from, at := 0, 0 // in old: what is not added yet, and what is not looked at
-	for i := range ops {
-		o, order, next := &ops[i], -1, at
+	for _, o := range ops {
+		order, next := -1, at
 		for order < 0 && at < len(old) {
 			first, last, end := entryAt(old, at, n)
 			if end < 0 || first == last && len(begin) == 0 {

@@ -113,15 +113,15 @@ func skipRuns(rows *bbolt.Bucket, prefix, from, to []byte, n int, oldestFirst bo
 // recount brings the runs of a group's range up to date with its operations, which are in rows and in order.
 func (g *group) recount(rows *bbolt.Bucket, w *writer, c *bbolt.Cursor) error {
 	r := newRuns(c, g.prefix)
-	for i := range g.ops {
-		if o := &g.ops[i]; o.border == beginsRun {
+	for _, o := range g.ops {
+		if o.border == beginsRun {
 			if err := (&op{key: w.save(r.key(o.key)), delete: o.delete}).apply(rows); err != nil {
 				return err
 			}
 		}
 	}
 	for ops := g.ops; len(ops) > 0; {
-		first, again := &ops[0], false
+		first, again := ops[0], false
 		if !first.delete && first.border == beginsRun {
 			if err := g.countRun(rows, w, r, first.key); err != nil {
 				return err

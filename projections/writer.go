@@ -11,9 +11,11 @@ import (
 // while their page is at hand. It is used again for the next one.
 type writer struct {
 	groups map[place]*group
+	last   [1 << 8]*group // by table or index, the group that was asked for last
 	order  []*group
 	spare  []*group
-	arena  []byte
+	arena  slab[byte] // keys and values
+	ops    slab[op]
 	buf    bytes.Buffer
 	// scratch
 	key, block []byte
@@ -31,13 +33,13 @@ type place struct {
 type group struct {
 	place
 	prefix []byte
-	ops    []op
+	ops    []*op
 	more   tally // what there is more than before
 	runs   bool  // the entries are cut into runs
 	fresh  bool  // a range that has no entries yet
 }
 
-// op puts value at key, or deletes the key. In a range, the key is a suffix.
+// op puts value at key, or deletes the key. In a range, the key is a suffix, and those of other indexes may have it too.
 type op struct {
 	key, value []byte
 	delete     bool
@@ -48,37 +50,42 @@ type op struct {
 const fill = 0.9
 
 const (
-	smallArena = 4 << 10 // bytes
-	largeArena = 1 << 20 // bytes
-	// What is kept for the next one, beside one arena: a flush has some thousand operations.
+	arenaBytes = 4 << 10
+	arenaOps   = 64
+	// What is kept for the next overlay, beside what is as much as this one has taken.
 	keptGroups = 256
-	keptOps    = 1024 // in a group
+	keptOps    = 1 << 15 // in all groups
 )
 
-func newWriter() *writer { return &writer{groups: map[place]*group{}} }
+func newWriter() *writer {
+	return &writer{groups: map[place]*group{}, arena: slab[byte]{least: arenaBytes}, ops: slab[op]{least: arenaOps}}
+}
 
 // save copies b to where it stays until the transaction has ended: bbolt keeps the slices that it is given.
-func (w *writer) save(b []byte) []byte {
-	if cap(w.arena)-len(w.arena) < len(b) {
-		w.arena = make([]byte, 0, max(min(largeArena, 4*cap(w.arena)), smallArena, len(b)))
-	}
-	from := len(w.arena)
-	w.arena = append(w.arena, b...)
-	return w.arena[from:len(w.arena):len(w.arena)]
-}
+func (w *writer) save(b []byte) []byte { return w.arena.add(b...) }
 
 // in returns the group of a place.
 func (w *writer) in(id byte, value string) *group {
-	at := place{id, value}
-	if g, ok := w.groups[at]; ok {
+	if g := w.last[id]; g != nil && g.value == value {
 		return g
 	}
+	at := place{id, value}
+	g, ok := w.groups[at]
+	if !ok {
+		g = w.begin(at)
+	}
+	w.last[id] = g
+	return g
+}
+
+// begin makes the group of a place.
+func (w *writer) begin(at place) *group {
 	g := w.take()
 	g.place = at
-	if id < indexID {
-		g.prefix = append(g.prefix[:0], id)
+	if at.id < indexID {
+		g.prefix = append(g.prefix[:0], at.id)
 	} else {
-		g.prefix = appendRange(g.prefix[:0], id, value)
+		g.prefix = appendRange(g.prefix[:0], at.id, at.value)
 	}
 	w.groups[at] = g
 	w.order = append(w.order, g)
@@ -95,12 +102,14 @@ func (w *writer) take() *group {
 }
 
 func (w *writer) put(g *group, key, value []byte) {
-	g.ops = append(g.ops, op{key: w.save(key), value: w.save(value)})
+	w.add(g, op{key: w.save(key), value: w.save(value)})
 }
 
 func (w *writer) delete(g *group, key []byte) {
-	g.ops = append(g.ops, op{key: w.save(key), delete: true})
+	w.add(g, op{key: w.save(key), delete: true})
 }
+
+func (w *writer) add(g *group, o op) { g.ops = append(g.ops, &w.ops.add(o)[0]) }
 
 // flush writes everything to rows.
 func (w *writer) flush(rows *bbolt.Bucket) error {
@@ -113,7 +122,7 @@ func (w *writer) flush(rows *bbolt.Bucket) error {
 	}
 	p := &packing{blocks: newBlocks(rows, nil), writer: w, rows: rows}
 	for _, g := range w.order {
-		slices.SortFunc(g.ops, func(a, b op) int { return bytes.Compare(a.key, b.key) })
+		slices.SortFunc(g.ops, func(a, b *op) int { return bytes.Compare(a.key, b.key) })
 		if err := g.write(p); err != nil {
 			return err
 		}
@@ -129,8 +138,8 @@ func (g *group) write(p *packing) error {
 		}
 		return g.recount(p.rows, p.writer, p.c)
 	}
-	for i := range g.ops {
-		if err := g.ops[i].apply(p.rows); err != nil {
+	for _, o := range g.ops {
+		if err := o.apply(p.rows); err != nil {
 			return err
 		}
 	}
@@ -158,22 +167,23 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 	return rows.Put(w.key, w.save(n.append(w.buf.AvailableBuffer())))
 }
 
-// reset forgets everything and keeps the memory, unless it was a large one. Call it when the transaction has ended.
+// reset forgets everything and keeps some of the memory. Call it when the transaction has ended.
 func (w *writer) reset() {
 	clear(w.groups)
+	clear(w.last[:])
 	if len(w.order) > keptGroups {
-		w.groups, w.order = map[place]*group{}, nil
+		w.groups, w.order, w.spare = map[place]*group{}, nil, nil
 	}
+	kept := 0
 	for _, g := range w.order {
-		if cap(g.ops) <= keptOps {
+		if kept += cap(g.ops); kept <= keptOps {
 			clear(g.ops)
 			*g = group{prefix: g.prefix, ops: g.ops[:0]}
 			w.spare = append(w.spare, g)
 		}
 	}
+	clear(w.order)
 	w.order = w.order[:0]
-	w.arena = w.arena[:0]
-	if cap(w.arena) > largeArena {
-		w.arena = nil
-	}
+	w.arena.reset()
+	w.ops.reset()
 }
