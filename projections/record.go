@@ -16,11 +16,17 @@ func (k *kind[S]) read(rows *bbolt.Bucket, key []byte) (s S, seq uint64, ok bool
 	if b == nil {
 		return s, 0, false
 	}
-	s, seq, err := k.parse(key[1:], b)
-	if err != nil {
-		panic(damage{fmt.Errorf("%s %q: %w", k.name, nameIn(key[1:]), err)})
-	}
+	s, seq = k.mustParse(key[1:], b)
 	return s, seq, true
+}
+
+// mustParse is parse that panics as read does.
+func (k *kind[S]) mustParse(name, b []byte) (s S, seq uint64) {
+	s, seq, err := k.parse(name, b)
+	if err != nil {
+		panic(damage{fmt.Errorf("%s %q: %w", k.name, nameIn(name), err)})
+	}
+	return s, seq
 }
 
 // parse decodes a row whose key ends with name.
