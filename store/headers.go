@@ -44,11 +44,14 @@ func get(h nats.Header, name string) string {
 }
 
 func isExtension(name string) bool {
+	if !strings.HasPrefix(name, attributePrefix) {
+		return false
+	}
 	switch name {
 	case headerSpec, headerID, headerType, headerSource, headerTime, headerSubject:
 		return false
 	}
-	return strings.HasPrefix(name, attributePrefix)
+	return true
 }
 
 // eventHeader returns the headers of an event, all but its chain. Every value passes through escape, so that none can
