@@ -22,7 +22,7 @@ const (
 	sharedBytes = 16 << 10
 )
 
-// get returns the row that a transaction sees, a found of its table's type, if it is known.
+// get returns the row that a transaction sees, a pointer to a found of its table's type, if it is known.
 func (s *shared) get(tx int, key sharedKey) (row any, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,7 +52,7 @@ type snapshot[S any] struct {
 	*kind[S]
 	v       *View
 	settled bool // known is from after the settling
-	known   map[string]found[S]
+	known   map[string]*found[S] // nil: absent, as nearly all that is asked for an addition is
 	key     []byte
 }
 
@@ -91,28 +91,36 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	if t.settled != t.v.settled {
 		t.settled, t.known = true, nil
 	}
-	if f, ok := t.known[key]; ok {
-		return f
+	f, known := t.known[key]
+	if !known {
+		if t.v.rows == nil {
+			panic(ErrClosed)
+		}
+		f = t.fromFile(key)
+		if t.known == nil {
+			t.known = map[string]*found[S]{}
+		}
+		t.known[key] = f
 	}
-	if t.v.rows == nil {
-		panic(ErrClosed)
+	if f == nil {
+		return found[S]{}
 	}
-	f := t.fromFile(key)
-	if t.known == nil {
-		t.known = map[string]found[S]{}
-	}
-	t.known[key] = f
-	return f
+	return *f
 }
 
-func (t *snapshot[S]) fromFile(key string) (f found[S]) {
+func (t *snapshot[S]) fromFile(key string) (f *found[S]) {
 	if t.shared {
 		if row, ok := t.v.d.shared.get(t.v.tx.ID(), sharedKey{t.id, key}); ok {
-			return row.(found[S])
+			return row.(*found[S])
 		}
 	}
 	t.key = appendRow(t.key[:0], t.id, key)
-	t.v.d.must(func() error { f.value, f.seq, f.ok = t.read(t.v.rows, t.key); return nil })
+	t.v.d.must(func() error {
+		if s, seq, ok := t.read(t.v.rows, t.key); ok {
+			f = &found[S]{s, true, seq}
+		}
+		return nil
+	})
 	if t.shared && len(fetch(t.v.rows, t.key)) <= sharedBytes {
 		t.v.d.shared.put(t.v.tx.ID(), sharedKey{t.id, key}, f)
 	}
