@@ -14,8 +14,9 @@ import (
 // limits say how far the file may lag behind what was applied.
 type limits struct {
 	// after is how long after the first event that is not in the file a flush begins. A transaction of one event
-	// costs some 26 page writes, one of the events of 100 ms far fewer for each, because the ends of the indexes are
-	// written again by every one; and 100 ms of events are read from the log again in no time after a kill.
+	// costs some 26 page writes, one of the events of half a second far fewer for each, because the ends of the indexes are
+	// written again by every one; and requests take longer while it runs. Half a second of events is read from the log
+	// again in no time after a kill.
 	after time.Duration
 	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again, and the
 	// rest of a batch; then Apply blocks.
@@ -24,7 +25,7 @@ type limits struct {
 	mostMapped int64
 }
 
-var usualLimits = limits{after: 100 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 8 << 20}
+var usualLimits = limits{after: 500 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 8 << 20}
 
 // mostRead is mostMapped for reading, which is more: who reads here and there in a large file maps most of what it reads
 // again, and there may be thousands of reads between two flushes.
