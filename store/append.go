@@ -32,8 +32,10 @@ const headerFence = "Nats-Expected-Last-Sequence"
 // entry is one event of a run on its way to the log.
 type entry struct {
 	domain.Recorded
-	message *nats.Msg
-	size    int // bytes
+	subject string // that is appended under
+	header  Header
+	data    []byte
+	size    int // of the message, in bytes
 }
 
 // isToken reports whether s can be one token of a subject.
@@ -68,21 +70,20 @@ func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (en
 	}
 	chain := nextChain(prev, seq, h, w.Data)
 	h.set(headerChain, hex.EncodeToString(chain[:]))
-	m := &nats.Msg{Subject: l.ingest + strings.Join(w.Subject, "."), Header: h.message(1), Data: w.Data}
-	size := sizeOfMessage(m)
+	subject := l.ingest + strings.Join(w.Subject, ".")
+	size := sizeOfMessage(subject, h, w.Data)
 	if size > maxPayload {
 		return entry{}, domain.Errorf(domain.TooLarge, "event of %d bytes: a message on the log holds %d at most", size, maxPayload)
 	}
-	m.Header[headerFence] = []string{strconv.FormatUint(seq-1, 10)}
-	return entry{domain.Recorded{Stamp: st, Seq: seq, Chain: chain, Event: e}, m, size}, nil
+	return entry{domain.Recorded{Stamp: st, Seq: seq, Chain: chain, Event: e}, subject, h, w.Data, size}, nil
 }
 
 // sizeOfMessage is what Size of nats.Msg says, without encoding the header for it.
-func sizeOfMessage(m *nats.Msg) int {
+func sizeOfMessage(subject string, h Header, data []byte) int {
 	const line, end = len("NATS/1.0\r\n"), len("\r\n")
-	n := len(m.Subject) + len(m.Reply) + len(m.Data) + line + end
-	for name, values := range m.Header {
-		n += len(name) + len(": \r\n") + len(values[0])
+	n := len(subject) + len(data) + line + end
+	for _, f := range h {
+		n += len(f.Name) + len(": \r\n") + len(f.Value)
 	}
 	return n
 }
@@ -113,11 +114,11 @@ type group struct {
 	err error
 }
 
-// begin starts a group; JetStream is not restarted until its end.
-func (l *Log) begin() *group {
+// begin starts a group of up to so many events; JetStream is not restarted until its end.
+func (l *Log) begin(events int) *group {
 	l.store.gate.RLock()
 	l.acks.run++
-	return &group{log: l}
+	return &group{log: l, run: make([]entry, 0, events)}
 }
 
 // send takes the next event, and publishes the one before it. The sequence and the chain must continue the log.
@@ -134,7 +135,8 @@ func (g *group) publish(ack bool) {
 		return
 	}
 	at := len(g.run) - 1
-	m := g.run[at].message
+	e := &g.run[at]
+	m := g.log.letter.of(e.subject, append(e.header, Field{headerFence, strconv.FormatUint(e.Seq-1, 10)}), e.data)
 	if ack {
 		m.Reply = g.log.acks.reply() + strconv.Itoa(at)
 	}

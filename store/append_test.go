@@ -3,17 +3,15 @@ package store
 import (
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 func TestSizeOfMessage(t *testing.T) {
-	for _, m := range []*nats.Msg{
-		{Subject: "a.b", Header: nats.Header{"A": {"1"}}},
-		{Subject: "a.b", Reply: "c", Header: nats.Header{"ce-id": {"17"}, "Ledge-Chain": {"00"}}, Data: []byte("body")},
-	} {
-		if got, want := sizeOfMessage(m), m.Size(); got != want {
-			t.Errorf("%+v: got %d bytes, want %d", m, got, want)
+	var l letter
+	for _, h := range []Header{{{"ce-id", "17"}, {"Ledge-Chain", "00"}}, {{"A", "1"}}} {
+		for _, data := range []string{"", "body"} {
+			if got, want := sizeOfMessage("a.b", h, []byte(data)), l.of("a.b", h, []byte(data)).Size(); got != want {
+				t.Errorf("%v and %q: got %d bytes, want %d", h, data, got, want)
+			}
 		}
 	}
 }

@@ -24,11 +24,14 @@ func (a *Appender) step(items []item) int {
 		answer(items)
 		return len(items)
 	}
-	g := a.log.begin()
+	g := a.log.begin(len(items))
 	n := a.decide(items, g)
-	recorded := a.record(items[:n], g)
-	answer(items[:n])
-	if recorded {
+	recorded, err := a.record(items[:n], g)
+	answer(items[:n]) // first: an answer is awaited
+	if len(recorded) > 0 {
+		a.recent.add(recorded, g.bytes())
+	}
+	if len(recorded) > 0 && err == nil {
 		a.live.add(g.run)
 	}
 	return n
@@ -138,26 +141,24 @@ func (a *Appender) evolve(r *domain.Recorded, state domain.State) (err error) {
 	return nil
 }
 
-// record ends the group and has it applied, and reports whether there was one and all of it went well. Where not, the
-// outcomes of what is not on the log are corrected.
-func (a *Appender) record(items []item, g *group) bool {
+// record ends the group and has it applied, and returns what of it is. The outcomes of what is not are corrected.
+func (a *Appender) record(items []item, g *group) ([]domain.Recorded, error) {
 	recorded, err := g.end(context.Background())
 	if err != nil {
 		a.correct(items, recorded, err)
 	}
 	if len(recorded) == 0 {
-		return false
+		return nil, err
 	}
 	if aerr := a.projection.Apply(recorded); aerr != nil {
 		a.log.fail(fmt.Errorf("apply %s %d to %d: %w", a.log.name, recorded[0].Seq, recorded[len(recorded)-1].Seq, aerr))
 		for _, it := range items {
 			it.of.outcomes[it.n] = domain.Outcome{Err: refused(a.log.err())}
 		}
-		return false
+		return nil, aerr
 	}
 	a.log.show()
-	a.recent.add(recorded, g.bytes())
-	return err == nil
+	return recorded, err
 }
 
 // correct tells the truth after an append that failed: an event of the run is recorded where its id is on the log at

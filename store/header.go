@@ -47,14 +47,25 @@ func (h Header) extensions() []Field {
 	return list
 }
 
-// message returns the headers as they are published, with more to come.
-func (h Header) message(more int) nats.Header {
-	m, values := make(nats.Header, len(h)+more), make([]string, len(h)) // one allocation for all values
-	for i, f := range h {
-		values[i] = f.Value
-		m[f.Name] = values[i : i+1 : i+1]
+// letter is a message to publish one event after another in: the client encodes it before it returns.
+type letter struct {
+	nats.Msg
+	values []string
+}
+
+// of returns the message; it holds until the next call.
+func (l *letter) of(subject string, h Header, data []byte) *nats.Msg {
+	if l.Header == nil {
+		l.Header = nats.Header{}
 	}
-	return m
+	clear(l.Header)
+	l.values = l.values[:0]
+	for i, f := range h {
+		l.values = append(l.values, f.Value)
+		l.Header[f.Name] = l.values[i : i+1 : i+1]
+	}
+	l.Subject, l.Reply, l.Data = subject, "", data
+	return &l.Msg
 }
 
 // headerOf returns the headers of a message but those of the server.

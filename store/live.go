@@ -1,7 +1,6 @@
 package store
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 type live struct {
 	log    *Log
 	groups chan liveGroup
+	letter letter
 	// before is the last sequence on a subject, as far as it is known: of two generations, the older is forgotten when
 	// the newer is full. all is true while nothing was forgotten and nothing was there before.
 	newer, older map[string]uint64
@@ -60,22 +60,18 @@ func (v *live) run() {
 
 // subject is the public name of what was appended under the private one.
 func (v *live) subject(e entry) string {
-	return v.log.public + strings.TrimPrefix(e.message.Subject, v.log.ingest)
+	return v.log.public + strings.TrimPrefix(e.subject, v.log.ingest)
 }
 
 // message adds what NATS' own republishing adds. Nats-Time-Stamp is when we had the acknowledgement;
 // Nats-Last-Sequence is left out where it is not known.
 func (v *live) message(e entry, at string) *nats.Msg {
 	subject := v.subject(e)
-	h := maps.Clone(e.message.Header)
-	delete(h, headerFence)
-	h["Nats-Stream"] = []string{v.log.name}
-	h["Nats-Sequence"] = []string{strconv.FormatUint(e.Seq, 10)}
-	h["Nats-Time-Stamp"] = []string{at}
+	h := append(e.header, Field{"Nats-Stream", v.log.name}, Field{"Nats-Sequence", strconv.FormatUint(e.Seq, 10)}, Field{"Nats-Time-Stamp", at})
 	if before, known := v.before(subject, e.Seq); known {
-		h["Nats-Last-Sequence"] = []string{strconv.FormatUint(before, 10)}
+		h = append(h, Field{"Nats-Last-Sequence", strconv.FormatUint(before, 10)})
 	}
-	return &nats.Msg{Subject: subject, Header: h, Data: e.message.Data}
+	return v.letter.of(subject, h, e.data)
 }
 
 // before returns the sequence before seq on a subject, 0 for none, and notes seq.

@@ -15,6 +15,7 @@ type Log struct {
 	blocks *blocks
 	places places
 	acks   *acks
+	letter letter // for who appends
 
 	mu    sync.Mutex
 	first uint64

@@ -77,20 +77,18 @@ func (r *Recorder) Run(ctx context.Context, first []domain.Request) error {
 	}
 }
 
-// Company waits for [Linger], or until ctx ends, for more to record with the first: up to [Waiting] in all.
+// Company waits for [Linger], or until ctx ends, for more to record with the first: as many as waiting holds. Nobody else
+// receives from waiting.
 func Company[T any](ctx context.Context, waiting <-chan T, first T) []T {
-	all := []T{first}
 	timer := time.NewTimer(Linger)
 	defer timer.Stop()
-	for len(all) < Waiting {
-		select {
-		case next := <-waiting:
-			all = append(all, next)
-		case <-timer.C:
-			return all
-		case <-ctx.Done():
-			return all
-		}
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	all := append(make([]T, 0, 1+len(waiting)), first)
+	for len(all) < cap(all) {
+		all = append(all, <-waiting)
 	}
 	return all
 }
