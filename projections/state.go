@@ -51,7 +51,7 @@ func (d *DB) View() (*View, func()) {
 type snapshot[S any] struct {
 	*kind[S]
 	v       *View
-	settled bool // known is from after the settling
+	settled bool                 // known is from after the settling
 	known   map[string]*found[S] // nil: absent, as nearly all that is asked for an addition is
 	key     []byte
 }

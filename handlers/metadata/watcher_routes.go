@@ -15,7 +15,9 @@ func (s service) routeWatchers() {
 	r.GET("/provisionwatcher/service/name/:name", s.listWatchers(handlers.By(domain.IndexService, "name")))
 	r.GET("/provisionwatcher/name/:name", handlers.Get(s.API, s.state, "provision watcher", "name",
 		func(st domain.State) domain.Table[domain.ProvisionWatcher] { return st.Watchers },
-		func(e handlers.Envelope, d domain.ProvisionWatcher) any { return &watcherAnswer{e, shapes.OfWatcher(d)} }))
+		func(e handlers.Envelope, d domain.ProvisionWatcher) any {
+			return &watcherAnswer{e, shapes.OfWatcher(d)}
+		}))
 	r.DELETE("/provisionwatcher/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} }))
 }
 
