@@ -3,7 +3,6 @@ package domain
 import (
 	"fmt"
 	"reflect"
-	"sync"
 
 	"ledge/domain/fastjson"
 )
@@ -57,17 +56,12 @@ type kind struct {
 // of is the kind of an event whose fields are written as JSON.
 func of[E Event](name string) kind {
 	codec := fastjson.Of[E]()
-	spare := sync.Pool{New: func() any { return new(E) }} // to decode into
 	decode := func(w Wire) (Event, error) {
-		e := spare.Get().(*E)
-		if err := codec.Unmarshal(w.Data, e); err != nil {
+		var e E
+		if err := codec.Unmarshal(w.Data, &e); err != nil {
 			return nil, fmt.Errorf("decode %s: %w", name, err)
 		}
-		event := *e
-		var none E
-		*e = none
-		spare.Put(e)
-		return event, nil
+		return e, nil
 	}
 	encode := func(event Event, w Wire) (Wire, error) {
 		e := event.(E)

@@ -136,7 +136,9 @@ func (g *group) publish(ack bool) {
 	}
 	at := len(g.run) - 1
 	e := &g.run[at]
-	m := g.log.letter.of(e.subject, append(e.header, Field{headerFence, strconv.FormatUint(e.Seq-1, 10)}), e.data)
+	h := e.header
+	h.set(headerFence, strconv.FormatUint(e.Seq-1, 10))
+	m := g.log.letter.of(e.subject, h, e.data)
 	if ack {
 		m.Reply = g.log.acks.reply() + strconv.Itoa(at)
 	}

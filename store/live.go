@@ -67,9 +67,12 @@ func (v *live) subject(e entry) string {
 // Nats-Last-Sequence is left out where it is not known.
 func (v *live) message(e entry, at string) *nats.Msg {
 	subject := v.subject(e)
-	h := append(e.header, Field{"Nats-Stream", v.log.name}, Field{"Nats-Sequence", strconv.FormatUint(e.Seq, 10)}, Field{"Nats-Time-Stamp", at})
+	h := e.header
+	h.set("Nats-Stream", v.log.name)
+	h.set("Nats-Sequence", strconv.FormatUint(e.Seq, 10))
+	h.set("Nats-Time-Stamp", at)
 	if before, known := v.before(subject, e.Seq); known {
-		h = append(h, Field{"Nats-Last-Sequence", strconv.FormatUint(before, 10)})
+		h.set("Nats-Last-Sequence", strconv.FormatUint(before, 10))
 	}
 	return v.letter.of(subject, h, e.data)
 }

@@ -36,6 +36,7 @@ func newNode(tb testing.TB) node {
 	p = start(tb, dir)
 	p.addDevice("later")
 	awaitNotified(tb, p)
+	p.list() // so that the checkpoints are in the files
 	p.kill()
 	n.killed = clone(tb, dir)
 	p = start(tb, dir)
@@ -46,6 +47,16 @@ func newNode(tb testing.TB) node {
 	p.stop()
 	n.longer = dir
 	return n
+}
+
+// list has the projections of changes and of notifications written, as a list reads them from the file.
+func (p *process) list() {
+	p.tb.Helper()
+	for _, all := range []string{p.metadata + "/api/v2/device/all", p.notifications + "/api/v2/notification/status/NEW"} {
+		if a := p.call("GET", all, "", ""); a.status != 200 {
+			p.tb.Fatalf("%s: %d %s", all, a.status, a.body)
+		}
+	}
 }
 
 // addLargeDevices fills a block of the log, which has 8 MB, with few events.
