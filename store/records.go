@@ -174,14 +174,14 @@ func (b *blockReader) headers(block string) (Header, bool) {
 		b.room = make(Header, 0, max(most, fieldsAtATime))
 	}
 	h := b.room[len(b.room) : len(b.room) : len(b.room)+most]
-	last := ""
+	highest := ""
 	for text != "\r\n" {
 		line, rest, ok := strings.Cut(text, "\r\n")
 		name, value, colon := strings.Cut(line, ": ")
-		if !ok || !colon || name <= last && h.has(name) { // nats.go writes them in order
+		if !ok || !colon || name <= highest && h.has(name) { // most names are the highest so far
 			return nil, false
 		}
-		last, text = name, rest
+		highest, text = max(highest, name), rest
 		if !strings.HasPrefix(name, serversOwn) {
 			h = append(h, Field{name, value})
 		}
