@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,20 @@ func flip(t *testing.T, path string, part float64) {
 	}
 }
 
+// flipSequence changes a high bit of the sequence of the second record of a block.
+func flipSequence(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := b[binary.LittleEndian.Uint32(b)&^(1<<31):]
+	second[4+5] ^= 1
+	if err := os.WriteFile(path, b, 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func mustRemove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.RemoveAll(path); err != nil {
@@ -87,6 +102,8 @@ func TestDamageIsNamedAndRefused(t *testing.T) {
 		}, "sequence 300"},
 		{"byte flipped in the first block", func(t *testing.T, dir string) { flip(t, block(dir, 1), 0.5) }, "damaged at sequence"},
 		{"byte flipped in the last block", func(t *testing.T, dir string) { flip(t, block(dir, 3), 0.5) }, "damaged at sequence"},
+		{"sequence flipped in the first block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 1)) }, "damaged at sequence"},
+		{"sequence flipped in the last block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 3)) }, "damaged at sequence"},
 		{"first block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 1)) }, "damaged at sequence 1:"},
 		{"middle block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 2)) }, "damaged at sequence 1"},
 		{"last block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 3)) }, "damaged at sequence 2"},

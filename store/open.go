@@ -41,6 +41,9 @@ func (l *Log) before(clean bool) error {
 	if err := l.blocks.syncTail(); err != nil {
 		return fmt.Errorf("%s: sync: %w", l.name, err)
 	}
+	if due, ok := l.blocks.lastInRange(); !ok {
+		return l.damage(due, outOfRange)
+	}
 	if clean {
 		return nil
 	}

@@ -83,8 +83,11 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 		from = max(from, l.First())
 		if l.blocks != nil { // nil through a tap
 			b := blockReader{blocks: &blocks{dir: l.blocks.dir}, next: from, to: to}
-			b.read(ctx, send)
-			from = b.next
+			err := b.read(ctx, send)
+			if from = b.next; err != nil {
+				send(page{err: l.damage(from, outOfRange)})
+				return
+			}
 		}
 		if from > to {
 			return

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -27,6 +28,50 @@ const (
 // errRecord says that a block is not readable as we know the layout. It is no damage yet: the server is asked then.
 var errRecord = errors.New("unknown record layout")
 
+// errFar says that a record's sequence is farAhead or more beyond the one that is due. That is damage: no hole in a block
+// is as wide. The server must not be asked: it would fill the hole in memory, sequence by sequence, until there is none left.
+var errFar = errors.New("sequence out of range")
+
+const (
+	farAhead   = 1 << 20
+	outOfRange = "in its place is a record whose sequence is out of range"
+)
+
+// lastInRange reports whether no record of the last block is far ahead, which the server reads at its start, and if one
+// is, which sequence was due there. What else is wrong with the block is for those who read it.
+func (b *blocks) lastInRange() (due uint64, ok bool) {
+	if b.last == 0 {
+		return 0, true
+	}
+	f, err := os.Open(b.path(b.last))
+	if err != nil {
+		return 0, true
+	}
+	defer f.Close()
+	if before, err := b.begin(b.last - 1); err == nil {
+		due = before.seq
+	}
+	for r := bufio.NewReaderSize(f, recordsAtATime); ; {
+		head, err := r.Peek(recordHead)
+		if err != nil {
+			return 0, true
+		}
+		length, seq := recordLength(head), binary.LittleEndian.Uint64(head[4:])
+		if seq&(erasedBit|tombstoneBit) == 0 {
+			if due > 0 && seq > due && seq-due >= farAhead {
+				return due, false
+			}
+			due = seq + 1
+		}
+		if length == 0 {
+			return 0, true
+		}
+		if _, err := r.Discard(length); err != nil {
+			return 0, true
+		}
+	}
+}
+
 // blockReader reads durable messages straight from the block files: four times as fast as through the server, and it is
 // the disk that is looked at, not the server's cache. Whatever it does not understand it leaves to the server.
 type blockReader struct {
@@ -40,22 +85,28 @@ type blockReader struct {
 const fieldsAtATime = 256
 
 // read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
-// first message that was not sent.
-func (b *blockReader) read(ctx context.Context, send func(page) bool) {
+// first message that was not sent. The only error is errFar.
+func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 	all, err := b.list()
 	if err != nil {
-		return
+		return nil
 	}
 	// The last block that begins at or before next.
 	i := sort.Search(len(all), func(i int) bool { r, err := b.begin(all[i]); return err != nil || r.seq > b.next }) - 1
 	if i < 0 {
-		return
+		return nil
 	}
 	for _, n := range all[i:] {
-		if b.next > b.to || ctx.Err() != nil || b.block(n, 0, recordsAtATime, send) != nil {
-			return
+		if b.next > b.to || ctx.Err() != nil {
+			break
+		}
+		if err := b.block(n, 0, recordsAtATime, send); errors.Is(err, errFar) {
+			return err
+		} else if err != nil {
+			break
 		}
 	}
+	return nil
 }
 
 // block reads from an offset in a block on, so many bytes at a time.
@@ -116,6 +167,8 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 		seq := binary.LittleEndian.Uint64(r[4:])
 		switch {
 		case seq&(erasedBit|tombstoneBit) != 0 || seq < next:
+		case seq-next >= farAhead:
+			return p, used, 0, errFar
 		case seq > next:
 			return p, used, 0, errRecord
 		default:
