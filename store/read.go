@@ -83,8 +83,8 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 		from = max(from, l.First())
 		if l.blocks != nil { // nil through a tap
 			b := blockReader{blocks: &blocks{dir: l.blocks.dir}, next: from, to: to}
-			err := b.read(ctx, send)
-			if from = b.next; err != nil {
+			far := b.read(ctx, send)
+			if from = b.next; far {
 				send(page{err: l.damage(from, outOfRange)})
 				return
 			}

@@ -85,28 +85,26 @@ type blockReader struct {
 const fieldsAtATime = 256
 
 // read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
-// first message that was not sent. The only error is errFar.
-func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
+// first message that was not sent. far says that a record far ahead is in its place.
+func (b *blockReader) read(ctx context.Context, send func(page) bool) (far bool) {
 	all, err := b.list()
 	if err != nil {
-		return nil
+		return false
 	}
 	// The last block that begins at or before next.
 	i := sort.Search(len(all), func(i int) bool { r, err := b.begin(all[i]); return err != nil || r.seq > b.next }) - 1
 	if i < 0 {
-		return nil
+		return false
 	}
 	for _, n := range all[i:] {
 		if b.next > b.to || ctx.Err() != nil {
-			break
+			return false
 		}
-		if err := b.block(n, 0, recordsAtATime, send); errors.Is(err, errFar) {
-			return err
-		} else if err != nil {
-			break
+		if err := b.block(n, 0, recordsAtATime, send); err != nil {
+			return errors.Is(err, errFar)
 		}
 	}
-	return nil
+	return false
 }
 
 // block reads from an offset in a block on, so many bytes at a time.
