@@ -20,7 +20,8 @@ func TestDamageFarBack(t *testing.T) {
 	p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+strings.Join(list, ",")+"]")
 	p.stop()
 	alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte {
-		b[len(b)/10] ^= 1
+		at := len(b) / 10
+		b[at+strings.Index(string(b[at:]), `"name":"far-`)+len(`"name":"`)] ^= 1
 		return b
 	})
 	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*restore the data folder from a backup`)
