@@ -60,15 +60,18 @@ func flip(t *testing.T, path string, part float64) {
 	}
 }
 
-// flipSequence changes a high bit of the sequence of the second record of a block.
-func flipSequence(t *testing.T, path string) {
+// flipSequence changes a high bit of the sequence of a record of a block, from 0.
+func flipSequence(t *testing.T, path string, n int) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := b[binary.LittleEndian.Uint32(b)&^(1<<31):]
-	second[4+5] ^= 1
+	record := b
+	for range n {
+		record = record[binary.LittleEndian.Uint32(record)&^(1<<31):]
+	}
+	record[4+5] ^= 1
 	if err := os.WriteFile(path, b, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +105,10 @@ func TestDamageIsNamedAndRefused(t *testing.T) {
 		}, "sequence 300"},
 		{"byte flipped in the first block", func(t *testing.T, dir string) { flip(t, block(dir, 1), 0.5) }, "damaged at sequence"},
 		{"byte flipped in the last block", func(t *testing.T, dir string) { flip(t, block(dir, 3), 0.5) }, "damaged at sequence"},
-		{"sequence flipped in the first block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 1)) }, "damaged at sequence"},
-		{"sequence flipped in the last block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 3)) }, "damaged at sequence"},
+		{"sequence flipped in the first block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 1), 1) }, "damaged at sequence"},
+		{"sequence flipped in the last block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 3), 1) }, "damaged at sequence"},
+		{"first sequence flipped in the first block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 1), 0) }, "damaged at sequence"},
+		{"first sequence flipped in the last block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 3), 0) }, "damaged at sequence"},
 		{"first block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 1)) }, "damaged at sequence 1:"},
 		{"middle block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 2)) }, "damaged at sequence 1"},
 		{"last block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 3)) }, "damaged at sequence 2"},

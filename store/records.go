@@ -48,7 +48,9 @@ func (b *blocks) lastInRange() (due uint64, ok bool) {
 		return 0, true
 	}
 	defer f.Close()
-	if before, err := b.begin(b.last - 1); err == nil {
+	due = 1
+	if b.last > 1 {
+		before, _ := b.begin(b.last - 1) // 0 where it is gone: the first record is believed
 		due = before.seq
 	}
 	for r := bufio.NewReaderSize(f, recordsAtATime); ; {
