@@ -65,13 +65,18 @@ func (d *deviceService) live() {
 	go d.server.Serve(l)
 }
 
-// die ends the service and cuts off whoever waits for it.
+// die ends the service: who is being answered has the whole answer, who is stalled is cut off.
 func (d *deviceService) die() {
 	select {
 	case <-d.ended:
+		return
 	default:
-		close(d.ended)
-		d.server.Close()
+	}
+	close(d.ended)
+	ctx, cancel := context.WithTimeout(context.Background(), hangs)
+	defer cancel()
+	if err := d.server.Shutdown(ctx); err != nil {
+		d.tb.Errorf("%s does not end: %v", d.name, err)
 	}
 }
 
@@ -105,7 +110,7 @@ func (d *deviceService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-ended:
 		case <-r.Context().Done():
 		}
-		return
+		panic(http.ErrAbortHandler)
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"apiVersion":"v2","statusCode":200,"message":"as told"}`)
