@@ -38,6 +38,7 @@ func (e exitError) Unwrap() error { return e.error }
 
 func main() {
 	heapgoal.Tune() // for all commands: a rebuild makes as much garbage as a load does
+	tuneProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
