@@ -56,6 +56,7 @@ type DB struct {
 	closed      bool // changes under writing and applying
 	condemnOnce sync.Once
 
+	absent atomic.Pointer[gaps] // of the State that was released last; nil while another has them
 	shared shared
 	totals totals
 	mapped mapped

@@ -2,25 +2,42 @@ package projections
 
 import (
 	"bytes"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
 
-// gap reads keys, of which several that follow each other, as names do that are given in order, are found to be absent by one look.
-type gap struct {
-	c        *bbolt.Cursor
-	from, to []byte // no key is between them, save at to; to is nil where the keys end; from is nil before the first look
+// gaps are the places where a transaction of the file has no keys, of those that were looked at: what is added is looked
+// for first, and names and ids are mostly given in order, by a few clients at once, so that one search finds many of
+// them absent.
+type gaps struct {
+	tx    int   // the transaction
+	known []gap // in order; no two of them overlap
 }
 
-// get returns what is at a key, nil where it is absent.
-func (g *gap) get(key []byte) []byte {
-	if g.from != nil && bytes.Compare(g.from, key) <= 0 && (g.to == nil || bytes.Compare(key, g.to) < 0) {
+// gap is between two keys that follow each other.
+type gap struct {
+	from []byte // empty where the keys begin
+	to   []byte // nil where they end
+}
+
+// mostGaps bounds those that are known: one more, and they are found out anew.
+const mostGaps = 64
+
+// get returns what a transaction has at a key, nil where it is absent; c is a cursor of it.
+func (g *gaps) get(c *bbolt.Cursor, key []byte) []byte {
+	i, _ := slices.BinarySearchFunc(g.known, key, func(a gap, key []byte) int { return bytes.Compare(a.from, key) })
+	if i > 0 && (g.known[i-1].to == nil || bytes.Compare(key, g.known[i-1].to) < 0) {
 		return nil
 	}
-	next, value := g.c.Seek(key)
+	next, value := c.Seek(key)
 	if bytes.Equal(next, key) {
 		return value
 	}
-	g.from, g.to = append(g.from[:0], key...), next
+	before, _ := c.Prev()
+	if len(g.known) == mostGaps {
+		i, g.known = 0, g.known[:0]
+	}
+	g.known = slices.Insert(g.known, i, gap{bytes.Clone(before), bytes.Clone(next)})
 	return nil
 }

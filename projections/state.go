@@ -1,14 +1,10 @@
 package projections
 
-import (
-	"sync"
-
-	"ledge/domain"
-)
+import "ledge/domain"
 
 // State returns the tables of this file at the checkpoint, for deciding, and a function that lets go of them: call it
 // soon, and before Apply. The tables of the other streams are nil. Those of answers are in no View: only deciding asks
-// for them. One goroutine at a time may use a State; each key of
+// for them. One goroutine at a time may use a State; each row of
 // the file is read and decoded once. What it returns stays good after the release, and is shared: do not change it.
 //
 // A Get on a damaged file panics: there is no answer that a decision could rest on. The file is rebuilt at the next
@@ -16,6 +12,10 @@ import (
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.View()
 	v.Answers, v.AnswerOrder = newTable(answers, v), newTable(answerOrder, v)
+	v.cursor, v.absent = v.rows.Cursor(), d.absent.Swap(nil)
+	if tx := v.tx.ID(); v.absent == nil || v.absent.tx != tx {
+		v.absent = &gaps{tx: tx}
+	}
 	return v.State, release
 }
 
@@ -43,8 +43,15 @@ func (d *DB) View() (*View, func()) {
 	case Readings:
 		v.State = domain.State{DataEvents: newTable(dataEvents, v), Readings: newTable(readings, v), Cleanups: newTable(cleanups, v)}
 	}
-	var once sync.Once
-	return v, func() { once.Do(func() { d.mapped.trimSome(v.tx, d.mostRead()); _ = v.tx.Rollback() }) }
+	return v, func() { v.once.Do(v.release) }
+}
+
+func (v *View) release() {
+	if v.absent != nil {
+		v.d.absent.Store(v.absent)
+	}
+	v.d.mapped.trimSome(v.tx, v.d.mostRead())
+	_ = v.tx.Rollback()
 }
 
 // snapshot is a table of a View, with what was read from the file.
@@ -52,7 +59,7 @@ type snapshot[S any] struct {
 	*kind[S]
 	v       *View
 	settled bool                 // known is from after the settling
-	known   map[string]*found[S] // nil: absent, as nearly all that is asked for an addition is
+	known   map[string]*found[S] // what is there
 	key     []byte
 }
 
@@ -91,19 +98,18 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	if t.settled != t.v.settled {
 		t.settled, t.known = true, nil
 	}
-	f, known := t.known[key]
-	if !known {
+	f := t.known[key]
+	if f == nil {
 		if t.v.rows == nil {
 			panic(ErrClosed)
 		}
-		f = t.fromFile(key)
+		if f = t.fromFile(key); f == nil {
+			return found[S]{}
+		}
 		if t.known == nil {
 			t.known = map[string]*found[S]{}
 		}
 		t.known[key] = f
-	}
-	if f == nil {
-		return found[S]{}
 	}
 	return *f
 }
@@ -115,13 +121,15 @@ func (t *snapshot[S]) fromFile(key string) (f *found[S]) {
 		}
 	}
 	t.key = appendRow(t.key[:0], t.id, key)
+	var row []byte
 	t.v.d.must(func() error {
-		if s, seq, ok := t.read(t.v.rows, t.key); ok {
+		if row = t.v.get(t.key); row != nil {
+			s, seq := t.mustParse(t.key[1:], row)
 			f = &found[S]{s, true, seq}
 		}
 		return nil
 	})
-	if t.shared && len(fetch(t.v.rows, t.key)) <= sharedBytes {
+	if t.shared && len(row) <= sharedBytes {
 		t.v.d.shared.put(t.v.tx.ID(), sharedKey{t.id, key}, f)
 	}
 	return f

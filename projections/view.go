@@ -1,6 +1,8 @@
 package projections
 
 import (
+	"sync"
+
 	"go.etcd.io/bbolt"
 
 	"ledge/domain"
@@ -22,6 +24,9 @@ type View struct {
 	fresh, flushing *overlay
 	at              checkpoint // of what is seen of the overlays
 	settled         bool       // what is read is from another transaction than at first
+	absent          *gaps      // of tx, for a State
+	cursor          *bbolt.Cursor
+	once            sync.Once // releases
 }
 
 // look takes the overlays and begins a transaction, so that both together have everything that was applied.
@@ -38,6 +43,14 @@ func (v *View) look() (err error) {
 func (v *View) bucket() error {
 	v.rows = v.tx.Bucket(bucketName)
 	return nil
+}
+
+// get returns what the transaction has at a key, nil where it is absent.
+func (v *View) get(key []byte) []byte {
+	if v.absent == nil {
+		return v.rows.Get(key)
+	}
+	return v.absent.get(v.cursor, key)
 }
 
 // settle makes the file all that the view reads from. Lists and indexes need it, because overlays have none. The own
