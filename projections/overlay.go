@@ -82,7 +82,11 @@ func newOverlay(d *DB, below *overlay) *overlay {
 }
 
 func newLayer[S any](k *kind[S], o *overlay) *layer[S] {
-	l := &layer[S]{kind: k, over: o, keys: map[string]*versions[S]{}}
+	n := 0 // as many as in the one before: while that is being written, events come fast
+	if o.below != nil {
+		n = len(o.below.layers[k.id].(*layer[S]).order)
+	}
+	l := &layer[S]{kind: k, over: o, keys: make(map[string]*versions[S], n), order: make([]*versions[S], 0, n)}
 	o.layers[k.id] = l
 	return l
 }
