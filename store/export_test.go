@@ -43,6 +43,13 @@ func (a *Appender) Waiting() int {
 	return len(a.queue.waiting)
 }
 
+// RoomAwaited reports whether somebody has waited for room since there was some.
+func (a *Appender) RoomAwaited() bool {
+	a.queue.mu.Lock()
+	defer a.queue.mu.Unlock()
+	return a.queue.room != nil
+}
+
 // FailSyncs has every sync of a block file fail from now on.
 func (l *Log) FailSyncs(err error) {
 	l.blocks.file = func(string) (int64, error) { return 0, err }

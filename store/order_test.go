@@ -67,7 +67,8 @@ func TestSubmitAfterStoreClosed(t *testing.T) {
 	}
 }
 
-// TestQueueIsBounded fills the queue while the appender is busy: who does not fit waits as long as its context lasts.
+// TestQueueIsBounded fills the queue while the appender is busy: who does not fit waits as long as its context lasts, and
+// gets in when there is room.
 func TestQueueIsBounded(t *testing.T) {
 	s := mustOpen(t, options(t.TempDir()))
 	p := storetest.NewProjection()
@@ -97,6 +98,8 @@ func TestQueueIsBounded(t *testing.T) {
 	<-busy
 	submit()
 	eventually(t, "the second one waits", func() bool { return a.Waiting() == 1 })
+	submit()
+	eventually(t, "the third one waits for room", a.RoomAwaited)
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {
@@ -109,7 +112,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	close(release)
 	all.Wait()
-	if last, _ := s.Readings().Last(); last != 2 {
+	if last, _ := s.Readings().Last(); last != 3 {
 		t.Errorf("last = %d", last)
 	}
 }

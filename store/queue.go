@@ -29,15 +29,12 @@ type queue struct {
 	requests int
 	bytes    int
 	closed   error
-	room     chan struct{} // closed and replaced when there is more room
+	room     chan struct{} // closed when there is more room; nil where nobody waits for it
 	filled   chan struct{} // holds one token where something waits
 }
 
 func newQueue(maxRequests, maxBytes int) *queue {
-	return &queue{
-		maxRequests: maxRequests, maxBytes: maxBytes,
-		room: make(chan struct{}), filled: make(chan struct{}, 1),
-	}
+	return &queue{maxRequests: maxRequests, maxBytes: maxBytes, filled: make(chan struct{}, 1)}
 }
 
 // put adds a submission and waits for room while ctx lasts.
@@ -64,6 +61,9 @@ func (q *queue) tryPut(s *submission) (<-chan struct{}, error) {
 	}
 	full := q.requests+len(s.requests) > q.maxRequests || q.bytes+s.bytes > q.maxBytes
 	if full && len(q.waiting) > 0 {
+		if q.room == nil {
+			q.room = make(chan struct{})
+		}
 		return q.room, nil
 	}
 	q.waiting = append(q.waiting, s)
@@ -101,8 +101,15 @@ func (q *queue) withdraw(s *submission) bool {
 func (q *queue) release(s *submission) {
 	q.requests -= len(s.requests)
 	q.bytes -= s.bytes
-	close(q.room)
-	q.room = make(chan struct{})
+	q.look()
+}
+
+// look has those who wait for room look again. It is called with the lock held.
+func (q *queue) look() {
+	if q.room != nil {
+		close(q.room)
+		q.room = nil
+	}
 }
 
 // item is one request of a submission.
@@ -141,8 +148,7 @@ func (q *queue) close(why error) {
 	if q.closed == nil {
 		q.closed = why
 	}
-	close(q.room)
-	q.room = make(chan struct{})
+	q.look()
 	q.signal()
 }
 
