@@ -10,20 +10,26 @@ import (
 // notification meets only the subscriptions that may want it.
 type routes struct {
 	byName map[string]domain.Subscription
-	byTag  map[string]map[string]bool
+	byTag  map[tag]map[string]bool
+}
+
+// tag is a category or a label.
+type tag struct {
+	label bool
+	name  string
 }
 
 func newRoutes() *routes {
-	return &routes{byName: map[string]domain.Subscription{}, byTag: map[string]map[string]bool{}}
+	return &routes{byName: map[string]domain.Subscription{}, byTag: map[tag]map[string]bool{}}
 }
 
-func tags(categories, labels []string) []string {
-	var list []string
+func tags(categories, labels []string) []tag {
+	list := make([]tag, 0, len(categories)+len(labels))
 	for _, c := range categories {
-		list = append(list, "category/"+c)
+		list = append(list, tag{false, c})
 	}
 	for _, l := range labels {
-		list = append(list, "label/"+l)
+		list = append(list, tag{true, l})
 	}
 	return list
 }
