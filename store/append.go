@@ -69,7 +69,7 @@ func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (en
 		return entry{}, err
 	}
 	chain := nextChain(prev, seq, h, w.Data)
-	h.set(headerChain, hex.EncodeToString(chain[:]))
+	h.set(headerChain, string(hex.AppendEncode(make([]byte, 0, 2*len(chain)), chain[:])))
 	subject := l.ingest + strings.Join(w.Subject, ".")
 	size := sizeOfMessage(subject, h, w.Data)
 	if size > maxPayload {

@@ -57,7 +57,7 @@ func isExtension(name string) bool {
 // eventHeader returns the headers of an event, all but its chain. Every value passes through escape, so that none can
 // begin a header of its own.
 func eventHeader(st domain.Stamp, w domain.Wire) (Header, error) {
-	const usual = 16
+	const usual = 12 // these, the chain and the fence
 	h := make(Header, 0, usual)
 	h.set(headerSpec, specVersion)
 	h.set(headerID, escape(st.EventID, false))
