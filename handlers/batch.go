@@ -32,6 +32,8 @@ type Order struct {
 	// is the element's answer, and nothing is submitted for it. done is called once: with the sequence at which
 	// Command was recorded, or with 0 where it was not.
 	Reserve func() (done func(seq uint64), err error)
+
+	requestID string // of the element
 }
 
 // head is met by a pointer to a struct that embeds Head.
@@ -97,7 +99,6 @@ type batch struct {
 	stamp    domain.Stamp // less the id of an event, which each element has its own
 	key      *domain.Key  // of the whole request, nil for none
 	problems domain.Problems
-	heads    []Head
 	orders   []Order
 }
 
@@ -110,10 +111,10 @@ func (b *batch) add(i int, entity string, h Head, o Order) {
 		b.problems.In(strings.TrimSuffix(fmt.Sprintf("[%d].%s", i, entity), "."), o.Problems)
 	}
 	if len(b.problems) > 0 {
-		b.heads, b.orders = nil, nil
+		b.orders = nil
 		return
 	}
-	b.heads = append(b.heads, h)
+	o.requestID = h.RequestID
 	b.orders = append(b.orders, o)
 }
 
@@ -143,7 +144,7 @@ func (b *batch) serve(c *gin.Context, log Submitter) {
 
 func (b *batch) item(c *gin.Context, i int, err error) Item {
 	item := Item{Envelope: b.api.Envelope(http.StatusOK)}
-	item.RequestID = b.heads[i].RequestID
+	item.RequestID = b.orders[i].requestID
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
