@@ -63,7 +63,7 @@ func (v *View) settle() error {
 		return nil
 	}
 	_ = v.tx.Rollback()
-	v.rows = nil
+	v.rows, v.absent, v.cursor = nil, nil, nil
 	failed := v.d.flush(v.at.seq)
 	err := v.look()
 	if failed == nil {
