@@ -170,3 +170,31 @@ func TestSinceOverBlocks(t *testing.T) {
 	}
 	check()
 }
+
+// TestTapReadsPastFront holds that what leaves the log by its front is no damage to a tap that is reading it.
+func TestTapReadsPastFront(t *testing.T) {
+	o := options(t.TempDir())
+	o.TapPort = 0
+	s, _, _ := keepBytes(t, o, 600) // more than is read ahead
+	tap, err := store.OpenTap(t.Context(), s.TapURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tap.Close()
+	dropped, last := false, uint64(0)
+	for r, err := range tap.Logs()[2].Read(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatalf("after %d: %v", last, err)
+		}
+		if last = r.Seq; dropped {
+			continue
+		}
+		dropped = true
+		if first, err := s.Readings().DropBefore(t.Context(), 600); err != nil || first < 500 {
+			t.Fatalf("the log begins at %d, %v", first, err)
+		}
+	}
+	if last != 600 {
+		t.Errorf("the last is %d, want 600", last)
+	}
+}

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	"github.com/nats-io/nats.go"
 )
@@ -28,4 +30,16 @@ func (s *Store) answerInfo() error {
 		}
 	})
 	return err
+}
+
+// askInfo asks that service, by stream.
+func askInfo(ctx context.Context, conn *nats.Conn) (all map[string]Info, err error) {
+	answer, err := conn.RequestWithContext(ctx, infoSubject, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", infoSubject, err)
+	}
+	if err := json.Unmarshal(answer.Data, &all); err != nil {
+		return nil, fmt.Errorf("answer of %s: %w", infoSubject, err)
+	}
+	return all, nil
 }

@@ -49,16 +49,29 @@ func (l *Log) Last() (seq uint64, chain [32]byte) {
 // First returns the first sequence that is still kept: 1 unless age or bytes removed events, and Last's + 1 where
 // nothing is kept.
 func (l *Log) First() uint64 {
-	if !l.forever && l.store.node.server != nil { // through a tap, ledge.info has said it
+	if !l.forever {
 		ctx, cancel := context.WithTimeout(context.Background(), apiWait)
 		defer cancel()
-		if info, err := streamInfo(ctx, l.store.node.read, l.name, false); err == nil {
-			l.setFirst(info.State.FirstSeq)
+		if first, err := l.askFirst(ctx); err == nil {
+			l.setFirst(first)
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first
+}
+
+// askFirst asks the server, or, through a tap, which may not, the service that does.
+func (l *Log) askFirst(ctx context.Context) (uint64, error) {
+	if l.store.node.server == nil {
+		all, err := askInfo(ctx, l.store.node.read)
+		return all[l.name].First, err
+	}
+	info, err := streamInfo(ctx, l.store.node.read, l.name, false)
+	if err != nil {
+		return 0, err
+	}
+	return info.State.FirstSeq, nil
 }
 
 func (l *Log) setFirst(seq uint64) {

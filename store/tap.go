@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,13 +61,9 @@ func (t *Tap) Close() {
 func (t *Tap) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	answer, err := t.logs[0].store.node.read.RequestWithContext(ctx, infoSubject, nil)
+	all, err := askInfo(ctx, t.logs[0].store.node.read)
 	if err != nil {
-		return fmt.Errorf("tap: ask %s: %w", infoSubject, err)
-	}
-	var all map[string]Info
-	if err := json.Unmarshal(answer.Data, &all); err != nil {
-		return fmt.Errorf("tap: answer of %s: %w", infoSubject, err)
+		return fmt.Errorf("tap: %w", err)
 	}
 	for _, l := range t.logs {
 		var chain Chain
