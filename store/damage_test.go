@@ -192,7 +192,7 @@ func TestDamageBeforeTheTail(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(io.Writer(logged), &slog.HandlerOptions{Level: slog.LevelError}))
 	s = mustOpen(t, o)
 	a = storetest.MustAppender(t, s.Events(), p)
-	_, err := s.Events().Verify(t.Context())
+	_, err := s.Events().Verify(t.Context(), nil)
 	if d, ok := errors.AsType[*store.Damage](err); !ok || d.Seq != 1 {
 		t.Errorf("verify: %v", err)
 	}

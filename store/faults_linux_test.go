@@ -102,7 +102,7 @@ func TestWriteErrorRestartsInPlace(t *testing.T) {
 		t.Errorf("after it the sequence is %d, want %d", o[0].Seq, 11+kept)
 	}
 	storetest.MustSubmit(t, readings, storetest.Post("cam-1", []byte("two")))
-	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != uint64(15+kept) || len(p.Events()) != 15+kept {
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != uint64(15+kept) || len(p.Events()) != 15+kept {
 		t.Errorf("%+v, %v; %d applied", r, err, len(p.Events()))
 	}
 }
@@ -189,7 +189,7 @@ func TestDiskReserve(t *testing.T) {
 		}
 	}
 	for l, p := range map[*store.Log]*storetest.Projection{s.Events(): events, s.Readings(): readings} {
-		if r, err := l.Verify(t.Context()); err != nil || r.Count != uint64(len(p.Events())) {
+		if r, err := l.Verify(t.Context(), nil); err != nil || r.Count != uint64(len(p.Events())) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.MustAdd(t, a, "again", 2)
-	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != uint64(answered+2) || len(p.Events()) != answered+2 {
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != uint64(answered+2) || len(p.Events()) != answered+2 {
 		t.Errorf("%+v, %v; answered %d", r, err, answered)
 	}
 }

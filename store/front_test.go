@@ -70,7 +70,7 @@ func TestDropBefore(t *testing.T) {
 		storetest.MustSubmit(t, a, storetest.Post("cam-1", nil))
 		check := func() {
 			t.Helper()
-			if r, err := s.Readings().Verify(t.Context()); err != nil || r.First != first || r.Last != 302 {
+			if r, err := s.Readings().Verify(t.Context(), nil); err != nil || r.First != first || r.Last != 302 {
 				t.Errorf("%+v, %v, want %d to 302", r, err, first)
 			}
 		}

@@ -148,7 +148,7 @@ func TestLayoutGuard(t *testing.T) {
 		t.Errorf("server syncs: %t; log:\n%s", s.SyncsAlways(), logged.text.String())
 	}
 	storetest.MustAdd(t, a, "c", 3)
-	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != 9 || len(p.Events()) != 9 {
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != 9 || len(p.Events()) != 9 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -176,7 +176,7 @@ func TestRestart(t *testing.T) {
 		if got := storetest.MustAdd(t, a, fmt.Sprint("r", i), 5); got[0].Seq != uint64(5*i+1) {
 			t.Errorf("start %d begins at %d", i, got[0].Seq)
 		}
-		if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != uint64(5*i+5) {
+		if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != uint64(5*i+5) {
 			t.Errorf("start %d: %+v, %v", i, r, err)
 		}
 		_ = a.Close()

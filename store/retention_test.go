@@ -41,7 +41,7 @@ func TestRetentionByBytes(t *testing.T) {
 		if got := storetest.MustRead(t, s.Readings(), 3, 9); len(got) != 0 {
 			t.Errorf("read %d events that are gone", len(got))
 		}
-		if r, err := s.Readings().Verify(t.Context()); err != nil || r.First != first || r.Last != 200 {
+		if r, err := s.Readings().Verify(t.Context(), nil); err != nil || r.First != first || r.Last != 200 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestRetentionChanges(t *testing.T) {
 	if first := s.Readings().First(); first < 8 {
 		t.Errorf("first = %d", first)
 	}
-	if r, err := s.Readings().Verify(t.Context()); err != nil || r.Last != 20 {
+	if r, err := s.Readings().Verify(t.Context(), nil); err != nil || r.Last != 20 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -41,14 +41,14 @@ func OpenTap(ctx context.Context, address string) (*Tap, error) {
 	for _, st := range streams {
 		t.logs = append(t.logs, &Log{stream: st, store: s})
 	}
-	if err := t.refresh(ctx); err != nil {
+	if err := t.Refresh(ctx); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-// Logs returns the logs of events, notifications and readings, as they were when the tap was opened.
+// Logs returns the logs of events, notifications and readings, as they were when the tap was opened or refreshed.
 func (t *Tap) Logs() []*Log { return t.logs }
 
 // Close ends the connections.
@@ -57,8 +57,8 @@ func (t *Tap) Close() {
 	t.logs[0].store.node.read.Close()
 }
 
-// refresh asks where the streams begin and end now.
-func (t *Tap) refresh(ctx context.Context) error {
+// Refresh asks where the streams begin and end now.
+func (t *Tap) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
 	all, err := askInfo(ctx, t.logs[0].store.node.read)
@@ -107,7 +107,7 @@ func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) er
 }
 
 func (t *Tap) history(ctx context.Context, from uint64, f func(Message) error) error {
-	if err := t.refresh(ctx); err != nil {
+	if err := t.Refresh(ctx); err != nil {
 		return err
 	}
 	for m, err := range Merge(ctx, t.logs, from) {
@@ -159,7 +159,7 @@ func (t *Tap) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, erro
 // fill calls f with m, and before it with what the live feed has left out since seen.
 func (t *Tap) fill(ctx context.Context, l *Log, seen uint64, m Message, f func(Message) error) error {
 	if m.Seq > seen+1 {
-		if err := t.refresh(ctx); err != nil {
+		if err := t.Refresh(ctx); err != nil {
 			return err
 		}
 		for missed, err := range l.ReadRaw(ctx, seen+1, m.Seq-1) {

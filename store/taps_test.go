@@ -210,7 +210,7 @@ func triesEverything(t *testing.T, s *store.Store, a *store.Appender, nc *nats.C
 	if m := mustNext(t, everything); m.Subject != "ledge.event.service.b-0.added" {
 		t.Errorf("another tap saw %s %q", m.Subject, m.Data)
 	}
-	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != 4 {
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != 4 {
 		t.Errorf("log: %+v, %v", r, err)
 	}
 }
@@ -245,7 +245,7 @@ func TestTapsCannotForgeThroughReplies(t *testing.T) {
 		}
 		t.Errorf("another tap saw %s: %v", m.Subject, m.Header)
 	}
-	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != 4 {
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != 4 {
 		t.Errorf("log: %+v, %v", r, err)
 	}
 }

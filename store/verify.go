@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"ledge/domain"
+)
 
 // Report is what [Log.Verify] found of a log that is whole.
 type Report struct {
@@ -12,8 +16,9 @@ type Report struct {
 }
 
 // Verify reads the whole log, decodes every event and holds that sequences, hashes and subjects are right. The error is
-// a [Damage] that names the first sequence that is missing or altered; the log refuses from then on.
-func (l *Log) Verify(ctx context.Context) (Report, error) {
+// a [Damage] that names the first sequence that is missing or altered; the log refuses from then on. What is right goes to
+// each, if there is one, in order; its error ends Verify.
+func (l *Log) Verify(ctx context.Context, each func([]domain.Recorded) error) (Report, error) {
 	last, _ := l.Last()
 	r := Report{Stream: l.name, Last: last}
 	for group, err := range l.groups(ctx, 0, last) {
@@ -23,6 +28,9 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 			}
 			r.Count += uint64(len(group))
 			r.Head = group[len(group)-1].Chain
+			if each != nil && err == nil {
+				err = each(group)
+			}
 		}
 		if err != nil {
 			if IsDamage(err) {

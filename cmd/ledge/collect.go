@@ -61,6 +61,6 @@ func (c *collector) notice(group []domain.Recorded) error {
 func (c *collector) used(digest string) (bool, error) {
 	v, done := c.values.View()
 	defer done()
-	_, n, err := v.Readings(domain.Page{}, domain.Filter{Index: domain.IndexDigest, Value: digest})
+	_, n, err := newestWith(v, digest)
 	return n > 0, err
 }

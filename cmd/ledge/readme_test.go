@@ -69,7 +69,7 @@ func TestReadmeTour(t *testing.T) {
 			t.Errorf("ledge log -f does not show %q:\n%s", want, following)
 		}
 	}
-	if out := sh.run(blocks[7]); strings.Count(out, "whole") != 3 {
+	if out := sh.run(blocks[7]); strings.Count(out, "whole") != 4 {
 		t.Errorf("verify: %s", out)
 	}
 }

@@ -199,7 +199,7 @@ func TestRetentionGivesDiskBack(t *testing.T) {
 		t.Errorf("the log begins at %d: the answer that was kept at %d or so would be lost in a rebuild", first, at+5)
 	}
 	d.isFold(t)
-	if r, err := d.store.Readings().Verify(t.Context()); err != nil || r.First == 1 {
+	if r, err := d.store.Readings().Verify(t.Context(), nil); err != nil || r.First == 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

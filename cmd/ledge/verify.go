@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -21,11 +22,16 @@ func newVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Check that the log is whole and that the state is a fold of it",
-		Long: `Check that every event of the log is there, unaltered and linked to the one before it, and that the state in bbolt
-equals a fold of the log from its first event.
+		Long: `Check that every event of the log is there, unaltered and linked to the one before it, that every body that is a file
+of its own has the size and the SHA-256 that its event names, and that the state in bbolt equals a fold of the log from
+its first event.
 
-Beside a running server it checks the log, through the server's tap; the state is checked only without one, because the
-server has the files. Exit code 6 where something is damaged, and one line that names the first damage.`,
+Beside a running server it checks the log, through the server's tap, and the bodies; the state is checked only without
+one, because the server has the files. What retention removes meanwhile is no damage. The bodies are read from end to
+end, and each that is missing or damaged is named; files that no event refers to are counted. What the bodies are
+checked by is folded from the log into a folder verify-* in the data folder, which is removed at the end.
+
+Exit code 6 where something is damaged, and one line that names the first damage.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		logger := newLogger(config, c.ErrOrStderr())
@@ -33,28 +39,40 @@ server has the files. Exit code 6 where something is damaged, and one line that 
 		if err != nil {
 			return err
 		}
-		err = l.verify(ctx, c.OutOrStdout())
+		damage, err := l.verify(ctx, c.OutOrStdout(), config, logger)
 		l.close()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if l.tap != nil {
+		case l.tap != nil:
 			fmt.Fprintf(c.OutOrStdout(), "state: not compared, process %s is using it; stop it and verify again\n", l.pid)
-			return nil
+		default:
+			err = verifyState(ctx, config, logger, c.OutOrStdout())
 		}
-		return verifyState(ctx, config, logger, c.OutOrStdout())
+		return cmp.Or(err, damage)
 	})
 }
 
-func (l *ledger) verify(ctx context.Context, w io.Writer) error {
+// verify verifies the logs and the bodies beside them. Damage of bodies does not keep the rest from being looked at.
+func (l *ledger) verify(ctx context.Context, w io.Writer, c *Config, logger *slog.Logger) (damage, err error) {
+	b, err := openBodies(c, l, logger)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
 	for _, log := range l.logs {
-		r, err := log.Verify(ctx)
+		var each func([]domain.Recorded) error
+		if log == b.log {
+			each = b.take
+		}
+		r, err := log.Verify(ctx, each)
 		if err != nil {
-			return damaged(err)
+			return nil, damaged(err)
 		}
 		fmt.Fprintf(w, "%s: whole, %d events, %d to %d, chain %x\n", r.Stream, r.Count, r.First, r.Last, r.Head)
 	}
-	return nil
+	err = b.verify(ctx, w)
+	return b.damage(), err
 }
 
 // verifyState compares each projection with a fresh fold of its stream.
@@ -103,16 +121,11 @@ func removeLeft(dir string) error {
 
 // equalsFold folds the stream into a fresh file and compares the two.
 func (p projection) equalsFold(ctx context.Context, dir string, logger *slog.Logger) (bool, error) {
-	tmp, err := os.MkdirTemp(dir, folds)
+	fresh, remove, err := freshFold(dir, p.file, p.tables, logger)
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(tmp)
-	fresh, err := projections.Open(projections.Options{Path: filepath.Join(tmp, p.file), Tables: p.tables, Logger: logger})
-	if err != nil {
-		return false, err
-	}
-	defer fresh.Close()
+	defer remove()
 	if err := fold(ctx, p, fresh); err != nil {
 		return false, err
 	}
@@ -122,6 +135,19 @@ func (p projection) equalsFold(ctx context.Context, dir string, logger *slog.Log
 	}
 	got, err := digest(p.db)
 	return bytes.Equal(got, want), err
+}
+
+// freshFold opens an empty projection in a folder of its own in the data folder, and returns what removes it.
+func freshFold(dir, file string, tables projections.Tables, logger *slog.Logger) (*projections.DB, func(), error) {
+	tmp, err := os.MkdirTemp(dir, folds)
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh, err := projections.Open(projections.Options{Path: filepath.Join(tmp, file), Tables: tables, Logger: logger})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
+	}
+	return fresh, func() { _, _ = fresh.Close(), os.RemoveAll(tmp) }, nil
 }
 
 const foldAtOnce = 5000

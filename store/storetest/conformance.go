@@ -58,7 +58,7 @@ func testEmpty(t *testing.T, s *store.Store) {
 		if got := MustRead(t, l, 0, 0); len(got) != 0 {
 			t.Errorf("%s: read %d events", l.Name(), len(got))
 		}
-		if r, err := l.Verify(t.Context()); err != nil || r.Count != 0 {
+		if r, err := l.Verify(t.Context(), nil); err != nil || r.Count != 0 {
 			t.Errorf("%s: verify: %+v, %v", l.Name(), r, err)
 		}
 	}
@@ -136,7 +136,7 @@ func testChain(t *testing.T, s *store.Store) {
 	MustAdd(t, a, "a", 10)
 	MustAdd(t, a, "b", 10)
 	last, head := s.Events().Last()
-	r, err := s.Events().Verify(t.Context())
+	r, err := s.Events().Verify(t.Context(), nil)
 	if want := (store.Report{Stream: s.Events().Name(), Count: 20, First: 1, Last: last, Head: head}); err != nil || r != want {
 		t.Errorf("verify: %+v, %v; want %+v", r, err, want)
 	}
@@ -157,7 +157,7 @@ func testLarge(t *testing.T, s *store.Store) {
 			t.Fatalf("outcome %d at %d", i, o.Seq)
 		}
 	}
-	if r, err := s.Events().Verify(t.Context()); err != nil || r.Count != n {
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != n {
 		t.Errorf("verify: %+v, %v", r, err)
 	}
 }

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+	"ledge/store/payloads"
+)
+
+// bodies are the payloads as the log tells of them. The log says too which readings were removed since, whose payloads
+// may be gone: so they are in a fold of the readings that have payloads, in a folder of its own, however many there are.
+type bodies struct {
+	dir   string // of the payloads
+	log   *store.Log
+	tap   *store.Tap // nil where no server runs
+	fold  *projections.DB
+	next  uint64 // the first sequence that is not in the fold
+	close func()
+
+	logger       *slog.Logger
+	count, bytes int64 // of payloads that are whole
+	damaged      int64
+	first        error // the first damage
+}
+
+func openBodies(c *Config, l *ledger, logger *slog.Logger) (*bodies, error) {
+	fold, remove, err := freshFold(c.DataDir, stateFiles[2], projections.Readings, logger)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return &bodies{dir: c.payloadDir(), log: l.logs[2], tap: l.tap, fold: fold, next: 1, close: remove, logger: logger}, nil
+}
+
+// take folds what says something of payloads.
+func (b *bodies) take(group []domain.Recorded) error {
+	b.next = group[len(group)-1].Seq + 1
+	var about []domain.Recorded
+	for _, r := range group {
+		if aboutPayloads(r.Event) {
+			about = append(about, r)
+		}
+	}
+	return b.fold.Apply(about)
+}
+
+func aboutPayloads(e domain.Event) bool {
+	switch e := e.(type) {
+	case domain.ReadingPosted:
+		return e.Digest != ""
+	case domain.DataEventAdded:
+		return slices.ContainsFunc(e.Readings, func(r domain.ReadingValue) bool { return r.Digest != "" })
+	case domain.DataEventsRemoved:
+		return true
+	}
+	return false
+}
+
+// catchUp brings the fold to what the log is now: what is removed meanwhile, by a request or by retention, is on it before
+// its payloads go.
+func (b *bodies) catchUp(ctx context.Context) error {
+	if b.tap != nil {
+		if err := b.tap.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	for r, err := range b.log.Read(ctx, b.next, 0) {
+		if err == nil {
+			err = b.take([]domain.Recorded{r})
+		}
+		if err != nil {
+			return damaged(err)
+		}
+	}
+	_, err := b.fold.Forget(ctx, b.log.First())
+	return err
+}
+
+// verify looks at each payload that a reading refers to, in the order of the log, and counts the others. It names each that
+// is damaged.
+func (b *bodies) verify(ctx context.Context, w io.Writer) error {
+	if err := b.catchUp(ctx); err != nil {
+		return err
+	}
+	for from := uint64(1); ; {
+		list, next, err := b.part(from)
+		if err != nil {
+			return err
+		}
+		if next == from {
+			break
+		}
+		for _, r := range list {
+			if err := b.check(ctx, w, r); err != nil {
+				return err
+			}
+		}
+		from = next
+		b.logger.Info("payloads verified", "up to", next-1, "count", b.count, "bytes", b.bytes, "damaged", b.damaged)
+	}
+	unused, err := b.unused(ctx)
+	if err != nil {
+		return err
+	}
+	what := "whole,"
+	if b.damaged > 0 {
+		what = fmt.Sprintf("%d damaged, whole", b.damaged)
+	}
+	fmt.Fprintf(w, "payloads: %s %d bodies with %d bytes, %d files that no event refers to\n", what, b.count, b.bytes, unused)
+	return nil
+}
+
+// part lists, from a sequence on, readings that have payloads, of those that have the same one one, and where to go on.
+func (b *bodies) part(from uint64) (list []domain.Reading, next uint64, err error) {
+	v, done := b.fold.View()
+	defer done()
+	events, err := v.RecordedFrom(from)
+	if err != nil {
+		return nil, from, err
+	}
+	for _, e := range events {
+		from = e.Seq + 1
+		for _, id := range e.Readings {
+			r, ok := v.State.Readings.Get(id)
+			if !ok || r.Digest == "" {
+				continue
+			}
+			newest, _, err := newestWith(v, r.Digest)
+			if err != nil {
+				return nil, from, err
+			}
+			if newest.ID == id {
+				list = append(list, r)
+			}
+		}
+	}
+	return list, from, nil
+}
+
+// newestWith returns the newest of the readings that refer to a payload, and how many there are.
+func newestWith(v *projections.View, digest string) (r domain.Reading, n int, err error) {
+	list, n, err := v.Readings(domain.Page{Limit: 1}, domain.Filter{Index: domain.IndexDigest, Value: digest})
+	if len(list) > 0 {
+		r = list[0]
+	}
+	return r, n, err
+}
+
+// check looks at the payload of a reading. What is wrong with it is damage only where the reading is still there afterwards;
+// where it is not, the next one counts that refers to the payload.
+func (b *bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error {
+	for {
+		fault, err := payloads.Check(ctx, b.dir, r.Digest, r.Size)
+		if err != nil {
+			return storeError(err)
+		}
+		if fault == "" {
+			b.count, b.bytes = b.count+1, b.bytes+r.Size
+			return nil
+		}
+		if err := b.catchUp(ctx); err != nil {
+			return err
+		}
+		other, seq, err := b.now(r)
+		switch {
+		case err != nil || other.ID == "":
+			return err
+		case other.ID == r.ID:
+			b.report(w, r, seq, fault)
+			return nil
+		}
+		r = other
+	}
+}
+
+// now returns a reading if it is still there, with the sequence of its event, else another one with the same payload, if
+// there is one.
+func (b *bodies) now(r domain.Reading) (other domain.Reading, seq uint64, err error) {
+	v, done := b.fold.View()
+	defer done()
+	other, ok := v.State.Readings.Get(r.ID)
+	if !ok {
+		other, _, err = newestWith(v, r.Digest)
+	}
+	return other, domain.Revision(v.State.Readings, other.ID), err
+}
+
+func (b *bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string) {
+	err := fmt.Errorf("%s: the body of sequence %d, reading %s, is damaged: %s: %s", b.log.Name(), seq, r.ID, filepath.Join(b.dir, r.Digest), fault)
+	if b.damaged++; b.damaged == 1 {
+		b.first = err
+	}
+	fmt.Fprintln(w, err)
+}
+
+// damage is what verify has found, nil where all is whole.
+func (b *bodies) damage() error {
+	if b.damaged == 0 {
+		return nil
+	}
+	return exitError{exitDamaged, fmt.Errorf("%w; %d in all; restore these files from a backup", b.first, b.damaged)}
+}
+
+// unused counts the files that no reading refers to.
+func (b *bodies) unused(ctx context.Context) (n int, err error) {
+	for names, err := range payloads.Names(b.dir) {
+		if err == nil {
+			names, err = b.unreferred(names)
+		}
+		if err == nil && len(names) > 0 { // what they belong to may have been recorded meanwhile
+			if err = b.catchUp(ctx); err == nil {
+				names, err = b.unreferred(names)
+			}
+		}
+		if err != nil {
+			return n, storeError(err)
+		}
+		for _, name := range names {
+			if _, err := os.Stat(filepath.Join(b.dir, name)); err == nil { // it was not collected meanwhile
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// unreferred returns those of the names that no reading refers to.
+func (b *bodies) unreferred(names []string) (unused []string, err error) {
+	v, done := b.fold.View()
+	defer done()
+	for _, name := range names {
+		_, n, err := newestWith(v, name)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			unused = append(unused, name)
+		}
+	}
+	return unused, nil
+}
