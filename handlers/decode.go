@@ -160,6 +160,9 @@ func wanted(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string in base64"
+		}
 		return "an array"
 	case reflect.Map, reflect.Struct:
 		return "an object"

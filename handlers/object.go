@@ -15,7 +15,7 @@ const sendAnObject = "send one object: {…}"
 type Format struct {
 	// Name is what messages call it.
 	Name string
-	// Unmarshal decodes it; a *json.UnmarshalTypeError names the first field that has a wrong type.
+	// Unmarshal decodes it; a *json.UnmarshalTypeError names the first field that has a wrong type, a *domain.Error says all.
 	Unmarshal func(data []byte, v any) error
 }
 
@@ -54,6 +54,9 @@ func Decode[E any](data []byte, f Format) (*E, error) {
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return nil, malformed(data, syntax, sendAnObject)
+	}
+	if _, ok := errors.AsType[*domain.Error](err); ok {
+		return nil, err
 	}
 	if err != nil {
 		return nil, domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)

@@ -106,7 +106,7 @@ func unmarshalCBOR(data []byte, v any) error {
 
 // readEvent returns the event in the body of a request and its requestId.
 func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventAdded, requestID string, err error) {
-	format, entries := handlers.JSON, handlers.Entries
+	format, entries := eventFormat, handlers.Entries
 	if kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); kind == typeCBOR {
 		format, entries = handlers.Format{Name: "CBOR", Unmarshal: unmarshalCBOR}, countItems
 	}
