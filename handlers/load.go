@@ -10,6 +10,9 @@ import (
 // than it has sent.
 const blockBytes = 16 << 10
 
+// LeastBodyMemory is the least BodyMemory with which anything can be loaded, in bytes.
+const LeastBodyMemory = blockBytes
+
 var blocks = sync.Pool{New: func() any { return new([blockBytes]byte) }}
 
 // Load returns the body where it has at most so many bytes. Of a longer one it returns false, and all of it is still to be

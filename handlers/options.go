@@ -65,7 +65,7 @@ type Options struct {
 	BodiesInFlight int
 	// BodyMemory bounds the bytes of all bodies that are loaded at a time (setting limit-body-memory); what would pass
 	// it is answered with 503. A body without a declared length counts as the longest allowed. In a JSON array each
-	// entry of a list or an object counts entryBytes beside its text.
+	// entry of a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (settings strict-profile-changes and strict-profile-deletes).

@@ -37,6 +37,7 @@ func TestRefusals(t *testing.T) {
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
 		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},
+		{"no room for a body", []string{"--limit-body-memory", "16383"}, exitUsage, []string{"setting limit-body-memory: 16383: use 16KiB or more"}},
 		{"time of nothing", []string{"--limit-write-time", "0s"}, exitUsage, []string{"limit-write-time", "above 0"}},
 		{"given up at once", []string{"--callback-give-up", "0s"}, exitUsage, []string{"callback-give-up", "above 0"}},
 		{"negative age", []string{"--readings-max-age", "-1h"}, exitUsage, []string{"readings-max-age", "0 or more"}},

@@ -15,6 +15,7 @@ import (
 
 	"ledge/bridge/guard"
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 // Config is every setting. A setting has one name, in kebab case: "metadata-port" is the flag --metadata-port, the
@@ -107,7 +108,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(newSize(&c.LimitSecretBytes, 256<<10), "limit-secret-bytes", "largest JSON body with a secret; a larger one is answered 413")
 	f.Var(newSize(&c.LimitResourceBytes, 256<<20), "limit-resource-bytes", "largest body posted to a resource that has no attribute maxBodyBytes; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
-	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
+	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service, 16KiB or more; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
 	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
 	f.Var(newSize(&c.LimitChangeBytes, 64<<20), "limit-change-bytes", "bytes of the log that the changes of one request may take, in whole entities; the elements after that are answered 413")
 	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
@@ -329,7 +330,7 @@ func (c *Config) check() error {
 	}
 	for name, n := range map[string]size{
 		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
-		"limit-inline-bytes": c.LimitInlineBytes, "limit-body-memory": c.LimitBodyMemory, "limit-secret-bytes": c.LimitSecretBytes,
+		"limit-inline-bytes": c.LimitInlineBytes, "limit-secret-bytes": c.LimitSecretBytes,
 		"limit-change-bytes": c.LimitChangeBytes, "limit-event-bytes": c.LimitEventBytes, "limit-read-rate": c.LimitReadRate,
 	} {
 		if n == 0 {
@@ -368,6 +369,9 @@ func (c *Config) check() error {
 	}
 	if err := c.mail().Check(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.LimitBodyMemory < handlers.LeastBodyMemory {
+		bad("limit-body-memory", c.LimitBodyMemory, "use 16KiB or more: the smallest value that is posted takes that much")
 	}
 	if c.LimitInlineBytes > 8<<20 {
 		bad("limit-inline-bytes", c.LimitInlineBytes, "use at most 8MiB")
