@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge/callback"
+	"ledge/bridge/guard"
 	"ledge/domain"
 )
 
@@ -162,7 +163,7 @@ func (n *node) startCallbacks(change ...func(*callback.Options)) *callback.Callb
 		Limits: callback.Limits{
 			Timeout: 10 * time.Second, ValidationTimeout: 10 * time.Second, Tries: 3, GiveUp: time.Hour, Waiting: 1000, AtOnce: 8, AnswerBytes: 1 << 10,
 		},
-		Events: n.events, Notifications: n.notifications, History: n.history, Now: n.clock, Logger: slog.New(slog.DiscardHandler),
+		Events: n.events, Notifications: n.notifications, History: n.history, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&o)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"ledge/bridge/callback"
+	"ledge/bridge/guard"
 	"ledge/domain"
 )
 
@@ -79,6 +81,33 @@ func TestValidateDeviceOfOneThatStalls(t *testing.T) {
 	cancel()
 	if err := c.ValidateDevice(ctx, a.service(), deviceOf(a, "d"), ""); err == nil {
 		t.Error("no error although the request has ended")
+	}
+}
+
+// What the guard refuses is not called, and what waits for it waits no more.
+func TestServiceAtARefusedAddress(t *testing.T) {
+	n := mustNode(t)
+	a := n.mustService("a")
+	printed := newPrinted()
+	c := n.startCallbacks(func(o *callback.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(printed, nil))
+		o.Guard = guard.New(guard.Options{Deny: guard.MustRules(guard.NoDestinations + ",127.0.0.0/8,*:443")})
+	})
+	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
+	if err := c.ValidateDevice(t.Context(), a.service(), deviceOf(a, "d"), ""); err != nil {
+		t.Error(err)
+	}
+	printed.await(t, `device service refuses a callback" service=a`)
+	if len(a.calls) > 0 {
+		t.Errorf("was called: %v", a.calls)
+	}
+	for base, want := range map[string]string{
+		"http://169.254.169.254/x": "169.254.169.254 is refused as a destination by the entry 169.254.0.0/16", a.url(): "127.0.0.1 is refused", "http://[fe80::1]:80": "fe80::/10",
+		"https://svc": "*:443", "http://svc": "", "http://10.0.0.1:59901": "", "://": "",
+	} {
+		if err := c.CheckAddress(base); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", base, err, want)
+		}
 	}
 }
 

@@ -19,9 +19,12 @@ type Submitter interface {
 // Reader opens one consistent look at the state; the function that it returns closes it.
 type Reader func() (domain.View, func())
 
-// DeviceValidator asks the device service s, which is another than ours, whether it takes device d as it is to be. The
-// error is what the client is answered; correlationID is that of the request.
-type DeviceValidator interface {
+// DeviceServices are the device services other than ours.
+type DeviceServices interface {
+	// CheckAddress returns why no device service may be called at a base address, for the client that wants it so.
+	CheckAddress(base string) error
+	// ValidateDevice asks the device service s whether it takes device d as it is to be. The error is what the client is
+	// answered; correlationID is that of the request.
 	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
 }
 
@@ -74,8 +77,8 @@ type Options struct {
 	// not among them, with 400 (setting validate-units).
 	Units         domain.UnitsOfMeasure
 	ValidateUnits bool
-	// Devices is asked before a device is added or changed. nil: nobody is.
-	Devices DeviceValidator
+	// Devices is asked before a device or a device service is added or changed. nil: nobody is.
+	Devices DeviceServices
 	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered (setting
 	// idempotency-keep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
 	// (setting idempotency-answers); one more is answered with 503.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"ledge/bridge/guard"
 	"ledge/domain"
 )
 
@@ -47,8 +48,10 @@ type Options struct {
 	Events        Followed
 	Notifications Log
 	History       History
-	Now           func() time.Time
-	Logger        *slog.Logger
+	// Guard says where services may be called.
+	Guard  *guard.Guard
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Callbacks calls device services back.
@@ -76,7 +79,7 @@ type Callbacks struct {
 // New returns Callbacks that wait for Start.
 func New(o Options) *Callbacks {
 	return &Callbacks{
-		Options: o, client: newClient(), calls: make(chan struct{}, o.AtOnce), asks: make(chan struct{}, o.AtOnce),
+		Options: o, client: newClient(o.Guard.DialContext), calls: make(chan struct{}, o.AtOnce), asks: make(chan struct{}, o.AtOnce),
 		failed: make(chan error, 1), owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{},
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"ledge/bridge/outward"
 )
 
 // answer is what a device service says; status is 0 where it says nothing, and then err says why.
@@ -31,10 +33,13 @@ func (a answer) String() string {
 // accepted reports whether the service has it: EdgeX 2.3 takes every status up to 207 for that.
 func (a answer) accepted() bool { return a.status > 0 && a.status <= http.StatusMultiStatus }
 
-// absent reports whether the service is not there: it does not answer, or somebody answers in its place.
+// absent reports whether the service is not there: it does not answer, or somebody answers in its place. One that may not be
+// called is none to wait for.
 func (a answer) absent() bool {
 	switch a.status {
-	case 0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
+	case 0:
+		return !outward.Permanent(a.err)
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
 		return true
 	default:
 		return false
@@ -49,12 +54,11 @@ func (a answer) failed() bool {
 // redirects is how many redirects are followed, on one host.
 const redirects = 3
 
-func newClient() *http.Client {
+func newClient(dial outward.Dial) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
-			MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
-			DisableCompression: true,
+			DialContext: dial, MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
 		},
 		// A base address says who is to be told; who answers there does not say who else is.
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {

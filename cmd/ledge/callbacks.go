@@ -15,7 +15,7 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 			Timeout: c.CallbackTimeout, ValidationTimeout: c.CallbackValidationTimeout, Tries: c.CallbackTries, GiveUp: c.CallbackGiveUp,
 			Waiting: c.CallbackQueue, AtOnce: c.CallbackConcurrency, AnswerBytes: int64(c.CallbackAnswerBytes),
 		},
-		Events: p.data.events, Notifications: p.data.notifications, History: p.data.history, Now: p.Now, Logger: p.Logger,
+		Events: p.data.events, Notifications: p.data.notifications, History: p.data.history, Guard: p.guard, Now: p.Now, Logger: p.Logger,
 	})
 	at, done := p.data.callbackStart()
 	defer done()

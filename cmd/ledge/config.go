@@ -126,11 +126,11 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.IntVar(&c.IdempotencyAnswers, "idempotency-answers", 200_000, "most answers to elements of requests with an Idempotency-Key that are remembered, in each stream; one more is refused with 503")
 
 	c.DenyDestinations = guard.MustRules(guard.NoDestinations)
-	f.Var(&c.DenyDestinations, "deny-destinations", "hosts, networks and ports, with commas between them, that no notification is sent to, such as 10.0.0.0/8,*.example.org:443,*:25")
-	f.Var(&c.AllowDestinations, "allow-destinations", "the only hosts, networks and ports that notifications are sent to, written as for deny-destinations, which goes before; empty for every one")
+	f.Var(&c.DenyDestinations, "deny-destinations", "hosts, networks and ports, with commas between them, that no notification is sent to and no device service is called at, such as 10.0.0.0/8,*.example.org:443,*:25")
+	f.Var(&c.AllowDestinations, "allow-destinations", "the only hosts, networks and ports that notifications are sent to and device services are called at, written as for deny-destinations, which goes before; empty for every one")
 	f.Var(&c.AllowBinds, "allow-binds", "the only hosts, networks and ports where ZeroMQ sockets are bound, such as 127.0.0.0/8,*:5560-5569; empty for every one above 1023 that is not Ledge's own")
 
-	f.DurationVar(&c.ConnectTimeout, "connect-timeout", 5*time.Second, "longest time to connect to where a notification is sent")
+	f.DurationVar(&c.ConnectTimeout, "connect-timeout", 5*time.Second, "longest time to connect to where a notification is sent or a device service is called")
 	f.IntVar(&c.RESTIdleConnections, "rest-idle-connections", 64, "connections to endpoints that are kept for the next notification")
 	f.StringVar(&c.SMTPHost, "smtp-host", "", "mail server; without one no e-mail can be sent")
 	f.IntVar(&c.SMTPPort, "smtp-port", 587, "TCP port of the mail server")
@@ -179,8 +179,8 @@ func (c *Config) settings() *pflag.FlagSet {
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "data-host": {dataService}, "data-port": {dataService}, "limit-event-bytes": {dataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {dataService, deviceRESTService}, "readings-check-state": {deviceRESTService}, "disk-readings-reserve": {dataService, deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
-	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {notificationsService},
-	"allow-": {notificationsService}, "deny-destinations": {notificationsService},
+	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {metadataService, notificationsService},
+	"allow-binds": {notificationsService}, "allow-destinations": {metadataService, notificationsService}, "deny-destinations": {metadataService, notificationsService},
 	"limit-json-bytes":    {metadataService, deviceRESTService, notificationsService},
 	"limit-batch":         {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},

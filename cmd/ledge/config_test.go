@@ -37,7 +37,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{metadataService, p.metadata, "metadata-port limit-batch limit-profile-bytes strict-profile-changes strict-profile-deletes units-file validate-units", "device-rest-port data-port notifications-port zeromq-linger limit-inline-bytes readings-max-age"},
+		{metadataService, p.metadata, "metadata-port limit-batch limit-profile-bytes strict-profile-changes strict-profile-deletes units-file validate-units allow-destinations deny-destinations connect-timeout", "allow-binds device-rest-port data-port notifications-port zeromq-linger limit-inline-bytes readings-max-age"},
 		{dataService, p.coreData, "data-port limit-event-bytes limit-inline-bytes readings-max-age", "metadata-port limit-json-bytes limit-batch limit-resource-bytes limit-secret-bytes notifications-host"},
 		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes limit-json-bytes readings-max-age readings-check-state", "metadata-port notifications-max-age limit-batch validate-units"},
 		{notificationsService, p.notifications, "notifications-port notifications-max-age zeromq-linger limit-json-bytes allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host limit-profile-bytes"},

@@ -51,3 +51,18 @@ func urlPort(t *testing.T, address string) int {
 	n, _ := strconv.Atoi(port)
 	return n
 }
+
+// A device service is not registered where only the machine may ask, and is where device services are.
+func TestGuardedServices(t *testing.T) {
+	p := start(t, t.TempDir())
+	for address, want := range map[string]int{
+		"http://169.254.169.254": http.StatusBadRequest, "http://metadata.google.internal/x": http.StatusBadRequest,
+		"http://localhost:59901": http.StatusMultiStatus, "http://192.168.1.5:59901": http.StatusMultiStatus,
+	} {
+		a := p.call(http.MethodPost, p.metadata+"/api/v2/deviceservice", "application/json",
+			fmt.Sprintf(`[{"apiVersion":"v2","service":{"name":"s-%d","baseAddress":%q,"adminState":"UNLOCKED"}}]`, len(address), address))
+		if a.status != want || strings.Contains(a.body, `service.baseAddress: `) != (want == http.StatusBadRequest) {
+			t.Errorf("%s: %d %s, want %d", address, a.status, a.body, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package metadata
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,6 +20,13 @@ import (
 type picky struct {
 	mu    sync.Mutex
 	asked []string
+}
+
+func (p *picky) CheckAddress(base string) error {
+	if strings.HasPrefix(base, "http://bad") {
+		return errors.New("no " + base)
+	}
+	return nil
 }
 
 func (p *picky) ValidateDevice(_ context.Context, s domain.DeviceService, d domain.Device, _ string) error {

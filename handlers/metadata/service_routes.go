@@ -21,11 +21,26 @@ func (s service) routeServices() {
 func (s service) addService(e *shapes.AddService, at int64) handlers.Order {
 	d := e.Service.Entity()
 	problems := d.Check()
+	s.checkAddress(&problems, d.BaseAddress)
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: problems}
 }
 
 func (s service) updateService(e *shapes.UpdateService, at int64) handlers.Order {
 	p := e.Service.Patch()
-	return handlers.Order{Command: domain.UpdateService{Patch: p, At: at}, Problems: p.Check()}
+	problems := p.Check()
+	if p.BaseAddress != nil {
+		s.checkAddress(&problems, *p.BaseAddress)
+	}
+	return handlers.Order{Command: domain.UpdateService{Patch: p, At: at}, Problems: problems}
+}
+
+// checkAddress notes that a service may not be called back at a base address.
+func (s service) checkAddress(p *domain.Problems, base string) {
+	if s.Devices == nil {
+		return
+	}
+	if err := s.Devices.CheckAddress(base); err != nil {
+		p.Add("baseAddress", "%v", err)
+	}
 }

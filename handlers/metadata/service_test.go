@@ -1,8 +1,10 @@
 package metadata
 
 import (
+	"strings"
 	"testing"
 
+	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -50,6 +52,18 @@ func TestUpdateService(t *testing.T) {
 	if n := len(log.Recorded()); n != before {
 		t.Errorf("events: got %d more", n-before)
 	}
+}
+
+// A service is not taken at an address where it may not be called.
+func TestServiceAtARefusedAddress(t *testing.T) {
+	h, log := mustMetadata(t, func(o *handlers.Options) { o.Devices = &picky{} })
+	const bad = `{"name":"svc","baseAddress":"http://bad:1","adminState":"UNLOCKED"}`
+	refused := func(method string) handlerstest.Scenario {
+		return handlerstest.Scenario{Name: method, Method: method, Path: services, Body: batch("service", bad), Status: 400, Contains: []string{`[0].service.baseAddress: no http://bad:1`, `"statusCode":400`}}
+	}
+	added := refused("POST")
+	added.Body, added.Status, added.Submits, added.Contains = batch("service", strings.Replace(bad, "bad", "fine", 1)), 207, 1, []string{`"statusCode":201`}
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{refused("POST"), added, refused("PATCH")})
 }
 
 func TestRemoveService(t *testing.T) {
