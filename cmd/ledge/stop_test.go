@@ -111,7 +111,7 @@ func TestStopUnderLoad(t *testing.T) {
 // and takes nothing from a request on another service.
 func TestStopWithStalledUpload(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir, "--shutdown-timeout", "2s")
+	p := start(t, dir, "--shutdown-timeout", "10s")
 	beginUpload(t, p.deviceREST, "/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat("stalled", 1<<20))
 	beginUpload(t, p.notifications, "/api/v2/subscription", "application/json", "["+strings.Repeat(" ", 1<<10)+"]")
 	working := beginUpload(t, p.metadata, "/api/v2/device", "application/json", "["+deviceJSON("work")+"]")
