@@ -14,7 +14,7 @@ import (
 )
 
 // hang is how long a test waits for what must happen before it reports a hang.
-const hang = 20 * time.Second
+const hang = time.Minute
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -97,17 +97,26 @@ func MustJoin(tb testing.TB, p *Publisher, topics ...string) *peer {
 
 // subscribed returns what the publisher counts for this peer, as often as it counts it.
 func (c *peer) subscribed(p *Publisher) (topics []string) {
-	for _, s := range p.connected() {
-		if s.remote != c.LocalAddr().String() {
-			continue
-		}
-		s.subs.mu.RLock()
-		for t, n := range s.subs.refs {
-			topics = append(topics, slices.Repeat([]string{t}, n)...)
-		}
-		s.subs.mu.RUnlock()
+	s := c.subscriber(p)
+	if s == nil {
+		return nil
+	}
+	s.subs.mu.RLock()
+	defer s.subs.mu.RUnlock()
+	for t, n := range s.subs.refs {
+		topics = append(topics, slices.Repeat([]string{t}, n)...)
 	}
 	return slices.Sorted(slices.Values(topics))
+}
+
+// subscriber is what the publisher has of this peer, or nil.
+func (c *peer) subscriber(p *Publisher) *subscriber {
+	for _, s := range p.connected() {
+		if s.remote == c.LocalAddr().String() {
+			return s
+		}
+	}
+	return nil
 }
 
 // rawGreeting returns the 64 bytes a peer of the given version and mechanism sends first.
