@@ -77,11 +77,13 @@ func mustReceiver(tb testing.TB, answer func(w http.ResponseWriter, body string)
 	return r
 }
 
-func (r *receiver) count() int {
+func (r *receiver) bodies() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.got)
+	return slices.Clone(r.got)
 }
+
+func (r *receiver) count() int { return len(r.bodies()) }
 
 func (r *receiver) channel() domain.Channel {
 	a := r.Listener.Addr().(*net.TCPAddr)
@@ -90,7 +92,7 @@ func (r *receiver) channel() domain.Channel {
 
 // quick are limits that let a test see in a moment what takes minutes in the field.
 var quick = delivery.Limits{
-	AtOnce: 4, Healthy: 16, Suspect: 4, Queue: 100, Timeout: 5 * time.Second,
+	AtOnce: 4, Healthy: 16, Suspect: 4, Queue: 100, Timeout: hangs,
 	LongestWait: time.Second, LongestPause: 20 * time.Millisecond, GiveUp: time.Hour,
 }
 
@@ -257,8 +259,8 @@ func TestEscalated(t *testing.T) {
 		list, _, err := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexSubscription, Value: "ESCALATION"})
 		return err == nil && len(list) == 1 && list[0].Status == domain.StatusSent
 	})
-	if want := "[This notification is escalated by the transmission " + ts[0].ID + "] fire"; boss.got[0] != want {
-		t.Errorf("got %q, want %q", boss.got[0], want)
+	if want := "[This notification is escalated by the transmission " + ts[0].ID + "] fire"; !slices.Equal(boss.bodies(), []string{want}) {
+		t.Errorf("got %q, want %q", boss.bodies(), want)
 	}
 }
 
@@ -266,7 +268,8 @@ func TestEscalated(t *testing.T) {
 func TestDeadEndpointsDelayNobody(t *testing.T) {
 	n := mustNode(t)
 	release := make(chan struct{})
-	stalls := mustReceiver(t, func(http.ResponseWriter, string) { <-release })
+	held := make(chan struct{}, 100)
+	stalls := mustReceiver(t, func(http.ResponseWriter, string) { held <- struct{}{}; <-release })
 	fails := mustReceiver(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusServiceUnavailable) })
 	fine := mustReceiver(t, nil)
 	defer close(release)
@@ -277,11 +280,15 @@ func TestDeadEndpointsDelayNobody(t *testing.T) {
 	for range 50 {
 		n.ended(n.post("y", domain.SeverityNormal, 0, fine.channel()).ID, domain.StatusProcessed)
 	}
+	<-held
 	states := map[string]domain.EndpointState{}
-	for _, s := range d.Endpoints() {
-		states[s.Endpoint] = s
-	}
-	if s := states[fails.channel().Endpoint()]; s.Failures == 0 || s.Waiting == 0 {
+	n.until("a failure", func(domain.State, delivery.Transmissions) bool {
+		for _, s := range d.Endpoints() {
+			states[s.Endpoint] = s
+		}
+		return states[fails.channel().Endpoint()].Failures > 0
+	})
+	if s := states[fails.channel().Endpoint()]; s.Waiting == 0 {
 		t.Errorf("of the endpoint that fails: got %+v", s)
 	}
 	if s := states[stalls.channel().Endpoint()]; s.UnderWay == 0 || s.Waiting == 0 || s.Failures != 0 {
@@ -359,10 +366,8 @@ func TestRestartTakesUpWhatIsOpen(t *testing.T) {
 	down.Store(false)
 	n.startDelivery(quick)
 	n.ended(second.ID, domain.StatusProcessed)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.got[0] != "first" || strings.Count(strings.Join(r.got, " "), "first") != 1 {
-		t.Errorf("received %v, want the first once", r.got)
+	if got := r.bodies(); got[0] != "first" || strings.Count(strings.Join(got, " "), "first") != 1 {
+		t.Errorf("received %v, want the first once", got)
 	}
 }
 

@@ -161,7 +161,7 @@ func (n *node) startCallbacks(change ...func(*callback.Options)) *callback.Callb
 	n.tb.Helper()
 	o := callback.Options{
 		Limits: callback.Limits{
-			Timeout: 10 * time.Second, ValidationTimeout: 10 * time.Second, Tries: 3, GiveUp: time.Hour, Waiting: 1000, AtOnce: 8, AnswerBytes: 1 << 10,
+			Timeout: hangs, ValidationTimeout: hangs, Tries: 3, GiveUp: time.Hour, Waiting: 1000, AtOnce: 8, AnswerBytes: 1 << 10, Last: hangs,
 		},
 		Events: n.events, Notifications: n.notifications, History: n.history, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	}

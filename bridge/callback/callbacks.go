@@ -40,6 +40,8 @@ type Limits struct {
 	AtOnce int
 	// AnswerBytes is how much of an answer is read (setting callback-answer-bytes).
 	AnswerBytes int64
+	// Last is how long Close waits for the calls under way.
+	Last time.Duration
 }
 
 // Options wires Callbacks.
@@ -170,16 +172,13 @@ func (c *Callbacks) run(f func() error) {
 	})
 }
 
-// lastCalls is how long Close waits for the calls under way.
-const lastCalls = time.Second
-
 // Close stops calling and records what was made. What was not is done at the next start.
 func (c *Callbacks) Close() {
 	if c.stop == nil {
 		return
 	}
 	c.stop()
-	hangUp := time.AfterFunc(lastCalls, c.hangUp)
+	hangUp := time.AfterFunc(c.Last, c.hangUp)
 	c.done.Wait()
 	hangUp.Stop()
 	c.hangUp()

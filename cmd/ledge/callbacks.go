@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"ledge/bridge/callback"
 )
@@ -14,6 +15,7 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 		Limits: callback.Limits{
 			Timeout: c.CallbackTimeout, ValidationTimeout: c.CallbackValidationTimeout, Tries: c.CallbackTries, GiveUp: c.CallbackGiveUp,
 			Waiting: c.CallbackQueue, AtOnce: c.CallbackConcurrency, AnswerBytes: int64(c.CallbackAnswerBytes),
+			Last: time.Second,
 		},
 		Events: p.data.events, Notifications: p.data.notifications, History: p.data.history, Guard: p.guard, Now: p.Now, Logger: p.Logger,
 	})
