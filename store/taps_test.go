@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-const patience = 10 * time.Second // how long a test waits before it fails
+const patience = time.Minute // how long a test waits before it fails
 
 // mustTap opens a store with a tap listener and an appender of events, and connects as a tap does.
 func mustTap(t *testing.T) (*store.Store, *store.Appender, *nats.Conn) {

@@ -253,11 +253,15 @@ func TestEncryptionAndLogin(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	s := mustServer(t, "plain")
-	sender := s.sender(func(o *Options) { o.Timeout = 300 * time.Millisecond })
-	if _, err := sender.Send(context.Background(), to("stall@example.org"), message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "deadline exceeded") {
-		t.Errorf("stalled: got %v", err)
+	stalled := make(chan bool, 1)
+	go func() { stalled <- s.Next().Stalled }()
+	for timeout := 300 * time.Millisecond; len(stalled) == 0; timeout *= 2 { // until the server has got as far as the message
+		sender := s.sender(func(o *Options) { o.Timeout = timeout })
+		if _, err := sender.Send(context.Background(), to("stall@example.org"), message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "deadline exceeded") {
+			t.Errorf("stalled: got %v", err)
+		}
 	}
-	if !s.Next().Stalled {
+	if !<-stalled {
 		t.Error("the message was taken")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -281,7 +285,7 @@ func TestTimeouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	sender = s.sender(func(o *Options) { o.Port, o.Timeout = silent.Addr().(*net.TCPAddr).Port, 50*time.Millisecond })
+	sender := s.sender(func(o *Options) { o.Port, o.Timeout = silent.Addr().(*net.TCPAddr).Port, 50*time.Millisecond })
 	if _, err := sender.Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) {
 		t.Errorf("silent: got %v", err)
 	}

@@ -104,7 +104,7 @@ func TestAnswerHoldsNothing(t *testing.T) {
 
 // A client that reads nothing is cut off.
 func TestStalledReader(t *testing.T) {
-	f := mustData(t, func(o *handlers.Options) { o.WriteTimeout = 20 * time.Millisecond })
+	f := mustData(t, func(o *handlers.Options) { o.WriteTimeout = time.Second })
 	mustPost(t, f, handlerstest.ID(700), 9_000_000)
 	served := make(chan struct{})
 	s := mustListen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
