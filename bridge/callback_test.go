@@ -215,7 +215,7 @@ func TestCallbacksFollowTheAddress(t *testing.T) {
 	a := n.mustService("a")
 	a.die()
 	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
-	a.addr = "127.0.0.1:0"
+	a.addr = ownAddress(t)
 	a.live()
 	n.do(domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), BaseAddress: new(a.url())}})
 	a.wantCalls("POST "+devicePath, "PUT /api/v2/callback/service")

@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,6 +18,7 @@ import (
 
 	"ledge/bridge/callback"
 	"ledge/bridge/guard"
+	"ledge/bridge/porttest"
 	"ledge/domain"
 )
 
@@ -45,11 +47,17 @@ type deviceService struct {
 // mustService starts a device service and registers it.
 func (n *node) mustService(name string) *deviceService {
 	n.tb.Helper()
-	d := &deviceService{tb: n.tb, name: name, addr: "127.0.0.1:0", more: make(chan struct{}, 1)}
+	d := &deviceService{tb: n.tb, name: name, addr: ownAddress(n.tb), more: make(chan struct{}, 1)}
 	d.live()
 	n.tb.Cleanup(d.die)
 	n.do(domain.AddService{Service: domain.DeviceService{ID: uuid.NewString(), Name: name, BaseAddress: d.url(), AdminState: domain.StateUnlocked}})
 	return d
+}
+
+// ownAddress is one at which a service can die and live again.
+func ownAddress(tb testing.TB) string {
+	tb.Helper()
+	return fmt.Sprint("127.0.0.1:", porttest.Hold(tb))
 }
 
 func (d *deviceService) url() string { return "http://" + d.addr }

@@ -3,7 +3,6 @@ package bridge_test
 import (
 	"context"
 	"log/slog"
-	"net"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge"
+	"ledge/bridge/porttest"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
 	"ledge/projections"
@@ -186,15 +186,10 @@ func subscription(name string, channels ...domain.Channel) domain.Subscription {
 	}
 }
 
-// channel is a ZeroMQ channel on a port that is free now.
+// channel is a ZeroMQ channel on a port of its own.
 func channel(tb testing.TB) domain.Channel {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return domain.Channel{Type: domain.ChannelZeroMQ, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Topic: "t"}
+	return domain.Channel{Type: domain.ChannelZeroMQ, Host: "127.0.0.1", Port: porttest.Hold(tb), Topic: "t"}
 }
 
 // refusing is the real log, but for the requests that refuse names: these are answered as a full disk answers them.

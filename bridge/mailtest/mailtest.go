@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/bridge/porttest"
 	"ledge/bridge/tlstest"
 )
 
@@ -53,7 +53,7 @@ func Start(t testing.TB, mode string, account ...string) *Server {
 	if exec.CommandContext(t.Context(), python, "-c", "import aiosmtpd").Run() != nil {
 		t.Skip("the mail server is aiosmtpd: Debian's package python3-aiosmtpd is not installed")
 	}
-	s := &Server{t: t, Port: freePort(t), Roots: x509.NewCertPool(), lines: make(chan string, 100)}
+	s := &Server{t: t, Port: porttest.Hold(t), Roots: x509.NewCertPool(), lines: make(chan string, 100)}
 	ca := tlstest.NewAuthority(t, "authority")
 	s.Roots.AppendCertsFromPEM([]byte(ca.PEM))
 	cert, key := ca.Sign(t, "server")
@@ -121,14 +121,4 @@ func (s *Server) Next() (m Message) {
 		s.t.Fatal(err)
 	}
 	return m
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -4,7 +4,6 @@ package mqtttest
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"ledge/bridge/porttest"
 )
 
 // hangs is how long a test waits for what must happen before it gives up.
@@ -42,7 +43,7 @@ func Start(t testing.TB, config string, files map[string]string) *Broker {
 	for name, text := range files {
 		mustWrite(t, filepath.Join(dir, name), text)
 	}
-	b := &Broker{t: t, Port: freePort(t), config: filepath.Join(dir, "mosquitto.conf"), more: make(chan struct{}, 1)}
+	b := &Broker{t: t, Port: porttest.Hold(t), config: filepath.Join(dir, "mosquitto.conf"), more: make(chan struct{}, 1)}
 	config = strings.NewReplacer("PORT", fmt.Sprint(b.Port), "DIR", dir).Replace(config)
 	mustWrite(t, b.config, "log_dest stderr\nlog_type all\nuser root\n"+config)
 	b.Run()
@@ -61,16 +62,6 @@ func mustWrite(t testing.TB, name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // Run runs the broker and returns when it listens.

@@ -18,6 +18,7 @@ import (
 
 	"ledge/bridge/guard"
 	"ledge/bridge/outward"
+	"ledge/bridge/porttest"
 )
 
 var now = time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC)
@@ -278,22 +279,26 @@ func TestConnectionsAreReused(t *testing.T) {
 // An endpoint that dies and comes back is found again, also by way of a connection that was kept.
 func TestDeadEndpoint(t *testing.T) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	server := httptest.NewServer(ok)
+	address := fmt.Sprint("127.0.0.1:", porttest.Hold(t))
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	server := &httptest.Server{Listener: listen(), Config: &http.Server{Handler: ok}}
+	server.Start()
 	s, target := mustSender(t, nil), targetOf(server)
 	if _, err := s.Send(context.Background(), target, message); err != nil {
 		t.Fatal(err)
 	}
-	address := server.Listener.Addr().String()
 	server.Close()
 	if _, err := s.Send(context.Background(), target, message); err == nil || outward.Permanent(err) || !strings.Contains(err.Error(), "no answer from "+address) {
 		t.Errorf("dead: got %v", err)
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
 	back := &http.Server{Handler: ok}
-	go back.Serve(l)
+	go back.Serve(listen())
 	defer back.Close()
 	if _, err := s.Send(context.Background(), target, message); err != nil {
 		t.Errorf("back: got %v", err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/bridge/porttest"
 )
 
 // mustAcquire returns sockets with one that is bound, and its publisher.
@@ -16,7 +18,7 @@ func mustAcquire(t *testing.T, o Options) (*Sockets, *Publisher, int) {
 	o.Logger = quiet
 	s := NewSockets(o)
 	t.Cleanup(func() { s.Close(0) })
-	port := freePort(t)
+	port := porttest.Hold(t)
 	if err := s.Acquire("127.0.0.1", port); err != nil {
 		t.Fatal(err)
 	}

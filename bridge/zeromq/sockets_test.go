@@ -2,10 +2,11 @@ package zeromq
 
 import (
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 func MustSockets(t *testing.T) *Sockets {
@@ -22,16 +23,6 @@ func MustAcquire(t *testing.T, s *Sockets, host string, port int) {
 	}
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // publisherOf returns the publisher behind an acquired host and port.
 func publisherOf(s *Sockets, host string, port int) *Publisher {
 	s.mu.RLock()
@@ -42,7 +33,7 @@ func publisherOf(s *Sockets, host string, port int) *Publisher {
 // One socket serves all ways to write its address, until the last of them is released.
 func TestSocketsShare(t *testing.T) {
 	s := MustSockets(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	hosts := []string{"127.0.0.1", "localhost", "::ffff:127.0.0.1", "127.0.0.1"}
 	for _, host := range hosts {
 		MustAcquire(t, s, host, port)
@@ -75,7 +66,7 @@ func TestSocketsShare(t *testing.T) {
 // A released port can be bound again at once, with a subscriber connected as well.
 func TestReleaseFreesPort(t *testing.T) {
 	s := MustSockets(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	for range 20 {
 		MustAcquire(t, s, "127.0.0.1", port)
 		c := MustJoin(t, publisherOf(s, "127.0.0.1", port), "topic")
@@ -91,7 +82,7 @@ func TestReleaseFreesPort(t *testing.T) {
 
 func TestSocketsConflict(t *testing.T) {
 	s := MustSockets(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	MustAcquire(t, s, "*", port)
 	MustAcquire(t, s, "::", port)
 	err := s.Acquire("0.0.0.0", port)
@@ -105,7 +96,7 @@ func TestSocketsConflict(t *testing.T) {
 
 func TestSocketsClose(t *testing.T) {
 	s := MustSockets(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	MustAcquire(t, s, "127.0.0.1", port)
 	c := MustJoin(t, publisherOf(s, "127.0.0.1", port), "topic")
 	if _, err := s.Publish("127.0.0.1", port, "topic", []byte("last")); err != nil {
@@ -128,7 +119,7 @@ func TestSocketsClose(t *testing.T) {
 
 func TestSocketsRaces(t *testing.T) {
 	s := MustSockets(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	var busy sync.WaitGroup
 	for _, host := range []string{"127.0.0.1", "localhost", "127.0.0.1", "localhost"} {
 		busy.Go(func() {

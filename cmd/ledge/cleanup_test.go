@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/bridge/porttest"
 	"ledge/domain"
 )
 
@@ -166,7 +167,7 @@ func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 func TestCleanupsByAge(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.postJSON(http.MethodPost, p.notifications+"/api/v2/subscription", fmt.Sprintf(`[{"apiVersion":"v2","subscription":{"name":"s","receiver":"r","adminState":"UNLOCKED","categories":["bulk"],`+
-		`"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}]}}]`, freePort(t)), http.StatusCreated)
+		`"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}]}}]`, porttest.Hold(t)), http.StatusCreated)
 	p.postNotifications(1000)
 	p.waitCount("notification/status/NEW?limit=0", none)
 	if n := p.count("transmission/all?limit=0"); n != 1000 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // An endpoint that never answers and one that nobody listens at do not delay a third: it has all 200 changes while the
@@ -23,7 +25,7 @@ func TestDeadEndpointsDelayNobody(t *testing.T) {
 	fine := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { took.Add(1) }))
 	t.Cleanup(fine.Close)
 	p := start(t, t.TempDir(), "--delivery-timeout", "10m", "--resend-limit", "99")
-	p.subscribeAll("refusing", "none", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, freePort(t)))
+	p.subscribeAll("refusing", "none", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, porttest.Hold(t)))
 	p.subscribeAll("stalling", "none", restChannel(t, stalling.URL, "/"))
 	p.subscribeAll("fine", "none", restChannel(t, fine.URL, "/"))
 	const changes = 200

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // callIf is call with If-Match, for any goroutine.
@@ -67,7 +69,7 @@ func TestETagsOutliveRestarts(t *testing.T) {
 	p.addDevice("cam-1")
 	p.postJSON(http.MethodPost, p.metadata+"/api/v2/provisionwatcher", `[{"apiVersion":"v2","provisionWatcher":{"name":"finder",
 		"identifiers":{"address":"x"},"serviceName":"device-rest","profileName":"sample-image","adminState":"UNLOCKED"}}]`, http.StatusCreated)
-	p.addSubscription("watch", freePort(t), "cam", "")
+	p.addSubscription("watch", porttest.Hold(t), "cam", "")
 	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", labelled("cam-1", "a"), http.StatusOK)
 	want := p.etags()
 	for _, end := range []func(){

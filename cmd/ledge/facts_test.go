@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -206,18 +204,4 @@ func until(tb testing.TB, what string, done func() bool) {
 			tb.Fatalf("waited %v for %s", hangs, what)
 		}
 	}
-}
-
-// steadyPort returns a port that is free now and that the system does not give to others, so that it is still free
-// after a restart.
-func steadyPort(tb testing.TB) int {
-	tb.Helper()
-	for port := 20_000 + os.Getpid()%5_000; port < 30_000; port++ {
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			l.Close()
-			return port
-		}
-	}
-	tb.Fatal("no free port from 20000 to 30000")
-	return 0
 }

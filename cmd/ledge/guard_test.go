@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // channelJSON is a subscription with one ZeroMQ channel, as posted.
@@ -18,7 +20,7 @@ func channelJSON(name, host string, port int) string {
 
 // A ZeroMQ channel gets no privileged port, none of Ledge's own on any address, and only what allow-binds has.
 func TestGuardedBinds(t *testing.T) {
-	fine := freePort(t)
+	fine := porttest.Hold(t)
 	p := start(t, t.TempDir(), "--allow-binds", "127.0.0.0/8")
 	for _, c := range []struct {
 		host, want string

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // workload is some clients that change things all the time.
@@ -20,7 +22,7 @@ const clients = 5
 
 func newWorkload(tb testing.TB, seed uint64) *workload {
 	l := &workload{tb: tb}
-	port := steadyPort(tb)
+	port := porttest.Hold(tb)
 	for id := range clients {
 		l.clients = append(l.clients, newClient(id, seed, port))
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/bridge/porttest"
 	"ledge/domain"
 )
 
@@ -16,7 +17,7 @@ func TestOldNotificationsGo(t *testing.T) {
 	r := newMoodyReceiver(t, "fine")
 	r.calm = true
 	p.subscribeAll(r.name, "alarm", restChannel(t, r.URL, "/"))
-	p.subscribeAll("dead", "alarm", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, freePort(t)))
+	p.subscribeAll("dead", "alarm", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, porttest.Hold(t)))
 	delivered := func(content string) func() bool { // a notification may be of age before it is delivered
 		return func() bool { p.post("alarm", content); return r.times(content) > 0 }
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // TestPictureConsumers runs the consumers that docs/taps.md shows: they save what was posted before they began, what
@@ -37,7 +39,7 @@ func TestPictureConsumers(t *testing.T) {
 
 func savesPictures(t *testing.T, command []string) {
 	dir, folder := t.TempDir(), filepath.Join(t.TempDir(), "pictures")
-	ports := []string{"--tap-port", strconv.Itoa(freePort(t)), "--data-port", strconv.Itoa(freePort(t))}
+	ports := []string{"--tap-port", strconv.Itoa(porttest.Hold(t)), "--data-port", strconv.Itoa(porttest.Hold(t))}
 	p := start(t, dir, ports...)
 	posted := map[string]string{} // file name to what it must hold
 	removed := p.postPicture(posted, largePicture(0))

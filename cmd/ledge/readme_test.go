@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // tour is what the README's five-minute tour tells a reader to type: its shell blocks, in order.
@@ -125,7 +127,7 @@ func (p *process) shell(t *testing.T) *shell {
 	port := func(url string) string { return url[strings.LastIndex(url, ":"):] }
 	return &shell{t, strings.NewReplacer(
 		":59881", port(p.metadata), ":59880", port(p.coreData), ":59986", port(p.deviceREST), ":59860", port(p.notifications),
-		"5563", strconv.Itoa(freePort(t)), "bin/ledge", binary, "curl ", "curl -sS --fail ",
+		"5563", strconv.Itoa(porttest.Hold(t)), "bin/ledge", binary, "curl ", "curl -sS --fail ",
 	), append(os.Environ(), "LEDGE_DATA_DIR="+p.dir)}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/bridge/porttest"
 )
 
 // replayed is the answer to a replay.
@@ -75,7 +77,7 @@ func (s *subscriber) receives(want ...string) {
 func TestReplayForWhoJoinsLate(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, "--log-level", "debug")
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addDevice("before")
 	p.addNamed("late", "DEVICE_CHANGED", port)
 	p.addNamed("fire", "FIRE", port)
@@ -134,7 +136,7 @@ func (p *process) recordsReplays(want int) {
 
 func TestReplayIsRefused(t *testing.T) {
 	p := start(t, t.TempDir(), "--replay-wait", "50ms")
-	p.addNamed("deaf", "DEVICE_CHANGED", freePort(t))
+	p.addNamed("deaf", "DEVICE_CHANGED", porttest.Hold(t))
 	for _, tt := range []struct {
 		name, query string
 		status      int
@@ -171,7 +173,7 @@ func TestReplayToASlowSubscriber(t *testing.T) {
 		t.Skip("needs libzmq: Debian's package python3-zmq is not installed")
 	}
 	p := start(t, t.TempDir(), "--log-level", "debug", "--zeromq-queue-bytes", "1MiB", "--replay-wait", "1m", "--replay-time", "1m")
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addNamed("slow", "BULK", port)
 	var want []string
 	for i := range 300 {

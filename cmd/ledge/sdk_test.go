@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // sdkService is a device service on EdgeX's device SDK for Go, which is a module of its own: Ledge does not depend on it.
@@ -129,8 +131,8 @@ func (s *sdkService) known() string {
 // and its device, is asked about devices, and follows what changes, also when either side was down.
 func TestEdgeXDeviceService(t *testing.T) {
 	path := buildOnEdgeX(t, sdkFolder)
-	dir, port := t.TempDir(), freePort(t)
-	flags := []string{"--metadata-port", fmt.Sprint(freePort(t))}
+	dir, port := t.TempDir(), porttest.Hold(t)
+	flags := []string{"--metadata-port", fmt.Sprint(porttest.Hold(t))}
 	p := start(t, dir, flags...)
 	s := p.startSDKService(t, path, port)
 	s.awaits("added room-1 UNLOCKED")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/bridge/porttest"
 )
 
 // The tests in this file are named after the numbered rows of the specification that Ledge was built to.
@@ -134,7 +136,7 @@ func TestSeed_1_4_ProfileThenDeviceThenData(t *testing.T) {
 
 func TestSeed_1_5_SubscriptionWithHostPortAndTopic(t *testing.T) {
 	p := startSeed(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addSubscription("watch", port, "changes", "")
 	s := p.subscribe(port, "changes")
 	p.addDevice("cam-1")
@@ -190,7 +192,7 @@ func TestSeed_2_3_Subscription(t *testing.T) {
 	p := startSeed(t)
 	full := fmt.Sprintf(`{"name":"watch","description":"all of them","receiver":"group","adminState":"UNLOCKED",
 		"categories":["DEVICE_CHANGED"],"labels":["metadata"],
-		"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t","publisher":"ledge"}]}`, freePort(t))
+		"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t","publisher":"ledge"}]}`, porttest.Hold(t))
 	url := p.notifications + "/api/v2/subscription"
 	p.postJSON(http.MethodPost, url, `[{"apiVersion":"V2","subscription":`+full+`}]`, http.StatusCreated)
 	got := p.get(url+"/name/watch", "subscription")
@@ -215,7 +217,7 @@ func TestSeed_2_3_Subscription(t *testing.T) {
 
 func TestSeed_2_4_BodyHasFiveFields(t *testing.T) {
 	p := startSeed(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addSubscription("watch", port, "t", "")
 	s := p.subscribe(port, "t")
 	p.addDevice("cam-1")
@@ -286,7 +288,7 @@ func TestSeed_4_3_InputBinaryData(t *testing.T) {
 
 func TestSeed_4_4_CreateSubscriptions(t *testing.T) {
 	p := startSeed(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addSubscription("one", port, "t", "")
 	// The port of the metadata service cannot be bound: a clear error, and nothing is stored.
 	taken := p.metadata[strings.LastIndex(p.metadata, ":")+1:]
@@ -303,7 +305,7 @@ func TestSeed_4_4_CreateSubscriptions(t *testing.T) {
 
 func TestSeed_6_1_NotificationForEachChange(t *testing.T) {
 	p := startSeed(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addSubscription("watch", port, "t", "")
 	s := p.subscribe(port, "t")
 	p.addDevice("cam-1")
@@ -319,7 +321,7 @@ func TestSeed_6_1_NotificationForEachChange(t *testing.T) {
 
 func TestSeed_6_2_SubscribersFilterOnTheTopic(t *testing.T) {
 	p := startSeed(t)
-	port := freePort(t)
+	port := porttest.Hold(t)
 	p.addSubscription("one", port, "one", "")
 	p.addSubscription("two", port, "two", "")
 	one, two := p.subscribe(port, "one"), p.subscribe(port, "two")
