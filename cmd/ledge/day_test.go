@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -149,11 +150,30 @@ func mustDay(t *testing.T) *day {
 func (d *day) pass(t *testing.T, step int) {
 	t.Helper()
 	passed := time.Duration(step+1) * dayStep
-	d.passed.Store(int64(passed))
-	d.shut.down.Store(passed > downFrom && passed <= downTo)
+	until(t, "what is due before "+content(step), d.rests) // a try that ends after the clock has gone on begins its pause then
 	before := d.shut.count()
+	d.shut.down.Store(passed > downFrom && passed <= downTo)
+	d.passed.Store(int64(passed))
 	d.client.post("alarm", content(step))
 	until(t, content(step), func() bool { _, taken := d.fine.of(content(step)); return taken == 1 && d.shut.count() > before })
+}
+
+// rests reports whether no try is under way or due; one that fails has all others wait.
+func (d *day) rests() bool {
+	now, paused := d.now().UnixMilli(), false
+	for _, s := range d.delivery.Endpoints() {
+		if s.UnderWay > 0 {
+			return false
+		}
+		paused = paused || s.PausedUntil > now
+	}
+	if paused {
+		return true
+	}
+	v, done := d.data.notes.View()
+	defer done()
+	open, _, err := v.Transmissions(domain.Page{Limit: -1}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending})
+	return err == nil && !slices.ContainsFunc(open, func(t domain.Transmission) bool { return t.Next <= now })
 }
 
 // TestADayOfNotifications holds that what is younger than notifications-max-age is left of a day, and all of it; that the
