@@ -17,10 +17,11 @@ var errLayout = errors.New("the server's block files are not where they are know
 // blocks are the files in which the server keeps a stream: msgs/1.blk, msgs/2.blk and so on, written with pwrite before
 // each acknowledgement. Fsync acts on the inode, whoever opened it: so one fsync by us makes a whole group durable.
 type blocks struct {
-	dir  string
-	last uint32
-	size int64 // of the last block, when it was synced
-	tail kept  // the last block, open from its first group to the first of the next block
+	dir    string
+	stream string
+	last   uint32
+	size   int64 // of the last block, when it was synced
+	tail   kept  // the last block, open from its first group to the first of the next block
 
 	// file and folder are how to sync: tail.sync and SyncDir, but for tests.
 	file   func(path string) (size int64, err error)
@@ -28,7 +29,7 @@ type blocks struct {
 }
 
 func newBlocks(streamDir string) *blocks {
-	b := &blocks{dir: filepath.Join(streamDir, "msgs"), folder: SyncDir}
+	b := &blocks{dir: filepath.Join(streamDir, "msgs"), stream: filepath.Base(streamDir), folder: SyncDir}
 	b.file = b.tail.sync
 	return b
 }

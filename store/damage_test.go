@@ -60,8 +60,14 @@ func flip(t *testing.T, path string, part float64) {
 	}
 }
 
-// flipSequence changes a high bit of the sequence of a record of a block, from 0.
-func flipSequence(t *testing.T, path string, n int) {
+// Where the head of a record has a high byte of its sequence and a low one of its time.
+const (
+	sequenceAt = 9
+	timeAt     = 12
+)
+
+// flipHead changes a bit in the head of a record of a block, from 0.
+func flipHead(t *testing.T, path string, n, at int) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -71,7 +77,7 @@ func flipSequence(t *testing.T, path string, n int) {
 	for range n {
 		record = record[binary.LittleEndian.Uint32(record)&^(1<<31):]
 	}
-	record[4+5] ^= 1
+	record[at] ^= 1
 	if err := os.WriteFile(path, b, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +111,12 @@ func TestDamageIsNamedAndRefused(t *testing.T) {
 		}, "sequence 300"},
 		{"byte flipped in the first block", func(t *testing.T, dir string) { flip(t, block(dir, 1), 0.5) }, "damaged at sequence"},
 		{"byte flipped in the last block", func(t *testing.T, dir string) { flip(t, block(dir, 3), 0.5) }, "damaged at sequence"},
-		{"sequence flipped in the first block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 1), 1) }, "damaged at sequence"},
-		{"sequence flipped in the last block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 3), 1) }, "damaged at sequence"},
-		{"first sequence flipped in the first block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 1), 0) }, "damaged at sequence"},
-		{"first sequence flipped in the last block", func(t *testing.T, dir string) { flipSequence(t, block(dir, 3), 0) }, "damaged at sequence"},
+		{"sequence flipped in the first block", func(t *testing.T, dir string) { flipHead(t, block(dir, 1), 1, sequenceAt) }, "damaged at sequence"},
+		{"sequence flipped in the last block", func(t *testing.T, dir string) { flipHead(t, block(dir, 3), 1, sequenceAt) }, "damaged at sequence"},
+		{"first sequence flipped in the first block", func(t *testing.T, dir string) { flipHead(t, block(dir, 1), 0, sequenceAt) }, "damaged at sequence"},
+		{"first sequence flipped in the last block", func(t *testing.T, dir string) { flipHead(t, block(dir, 3), 0, sequenceAt) }, "damaged at sequence"},
+		{"time flipped in the first block", func(t *testing.T, dir string) { flipHead(t, block(dir, 1), 1, timeAt) }, "damaged at sequence 2:"},
+		{"time flipped in the last block", func(t *testing.T, dir string) { flipHead(t, block(dir, 3), 1, timeAt) }, "damaged at sequence 2"},
 		{"first block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 1)) }, "damaged at sequence 1:"},
 		{"middle block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 2)) }, "damaged at sequence 1"},
 		{"last block deleted", func(t *testing.T, dir string) { mustRemove(t, block(dir, 3)) }, "damaged at sequence 2"},

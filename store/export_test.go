@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"ledge/domain"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // OnSync calls f with each block file, its size when it was synced, and with each folder of blocks (size -1), after the sync.
@@ -23,6 +25,14 @@ func (l *Log) OnSync(f func(path string, size int64)) {
 
 // MoveBlocks has the log look for its blocks in another folder, as if the server's layout had changed.
 func (l *Log) MoveBlocks(dir string) { l.blocks.dir, l.blocks.last, l.blocks.size = dir, 0, 0 }
+
+// Compress has the server compress the log's blocks from now on, all but the last one.
+func (l *Log) Compress(ctx context.Context) error {
+	c := streamConfig(l.stream, l.store.o.retention(l.stream))
+	c.Compression = server.S2Compression
+	_, err := callStream(ctx, l.store.node.write, "UPDATE", l.name, c)
+	return err
+}
 
 // SyncsAlways reports whether the server syncs every message by itself.
 func (s *Store) SyncsAlways() bool { return s.syncAlways.Load() }

@@ -62,8 +62,8 @@ func (b *blocks) fronts(upTo uint64) (list []uint64, err error) {
 	}
 	for _, n := range all[1:] {
 		r, err := b.begin(n)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
-			continue // retention has removed it, or the server has just made it
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, errRecord) {
+			continue // retention has removed it, the server has just made it, or it is damage for who reads it
 		}
 		if err != nil {
 			return nil, err
@@ -85,19 +85,53 @@ type recordStart struct {
 	event bool // it is an event that was not erased
 }
 
-// begin reads the first record's head of a block; of an empty one, which the server has just made, it is an error.
-func (b *blocks) begin(n uint32) (r recordStart, err error) {
-	f, err := os.Open(b.path(n))
+// begin reads the first record of a block: io.EOF where there is none, as the server has just made it, errRecord where it is
+// not all there or not as it was written.
+func (b *blocks) begin(n uint32) (recordStart, error) {
+	f, head, err := b.open(n)
 	if err != nil {
-		return r, err
+		return recordStart{}, err
 	}
 	defer f.Close()
-	var head [recordHead]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return r, err
+	length := recordLength(head)
+	if length == 0 {
+		return recordStart{}, errRecord
 	}
+	r := make([]byte, length)
+	copy(r, head)
+	if _, err := io.ReadFull(f, r[recordHead:]); err != nil || !b.checksum(n).holds(r) {
+		return recordStart{}, errRecord
+	}
+	return startOf(head), nil
+}
+
+// head is begin without the checksum, for those to whom it is a guess.
+func (b *blocks) head(n uint32) (recordStart, error) {
+	f, head, err := b.open(n)
+	if err != nil {
+		return recordStart{}, err
+	}
+	defer f.Close()
+	return startOf(head), nil
+}
+
+// open opens a block and reads the head of its first record.
+func (b *blocks) open(n uint32) (f *os.File, head []byte, err error) {
+	if f, err = os.Open(b.path(n)); err != nil {
+		return nil, nil, err
+	}
+	head = make([]byte, recordHead)
+	if _, err := io.ReadFull(f, head); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, head, nil
+}
+
+func startOf(head []byte) recordStart {
 	raw := binary.LittleEndian.Uint64(head[4:])
-	r.seq, r.event = raw&^(tombstoneBit|erasedBit), raw&(tombstoneBit|erasedBit) == 0
-	r.at = time.Unix(0, int64(binary.LittleEndian.Uint64(head[12:])))
-	return r, nil
+	return recordStart{
+		seq: raw &^ (tombstoneBit | erasedBit), event: raw&(tombstoneBit|erasedBit) == 0,
+		at: time.Unix(0, int64(binary.LittleEndian.Uint64(head[12:]))),
+	}
 }

@@ -42,7 +42,7 @@ func (l *Log) before(clean bool) error {
 		return fmt.Errorf("%s: sync: %w", l.name, err)
 	}
 	if due, ok := l.blocks.lastInRange(); !ok {
-		return l.damage(due, outOfRange)
+		return l.damage(due, "in its place is a record whose sequence is out of range")
 	}
 	if clean {
 		return nil

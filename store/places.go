@@ -96,7 +96,7 @@ func (p *places) extend(b *blockReader, again bool) error {
 		if known := len(p.blocks); known > 0 && n <= p.blocks[known-1].number {
 			continue
 		}
-		start, err := b.begin(n)
+		start, err := b.head(n)
 		if err != nil {
 			return err
 		}
@@ -143,18 +143,17 @@ func (in *blockPlaces) goOver(b *blockReader, seq uint64) (n int, err error) {
 	return n, nil
 }
 
-// near reads the message at a sequence and the one before it; it finds fewer where the files are not as expected.
-func (p *places) near(b *blockReader, seq uint64) (found page) {
-	number, from, ok := p.find(b, max(seq-1, 1))
+// near reads the few messages that b is to read; it finds fewer where the files are not as expected.
+func (p *places) near(b *blockReader) (found page) {
+	number, from, ok := p.find(b, b.next)
 	if !ok {
 		return page{}
 	}
-	b.next, b.to = max(seq-1, 1), seq
 	collect := func(got page) bool {
 		found.messages = append(found.messages, got.messages...)
 		return true
 	}
-	if b.block(number, from.at, 2*placeEvery, collect) == nil && b.next <= seq {
+	if b.block(number, from.at, 2*placeEvery, collect) == nil && b.next <= b.to {
 		_ = b.block(number+1, 0, 2*placeEvery, collect) // what is missing is not in found
 	}
 	return found

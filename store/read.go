@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -81,13 +82,14 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 			}
 		}
 		from = max(from, l.First())
-		if l.blocks != nil { // nil through a tap
-			b := blockReader{blocks: &blocks{dir: l.blocks.dir}, next: from, to: to}
-			far := b.read(ctx, send)
-			if from = b.next; far {
-				send(page{err: l.damage(from, outOfRange)})
+		if l.readsFiles() {
+			b := l.blockReader(from, to)
+			err := b.read(ctx, send)
+			if a, ok := errors.AsType[altered](err); ok {
+				send(page{err: l.damage(a.seq, "%v", a)})
 				return
 			}
+			from = b.next
 		}
 		if from > to {
 			return
@@ -112,6 +114,17 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 		}
 	}()
 	return out
+}
+
+// readsFiles reports whether the log is read from its block files: not through a tap, and not after they were found not to
+// be where, or not as, they are known to be.
+func (l *Log) readsFiles() bool {
+	return l.blocks != nil && (l.store.o.SyncAlways || !l.store.syncAlways.Load())
+}
+
+// blockReader returns what reads the messages from one sequence to another, both included.
+func (l *Log) blockReader(from, to uint64) *blockReader {
+	return &blockReader{blocks: &blocks{dir: l.blocks.dir, stream: l.name}, next: from, to: to}
 }
 
 // fetch is a place for answers to direct gets.
@@ -236,8 +249,8 @@ func (l *Log) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool,
 	if last, _ := l.Last(); seq == 0 || seq > last {
 		return nil, false, nil
 	}
-	if l.blocks != nil { // nil through a tap
-		p := l.places.near(&blockReader{blocks: &blocks{dir: l.blocks.dir}}, seq)
+	if l.readsFiles() {
+		p := l.places.near(l.blockReader(max(seq-1, 1), seq))
 		if d := l.decodePage(&linker{log: l}, p, seq); d.err == nil && len(d.events) == 1 {
 			return d.events[0].Event, true, nil
 		}

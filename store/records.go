@@ -25,17 +25,13 @@ const (
 	recordsAtATime = 1 << 20 // bytes
 )
 
-// errRecord says that a block is not readable as we know the layout. It is no damage yet: the server is asked then.
+// errRecord says that a block is not readable as we know the layout, or that a record that is due is not there. It is no
+// damage yet: the server is asked then.
 var errRecord = errors.New("unknown record layout")
 
-// errFar says that a record's sequence is farAhead or more beyond the one that is due. That is damage: no hole in a block
-// is as wide. The server must not be asked: it would fill the hole in memory, sequence by sequence, until there is none left.
-var errFar = errors.New("sequence out of range")
-
-const (
-	farAhead   = 1 << 20
-	outOfRange = "in its place is a record whose sequence is out of range"
-)
+// farAhead is how far the sequence of a record is beyond the one that is due where that is damage: no hole in a block is as
+// wide. The server must not be asked: it would fill the hole in memory, sequence by sequence, until there is none left.
+const farAhead = 1 << 20
 
 // lastInRange reports whether no record of the last block is far ahead, which the server reads at its start, and if one
 // is, which sequence was due there. What else is wrong with the block is for those who read it.
@@ -81,37 +77,51 @@ type blockReader struct {
 	next, to uint64
 	room     Header // for the headers of the next messages
 	usual    int    // how many messages the last page had
+
+	number uint32 // of the block that is being read
+	sum    checksum
+	passed uint64 // the sequence of the last event that is as it was written
+	amiss  error  // [altered], where a record that was passed over is; it may be the one that is due
 }
 
 // fieldsAtATime is for how many headers there is room at once.
 const fieldsAtATime = 256
 
 // read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
-// first message that was not sent. far says that a record far ahead is in its place.
-func (b *blockReader) read(ctx context.Context, send func(page) bool) (far bool) {
+// first message that was not read; the error is [altered] where that is damage.
+func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 	all, err := b.list()
-	if err != nil {
-		return false
+	if err != nil || len(all) == 0 {
+		return err
 	}
-	// The last block that begins at or before next.
+	// The last block that begins at or before next; one before it where a beginning is altered.
 	i := sort.Search(len(all), func(i int) bool { r, err := b.begin(all[i]); return err != nil || r.seq > b.next }) - 1
-	if i < 0 {
-		return false
-	}
-	for _, n := range all[i:] {
+	for _, n := range all[max(i, 0):] {
 		if b.next > b.to || ctx.Err() != nil {
-			return false
+			return ctx.Err()
 		}
 		if err := b.block(n, 0, recordsAtATime, send); err != nil {
-			return errors.Is(err, errFar)
+			return err
 		}
 	}
-	return false
+	if b.next <= b.to {
+		return b.missing()
+	}
+	return nil
 }
 
 // block reads from an offset in a block on, so many bytes at a time.
 func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) bool) error {
-	f, err := os.Open(b.path(n))
+	b.number, b.sum = n, b.checksum(n)
+	err := b.records(at, atATime, send)
+	if errors.As(err, &altered{}) && b.foreign(n) {
+		return errRecord
+	}
+	return err
+}
+
+func (b *blockReader) records(at int64, atATime int, send func(page) bool) error {
+	f, err := os.Open(b.path(b.number))
 	if err != nil {
 		return err
 	}
@@ -132,19 +142,21 @@ func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) boo
 			if !send(p) {
 				return context.Canceled
 			}
-			b.next = p.messages[len(p.messages)-1].Seq + 1
 		}
 		if perr != nil {
 			return perr
 		}
 		rest = buf[used:]
-		if err != nil { // the end of the file
-			if len(rest) > 0 {
-				return errRecord
-			}
+		switch {
+		case err == nil:
+			want = max(atATime, need)
+		case err != io.EOF && err != io.ErrUnexpectedEOF:
+			return err
+		case b.next <= b.to && len(rest) > 0:
+			return b.altered()
+		default:
 			return nil
 		}
-		want = max(atATime, need)
 	}
 	return nil
 }
@@ -152,32 +164,33 @@ func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) boo
 // parse returns the messages in buf that are due, how many bytes they and what was skipped took, and how many bytes the
 // record needs that is not all there.
 func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
-	next := b.next
 	p.messages = make([]Message, 0, b.usual)
 	defer func() { b.usual = len(p.messages) }()
-	for next <= b.to && len(buf)-used >= recordHead {
+	for b.next <= b.to && len(buf)-used >= recordHead {
 		r := buf[used:]
 		length := recordLength(r)
 		if length == 0 {
-			return p, used, 0, errRecord
+			return p, used, 0, b.altered()
 		}
 		if length > len(r) {
 			return p, used, length, nil
 		}
-		seq := binary.LittleEndian.Uint64(r[4:])
+		r = r[:length:length]
+		seq, whole := binary.LittleEndian.Uint64(r[4:]), b.sum.holds(r)
 		switch {
-		case seq&(erasedBit|tombstoneBit) != 0 || seq < next:
-		case seq-next >= farAhead:
-			return p, used, 0, errFar
-		case seq > next:
-			return p, used, 0, errRecord
+		case seq&(erasedBit|tombstoneBit) != 0 || seq < b.next:
+			b.pass(seq, whole)
+		case !whole || seq-b.next >= farAhead:
+			return p, used, 0, b.altered()
+		case seq > b.next:
+			return p, used, 0, b.missing()
 		default:
-			m, err := b.record(r[:length:length])
+			m, err := b.record(r)
 			if err != nil {
 				return p, used, 0, err
 			}
 			p.messages = append(p.messages, m)
-			next++
+			b.next, b.passed = seq+1, seq
 		}
 		used += length
 	}
@@ -193,22 +206,22 @@ func recordLength(head []byte) int {
 	return length
 }
 
-// record takes one record apart.
+// record takes one record apart whose checksum holds.
 func (b *blockReader) record(r []byte) (Message, error) {
 	subjectEnd := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
 	body := len(r) - recordSum
-	if binary.LittleEndian.Uint32(r)&headersBit == 0 || subjectEnd+4 > body {
-		return Message{}, errRecord
+	if binary.LittleEndian.Uint32(r)&headersBit == 0 {
+		return Message{}, errRecord // no event; what it is, is for who reads it from the server
 	}
 	headers := subjectEnd + 4
-	data := headers + int(binary.LittleEndian.Uint32(r[subjectEnd:]))
+	data := headers + int(binary.LittleEndian.Uint32(r[subjectEnd:])) // which the checksum leaves out
 	if data > body || data < headers {
-		return Message{}, errRecord
+		return Message{}, b.altered()
 	}
 	text := string(r[recordHead:data])
 	h, ok := b.headers(text[headers-recordHead:])
 	if !ok {
-		return Message{}, errRecord
+		return Message{}, b.altered()
 	}
 	return Message{
 		Seq: binary.LittleEndian.Uint64(r[4:]), At: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))).UTC(),

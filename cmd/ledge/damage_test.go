@@ -97,6 +97,8 @@ var damages = []struct {
 	{"byte flipped in the last block", false, flip("2"), "LEDGE_EVENTS", `sequence \d+`},
 	{"byte flipped in the last block without an index", false, both(flip("2"), noIndex), "LEDGE_EVENTS", `sequence \d+`},
 	{"byte flipped in the last block after a kill", true, flip("2"), "LEDGE_EVENTS", `sequence \d+`},
+	{"time of a record flipped", false, flipTime, "LEDGE_EVENTS", `sequence 1\b`},
+	{"time of a record flipped after a kill", true, flipTime, "LEDGE_EVENTS", `sequence 1\b`},
 	{"first block deleted", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk"), "LEDGE_EVENTS", `sequence \d+`},
 	{"first block deleted after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk"), "LEDGE_EVENTS", `sequence \d+`},
 	{"last block deleted", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/2.blk"), "LEDGE_EVENTS", `sequence \d+`},
@@ -144,6 +146,11 @@ func flip(n string) damage {
 	return func(tb testing.TB, dir string, _, _ node) {
 		alter(tb, block(dir, "LEDGE_EVENTS", n), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
 	}
+}
+
+// flipTime alters when the server stored the first event, which the chain does not cover.
+func flipTime(tb testing.TB, dir string, _, _ node) {
+	alter(tb, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { b[12] ^= 1; return b })
 }
 
 func without(path string) damage {

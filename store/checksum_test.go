@@ -1,0 +1,142 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"ledge/store"
+	"ledge/store/storetest"
+)
+
+// fillSmall makes a log of three blocks, each with a few small events: the first ones of the first block, the second to fourth
+// of the next, and the last ones of the last. It returns the sequence of one of those in each block.
+func fillSmall(t *testing.T, s *store.Store, dir string) (small [3]uint64) {
+	t.Helper()
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	for n := range small {
+		for i := 0; n > 0; i++ {
+			if _, err := os.Stat(block(dir, n+1)); err == nil {
+				break
+			}
+			storetest.MustSubmit(t, a, storetest.AddLarge(fmt.Sprintf("l-%d-%d", n, i), 64<<10))
+		}
+		small[n] = storetest.MustAdd(t, a, fmt.Sprint("s-", n), 3)[n].Seq
+	}
+	return small
+}
+
+// record returns where in a block the record of an event begins and ends; of sequence 0, the first one.
+func record(t *testing.T, b []byte, seq uint64) (from, to int) {
+	t.Helper()
+	for from < len(b) {
+		to = from + int(binary.LittleEndian.Uint32(b[from:])&^(1<<31))
+		if seq == 0 || binary.LittleEndian.Uint64(b[from+4:]) == seq {
+			return from, to
+		}
+		from = to
+	}
+	t.Fatalf("no record of %d", seq)
+	return 0, 0
+}
+
+// TestEveryByteIsVerified flips each byte of a record in the first block, in one in the middle and at the end of the last
+// one, and those at both ends of the record with which the block begins, while the server runs and has them in its cache.
+// None is harmless.
+func TestEveryByteIsVerified(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, options(dir))
+	for n, small := range fillSmall(t, s, dir) {
+		f, err := os.OpenFile(block(dir, n+1), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		b, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seq := range []uint64{0, small} {
+			from, to := record(t, b, seq)
+			for at := from; at < to; at++ {
+				if seq == 0 && at == from+80 {
+					at = to - 16
+				}
+				flipAndRead(t, s.Events(), f, b, from, at)
+			}
+		}
+	}
+	if _, err := s.Events().Verify(t.Context(), nil); err != nil {
+		t.Errorf("as it was: %v", err)
+	}
+}
+
+// flipAndRead alters a byte of a block, b, in the record that begins at from, in two ways, and writes it as it was again.
+func flipAndRead(t *testing.T, l *store.Log, f *os.File, b []byte, from, at int) {
+	t.Helper()
+	seq := binary.LittleEndian.Uint64(b[from+4:])
+	for _, bit := range []byte{0x01, 0x80} {
+		mustWriteAt(t, f, b[at]^bit, at)
+		var err error
+		for _, err = range l.ReadRaw(t.Context(), seq, seq) {
+		}
+		if !damagedAt(err, seq) {
+			t.Errorf("%s, record of %d, byte %d ^ %#x: read: %v", f.Name(), seq, at-from, bit, err)
+		}
+		if at%16 != 0 {
+			continue
+		}
+		if _, _, err := l.EventAt(t.Context(), seq); !damagedAt(err, seq) {
+			t.Errorf("%s, record of %d, byte %d ^ %#x: event at: %v", f.Name(), seq, at-from, bit, err)
+		}
+	}
+	mustWriteAt(t, f, b[at], at)
+}
+
+func damagedAt(err error, seq uint64) bool {
+	d, ok := errors.AsType[*store.Damage](err)
+	return ok && d.Seq == seq
+}
+
+// TestForeignBlocksAreLeftToTheServer reads blocks that the server has compressed.
+func TestForeignBlocksAreLeftToTheServer(t *testing.T) {
+	o := options(t.TempDir())
+	s := mustOpen(t, o)
+	if err := s.Events().Compress(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, o) // it does so from its next start on
+	fillSmall(t, s, o.Dir)
+	last, _ := s.Events().Last()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(block(o.Dir, 2)); err != nil || !bytes.HasPrefix(b, []byte("cmp")) {
+		t.Fatalf("not compressed: %.10q, %v", b, err)
+	}
+	s = mustOpen(t, o)
+	for _, from := range []uint64{1, last / 2, last} {
+		if got := storetest.MustRead(t, s.Events(), from, 0); uint64(len(got)) != last-from+1 {
+			t.Errorf("%d events from %d to %d", len(got), from, last)
+		}
+		if _, ok, err := s.Events().EventAt(t.Context(), from); !ok || err != nil {
+			t.Errorf("event at %d: %t, %v", from, ok, err)
+		}
+	}
+	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != last {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func mustWriteAt(t *testing.T, f *os.File, c byte, at int) {
+	t.Helper()
+	if _, err := f.WriteAt([]byte{c}, int64(at)); err != nil {
+		t.Fatal(err)
+	}
+}
