@@ -44,10 +44,10 @@ func (c Channel) checkTopic(p *Problems, cure string) {
 	p.checkLength("topic", c.Topic)
 }
 
-// checkREST takes the methods that EdgeX takes.
+// checkREST takes the methods that EdgeX takes, but not TRACE and CONNECT: nothing can be delivered with them.
 func (c Channel) checkREST(p *Problems) {
 	c.checkAddress(p, "give the receiver's address or name")
-	p.checkOneOf("httpMethod", c.HTTPMethod, "POST", "PUT", "PATCH", "GET", "HEAD", "DELETE", "TRACE", "CONNECT")
+	p.checkOneOf("httpMethod", c.HTTPMethod, "POST", "PUT", "PATCH", "GET", "HEAD", "DELETE")
 	if c.Scheme != "" {
 		p.checkOneOf("scheme", c.Scheme, "http", "https")
 	}
@@ -94,7 +94,7 @@ func (c Channel) checkMQTT(p *Problems) {
 	c.checkAddress(p, "give the broker's address or name")
 	c.checkHost(p)
 	if c.Scheme != "" {
-		p.checkOneOf("scheme", c.Scheme, "tcp", "mqtt", "ssl", "tls", "mqtts", "ws", "wss")
+		p.checkOneOf("scheme", c.Scheme, "tcp", "mqtt", "ssl", "tls", "mqtts")
 	}
 	if c.Publisher == "" {
 		p.Add("publisher", "is missing or empty; give the client id at the broker")
@@ -120,6 +120,9 @@ func (c Channel) checkAuth(p *Problems) {
 	p.checkOneOf("authMode", c.AuthMode, AuthNone, AuthPassword, AuthCert, AuthCACert)
 	if c.AuthMode != AuthNone && c.SecretPath == "" {
 		p.Add("secretPath", "is missing or empty, and authMode %s needs a secret; name one, or use authMode %s", quote(c.AuthMode), AuthNone)
+	}
+	if plain := c.Scheme == "" || c.Scheme == "tcp" || c.Scheme == "mqtt"; plain && (c.AuthMode == AuthCert || c.AuthMode == AuthCACert) {
+		p.Add("authMode", "%s needs TLS; use the scheme ssl", quote(c.AuthMode))
 	}
 }
 

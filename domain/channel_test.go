@@ -65,6 +65,7 @@ func TestRESTChannels(t *testing.T) {
 		{"a path without a slash, with a query", func(c *Channel) { c.Path = "notify?from=ledge" }, ""},
 		{"no method", func(c *Channel) { c.HTTPMethod = "" }, "channels[0].httpMethod: is missing or empty; use one of POST, PUT, PATCH"},
 		{"unknown method", func(c *Channel) { c.HTTPMethod = "FETCH" }, `channels[0].httpMethod: "FETCH" is unknown; use one of POST`},
+		{"method that delivers nothing", func(c *Channel) { c.HTTPMethod = "TRACE" }, `channels[0].httpMethod: "TRACE" is unknown; use one of POST`},
 		{"unknown scheme", func(c *Channel) { c.Scheme = "ftp" }, `channels[0].scheme: "ftp" is unknown; use one of http, https`},
 		{"no host", func(c *Channel) { c.Host = "" }, "channels[0].host: is missing or empty; give the receiver's address"},
 		{"a host with a path", func(c *Channel) { c.Host = "a/b" }, `channels[0].host: "a/b" is no address or name of a host`},
@@ -122,6 +123,9 @@ func TestMQTTChannels(t *testing.T) {
 		{"negative keepAlive", func(c *Channel) { c.KeepAlive = -1 }, "channels[0].keepAlive: -1 is out of range; use 0 to 65535 seconds"},
 		{"long connectTimeout", func(c *Channel) { c.ConnectTimeout = 65536 }, "channels[0].connectTimeout: 65536 is out of range"},
 		{"unknown scheme", func(c *Channel) { c.Scheme = "http" }, `channels[0].scheme: "http" is unknown; use one of tcp, mqtt, ssl`},
+		{"websockets", func(c *Channel) { c.Scheme = "wss" }, `channels[0].scheme: "wss" is unknown; use one of tcp, mqtt, ssl, tls, mqtts`},
+		{"a certificate without TLS", func(c *Channel) { c.AuthMode, c.SecretPath = AuthCert, "mqtt" }, `channels[0].authMode: "clientcert" needs TLS; use the scheme ssl`},
+		{"authorities without TLS", func(c *Channel) { c.Scheme, c.AuthMode, c.SecretPath = "tcp", AuthCACert, "mqtt" }, `channels[0].authMode: "cacert" needs TLS; use the scheme ssl`},
 		{"unknown authMode", func(c *Channel) { c.AuthMode, c.SecretPath = "magic", "x" }, `channels[0].authMode: "magic" is unknown; use one of none, usernamepassword`},
 		{"no secret", func(c *Channel) { c.AuthMode = AuthPassword }, `channels[0].secretPath: is missing or empty, and authMode "usernamepassword" needs a secret`},
 	} {

@@ -95,7 +95,7 @@ func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (respons
 	}
 	defer resp.Body.Close()
 	response = record(resp)
-	return response, s.judge(resp)
+	return response, s.judge(resp, response)
 }
 
 // newRequest makes the request, with the content type that EdgeX gives to what has none.
@@ -164,18 +164,20 @@ func record(resp *http.Response) string {
 	return outward.Cut(text)
 }
 
-// judge returns nil for what is delivered.
-func (s *Sender) judge(resp *http.Response) error {
+// judge returns nil for what is delivered; its error has the answer in it, with what was answered beside the status at the
+// end.
+func (s *Sender) judge(resp *http.Response, response string) error {
 	code := resp.StatusCode
+	body := strings.TrimPrefix(response, status(resp))
 	switch {
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 300 && code < 400:
 		to := outward.Cut(resp.Header.Get("Location"))
-		return &outward.Error{Final: true, Err: fmt.Errorf("answered %s, to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel", status(resp), to, maxRedirects)}
+		return &outward.Error{Final: true, Err: fmt.Errorf("answered %s, to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel%s", status(resp), to, maxRedirects, body)}
 	}
 	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
-	return &outward.Error{Err: fmt.Errorf("answered %s", status(resp)), Final: final, After: s.retryAfter(resp.Header.Get("Retry-After"))}
+	return &outward.Error{Err: errors.New("answered " + response), Final: final, After: s.retryAfter(resp.Header.Get("Retry-After"))}
 }
 
 // retryAfter reads seconds or a date (RFC 9110, 10.2.3).

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Methods are those that a Target may have. EdgeX takes TRACE and CONNECT as well, with which nothing can be delivered.
+// Methods are those that a Target may have.
 var Methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
 // Target is where a request goes.
@@ -17,7 +17,7 @@ type Target struct {
 	Scheme string // http or https; empty for http, as in EdgeX 2.3
 	Host   string // a name or an address
 	Port   int
-	Path   string // with a query, if need be; empty for /
+	Path   string // with a query, if need be; a slash is put in front where it has none
 	Method string // one of Methods, in whatever case
 }
 
@@ -40,13 +40,9 @@ func (t Target) url() (*url.URL, error) {
 	if !slices.Contains(Methods, t.method()) {
 		return nil, fmt.Errorf("httpMethod: %q is unknown; use one of %s", t.Method, strings.Join(Methods, ", "))
 	}
-	path := t.Path
-	if path == "" {
-		path = "/"
-	}
-	u, err := url.ParseRequestURI(path)
-	if err != nil || !strings.HasPrefix(path, "/") {
-		return nil, fmt.Errorf("path: %q is no path; begin it with / and escape what is no URL", t.Path)
+	u, err := url.ParseRequestURI("/" + strings.TrimPrefix(t.Path, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("path: %q is no path; escape what is no URL", t.Path)
 	}
 	return &url.URL{
 		Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(t.Port)),

@@ -18,7 +18,7 @@ var otherWords = []string{
 	`"response":"fail to send the HTTP request -\u003e Post \"http://127.0.0.1:1/x\": dial tcp 127.0.0.1:1: connect: connection refused"`,
 	`"response":"no answer from 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"`,
 	`"response":"fail to create http request -\u003e create new request occurs error -\u003e parse \"http://127.0.0.1:RECEIVERhook/noslash\": invalid port \":RECEIVERhook\" after host"`,
-	`"response":"path: \"hook/noslash\" is no path; begin it with / and escape what is no URL"`,
+	`"response":"answered 404 Not Found: 404 page not found\n"`, // with the slash put in front
 }
 
 // TestRecordedNotifications repeats what clients asked EdgeX's support-notifications, with a receiver in the place of the
@@ -41,6 +41,9 @@ func newReceiver(t *testing.T) *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hook/ok", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "subscriber ok") })
 	mux.HandleFunc("/hook/created", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	mux.HandleFunc("/hook/full", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no room left", http.StatusServiceUnavailable)
+	})
 	mux.HandleFunc("/hook/fail", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	mux.Handle("/hook/redirect", http.RedirectHandler("/hook/ok", http.StatusFound))
 	s := httptest.NewServer(mux)

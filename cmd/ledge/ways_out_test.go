@@ -70,7 +70,8 @@ func TestAnswersOnRecord(t *testing.T) {
 		{"/hook/ok", "SENT", "200 OK: subscriber ok", 1},
 		{"/hook/created", "SENT", "201 Created", 1},
 		{"/hook/fail", "FAILED", "answered 500 Internal Server Error", 2},
-		{"/hook/lacking", "FAILED", "answered 404 Not Found", 1},
+		{"/hook/full", "FAILED", "answered 503 Service Unavailable: no room left\n", 2},
+		{"/hook/lacking", "FAILED", "answered 404 Not Found: 404 page not found\n", 1},
 		{"/hook/redirect", "FAILED", `answered 302 Found, to "/hook/ok"; redirects are followed to the same scheme, host and port and with the same method only, 3 times: correct the channel`, 1},
 	} {
 		name := strings.TrimPrefix(c.path, "/hook/")
