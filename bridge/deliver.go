@@ -104,13 +104,17 @@ func (e *Engine) transmission(n domain.Notification, t target, i int, now int64)
 	}
 }
 
-// publish is the first try of a ZeroMQ channel, which takes no time.
+// publish is the first try of a ZeroMQ channel, which takes no time. Where it fails, is the only one and what is critical
+// would be given up, it does not count: bridge/delivery makes that one, and escalates.
 func (e *Engine) publish(t *domain.Transmission, n domain.Notification, now int64) {
 	response, err := e.channels.send(t.Channel, n)
 	record := domain.TransmissionRecord{Status: domain.StatusSent, Response: response, Sent: now}
 	if err != nil {
 		e.Logger.Warn("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)
 		record.Status, record.Response = domain.StatusFailed, err.Error()
+	}
+	if err != nil && t.ResendLimit == 0 && n.Severity == domain.SeverityCritical {
+		return
 	}
 	t.Records = []domain.TransmissionRecord{record}
 	if err == nil || t.ResendLimit == 0 {

@@ -100,8 +100,12 @@ var quick = delivery.Limits{
 func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscription) *delivery.Delivery {
 	n.tb.Helper()
 	at, _ := n.notes.Checkpoint()
+	senders := map[string]delivery.Sender{"REST": poster{}}
+	if n.engine != nil {
+		senders[domain.ChannelZeroMQ] = n.engine
+	}
 	d := delivery.New(delivery.Options{
-		Limits: l, Log: n.notifications, Senders: map[string]delivery.Sender{"REST": poster{}},
+		Limits: l, Log: n.notifications, Senders: senders,
 		Look: func() (domain.State, delivery.Transmissions, func()) {
 			v, done := n.notes.View()
 			return v.State, v, func() {
@@ -261,6 +265,55 @@ func TestEscalated(t *testing.T) {
 	})
 	if want := "[This notification is escalated by the transmission " + ts[0].ID + "] fire"; !slices.Equal(boss.bodies(), []string{want}) {
 		t.Errorf("got %q, want %q", boss.bodies(), want)
+	}
+}
+
+// What is critical is escalated where a socket does not take it and nothing is to be sent again.
+func TestEscalatedWithoutASocket(t *testing.T) {
+	n := mustNode(t)
+	c := channel(t)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	boss := mustReceiver(t, nil)
+	n.do(domain.AddSubscription{Subscription: subscription("s", c)})
+	n.startEngine()
+	n.startDelivery(quick, subscription("ESCALATION", boss.channel()))
+	note := domain.Notification{
+		ID: uuid.Must(uuid.NewV7()).String(), Category: domain.DeviceChanged, Content: "fire", Sender: "test",
+		Severity: domain.SeverityCritical, Status: domain.StatusNew, Created: time.Now().UnixMilli(),
+	}
+	n.submit(n.notifications, domain.AddNotification{Notification: note})
+	if ts := n.ended(note.ID, domain.StatusProcessed); len(ts) != 1 || ts[0].Status != domain.StatusEscalated || len(ts[0].Records) != 1 {
+		t.Fatalf("got %+v, want one that is ESCALATED after one try", ts)
+	}
+	n.until("escalation", func(domain.State, delivery.Transmissions) bool { return boss.count() == 1 })
+}
+
+// A clock that is set back holds no try up for longer than the longest wait.
+func TestClockSetBack(t *testing.T) {
+	n := mustNode(t)
+	var fine atomic.Bool
+	r := mustReceiver(t, func(w http.ResponseWriter, _ string) {
+		if !fine.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	n.ahead.Store(int64(quick.GiveUp / 2))
+	d := n.startDelivery(quick)
+	note := n.post("fire", domain.SeverityNormal, 90, r.channel())
+	n.until("a try", func(_ domain.State, lists delivery.Transmissions) bool {
+		list, _, err := lists.Transmissions(domain.Page{Limit: 1})
+		return err == nil && len(list) == 1 && len(list[0].Records) > 0
+	})
+	d.Close()
+	fine.Store(true)
+	n.ahead.Store(0)
+	n.startDelivery(quick)
+	if ts := n.ended(note.ID, domain.StatusProcessed); ts[0].Status != domain.StatusSent {
+		t.Errorf("got %+v, want it sent", ts[0])
 	}
 }
 

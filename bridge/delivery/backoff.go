@@ -15,3 +15,6 @@ func backOff(first time.Duration, doubled int, longest time.Duration) time.Durat
 	wait = min(wait, longest)
 	return wait - wait/5 + rand.N(2*wait/5+1)
 }
+
+// most is the longest back-off.
+func most(longest time.Duration) time.Duration { return longest + longest/5 }

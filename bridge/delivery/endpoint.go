@@ -22,14 +22,21 @@ type endpoint struct {
 
 // item is an open transmission that waits for its next try.
 type item struct {
-	id   string
-	next int64 // milliseconds since the Unix epoch
+	id  string
+	due time.Time
+}
+
+// item is an open transmission as it waits, for as long as two tries may be apart at the most: the clock may have been set
+// back since its next try was put on record. From here on the time is monotonic.
+func (d *Delivery) item(t domain.Transmission) item {
+	now := d.Now()
+	return item{t.ID, now.Add(min(time.UnixMilli(t.Next).Sub(now), most(d.LongestWait)))}
 }
 
 type dueHeap []item
 
 func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].next < h[j].next }
+func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
 func (h dueHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *dueHeap) Push(x any)        { *h = append(*h, x.(item)) }
 func (h *dueHeap) Pop() any {
@@ -54,7 +61,7 @@ func (d *Delivery) queue(t domain.Transmission) {
 		e.more = true
 	default:
 		e.known[t.ID] = true
-		heap.Push(&e.due, item{t.ID, t.Next})
+		heap.Push(&e.due, d.item(t))
 	}
 	d.look(e)
 }
@@ -68,7 +75,7 @@ func (d *Delivery) settle(t domain.Transmission) {
 	case !t.IsOpen():
 		delete(e.known, t.ID)
 	case e.known[t.ID]:
-		heap.Push(&e.due, item{t.ID, t.Next})
+		heap.Push(&e.due, d.item(t))
 	default:
 		e.more = true
 	}

@@ -76,7 +76,7 @@ func (d *Delivery) next(e *endpoint) (it item, next step, after time.Duration) {
 	case now.Before(e.paused):
 		return it, wait, e.paused.Sub(now)
 	}
-	if due := time.UnixMilli(e.due[0].next); due.After(now) {
+	if due := e.due[0].due; due.After(now) {
 		return it, wait, min(due.Sub(now), idle)
 	}
 	e.busy++
