@@ -76,6 +76,20 @@ func TestNoDataFolder(t *testing.T) {
 	}
 }
 
+// A folder of something else is neither called whole nor made a data folder.
+func TestNotADataFolder(t *testing.T) {
+	dir := filepath.Dir(mustWriteFile(t, "ours.txt", "ours"))
+	for _, command := range []string{"verify", "log", "rebuild"} {
+		out, errs, code := ledge(t, command, "--data-dir", dir)
+		if want := "no data folder " + dir; code != exitFolder || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("ledge %s: exit code %d, %q, %q; want %d and %q", command, code, out, errs, exitFolder, want)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("in it: %v, %v", files, err)
+	}
+}
+
 // largeBody is larger than what a message holds.
 var largeBody = strings.Repeat("large", 100_000)
 

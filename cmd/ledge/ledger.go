@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"ledge/store"
 )
@@ -47,12 +48,14 @@ func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, e
 	}, nil
 }
 
-// dataDirThere is for commands that make no data folder.
+// dataDirThere is for commands that make no data folder, neither where there is nothing nor of a folder with neither log nor state.
 func dataDirThere(c *Config) error {
-	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) {
-		return exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
+	for _, name := range append([]string{"nats"}, stateFiles...) {
+		if _, err := os.Stat(filepath.Join(c.DataDir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 	}
-	return nil
+	return exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
 }
 
 // tapLedger goes through the tap of the server that has the data folder.
