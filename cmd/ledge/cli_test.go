@@ -31,6 +31,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"port in use", []string{"--metadata-port", port}, exitPort, []string{"metadata-port", port, "in use"}},
 		{"tap port in use", []string{"--tap-port", port}, exitPort, []string{"tap-port", port, "in use"}},
+		{"empty address", []string{"--data-host", ""}, exitUsage, []string{`setting data-host: ""`, "0.0.0.0"}},
+		{"empty tap address", []string{"--tap-host", ""}, exitUsage, []string{`setting tap-host: ""`, "0.0.0.0"}},
 		{"no such address", []string{"--notifications-host", "192.0.2.1"}, exitPort, []string{"notifications-host", "192.0.2.1"}},
 		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
@@ -116,7 +118,9 @@ func TestConfigurationOrder(t *testing.T) {
 func TestConfigurationFileIsChecked(t *testing.T) {
 	for name, text := range map[string]string{
 		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "sync: group\ntap: [[1]]",
-		"yaml": "a: b: c", "setting metadata-port": "metadata-port: many",
+		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: sync is there twice": "sync: group\nmetadata-port: 1\nsync: always",
+		"something follows its first document": "sync: group\n---\nmetadata-port: 1",
+		"yaml":                                 "a: b: c", "setting metadata-port": "metadata-port: many",
 		"setting idempotency-answers: 9999: use limit-batch (10000) or more": "idempotency-answers: 9999", "setting idempotency-keep: 0s": "idempotency-keep: 0",
 	} {
 		file := filepath.Join(t.TempDir(), "ledge.yaml")

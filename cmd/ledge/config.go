@@ -253,8 +253,12 @@ func readFile(path string) (map[string]string, error) {
 	}
 	defer f.Close()
 	var root yaml.Node
-	if err := yaml.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&root); err != nil && !errors.Is(err, io.EOF) {
+	in := yaml.NewDecoder(io.LimitReader(f, 1<<20))
+	if err := in.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("configuration file %s: %w", path, err)
+	}
+	if err := in.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("configuration file %s: something follows its first document; write all settings in one, without --- between them", path)
 	}
 	for _, n := range root.Content {
 		if err := flatten(flat, "", n); err != nil {
@@ -265,6 +269,9 @@ func readFile(path string) (map[string]string, error) {
 }
 
 func flatten(flat map[string]string, prefix string, n *yaml.Node) error {
+	if _, ok := flat[prefix]; ok && n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: %s is there twice; leave one of them out", n.Line, prefix)
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i < len(n.Content); i += 2 {
@@ -302,6 +309,13 @@ func (c *Config) check() error {
 	}
 	if c.TapPort < -1 || c.TapPort > 65535 {
 		bad("tap-port", c.TapPort, "use a TCP port from 0 to 65535, or -1")
+	}
+	for name, host := range map[string]string{
+		"metadata-host": c.MetadataHost, "data-host": c.CoreDataHost, "device-rest-host": c.DeviceRESTHost, "notifications-host": c.NotificationsHost, "tap-host": c.TapHost,
+	} {
+		if host == "" {
+			bad(name, `""`, "give an address, such as 127.0.0.1, or 0.0.0.0 for all of this machine")
+		}
 	}
 	if c.Sync != "group" && c.Sync != "always" {
 		bad("sync", c.Sync, "use group or always")
