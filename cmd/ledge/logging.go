@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"os"
@@ -24,4 +26,17 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// serverErrors takes the lines of an http.Server: those on one client are Debug; that none can connect, as where the
+// process may have no more files open, is a warning.
+type serverErrors struct{ to *slog.Logger }
+
+func (e serverErrors) Write(line []byte) (int, error) {
+	level := slog.LevelDebug
+	if bytes.HasPrefix(line, []byte("http: Accept error")) {
+		level = slog.LevelWarn
+	}
+	e.to.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }

@@ -47,13 +47,17 @@ func main() {
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	profile := &cpuProfile{}
+	out := &checked{w: stdout}
 	root := newRoot()
 	root.PersistentFlags().StringVar(&profile.path, "cpu-profile", "", "file to write a CPU profile of the command to, for go tool pprof")
 	root.PersistentPreRunE = profile.start
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := errors.Join(root.ExecuteContext(ctx), profile.stop())
+	if err == nil {
+		err = out.err // what is not printed is not done
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -62,6 +66,20 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return e.code
 	}
 	return exitFailure
+}
+
+// checked remembers the first error of the writer below it.
+type checked struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checked) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 func newRoot() *cobra.Command {

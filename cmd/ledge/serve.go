@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -17,6 +19,7 @@ where it cannot go on: damage that is found while it runs ends it with exit code
 or a service that fails with 1.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
 		if err := p.Run(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

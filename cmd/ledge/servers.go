@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -93,7 +94,7 @@ func (s *servers) serve(p *Program) {
 func (s *servers) start(name string, h http.Handler) {
 	srv := &http.Server{
 		Handler: s.program.withMetrics(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
 	s.byName[name].server = srv
 	s.wg.Go(func() {

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What cannot be printed is said, with an exit code that is not 0.
+func TestFullOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	p := start(t, t.TempDir())
+	for _, command := range []string{"config", "verify", "log", "version", "help"} {
+		var said strings.Builder
+		cmd := exec.Command(binary, command)
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "LEDGE_DATA_DIR="+p.dir), full, &said
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != exitFailure || !strings.Contains(said.String(), "no space left") {
+			t.Errorf("ledge %s: exit code %d, %q; want %d and why", command, code, said.String(), exitFailure)
+		}
+	}
+}
+
+// Where who reads the log goes away, as a grep that has enough, the services go on, and the stop is clean.
+func TestLogReaderGoes(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(binary, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
+		"--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
+	cmd.Stderr = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(hangs, func() { _ = cmd.Process.Kill() }).Stop()
+	w.Close()
+	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.Contains(line, `"msg":"ready"`) {
+		t.Errorf("%q, %v", line, err)
+	}
+	r.Close()
+	_ = cmd.Process.Signal(syscall.SIGTERM) // "stopping" is the first line that nobody reads
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("ledge serve: %v", err)
+	}
+}
+
+// That nobody can connect, since the process may open no more files, is in its log.
+func TestNoFilesLeft(t *testing.T) {
+	p := launchUnder(t, []string{"sh", "-c", `ulimit -n 64; exec "$@"`, "sh"}, t.TempDir())
+	if err := p.waitReady(); err != nil {
+		t.Fatalf("ledge serve: %v\n%s", err, p.log)
+	}
+	for range 64 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.coreData, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	p.waitLog(`"level":"WARN","msg":"http: Accept error: accept tcp`)
+}
