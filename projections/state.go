@@ -11,7 +11,11 @@ import "ledge/domain"
 // start.
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.View()
-	v.Answers, v.AnswerOrder = newTable(answers, v), newTable(answerOrder, v)
+	var t struct {
+		answers     snapshot[domain.Answer]
+		answerOrder snapshot[string]
+	}
+	v.Answers, v.AnswerOrder = t.answers.of(answers, v), t.answerOrder.of(answerOrder, v)
 	v.cursor, v.absent = v.rows.Cursor(), d.absent.Swap(nil)
 	if tx := v.tx.ID(); v.absent == nil || v.absent.tx != tx {
 		v.absent = &gaps{tx: tx}
@@ -29,19 +33,39 @@ func (d *DB) View() (*View, func()) {
 	d.must(v.bucket, v.tx.Rollback)
 	switch d.tables {
 	case Events:
+		var t struct {
+			profiles      snapshot[domain.Profile]
+			services      snapshot[domain.DeviceService]
+			devices       snapshot[domain.Device]
+			watchers      snapshot[domain.ProvisionWatcher]
+			subscriptions snapshot[domain.Subscription]
+			ids           snapshot[string]
+			uses          snapshot[int]
+			seeds         snapshot[bool]
+		}
 		v.State = domain.State{
-			Profiles: newTable(profiles, v), Services: newTable(services, v), Devices: newTable(devices, v),
-			Watchers:      newTable(watchers, v),
-			Subscriptions: newTable(subscriptions, v), IDs: newTable(ids, v), Uses: newTable(uses, v),
-			Seeds: newTable(seeds, v),
+			Profiles: t.profiles.of(profiles, v), Services: t.services.of(services, v), Devices: t.devices.of(devices, v),
+			Watchers:      t.watchers.of(watchers, v),
+			Subscriptions: t.subscriptions.of(subscriptions, v), IDs: t.ids.of(ids, v), Uses: t.uses.of(uses, v), Seeds: t.seeds.of(seeds, v),
 		}
 	case Notifications:
+		var t struct {
+			notifications snapshot[domain.Notification]
+			transmissions snapshot[domain.Transmission]
+			cleanups      snapshot[domain.Cleanup]
+			cursors       snapshot[uint64]
+		}
 		v.State = domain.State{
-			Notifications: newTable(notifications, v), Transmissions: newTable(transmissions, v),
-			Cleanups: newTable(cleanups, v), Cursors: newTable(cursors, v),
+			Notifications: t.notifications.of(notifications, v), Transmissions: t.transmissions.of(transmissions, v),
+			Cleanups: t.cleanups.of(cleanups, v), Cursors: t.cursors.of(cursors, v),
 		}
 	case Readings:
-		v.State = domain.State{DataEvents: newTable(dataEvents, v), Readings: newTable(readings, v), Cleanups: newTable(cleanups, v)}
+		var t struct {
+			events   snapshot[domain.DataEvent]
+			readings snapshot[domain.Reading]
+			cleanups snapshot[domain.Cleanup]
+		}
+		v.State = domain.State{DataEvents: t.events.of(dataEvents, v), Readings: t.readings.of(readings, v), Cleanups: t.cleanups.of(cleanups, v)}
 	}
 	return v, func() { v.once.Do(v.release) }
 }
@@ -69,8 +93,10 @@ type found[S any] struct {
 	seq   uint64 // of the event that put it; tables without indexes do not keep it
 }
 
-func newTable[S any](k *kind[S], v *View) *snapshot[S] {
-	return &snapshot[S]{kind: k, v: v}
+// of makes it the table of a kind.
+func (t *snapshot[S]) of(k *kind[S], v *View) *snapshot[S] {
+	t.kind, t.v = k, v
+	return t
 }
 
 // Get implements domain.Table.
