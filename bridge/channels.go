@@ -1,10 +1,12 @@
 package bridge
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
-	"time"
 
 	"ledge/bridge/guard"
 	"ledge/domain"
@@ -17,55 +19,33 @@ type Sockets interface {
 	Publish(host string, port int, topic string, body []byte) (subscribers int, err error)
 }
 
-// channels holds the sockets of every channel of every subscription. A channel whose socket cannot be bound (its port
-// was taken while Ledge was down) is tried again at each delivery.
+// channels holds the sockets of every channel of every subscription. A socket that cannot be bound (its port was taken
+// while Ledge was down) is bound in the background as soon as that is possible; nothing that delivers waits for it.
 type channels struct {
 	sockets Sockets
-	now     func() time.Time
-	mu      sync.Mutex
+	logger  *slog.Logger
+	ctx     context.Context // of the tries, one goroutine for each endpoint
+	tries   sync.WaitGroup
+	mu      sync.Mutex // also held while uses move from unbound to sockets, but for no try
 	unbound map[endpoint]*waiting
 }
-
-// waiting is what is known of a socket that could not be bound.
-type waiting struct {
-	uses int
-	next time.Time // of the next try
-	err  error     // of the last one
-}
-
-// bindAgain is how long a socket that could not be bound is left alone: a try may have to ask a name server.
-const bindAgain = time.Second
 
 type endpoint struct {
 	host string
 	port int
 }
 
-func newChannels(s Sockets, now func() time.Time) *channels {
-	return &channels{sockets: s, now: now, unbound: map[endpoint]*waiting{}}
+func newChannels(s Sockets, l *slog.Logger) *channels {
+	return &channels{sockets: s, logger: l, unbound: map[endpoint]*waiting{}}
 }
 
-// hold acquires the sockets of a subscription that is on record; the errors say which stay unbound for now.
-func (c *channels) hold(list []domain.Channel) (failed []error) {
+// hold acquires the sockets of a subscription that is on record. One that cannot be bound is logged.
+func (c *channels) hold(list []domain.Channel) {
 	for _, ch := range zeroMQ(list) {
 		if err := c.sockets.Acquire(ch.Host, ch.Port); err != nil {
-			c.wait(endpoint{ch.Host, ch.Port}, 1, err)
-			failed = append(failed, err)
+			c.bindLater(endpoint{ch.Host, ch.Port}, err)
 		}
 	}
-	return failed
-}
-
-// wait notes uses that are without their socket.
-func (c *channels) wait(e endpoint, uses int, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.unbound[e]
-	if w == nil {
-		w = &waiting{}
-		c.unbound[e] = w
-	}
-	w.uses, w.err, w.next = w.uses+uses, err, c.now().Add(bindAgain)
 }
 
 func (c *channels) release(list []domain.Channel) {
@@ -76,51 +56,13 @@ func (c *channels) release(list []domain.Channel) {
 	}
 }
 
-// waitsNoMore takes one use back that is without its socket, if there is one.
-func (c *channels) waitsNoMore(e endpoint) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.unbound[e]
-	if w == nil {
-		return false
-	}
-	if w.uses--; w.uses == 0 {
-		delete(c.unbound, e)
-	}
-	return true
-}
-
 // send publishes n on a ZeroMQ channel. The response says how many were there to hear it.
 func (c *channels) send(ch domain.Channel, n domain.Notification) (response string, err error) {
-	if err := c.bind(endpoint{ch.Host, ch.Port}); err != nil {
-		return "", err
-	}
 	subscribers, err := c.sockets.Publish(ch.Host, ch.Port, ch.Topic, []byte(n.Content))
 	if err != nil {
-		return "", err
+		return "", cmp.Or(c.whyUnbound(endpoint{ch.Host, ch.Port}), err)
 	}
 	return fmt.Sprintf("published to %d connected subscribers", subscribers), nil
-}
-
-// bind tries to acquire what waits at an endpoint, unless it did a moment ago.
-func (c *channels) bind(e endpoint) error {
-	for {
-		c.mu.Lock()
-		w := c.unbound[e]
-		if w != nil && c.now().Before(w.next) {
-			err := w.err
-			c.mu.Unlock()
-			return err
-		}
-		c.mu.Unlock()
-		if w == nil || !c.waitsNoMore(e) {
-			return nil
-		}
-		if err := c.sockets.Acquire(e.host, e.port); err != nil {
-			c.wait(e, 1, err)
-			return err
-		}
-	}
 }
 
 // reserve acquires all of list or nothing.

@@ -19,7 +19,7 @@ func (e *Engine) fold(r domain.Recorded) {
 	fresh := r.Seq > e.started
 	e.mu.Unlock()
 	if fresh {
-		e.hold(came)
+		e.channels.hold(came)
 		e.channels.release(went)
 	}
 	e.mu.Lock()

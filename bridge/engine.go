@@ -59,7 +59,7 @@ type Engine struct {
 // New returns an Engine that waits for Start.
 func New(o Options) *Engine {
 	e := &Engine{
-		Options: o, channels: newChannels(o.Sockets, o.Now), routes: newRoutes(),
+		Options: o, channels: newChannels(o.Sockets, o.Logger), routes: newRoutes(),
 		outcomes: recorder.New(o.Notifications, o.Logger, func(domain.Request) {}), failed: make(chan error, 1),
 	}
 	e.moved = sync.NewCond(&e.mu)
@@ -68,15 +68,22 @@ func New(o Options) *Engine {
 }
 
 // Start binds the sockets of all subscriptions, delivers what a crash left without an outcome, and follows both
-// streams until Close. A socket that cannot be bound is logged, not an error: the other subscriptions matter too. ctx
-// bounds the start alone.
-func (e *Engine) Start(ctx context.Context, at Start) error {
+// streams until Close. A socket that cannot be bound is logged and tried again, not an error: the other subscriptions
+// matter too. ctx bounds the start alone.
+func (e *Engine) Start(ctx context.Context, at Start) (err error) {
+	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			e.stop()
+			e.channels.tries.Wait()
+		}
+	}()
+	e.channels.ctx = e.ctx
 	for _, s := range at.Subscriptions {
 		e.routes.put(s)
-		e.hold(s.Channels)
+		e.channels.hold(s.Channels)
 	}
 	e.started = at.Events
-	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	pending, err := e.Pending()
 	if err != nil {
 		return fmt.Errorf("list pending notifications: %w", err)
@@ -127,6 +134,7 @@ func (e *Engine) Close() {
 	e.stop()
 	e.wake()
 	e.done.Wait()
+	e.channels.tries.Wait()
 	for len(e.raised.waiting) > 0 {
 		e.raised.due = append(e.raised.due, <-e.raised.waiting)
 	}
@@ -173,12 +181,6 @@ func (e *Engine) wake() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.moved.Broadcast()
-}
-
-func (e *Engine) hold(list []domain.Channel) {
-	for _, err := range e.channels.hold(list) {
-		e.Logger.Warn("channel not bound, tried again when there is something to deliver", "error", err)
-	}
 }
 
 // stamp is the Stamp of what the bridge does by itself, as a consequence of cause.

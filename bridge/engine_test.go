@@ -2,12 +2,9 @@ package bridge_test
 
 import (
 	"fmt"
-	"net"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ledge/bridge"
 	"ledge/domain"
@@ -95,31 +92,6 @@ func TestPendingIsDeliveredAtStart(t *testing.T) {
 	n.processed(5)
 	if got := n.transmissions(); len(got) != 10 {
 		t.Errorf("%d transmissions, want one for each of 5 notifications and 2 channels", len(got))
-	}
-}
-
-// A channel whose port was taken at the start is bound at the first delivery after the port is free.
-func TestTakenPortIsTriedAgain(t *testing.T) {
-	n := mustNode(t)
-	c := channel(t)
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.do(domain.AddSubscription{Subscription: subscription("s", c)})
-	n.startEngine()
-	n.do(domain.AddDevice{Device: device("one")})
-	n.processed(1)
-	l.Close()
-	n.ahead.Store(int64(time.Minute))
-	n.do(domain.AddDevice{Device: device("two")})
-	n.processed(2)
-	var states []string
-	for _, tr := range n.transmissions() {
-		states = append(states, tr.Status)
-	}
-	if got := strings.Join(states, " "); got != "SENT FAILED" {
-		t.Errorf("transmissions, newest first: %s, want SENT FAILED", got)
 	}
 }
 

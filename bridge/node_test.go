@@ -30,6 +30,8 @@ type node struct {
 	refuse                func(call, i int) bool
 	looked                func()       // after each look of the delivery
 	ahead                 atomic.Int64 // nanoseconds that the engine's clock is ahead
+	binding               func()       // before the engine binds a socket
+	logger                *slog.Logger // of the engine
 }
 
 const hangs = time.Minute
@@ -38,7 +40,7 @@ func mustNode(tb testing.TB) *node {
 	tb.Helper()
 	dir := tb.TempDir()
 	logger := slog.New(slog.DiscardHandler)
-	n := &node{tb: tb, sockets: zeromq.NewSockets(zeromq.Options{Logger: logger})}
+	n := &node{tb: tb, logger: logger, binding: func() {}, sockets: zeromq.NewSockets(zeromq.Options{Logger: logger})}
 	var err error
 	if n.store, err = store.Open(tb.Context(), store.Options{Dir: filepath.Join(dir, "nats"), TapPort: -1, ReserveBytes: 1, Logger: logger}); err != nil {
 		tb.Fatal(err)
@@ -101,7 +103,7 @@ func (n *node) startEngine() {
 		n.tb.Fatal(err)
 	}
 	n.engine = bridge.New(bridge.Options{
-		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: n.sockets, Now: n.clock, Logger: slog.New(slog.DiscardHandler),
+		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: binding{n.sockets, n}, Now: n.clock, Logger: n.logger,
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
 		History:  n.history,
 		Pending:  n.pending,
@@ -190,6 +192,18 @@ func subscription(name string, channels ...domain.Channel) domain.Subscription {
 func channel(tb testing.TB) domain.Channel {
 	tb.Helper()
 	return domain.Channel{Type: domain.ChannelZeroMQ, Host: "127.0.0.1", Port: porttest.Hold(tb), Topic: "t"}
+}
+
+// binding are the real sockets; the node is told before one is bound.
+type binding struct {
+	*zeromq.Sockets
+	node *node
+}
+
+// Acquire implements bridge.Sockets.
+func (b binding) Acquire(host string, port int) error {
+	b.node.binding()
+	return b.Sockets.Acquire(host, port)
 }
 
 // refusing is the real log, but for the requests that refuse names: these are answered as a full disk answers them.

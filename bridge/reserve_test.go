@@ -21,12 +21,8 @@ func TestReserveBindsAllOrNothing(t *testing.T) {
 	n := mustNode(t)
 	n.startEngine()
 	fine, taken := channel(t), channel(t)
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", taken.Port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, err = n.engine.Reserve([]domain.Channel{fine, taken})
+	mustTake(t, taken)
+	_, err := n.engine.Reserve([]domain.Channel{fine, taken})
 	if domain.CodeOf(err) != domain.Invalid || !strings.Contains(err.Error(), fmt.Sprint(taken.Port)) || !strings.Contains(err.Error(), "channels[1]") {
 		t.Errorf("err = %v, want one that names channels[1] and port %d", err, taken.Port)
 	}
