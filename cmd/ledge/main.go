@@ -39,9 +39,20 @@ func (e exitError) Unwrap() error { return e.error }
 func main() {
 	heapgoal.Tune() // for all commands: a rebuild makes as much garbage as a load does
 	tuneProcessors()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// stopSignals are those that end a command in order. SIGHUP, a terminal that is closed, is one unless it is ignored, as under
+// nohup. A shell passes on the one that it gets itself, so that two may come at once: a second one ends nothing.
+func stopSignals() []os.Signal {
+	stop := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // for ever, so that it never ends the process by itself
+		stop = append(stop, syscall.SIGHUP)
+	}
+	return stop
 }
 
 // execute runs one command line and returns the exit code.
