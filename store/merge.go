@@ -11,16 +11,17 @@ func Merge(ctx context.Context, logs []*Log, from uint64) iter.Seq2[Message, err
 	return func(yield func(Message, error) bool) {
 		heads, stop := openHeads(ctx, logs, from)
 		defer stop()
-		for {
-			h := earliest(heads)
-			if h == nil {
-				return
-			}
-			if !yield(h.message, h.err) || h.err != nil {
-				return
-			}
-			h.step()
+		merged(heads, yield)
+	}
+}
+
+// merged yields the messages of all heads in the order of their times.
+func merged(heads []*head, yield func(Message, error) bool) {
+	for h := earliest(heads); h != nil; h = earliest(heads) {
+		if !yield(h.message, h.err) || h.err != nil {
+			return
 		}
+		h.step()
 	}
 }
 
@@ -43,25 +44,28 @@ func (h *head) before(first *head) bool {
 	return !h.done && h.err == nil && first.err == nil && h.message.Stamp().At.Before(first.message.Stamp().At)
 }
 
+// openHeads opens the logs where Merge begins to read them.
 func openHeads(ctx context.Context, logs []*Log, from uint64) (heads []*head, stop func()) {
-	var stops []func()
-	for i, l := range logs {
-		start := uint64(0)
-		if i == 0 {
-			start = from
-		}
-		next, end := iter.Pull2(l.ReadRaw(ctx, start, 0))
-		h := &head{next: next}
-		h.step()
-		heads, stops = append(heads, h), append(stops, end)
-		if i == 0 && from > 1 && h.done {
-			break
-		}
-	}
+	starts := make([]uint64, len(logs))
+	starts[0] = from
+	heads, stop = openAt(ctx, logs, starts)
 	for _, h := range heads[1:] {
+		h.done = h.done || from > 1 && heads[0].done
 		for from > 1 && h.before(heads[0]) {
 			h.step()
 		}
+	}
+	return heads, stop
+}
+
+// openAt opens each log at a sequence.
+func openAt(ctx context.Context, logs []*Log, starts []uint64) (heads []*head, stop func()) {
+	stops := make([]func(), len(logs))
+	for i, l := range logs {
+		h := &head{}
+		h.next, stops[i] = iter.Pull2(l.ReadRaw(ctx, starts[i], 0))
+		h.step()
+		heads = append(heads, h)
 	}
 	return heads, func() {
 		for _, end := range stops {

@@ -44,7 +44,7 @@ func TestFollowEnds(t *testing.T) {
 	for last := 1; last <= 3; last++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		err := tap.Follow(ctx, 1, func(store.Message) error {
+		err := tap.Follow(ctx, 1, store.Place{}, func(store.Message) error {
 			if n++; n == last {
 				cancel()
 			}
@@ -66,13 +66,13 @@ func TestFollowSaysThatTheServerIsGone(t *testing.T) {
 	}
 	defer tap.Close()
 	n := 0
-	err = tap.Follow(t.Context(), 1, func(store.Message) error {
+	err = tap.Follow(t.Context(), 1, store.Place{}, func(store.Message) error {
 		if n++; n == 3 {
 			go s.Close()
 		}
 		return nil
 	})
-	if err == nil {
-		t.Error("no error")
+	if err == nil || !tap.Lost() {
+		t.Errorf("error %v, lost %t", err, tap.Lost())
 	}
 }

@@ -82,9 +82,16 @@ const (
 	liveBytes    = 64 << 20
 )
 
-// Follow calls f with what is on the log, merged by time from a sequence of the event stream on, and then with what is
-// recorded, until ctx ends, which is no error, or f fails. Nothing of a stream is left out or comes twice.
-func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) error {
+// Lost reports whether the connection to the server is gone. A new tap goes on from there.
+func (t *Tap) Lost() bool { return t.live.IsClosed() }
+
+// Place is how far a follower has come: the last sequence of each stream, by the stream's name.
+type Place map[string]uint64
+
+// Follow calls f with what is on the log, merged by time, and then with what is recorded, until ctx ends, which is no
+// error, or f fails. It begins after the place seen, which it keeps up to date, and where that is empty at a sequence of
+// the event stream. Nothing of a stream is left out or comes twice, also where the next tap goes on with the same place.
+func (t *Tap) Follow(ctx context.Context, from uint64, seen Place, f func(Message) error) error {
 	sub, err := t.live.SubscribeSync("ledge.>")
 	if err != nil {
 		return fmt.Errorf("tap: %w", err)
@@ -96,9 +103,16 @@ func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) er
 	if err := t.live.FlushTimeout(apiWait); err != nil {
 		return fmt.Errorf("tap: %w", err)
 	}
-	err = t.history(ctx, from, f)
+	pass := func(m Message) error {
+		if err := f(m); err != nil {
+			return err
+		}
+		seen[t.logOf(m.Subject).name] = m.Seq
+		return nil
+	}
+	err = t.history(ctx, from, seen, pass)
 	if err == nil {
-		err = t.follow(ctx, sub, f)
+		err = t.follow(ctx, sub, seen, pass)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -106,26 +120,51 @@ func (t *Tap) Follow(ctx context.Context, from uint64, f func(Message) error) er
 	return err
 }
 
-func (t *Tap) history(ctx context.Context, from uint64, f func(Message) error) error {
+func (t *Tap) history(ctx context.Context, from uint64, seen Place, f func(Message) error) (err error) {
 	if err := t.Refresh(ctx); err != nil {
 		return err
 	}
-	for m, err := range Merge(ctx, t.logs, from) {
-		if err == nil {
+	heads, stop, err := t.open(ctx, from, seen)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	merged(heads, func(m Message, failed error) bool {
+		if err = failed; err == nil {
 			err = f(m)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
-func (t *Tap) follow(ctx context.Context, sub *nats.Subscription, f func(Message) error) error {
-	seen := map[string]uint64{}
-	for _, l := range t.logs {
-		seen[l.name], _ = l.Last()
+// open opens the logs after the place seen. Where that is empty, it becomes the one before what is read first.
+func (t *Tap) open(ctx context.Context, from uint64, seen Place) (heads []*head, stop func(), err error) {
+	if len(seen) == 0 {
+		heads, stop = openHeads(ctx, t.logs, from)
+		if h := earliest(heads); h != nil && h.err != nil {
+			stop()
+			return nil, nil, h.err // seen stays empty
+		}
+		for i, l := range t.logs {
+			if seen[l.name], _ = l.Last(); !heads[i].done {
+				seen[l.name] = max(heads[i].message.Seq, 1) - 1
+			}
+		}
+		return heads, stop, nil
 	}
+	starts := make([]uint64, len(t.logs))
+	for i, l := range t.logs {
+		if last, _ := l.Last(); last < seen[l.name] {
+			return nil, nil, fmt.Errorf("tap: %s ends at %d now, and %d was there: it is not the log that was followed", l.name, last, seen[l.name])
+		}
+		starts[i] = max(seen[l.name]+1, l.First())
+	}
+	heads, stop = openAt(ctx, t.logs, starts)
+	return heads, stop, nil
+}
+
+func (t *Tap) follow(ctx context.Context, sub *nats.Subscription, seen Place, f func(Message) error) error {
 	for {
 		raw, err := t.next(ctx, sub)
 		if err != nil {
@@ -138,7 +177,6 @@ func (t *Tap) follow(ctx context.Context, sub *nats.Subscription, f func(Message
 		if err := t.fill(ctx, l, seen[l.name], m, f); err != nil {
 			return err
 		}
-		seen[l.name] = m.Seq
 	}
 }
 
@@ -180,10 +218,19 @@ func (t *Tap) liveMessage(raw *nats.Msg) (m Message, l *Log, ok bool) {
 	if err != nil {
 		return m, nil, false
 	}
+	l = t.logOf(raw.Subject)
+	if l == nil || l.name != get(raw.Header, "Nats-Stream") {
+		return m, nil, false
+	}
+	return Message{Seq: seq, Subject: raw.Subject, Header: headerOf(raw.Header), Data: raw.Data}, l, true
+}
+
+// logOf returns the log that has a subject, nil where none has.
+func (t *Tap) logOf(subject string) *Log {
 	for _, l := range t.logs {
-		if l.name == get(raw.Header, "Nats-Stream") && strings.HasPrefix(raw.Subject, l.public) {
-			return Message{Seq: seq, Subject: raw.Subject, Header: headerOf(raw.Header), Data: raw.Data}, l, true
+		if strings.HasPrefix(subject, l.public) {
+			return l
 		}
 	}
-	return m, nil, false
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,8 @@ func newLog() *cobra.Command {
 		Short: "Print what is on the log, oldest first; -f goes on with what is recorded from now on",
 		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where.
 
-It works beside a running server, through its tap, and without one, on the data folder itself. -f needs a running server.`,
+It works beside a running server, through its tap, and without one, on the data folder itself. -f needs a running server;
+while that is away it waits, and then goes on where it was, until Ctrl-C.`,
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is recorded from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the payload where it is JSON")
@@ -37,16 +39,51 @@ It works beside a running server, through its tap, and without one, on the data 
 		if err != nil {
 			return err
 		}
+		if follow && l.tap != nil {
+			return followLog(ctx, c.ErrOrStderr(), config, l, from, printer{c.OutOrStdout(), asJSON}.print)
+		}
 		defer l.close()
-		if follow && l.tap == nil {
+		if follow {
 			return exitError{exitUsage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir)}
 		}
-		p := printer{c.OutOrStdout(), asJSON}
-		if follow {
-			return l.tap.Follow(ctx, from, p.print)
-		}
-		return l.history(ctx, from, p.print)
+		return l.history(ctx, from, printer{c.OutOrStdout(), asJSON}.print)
 	})
+}
+
+// followLog prints until ctx ends, from one run of the server to the next. It closes l.
+func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, from uint64, print func(store.Message) error) error {
+	for seen := (store.Place{}); ; {
+		err := l.tap.Follow(ctx, from, seen, print)
+		lost := l.tap.Lost()
+		l.close()
+		if err == nil || !lost {
+			return damaged(err)
+		}
+		fmt.Fprintf(stderr, "ledge: the server of %s is away: %v; waiting for it\n", c.DataDir, err)
+		if l = awaitTap(ctx, c); l == nil {
+			return nil
+		}
+		fmt.Fprintf(stderr, "ledge: the server of %s is there again, as process %s\n", c.DataDir, l.pid)
+	}
+}
+
+// tapAgain is the time between two looks for a server that is away.
+const tapAgain = time.Second
+
+// awaitTap returns when a server with the data folder answers, nil when ctx ends.
+func awaitTap(ctx context.Context, c *Config) *ledger {
+	look := time.NewTicker(tapAgain)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		if l, err := tapLedger(ctx, c); err == nil {
+			return l
+		}
+	}
 }
 
 // history prints all streams, merged by time.

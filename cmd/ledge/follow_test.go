@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// `ledge log -f` goes on over a stop and a crash of the server: nothing of a stream is left out or comes twice, and Ctrl-C
+// ends it, also while the server is away.
+func TestLogFollowsOverRestarts(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	follow := exec.Command(binary, "log", "-f", "--json", "--data-dir", dir)
+	out, errs := &syncBuffer{more: make(chan struct{}, 1)}, &syncBuffer{more: make(chan struct{}, 1)}
+	follow.Stdout, follow.Stderr = out, errs
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = follow.Process.Kill() })
+	printed := func(name string) {
+		t.Helper()
+		p.addDevice(name)
+		until(t, name+" to be printed", func() bool {
+			_, there := out.find(`"name":"` + name + `"`)
+			return there
+		})
+	}
+	printed("one")
+	p.stop()
+	p = start(t, dir)
+	printed("two")
+	p.kill()
+	p = start(t, dir)
+	printed("three")
+	if text := errs.String(); strings.Count(text, "is away") != 2 || strings.Count(text, "is there again") != 2 || strings.Count(text, "\n") != 4 {
+		t.Errorf("stderr over two restarts:\n%s", text)
+	}
+	p.kill()
+	until(t, "the follower to notice", func() bool { return strings.Count(errs.String(), "is away") == 3 })
+	_ = follow.Process.Signal(syscall.SIGINT)
+	if err := follow.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v\n%s", err, errs)
+	}
+	holdContiguous(t, out.String())
+}
+
+// holdContiguous holds that each stream is printed from its first message on without a gap or a repeat.
+func holdContiguous(t *testing.T, lines string) {
+	t.Helper()
+	last := map[string]uint64{}
+	for line := range strings.Lines(lines) {
+		var m struct {
+			Subject string
+			Seq     uint64
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		stream := strings.Split(m.Subject, ".")[1]
+		if m.Seq != last[stream]+1 {
+			t.Errorf("%s %d follows %d", stream, m.Seq, last[stream])
+		}
+		last[stream] = m.Seq
+	}
+}
