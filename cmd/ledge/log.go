@@ -20,6 +20,9 @@ type printer struct {
 	json bool
 }
 
+// notPrinted is what an interrupted log leaves.
+const notPrinted = "not all of the log is printed; nothing is changed"
+
 func newLog() *cobra.Command {
 	var follow, asJSON bool
 	var from uint64
@@ -37,7 +40,7 @@ while that is away it waits, and then goes on where it was, until Ctrl-C.`,
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		l, err := openLedger(ctx, config, newLogger(config, c.ErrOrStderr()))
 		if err != nil {
-			return err
+			return interrupted(ctx, err, notPrinted)
 		}
 		if follow && l.tap != nil {
 			return followLog(ctx, c.ErrOrStderr(), config, l, from, printer{c.OutOrStdout(), asJSON}.print)
@@ -46,7 +49,7 @@ while that is away it waits, and then goes on where it was, until Ctrl-C.`,
 		if follow {
 			return exitError{exitUsage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir)}
 		}
-		return l.history(ctx, from, printer{c.OutOrStdout(), asJSON}.print)
+		return interrupted(ctx, l.history(ctx, from, printer{c.OutOrStdout(), asJSON}.print), notPrinted)
 	})
 }
 

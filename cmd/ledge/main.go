@@ -79,6 +79,14 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
+// interrupted says what a signal leaves, where err is of one that ended ctx.
+func interrupted(ctx context.Context, err error, leaves string) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("interrupted: %s", leaves)
+	}
+	return err
+}
+
 // checked remembers the first error of the writer below it.
 type checked struct {
 	w   io.Writer

@@ -32,7 +32,7 @@ code 6.`,
 		// The state that is there knows how long the log was: it goes only where the two agree.
 		old, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
 		if err != nil {
-			return err
+			return interrupted(ctx, err, "nothing is thrown away")
 		}
 		if err := old.close(); err != nil {
 			return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
@@ -45,7 +45,7 @@ code 6.`,
 		started := time.Now()
 		d, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
 		if err != nil {
-			return err
+			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")
 		}
 		for _, p := range d.projections() {
 			seq, _ := p.db.Checkpoint()

@@ -34,23 +34,28 @@ checked by is folded from the log into a folder verify-* in the data folder, whi
 Exit code 6 where something is damaged, and one line that names the first damage.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		logger := newLogger(config, c.ErrOrStderr())
-		l, err := openLedger(ctx, config, logger)
-		if err != nil {
-			return err
-		}
-		damage, err := l.verify(ctx, c.OutOrStdout(), config, logger)
-		l.close()
-		switch {
-		case err != nil:
-			return err
-		case l.tap != nil:
-			fmt.Fprintf(c.OutOrStdout(), "state: not compared, process %s is using it; stop it and verify again\n", l.pid)
-		default:
-			err = verifyState(ctx, config, logger, c.OutOrStdout())
-		}
-		return cmp.Or(err, damage)
+		err := verifyAll(ctx, config, newLogger(config, c.ErrOrStderr()), c.OutOrStdout())
+		return interrupted(ctx, err, "not all is verified; nothing is changed")
 	})
+}
+
+// verifyAll verifies the logs, the bodies beside them and, where no server has it, the state.
+func verifyAll(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer) error {
+	l, err := openLedger(ctx, c, logger)
+	if err != nil {
+		return err
+	}
+	damage, err := l.verify(ctx, w, c, logger)
+	l.close()
+	switch {
+	case err != nil:
+		return err
+	case l.tap != nil:
+		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", l.pid)
+	default:
+		err = verifyState(ctx, c, logger, w)
+	}
+	return cmp.Or(err, damage)
 }
 
 // verify verifies the logs and the bodies beside them. Damage of bodies does not keep the rest from being looked at.
