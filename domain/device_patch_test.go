@@ -32,7 +32,7 @@ func TestUpdateDevice(t *testing.T) {
 		{name: "empty id", given: onboarded(), when: UpdateDevice{DevicePatch{ID: new("")}, later},
 			code: Invalid, says: "id: is missing or empty; give a value"},
 		{name: "id that is none", given: onboarded(), when: patchCamera(func(p *DevicePatch) { p.ID = new("17") }),
-			code: Invalid, says: `id: "17" is no UUID`},
+			code: Invalid, says: `id: "17" is no UUID; give the id that it has, or only the name`},
 		{name: "no such id", given: onboarded(), when: UpdateDevice{DevicePatch{ID: new(otherID)}, later},
 			code: NotFound, says: `device id "` + otherID + `" does not exist`},
 		{name: "no such name", given: onboarded(), when: UpdateDevice{DevicePatch{Name: new("cam-2")}, later},

@@ -86,7 +86,9 @@ func (p *Problems) checkTarget(id, name *string) {
 		if name == nil { // EdgeX 2.3 takes an empty id beside a name for none
 			p.checkText(path, v)
 		}
-		p.checkID(path, v)
+		if v != "" && !IsUUID(v) {
+			p.Add(path, "%s is no UUID; give the id that it has, or only the name", quote(v))
+		}
 	})
 	optional(p, "name", name, (*Problems).checkName)
 }

@@ -55,6 +55,7 @@ func TestCheckObject(t *testing.T) {
 	for _, body := range []string{"", "[]", "[{}]", "1", `"a"`, "true", `{`, `{}{}`, `{} x`, `{"a":}`, `{a:1}`, `{"a":1,}`, "\ufeff{}"} {
 		wantNoValue(t, r, "application/json", body, `resource "r": the body is no JSON object: `)
 	}
+	wantNoValue(t, r, "application/json", "[]", "the body is no JSON object: it is of the type array; post a JSON object")
 	wantNoValue(t, r, "application/json", " null ", `resource "r": the body is null; post a JSON object`)
 	for _, sent := range []string{"", "text/json", "text/plain", "application/json+x", "json"} {
 		wantNoValue(t, r, sent, "{}", `resource "r": wrong Content-Type: expected "application/json" but received "`+sent+`"`)

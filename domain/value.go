@@ -199,7 +199,11 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 
 func parseObject[V any](r DeviceResource, body []byte) (map[string]V, error) {
 	var o map[string]V
-	if err := json.Unmarshal(body, &o); err != nil {
+	err := json.Unmarshal(body, &o)
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil, Errorf(Invalid, "resource %q: the body is no JSON object: it is of the type %s; post a JSON object", r.Name, mistyped.Value)
+	}
+	if err != nil {
 		return nil, Errorf(Invalid, "resource %q: the body is no JSON object: %v", r.Name, err)
 	}
 	if o == nil {
