@@ -75,7 +75,7 @@ func (c *channels) reserve(list []domain.Channel) error {
 			for _, had := range zeroMQ(list[:i]) {
 				c.sockets.Release(had.Host, had.Port)
 			}
-			return unbindable(i, ch, err)
+			return unbindable(i, err)
 		}
 	}
 	return nil
@@ -93,9 +93,9 @@ func zeroMQ(list []domain.Channel) []domain.Channel {
 }
 
 // unbindable says why the i-th channel of a subscription cannot be had.
-func unbindable(i int, ch domain.Channel, err error) error {
+func unbindable(i int, err error) error {
 	if r, ok := errors.AsType[*guard.Refused](err); ok {
 		return domain.Errorf(domain.Invalid, "channels[%d].%s: %s", i, r.Field, r.Message)
 	}
-	return domain.Errorf(domain.Invalid, "channels[%d]: port %d on host %q cannot be bound: %v; choose another port or host, or stop what uses it", i, ch.Port, ch.Host, err)
+	return domain.Errorf(domain.Invalid, "channels[%d]: %v", i, err)
 }
