@@ -37,6 +37,9 @@ func TestRefusals(t *testing.T) {
 		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
+		{"word for a number", []string{"--limit-batch", "many"}, exitUsage, []string{`ledge: --limit-batch: "many": is no whole number; use digits only, such as 60; see`}},
+		{"number too large", []string{"--limit-batch", "99999999999999999999"}, exitUsage, []string{`ledge: --limit-batch: "99999999999999999999": is out of range; use a smaller`}},
+		{"word for a time", []string{"--limit-read-time", "5"}, exitUsage, []string{`ledge: --limit-read-time: "5": is no time; write it with its unit`}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
 		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},
 		{"no room for a body", []string{"--limit-body-memory", "16383"}, exitUsage, []string{"setting limit-body-memory: 16383: use 16KiB or more"}},
@@ -120,14 +123,19 @@ func TestConfigurationFileIsChecked(t *testing.T) {
 		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "sync: group\ntap: [[1]]",
 		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: sync is there twice": "sync: group\nmetadata-port: 1\nsync: always",
 		"something follows its first document": "sync: group\n---\nmetadata-port: 1",
-		"yaml":                                 "a: b: c", "setting metadata-port": "metadata-port: many",
-		"setting idempotency-answers: 9999: use limit-batch (10000) or more": "idempotency-answers: 9999", "setting idempotency-keep: 0s": "idempotency-keep: 0",
+		"yaml":                                 "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
+		`setting validate-units: "perhaps": is neither true nor false; use one of them` + "\n": "validate-units: perhaps",
+		"ledge.yaml: is larger than 1 MiB": "# " + strings.Repeat("long ", 1<<18),
+		"batch: 0: use 1 or more\nsetting limit-requests: 0: use 1 or more\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-tls: \"ssl\" is unknown; use one of none, opportunistic, mandatory, implicit\nsetting sync: never": "sync: never\nsmtp-tls: ssl\nlimit: {requests: 0, batch: 0}\nmetadata-port: -1",
+		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
+		"setting idempotency-answers: 9999: use limit-batch (10000) or more":                 "idempotency-answers: 9999", "setting idempotency-keep: 0s": "idempotency-keep: 0",
 	} {
 		file := filepath.Join(t.TempDir(), "ledge.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, stderr, code := ledge(t, "config", "--config", file); code != exitUsage || !strings.Contains(stderr, name) {
+		_, stderr, code := ledge(t, "config", "--config", file)
+		if stderr = strings.ReplaceAll(stderr, file, "ledge.yaml"); code != exitUsage || !strings.Contains(stderr, name) {
 			t.Errorf("%q: exit code %d, %q; want %d and %q", text, code, stderr, exitUsage, name)
 		}
 	}

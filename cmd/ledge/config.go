@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -231,14 +234,34 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 		}
 		source[f.Name] = from
 		if err := f.Value.Set(value); err != nil {
-			errs = append(errs, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, err))
+			errs = append(errs, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, inWords(f, err)))
 		}
 	})
-	for name := range file {
+	for _, name := range slices.Sorted(maps.Keys(file)) {
 		errs = append(errs, fmt.Errorf("%s: there is no setting %q; `ledge config` lists them", path, name))
 	}
 	return source, errors.Join(errs...)
 }
+
+// inWords is what is wrong with a value that f does not take, for people.
+func inWords(f *pflag.Flag, err error) error {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return errors.New("is out of range; use a smaller whole number")
+	case f.Value.Type() == "int":
+		return errors.New("is no whole number; use digits only, such as 60")
+	case f.Value.Type() == "uint64":
+		return errors.New("is no whole number of 0 or more; use digits only, such as 60")
+	case f.Value.Type() == "duration":
+		return errors.New("is no time; write it with its unit, such as 500ms, 30s or 24h")
+	case f.Value.Type() == "bool":
+		return errors.New("is neither true nor false; use one of them")
+	}
+	return err
+}
+
+// maxFile is the most bytes that a file of settings may have.
+const maxFile = 1 << 20
 
 // readFile flattens the YAML file at path: metadata: {port: 1} is "metadata-port": "1", and a list is its values with
 // commas between them.
@@ -253,7 +276,14 @@ func readFile(path string) (map[string]string, error) {
 	}
 	defer f.Close()
 	var root yaml.Node
-	in := yaml.NewDecoder(io.LimitReader(f, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("configuration file %s: is larger than 1 MiB; it needs only the settings that differ from their defaults", path)
+	}
+	in := yaml.NewDecoder(bytes.NewReader(text))
 	if err := in.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("configuration file %s: %w", path, err)
 	}
@@ -390,5 +420,6 @@ func (c *Config) check() error {
 	if c.LimitInlineBytes > 8<<20 {
 		bad("limit-inline-bytes", c.LimitInlineBytes, "use at most 8MiB")
 	}
+	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }) // each begins with its setting's name
 	return errors.Join(errs...)
 }

@@ -115,6 +115,9 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 		Args:          cobra.NoArgs,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), inWords(bad.GetFlag(), bad.Unwrap()))
+		}
 		return exitError{exitUsage, fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
 	})
 	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
