@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,6 +133,9 @@ func TestStopWithStalledUpload(t *testing.T) {
 
 // A terminal that is closed is a clean stop, however often that is signalled.
 func TestTerminalIsClosed(t *testing.T) {
+	caught := make(chan os.Signal, 1) // or it would be ignored by the program too where it is by who runs the tests
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	p := start(t, t.TempDir())
 	u := beginUpload(t, p.metadata, "/api/v2/device", "application/json", "["+deviceJSON("work")+"]")
 	stoppingBy(p, syscall.SIGHUP)
