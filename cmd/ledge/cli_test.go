@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
 		{"word for a number", []string{"--limit-batch", "many"}, exitUsage, []string{`ledge: --limit-batch: "many": is no whole number; use digits only, such as 60; see`}},
-		{"number too large", []string{"--limit-batch", "99999999999999999999"}, exitUsage, []string{`ledge: --limit-batch: "99999999999999999999": is out of range; use a smaller`}},
+		{"number too large", []string{"--limit-batch", "99999999999999999999"}, exitUsage, []string{`ledge: --limit-batch: "99999999999999999999": is out of range; use a whole number`}},
 		{"word for a time", []string{"--limit-read-time", "5"}, exitUsage, []string{`ledge: --limit-read-time: "5": is no time; write it with its unit`}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
 		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},

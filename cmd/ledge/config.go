@@ -247,7 +247,7 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 func inWords(f *pflag.Flag, err error) error {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return errors.New("is out of range; use a smaller whole number")
+		return errors.New("is out of range; use a whole number that is nearer to 0")
 	case f.Value.Type() == "int":
 		return errors.New("is no whole number; use digits only, such as 60")
 	case f.Value.Type() == "uint64":

@@ -48,7 +48,8 @@ func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, e
 	}, nil
 }
 
-// dataDirThere is for commands that make no data folder, neither where there is nothing nor of a folder with neither log nor state.
+// dataDirThere is for commands that make no data folder, neither where there is nothing nor of a folder that has neither log
+// nor state.
 func dataDirThere(c *Config) error {
 	for _, name := range append([]string{"nats"}, stateFiles...) {
 		if _, err := os.Stat(filepath.Join(c.DataDir, name)); !errors.Is(err, fs.ErrNotExist) {

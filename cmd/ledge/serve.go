@@ -15,8 +15,8 @@ func newServe() *cobra.Command {
 		Short: "Run all services until SIGTERM, SIGINT or SIGHUP",
 		Long: `Run all services until SIGTERM, SIGINT or SIGHUP, which is a terminal that is closed: then requests in work are answered,
 the log is closed clean, and the exit code is 0. Under nohup SIGHUP is ignored. A second SIGTERM or SIGINT ends the
-process at once; nothing that was acknowledged is lost by that either. It also stops where it cannot go on: damage that is found while it runs ends it with exit code 6, a log that cannot be written any more
-or a service that fails with 1.`,
+process at once; nothing that was acknowledged is lost by that either. It also stops where it cannot go on: damage that
+is found while it runs ends it with exit code 6, a log that cannot be written any more or a service that fails with 1.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
