@@ -242,14 +242,18 @@ func (a *Appender) Close() error {
 func (a *Appender) run() {
 	defer a.recent.close()
 	defer a.live.close()
+	var c company
 	for {
 		select {
 		case <-a.queue.filled:
 		case <-a.stopped.Done():
-			if a.queue.empty() {
+			if a.queue.length() == 0 {
 				return
 			}
 		}
-		a.group(a.queue.take(groupEvents))
+		c.seek(a.queue, a.stopped.Done())
+		items, began := a.queue.take(groupEvents), time.Now()
+		a.group(items)
+		c.ended(items, time.Since(began), a.queue)
 	}
 }

@@ -152,8 +152,9 @@ func (q *queue) close(why error) {
 	q.signal()
 }
 
-func (q *queue) empty() bool {
+// length is how many submissions wait, one of which a part is taken included.
+func (q *queue) length() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting) == 0
+	return len(q.waiting)
 }
