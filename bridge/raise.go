@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"sync/atomic"
 
 	"ledge/bridge/recorder"
 	"ledge/domain"
@@ -19,6 +20,7 @@ const (
 type raised struct {
 	waiting chan domain.Raised
 	tally   recorder.Tally // of those that are delivered and then recorded
+	told    atomic.Int64   // of those that wait, how many somebody was told: a crash would repeat them
 
 	// Of the goroutine that records, and then of Close.
 	due    []domain.Raised // taken from waiting
@@ -48,6 +50,7 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 
 // add waits for room; its error says that ctx ended before there was any.
 func (r *raised) add(ctx context.Context, n domain.Raised) error {
+	r.told.Add(told(n))
 	select {
 	case r.waiting <- n:
 		return nil
@@ -61,6 +64,17 @@ func (r *raised) add(ctx context.Context, n domain.Raised) error {
 	}
 }
 
+// told is 1 for a notification that somebody was told.
+func told(n domain.Raised) int64 { return int64(min(len(n.Transmissions), 1)) }
+
+// take waits for company of the first and takes all that waits.
+func (r *raised) take(ctx context.Context, first domain.Raised) {
+	r.due = recorder.Company(ctx, r.waiting, first, func() bool { return r.told.Load() > 0 })
+	for _, n := range r.due {
+		r.told.Add(-told(n))
+	}
+}
+
 // recordLater records what is raised, each with what comes within a moment after it, until Close.
 func (e *Engine) recordLater() error {
 	for {
@@ -68,7 +82,7 @@ func (e *Engine) recordLater() error {
 		case <-e.ctx.Done():
 			return nil
 		case first := <-e.raised.waiting:
-			e.raised.due = recorder.Company(e.ctx, e.raised.waiting, first)
+			e.raised.take(e.ctx, first)
 		}
 		if err := e.recordRaised(); err != nil {
 			return err

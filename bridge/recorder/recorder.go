@@ -10,8 +10,13 @@ import (
 	"ledge/domain"
 )
 
-// Linger is how long a record may wait for company: nobody waits for one.
-const Linger = 10 * time.Millisecond
+// Linger is how long a record may wait for company: nobody waits for one. What a crash would not repeat may wait for
+// LongLinger where more than Few come in a Linger: the fsync that is spared is worth more than the record's being there.
+const (
+	Linger     = 10 * time.Millisecond
+	LongLinger = 10 * Linger
+	Few        = 16
+)
 
 // Waiting bounds the requests that wait to be recorded; at the bound, who adds one waits.
 const Waiting = 4096
@@ -72,19 +77,24 @@ func (r *Recorder) Run(ctx context.Context, first []domain.Request) error {
 		case <-ctx.Done():
 			return nil
 		case req := <-r.waiting:
-			reqs = Company(ctx, r.waiting, req)
+			reqs = Company(ctx, r.waiting, req, func() bool { return true })
 		}
 	}
 }
 
-// Company waits for [Linger], or until ctx ends, for more to record with the first: as many as waiting holds. Nobody else
-// receives from waiting.
-func Company[T any](ctx context.Context, waiting <-chan T, first T) []T {
-	timer := time.NewTimer(Linger)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+// Company waits for more to record with the first, as many as waiting holds: for [Linger], and on, up to [LongLinger],
+// while more than [Few] wait and less than half of what has room, and none of it is urgent. It ends with ctx. Nobody
+// else receives from waiting.
+func Company[T any](ctx context.Context, waiting <-chan T, first T, urgent func() bool) []T {
+	tick := time.NewTicker(Linger)
+	defer tick.Stop()
+	for waited, on := Linger, true; on; waited += Linger {
+		select {
+		case <-tick.C:
+			on = waited < LongLinger && len(waiting) > Few && len(waiting) < cap(waiting)/2 && !urgent()
+		case <-ctx.Done():
+			on = false
+		}
 	}
 	all := append(make([]T, 0, 1+len(waiting)), first)
 	for len(all) < cap(all) {
