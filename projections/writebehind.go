@@ -56,10 +56,12 @@ type behind struct {
 
 	due  chan struct{} // there is a fresh overlay
 	full chan struct{} // it has reached a limit
+
+	second chan struct{} // requests come first
 }
 
 func newBehind(l limits) behind {
-	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
+	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1), second: make(chan struct{}, 1)}
 }
 
 func signal(c chan<- struct{}) {
@@ -222,14 +224,27 @@ func (d *DB) noteDamage(err error) {
 	}
 }
 
+// RequestsFirst has flushes let requests go first from now on, where there are not processors enough for both. It is for
+// when the file has caught up with the log: until then everybody waits for it.
+func (d *DB) RequestsFirst() { signal(d.second) }
+
 // flushBehind is the goroutine that flushes.
 func (d *DB) flushBehind() {
+	if d.flushUntil(d.second) {
+		aside(func() { d.flushUntil(nil) })
+	}
+}
+
+// flushUntil flushes until the file is closed, or reports that there was a signal.
+func (d *DB) flushUntil(signal <-chan struct{}) bool {
 	timer := time.NewTimer(d.after)
 	defer timer.Stop()
 	for {
 		select {
 		case <-d.stop:
-			return
+			return false
+		case <-signal:
+			return true
 		case <-d.due:
 			timer.Reset(d.after)
 			continue

@@ -84,6 +84,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
+		(*dbs[i]).RequestsFirst()
 	}
 	d.forgetInBackground(ctx)
 	return nil
