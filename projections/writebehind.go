@@ -235,15 +235,15 @@ func (d *DB) flushBehind() {
 	}
 }
 
-// flushUntil flushes until the file is closed, or reports that there was a signal.
-func (d *DB) flushUntil(signal <-chan struct{}) bool {
+// flushUntil flushes until the file is closed, or until there is something in ended, and reports whether there was.
+func (d *DB) flushUntil(ended <-chan struct{}) bool {
 	timer := time.NewTimer(d.after)
 	defer timer.Stop()
 	for {
 		select {
 		case <-d.stop:
 			return false
-		case <-signal:
+		case <-ended:
 			return true
 		case <-d.due:
 			timer.Reset(d.after)
