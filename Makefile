@@ -4,9 +4,14 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZ    ?= 20s
+# Tests share one compilation of all libraries (-pgo=off); `make lint` vets (-vet=off); some tests mostly wait for a
+# process or a deadline (-parallel).
+TESTFLAGS ?= -pgo=off -vet=off -parallel 4
+FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|TestStructuralDamage|TestFullDiskRestarted)$$
+FAULTS_TIME ?= 5m
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
 
-.PHONY: help build run test testtools race lint fuzz bench profile cover clean
+.PHONY: help build run test faults testtools race lint fuzz bench profile cover clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,13 +23,17 @@ run: build ## run all services on 127.0.0.1, data in ./data
 	./bin/ledge serve
 
 test: build testtools ## run every test, against the real binary where it matters
-	$(GO) test -timeout 20m ./...
+	CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test $(TESTFLAGS) -timeout 20m ./...
+
+faults: build testtools ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
+	LEDGE_FAULTS=all LEDGE_FAULTS_TIME=$(FAULTS_TIME) LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
+	  LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 2 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
 
 testtools: ## install what tests need beside Go, where that is possible; tests name what they skip
 	@.ci/testtools
 
 race: build ## run the tests with the race detector
-	$(GO) test -race -timeout 30m ./...
+	LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 30m ./...
 
 lint: ## vet, format and lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

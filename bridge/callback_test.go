@@ -157,6 +157,30 @@ func TestCallbacksOfOneThatStalls(t *testing.T) {
 	}
 }
 
+// More services that stall than calls are under way at once hold nobody up: one that answered before hears at once, and one that is new as well.
+func TestCallbacksOfManyThatStall(t *testing.T) {
+	n := mustNode(t)
+	n.startCallbacks(func(o *callback.Options) { o.AtOnce, o.Timeout = 4, time.Hour })
+	known := n.mustService("known")
+	n.do(domain.AddDevice{Device: deviceOf(known, "first")})
+	known.wantCalls("POST " + devicePath)
+	stalls := make([]*deviceService, 9)
+	for i := range stalls {
+		stalls[i] = n.mustService(fmt.Sprint("stalls-", i))
+		stalls[i].answering(func(string, int) int { return 0 })
+		n.do(domain.AddDevice{Device: deviceOf(stalls[i], fmt.Sprint("d-", i))})
+	}
+	stalls[0].hears(1)
+	n.do(domain.AddDevice{Device: deviceOf(known, "second")})
+	known.wantCalls("POST "+devicePath, "POST "+devicePath)
+	fresh := n.mustService("new")
+	n.do(domain.AddDevice{Device: deviceOf(fresh, "third")})
+	fresh.wantCalls("POST " + devicePath)
+	for _, s := range stalls {
+		s.hears(1)
+	}
+}
+
 // What happens while a service is down reaches it when it is up again, and what happens while Ledge is down too.
 func TestCallbacksOfOneThatDies(t *testing.T) {
 	n := mustNode(t)

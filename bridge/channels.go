@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"syscall"
 
 	"ledge/bridge/guard"
 	"ledge/domain"
@@ -16,13 +17,14 @@ import (
 type Sockets interface {
 	Acquire(host string, port int) error
 	Release(host string, port int)
-	Publish(host string, port int, topic string, body []byte) (subscribers int, err error)
+	Publish(host string, port int, topic, body string) (subscribers int, err error)
 }
 
 // channels holds the sockets of every channel of every subscription. A socket that cannot be bound (its port was taken
 // while Ledge was down) is bound in the background as soon as that is possible; nothing that delivers waits for it.
 type channels struct {
 	sockets Sockets
+	lookUp  func(ctx context.Context, host string, port int)
 	logger  *slog.Logger
 	ctx     context.Context // of the tries, one goroutine for each endpoint
 	tries   sync.WaitGroup
@@ -35,8 +37,11 @@ type endpoint struct {
 	port int
 }
 
-func newChannels(s Sockets, l *slog.Logger) *channels {
-	return &channels{sockets: s, logger: l, unbound: map[endpoint]*waiting{}}
+func newChannels(o Options) *channels {
+	if o.LookUp == nil {
+		o.LookUp = func(context.Context, string, int) {}
+	}
+	return &channels{sockets: o.Sockets, lookUp: o.LookUp, logger: o.Logger, unbound: map[endpoint]*waiting{}}
 }
 
 // hold acquires the sockets of a subscription that is on record. One that cannot be bound is logged.
@@ -58,7 +63,7 @@ func (c *channels) release(list []domain.Channel) {
 
 // send publishes n on a ZeroMQ channel. The response says how many were there to hear it.
 func (c *channels) send(ch domain.Channel, n domain.Notification) (response string, err error) {
-	subscribers, err := c.sockets.Publish(ch.Host, ch.Port, ch.Topic, []byte(n.Content))
+	subscribers, err := c.sockets.Publish(ch.Host, ch.Port, ch.Topic, n.Content)
 	if err != nil {
 		return "", cmp.Or(c.whyUnbound(endpoint{ch.Host, ch.Port}), err)
 	}
@@ -81,6 +86,12 @@ func (c *channels) reserve(list []domain.Channel) error {
 	return nil
 }
 
+// limitError is that of a socket that is not bound because as many as are allowed are.
+type limitError interface {
+	error
+	Limit()
+}
+
 // zeroMQ returns the channels of a list that have a socket here.
 func zeroMQ(list []domain.Channel) []domain.Channel {
 	own := make([]domain.Channel, 0, len(list))
@@ -94,6 +105,9 @@ func zeroMQ(list []domain.Channel) []domain.Channel {
 
 // unbindable says why the i-th channel of a subscription cannot be had.
 func unbindable(i int, err error) error {
+	if _, ok := errors.AsType[limitError](err); ok || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return domain.Errorf(domain.Unavailable, "channels[%d]: %v", i, err)
+	}
 	if r, ok := errors.AsType[*guard.Refused](err); ok {
 		return domain.Errorf(domain.Invalid, "channels[%d].%s: %s", i, r.Field, r.Message)
 	}

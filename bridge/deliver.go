@@ -2,15 +2,11 @@ package bridge
 
 import (
 	"fmt"
+	"slices"
 
+	"ledge/bridge/outward"
 	"ledge/domain"
 )
-
-// target is one channel that a notification goes to.
-type target struct {
-	subscription domain.Subscription
-	channel      domain.Channel
-}
 
 // fold takes one event into routes and moves the sockets that it moves. What was in routes at the start is bound already.
 func (e *Engine) fold(r domain.Recorded) {
@@ -32,20 +28,11 @@ func (e *Engine) fold(r domain.Recorded) {
 	}
 }
 
-// route matches a notification with the subscriptions of this moment; it returns it with their names, and their
-// channels.
-func (e *Engine) route(n domain.Notification) (domain.Notification, []target) {
+// route returns the subscriptions of this moment that want a notification, in the order of their names.
+func (e *Engine) route(n domain.Notification) []domain.Subscription {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n.Matched = e.routes.match(n)
-	var targets []target
-	for _, name := range n.Matched {
-		s := e.routes.byName[name]
-		for _, c := range s.Channels {
-			targets = append(targets, target{s, c})
-		}
-	}
-	return n, targets
+	return e.routes.wanting(n)
 }
 
 // onNotifications delivers what was posted; what device changes raised is delivered by onEvents. A subscription that was
@@ -56,50 +43,63 @@ func (e *Engine) onNotifications(group []domain.Recorded) error {
 			if err := e.catchUp(e.ctx, e.Recorded()); err != nil {
 				return err
 			}
-			e.posting.Begin()
-			e.outcomes.Add(e.ctx, e.deliverPosted(a.Notification, r.CorrelationID))
-			e.posting.End(1)
+			e.deliverPosted(a.Notification, e.route(a.Notification), r.CorrelationID)
 		}
 	}
 	return nil
 }
 
-// deliverPosted routes a notification to the subscriptions of this moment, and returns what is to be recorded.
-func (e *Engine) deliverPosted(n domain.Notification, correlation string) domain.Request {
-	n, targets := e.route(n)
-	return domain.Request{
-		Stamp: e.stamp(correlation),
-		Command: domain.ProcessNotification{
-			ID: n.ID, Matched: n.Matched, Transmissions: e.deliver(n, targets, correlation), At: e.Now().UnixMilli(),
-		},
+// deliverPosted delivers a notification to subscriptions, and hands over what is to be recorded.
+func (e *Engine) deliverPosted(n domain.Notification, to []domain.Subscription, correlation string) {
+	e.posting.Begin()
+	defer e.posting.End(1)
+	if n.Upto != "" { // a crash came between two parts
+		to = slices.DeleteFunc(to, func(s domain.Subscription) bool { return s.Name <= n.Upto })
 	}
-}
-
-// deliver publishes n on each ZeroMQ channel, and returns the transmissions of all channels. What is not delivered yet
-// is open: bridge/delivery takes it from the record.
-func (e *Engine) deliver(n domain.Notification, targets []target, correlation string) []domain.Transmission {
-	if len(targets) == 0 {
+	_ = e.deliver(n, to, correlation, func(part domain.ProcessNotification) error {
+		e.outcomes.Add(e.ctx, domain.Request{Stamp: e.stamp(correlation), Command: part})
 		return nil
-	}
-	now := e.Now().UnixMilli()
-	ts := make([]domain.Transmission, 0, len(targets))
-	for i, t := range targets {
-		tr := e.transmission(n, t, i, now)
-		tr.CorrelationID = correlation
-		if t.channel.Type == domain.ChannelZeroMQ {
-			e.publish(&tr, n, now)
-		}
-		ts = append(ts, tr)
-	}
-	return ts
+	})
 }
 
-// transmission is the open one of n to the i-th of its targets.
-func (e *Engine) transmission(n domain.Notification, t target, i int, now int64) domain.Transmission {
-	limit, interval := e.Resend.of(t.subscription)
+// partBytes is about how much of a notification's transmissions one event records: the next subscription makes another part.
+const partBytes = 1 << 20
+
+// deliver publishes n on each ZeroMQ channel of subscriptions that are in the order of their names, and hands the transmissions of all
+// channels to record, in parts of whole subscriptions. What is not delivered yet is open: bridge/delivery takes it from the record.
+func (e *Engine) deliver(n domain.Notification, to []domain.Subscription, correlation string, record func(domain.ProcessNotification) error) error {
+	now := e.Now().UnixMilli()
+	part, bytes := domain.ProcessNotification{ID: n.ID, After: n.Upto, At: now}, 0
+	first := 0 // the number of the subscription's first channel among all
+	for i, s := range to {
+		part.Matched = append(part.Matched, s.Name)
+		for at, ch := range s.Channels {
+			t := e.transmission(n, s, ch, first+at, now)
+			t.CorrelationID = correlation
+			if ch.Type == domain.ChannelZeroMQ {
+				e.publish(&t, n, now)
+			}
+			part.Transmissions = append(part.Transmissions, t)
+			bytes += t.Bytes()
+		}
+		first += len(s.Channels)
+		if part.More = i < len(to)-1; part.More && bytes >= partBytes {
+			if err := record(part); err != nil {
+				return err
+			}
+			part, bytes = domain.ProcessNotification{ID: n.ID, After: s.Name, At: now}, 0
+		}
+	}
+	part.More = false
+	return record(part)
+}
+
+// transmission is the open one of n to a channel, the i-th of all that it goes to.
+func (e *Engine) transmission(n domain.Notification, s domain.Subscription, ch domain.Channel, i int, now int64) domain.Transmission {
+	limit, interval := e.Resend.of(s)
 	return domain.Transmission{
-		ID:             derive(n.ID, fmt.Sprint(t.subscription.Name, "/", i)),
-		NotificationID: n.ID, SubscriptionName: t.subscription.Name, Channel: t.channel, Status: domain.StatusResending,
+		ID:             derive(n.ID, fmt.Sprint(s.Name, "/", i)),
+		NotificationID: n.ID, SubscriptionName: s.Name, Channel: ch, Status: domain.StatusResending,
 		ResendLimit: limit, ResendInterval: interval.Milliseconds(), Created: now, Next: now,
 	}
 }
@@ -111,7 +111,7 @@ func (e *Engine) publish(t *domain.Transmission, n domain.Notification, now int6
 	record := domain.TransmissionRecord{Status: domain.StatusSent, Response: response, Sent: now}
 	if err != nil {
 		e.Logger.Warn("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)
-		record.Status, record.Response = domain.StatusFailed, err.Error()
+		record.Status, record.Response = domain.StatusFailed, outward.Cut(err.Error())
 	}
 	if err != nil && t.ResendLimit == 0 && n.Severity == domain.SeverityCritical {
 		return

@@ -92,7 +92,7 @@ func (r *receiver) channel() domain.Channel {
 
 // quick are limits that let a test see in a moment what takes minutes in the field.
 var quick = delivery.Limits{
-	AtOnce: 4, Healthy: 16, Suspect: 4, Queue: 100, Timeout: hangs,
+	AtOnce: 4, Concurrency: 16, Queue: 100, Timeout: hangs,
 	LongestWait: time.Second, LongestPause: 20 * time.Millisecond, GiveUp: time.Hour,
 }
 

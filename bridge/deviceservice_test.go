@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/guard"
 	"ledge/bridge/porttest"
@@ -171,7 +172,7 @@ func (n *node) startCallbacks(change ...func(*callback.Options)) *callback.Callb
 		Limits: callback.Limits{
 			Timeout: hangs, ValidationTimeout: hangs, Tries: 3, GiveUp: time.Hour, Waiting: 1000, AtOnce: 8, AnswerBytes: 1 << 10, Last: hangs,
 		},
-		Events: n.events, Notifications: n.notifications, History: n.history, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
+		Events: asof.Followed{Log: n.events, Entities: n.entities}, Notifications: n.notifications, History: n.entities.Read, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&o)

@@ -29,9 +29,11 @@ type Options struct {
 	// Pending returns the posted notifications without an outcome, the oldest first.
 	Pending func() ([]domain.Notification, error)
 	Sockets Sockets
-	Resend  Resend
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// LookUp looks up the address of a host where a socket is to be bound, so that the next Acquire knows it; nil: Acquire does that itself.
+	LookUp func(ctx context.Context, host string, port int)
+	Resend Resend
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Engine is the running bridge.
@@ -46,9 +48,10 @@ type Engine struct {
 	routes   *routes
 	settled  uint64 // last sequence of the event stream that is in routes, with its sockets moved
 	reserved []reservation
+	promised int // channels of reservations
 
 	raised   raised
-	posting  recorder.Tally     // of posted notifications, until their outcome is handed over to outcomes
+	posting  recorder.Tally     // of posted notifications, until all their outcomes are handed over to outcomes
 	outcomes *recorder.Recorder // of posted notifications
 	ctx      context.Context    // of the work between Start and Close
 	stop     context.CancelFunc
@@ -59,11 +62,11 @@ type Engine struct {
 // New returns an Engine that waits for Start.
 func New(o Options) *Engine {
 	e := &Engine{
-		Options: o, channels: newChannels(o.Sockets, o.Logger), routes: newRoutes(),
+		Options: o, channels: newChannels(o), routes: newRoutes(),
 		outcomes: recorder.New(o.Notifications, o.Logger, func(domain.Request) {}), failed: make(chan error, 1),
 	}
 	e.moved = sync.NewCond(&e.mu)
-	e.raised.waiting = make(chan domain.Raised, raisedWaiting)
+	e.raised = newRaised()
 	return e
 }
 
@@ -88,18 +91,23 @@ func (e *Engine) Start(ctx context.Context, at Start) (err error) {
 	if err != nil {
 		return fmt.Errorf("list pending notifications: %w", err)
 	}
-	var outcomes []domain.Request
-	for _, n := range pending {
-		outcomes = append(outcomes, e.deliverPosted(n, ""))
+	to := make([][]domain.Subscription, len(pending))
+	for i, n := range pending {
+		to[i] = e.routes.wanting(n)
 	}
 	if err := e.rewind(ctx, at); err != nil {
 		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
 	}
 	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
-	e.run(func() error { return e.outcomes.Run(e.ctx, outcomes) })
+	e.run(func() error { return e.outcomes.Run(e.ctx) })
 	e.run(e.recordLater)
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
-	e.run(func() error { return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications) })
+	e.run(func() error {
+		for i, n := range pending {
+			e.deliverPosted(n, to[i], "")
+		}
+		return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications)
+	})
 	return nil
 }
 
@@ -126,6 +134,9 @@ func (e *Engine) rewind(ctx context.Context, at Start) error {
 // Failed yields the error that ended the bridge, if one does.
 func (e *Engine) Failed() <-chan error { return e.failed }
 
+// Refused is how many notifications, or deliveries to a subscription, the log has refused for good since the start.
+func (e *Engine) Refused() int64 { return e.raised.refused.Load() + e.outcomes.Refused() }
+
 // Close stops following and records what waits. What could not be recorded is done again at the next start.
 func (e *Engine) Close() {
 	if e.stop == nil {
@@ -139,8 +150,11 @@ func (e *Engine) Close() {
 		e.raised.due = append(e.raised.due, <-e.raised.waiting)
 	}
 	ctx := context.WithoutCancel(e.ctx)
-	if err := e.tryRaised(ctx); err != nil {
-		e.Logger.Warn("notifications not recorded, raised again at the next start", "count", len(e.raised.due), "error", err)
+	for len(e.raised.due) > 0 {
+		if err := e.tryRaised(ctx); err != nil {
+			e.Logger.Warn("notifications not recorded, raised again at the next start", "count", len(e.raised.due), "error", err)
+			break
+		}
 	}
 	e.outcomes.Close(ctx)
 }

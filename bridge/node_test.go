@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge"
+	"ledge/bridge/asof"
 	"ledge/bridge/porttest"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
@@ -25,13 +27,15 @@ type node struct {
 	store                 *store.Store
 	state, notes          *projections.DB
 	events, notifications *store.Appender
+	entities              *asof.Entities
 	sockets               *zeromq.Sockets
 	engine                *bridge.Engine
 	refuse                func(call, i int) bool
-	looked                func()       // after each look of the delivery
-	ahead                 atomic.Int64 // nanoseconds that the engine's clock is ahead
-	binding               func()       // before the engine binds a socket
-	logger                *slog.Logger // of the engine
+	refusal               func(domain.Command) error // why the log refuses a command, if it does
+	looked                func()                     // after each look of the delivery
+	ahead                 atomic.Int64               // nanoseconds that the engine's clock is ahead
+	binding               func()                     // before the engine binds a socket
+	logger                *slog.Logger               // of the engine
 }
 
 const hangs = time.Minute
@@ -47,6 +51,7 @@ func mustNode(tb testing.TB) *node {
 	}
 	tb.Cleanup(func() { n.store.Close() })
 	n.state, n.events = n.open(filepath.Join(dir, "state.db"), projections.Events, n.store.Events())
+	n.entities = &asof.Entities{State: n.state.State, Last: func() uint64 { seq, _ := n.state.Checkpoint(); return seq }, History: n.history}
 	n.notes, n.notifications = n.open(filepath.Join(dir, "notifications.db"), projections.Notifications, n.store.Notifications())
 	tb.Cleanup(func() { n.sockets.Close(0) })
 	tb.Cleanup(n.stopEngine)
@@ -103,9 +108,9 @@ func (n *node) startEngine() {
 		n.tb.Fatal(err)
 	}
 	n.engine = bridge.New(bridge.Options{
-		Events: n.events, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse}, Sockets: binding{n.sockets, n}, Now: n.clock, Logger: n.logger,
+		Events: asof.Followed{Log: n.events, Entities: n.entities}, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse, refusal: n.refusal}, Sockets: binding{n.sockets, n}, Now: n.clock, Logger: n.logger,
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
-		History:  n.history,
+		History:  n.entities.Read,
 		Pending:  n.pending,
 	})
 	if err := n.engine.Start(context.Background(), at); err != nil {
@@ -206,11 +211,12 @@ func (b binding) Acquire(host string, port int) error {
 	return b.Sockets.Acquire(host, port)
 }
 
-// refusing is the real log, but for the requests that refuse names: these are answered as a full disk answers them.
+// refusing is the real log, but for the requests that refuse names: these are answered as a full disk answers them, or as refusal says.
 type refusing struct {
 	*store.Appender
-	refuse func(call, i int) bool
-	calls  atomic.Int64
+	refuse  func(call, i int) bool
+	refusal func(domain.Command) error
+	calls   atomic.Int64
 }
 
 // Submit implements bridge.Log.
@@ -224,6 +230,11 @@ func (r *refusing) Submit(ctx context.Context, reqs ...domain.Request) ([]domain
 			out[i].Err = domain.Errorf(domain.Full, "the disk is full")
 			continue
 		}
+		if r.refusal != nil {
+			if out[i].Err = r.refusal(reqs[i].Command); out[i].Err != nil {
+				continue
+			}
+		}
 		pass, at = append(pass, reqs[i]), append(at, i)
 	}
 	got, err := r.Appender.Submit(ctx, pass...)
@@ -232,3 +243,6 @@ func (r *refusing) Submit(ctx context.Context, reqs ...domain.Request) ([]domain
 	}
 	return out, err
 }
+
+// logTo has the engine log as text.
+func (n *node) logTo(w io.Writer) { n.logger = slog.New(slog.NewTextHandler(w, nil)) }

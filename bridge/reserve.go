@@ -17,9 +17,17 @@ type reservation struct {
 }
 
 // Reserve binds the sockets of the channels before the command that names them is submitted; a socket that cannot be
-// bound is an Invalid Error, and nothing is bound. The caller calls done with the sequence of the recorded event, or
-// with 0 when there is none.
+// bound is an Invalid Error, and nothing is bound; one channel more than [domain.MaxChannelsTogether] is a Conflict Error. The caller calls
+// done with the sequence of the recorded event, or with 0 when there is none.
 func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
+	if err := e.promise(len(list)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = e.promise(-len(list))
+		}
+	}()
 	if err = e.channels.reserve(list); err != nil {
 		// A subscription that was removed a moment ago may still have its socket: that is closed when the bridge gets there.
 		ctx, cancel := context.WithTimeout(e.ctx, reserveWait)
@@ -38,9 +46,21 @@ func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err erro
 			e.reserved = append(e.reserved, reservation{list, seq})
 			list = nil
 		}
+		e.promised -= len(list)
 		e.mu.Unlock()
 		e.channels.release(list)
 	}, nil
+}
+
+// promise counts channels that are on their way to the log.
+func (e *Engine) promise(n int) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if all := e.routes.channels + e.promised; n > 0 && all+n > domain.MaxChannelsTogether {
+		return domain.Errorf(domain.Conflict, "channels: all subscriptions have %d together, and may have %d; remove a subscription or channels first", all, domain.MaxChannelsTogether)
+	}
+	e.promised += n
+	return nil
 }
 
 // endReservations returns the channels of the reservations that are settled; e.mu is held.
@@ -50,6 +70,7 @@ func (e *Engine) endReservations() [][]domain.Channel {
 	for _, r := range e.reserved {
 		if r.until <= e.settled {
 			ended = append(ended, r.channels)
+			e.promised -= len(r.channels)
 		} else {
 			kept = append(kept, r)
 		}

@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,5 +71,34 @@ func TestReserveAfterRemoval(t *testing.T) {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		done(0)
+	}
+}
+
+// All subscriptions together have no more channels than one event can remove of a notification. What is reserved counts until it is given back.
+func TestChannelsTogether(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	some := slices.Repeat([]domain.Channel{{Type: domain.ChannelEmail}}, domain.MaxChannelsTogether/4)
+	var last func(uint64)
+	for range 4 {
+		done, err := n.engine.Reserve(some)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = done
+	}
+	if _, err := n.engine.Reserve(some[:1]); domain.CodeOf(err) != domain.Conflict || !strings.Contains(err.Error(), "all subscriptions have 100000 together, and may have 100000") {
+		t.Errorf("one more: got %v", err)
+	}
+	last(0)
+	n.do(domain.AddSubscription{Subscription: mailing("mail")})
+	if err := n.engine.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.engine.Reserve(some); err == nil {
+		t.Error("what is on record does not count")
+	}
+	if _, err := n.engine.Reserve(some[16:]); err != nil {
+		t.Error(err)
 	}
 }

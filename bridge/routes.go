@@ -9,8 +9,9 @@ import (
 // routes is the bridge's own fold of the subscriptions, with an index from category and label to names, so that a
 // notification meets only the subscriptions that may want it.
 type routes struct {
-	byName map[string]domain.Subscription
-	byTag  map[tag]map[string]bool
+	byName   map[string]domain.Subscription
+	byTag    map[tag]map[string]bool
+	channels int // of all subscriptions
 }
 
 // tag is a category or a label.
@@ -37,6 +38,7 @@ func tags(categories, labels []string) []tag {
 func (r *routes) put(s domain.Subscription) {
 	r.delete(s.Name)
 	r.byName[s.Name] = s
+	r.channels += len(s.Channels)
 	for _, t := range tags(s.Categories, s.Labels) {
 		if r.byTag[t] == nil {
 			r.byTag[t] = map[string]bool{}
@@ -51,6 +53,7 @@ func (r *routes) delete(name string) {
 		return
 	}
 	delete(r.byName, name)
+	r.channels -= len(s.Channels)
 	for _, t := range tags(s.Categories, s.Labels) {
 		delete(r.byTag[t], name)
 		if len(r.byTag[t]) == 0 {
@@ -71,6 +74,16 @@ func (r *routes) match(n domain.Notification) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// wanting returns the subscriptions that want n, in the order of their names.
+func (r *routes) wanting(n domain.Notification) []domain.Subscription {
+	names := r.match(n)
+	list := make([]domain.Subscription, len(names))
+	for i, name := range names {
+		list[i] = r.byName[name]
+	}
+	return list
 }
 
 // step folds one event; it returns the channels that came and went.

@@ -46,8 +46,9 @@ func StartAt(k Known) (Start, error) {
 // pageLength is how many notifications are in memory at once while the pending ones are looked for.
 const pageLength = 500
 
-// PendingIn returns the posted notifications of a list that were not routed, the oldest first: what was in flight at a
-// crash. What is routed and NEW still waits for the outcome of its transmissions, which bridge/delivery takes up.
+// PendingIn returns the posted notifications of a list that were not routed, or in part, the oldest first: what was in flight at a
+// crash. What is routed and NEW still waits for the outcome of its transmissions, which bridge/delivery takes up. What a device change
+// raised and is in part on record is raised again.
 func PendingIn(list func(domain.Page, ...domain.Filter) ([]domain.Notification, int, error)) (pending []domain.Notification, err error) {
 	isNew := domain.Filter{Index: domain.IndexStatus, Value: domain.StatusNew}
 	_, total, err := list(domain.Page{}, isNew)
@@ -55,7 +56,7 @@ func PendingIn(list func(domain.Page, ...domain.Filter) ([]domain.Notification, 
 		var page []domain.Notification
 		page, total, err = list(domain.Page{Offset: offset, Limit: pageLength}, isNew)
 		for _, n := range page {
-			if !n.Routed() {
+			if !n.Routed() && (!n.Partial || n.Cause == 0) {
 				pending = append(pending, n)
 			}
 		}

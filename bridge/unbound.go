@@ -1,6 +1,11 @@
 package bridge
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"ledge/bridge/dns"
+)
 
 // A socket that could not be bound is tried again after firstBind, then after twice as long each time, up to lastBind.
 const (
@@ -22,16 +27,23 @@ func (c *channels) bindLater(e endpoint, err error) {
 		w.uses, w.err = w.uses+1, err
 		return
 	}
-	c.logger.Warn("channel not bound, tried again until it is", "host", e.host, "port", e.port, "error", err)
 	w := &waiting{uses: 1, err: err}
 	c.unbound[e] = w
-	c.tries.Go(func() { c.tryUntilBound(e, w) })
+	pause := firstBind
+	if errors.Is(err, dns.ErrNotAsked) {
+		pause = 0 // nothing is known to be wrong: its name was not looked up yet
+	} else {
+		c.logger.Warn(notBound, "host", e.host, "port", e.port, "error", err)
+	}
+	c.tries.Go(func() { c.tryUntilBound(e, w, pause) })
 }
+
+const notBound = "channel not bound, tried again until it is"
 
 // tryUntilBound returns when w is bound, when nobody uses it any more, or with the engine. A try may have to ask a name
 // server, hence one goroutine for each endpoint.
-func (c *channels) tryUntilBound(e endpoint, w *waiting) {
-	for pause := firstBind; ; pause = min(2*pause, lastBind) {
+func (c *channels) tryUntilBound(e endpoint, w *waiting, pause time.Duration) {
+	for ; ; pause = max(firstBind, min(2*pause, lastBind)) {
 		again := time.NewTimer(pause)
 		select {
 		case <-c.ctx.Done():
@@ -39,8 +51,15 @@ func (c *channels) tryUntilBound(e endpoint, w *waiting) {
 			return
 		case <-again.C:
 		}
-		if !c.waits(e, w) || c.try(e, w) {
+		if !c.waits(e, w) {
 			return
+		}
+		c.lookUp(c.ctx, e.host, e.port)
+		if c.try(e, w) {
+			return
+		}
+		if pause == 0 {
+			c.logger.Warn(notBound, "host", e.host, "port", e.port, "error", c.whyUnbound(e))
 		}
 	}
 }

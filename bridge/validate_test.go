@@ -148,6 +148,17 @@ func TestAnswersAreBounded(t *testing.T) {
 	if got := ask(to("/here")); !strings.Contains(got, "status code: 418") {
 		t.Errorf("redirected on one host: %s", got)
 	}
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther} {
+		moved := serve(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet || r.URL.Path == "/here" {
+				t.Errorf("%d: %s %s, though the call is a POST elsewhere", code, r.Method, r.URL.Path)
+			}
+			http.Redirect(w, r, "/here", code)
+		})
+		if got := ask(moved); !strings.Contains(got, fmt.Sprintf(`status code: %d, err: redirected to "/here"; redirects are followed to the same scheme, host and port and with the same method only`, code)) {
+			t.Errorf("%d: %s", code, got)
+		}
+	}
 	if got := ask(to("/round")); !strings.Contains(got, "status code: 307") {
 		t.Errorf("redirected for ever: %s", got)
 	}

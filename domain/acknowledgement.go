@@ -3,10 +3,11 @@ package domain
 import "slices"
 
 // MaxTogether is how many notifications one command may name, and MaxContentTogether how long their content may be
-// together, in bytes, where the event has it.
+// together, in bytes, where the event has it. maxTogetherBytes bounds that event: JSON takes up to six bytes for one.
 const (
 	MaxTogether        = 1000
 	MaxContentTogether = 8 << 20
+	maxTogetherBytes   = 24 << 20
 )
 
 // AcknowledgeNotifications records that a client has taken note of notifications, or, where Acknowledged is false, takes
@@ -23,7 +24,7 @@ func (c AcknowledgeNotifications) Decide(s State) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, bytes := NotificationsAcknowledged{Acknowledged: c.Acknowledged}, 0
+	e, bytes, logged := NotificationsAcknowledged{Acknowledged: c.Acknowledged}, 0, 0
 	for _, id := range ids {
 		n, ok := s.Notifications.Get(id)
 		if !ok {
@@ -36,6 +37,9 @@ func (c AcknowledgeNotifications) Decide(s State) (Event, error) {
 		e.Notifications = append(e.Notifications, n)
 		if bytes += len(n.Content); bytes > MaxContentTogether {
 			return nil, Errorf(Invalid, "the content of the notifications is longer than %d bytes together; name fewer ids", MaxContentTogether)
+		}
+		if logged += n.logged(); logged > maxTogetherBytes {
+			return nil, Errorf(Invalid, "the notifications take more than %d bytes on the log together; name fewer ids", maxTogetherBytes)
 		}
 	}
 	if len(e.Notifications) == 0 {
@@ -81,4 +85,29 @@ func (e NotificationsAcknowledged) Subject() Subject {
 		verb = "unacknowledged"
 	}
 	return Subject{e.Notifications[0].topic(), e.Notifications[0].ID, verb}
+}
+
+// logged is how many bytes n takes on the log: an upper bound for ASCII, which JSON escapes in part.
+func (n Notification) logged() int {
+	size := usualEvent + len(n.ID) + len(n.Sender) + len(n.Category) + escaped(n.Content) + escaped(n.Description) + escaped(n.ContentType)
+	for _, list := range [][]string{n.Labels, n.Matched} {
+		for _, text := range list {
+			size += len(text) + len(`"",`)
+		}
+	}
+	return size
+}
+
+// escaped is how many bytes a text takes as JSON at most.
+func escaped(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			n++
+		case c < ' ' || c == '<' || c == '>' || c == '&' || c == 0x7f:
+			n += len(`\u0000`) - 1
+		}
+	}
+	return n
 }

@@ -40,6 +40,17 @@ func TestAcknowledgedContentIsBounded(t *testing.T) {
 	mustDecide(t, s, AcknowledgeNotifications{IDs: ids[1:], Acknowledged: true})
 	got, err := AcknowledgeNotifications{IDs: ids, Acknowledged: true}.Decide(s)
 	wantRefusal(t, got, err, Invalid, "longer than 8388608 bytes together; name fewer ids")
+	for _, id := range ids { // the same length, of which JSON makes six times as much
+		n, _ := s.Notifications.Get(id)
+		n.Content = strings.Repeat("<", MaxContent)
+		s.Notifications.Put(id, n)
+	}
+	got, err = AcknowledgeNotifications{IDs: ids[5:], Acknowledged: true}.Decide(s)
+	wantRefusal(t, got, err, Invalid, "take more than 25165824 bytes on the log together; name fewer ids")
+	wire, err := Encode(mustDecide(t, s, AcknowledgeNotifications{IDs: ids[6:], Acknowledged: true}))
+	if err != nil || len(wire.Data) > maxTogetherBytes {
+		t.Errorf("%d bytes, %v", len(wire.Data), err)
+	}
 }
 
 func TestAcknowledgedSubject(t *testing.T) {

@@ -19,6 +19,8 @@ type Answer struct {
 	// Digest and Until are the Key's.
 	Digest string
 	Until  int64
+	// Client is who sent the request.
+	Client string `json:",omitempty"`
 	// Seq is the sequence of the event that the element made, 0 where that only records the answer.
 	Seq uint64 `json:",omitempty"`
 	// ID is the id of the entity that the element added, if it did.
@@ -51,10 +53,12 @@ func (a *Answered) Error() string {
 }
 
 // The answers to requests with a key are in State.Answers, by answerKey. State.AnswerOrder has the same keys by the
-// answers' numbers, from that in "first" to that before "next": the oldest are dropped first.
+// answers' numbers, from that in "first" to that before "next": the oldest are dropped first. It also has how many answers
+// each client has, under clientAnswers with the client behind it.
 const (
-	firstAnswer = "first"
-	nextAnswer  = "next"
+	firstAnswer   = "first"
+	nextAnswer    = "next"
+	clientAnswers = "client "
 )
 
 // dropAtOnce is how many answers one event may drop whose time is over: more than it adds, and few enough not to hold
@@ -81,7 +85,7 @@ func Evolve(s State, r *Recorded) {
 func remember(s State, r *Recorded) {
 	k, at := r.Key, r.At.UnixMilli()
 	first, next := dropAnswers(s, at)
-	a := Answer{Number: next, Digest: k.Digest, Until: k.Until, Seq: r.Seq}
+	a := Answer{Number: next, Digest: k.Digest, Until: k.Until, Client: r.Client(), Seq: r.Seq}
 	if before, ok := k.answer(s, k.Element-1, at); ok {
 		a.Until = before.Until
 	}
@@ -92,7 +96,11 @@ func remember(s State, r *Recorded) {
 		a.ID = e.AddedID()
 	}
 	name := answerKey(k.Hash, k.Element)
+	if before, ok := s.Answers.Get(name); ok { // its time is over
+		countAnswers(s, before.Client, -1)
+	}
 	s.Answers.Put(name, a)
+	countAnswers(s, a.Client, 1)
 	s.AnswerOrder.Put(number(next), name)
 	s.AnswerOrder.Put(firstAnswer, number(first))
 	s.AnswerOrder.Put(nextAnswer, number(next+1))
@@ -110,6 +118,7 @@ func dropAnswers(s State, at int64) (first, next uint64) {
 		if is {
 			name, _ := s.AnswerOrder.Get(number(first))
 			s.Answers.Delete(name)
+			countAnswers(s, oldest.Client, -1)
 		}
 		s.AnswerOrder.Delete(number(first))
 		first++
@@ -122,6 +131,17 @@ func numbered(s State, n uint64) (Answer, bool) {
 	name, _ := s.AnswerOrder.Get(number(n))
 	a, ok := s.Answers.Get(name)
 	return a, ok && a.Number == n
+}
+
+// answersOf returns how many answers to a client's requests are kept.
+func answersOf(s State, client string) int64 { return int64(answerNumber(s, clientAnswers+client)) }
+
+func countAnswers(s State, client string, n int64) {
+	if n += answersOf(s, client); n > 0 {
+		s.AnswerOrder.Put(clientAnswers+client, number(uint64(n)))
+	} else {
+		s.AnswerOrder.Delete(clientAnswers + client)
+	}
 }
 
 // answers returns the numbers of the oldest answer and of the next one.

@@ -9,7 +9,13 @@ type Cleanup struct {
 	// Until is the last time of what goes: the modified time of notifications and the created time of transmissions, in
 	// milliseconds since the Unix epoch, the origin of data events, in nanoseconds. That of a device's events is 0: all go.
 	Until int64 `json:"until"`
+	// Asked is when it was asked for, in the unit of Until; 0 in old events.
+	Asked int64 `json:"asked,omitempty"`
 }
+
+// Everything reports whether nothing that was on record is too young for the cleanup. Then time does not count: what was
+// processed or acknowledged after the request is removed too.
+func (c Cleanup) Everything() bool { return c.Asked > 0 && c.Until >= c.Asked }
 
 // The kinds of cleanups, as EdgeX 2.3 has them. Those of notifications are on their stream, those of data events on that
 // of the readings.

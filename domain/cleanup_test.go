@@ -10,14 +10,14 @@ func cleanup(kind string, until int64) RequestCleanup {
 }
 
 func TestRequestCleanup(t *testing.T) {
-	going := []Event{CleanupRequested{Cleanup{CleanupAll, created}}}
+	going := []Event{CleanupRequested{Cleanup{Kind: CleanupAll, Until: created}}}
 	runDecisions(t, []decision{
-		{name: "first", when: cleanup(CleanupAll, created), want: CleanupRequested{Cleanup{CleanupAll, created}}},
-		{name: "until later", given: going, when: cleanup(CleanupAll, later), want: CleanupRequested{Cleanup{CleanupAll, later}}},
-		{name: "until the same time, for what came since", given: going, when: cleanup(CleanupAll, created), want: CleanupRequested{Cleanup{CleanupAll, created}}},
+		{name: "first", when: cleanup(CleanupAll, created), want: CleanupRequested{Cleanup{Kind: CleanupAll, Until: created}}},
+		{name: "until later", given: going, when: cleanup(CleanupAll, later), want: CleanupRequested{Cleanup{Kind: CleanupAll, Until: later}}},
+		{name: "until the same time, for what came since", given: going, when: cleanup(CleanupAll, created), want: CleanupRequested{Cleanup{Kind: CleanupAll, Until: created}}},
 		{name: "until earlier", given: going, when: cleanup(CleanupAll, created-1)},
-		{name: "of another kind", given: going, when: cleanup(CleanupProcessed, created-1), want: CleanupRequested{Cleanup{CleanupProcessed, created - 1}}},
-		{name: "after it was finished", given: append(going, CleanupFinished{CleanupAll}), when: cleanup(CleanupAll, created-1), want: CleanupRequested{Cleanup{CleanupAll, created - 1}}},
+		{name: "of another kind", given: going, when: cleanup(CleanupProcessed, created-1), want: CleanupRequested{Cleanup{Kind: CleanupProcessed, Until: created - 1}}},
+		{name: "after it was finished", given: append(going, CleanupFinished{CleanupAll}), when: cleanup(CleanupAll, created-1), want: CleanupRequested{Cleanup{Kind: CleanupAll, Until: created - 1}}},
 	})
 }
 
@@ -25,7 +25,7 @@ func TestRequestCleanup(t *testing.T) {
 func recordedNotices() State {
 	other := with(notice(), func(n *Notification) { n.ID = raisedID })
 	sent := with(transmission(), func(t *Transmission) { t.NotificationID = raisedID })
-	return recorded(NotificationAdded{notice()}, NotificationAdded{other}, NotificationProcessed{other, []Transmission{sent}}, CleanupRequested{Cleanup{CleanupAll, later}})
+	return recorded(NotificationAdded{notice()}, NotificationAdded{other}, NotificationProcessed{other, []Transmission{sent}}, CleanupRequested{Cleanup{Kind: CleanupAll, Until: later}})
 }
 
 func wantDecision(t *testing.T, s State, when Command, want Event) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// decision says: given these events, when this command, then this event, nothing (want and says empty), or an error
+// decision says: given these events, when this command, then this event (an update with the whole entity, see [Whole]), nothing (want and says empty), or an error
 // with this code whose message says this.
 type decision struct {
 	name  string
@@ -38,7 +38,7 @@ func runDecisions(t *testing.T, decisions []decision) {
 			if err != nil {
 				t.Fatalf("got error %v, want %#v", err, d.want)
 			}
-			if !reflect.DeepEqual(got, d.want) {
+			if got = Whole(given(d.given...), got); !reflect.DeepEqual(got, d.want) {
 				t.Errorf("got  %#v\nwant %#v", got, d.want)
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"unicode/utf8"
 
 	"ledge/domain/fastjson"
@@ -180,12 +179,12 @@ func (c UpdateDevice) Decide(s State) (Event, error) {
 	if err := checkReferences(s, "device", d.Name, d.ServiceName, d.ProfileName); err != nil {
 		return nil, err
 	}
-	changed := Changed(old, d)
-	if len(changed) == 0 {
-		return nil, nil
+	u, ok, err := updateOf(s.Devices, d.Name, old, d, c.At)
+	if !ok || err != nil {
+		return nil, err
 	}
-	d.Modified = c.At
-	return DeviceUpdated{Device: d, Changed: changed}, nil
+	u.effort = len(d.Location)
+	return DevicePatched{u}, nil
 }
 
 // RemoveDevice removes the device called Name.
@@ -198,22 +197,6 @@ func (c RemoveDevice) Decide(s State) (Event, error) {
 		return nil, Errorf(NotFound, "device %q does not exist; correct the name", c.Name)
 	}
 	return DeviceRemoved{Device: d}, nil
-}
-
-// Changed names the JSON fields in which two values of one struct type differ, sorted; an empty list or map is the
-// same as none.
-func Changed[T any](a, b T) []string {
-	var names []string
-	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
-	for i := range va.NumField() {
-		fa, fb := va.Field(i), vb.Field(i)
-		if isEmpty(fa) && isEmpty(fb) || equal(fa, fb) {
-			continue
-		}
-		names = append(names, jsonName(va.Type().Field(i)))
-	}
-	slices.Sort(names)
-	return names
 }
 
 // equal is reflect.DeepEqual, without copies of what is no list or map.

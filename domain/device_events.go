@@ -20,7 +20,8 @@ func (e DeviceAdded) AddedID() string { return e.Device.ID }
 // Subject implements Event.
 func (e DeviceAdded) Subject() Subject { return Subject{"device", e.Device.Name, "added"} }
 
-// DeviceUpdated records what a device is after a change, and names the JSON fields that differ.
+// DeviceUpdated records what a device is after a change, and names the JSON fields that differ. Versions before
+// [DevicePatched] wrote it; now it is what [Whole] makes of that.
 type DeviceUpdated struct {
 	Device  Device   `json:"device"`
 	Changed []string `json:"changed"`

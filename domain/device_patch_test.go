@@ -100,7 +100,7 @@ func TestUpdateDeviceNamesWhatChanged(t *testing.T) {
 	}
 	for _, tt := range tests {
 		cmd := patchCamera(tt.edit)
-		got, ok := mustDecide(t, state, cmd).(DeviceUpdated)
+		got, ok := Whole(state, mustDecide(t, state, cmd)).(DeviceUpdated)
 		if !ok || !slices.Equal(got.Changed, tt.want) {
 			t.Errorf("got %#v, want Changed %v", got, tt.want)
 			continue

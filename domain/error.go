@@ -26,12 +26,15 @@ const (
 	Mismatch                    // an Idempotency-Key that was used for another request
 	Unsupported                 // this program does not do it, whoever asks
 	UnknownEncoding             // the body is compressed in a way that we do not read
+	Damaged                     // what is stored is not what was stored
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.
 type Error struct {
 	Code    Code
 	Message string
+	// InDoubt says that the change may be on record all the same: the log failed while it was being recorded.
+	InDoubt bool
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -47,6 +50,12 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return Internal
+}
+
+// InDoubt reports whether the change that err refuses may be on record all the same.
+func InDoubt(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.InDoubt
 }
 
 // Problems collects what is wrong with one value, each as "path: what, and what would be right".

@@ -1,7 +1,7 @@
 package domain
 
 // Table is one kind of entity by key: a map, a bucket of a database, or an overlay of pending changes on either.
-// A value that was put must not be changed afterwards.
+// A value that was put must not be changed afterwards. A table that cannot answer for now panics: see Try.
 type Table[S any] interface {
 	Get(key string) (S, bool)
 	Put(key string, s S)

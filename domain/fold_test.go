@@ -40,7 +40,7 @@ func commands() []Command {
 		AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, AcknowledgeNotifications{IDs: []string{noticeID, raisedID}, At: later},
 		AcknowledgeNotifications{IDs: []string{otherID}},
 		RemoveNotifications{[]Removal{{ID: noticeID}, {ID: raisedID, Transmissions: []string{otherID}}}}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: 7}}}, RemoveNotifications{},
-		RequestCleanup{Cleanup{CleanupAll, created}}, RequestCleanup{Cleanup{CleanupTransmissions, later}}, FinishCleanup{Kind: CleanupAll}, FinishCleanup{Kind: CleanupTransmissions},
+		RequestCleanup{Cleanup{Kind: CleanupAll, Until: created}}, RequestCleanup{Cleanup{Kind: CleanupTransmissions, Until: later}}, FinishCleanup{Kind: CleanupAll}, FinishCleanup{Kind: CleanupTransmissions},
 		CleanUp{Kind: CleanupAll, Notifications: []Removal{{ID: noticeID}, {ID: raisedID, Revision: 3}}}, CleanUp{Kind: CleanupTransmissions, Transmissions: []Removal{{ID: otherID}}},
 		CleanUp{Kind: CleanupEvents, DataEvents: []Removal{{ID: noticeID}, {ID: otherID, Revision: 3}}},
 		IfMatch{Change: patchCamera(func(p *DevicePatch) { p.Labels = []string{"yard"} }), Any: true}, IfMatch{Change: RemoveDevice{"cam-2"}, Revisions: []uint64{9}},

@@ -48,9 +48,44 @@ var goldens = map[string]Event{
 		Changed:      []string{"resendInterval"},
 	},
 	"subscription.removed/2": SubscriptionRemoved{everyChannel},
-	"samples.seeded/1":       SamplesSeeded{},
-	"callbacks.made/1":       CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
-	"notification.added/1":   NotificationAdded{goldenNotification},
+	"device.updated/2": DevicePatched{Update{Name: "cam-1", Prev: 42, Modified: 1760000060000, Changes: Changes{
+		"adminState":  {Was: json.RawMessage(`"UNLOCKED"`), Is: json.RawMessage(`"LOCKED"`)},
+		"description": {Was: json.RawMessage(`"The camera at the north door"`)},
+		"labels":      {At: new(1), Was: json.RawMessage(`["door"]`), Is: json.RawMessage(`["yard","street"]`)},
+		"location":    {Was: json.RawMessage(`{"lat":48.2}`), Is: json.RawMessage(`[1.5,null]`)},
+		"protocols": {In: Changes{
+			"http": {In: Changes{
+				"port": {Was: json.RawMessage(`"80"`), Is: json.RawMessage(`"8080"`)}, "user": {Is: json.RawMessage(`"u"`)},
+				"host": {Was: json.RawMessage(`"10.0.0.7"`)},
+			}},
+			"other": {Was: json.RawMessage(`{}`)},
+		}},
+		"autoEvents": {In: Changes{"1": {In: Changes{"onChange": {Is: json.RawMessage(`true`)}}}}},
+	}}},
+	"profile.updated/2": ProfilePatched{Update{Name: "sample-image", Modified: 1760000060000, Changes: Changes{
+		"deviceResources": {In: Changes{"0": {In: Changes{
+			"description": {Was: json.RawMessage(`"A JPEG image"`), Is: json.RawMessage(`"An image"`)},
+			"properties":  {In: Changes{"mediaType": {Was: json.RawMessage(`"image/jpeg"`), Is: json.RawMessage(`"image/png"`)}}},
+			"attributes":  {Is: json.RawMessage(`{"register":40001,"swap":true}`)},
+		}}}},
+		"deviceCommands": {At: new(0), Was: json.RawMessage(`[{"name":"adjust","readWrite":"W","resourceOperations":[{"deviceResource":"zoom"}]}]`)},
+	}}},
+	"service.updated/2": ServicePatched{Update{Name: "device-rest", Prev: 7, Modified: 1760000060000, Changes: Changes{
+		"lastReported": {Was: json.RawMessage(`1760000000000000002`), Is: json.RawMessage(`1760000060000000003`)},
+		"labels":       {Is: json.RawMessage(`["rest"]`)},
+	}}},
+	"watcher.updated/2": WatcherPatched{Update{Name: "finder", Prev: 9, Modified: 1760000060000, Changes: Changes{
+		"profileName":         {Was: json.RawMessage(`"sample-image"`), Is: json.RawMessage(`"sample-video"`)},
+		"blockingIdentifiers": {In: Changes{"port": {At: new(2), Is: json.RawMessage(`["399"]`)}}},
+	}}},
+	"subscription.updated/3": SubscriptionPatched{Update{Name: "gate", Prev: 8, Modified: 1760000060000, Changes: Changes{
+		"channels":    {In: Changes{"0": {In: Changes{"port": {Was: json.RawMessage(`5566`), Is: json.RawMessage(`5567`)}}}}},
+		"resendLimit": {Was: json.RawMessage(`3`)},
+	}}},
+	"samples.seeded/1":     SamplesSeeded{},
+	"callbacks.made/1":     CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
+	"notification.added/1": NotificationAdded{goldenNotification},
+	"sequence.lost/1":      SequenceLost{"its record is altered or cut off"},
 	"notifications.raised/1": NotificationsRaised{[]Raised{
 		{
 			Notification:  with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),

@@ -47,6 +47,9 @@ func mustReadGolden(tb testing.TB, kind string) Wire {
 			tb.Fatalf("%s: data: %v", goldenFile(kind), err)
 		}
 	}
+	if compact := new(bytes.Buffer); json.Compact(compact, w.Data) == nil { // as the log has it
+		w.Data = compact.Bytes()
+	}
 	return w
 }
 

@@ -72,14 +72,15 @@ func (k *Key) check(s State, at int64) error {
 	return nil
 }
 
-// room refuses where most answers are kept and the oldest is not to be dropped yet.
-func (k *Key) room(s State, at int64, most int) error {
+// room refuses where most answers are kept, or the client's share of them, and the oldest is not to be dropped yet.
+func (k *Key) room(s State, at int64, most int, client string) error {
 	first, next := answers(s)
-	if next-first < uint64(most) {
+	free := int64(most) - int64(next-first)
+	if held := answersOf(s, client); free > 0 && held < Share(held, free) {
 		return nil
 	}
 	if oldest, ok := numbered(s, first); ok && oldest.Until > at {
-		return Errorf(Unavailable, "%d answers to requests with an Idempotency-Key are kept, which is the limit; send the request without one, or raise the setting idempotency-answers or lower idempotency-keep", most)
+		return Errorf(Unavailable, "%d answers to requests with an Idempotency-Key are kept, or three quarters of that for this client, which is the limit; send the request without one, or raise the setting idempotency-answers or lower idempotency-keep", most)
 	}
 	return nil
 }

@@ -152,10 +152,36 @@ func TestMostAnswers(t *testing.T) {
 	}
 	wantRefused(t, s, post(3, created+1), Unavailable)
 	wantAnswered(t, s, post(0, created+1), "", "")
+	other := post(4, created+1)
+	other.Origin = "10.0.0.1:4711"
+	wantRefused(t, s, other, Unavailable) // all are kept
 	without := post(3, created+1)
 	without.Key = nil
 	mustRecord(t, s, without)
 	mustRecord(t, s, post(3, created+keep))
+}
+
+// One client cannot have all the answers that are kept: another one's requests with a key are served beside it.
+func TestMostAnswersOfClient(t *testing.T) {
+	s := given()
+	post := func(i int, origin string, at int64) Request {
+		r := keyedAs(fmt.Sprint(i), PostReading{picture()}, "body", 0, at)
+		r.MostAnswers, r.Origin = 8, origin
+		return r
+	}
+	for i := range 6 {
+		mustRecord(t, s, post(i, fmt.Sprint("10.0.0.1:", i), created))
+	}
+	wantRefused(t, s, post(6, "10.0.0.1:6", created), Unavailable)
+	wantAnswered(t, s, post(0, "10.0.0.1:7", created), "", "")
+	mustRecord(t, s, post(7, "10.0.0.2:1", created))
+	mustRecord(t, s, post(8, "10.0.0.3:1", created))
+	mustRecord(t, s, post(6, "10.0.0.1:6", created+keep))
+	for client, want := range map[string]int64{"10.0.0.1": 1, "10.0.0.2": 0, "10.0.0.3": 0} {
+		if got := answersOf(s, client); got != want {
+			t.Errorf("%s has %d answers, want %d", client, got, want)
+		}
+	}
 }
 
 // Each answer is there from its event until its time, and nothing is kept much longer.
@@ -200,7 +226,7 @@ func TestAnswersLikeAScan(t *testing.T) {
 			live++
 		}
 	}
-	if kept := len(s.Answers.(MapTable[Answer])); first == 0 || next-first > uint64(live+dropAtOnce) || len(s.AnswerOrder.(MapTable[string])) != int(next-first)+2 {
+	if kept := len(s.Answers.(MapTable[Answer])); first == 0 || next-first > uint64(live+dropAtOnce) || len(s.AnswerOrder.(MapTable[string])) != int(next-first)+3 || answersOf(s, "") != int64(kept) {
 		t.Errorf("%d answers, %d of them live, numbers from %d to %d, %d in order", kept, live, first, next, len(s.AnswerOrder.(MapTable[string])))
 	}
 	for name, a := range s.Answers.(MapTable[Answer]) {

@@ -19,17 +19,29 @@ type Notification struct {
 	// Cause is the sequence on the event stream of the device change that raised the notification, 0 for one that
 	// was posted.
 	Cause uint64 `json:"cause,omitempty"`
-	// Matched names the subscriptions that matched as of Cause, or, for a posted one, when it was delivered.
+	// Matched names the subscriptions that matched as of Cause, or, for a posted one, when it was delivered. Where several events record
+	// its transmissions, names beyond maxMatchedBytes are left out.
 	Matched []string `json:"matched,omitempty"`
 	// Open counts the transmissions that have no outcome yet; with the last one's the notification is PROCESSED.
 	Open int `json:"open,omitempty"`
+	// Partial says that more events follow with transmissions of the notification. Those on record are of the subscriptions up to Upto,
+	// in the order of their names.
+	Partial bool   `json:"partial,omitempty"`
+	Upto    string `json:"upto,omitempty"`
 }
 
-// Routed reports whether it is on record which channels the notification goes to.
-func (n Notification) Routed() bool { return n.Status != StatusNew || n.Open > 0 }
+// Routed reports whether all channels that the notification goes to are on record.
+func (n Notification) Routed() bool { return !n.Partial && (n.Status != StatusNew || n.Open > 0) }
 
-// MaxContent is the length of a notification's content in bytes.
-const MaxContent = 1 << 20
+// MaxContent and MaxDescription are the lengths of a notification's content and description in bytes.
+const (
+	MaxContent     = 1 << 20
+	MaxDescription = 64 << 10
+)
+
+// maxMatchedBytes bounds the names in Matched of a notification whose transmissions take several events: each of these events, and that of
+// each try, repeats them.
+const maxMatchedBytes = 64 << 10
 
 // DeviceChanged is the category of the notifications that Ledge raises when a device changes.
 const DeviceChanged = "DEVICE_CHANGED"

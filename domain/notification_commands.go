@@ -13,6 +13,10 @@ func (n Notification) Check() Problems {
 	if len(n.Content) > MaxContent {
 		p.Add("content", "is %d bytes long; use at most %d", len(n.Content), MaxContent)
 	}
+	if len(n.Description) > MaxDescription {
+		p.Add("description", "is %d bytes long; use at most %d", len(n.Description), MaxDescription)
+	}
+	p.checkLength("contentType", n.ContentType)
 	p.checkName("sender", n.Sender)
 	p.checkOneOf("severity", n.Severity, SeverityMinor, SeverityNormal, SeverityCritical)
 	p.checkOneOf("status", n.Status, StatusNew, StatusProcessed, StatusEscalated)
@@ -44,7 +48,8 @@ func (n Notification) fits(s State) error {
 }
 
 // RaiseNotifications adds the notifications that device changes raised, in the order of their causes, with what became
-// of them. After is the cause of the one raised before the first, which must be on record.
+// of them. After is the cause of the one raised before the first, which must be on record. The last one may be Partial: then its
+// transmissions follow, each part as a [ProcessNotification].
 type RaiseNotifications struct {
 	Raised []Raised
 	After  uint64
@@ -64,52 +69,28 @@ func (c RaiseNotifications) Decide(s State) (Event, error) {
 	if c.After > done {
 		return nil, Errorf(Unavailable, "the notification of event %d waits for that of event %d", rest[0].Notification.Cause, c.After)
 	}
-	for _, r := range rest {
-		if r.Notification.Cause <= done {
-			return nil, Errorf(Invalid, "the notification of event %d comes after that of event %d", r.Notification.Cause, done)
+	for i, r := range rest {
+		n := r.Notification
+		if n.Cause <= done {
+			return nil, Errorf(Invalid, "the notification of event %d comes after that of event %d", n.Cause, done)
 		}
-		done = r.Notification.Cause
-		if err := r.Notification.fits(s); err != nil {
-			return nil, err
+		if done = n.Cause; n.Partial && i < len(rest)-1 {
+			return nil, Errorf(Invalid, "the notification of event %d comes before the rest of that of event %d", rest[i+1].Notification.Cause, n.Cause)
+		}
+		begun, _ := s.Notifications.Get(n.ID)
+		switch {
+		case begun.Partial && begun.Cause == n.Cause && n.Partial:
+			rest = rest[:i] // a crash came before the rest of its parts
+		case begun.Partial && begun.Cause == n.Cause:
+			// All its transmissions fit one event now: it is recorded anew.
+		default:
+			if err := n.fits(s); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return NotificationsRaised{Raised: rest}, nil
-}
-
-// Route gives a notification the transmissions that it has: with open ones it is NEW until these have their outcome,
-// without it is PROCESSED.
-func (n Notification) Route(ts []Transmission) Notification {
-	n.Open = 0
-	for _, t := range ts {
-		if t.IsOpen() {
-			n.Open++
-		}
-	}
-	if n.Status == StatusNew && n.Open == 0 {
-		n.Status = StatusProcessed
-	}
-	return n
-}
-
-// ProcessNotification records which channels a notification matched, and what became of it on those that were tried.
-type ProcessNotification struct {
-	ID string
-	// Matched names the subscriptions of a notification that was matched only when it was delivered.
-	Matched       []string
-	Transmissions []Transmission
-	At            int64
-}
-
-// Decide makes no event for a notification that is gone or that was routed already.
-func (c ProcessNotification) Decide(s State) (Event, error) {
-	n, ok := s.Notifications.Get(c.ID)
-	if !ok || n.Routed() {
+	if len(rest) == 0 {
 		return nil, nil
 	}
-	if n.Matched == nil {
-		n.Matched = c.Matched
-	}
-	n = n.Route(c.Transmissions)
-	n.Modified = c.At
-	return NotificationProcessed{Notification: n, Transmissions: c.Transmissions}, nil
+	return NotificationsRaised{Raised: rest}, nil
 }

@@ -29,6 +29,12 @@ type Raised struct {
 	CorrelationID string `json:"correlationId,omitempty"`
 }
 
+// Bytes estimates what r takes in memory and on the log.
+func (r Raised) Bytes() int {
+	const around = 1 << 10
+	return around + len(r.Notification.Content) + bytesOf(r.Transmissions)
+}
+
 // CursorDeviceChanges is the key in State.Cursors of the last device change that has its notification.
 const CursorDeviceChanges = "device-changes"
 
@@ -43,7 +49,9 @@ func (e NotificationsRaised) room() (n int) {
 func (e NotificationsRaised) Evolve(s State) {
 	for _, r := range e.Raised {
 		r.evolve(s)
-		s.Cursors.Put(CursorDeviceChanges, r.Notification.Cause)
+		if !r.Notification.Partial { // else the last part moves it, so that a crash before that has all of them recorded
+			s.Cursors.Put(CursorDeviceChanges, r.Notification.Cause)
+		}
 	}
 }
 
@@ -63,19 +71,29 @@ func (e NotificationsRaised) Subject() Subject {
 	return Subject{first.topic(), first.ID, "raised"}
 }
 
-// NotificationProcessed records which channels a notification matched. TransmissionTried records what becomes of it
-// on those that are open.
+// NotificationProcessed records which channels a notification matched, or, where Notification is Partial, some of them; those of the first
+// event that is not are the last. Each part has the whole notification, because retention may remove the events before it.
+// TransmissionTried records what becomes of it on the channels that are open.
 type NotificationProcessed struct {
 	Notification  Notification   `json:"notification"`
 	Transmissions []Transmission `json:"transmissions"`
 }
 
-// Evolve replaces the notification and adds its transmissions.
+// Evolve replaces the notification and adds its transmissions. The last part of what a device change raised moves the cursor.
 func (e NotificationProcessed) Evolve(s State) {
 	s.Notifications.Put(e.Notification.ID, e.Notification)
 	for _, t := range e.Transmissions {
 		s.Transmissions.Put(t.ID, t)
 	}
+	if n := e.Notification; n.Cause > 0 && !n.Partial {
+		if done, _ := s.Cursors.Get(CursorDeviceChanges); n.Cause > done {
+			s.Cursors.Put(CursorDeviceChanges, n.Cause)
+		}
+	}
+}
+
+func (e NotificationProcessed) room() int {
+	return usualEvent + len(e.Notification.Content) + bytesOf(e.Transmissions)
 }
 
 // Subject implements Event.

@@ -1,6 +1,10 @@
 package domain
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func addNotice(edit func(*Notification)) AddNotification {
 	return AddNotification{Notification: with(notice(), edit)}
@@ -18,6 +22,14 @@ func TestAddNotification(t *testing.T) {
 			code: Invalid, says: "category: is missing or empty, and so is labels; give one of them"},
 		{name: "no content", when: addNotice(func(n *Notification) { n.Content = "" }),
 			code: Invalid, says: "content: is missing or empty; give a value"},
+		{name: "content too long", when: addNotice(func(n *Notification) { n.Content = strings.Repeat("c", MaxContent+1) }),
+			code: Invalid, says: "content: is 1048577 bytes long; use at most 1048576"},
+		{name: "description too long", when: addNotice(func(n *Notification) { n.Description = strings.Repeat("d", MaxDescription+1) }),
+			code: Invalid, says: "description: is 65537 bytes long; use at most 65536"},
+		{name: "content type too long", when: addNotice(func(n *Notification) { n.ContentType = strings.Repeat("t", MaxName+1) }),
+			code: Invalid, says: "is 257 bytes long; use at most 256"},
+		{name: "too many labels", when: addNotice(func(n *Notification) { n.Labels = slices.Repeat([]string{"l"}, MaxTags+1) }),
+			code: Invalid, says: "categories: and labels have 257 entries together; use at most 256"},
 		{name: "no sender", when: addNotice(func(n *Notification) { n.Sender = "" }),
 			code: Invalid, says: "sender: is missing or empty; give a name"},
 		{name: "unknown severity", when: addNotice(func(n *Notification) { n.Severity = "HIGH" }),

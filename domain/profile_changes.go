@@ -3,10 +3,12 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 )
 
-// maxProfile is how long a profile may become by changes, in bytes of its JSON: each change has the whole of it.
+// maxProfile is how long a profile may become by changes, in bytes of its JSON.
 const maxProfile = 4 << 20
 
 // UpdateProfile replaces the profile that the id or the name, or both, of Profile name; its id and its time of creation
@@ -35,7 +37,11 @@ func (c UpdateProfile) Decide(s State) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return profileUpdated(d, Changed(before, after), c.At)
+	changes, err := Diff(before, after)
+	if err != nil {
+		return nil, err
+	}
+	return profileChanged(s, d, changes, c.At)
 }
 
 // UpdateProfileInfo patches what a profile says of itself; its resources and commands stay.
@@ -54,7 +60,11 @@ func (c UpdateProfileInfo) Decide(s State) (Event, error) {
 		return nil, err
 	}
 	d := c.Patch.Apply(old)
-	return profileUpdated(d, Changed(old, d), c.At)
+	changes, err := Diff(old, d)
+	if err != nil {
+		return nil, err
+	}
+	return profileChanged(s, d, changes, c.At)
 }
 
 // AddDeviceResource adds a resource to the profile called Profile.
@@ -66,17 +76,17 @@ type AddDeviceResource struct {
 
 // Decide refuses a resource that is wrong in itself or whose name is taken in the profile.
 func (c AddDeviceResource) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (bool, error) {
+	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (Difference, error) {
 		if _, ok := d.Resource(c.Resource.Name); ok {
 			// EdgeX 2.3 answers 400 here.
-			return false, Errorf(Invalid, "device resource %q exists already in profile %q; choose another name or change the one that is there", c.Resource.Name, c.Profile)
+			return Difference{}, Errorf(Invalid, "device resource %q exists already in profile %q; choose another name or change the one that is there", c.Resource.Name, c.Profile)
 		}
 		r := c.Resource.Normalize()
 		if err := d.checkResource(r).Err(); err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		d.DeviceResources = append(d.DeviceResources, r)
-		return true, nil
+		return spliced(len(d.DeviceResources)-1, nil, []DeviceResource{r})
 	})
 }
 
@@ -92,14 +102,14 @@ func (c UpdateDeviceResource) Decide(s State) (Event, error) {
 	if err := c.Patch.Check().Err(); err != nil {
 		return nil, err
 	}
-	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (bool, error) {
+	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (Difference, error) {
 		i, err := d.resourceAt(*c.Patch.Name)
 		if err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		old := d.DeviceResources[i]
 		d.DeviceResources[i] = c.Patch.Apply(old)
-		return len(Changed(old, d.DeviceResources[i])) > 0, nil
+		return memberChanged(i, old, d.DeviceResources[i])
 	})
 }
 
@@ -111,21 +121,22 @@ type RemoveDeviceResource struct {
 
 // Decide refuses a name that does not exist, a profile that is in use, and a resource that one of its commands names.
 func (c RemoveDeviceResource) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (bool, error) {
+	return changeProfile(s, c.Profile, "deviceResources", c.At, func(d *Profile) (Difference, error) {
 		i, err := d.resourceAt(c.Name)
 		if err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		if err := checkUnused(s, "profile", c.Profile); err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		for _, cmd := range d.DeviceCommands {
 			if slices.ContainsFunc(cmd.ResourceOperations, func(o ResourceOperation) bool { return o.DeviceResource == c.Name }) {
-				return false, Errorf(Conflict, "device resource %q is in use by device command %q of profile %q; remove the command first", c.Name, cmd.Name, c.Profile)
+				return Difference{}, Errorf(Conflict, "device resource %q is in use by device command %q of profile %q; remove the command first", c.Name, cmd.Name, c.Profile)
 			}
 		}
+		c, err := spliced(i, d.DeviceResources[i:i+1], nil)
 		d.DeviceResources = slices.Delete(d.DeviceResources, i, i+1)
-		return true, nil
+		return c, err
 	})
 }
 
@@ -138,16 +149,16 @@ type AddDeviceCommand struct {
 
 // Decide refuses a command that is wrong in itself, whose name is taken in the profile, or that names no resource of it.
 func (c AddDeviceCommand) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (bool, error) {
+	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (Difference, error) {
 		if slices.ContainsFunc(d.DeviceCommands, func(o DeviceCommand) bool { return o.Name == c.Command.Name }) {
 			// EdgeX 2.3 answers 400 here.
-			return false, Errorf(Invalid, "device command %q exists already in profile %q; choose another name or change the one that is there", c.Command.Name, c.Profile)
+			return Difference{}, Errorf(Invalid, "device command %q exists already in profile %q; choose another name or change the one that is there", c.Command.Name, c.Profile)
 		}
 		if err := d.checkCommand(c.Command).Err(); err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		d.DeviceCommands = append(d.DeviceCommands, c.Command)
-		return true, nil
+		return spliced(len(d.DeviceCommands)-1, nil, []DeviceCommand{c.Command})
 	})
 }
 
@@ -163,14 +174,14 @@ func (c UpdateDeviceCommand) Decide(s State) (Event, error) {
 	if err := c.Patch.Check().Err(); err != nil {
 		return nil, err
 	}
-	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (bool, error) {
+	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (Difference, error) {
 		i, err := d.commandAt(*c.Patch.Name)
 		if err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		old := d.DeviceCommands[i]
 		d.DeviceCommands[i] = c.Patch.Apply(old)
-		return len(Changed(old, d.DeviceCommands[i])) > 0, nil
+		return memberChanged(i, old, d.DeviceCommands[i])
 	})
 }
 
@@ -182,33 +193,53 @@ type RemoveDeviceCommand struct {
 
 // Decide refuses a name that does not exist, and a profile that is in use.
 func (c RemoveDeviceCommand) Decide(s State) (Event, error) {
-	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (bool, error) {
+	return changeProfile(s, c.Profile, "deviceCommands", c.At, func(d *Profile) (Difference, error) {
 		i, err := d.commandAt(c.Name)
 		if err != nil {
-			return false, err
+			return Difference{}, err
 		}
 		if err := checkUnused(s, "profile", c.Profile); err != nil {
-			return false, err
+			return Difference{}, err
 		}
+		c, err := spliced(i, d.DeviceCommands[i:i+1], nil)
 		d.DeviceCommands = slices.Delete(d.DeviceCommands, i, i+1)
-		return true, nil
+		return c, err
 	})
 }
 
 // changeProfile decides a change of a part of the profile called name. edit may write to the lists of resources and
-// commands, and reports whether the list that changed names differs. It looks at the part alone: one request may change
-// thousands of a profile of thousands.
-func changeProfile(s State, name, changed string, at int64, edit func(*Profile) (differs bool, err error)) (Event, error) {
+// commands, and returns what it changed in the list that member names; no change makes no event. It looks at the part alone:
+// one request may change thousands of a profile of thousands.
+func changeProfile(s State, name, member string, at int64, edit func(*Profile) (Difference, error)) (Event, error) {
 	old, err := find(s, "profile", nil, &name, s.Profiles)
 	if err != nil {
 		return nil, err
 	}
 	d := old
 	d.DeviceResources, d.DeviceCommands = slices.Clone(old.DeviceResources), slices.Clone(old.DeviceCommands)
-	if differs, err := edit(&d); !differs || err != nil {
+	c, err := edit(&d)
+	if err != nil || c.In == nil && c.At == nil {
 		return nil, err
 	}
-	return profileUpdated(d, []string{changed}, at)
+	return profileChanged(s, d, Changes{member: c}, at)
+}
+
+// spliced is the change of a list in which elements from a place on became others.
+func spliced[T any](place int, was, is []T) (c Difference, err error) {
+	c.At = &place
+	if c.Was, err = elements(reflect.ValueOf(was)); err == nil {
+		c.Is, err = elements(reflect.ValueOf(is))
+	}
+	return c, err
+}
+
+// memberChanged is the change of a list in which one element became another.
+func memberChanged[T any](place int, was, is T) (c Difference, err error) {
+	in, err := Diff(was, is)
+	if len(in) > 0 {
+		c.In = Changes{strconv.Itoa(place): {In: in}}
+	}
+	return c, err
 }
 
 // checkResource notes what is wrong with one more resource.
@@ -231,9 +262,9 @@ func (d Profile) checkCommand(c DeviceCommand) Problems {
 	return p
 }
 
-// profileUpdated is the event for a profile's becoming d, nil where nothing has changed.
-func profileUpdated(d Profile, changed []string, at int64) (Event, error) {
-	if len(changed) == 0 {
+// profileChanged is the event for a profile's becoming d, nil where nothing has changed.
+func profileChanged(s State, d Profile, changes Changes, at int64) (Event, error) {
+	if len(changes) == 0 {
 		return nil, nil
 	}
 	text, err := json.Marshal(d)
@@ -243,8 +274,7 @@ func profileUpdated(d Profile, changed []string, at int64) (Event, error) {
 	if size := len(text); size > maxProfile {
 		return nil, Errorf(TooLarge, "profile %q would be %d bytes long, over the limit of %d; split it into several profiles", d.Name, size, maxProfile)
 	}
-	d.Modified = at
-	return ProfileUpdated{Profile: d, Changed: changed}, nil
+	return ProfilePatched{Update{Name: d.Name, Prev: Revision(s.Profiles, d.Name), Modified: at, Changes: changes, effort: len(text)}}, nil
 }
 
 // fromLog returns d as it comes back from the log: attributes that YAML and JSON read as different types of number are

@@ -17,7 +17,8 @@ func (e ProfileAdded) AddedID() string { return e.Profile.ID }
 // Subject implements Event.
 func (e ProfileAdded) Subject() Subject { return Subject{"profile", e.Profile.Name, "added"} }
 
-// ProfileUpdated records what a device profile is after a change, and names the JSON fields that differ.
+// ProfileUpdated records what a device profile is after a change, and names the JSON fields that differ. Versions before
+// [ProfilePatched] wrote it; now it is what [Whole] makes of that.
 type ProfileUpdated struct {
 	Profile Profile  `json:"profile"`
 	Changed []string `json:"changed"`

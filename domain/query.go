@@ -18,9 +18,24 @@ type Filter struct {
 // Between is the Filter of a time.
 func Between(from, to int64) Filter { return Filter{Index: IndexTime, From: from, To: to} }
 
+// The lists, as [Lists.Keys] knows them.
+const (
+	ListProfiles      = "profiles"
+	ListServices      = "services"
+	ListDevices       = "devices"
+	ListWatchers      = "watchers"
+	ListSubscriptions = "subscriptions"
+	ListNotifications = "notifications"
+	ListTransmissions = "transmissions"
+	ListDataEvents    = "data events"
+	ListReadings      = "readings"
+)
+
 // Lists are the lists of a state, newest first: by the time of the last change, then by the order of the log. total
 // counts what the filters keep, before the page is cut. A page beyond the end is an OutOfRange Error.
 type Lists interface {
+	// Keys are those of the entities on a page of a list, such as ListDevices: what a table has them under.
+	Keys(list string, p Page, filters ...Filter) (keys []string, total int, err error)
 	Profiles(Page, ...Filter) (list []Profile, total int, err error)
 	Services(Page, ...Filter) (list []DeviceService, total int, err error)
 	Devices(Page, ...Filter) (list []Device, total int, err error)
@@ -40,4 +55,29 @@ type Lists interface {
 type View struct {
 	State State
 	Lists Lists
+}
+
+// Sized is a Table that does not read entities that are too large.
+type Sized[S any] interface {
+	GetWithin(key string, most int, into *S) Row
+}
+
+// Row says what is in a table at a key.
+type Row struct {
+	// OK is that the entity is there, and that it was read: it takes no more than was asked for.
+	OK bool
+	// Size is about how many bytes the entity takes: as JSON and, where it is large, while that is read and written again.
+	Size     int
+	Revision uint64
+}
+
+// GetWithin reads the entity at key into a zero value if it takes most bytes at most. Of a larger one it says only that it is. Where t does not know
+// what its entities take, they take nothing.
+func GetWithin[S any](t Table[S], key string, most int, into *S) (r Row) {
+	if sized, is := t.(Sized[S]); is {
+		return sized.GetWithin(key, most, into)
+	}
+	*into, r.OK = t.Get(key)
+	r.Revision = Revision(t, key)
+	return r
 }

@@ -8,7 +8,8 @@ type Stamp struct {
 	EventID string
 	// At is the time of the request, in UTC (ce-time).
 	At time.Time
-	// Actor is who asked: "anonymous", a user's name, or "ledge" for what the program does by itself.
+	// Actor is who asked: AnonymousAt an address, or "ledge" for what the program does by itself. Events of earlier versions
+	// have "anonymous" without an address.
 	Actor string
 	// Origin is where the request came from: a network address, or "internal".
 	Origin string

@@ -11,7 +11,7 @@ type Removal struct {
 
 // maxTransmissionsTogether bounds the transmissions of notifications that one command removes, but not those of one
 // notification, which one event has added.
-const maxTransmissionsTogether = 100_000
+const maxTransmissionsTogether = MaxChannelsTogether
 
 // Removals reads what RemoveNotifications needs to know of the ids.
 func Removals(v View, ids []string) ([]Removal, error) {

@@ -19,7 +19,7 @@ func Decide(s State, r Request) (Event, error) {
 	if e == nil {
 		return nil, err
 	}
-	if err := r.Key.room(s, at, r.MostAnswers); err != nil {
+	if err := r.Key.room(s, at, r.MostAnswers, r.Client()); err != nil {
 		return nil, err
 	}
 	return e, nil

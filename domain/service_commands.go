@@ -76,12 +76,11 @@ func (c UpdateService) Decide(s State) (Event, error) {
 		return nil, err
 	}
 	d := c.Patch.Apply(old)
-	changed := Changed(old, d)
-	if len(changed) == 0 {
-		return nil, nil
+	u, ok, err := updateOf(s.Services, d.Name, old, d, c.At)
+	if !ok || err != nil {
+		return nil, err
 	}
-	d.Modified = c.At
-	return ServiceUpdated{Service: d, Changed: changed}, nil
+	return ServicePatched{u}, nil
 }
 
 // RemoveService removes the device service called Name.

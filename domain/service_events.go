@@ -17,7 +17,8 @@ func (e ServiceAdded) AddedID() string { return e.Service.ID }
 // Subject implements Event.
 func (e ServiceAdded) Subject() Subject { return Subject{"service", e.Service.Name, "added"} }
 
-// ServiceUpdated records what a device service is after a change, and names the JSON fields that differ.
+// ServiceUpdated records what a device service is after a change, and names the JSON fields that differ. Versions before
+// [ServicePatched] wrote it; now it is what [Whole] makes of that.
 type ServiceUpdated struct {
 	Service DeviceService `json:"service"`
 	Changed []string      `json:"changed"`

@@ -20,10 +20,14 @@ type Subscription struct {
 }
 
 // MaxChannels and MaxTags bound the channels, and the categories and labels together, of one subscription: each
-// notification that matches makes a transmission for each channel.
+// notification that matches makes a transmission for each channel. MaxChannelsBytes bounds the channels as JSON on the log: the
+// transmissions of one subscription are recorded by one event. MaxChannelsTogether bounds the channels of all subscriptions: one event removes a
+// notification with its transmissions.
 const (
-	MaxChannels = 64
-	MaxTags     = 256
+	MaxChannels         = 64
+	MaxTags             = 256
+	MaxChannelsBytes    = 1 << 20
+	MaxChannelsTogether = 100_000
 )
 
 // EscalationSubscription is the name of the subscription that is told of critical notifications that did not arrive, as

@@ -1,5 +1,7 @@
 package domain
 
+import "encoding/json"
+
 // Check notes what is wrong with a subscription.
 func (d Subscription) Check() Problems {
 	var p Problems
@@ -32,6 +34,23 @@ func (p *Problems) checkChannels(list []Channel) {
 	for i, c := range list {
 		p.In(at("channels", i), c.Check())
 	}
+	if n := channelsBytes(list); n > MaxChannelsBytes {
+		p.Add("channels", "take %d bytes on the log; use at most %d: give fewer or shorter recipients, or another subscription for the others", n, MaxChannelsBytes)
+	}
+}
+
+// channelsBytes is how long channels are as JSON; of short ones it is an estimate.
+func channelsBytes(list []Channel) (n int) {
+	const around, escaped = 512, 6
+	for _, c := range list {
+		t := Transmission{Channel: c}
+		n += around + escaped*t.Bytes()
+	}
+	if n <= MaxChannelsBytes {
+		return n
+	}
+	text, _ := json.Marshal(list) // texts and numbers only: cannot fail
+	return len(text)
 }
 
 func (p *Problems) checkTags(categories, labels []string) {
@@ -130,12 +149,11 @@ func (c UpdateSubscription) Decide(s State) (Event, error) {
 	if err := d.Check().Err(); err != nil {
 		return nil, err
 	}
-	changed := Changed(old, d)
-	if len(changed) == 0 {
-		return nil, nil
+	u, ok, err := updateOf(s.Subscriptions, d.Name, old, d, c.At)
+	if !ok || err != nil {
+		return nil, err
 	}
-	d.Modified = c.At
-	return SubscriptionUpdated{Subscription: d, Before: old, Changed: changed}, nil
+	return SubscriptionPatched{u}, nil
 }
 
 // RemoveSubscription removes the subscription called Name.

@@ -20,7 +20,8 @@ func (e SubscriptionAdded) Subject() Subject {
 }
 
 // SubscriptionUpdated records what a subscription is after and before a change, and names the JSON fields that differ.
-// Before lets a reader of the log go back from today's subscriptions to those of an earlier sequence.
+// Before lets a reader of the log go back from today's subscriptions to those of an earlier sequence. Versions before
+// [SubscriptionPatched] wrote it; now it is what [Whole] makes of that.
 type SubscriptionUpdated struct {
 	Subscription Subscription `json:"subscription"`
 	Before       Subscription `json:"before"`

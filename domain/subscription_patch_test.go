@@ -58,7 +58,7 @@ func TestUpdateSubscriptionNamesWhatChanged(t *testing.T) {
 	}
 	for _, tt := range tests {
 		cmd := patchGate(tt.edit)
-		got, ok := mustDecide(t, given(subscribed()...), cmd).(SubscriptionUpdated)
+		got, ok := Whole(given(subscribed()...), mustDecide(t, given(subscribed()...), cmd)).(SubscriptionUpdated)
 		if !ok || !slices.Equal(got.Changed, tt.want) {
 			t.Errorf("got %#v, want Changed %v", got, tt.want)
 			continue

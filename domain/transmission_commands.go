@@ -1,9 +1,19 @@
 package domain
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // MaxTries bounds the tries of one transmission.
 const MaxTries = 100
+
+// The first answer to a transmission and the last lastAnswers are kept whole. Of those between shortAnswer bytes are kept: the event of each
+// try repeats all of them. EdgeX 2.3 keeps every answer whole and has no limit of tries.
+const (
+	lastAnswers = 4
+	shortAnswer = 128
+)
 
 // RecordTry records what became of one try of an open transmission.
 type RecordTry struct {
@@ -27,7 +37,7 @@ func (c RecordTry) Decide(s State) (Event, error) {
 		return nil, Errorf(Invalid, "transmission %q has %d tries already, which is the limit", t.ID, len(t.Records))
 	}
 	t.ResendCount = len(t.Records)
-	t.Records = append(slices.Clone(t.Records), c.Record)
+	t.Records = shortened(append(slices.Clone(t.Records), c.Record))
 	t.Status, t.Next = c.Status, 0
 	if t.IsOpen() {
 		t.Next = c.Next
@@ -45,10 +55,37 @@ func (c RecordTry) Decide(s State) (Event, error) {
 	return e, nil
 }
 
-// closeOne counts one open transmission less. The last one makes a NEW notification PROCESSED.
+// Bytes estimates what the command takes in memory.
+func (c RecordTry) Bytes() int {
+	if c.Escalation == nil {
+		return len(c.Record.Response)
+	}
+	return len(c.Record.Response) + c.Escalation.Bytes()
+}
+
+// shortened cuts the answers between the first and the last ones.
+func shortened(records []TransmissionRecord) []TransmissionRecord {
+	for i := 1; i < len(records)-lastAnswers; i++ {
+		records[i].Response = cut(records[i].Response, shortAnswer)
+	}
+	return records
+}
+
+// cut shortens s to at most so many bytes, between two characters.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// closeOne counts one open transmission less. The last one makes a NEW notification PROCESSED, unless others are to come.
 func (n Notification) closeOne(at int64) Notification {
 	n.Open = max(0, n.Open-1)
-	if n.Open == 0 && n.Status == StatusNew {
+	if n.Open == 0 && n.Status == StatusNew && !n.Partial {
 		n.Status, n.Modified = StatusProcessed, at
 	}
 	return n

@@ -44,6 +44,13 @@ var kinds = []kind{
 	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading, encodeReading},
 	of[DataEventAdded]("event.added/1"),
 	of[DataEventsRemoved]("events.removed/1"),
+	// Before these, an update had the whole entity.
+	update[DevicePatched, Device]("device.updated/2"),
+	update[ProfilePatched, Profile]("profile.updated/2"),
+	update[ServicePatched, DeviceService]("service.updated/2"),
+	update[WatcherPatched, ProvisionWatcher]("watcher.updated/2"),
+	update[SubscriptionPatched, Subscription]("subscription.updated/3"),
+	of[SequenceLost]("sequence.lost/1"),
 }
 
 type kind struct {
@@ -97,20 +104,27 @@ func index(kinds []kind) (map[string]kind, map[reflect.Type]kind) {
 	return names, types
 }
 
-// Encode returns the form of e that the log stores: its fields as JSON, or, for a reading, the posted body itself.
+// Encode returns the form of e that the log stores: its fields as JSON, or, for a reading, the posted body itself. What is
+// appended goes through [Record].
 func Encode(e Event) (Wire, error) {
 	k, ok := byType[reflect.TypeOf(e)]
 	if !ok {
 		return Wire{}, fmt.Errorf("event %T has no wire name in domain/types.go", e)
 	}
-	return k.encode(e, Wire{Type: k.name, Subject: e.Subject(), ContentType: "application/json"})
+	return k.wire(e)
 }
+
+func (k kind) wire(e Event) (Wire, error) {
+	return k.encode(e, Wire{Type: k.name, Subject: e.Subject(), ContentType: typeJSON})
+}
+
+const typeJSON = "application/json"
 
 // Decode is the inverse of Encode. An unknown Type is an error: an older Ledge must not skip what it cannot read.
 func Decode(w Wire) (Event, error) {
 	k, ok := byName[w.Type]
 	if !ok {
-		return nil, fmt.Errorf("event type %q is unknown to this version of ledge", w.Type)
+		return nil, fmt.Errorf("event type %q %w", w.Type, errUnknownType)
 	}
 	return k.decode(w)
 }

@@ -7,6 +7,8 @@ import (
 	"mime"
 	"strconv"
 	"strings"
+
+	"ledge/domain/jsonlimit"
 )
 
 // Value is a posted body as EdgeX's device SDK makes a reading of it.
@@ -198,6 +200,9 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 }
 
 func parseObject[V any](r DeviceResource, body []byte) (map[string]V, error) {
+	if err := jsonlimit.Check(body); err != nil {
+		return nil, Errorf(Invalid, "resource %q: %v; make the value flatter, or its numbers smaller", r.Name, err)
+	}
 	var o map[string]V
 	err := json.Unmarshal(body, &o)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -37,7 +37,7 @@ func receivers(tb testing.TB, method string) []string {
 }
 
 func TestEveryEventHasWireName(t *testing.T) {
-	var have []string
+	have := []string{"Undecodable"} // which is never written
 	for typ := range byType {
 		have = append(have, typ.Name())
 	}

@@ -121,12 +121,11 @@ func (c UpdateWatcher) Decide(s State) (Event, error) {
 	if err := checkReferences(s, "watcher", d.Name, d.ServiceName, d.ProfileName); err != nil {
 		return nil, err
 	}
-	changed := Changed(old, d)
-	if len(changed) == 0 {
-		return nil, nil
+	u, ok, err := updateOf(s.Watchers, d.Name, old, d, c.At)
+	if !ok || err != nil {
+		return nil, err
 	}
-	d.Modified = c.At
-	return WatcherUpdated{Watcher: d, Changed: changed}, nil
+	return WatcherPatched{u}, nil
 }
 
 // RemoveWatcher removes the provision watcher called Name.

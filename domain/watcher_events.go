@@ -18,7 +18,8 @@ func (e WatcherAdded) AddedID() string { return e.Watcher.ID }
 // Subject implements Event.
 func (e WatcherAdded) Subject() Subject { return Subject{"watcher", e.Watcher.Name, "added"} }
 
-// WatcherUpdated records what a provision watcher is after a change, and names the JSON fields that differ.
+// WatcherUpdated records what a provision watcher is after a change, and names the JSON fields that differ. Versions before
+// [WatcherPatched] wrote it; now it is what [Whole] makes of that.
 type WatcherUpdated struct {
 	Watcher ProvisionWatcher `json:"watcher"`
 	Changed []string         `json:"changed"`

@@ -104,7 +104,7 @@ func TestUpdateWatcherNamesWhatChanged(t *testing.T) {
 		{func(p *WatcherPatch) { p.AdminState, p.ProfileName = new(StateLocked), new("video") }, []string{"adminState", "profileName"}},
 	} {
 		cmd := patchFinder(tt.edit)
-		got, ok := mustDecide(t, state, cmd).(WatcherUpdated)
+		got, ok := Whole(state, mustDecide(t, state, cmd)).(WatcherUpdated)
 		if !ok || !slices.Equal(got.Changed, tt.want) {
 			t.Errorf("got %#v, want Changed %v", got, tt.want)
 			continue

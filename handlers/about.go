@@ -23,13 +23,23 @@ func (a *API) routeAbout() {
 }
 
 // health answers 503 with the reason while the service refuses what is sent to it. EdgeX has no such path, and ping
-// answers whatever happens.
+// answers whatever happens. A service that works may have warnings for its operator.
 func (a *API) health(c *gin.Context) {
 	if err := a.Ready(); err != nil {
 		a.Fail(c, domain.Errorf(domain.Unavailable, "not ready: %v", err))
 		return
 	}
-	a.about("health", func() any { return "ready" })(c)
+	warnings := a.Warnings()
+	if len(warnings) == 0 {
+		a.about("health", func() any { return "ready" })(c)
+		return
+	}
+	text, err := json.Marshal(warnings)
+	if err != nil {
+		a.Fail(c, fmt.Errorf("encode health: %w", err))
+		return
+	}
+	writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,"health":"ready","warnings":%s,"serviceName":%q}`, a.APIVersion, text, a.Service))
 }
 
 // about answers {"apiVersion":…,"<key>":…,"serviceName":…}, in this order and, unlike all other answers, without a

@@ -9,57 +9,71 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/connections"
 )
 
-// admitBody lets a request with a body in while there are fewer than BodiesInFlight and while what they may load is
-// within BodyMemory, and sees that the body arrives. Otherwise a client that sends nothing would hold its place for ever.
+// admitBody lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded
+// as a whole takes BodyMemory as it arrives; one that is declared longer than what is free for its client is refused at once.
 func (a *API) admitBody(c *gin.Context) {
 	if c.Request.ContentLength == 0 {
 		return
 	}
-	select {
-	case a.bodies <- struct{}{}:
-		defer func() { <-a.bodies }()
-	default:
-		a.refuseBody(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, which is the limit (setting limit-requests); try again", a.BodiesInFlight))
+	body := bodyOf(c)
+	body.client = connections.Client(c.Request)
+	if !a.bodies.Take(body.client, 1) {
+		a.refuseBody(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit (setting limit-requests); try again", a.BodiesInFlight))
 		return
 	}
-	n := int64(0)
+	defer a.bodies.Give(body.client, 1)
 	if !slices.Contains(a.Streams, c.FullPath()) {
-		n = a.loads(c)
+		body.most = a.loads(c)
 	}
-	if !a.memory.TryAcquire(n) {
+	if c.Request.ContentLength > 0 && !a.memory.Fits(body.client, body.most) {
 		a.refuseBody(c, a.noMemory())
 		return
 	}
-	// A copy, because net/http looks for its own body in its request: without it, a client that is refused and waits for
-	// 100 Continue would be told to send what nobody wants.
-	c.Request = c.Request.WithContext(c.Request.Context())
-	body := newTimedBody(c.Request.Body, c.Writer, a.BodyTimeout, a.BodyRate)
-	body.held = n
-	defer func() { a.memory.Release(body.held) }()
-	c.Request.Body = body
+	defer func() { a.memory.Give(body.client, body.held) }()
 	c.Next()
 }
 
+// bodyOf returns the body of a request that has one.
+func bodyOf(c *gin.Context) *timedBody { return c.Request.Body.(*timedBody) }
+
 // hold takes n bytes of BodyMemory for a request with a body that was let in, or refuses it.
 func (a *API) hold(c *gin.Context, n int64) error {
-	if !a.memory.TryAcquire(n) {
+	body := bodyOf(c)
+	if !a.memory.Take(body.client, n) {
 		hangUp(c)
 		return a.noMemory()
 	}
-	c.Request.Body.(*timedBody).held += n
+	body.held += n
 	return nil
 }
 
 // release gives back n bytes of what hold took, before the request's end.
 func (a *API) release(c *gin.Context, n int64) {
-	a.memory.Release(n)
-	c.Request.Body.(*timedBody).held -= n
+	body := bodyOf(c)
+	a.memory.Give(body.client, n)
+	body.held -= n
+}
+
+// arrived takes memory for n more bytes of a body that is loaded as a whole. It takes twice as much each time, as the buffer
+// does that they are read into.
+func (a *API) arrived(c *gin.Context, n int64) error {
+	if n == 0 {
+		return nil // also where there is no body
+	}
+	body := bodyOf(c)
+	if body.loaded += n; body.loaded <= body.counted || body.counted == body.most {
+		return nil
+	}
+	more := min(max(body.loaded, 2*body.counted), body.most) - body.counted
+	body.counted += more
+	return a.hold(c, more)
 }
 
 func (a *API) noMemory() error {
-	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, which is the limit (setting limit-body-memory); try again", a.BodyMemory)
+	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, or three quarters of that for this client, which is the limit (setting limit-body-memory); try again", a.BodyMemory)
 }
 
 func (a *API) refuseBody(c *gin.Context, err error) {
@@ -68,10 +82,10 @@ func (a *API) refuseBody(c *gin.Context, err error) {
 	c.Abort()
 }
 
-// loads is how much of a body is in memory where it is read as a whole, in bytes: what is declared, or, where nothing is,
-// what is allowed.
+// loads is how much of a body may be in memory where it is read as a whole, in bytes: what is declared, or, where nothing
+// is, what is allowed. A body that is longer than a client's share counts as all of it.
 func (a *API) loads(c *gin.Context) int64 {
-	most := min(max(a.BodyBytes, a.UploadBytes), a.BodyMemory)
+	most := min(max(a.BodyBytes, a.UploadBytes), a.memory.Most())
 	if c.Request.ContentLength < 0 {
 		return most
 	}
@@ -88,12 +102,19 @@ type timedBody struct {
 	left    time.Duration // for the rest of bytes
 	got     int64         // of bytes
 	ended   bool
+
+	// What follows is set when the request is let in.
+
+	client  string
 	held    int64 // of BodyMemory, in bytes, until the request's end
+	most    int64 // that the body's text may count there, 0 for a route of Streams
+	loaded  int64 // bytes of the text that have come
+	counted int64 // bytes of the text that held has
 }
 
 func newTimedBody(r io.ReadCloser, w http.ResponseWriter, within time.Duration, rate int64) *timedBody {
 	b := &timedBody{ReadCloser: r, control: *http.NewResponseController(w), time: within, left: within, bytes: max(int64(within.Seconds()*float64(rate)), 1)}
-	b.wait() // also for what net/http reads of a body that the handler does not want
+	b.wait() // also for what net/http reads of a body that nobody wants
 	return b
 }
 

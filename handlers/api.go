@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/gin-gonic/gin"
-	"golang.org/x/sync/semaphore"
 
 	"ledge/domain"
 )
@@ -17,14 +16,16 @@ type API struct {
 	// APIVersion is what answers carry and requests must: "v2".
 	APIVersion string
 	// Routes takes the paths below /api/<Version>.
-	Routes *gin.RouterGroup
-	bodies chan struct{}
-	memory *semaphore.Weighted
+	Routes  *gin.RouterGroup
+	bodies  *Quota
+	memory  *Quota
+	answers *Quota
+	names   clientNames
 }
 
 // API adds a version with its ping, version, config and metrics.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory}
+	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
 	if a.Secrets != nil {
@@ -33,7 +34,7 @@ func (s *Service) API(version string) *API {
 	return a
 }
 
-// recoverPanic answers 500 and lets the process go on.
+// recoverPanic answers 500, or 503 where the state cannot be read for now, and lets the process go on.
 func (a *API) recoverPanic(c *gin.Context) {
 	defer func() {
 		p := recover()
@@ -41,6 +42,9 @@ func (a *API) recoverPanic(c *gin.Context) {
 		case p == nil:
 		case p == http.ErrAbortHandler: //nolint:errorlint // a panic value, compared as net/http does
 			panic(p)
+		case domain.CannotAnswer(p) != nil && !c.Writer.Written():
+			c.Abort()
+			a.Fail(c, domain.CannotAnswer(p))
 		case c.Writer.Written():
 			a.Logger.Error("handler panicked", "panic", p, "stack", string(debug.Stack()))
 			panic(http.ErrAbortHandler) // half an answer is out: cut the connection, so that nobody takes it for a whole one
@@ -55,15 +59,18 @@ func (a *API) recoverPanic(c *gin.Context) {
 // Stamp says when, from whom and from where a command comes.
 func (a *API) Stamp(c *gin.Context) domain.Stamp {
 	s := a.origin(c)
-	s.EventID = a.NewID()
+	if s.EventID == "" {
+		s.EventID = a.NewID()
+	}
 	return s
 }
 
-// origin is what the stamps of a request's commands share. It is the one place where an actor is named.
+// origin is what the stamps of a request's commands share, and the id of the first one's event, if it is known. It is the one
+// place where an actor is named.
 func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
-		At: a.Now().UTC(), Actor: "anonymous",
-		Origin: c.Request.RemoteAddr, CorrelationID: correlationID(c.Writer),
+		At: a.Now().UTC(), Actor: domain.AnonymousAt(c.Request.RemoteAddr),
+		Origin: c.Request.RemoteAddr, CorrelationID: hopsOf(c.Request).Behind(correlationID(c.Writer)), EventID: newCorrelation(c.Writer, c.Request),
 	}
 }
 

@@ -21,7 +21,7 @@ func (b *batch) ask(ctx context.Context) error {
 	for i := range b.orders {
 		if o := &b.orders[i]; asks(*o) {
 			asking.Go(func() error {
-				o.Refused = o.Ask(ctx, b.stamp.CorrelationID)
+				o.Refused = o.Ask(ctx, b.stamp)
 				return nil
 			})
 		}

@@ -27,7 +27,9 @@ type Order struct {
 	Refused error
 	// Ask, where there is one, asks somebody outside before Command is submitted. An error is the element's answer, and
 	// nothing is submitted for it. The elements of a request are asked about at once, some at a time.
-	Ask func(ctx context.Context, correlationID string) error
+	Ask func(ctx context.Context, by domain.Stamp) error
+	// Names are hosts that are looked up before Reserve, those of all elements at once.
+	Names []string
 	// Reserve, where there is one, takes hold of what Command needs outside the log before it is submitted. An error
 	// is the element's answer, and nothing is submitted for it. done is called once: with the sequence at which
 	// Command was recorded, or with 0 where it was not.
@@ -135,12 +137,19 @@ func (b *batch) serve(c *gin.Context, log Submitter) {
 		b.api.Fail(c, err)
 		return
 	}
-	items := make([]Item, len(outcomes))
+	w := b.api.Answer(c, http.StatusMultiStatus, typeJSON)
+	separator := "["
 	for i, o := range outcomes {
-		items[i] = b.item(c, i, o.Err)
+		w.Print(separator)
+		separator = ","
+		item := b.item(c, i, o.Err)
+		w.Append(func(dst []byte) ([]byte, error) { return items.Append(dst, &item) })
 	}
-	b.api.Reply(c, http.StatusMultiStatus, items)
+	w.Print("]\n")
+	w.End()
 }
+
+var items = fastjson.Of[Item]()
 
 func (b *batch) item(c *gin.Context, i int, err error) Item {
 	item := Item{Envelope: b.api.Envelope(http.StatusOK)}
@@ -159,6 +168,7 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 	if err := b.ask(c.Request.Context()); err != nil {
 		return nil, err
 	}
+	b.lookUp(c.Request.Context())
 	outcomes := make([]domain.Outcome, len(b.orders))
 	reqs := make([]domain.Request, 0, len(b.orders))
 	for i, o := range b.orders {
@@ -198,7 +208,9 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 // request stamps the command of an element: one time for all of a batch, one event id for each.
 func (b *batch) request(i int, command domain.Command) domain.Request {
 	r := domain.Request{Stamp: b.stamp, Command: command}
-	r.EventID = b.api.NewID()
+	if i > 0 || r.EventID == "" {
+		r.EventID = b.api.NewID()
+	}
 	if b.key != nil {
 		key := *b.key
 		key.Element = i

@@ -55,6 +55,9 @@ func (s sent) Read(p []byte) (int, error) {
 	}
 	switch {
 	case err == nil, err == io.EOF:
+		if s.Err = s.api.arrived(s.c, int64(n)); s.Err != nil {
+			return 0, s.Err
+		}
 		return n, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		hangUp(s.c)
@@ -99,7 +102,7 @@ func (b *Body) Sum() func() ([sha256.Size]byte, error) {
 }
 
 // mostAhead is how much is allocated, in bytes, on the word of a Content-Length alone.
-const mostAhead = 64 << 10
+const mostAhead = 4 << 10
 
 // ReadBody returns a whole body of at most limit bytes; name is what messages call the limit.
 func (a *API) ReadBody(c *gin.Context, limit int64, name string) ([]byte, error) {

@@ -14,7 +14,7 @@ type buffers struct {
 var (
 	answerBuffers = buffers{most: 1 << 20}
 	// bodyBuffers are small: a request has its buffer from its first byte on, however little it sends.
-	bodyBuffers = buffers{most: mostAhead}
+	bodyBuffers = buffers{most: 64 << 10}
 )
 
 // get returns an empty buffer, for put.

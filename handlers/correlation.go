@@ -18,6 +18,15 @@ func (s *Service) correlate(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(correlationHeader, id)
 }
 
+// newCorrelation is the id where correlate made it, "" where it is the client's. It then serves as the id of the request's
+// first event too, so that the log need not have both.
+func newCorrelation(w http.ResponseWriter, r *http.Request) string {
+	if id := correlationID(w); id != r.Header.Get(correlationHeader) {
+		return id
+	}
+	return ""
+}
+
 func correlationID(w http.ResponseWriter) string { return w.Header().Get(correlationHeader) }
 
 // isPrintable reports whether s is not empty and all printable ASCII: it ends up in logs and in headers of the log.

@@ -27,8 +27,8 @@ const (
 const sendAnArray = "send an array of objects: [{…}]"
 
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
-// are decoded one by one, each of at most maxElement bytes and maxEntries; before that, hold is asked for the memory of an
-// element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
+// are decoded one by one, each of at most maxElement bytes, maxEntries and the limits of domain/jsonlimit; before that,
+// hold is asked for the memory of an element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
 // array is not looked at. What e points to is another element as soon as each returns.
 func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
 	rest, err := enterArray(data)
@@ -47,6 +47,9 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 			return malformed(data, io.ErrUnexpectedEOF, sendAnArray)
 		}
 		if err := a.checkElement(i, element, entries); err != nil {
+			return err
+		}
+		if err := checkJSON(data, element, cap(data)-cap(element)); err != nil {
 			return err
 		}
 		if err := hold(entries); err != nil {
@@ -136,9 +139,7 @@ func malformed(data []byte, err error, cure string) error {
 			offset = max(0, int(syntax.Offset)-1)
 		}
 	}
-	before := data[:min(offset, len(data))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
+	line, column := lineOf(data, offset)
 	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); %s", err, line, column, offset, cure)
 }
 

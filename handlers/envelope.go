@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -61,6 +62,8 @@ func (h *Head) Check(version string) (p domain.Problems) {
 	return p
 }
 
+const typeJSON = "application/json"
+
 // Reply answers with body as JSON and a newline, as EdgeX does.
 func (a *API) Reply(c *gin.Context, status int, body any) {
 	b := answerBuffers.get()
@@ -72,6 +75,23 @@ func (a *API) Reply(c *gin.Context, status int, body any) {
 	}
 	b.Write(append(text, '\n')) // in place, where there was room
 	writeJSON(c, status, b.Bytes())
+}
+
+// ReplyLarge is Reply with one large entity, which was read with memory. Until the client has taken the answer it holds what the
+// text takes.
+func (a *API) ReplyLarge(c *gin.Context, memory *AnswerMemory, body any) {
+	if memory.held == 0 {
+		a.Reply(c, http.StatusOK, body)
+		return
+	}
+	text, err := appendJSON(nil, body)
+	if err != nil {
+		a.Fail(c, fmt.Errorf("encode answer: %w", err))
+		return
+	}
+	text = append(text, '\n')
+	memory.Keep(int64(cap(text)))
+	writeJSON(c, http.StatusOK, text)
 }
 
 // writers has the fastjson.Writer of each type of answers, by its reflect.Type.
@@ -91,7 +111,7 @@ func appendJSON(dst []byte, body any) ([]byte, error) {
 
 func writeJSON(c *gin.Context, status int, data []byte) {
 	h := c.Writer.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	c.Status(status)
 	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told

@@ -34,13 +34,13 @@ func (a *API) Key(c *gin.Context) (string, error) {
 	return key, nil
 }
 
-// keyOf is what the log has of a key, nil where it is "". It is the service's and the actor's: the same one elsewhere is
+// keyOf is what the log has of a key, nil where it is "". It is the service's and the identity's: the same one elsewhere is
 // another one. body is the SHA-256 of the request's body; another method, path or body under one key is a mistake.
 func (a *API) keyOf(c *gin.Context, key string, body [sha256.Size]byte, st domain.Stamp) *domain.Key {
 	if key == "" {
 		return nil
 	}
-	hash := sha256.Sum256([]byte(a.Service + "\x00" + st.Actor + "\x00" + key))
+	hash := sha256.Sum256([]byte(a.Service + "\x00" + domain.IdentityOf(st.Actor) + "\x00" + key))
 	digest := sha256.Sum256([]byte(c.Request.Method + "\n" + c.Request.URL.Path + "\n" + string(body[:])))
 	return &domain.Key{
 		Hash: hex.EncodeToString(hash[:]), Digest: hex.EncodeToString(digest[:]), Until: st.At.Add(a.IdempotencyKeep).UnixMilli(),

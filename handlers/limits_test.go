@@ -137,7 +137,7 @@ func TestBodiesInFlight(t *testing.T) {
 	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", service("a")).Code }()
 	<-entered
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "1 requests with a body are being served, which is the limit (setting limit-requests); try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "1 requests with a body are being served, or three quarters of that for this client, which is the limit (setting limit-requests); try again") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if w := handlerstest.Serve(h, "GET", "/api/v2/ping", ""); w.Code != 200 {
@@ -150,7 +150,7 @@ func TestBodiesInFlight(t *testing.T) {
 }
 
 func TestBodyMemory(t *testing.T) {
-	const budget = 460 // bytes: one body with its three entries of 128, not two
+	const budget, share = 600, 450 // bytes: one body with its three entries of 128, not two
 	h, log := mustService(t, func(o *handlers.Options) { o.BodyMemory = budget })
 	entered, leave := make(chan struct{}), make(chan struct{})
 	log.Before = func() {
@@ -161,11 +161,11 @@ func TestBodyMemory(t *testing.T) {
 	one := service("a")
 	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", one).Code }()
 	<-entered
-	if n := len(one) + 3*128; n > budget || n+len(one) < budget {
+	if n := len(one) + 3*128; n > share || n+len(one) <= share {
 		t.Fatalf("bodies of %d bytes do not fit the test", len(one))
 	}
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 460 bytes are being served, which is the limit (setting limit-body-memory); try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 600 bytes are being served, or three quarters of that for this client, which is the limit (setting limit-body-memory); try again") {
 		t.Errorf("over the budget: got %d %s", w.Code, w.Body)
 	}
 	close(leave)
@@ -175,6 +175,39 @@ func TestBodyMemory(t *testing.T) {
 	go func() { <-entered }()
 	if w := handlerstest.Serve(h, "POST", "/api/v2/service", service("c")); w.Code != 207 {
 		t.Errorf("after it: got %d %s", w.Code, w.Body)
+	}
+}
+
+// A body that is announced and does not come takes no memory from others.
+func TestIdleBodiesTakeNoMemory(t *testing.T) {
+	h, _ := mustService(t, func(o *handlers.Options) { o.BodyMemory = 64 << 10 })
+	s := mustListen(t, h)
+	for _, length := range []string{"Content-Length: 40000", "Transfer-Encoding: chunked"} {
+		for range 4 {
+			c := mustDial(t, s)
+			mustWrite(t, c, "POST /api/v2/service HTTP/1.1", "Host: h", length, "Expect: 100-continue", "", "")
+			if _, err := c.Read(make([]byte, 1)); err != nil { // of 100 Continue: the body is being read
+				t.Fatal(err)
+			}
+		}
+	}
+	if w := handlerstest.Serve(h, "POST", "/api/v2/service", service("a")); w.Code != 207 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// Deadlines hold where nobody reads the body: the connection ends, whatever the path or the method is.
+func TestStalledBodyOfNoHandler(t *testing.T) {
+	h, _ := mustService(t, func(o *handlers.Options) { o.BodyTimeout = 10 * time.Millisecond })
+	s := mustListen(t, h)
+	for _, request := range []string{"POST /unknown", "PUT /api/v2/service", "POST //api/v2/service", "POST /api/v2/a%2Fb", "GET /api/v2/ping", "POST /api/v2/ping"} {
+		for _, length := range []string{"Content-Length: 10", "Transfer-Encoding: chunked"} {
+			c := mustDial(t, s)
+			mustWrite(t, c, request+" HTTP/1.1", "Host: h", length, "", "")
+			if _, err := io.ReadAll(c); err != nil {
+				t.Errorf("%s, %s: %v", request, length, err)
+			}
+		}
 	}
 }
 
@@ -207,6 +240,6 @@ func TestElementLimits(t *testing.T) {
 	})
 	h, log = mustService(t, func(o *handlers.Options) { o.BodyMemory = 1000 })
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "too many in all", Method: "POST", Path: "/api/v2/service", Body: `[{"a":[{},{},{},{},{}]}]`, Status: 413, Contains: []string{"the lists and objects of the body have more than 7 entries"}},
+		{Name: "too many in all", Method: "POST", Path: "/api/v2/service", Body: `[{"a":[{},{},{},{},{}]}]`, Status: 413, Contains: []string{"the lists and objects of the body have more than 5 entries"}},
 	})
 }

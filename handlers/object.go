@@ -46,6 +46,11 @@ func DecodeObject[E any, H head[E]](a *API, data []byte, f Format) (*E, error) {
 // Decode decodes one object. What is wrong with it is said by its place: a path, or in JSON that is none line and column.
 func Decode[E any](data []byte, f Format) (*E, error) {
 	e := new(E)
+	if f.Name == JSON.Name {
+		if err := checkJSON(data, data, 0); err != nil {
+			return nil, err
+		}
+	}
 	err := f.Unmarshal(data, e)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		var p domain.Problems

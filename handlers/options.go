@@ -11,7 +11,8 @@ import (
 )
 
 // Submitter has commands decided and recorded. Outcomes are in the order of the requests, one for each; the error is
-// for what struck all of them, and then nothing is known to be recorded.
+// for what struck all of them, and then nothing is known to be recorded. Only where an error is domain.InDoubt may the change be
+// on record; then the log takes nothing more until the next start.
 type Submitter interface {
 	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
 }
@@ -33,12 +34,16 @@ type DeviceServices interface {
 type Options struct {
 	// Service is the EdgeX name of the service, as shown by ping: core-metadata, device-rest, support-notifications.
 	Service string
+	// Instance is the id of this run among the domain.Hops of a request; empty: loops are not looked for.
+	Instance string
 	// Version is the program's version, as shown by GET /version.
 	Version string
 	// Config returns what GET /config shows; it must hold no secrets. nil: nothing.
 	Config func() any
 	// Ready returns why the service refuses what is sent to it, as GET /health answers; nil: it never does.
 	Ready func() error
+	// Warnings returns what GET /health tells the operator of a service that works; nil: nothing.
+	Warnings func() []string
 	// Storage returns what GET /metrics shows beside EdgeX's numbers; nil: nothing.
 	Storage func() any
 	// Logger discards where it is nil.
@@ -60,15 +65,15 @@ type Options struct {
 	// of the body. What is slower is answered with 503.
 	BodyTimeout time.Duration
 	BodyRate    int64
-	// WriteTimeout is how long a client may take to read its answer (setting limit-write-time); one that is slower is
-	// cut off.
+	// WriteTimeout is how long a client may take to read its answer, or a part of a long one (setting limit-write-time); one that
+	// is slower is cut off.
 	WriteTimeout time.Duration
-	// BodiesInFlight is how many requests with a body are served at a time (setting limit-requests); one more is
-	// answered with 503.
+	// BodiesInFlight is how many requests with a body are served at a time (setting limit-requests), shared between clients
+	// as a [Quota] is; one more is answered with 503.
 	BodiesInFlight int
-	// BodyMemory bounds the bytes of all bodies that are loaded at a time (setting limit-body-memory); what would pass
-	// it is answered with 503. A body without a declared length counts as the longest allowed. In a JSON array each
-	// entry of a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
+	// BodyMemory bounds the bytes of all bodies that are loaded at a time (setting limit-body-memory), shared between clients
+	// as a [Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
+	// a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (settings strict-profile-changes and strict-profile-deletes).
@@ -79,6 +84,8 @@ type Options struct {
 	ValidateUnits bool
 	// Devices is asked before a device or a device service is added or changed. nil: nobody is.
 	Devices DeviceServices
+	// Names finds the addresses of hosts where sockets are bound; nil where none are.
+	Names Names
 	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered (setting
 	// idempotency-keep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
 	// (setting idempotency-answers); one more is answered with 503.
@@ -100,6 +107,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Config == nil {
 		o.Config = func() any { return struct{}{} }
+	}
+	if o.Warnings == nil {
+		o.Warnings = func() []string { return nil }
 	}
 	if o.Ready == nil {
 		o.Ready = func() error { return nil }

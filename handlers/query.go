@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/domain/fastjson"
 )
 
 // Handler serves one route.
@@ -18,76 +19,94 @@ type Filter = func(*gin.Context) []domain.Filter
 // pointer to that, which saves a copy.
 func Get[S any](a *API, state Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any) Handler {
 	return func(c *gin.Context) {
-		s, revision, ok := lookUp(state, table, c.Param(param))
-		if !ok {
-			a.Fail(c, domain.Errorf(domain.NotFound, "%s %s %.80q does not exist; correct the %s", kind, param, c.Param(param), param))
+		memory := a.AnswerMemoryOf(c)
+		defer memory.Release()
+		s := new(S)
+		row, err := LookUp(memory, state, table, c.Param(param), s)
+		if err == nil && !row.OK {
+			err = domain.Errorf(domain.NotFound, "%s %s %.80q does not exist; correct the %s", kind, param, c.Param(param), param)
+		}
+		if err != nil {
+			a.Fail(c, err)
 			return
 		}
-		if a.Unchanged(c, revision) {
+		if a.Unchanged(c, row.Revision) {
 			return
 		}
-		a.Reply(c, http.StatusOK, wrap(a.Envelope(http.StatusOK), s))
+		a.ReplyLarge(c, memory, wrap(a.Envelope(http.StatusOK), *s))
 	}
 }
 
-func lookUp[S any](state Reader, table func(domain.State) domain.Table[S], key string) (s S, revision uint64, ok bool) {
-	view, done := state()
-	defer done()
-	t := table(view.State)
-	s, ok = t.Get(key)
-	return s, domain.Revision(t, key), ok
+// HoldFor waits for the memory that an entity takes, if it is large.
+func HoldFor[S any](memory *AnswerMemory, state Reader, table func(domain.State) domain.Table[S], key func(domain.State) string) error {
+	if row := look(state, table, key, LargeBytes, new(S)); row.Size > LargeBytes {
+		return memory.Hold(int64(row.Size))
+	}
+	return nil
 }
 
-// List serves one page of a list, cut by offset and limit. shape makes the JSON form of an
-// entry and wrap the answer of all.
-func List[S, D any](
-	a *API, state Reader,
-	query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error),
-	filter Filter, shape func(S) D, wrap func(ListEnvelope, []D) any,
-) Handler {
-	return ListOf(a, state, query, func(c *gin.Context) ([]domain.Filter, error) { return filter(c), nil }, shape, wrap)
+func look[S any](state Reader, table func(domain.State) domain.Table[S], key func(domain.State) string, most int, into *S) domain.Row {
+	view, done := state()
+	defer done()
+	return domain.GetWithin(table(view.State), key(view.State), most, into)
+}
+
+// LookUp reads an entity into a zero value. One that is large is read once there is memory for it.
+func LookUp[S any](memory *AnswerMemory, state Reader, table func(domain.State) domain.Table[S], key string, into *S) (domain.Row, error) {
+	for most := LargeBytes; ; {
+		row := look(state, table, func(domain.State) string { return key }, most, into)
+		if row.Size <= most {
+			return row, nil
+		}
+		if err := memory.Hold(int64(row.Size)); err != nil { // no view is open while it waits
+			return row, err
+		}
+		most = row.Size
+	}
+}
+
+// List serves one page of a list, cut by offset and limit, as a JSON object with the entities under key. shape makes the JSON form of
+// an entity.
+func List[S, D any](a *API, state Reader, kind Kind[S], filter Filter, key string, shape func(S) D) Handler {
+	return ListOf(a, state, kind, func(c *gin.Context) ([]domain.Filter, error) { return filter(c), nil }, key, shape)
 }
 
 // Asked is a Filter that a request can get wrong.
 type Asked = func(*gin.Context) ([]domain.Filter, error)
 
 // ListOf is List with a filter that a request can get wrong.
-func ListOf[S, D any](
-	a *API, state Reader,
-	query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error),
-	filter Asked, shape func(S) D, wrap func(ListEnvelope, []D) any,
-) Handler {
+func ListOf[S, D any](a *API, state Reader, kind Kind[S], filter Asked, key string, shape func(S) D) Handler {
+	codec := fastjson.Of[D]()
 	return func(c *gin.Context) {
-		filters, err := filter(c)
+		found, err := FindPage(a, c, state, kind, filter)
 		if err != nil {
 			a.Fail(c, err)
 			return
 		}
-		page, err := a.Page(c)
-		if err != nil {
-			a.Fail(c, err)
-			return
-		}
-		list, total, err := Query(state, query, page, filters)
-		if err != nil {
-			a.Fail(c, err)
-			return
-		}
-		shapes := make([]D, len(list)) // [], not null, where nothing is found
-		for i, s := range list {
-			shapes[i] = shape(s)
-		}
-		a.Reply(c, http.StatusOK, wrap(ListEnvelope{a.Envelope(http.StatusOK), total}, shapes))
+		l := a.beginList(c, key, found.Total)
+		defer l.Release()
+		var d D
+		l.Fail(found.Each(l.Hold, func(s *S) error {
+			d = shape(*s)
+			*s = *new(S) // not in memory while the client reads
+			l.element(func(dst []byte) ([]byte, error) { return codec.Append(dst, &d) })
+			return l.Err
+		}))
+		l.endList()
 	}
 }
 
-// Query answers a page of a list as of one view of the state, which is closed again.
-func Query[S any](
-	state Reader, query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error), page domain.Page, filters []domain.Filter,
-) ([]S, int, error) {
-	view, done := state()
-	defer done()
-	return query(view.Lists, page, filters...)
+// FindPage finds the page of a list that a request asks for.
+func FindPage[S any](a *API, c *gin.Context, state Reader, kind Kind[S], filter Asked) (*Found[S], error) {
+	filters, err := filter(c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.Page(c)
+	if err != nil {
+		return nil, err
+	}
+	return Query(state, kind, page, filters)
 }
 
 // Unfiltered is the filter of a list of all.

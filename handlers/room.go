@@ -4,18 +4,24 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/connections"
 )
 
 // EntryRoom is the memory that the entries of a request's lists and objects take, decoded, beside its text.
 type EntryRoom struct {
-	api *API
-	// room is how much of the service's BodyMemory is left to the request beside its text, held how much of that it has.
+	api    *API
+	client string
+	// room is how much of the client's share of BodyMemory is left to the request beside its text, held how much of that it has.
 	room, held int64
 }
 
 // EntryRoom returns the room of a request, of which it holds nothing yet.
 func (a *API) EntryRoom(c *gin.Context) *EntryRoom {
-	return &EntryRoom{api: a, room: a.BodyMemory - a.loads(c)}
+	r := &EntryRoom{api: a, client: connections.Client(c.Request), room: a.memory.Most()}
+	if c.Request.ContentLength != 0 {
+		r.room -= bodyOf(c).counted
+	}
+	return r
 }
 
 // Hold takes hold of memory for entries that are about to be decoded.
@@ -24,7 +30,7 @@ func (r *EntryRoom) Hold(entries int) error {
 	if r.held+n > r.room {
 		return domain.Errorf(domain.TooLarge, "the lists and objects of the body have more than %d entries, which is the limit; send several requests or raise the setting limit-body-memory", r.room/entryBytes)
 	}
-	if !r.api.memory.TryAcquire(n) {
+	if !r.api.memory.Take(r.client, n) {
 		return r.api.noMemory()
 	}
 	r.held += n
@@ -32,4 +38,4 @@ func (r *EntryRoom) Hold(entries int) error {
 }
 
 // Release gives back what is held.
-func (r *EntryRoom) Release() { r.api.memory.Release(r.held) }
+func (r *EntryRoom) Release() { r.api.memory.Give(r.client, r.held) }

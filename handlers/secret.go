@@ -13,12 +13,12 @@ import (
 	"ledge/domain"
 )
 
-// Secrets keeps what POST /secret brings. Put replaces all that is at path, durably.
+// Secrets keeps what POST /secret brings. Put replaces all that is at path, its uses too, durably.
 type Secrets interface {
-	Put(path string, data map[string]string) error
+	Put(path string, data map[string]string, uses []domain.SecretUse) error
 }
 
-// SecretRequest is the body of POST /secret, as in EdgeX 2.3.
+// SecretRequest is the body of POST /secret, as in EdgeX 2.3. AllowedUses are Ledge's own: EdgeX lets a secret be sent anywhere.
 type SecretRequest struct {
 	Head
 	Path       string `json:"path"`
@@ -26,9 +26,10 @@ type SecretRequest struct {
 		Key   string `json:"key"`
 		Value string `json:"value"`
 	} `json:"secretData"`
+	AllowedUses []domain.SecretUse `json:"allowedUses"`
 }
 
-// postSecret answers 201. Neither an answer nor the log ever has anything of the body but its path: what stands in
+// postSecret answers 201. No answer has anything of the body, and the log has only its path and the uses that it allows: what stands in
 // another place than it should may be a secret too.
 func (a *API) postSecret(c *gin.Context) {
 	body, err := a.ReadBody(c, a.SecretBytes, "the setting limit-secret-bytes")
@@ -41,13 +42,13 @@ func (a *API) postSecret(c *gin.Context) {
 		err = r.check(a.APIVersion).Err()
 	}
 	if err == nil {
-		err = a.Secrets.Put(r.Path, r.data())
+		err = a.Secrets.Put(r.Path, r.data(), r.AllowedUses)
 	}
 	if err != nil {
 		a.Fail(c, err)
 		return
 	}
-	a.Logger.Info("secret stored", "service", a.Service, "path", r.Path, "remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
+	a.Logger.Info("secret stored", "service", a.Service, "path", r.Path, "uses", fmt.Sprint(r.AllowedUses), "remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
 	answer := a.Envelope(http.StatusCreated)
 	answer.RequestID = r.RequestID
 	a.Reply(c, http.StatusCreated, answer)
@@ -55,6 +56,9 @@ func (a *API) postSecret(c *gin.Context) {
 
 // decodeSecret says of what it cannot decode only where it is. As in EdgeX, what follows the object is not looked at.
 func decodeSecret(body []byte) (r SecretRequest, err error) {
+	if err := checkJSON(body, body, 0); err != nil {
+		return r, err
+	}
 	err = json.NewDecoder(bytes.NewReader(body)).Decode(&r)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := strings.TrimPrefix(mistyped.Field, "Head.")
@@ -89,6 +93,15 @@ func (r *SecretRequest) check(version string) (p domain.Problems) {
 		checkPrintable(&p, fmt.Sprintf("secretData[%d].key", i), d.Key)
 		if d.Value == "" {
 			p.Add(fmt.Sprintf("secretData[%d].value", i), "is missing or empty; give the secret")
+		}
+	}
+	if n := len(r.AllowedUses); n > domain.MaxSecretUses {
+		p.Add("allowedUses", "has %d entries; use at most %d", n, domain.MaxSecretUses)
+		return p
+	}
+	for i, u := range r.AllowedUses {
+		for _, problem := range u.Check() {
+			p = append(p, fmt.Sprintf("allowedUses[%d].%s", i, problem))
 		}
 	}
 	return p

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"golang.org/x/sync/semaphore"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -17,14 +16,15 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 type Service struct {
 	options Options
 	engine  *gin.Engine
-	bodies  chan struct{}
-	memory  *semaphore.Weighted
+	bodies  *Quota
+	memory  *Quota // of BodyMemory
+	answers *Quota // what AnswerMemory has
 }
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.withDefaults()
-	s := &Service{options: o, engine: gin.New(), bodies: make(chan struct{}, o.BodiesInFlight), memory: semaphore.NewWeighted(o.BodyMemory)}
+	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewQuota(o.answerBytes())}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
@@ -39,8 +39,11 @@ func NewService(o Options) *Service {
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w = &timedWriter{ResponseWriter: w, timeout: s.options.WriteTimeout}
+	w, r = s.options.withDeadlines(w, r)
 	s.correlate(w, r)
+	if s.loops(w, r) {
+		return
+	}
 	// A name never holds a slash; decoded, one would make two path segments of it.
 	if hasEncodedSlash(r.URL.RawPath) || !strings.HasPrefix(r.URL.Path, "/") {
 		http.NotFound(w, r)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"syscall"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,6 +29,7 @@ var statuses = map[domain.Code]int{
 	domain.Mismatch:        http.StatusUnprocessableEntity,
 	domain.Unsupported:     http.StatusNotImplemented,
 	domain.UnknownEncoding: http.StatusUnsupportedMediaType,
+	domain.Damaged:         http.StatusInternalServerError,
 }
 
 // Describe returns the status and the message that a client gets for err. An error without a code is ours: it is
@@ -35,18 +38,47 @@ func (a *API) Describe(c *gin.Context, err error) (status int, message string) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = domain.Errorf(domain.Unavailable, "the request ended before its outcome was known; ask for the state and try again")
 	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		a.Logger.Error("out of file descriptors", "service", a.Service, "path", c.Request.URL.Path, "error", err)
+		err = domain.Errorf(domain.Unavailable, "too many files and connections are open (%v); try again, with fewer requests at once, or raise the limit of open files (ulimit -n)", unwrapped(err))
+	}
 	e, ok := errors.AsType[*domain.Error](err)
+	if ok && e.Code == domain.Damaged {
+		a.Logger.Error("stored value is damaged", "service", a.Service, "path", c.Request.URL.Path, "correlation", correlationID(c.Writer), "error", err)
+	}
 	if !ok || e.Code == domain.Internal {
 		id := correlationID(c.Writer)
 		a.Logger.Error("request failed", "service", a.Service, "method", c.Request.Method, "path", c.Request.URL.Path,
 			"correlation", id, "error", err)
 		return statuses[domain.Internal], "internal error; the log has it under correlation id " + id
 	}
-	return statuses[e.Code], e.Message
+	return statuses[e.Code], shorten(e.Message)
 }
+
+// mostMessage bounds a message in an answer, in bytes: what it quotes may be long.
+const mostMessage = 4 << 10
+
+func shorten(message string) string {
+	if len(message) <= mostMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:mostMessage], "") + "…"
+}
+
+// unwrapped is the system's own words, without the path.
+func unwrapped(err error) error {
+	number, _ := errors.AsType[syscall.Errno](err)
+	return number
+}
+
+// retryAfter is how many seconds a client should wait after a 503.
+const retryAfter = "1"
 
 // Fail answers with an envelope that says what is wrong.
 func (a *API) Fail(c *gin.Context, err error) {
 	status, message := a.Describe(c, err)
+	if status == http.StatusServiceUnavailable {
+		c.Header("Retry-After", retryAfter)
+	}
 	a.Reply(c, status, Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status})
 }

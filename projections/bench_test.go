@@ -13,7 +13,7 @@ import (
 // benchDB opens a file without the comparison at the end, which would take longer than what is measured.
 func benchDB(b *testing.B) *DB {
 	b.Helper()
-	d, err := Open(Options{Path: filepath.Join(b.TempDir(), "state.db"), SyncEvery: -1})
+	d, err := Open(Options{Path: filepath.Join(b.TempDir(), "state.db")})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func benchmarkApply(b *testing.B, tables Tables, batch int, before, events []dom
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		d, err := Open(Options{Path: filepath.Join(b.TempDir(), "state.db"), Tables: tables, SyncEvery: -1, limits: direct})
+		d, err := Open(Options{Path: filepath.Join(b.TempDir(), "state.db"), Tables: tables, limits: direct})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func BenchmarkListLabelAndService(b *testing.B) {
 func BenchmarkListTotal(b *testing.B) {
 	d := full(b)
 	for b.Loop() {
-		clear(d.totals.known)
+		clear(d.file.totals.known)
 		v, release := d.View()
 		_, total, err := v.Devices(Page{Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
 		release()
@@ -213,7 +213,7 @@ func benchmarkReadings(b *testing.B, batch int) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		d, err := Open(Options{Path: filepath.Join(b.TempDir(), "readings.db"), Tables: Readings, SyncEvery: -1})
+		d, err := Open(Options{Path: filepath.Join(b.TempDir(), "readings.db"), Tables: Readings})
 		if err != nil {
 			b.Fatal(err)
 		}

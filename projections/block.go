@@ -113,9 +113,9 @@ func appendEntries(dst []entry, index byte, begin, b []byte) ([]entry, error) {
 	return dst, nil
 }
 
-// countBlock counts the entries of a block of an index.
-func countBlock(index byte, b []byte) (count int) {
-	n := valueLength(index)
+// countBlock counts the entries of the block at a key.
+func countBlock(key, sealed []byte) (count int) {
+	b, n := unseal(key, sealed), valueLength(key[0])
 	for at := 0; at < len(b); count++ {
 		if _, _, at = entryAt(b, at, n); at < 0 {
 			panic(damage{errBlock})
@@ -139,6 +139,7 @@ type blocks struct {
 	prefix  []byte
 	entries []entry // of the block where it stands, one at least; none outside of the range
 	last    int     // among the entries: what was looked up last
+	at      []byte  // the key of that block
 	key     []byte  // scratch
 }
 
@@ -152,8 +153,9 @@ func (b *blocks) load(key, value []byte) bool {
 	if !bytes.HasPrefix(key, b.prefix) {
 		return false
 	}
+	b.at = key
 	var err error
-	if b.entries, err = appendEntries(b.entries, key[0], key[len(b.prefix):], value); err != nil {
+	if b.entries, err = appendEntries(b.entries, key[0], key[len(b.prefix):], unseal(key, value)); err != nil {
 		panic(damage{fmt.Errorf("%w: %x", err, b.prefix)})
 	}
 	return true

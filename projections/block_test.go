@@ -182,6 +182,15 @@ func TestEmptiedPages(t *testing.T) {
 	}
 }
 
+// spoilBlock changes the last block of the list of all devices, with a checksum that is right.
+func spoilBlock(spoil func([]byte) []byte) func(tx *bbolt.Tx) error {
+	return func(tx *bbolt.Tx) error {
+		rows := tx.Bucket(bucketName)
+		key, value := before(rows.Cursor(), after(appendRange(nil, devices.indexes[0].id, "")))
+		return rows.Put(key, seal(key, spoil(bytes.Clone(unseal(key, value)))))
+	}
+}
+
 // A block that is not as it was written is a damage, for whoever reads or writes it.
 func TestDamagedBlock(t *testing.T) {
 	for name, spoil := range map[string]func(b []byte) []byte{
@@ -193,7 +202,7 @@ func TestDamagedBlock(t *testing.T) {
 			f := MustOpen(t, Events)
 			f.feed(t, 100, cameras(300)...)
 			must(t, f.Sync())
-			must(t, f.bolt.Update(spoilBlock(spoil)))
+			must(t, f.file.Update(spoilBlock(spoil)))
 			v, release := f.View()
 			if _, _, err := v.Devices(Page{Limit: -1}); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("list: got %v, want an error that says so", err)

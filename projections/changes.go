@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// write implements table: it brings what the layer has made of each key to the writer, with the entries of what the file
-// has there taken away. Nobody adds to the overlay any more.
+// write implements table: it brings what the layer has made of each key since the last write to the writer, with the entries
+// of what the file has there taken away. Nobody adds to the overlay meanwhile.
 func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 	indexed := len(l.indexes) > 0
 	empty := !indexed || tallyAt(rows, l.indexes[0].id, "").count == 0 // nothing to look for
@@ -24,11 +24,11 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 				was.ok = true
 			}
 		}
-		if indexed && !was.ok && !now.found.ok {
-			continue // it came and went
+		if h.queued = false; indexed && was.ok == now.found.ok && (!was.ok || was.seq == now.seq) {
+			continue // it came and went, or the file has it
 		}
 		if err := l.writeRow(w, g, row, now); err != nil {
-			return fmt.Errorf("encode %s %q: %w", l.name, h.key, err)
+			return &encodeError{fmt.Errorf("encode %s %q: %w", l.name, h.key, err)}
 		}
 		if was.ok {
 			l.index(w, &was.value, was.seq, row[1:], true)
@@ -37,7 +37,17 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 			l.index(w, &now.found.value, now.seq, row[1:], false)
 		}
 	}
+	l.order = l.order[:0]
 	return nil
+}
+
+// requeue implements table: the next write brings everything again.
+func (l *layer[S]) requeue() {
+	l.order = l.order[:0]
+	for _, h := range l.keys {
+		h.queued = true
+		l.order = append(l.order, h)
+	}
 }
 
 func (l *layer[S]) writeRow(w *writer, g *group, row []byte, v *version[S]) error {
@@ -52,6 +62,11 @@ func (l *layer[S]) writeRow(w *writer, g *group, row []byte, v *version[S]) erro
 	if err := l.encode(&w.buf, &v.found.value); err != nil {
 		return err
 	}
-	w.put(g, row, w.buf.Bytes())
+	w.put(g, row, seal(row, w.buf.Bytes()))
 	return nil
 }
+
+// encodeError says that a value cannot be written: it would be the same in every file.
+type encodeError struct{ error }
+
+func (e *encodeError) Unwrap() error { return e.error }

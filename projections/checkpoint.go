@@ -19,7 +19,7 @@ var (
 )
 
 func readCheckpoint(rows *bbolt.Bucket) (c checkpoint, err error) {
-	b := rows.Get(checkpointKey)
+	b := fetch(rows, checkpointKey)
 	if b == nil {
 		return c, nil
 	}
@@ -32,5 +32,6 @@ func readCheckpoint(rows *bbolt.Bucket) (c checkpoint, err error) {
 }
 
 func (c checkpoint) write(rows *bbolt.Bucket) error {
-	return rows.Put(checkpointKey, append(binary.BigEndian.AppendUint64(nil, c.seq), c.chain[:]...))
+	value := append(binary.BigEndian.AppendUint64(nil, c.seq), c.chain[:]...)
+	return rows.Put(checkpointKey, seal(checkpointKey, value))
 }

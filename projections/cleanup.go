@@ -36,7 +36,12 @@ func (v *View) CleanupAfter(kind string) (next domain.Cleanup, ok bool, err erro
 
 // CleanUp returns the next part of a cleanup, oldest first, and the cleanup's revision, which is 0 where none of that kind
 // goes on. An empty part says that nothing is left. Ids, times and revisions are in the indexes.
-func (v *View) CleanUp(kind string) (part domain.CleanUp, revision uint64, err error) {
+//
+// What no event after the request has put was on record. Of a notification that a later event has put, only the log says
+// whether it was: late is told the revision and the checkpoint that the View lists, and returns what reports whether a
+// notification came, or came to be PROCESSED for the cleanup of those, between the two. A nil late says so of all. Data events and
+// transmissions that are finished have no later events that matter.
+func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id string) bool, error)) (part domain.CleanUp, revision uint64, err error) {
 	part.Kind = kind
 	err = v.reading(func() error {
 		c, ok := v.Cleanups.Get(kind)
@@ -44,26 +49,37 @@ func (v *View) CleanUp(kind string) (part domain.CleanUp, revision uint64, err e
 			return nil
 		}
 		revision = domain.Revision(v.Cleanups, kind)
-		left := partOfCleanup
+		since := func(string) bool { return true }
+		if late != nil {
+			if since, err = late(revision, v.filed().seq); err != nil {
+				return err
+			}
+		}
+		left, until := partOfCleanup, c.Until
+		if c.Everything() {
+			until = math.MaxInt64
+		}
+		young := func(_ string, seq uint64) bool { return seq >= revision }
+		youngNote := func(id string, seq uint64) bool { return seq >= revision && since(id) }
 		switch kind {
 		case domain.CleanupTransmissions:
 			for _, status := range []string{domain.StatusSent, domain.StatusAcknowledged, domain.StatusEscalated} {
-				list, err := transmissions.until(v.rows, c.Until, revision, &left, Status(status))
+				list, err := transmissions.until(v.rows, until, young, &left, Status(status))
 				if err != nil {
 					return err
 				}
 				part.Transmissions = append(part.Transmissions, list...)
 			}
 		case domain.CleanupProcessed:
-			part.Notifications, err = notifications.until(v.rows, c.Until, revision, &left, Status(domain.StatusProcessed))
+			part.Notifications, err = notifications.until(v.rows, until, youngNote, &left, Status(domain.StatusProcessed))
 		case domain.CleanupEvents:
-			part.DataEvents, err = dataEvents.until(v.rows, c.Until, revision, &left)
+			part.DataEvents, err = dataEvents.until(v.rows, c.Until, young, &left)
 		default:
 			if device, ok := c.Device(); ok {
-				part.DataEvents, err = dataEvents.until(v.rows, math.MaxInt64, revision, &left, ByDevice(device))
+				part.DataEvents, err = dataEvents.until(v.rows, math.MaxInt64, young, &left, ByDevice(device))
 				return err
 			}
-			part.Notifications, err = notifications.until(v.rows, c.Until, revision, &left)
+			part.Notifications, err = notifications.until(v.rows, until, youngNote, &left)
 		}
 		return err
 	})
@@ -76,7 +92,7 @@ func (v *View) CleanUp(kind string) (part domain.CleanUp, revision uint64, err e
 func (v *View) Old(until int64) (part domain.CleanUp, err error) {
 	err = v.reading(func() error {
 		left := partOfCleanup
-		if part.Notifications, err = notifications.until(v.rows, until, math.MaxUint64, &left); err != nil || len(part.Notifications) > 0 {
+		if part.Notifications, err = notifications.until(v.rows, until, nil, &left); err != nil || len(part.Notifications) > 0 {
 			return err
 		}
 		part.Transmissions, err = leftBehind(v.rows, until)
@@ -97,16 +113,16 @@ func leftBehind(rows *bbolt.Bucket, until int64) (list []domain.Removal, err err
 			break
 		}
 		t, seq, _ := transmissions.read(rows, append([]byte{transmissions.id}, suffix[suffixHead:]...))
-		if rows.Get(appendRow(nil, notificationsID, t.NotificationID)) == nil {
+		if fetch(rows, appendRow(nil, notificationsID, t.NotificationID)) == nil {
 			list = append(list, domain.Removal{ID: t.ID, Revision: seq})
 		}
 	}
 	return list, nil
 }
 
-// until lists the entities that the filter keeps, if there is one, until a time, put by events before a sequence, while there
-// is room; notifications with their transmissions.
-func (k *kind[S]) until(rows *bbolt.Bucket, last int64, before uint64, left *room, filters ...Filter) (list []domain.Removal, err error) {
+// until lists the entities that the filter keeps, if there is one, until a time, while there is room, but for those of which
+// young, which is asked with the sequence of the event that put them, says so; notifications with their transmissions.
+func (k *kind[S]) until(rows *bbolt.Bucket, last int64, young func(name string, seq uint64) bool, left *room, filters ...Filter) (list []domain.Removal, err error) {
 	s, err := k.search(rows, filters)
 	if err != nil {
 		return nil, err
@@ -115,10 +131,10 @@ func (k *kind[S]) until(rows *bbolt.Bucket, last int64, before uint64, left *roo
 		if left.full() || timeOf(suffix) > last {
 			break
 		}
-		if seqOf(suffix) >= before {
+		name := suffix[suffixHead:]
+		if young != nil && young(nameIn(name), seqOf(suffix)) {
 			continue
 		}
-		name := suffix[suffixHead:]
 		r := domain.Removal{ID: nameIn(name), Revision: seqOf(suffix)}
 		if k.id == notificationsID {
 			r.Transmissions = idsOfTransmissions(rows, r.ID)

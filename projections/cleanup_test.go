@@ -126,7 +126,7 @@ func (f *fed) cleanUp(t *testing.T, h *history, kind string) (parts int) {
 	t.Helper()
 	for {
 		v, release := f.View()
-		part, revision, err := v.CleanUp(kind)
+		part, revision, err := v.CleanUp(kind, nil)
 		must(t, err)
 		command := domain.Command(part)
 		last := part.Empty()
@@ -173,7 +173,7 @@ func TestPartsOfCleanupAreBounded(t *testing.T) {
 	look := func() (ids []string, revision uint64) {
 		v, release := f.View()
 		defer release()
-		part, revision, err := v.CleanUp(domain.CleanupAll)
+		part, revision, err := v.CleanUp(domain.CleanupAll, nil)
 		must(t, err)
 		for _, r := range part.Notifications {
 			ids = append(ids, r.ID)
@@ -227,5 +227,24 @@ func TestOld(t *testing.T) {
 	f.add(t, domain.NotificationsRemoved{Rule: "r", Transmissions: []string{uuid("t", 3)}})
 	if part := old(); !part.Empty() {
 		t.Errorf("got %+v", part)
+	}
+}
+
+// What comes between the call of View and its list is listed too, so the cleanup is told of a checkpoint that has it.
+func TestCleanUpTellsHowFarItLists(t *testing.T) {
+	f := MustOpen(t, Notifications)
+	f.add(t, domain.NotificationAdded{Notification: domain.Notification{ID: uuid("n", 1)}},
+		domain.CleanupRequested{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
+	v, release := f.View()
+	defer release()
+	f.add(t, domain.NotificationAdded{Notification: domain.Notification{ID: uuid("n", 2)}})
+	part, _, err := v.CleanUp(domain.CleanupAll, func(revision, upTo uint64) (func(string) bool, error) {
+		if revision != 2 || upTo != 3 {
+			t.Errorf("revision %d, up to %d, want 2 and 3", revision, upTo)
+		}
+		return func(id string) bool { return id == uuid("n", 2) }, nil
+	})
+	if must(t, err); len(part.Notifications) != 1 || part.Notifications[0].ID != uuid("n", 1) {
+		t.Errorf("got %v", part.Notifications)
 	}
 }

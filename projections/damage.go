@@ -1,17 +1,27 @@
 package projections
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"strings"
+
+	"ledge/domain"
 )
 
-// damage is what a read panics with when the file does not hold what was written: bbolt found a page that is none,
-// the page lies behind the end of the file, or a value does not decode.
+// damage is what a read panics with when the file does not hold what was written: bbolt found a page with an invalid header,
+// the page lies behind the end of the file, or a value has a wrong checksum or does not decode.
 type damage struct{ err error }
 
 func (d damage) Error() string { return "projection file is damaged: " + d.err.Error() }
 func (d damage) Unwrap() error { return d.err }
+
+func isDamage(err error) bool {
+	_, ok := errors.AsType[damage](err)
+	return ok
+}
 
 // faults makes a panic of a fault in the mapped file, and a damage of any panic, until the function that it returns
 // has run. Use: defer faults()().
@@ -23,6 +33,8 @@ func faults() func() {
 		case nil:
 		case damage:
 			panic(r)
+		case error:
+			panic(damage{r})
 		default:
 			panic(damage{fmt.Errorf("%v", r)})
 		}
@@ -46,28 +58,96 @@ func guarded(f func() error) (err error) {
 	}()
 }
 
-// must runs f. Where f finds the file damaged, it condemns it, runs the cleanups and panics with what f found.
-func (d *DB) must(f func() error, cleanups ...func() error) {
-	err := guarded(f)
-	if err == nil {
-		return
+// must runs f. Where f finds the file damaged, the file is broken, and must panics with an error of code Unavailable.
+func (d *DB) must(f func() error) {
+	if err := guarded(f); err != nil {
+		panic(d.fail(err))
 	}
-	d.condemn(err)
-	for _, c := range cleanups {
-		_ = guarded(c)
-	}
-	panic(err)
 }
 
-// condemned is the file beside a projection that says: it is damaged, do not open it again, rebuild it.
+// broken says why a file is neither written nor trusted any more. It is a domain.Error of code Unavailable.
+type broken struct {
+	says  *domain.Error
+	cause error
+}
+
+func (e *broken) Error() string   { return e.says.Message }
+func (e *broken) Unwrap() []error { return []error{e.says, e.cause} }
+
+// fail makes err the end of all writing to this file: it is condemned, and folded anew from the log, at once where there is
+// HealFrom. It returns err as a *broken. Only the first error of a file is logged.
+func (d *DB) fail(err error) error {
+	when := "at the next start"
+	if d.heals() {
+		when = "now; try again soon"
+	}
+	b := &broken{domain.Errorf(domain.Unavailable, "%s cannot be used: %v; it is folded anew from the log %s", filepath.Base(d.path), err, when), err}
+	if d.broken.CompareAndSwap(nil, b) {
+		d.condemn(err)
+		signal(d.healing.wanted)
+	}
+	return b
+}
+
+// failed returns what ended all writing, if anything did.
+func (d *DB) failed() error {
+	if b := d.broken.Load(); b != nil {
+		return b
+	}
+	return nil
+}
+
+// Health returns why nothing can be added to the projection, and why some of it may not be read: its file is damaged, or
+// could not be written. It names the file.
+func (d *DB) Health() error { return d.failed() }
+
+// noteDamage fails the file if err says that it is damaged, and returns what is to be said of err.
+func (d *DB) noteDamage(err error) error {
+	if isDamage(err) {
+		return d.fail(err)
+	}
+	return err
+}
+
+// condemned is the file beside a projection that says: do not open it again, fold it anew.
 func condemned(path string) string { return path + ".condemned" }
 
-// condemn notes that the file is damaged, so that the next Open starts from an empty one.
+// whyCondemned returns what the file beside a projection says, and whether there is one. Anything but a file counts as one, and is
+// not opened: a FIFO would make it wait for ever.
+func whyCondemned(path string) (why string, is bool) {
+	st, err := os.Lstat(condemned(path))
+	if err != nil {
+		return "", false
+	}
+	if !st.Mode().IsRegular() {
+		return condemned(path) + " is no regular file; remove it", true
+	}
+	text, err := os.ReadFile(condemned(path))
+	if err != nil {
+		return err.Error(), true
+	}
+	return strings.TrimSpace(string(text)), true
+}
+
+// condemn notes that the file is not to be used, so that the next Open starts from an empty one. Where even that cannot be
+// written, nothing is lost: a damaged page is found again, and what a failed fsync was of is not referred to by the pages
+// that were synced before.
 func (d *DB) condemn(err error) {
-	d.condemnOnce.Do(func() {
-		d.log.Error("projection is damaged; it is rebuilt from the log at the next start", "file", d.path, "error", err)
-		if err := os.WriteFile(condemned(d.path), []byte(err.Error()+"\n"), 0o600); err != nil {
-			d.log.Error("projection cannot be condemned; delete it by hand", "file", d.path, "error", err)
-		}
-	})
+	d.log.Error("projection cannot be used; it is folded anew from the log", "file", d.path, "error", err)
+	if err := writeDurably(condemned(d.path), err.Error()+"\n"); err != nil {
+		d.log.Error("projection cannot be condemned", "file", d.path, "error", err)
+	}
+}
+
+// writeDurably writes a small file, with fsync of it and its folder.
+func writeDurably(path, text string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return syncFolder(path)
 }

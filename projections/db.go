@@ -22,16 +22,11 @@ type Options struct {
 	Tables Tables
 	// Logger is slog.Default where it is nil.
 	Logger *slog.Logger
-	// SyncEvery is how often what was written is fsynced: a minute where it is 0, never where it is negative. A file
-	// that was not written to for that long is marked as clean, and survives a power cut.
-	SyncEvery time.Duration
 	// LockTimeout is how long Open waits for a file that another process has open: a second where it is 0.
 	LockTimeout time.Duration
 	// MaxPage is how many entities a [Page] without a limit of its own has at most: 1024, which is EdgeX's
 	// MaxResultCount, where it is 0.
 	MaxPage int
-	// BootID returns what changes with every start of the machine, "" where that is not known. nil: as Linux has it.
-	BootID func() string
 
 	limits limits // usualLimits where they are 0
 }
@@ -41,29 +36,89 @@ type DB struct {
 	path    string
 	tables  Tables
 	log     *slog.Logger
-	boot    string
 	maxPage int
-	bolt    *bbolt.DB
+	lockFor time.Duration
 
-	file        *os.File   // bbolt's
-	writing     sync.Mutex // held by what writes to the file
-	stuck       bool       // bbolt holds its lock for ever: see beginWriting
-	mark        mark
-	broken      atomic.Pointer[error] // why nothing is written any more: see fail
-	applied     int                   // events written since the last sync
-	inFile      uint64                // the sequence of the last event that was written
-	writer      *writer
-	closed      bool // changes under writing and applying
-	condemnOnce sync.Once
-
-	absent atomic.Pointer[gaps] // of the State that was released last; nil while another has them
-	shared shared
-	totals totals
-	mapped mapped
+	file    *file                  // changes under writing, applying and seen: see swap
+	writing sync.Mutex             // held by what writes to the file
+	broken  atomic.Pointer[broken] // why nothing is written any more: see fail
+	inFile  uint64                 // the sequence of the last event that is on the disk
+	writer  *writer
+	closed  bool // changes under writing and applying
+	pending pending
+	healing healing
+	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
+	unchecked []byte
+	mapped    mapped
 
 	behind
 	progress
-	syncer
+
+	stop  chan struct{} // closed by Close
+	once  sync.Once     // closes stop
+	tasks sync.WaitGroup
+}
+
+// file is an open file of bbolt.
+type file struct {
+	*bbolt.DB
+	os      *os.File     // bbolt's
+	stuck   atomic.Bool  // bbolt holds a lock for ever: see begin
+	last    atomic.Int64 // bbolt's number of the transaction that was committed last
+	readers sync.WaitGroup
+
+	// What was read of it, by transaction.
+	absent atomic.Pointer[gaps] // of the State that was released last; nil while another has them
+	shared shared
+	totals totals
+}
+
+// read begins a transaction for reading, which done ends. bbolt's own Close would wait for ever for a goroutine that has two.
+func (f *file) read() (tx *bbolt.Tx, err error) {
+	f.readers.Add(1)
+	defer func() {
+		if tx == nil {
+			f.readers.Done()
+		}
+	}()
+	return f.begin(false)
+}
+
+func (f *file) done(tx *bbolt.Tx) {
+	_ = guarded(tx.Rollback)
+	f.readers.Done()
+}
+
+// begin begins a transaction. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
+// was committed is a damage: bbolt has gone back to its other meta page.
+func (f *file) begin(writable bool) (tx *bbolt.Tx, err error) {
+	last := f.last.Load()
+	defer func() {
+		if r := recover(); r != nil {
+			f.stuck.Store(true)
+			panic(r)
+		}
+	}()
+	if tx, err = f.Begin(writable); err != nil {
+		return nil, err
+	}
+	seen := int64(tx.ID())
+	if writable {
+		seen--
+	}
+	if seen < last {
+		_ = tx.Rollback()
+		return nil, damage{fmt.Errorf("transaction %d where %d was committed: a meta page is damaged", seen, last)}
+	}
+	return tx, nil
+}
+
+// close closes the file, or, where bbolt's own Close would wait for ever, lets go of it.
+func (f *file) close() error {
+	if f.stuck.Load() {
+		return f.os.Close()
+	}
+	return guarded(f.Close)
 }
 
 // ErrClosed is returned by what is called after Close.
@@ -73,8 +128,9 @@ var ErrClosed = errors.New("projection is closed")
 // an error nothing has changed. Of a stream whose oldest events are dropped in time, which is any but [Events], those
 // may be missing that were dropped before they were read: it may begin at any sequence, and have holes.
 //
-// States and Views that are asked for after Apply show the events. The file gets them a little later; an error of that is
-// the error of the next Apply, and of lists. Where the disk is full, it is tried again: see Stalled.
+// States and Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
+// full, that is tried again: see Stalled. Where the file is broken, Apply waits until it is healed, see HealFrom, and is an
+// error where nobody heals it.
 //
 // Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a State or
 // View of the same goroutine before.
@@ -104,33 +160,6 @@ func (d *DB) ready(events []domain.Recorded) error {
 	return nil
 }
 
-// begin marks the file as written to, before it is for the first time since the last mark.
-func (d *DB) begin() error {
-	if d.mark.boot != "" {
-		return nil
-	}
-	return d.writeMark(mark{d.mark.schema, d.boot})
-}
-
-func (d *DB) commit(o *overlay) error {
-	defer d.writer.reset()
-	return d.update(func(tx *bbolt.Tx) error {
-		rows := tx.Bucket(bucketName)
-		if err := o.end.write(rows); err != nil {
-			return err
-		}
-		for _, t := range o.layers {
-			if t == nil {
-				continue
-			}
-			if err := t.write(rows, d.writer); err != nil {
-				return err
-			}
-		}
-		return d.writer.flush(rows)
-	})
-}
-
 // update runs f in a transaction for writing. It is not that of bbolt, which after a panic looks through the file for
 // free pages, where it meets the damage again, and keeps its locks then.
 func (d *DB) update(f func(*bbolt.Tx) error) error {
@@ -139,7 +168,7 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 		return err
 	}
 	d.mapped.trim(tx, d.mostMapped)
-	committed := false
+	id, committed := tx.ID(), false
 	err = guarded(func() error {
 		if err := f(tx); err != nil {
 			return err
@@ -147,19 +176,18 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 		committed = true // or rolled back: Commit does either
 		return tx.Commit()
 	})
+	if err == nil {
+		d.file.last.Store(int64(id))
+	}
 	return d.abandon(tx, committed, err)
 }
 
-// beginWriting begins a transaction. One that panics meanwhile leaves a lock of bbolt's behind, for good.
+// beginWriting begins a transaction for writing.
 func (d *DB) beginWriting() (tx *bbolt.Tx, err error) {
 	err = guarded(func() (err error) {
-		tx, err = d.bolt.Begin(true)
+		tx, err = d.file.begin(true)
 		return err
 	})
-	if _, damaged := errors.AsType[damage](err); damaged {
-		d.stuck = true
-		d.noteDamage(err)
-	}
 	return tx, err
 }
 
@@ -168,8 +196,7 @@ func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
 	if err == nil {
 		return nil
 	}
-	d.noteDamage(err)
-	if _, damaged := errors.AsType[damage](err); damaged || !committed {
+	if isDamage(err) || !committed {
 		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
 	}
 	return err
@@ -188,10 +215,21 @@ func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
 	return c.seq, c.chain
 }
 
-// Close writes what was applied, syncs the file, marks it as clean and closes it. It waits for the States and Views that
-// are not released.
+// Sync writes everything that was applied to the disk.
+func (d *DB) Sync() error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	return d.flushWriting(d.at().seq)
+}
+
+// Close writes what was applied to the disk and closes the file. It waits for the States and Views that are not released.
 func (d *DB) Close() error {
-	d.stopSyncing()
+	d.once.Do(func() { close(d.stop) })
+	d.healing.cancel()
+	d.tasks.Wait()
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	d.applying.Lock()
@@ -203,19 +241,13 @@ func (d *DB) Close() error {
 	if d.failed() == nil {
 		err = d.writeFresh()
 	}
+	d.pending.lock.Lock()
+	d.dropPending(nil)
+	d.pending.lock.Unlock()
+	d.seen.Lock()
 	d.closed = true
+	d.seen.Unlock()
 	d.room.Broadcast()
 	d.finish()
-	if d.failed() == nil && d.mark.boot != "" {
-		err = errors.Join(err, d.writeMark(mark{d.mark.schema, ""}))
-	}
-	return errors.Join(err, d.closeFile())
-}
-
-// closeFile closes the file, or, where bbolt's own Close would wait for ever, lets go of it.
-func (d *DB) closeFile() error {
-	if d.stuck {
-		return d.file.Close()
-	}
-	return d.bolt.Close()
+	return errors.Join(err, d.file.close())
 }

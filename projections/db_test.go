@@ -27,8 +27,8 @@ func MustOpen(tb testing.TB, tables Tables) *fed {
 	tb.Helper()
 	logged := &bytes.Buffer{}
 	f := &fed{logged: logged, options: Options{
-		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables, SyncEvery: -1,
-		Logger: slog.New(slog.NewTextHandler(&locked{w: logged}, nil)), BootID: func() string { return "boot 1" },
+		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables,
+		Logger: slog.New(slog.NewTextHandler(&locked{w: logged}, nil)),
 	}}
 	f.open(tb)
 	tb.Cleanup(func() {
@@ -121,7 +121,7 @@ func (f *fed) write(events []domain.Recorded) error {
 // rebuilt returns the dump of a projection that got the events in one batch.
 func rebuilt(tb testing.TB, tables Tables, events []domain.Recorded) string {
 	tb.Helper()
-	d, err := Open(Options{Path: filepath.Join(tb.TempDir(), "rebuilt.db"), Tables: tables, SyncEvery: -1, limits: direct})
+	d, err := Open(Options{Path: filepath.Join(tb.TempDir(), "rebuilt.db"), Tables: tables, limits: direct})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,5 +6,5 @@
 // query answers as before; that is also how a file that cannot be trusted is replaced. [DB.State] gives the tables to
 // decide on, [DB.View] adds lists, pages and filters.
 //
-// The file is not fsynced for each transaction. See DESIGN.md for what makes that safe, and for the layout of the file.
+// Each transaction of the file is fsynced. See DESIGN.md for what a damaged file leads to, and for the layout of the file.
 package projections

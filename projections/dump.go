@@ -42,13 +42,13 @@ func (d *DB) Dump(w io.Writer) error {
 	err := guarded(func() error {
 		c := v.rows.Cursor()
 		for key, value := c.First(); key != nil; key, value = c.Next() {
-			if err := d.dump(enc, key, value); err != nil {
+			if err := d.dump(enc, key, unseal(key, value)); err != nil {
 				return fmt.Errorf("dump %x: %w", key, err)
 			}
 		}
 		return nil
 	})
-	if err != nil {
+	if err := d.noteDamage(err); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -1,20 +1,20 @@
 package projections
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
-	"slices"
 
 	"go.etcd.io/bbolt"
 )
 
 // examine decides whether the file that is open is to be trusted.
 func (d *DB) examine() error {
-	if why, err := os.ReadFile(condemned(d.path)); err == nil {
-		return &distrust{fmt.Errorf("condemned: %s", bytes.TrimSpace(why))}
+	if why, is := whyCondemned(d.path); is {
+		return &distrust{fmt.Errorf("condemned: %s", why)}
 	}
-	tx, err := d.bolt.Begin(false)
+	tx, err := d.file.Begin(false)
 	if err != nil {
 		return err
 	}
@@ -26,12 +26,12 @@ func (d *DB) examine() error {
 	if tx.Size() > info.Size() {
 		return &distrust{fmt.Errorf("file has %d of %d bytes", info.Size(), tx.Size())}
 	}
-	m, ok := readMark(tx)
+	schema, ok := readSchema(tx)
 	if !ok {
 		return &distrust{fmt.Errorf("not a projection: it has no mark")}
 	}
-	if err := d.trust(m); err != nil {
-		return err
+	if want := schemaOf(d.tables); schema != want {
+		return &distrust{fmt.Errorf("schema is %q, not %q", schema, want)}
 	}
 	rows := tx.Bucket(bucketName)
 	if rows == nil {
@@ -40,58 +40,45 @@ func (d *DB) examine() error {
 	if _, err := readCheckpoint(rows); err != nil {
 		return &distrust{err}
 	}
-	if m.boot == "" {
-		return nil
-	}
-	return walk(rows)
+	d.unchecked, err = checkTree(tx, d.file.os, nil)
+	return err
 }
 
 // load learns from a file that is trusted where it is.
 func (d *DB) load() error {
-	return d.bolt.View(func(tx *bbolt.Tx) (err error) {
-		d.mark, _ = readMark(tx)
+	if err := d.rewriteHead(); err != nil {
+		return err
+	}
+	return d.file.View(func(tx *bbolt.Tx) (err error) {
 		d.here, err = readCheckpoint(tx.Bucket(bucketName))
 		d.inFile = d.here.seq
-		d.mapped.drop(tx) // a file that was not closed was looked through
+		d.file.last.Store(int64(tx.ID()))
 		return err
 	})
 }
 
-// create makes an empty file a projection.
-func (d *DB) create() error {
-	return d.writeMark(mark{schema: schemaOf(d.tables)})
-}
+// headPages are bbolt's two meta pages and the two that a new file begins with.
+const headPages = 4
 
-func (d *DB) trust(m mark) error {
-	if want := schemaOf(d.tables); m.schema != want {
-		return &distrust{fmt.Errorf("schema is %q, not %q", m.schema, want)}
+// rewriteHead writes the first pages again, as they are, and fsyncs them. The process before this one may have died after an
+// fsync that failed, whose error Linux reports once: then the meta page in memory says more than that on the disk. The pages
+// that it refers to were synced before it was written.
+func (d *DB) rewriteHead() error {
+	head := make([]byte, headPages*d.file.Info().PageSize)
+	n, err := d.file.os.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return &distrust{err}
 	}
-	if m.boot == "" || m.boot == d.boot && m.boot != unknownBoot {
-		return nil
+	if _, err = d.file.os.WriteAt(head[:n], 0); err == nil {
+		err = d.file.os.Sync()
 	}
-	return &distrust{fmt.Errorf("file was not closed before the machine went down: what was not synced is lost")}
-}
-
-// walk visits every key of a file that was not closed, in order: a page that is none, or that lies behind the end of
-// the file, is found now and not by a request.
-func walk(rows *bbolt.Bucket) error {
-	var last []byte
-	var list []entry
-	c := rows.Cursor()
-	for key, value := c.First(); key != nil; key, value = c.Next() {
-		if bytes.Compare(last, key) >= 0 {
-			return &distrust{fmt.Errorf("keys out of order after %x", last)}
-		}
-		if last = key; key[0] < indexID {
-			continue
-		}
-		var err error
-		if _, list, err = readBlock(list[:0], key, value); err != nil {
-			return &distrust{err}
-		}
-		if !slices.IsSortedFunc(list, func(a, b entry) int { return bytes.Compare(a.suffix, b.suffix) }) {
-			return &distrust{fmt.Errorf("entries out of order in %x", key)}
-		}
+	if err != nil && !noRoom(err) { // where there is no room, nothing is written that could rest on the meta page
+		return &distrust{err}
 	}
 	return nil
+}
+
+// begin makes an empty file a projection.
+func (d *DB) begin() error {
+	return d.update(func(tx *bbolt.Tx) error { return writeSchema(tx, schemaOf(d.tables)) })
 }

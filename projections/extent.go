@@ -93,12 +93,15 @@ func (r *reader) enter() {
 	r.stand()
 }
 
-// step moves the cursor to the neighbour.
+// step moves the cursor from a key to its neighbour.
 func (r *reader) step() (key, value []byte) {
 	if r.oldestFirst {
 		return r.c.Next()
 	}
-	return r.c.Prev()
+	if key, value = r.c.Prev(); key == nil && r.c.Bucket().Writable() {
+		return before(r.c, r.at)
+	}
+	return key, value
 }
 
 func (r *reader) stand() {
@@ -137,7 +140,7 @@ func (r *reader) skip(n int) {
 func (r *reader) turn(n int) int {
 	key, value := r.step()
 	for r.from == nil && r.to == nil && n > 0 && bytes.HasPrefix(key, r.prefix) {
-		count := countBlock(key[0], value)
+		count := countBlock(key, value)
 		if count > n {
 			break
 		}

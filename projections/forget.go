@@ -40,15 +40,17 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 	if err := d.failed(); err != nil {
 		return 0, false, err
 	}
-	if err := d.flushWriting(min(first-1, d.at().seq)); err != nil {
+	flushed := min(first-1, d.at().seq)
+	if d.pending.tx != nil { // there is one transaction for writing at a time
+		flushed = d.at().seq
+	}
+	if err := d.flushWriting(flushed); err != nil {
 		return 0, false, err
 	}
 	if old, err := d.hasBefore(first); err != nil || !old {
 		return 0, false, err
 	}
-	if err := d.begin(); err != nil {
-		return 0, false, err
-	}
+	defer d.writer.release()
 	defer d.writer.reset()
 	err = d.update(func(tx *bbolt.Tx) error {
 		rows := tx.Bucket(bucketName)
@@ -58,24 +60,25 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 		return d.writer.flush(rows)
 	})
 	if err != nil {
-		return 0, false, err
+		return 0, false, d.writeFailed(err)
 	}
-	d.applied += n
 	return n, n >= forgetAtOnce, nil
 }
 
-// hasBefore reports whether there is anything to forget: else the file need not be marked as written to.
+// hasBefore reports whether there is anything to forget: else nothing is written.
 func (d *DB) hasBefore(first uint64) (old bool, err error) {
 	err = guarded(func() error {
-		return d.bolt.View(func(tx *bbolt.Tx) error {
-			for _, t := range held[d.tables] {
-				old = old || t.forget(tx.Bucket(bucketName), newWriter(), first, 1) > 0
-			}
-			return nil
-		})
+		tx, err := d.file.read()
+		if err != nil {
+			return err
+		}
+		defer d.file.done(tx)
+		for _, t := range held[d.tables] {
+			old = old || t.forget(tx.Bucket(bucketName), newWriter(), first, 1) > 0
+		}
+		return nil
 	})
-	d.noteDamage(err)
-	return old, err
+	return old, d.noteDamage(err)
 }
 
 // forget implements stored. A table without the index of what was written forgets nothing.

@@ -24,17 +24,16 @@ type gap struct {
 // mostGaps bounds those that are known: one more, and they are found out anew.
 const mostGaps = 64
 
-// get returns what a transaction has at a key, nil where it is absent; c is a cursor of it.
+// get returns the value at a key in a transaction, nil where the key is absent; c is a cursor of it.
 func (g *gaps) get(c *bbolt.Cursor, key []byte) []byte {
 	i, _ := slices.BinarySearchFunc(g.known, key, func(a gap, key []byte) int { return bytes.Compare(a.from, key) })
 	if i > 0 && (g.known[i-1].to == nil || bytes.Compare(key, g.known[i-1].to) < 0) {
 		return nil
 	}
-	next, value := c.Seek(key)
-	if bytes.Equal(next, key) {
+	value, before, next := seek(c, key)
+	if value != nil {
 		return value
 	}
-	before, _ := c.Prev()
 	if len(g.known) == mostGaps {
 		i, g.known = 0, g.known[:0]
 	}

@@ -95,7 +95,7 @@ func TestAbsentIsAbsent(t *testing.T) {
 				done()
 				release()
 			}
-			if n := len(c.absent.Load().known); n > mostGaps {
+			if n := len(c.file.absent.Load().known); n > mostGaps {
 				t.Fatalf("%d places are known, want %d at most", n, mostGaps)
 			}
 		}
@@ -113,7 +113,7 @@ func TestOneSearchForAll(t *testing.T) {
 		var known []gap
 		for group := range 5 {
 			s, release := f.State()
-			if f.absent.Load() != nil {
+			if f.file.absent.Load() != nil {
 				t.Error("another State could have the same places")
 			}
 			seq, _ := f.Checkpoint()
@@ -130,12 +130,12 @@ func TestOneSearchForAll(t *testing.T) {
 			}
 			release()
 			f.add(t, adds...)
-			now := f.absent.Load().known
+			now := f.file.absent.Load().known
 			if group > 0 && !slices.EqualFunc(now, known, func(a, b gap) bool { return &a.from[0] == &b.from[0] }) || len(now) != 2 {
 				t.Errorf("flush %d, group %d: %q, before %q", flush, group, now, known)
 			}
 			known = now
-			if n := f.bolt.Stats().OpenTxN; n != 0 {
+			if n := f.file.Stats().OpenTxN; n != 0 {
 				t.Errorf("%d transactions are open", n)
 			}
 		}

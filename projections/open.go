@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,40 +16,38 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// Open opens the projection at o.Path and creates it where there is none.
+// Open opens the projection at o.Path and creates it where there is none. What [DB.Checkpoint] says then is on the disk.
 //
 // A file that cannot be trusted is not an error, because it is only a fold: Open moves it aside, to the same name with
 // ".discarded" at its end, logs why, and starts from an empty one, which the caller fills from the log. That is a file
-// that was written to in another boot of the machine and not closed; one of another schema or other tables; one that
-// bbolt cannot read; and one that a reader found to be damaged. A file that another process has open is an error.
+// of another schema or other tables; one that bbolt cannot read; one that could not be written or that a reader found
+// to be damaged. A file that another process has open is an error. Open reads 8 MiB at most, however large the file is;
+// the rest is checked beside the service.
 func Open(o Options) (*DB, error) {
-	boot := o.BootID
-	if boot == nil {
-		boot = bootID
+	d := &DB{
+		path: o.Path, tables: o.Tables, log: o.Logger, maxPage: cmp.Or(o.MaxPage, 1024), lockFor: cmp.Or(o.LockTimeout, time.Second),
+		writer: newWriter(), behind: newBehind(o.limits), stop: make(chan struct{}),
 	}
-	d := &DB{path: o.Path, tables: o.Tables, log: o.Logger, boot: cmp.Or(boot(), unknownBoot), maxPage: cmp.Or(o.MaxPage, 1024), writer: newWriter(), behind: newBehind(o.limits)}
+	d.healing.wanted = make(chan struct{}, 1)
+	d.healing.ctx, d.healing.cancel = context.WithCancel(context.Background())
 	d.room = sync.NewCond(&d.applying)
 	if d.log == nil {
 		d.log = slog.Default()
 	}
-	wait := cmp.Or(o.LockTimeout, time.Second)
-	err := d.open(wait)
+	err := d.open()
 	var r *distrust
 	if errors.As(err, &r) {
 		if err = d.discard(r); err == nil {
-			err = d.open(wait)
+			err = d.open()
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open projection %s: %w", o.Path, err)
 	}
-	d.startSyncing(o.SyncEvery)
-	d.done.Go(d.flushBehind)
+	d.tasks.Go(d.flushBehind)
+	d.tasks.Go(d.checkPages)
 	return d, nil
 }
-
-// unknownBoot marks a file on a machine that has no boot id: it is never that of the boot in which it is opened.
-const unknownBoot = "unknown"
 
 // distrust is why a file is not used.
 type distrust struct{ err error }
@@ -63,52 +62,87 @@ func (d *DB) discard(r *distrust) error {
 	if err := os.Rename(d.path, discarded(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return syncFolder(d.path) // before the note that condemns the file goes: a power cut could bring the file back without it
 }
 
 // open examines the file, if there is one, and opens it for writing.
-func (d *DB) open(wait time.Duration) error {
-	info, err := os.Stat(d.path)
-	if exists := err == nil && info.Size() > 0; exists {
-		// For reading first: bbolt looks through the whole of a file that was not closed when it opens it for writing,
-		// and does so in a goroutine whose panic on a damaged page would end the process.
-		if err := d.with(wait, true, d.examine); err != nil {
+func (d *DB) open() error {
+	for _, left := range []string{refolding(d.path), unfinished(refolding(d.path)), unfinished(d.path)} { // what was cut short
+		if err := removeIfThere(left); err != nil {
 			return err
 		}
-		return d.with(wait, false, d.load)
 	}
-	if err := os.Remove(condemned(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) { // what was, is gone
+	info, err := os.Stat(d.path)
+	if exists := err == nil && info.Size() > 0; exists {
+		// For reading first: a file of another format may make bbolt look through all pages when it opens it for writing, in a
+		// goroutine whose panic on a damaged page would end the process.
+		if err := d.with(d.path, true, d.examine); err != nil {
+			return err
+		}
+		return d.with(d.path, false, d.load)
+	}
+	if err := removeIfThere(condemned(d.path)); err != nil { // what was, is gone
 		return err
 	}
-	return d.with(wait, false, d.create)
+	if err := d.create(); err != nil {
+		return errors.Join(err, removeIfThere(unfinished(d.path)))
+	}
+	return d.with(d.path, false, d.load)
 }
 
-// with opens the file and runs f on it. The file stays open if it is opened for writing and f returns no error.
-func (d *DB) with(wait time.Duration, readOnly bool, f func() error) error {
-	var file *os.File // so that it is closed, and unlocked, if bbolt panics
+// unfinished is the name of a file that is being made.
+func unfinished(path string) string { return path + ".new" }
+
+// create makes an empty projection under another name, and then gives it its own: a crash leaves all of the file or none.
+func (d *DB) create() error {
+	fresh := unfinished(d.path)
+	if err := d.with(fresh, false, d.begin); err != nil {
+		return err
+	}
+	if err := d.file.close(); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, d.path); err != nil {
+		return err
+	}
+	return syncFolder(d.path)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// with opens a file and runs f on it. The file stays open if it is opened for writing and f returns no error.
+func (d *DB) with(path string, readOnly bool, f func() error) error {
+	opened := &file{}
 	keep := func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file, err = os.OpenFile(name, flag, mode)
-		return file, err
+		opened.os, err = os.OpenFile(name, flag, mode)
+		return opened.os, err
 	}
 	err := guarded(func() (err error) {
-		d.bolt, err = bbolt.Open(d.path, 0o600, &bbolt.Options{
-			ReadOnly: readOnly, Timeout: wait, NoSync: true, NoGrowSync: true, NoFreelistSync: true, NoStatistics: true,
+		// Each commit is fsynced, with the list of free pages: a file that was not closed opens without a look at each page.
+		// There is no need to make the file longer ahead of writes: fdatasync writes the new length.
+		opened.DB, err = bbolt.Open(path, 0o600, &bbolt.Options{
+			ReadOnly: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: true,
 			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize, OpenFile: keep,
 		})
 		return err
 	})
 	if err != nil {
-		if file != nil {
-			_ = file.Close() // for the second time, if bbolt did
+		if opened.os != nil { // so that it is unlocked, if bbolt panicked
+			_ = opened.os.Close() // for the second time, if bbolt did
 		}
 		return whyClosed(err)
 	}
-	d.file = file
+	d.file = opened
 	err = guarded(f)
 	if err != nil || readOnly {
-		err = errors.Join(err, guarded(d.closeFile))
+		err = errors.Join(err, opened.close())
 	}
-	if _, ok := errors.AsType[damage](err); ok {
+	if isDamage(err) {
 		return &distrust{err}
 	}
 	return err

@@ -18,7 +18,7 @@ type overlay struct {
 	d      *DB
 	below  *overlay // on its way to the file when this one was made; for the fold only
 	events int      // how many it has
-	bytes  int      // about what they take
+	bytes  int      // what the values that they put take
 	end    checkpoint
 	seq    uint64 // of the event that is being folded
 
@@ -31,6 +31,7 @@ type overlay struct {
 type table interface {
 	forget(from uint64)
 	write(rows *bbolt.Bucket, w *writer) error
+	requeue()
 }
 
 // layer is one table of an overlay.
@@ -38,7 +39,7 @@ type layer[S any] struct {
 	*kind[S]
 	over  *overlay
 	keys  map[string]*versions[S]
-	order []*versions[S] // those of keys, as they were first put or deleted
+	order []*versions[S] // those of keys that have changed since the last write
 }
 
 // versions is what the events of an overlay have made of a key. A reader finds what was there at its checkpoint while later
@@ -47,6 +48,7 @@ type versions[S any] struct {
 	key    string
 	newest *version[S]
 	first  version[S] // room for it
+	queued bool       // it is in order
 }
 
 // version is what an event has made of a key. It changes as long as no checkpoint has the event.
@@ -84,7 +86,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 func newLayer[S any](k *kind[S], o *overlay) *layer[S] {
 	n := 0 // as many as in the one before: while that is being written, events come fast
 	if o.below != nil {
-		n = len(o.below.layers[k.id].(*layer[S]).order)
+		n = len(o.below.layers[k.id].(*layer[S]).keys)
 	}
 	l := &layer[S]{kind: k, over: o, keys: make(map[string]*versions[S], n), order: make([]*versions[S], 0, n)}
 	o.layers[k.id] = l
@@ -124,9 +126,6 @@ func (o *overlay) fold(events []domain.Recorded) error {
 		}
 		return err
 	}
-	for i := range events {
-		o.bytes += weight(events[i].Event)
-	}
 	last := &events[len(events)-1]
 	o.events, o.end = o.events+len(events), checkpoint{last.Seq, last.Chain}
 	return nil
@@ -141,7 +140,7 @@ func fold(s domain.State, seq *uint64, events []domain.Recorded) (err error) {
 		case damage:
 			err = r
 		default:
-			err = fmt.Errorf("fold event %d: %v", *seq, r)
+			err = &foldError{*seq, r}
 		}
 	}()
 	for i := range events {
@@ -150,6 +149,14 @@ func fold(s domain.State, seq *uint64, events []domain.Recorded) (err error) {
 	}
 	return nil
 }
+
+// foldError says that an event cannot be folded: it would be the same for every file.
+type foldError struct {
+	seq uint64
+	why any
+}
+
+func (e *foldError) Error() string { return fmt.Sprintf("fold event %d: %v", e.seq, e.why) }
 
 // Get implements domain.Table, for the fold: it reads through to what is below, and then to the file.
 func (l *layer[S]) Get(key string) (S, bool) {
@@ -166,12 +173,12 @@ func (l *layer[S]) Get(key string) (S, bool) {
 // readAlone reads one key in a transaction of its own: one that were held from one event to the next would stop the file
 // from growing, and with it the flush.
 func (k *kind[S]) readAlone(d *DB, key string) (f found[S]) {
-	tx, err := d.bolt.Begin(false)
+	defer faults()()
+	tx, err := d.file.read()
 	if err != nil {
 		panic(err)
 	}
-	defer tx.Rollback()
-	defer faults()()
+	defer d.file.done(tx)
 	f.value, f.seq, f.ok = k.read(tx.Bucket(bucketName), appendRow(nil, k.id, key))
 	d.mapped.trimSome(tx, d.mostRead())
 	return f
@@ -182,11 +189,19 @@ func (l *layer[S]) Put(key string, s S) {
 	if l.canonical != nil {
 		s = l.canonical(s)
 	}
-	l.add(key, found[S]{s, true, l.over.seq})
+	size := sizeOf(&s)
+	l.over.bytes += len(key) + size
+	l.add(key, found[S]{s, true, l.over.seq, inWork(size, 0)})
 }
 
 // Delete implements domain.Table.
-func (l *layer[S]) Delete(key string) { l.add(key, found[S]{}) }
+func (l *layer[S]) Delete(key string) {
+	l.over.bytes += len(key) + perKey
+	l.add(key, found[S]{})
+}
+
+// perKey is about how many bytes a change takes in memory beside its key and value.
+const perKey = 128
 
 func (l *layer[S]) add(key string, f found[S]) {
 	l.over.mu.Lock()
@@ -197,14 +212,17 @@ func (l *layer[S]) add(key string, f found[S]) {
 		h = &versions[S]{key: key}
 		h.newest = &h.first
 		l.keys[key] = h
-		l.order = append(l.order, h)
 	case h.newest.seq <= l.over.end.seq:
 		h.newest = &version[S]{before: h.newest}
 	}
 	h.newest.seq, h.newest.found = l.over.seq, f
+	if !h.queued {
+		h.queued = true
+		l.order = append(l.order, h)
+	}
 }
 
-// forget takes away what events from a sequence on have put. The caller holds the lock.
+// forget takes away what events from a sequence on have put; all of that is in order. The caller holds the lock.
 func (l *layer[S]) forget(from uint64) {
 	l.order = slices.DeleteFunc(l.order, func(h *versions[S]) bool {
 		for h.newest != nil && h.newest.seq >= from {
@@ -215,69 +233,4 @@ func (l *layer[S]) forget(from uint64) {
 		}
 		return h.newest == nil
 	})
-}
-
-const usual = 1 << 10 // bytes of an entity
-
-// weight is about how many bytes an event takes while it waits for the file.
-func weight(e domain.Event) int {
-	switch e := e.(type) {
-	case domain.ProfileAdded:
-		return usual * (1 + len(e.Profile.DeviceResources) + len(e.Profile.DeviceCommands))
-	case domain.ProfileUpdated:
-		return usual * (1 + len(e.Profile.DeviceResources) + len(e.Profile.DeviceCommands))
-	case domain.DeviceAdded:
-		return usual + len(e.Device.Description) + len(e.Device.Location)
-	case domain.DeviceUpdated:
-		return usual + len(e.Device.Description) + len(e.Device.Location)
-	case domain.ReadingPosted:
-		return usual + len(e.Text)
-	case domain.DataEventAdded:
-		n := usual + len(e.Event.Tags)
-		for _, r := range e.Readings {
-			n += usual/2 + len(r.Text) + len(r.Object)
-		}
-		return n
-	case domain.DataEventsRemoved:
-		return usual / 8 * len(e.Events)
-	case domain.NotificationAdded:
-		return notificationWeight(e.Notification, nil)
-	case domain.NotificationProcessed:
-		return notificationWeight(e.Notification, e.Transmissions)
-	case domain.TransmissionTried:
-		n := notificationWeight(domain.Notification{}, []domain.Transmission{e.Transmission})
-		if e.Notification != nil {
-			n += notificationWeight(*e.Notification, nil)
-		}
-		if e.Escalated != nil {
-			n += notificationWeight(e.Escalated.Notification, e.Escalated.Transmissions)
-		}
-		return n
-	case domain.NotificationsAcknowledged:
-		n := 0
-		for _, a := range e.Notifications {
-			n += notificationWeight(a, nil)
-		}
-		return n
-	case domain.NotificationsRemoved:
-		return usual / 8 * (len(e.Notifications) + len(e.Transmissions))
-	case domain.NotificationsRaised:
-		n := 0
-		for _, r := range e.Raised {
-			n += notificationWeight(r.Notification, r.Transmissions)
-		}
-		return n
-	}
-	return usual
-}
-
-func notificationWeight(n domain.Notification, ts []domain.Transmission) int {
-	w := usual + len(n.Content) + len(n.Description)
-	for _, t := range ts {
-		w += usual
-		for _, r := range t.Records {
-			w += usual/8 + len(r.Response)
-		}
-	}
-	return w
 }

@@ -46,11 +46,11 @@ func (p *packing) around(suffix []byte) (begin, old, end []byte) {
 	key, value := p.c.Seek(at)
 	if bytes.Equal(key, at) {
 		next, _ := p.c.Next()
-		return p.suffixOf(key), value, p.suffixOf(next)
+		return p.suffixOf(key), unseal(key, value), p.suffixOf(next)
 	}
 	end = p.suffixOf(key)
 	if key, value = back(p.c, key); bytes.HasPrefix(key, p.prefix) {
-		return p.suffixOf(key), value, end
+		return p.suffixOf(key), unseal(key, value), end
 	}
 	return nil, nil, end
 }
@@ -77,7 +77,7 @@ func (p *packing) enter(begin []byte, o *op) error {
 		return err
 	}
 	if bytes.HasPrefix(key, p.prefix) {
-		p.block = append(p.block, value...)
+		p.block = append(p.block, unseal(key, value)...)
 	}
 	return nil
 }
@@ -152,7 +152,8 @@ func (p *packing) close() error {
 	if len(p.block) == 0 {
 		return p.rows.Delete(p.keyOf(p.begin))
 	}
-	err := p.rows.Put(p.keyOf(p.begin), p.save(p.block))
+	key := p.keyOf(p.begin)
+	err := p.rows.Put(key, p.save(seal(key, p.block)))
 	p.block = p.block[:0]
 	return err
 }

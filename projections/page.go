@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -34,6 +33,37 @@ func pageOf[S any](v *View, k *kind[S], p Page, filters []Filter) (list []S, tot
 	return list, total, err
 }
 
+// Keys implements domain.Lists.
+func (v *View) Keys(list string, p Page, filters ...Filter) (keys []string, total int, err error) {
+	if p.Limit < 0 {
+		p.Limit = v.d.maxPage
+	}
+	for _, t := range held[v.d.tables] {
+		if t.called(list) {
+			err = v.reading(func() error {
+				keys, total, err = t.keys(v, p, filters)
+				return err
+			})
+			return keys, total, err
+		}
+	}
+	return nil, 0, fmt.Errorf("%s has no list %q", v.d.tables, list)
+}
+
+// keys implements stored.
+func (k *kind[S]) keys(v *View, p Page, filters []Filter) (keys []string, total int, err error) {
+	s, err := k.search(v.rows, filters)
+	if err != nil {
+		return nil, 0, err
+	}
+	names, total, err := s.page(v, p)
+	keys = make([]string, len(names))
+	for i, name := range names {
+		keys[i] = nameIn(name)
+	}
+	return keys, total, err
+}
+
 // reading runs what reads v.rows, once the file has all that the view is to show.
 func (v *View) reading(f func() error) error {
 	if err := v.settle(); err != nil {
@@ -41,10 +71,7 @@ func (v *View) reading(f func() error) error {
 	}
 	err := guarded(f)
 	v.d.mapped.trim(v.tx, v.d.mostRead())
-	if _, ok := errors.AsType[damage](err); ok {
-		v.d.condemn(err)
-	}
-	return err
+	return v.d.noteDamage(err)
 }
 
 // readAll reads the entities with the names, which are row keys without their first byte.
@@ -77,9 +104,12 @@ func (s *search) page(v *View, p Page) (names [][]byte, total int, err error) {
 	total, known := s.total, s.counted()
 	if !known {
 		tx, filters := v.tx.ID(), s.filters()
-		if total, known = v.d.totals.get(tx, filters); !known {
+		if v.pending {
+			filters = "" // it changes meanwhile
+		}
+		if total, known = v.file.totals.get(tx, filters); !known {
 			names, total = s.scan(v.rows, p)
-			v.d.totals.put(tx, filters, total)
+			v.file.totals.put(tx, filters, total)
 			return names, total, bounds(p, total)
 		}
 	}

@@ -41,9 +41,3 @@ func (k *kind[S]) parse(name, b []byte) (s S, seq uint64, err error) {
 	s, err = k.decode(name, b)
 	return s, seq, err
 }
-
-// fetch is Bucket.Get where what a broken page makes of it is a [damage].
-func fetch(rows *bbolt.Bucket, key []byte) []byte {
-	defer faults()()
-	return rows.Get(key)
-}

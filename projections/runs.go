@@ -35,7 +35,7 @@ func (r *runs) at(key, value []byte) (begin []byte, n int) {
 	if !bytes.HasPrefix(key, r.prefix) {
 		return nil, 0
 	}
-	return key[len(r.prefix):], int(readTally(value).count)
+	return key[len(r.prefix):], int(readTally(unseal(key, value)).count)
 }
 
 // from moves to the first run that begins at a suffix or behind it.
@@ -50,7 +50,8 @@ func (r *runs) before(suffix []byte) (begin []byte, n int) {
 }
 
 func (r *runs) next() (begin []byte, n int) { return r.at(r.c.Next()) }
-func (r *runs) prev() (begin []byte, n int) { return r.at(r.c.Prev()) }
+
+func (r *runs) prev(begin []byte) (_ []byte, n int) { return r.at(before(r.c, r.key(begin))) }
 
 // countEntries counts the entries of a range from one suffix to before another, block by block.
 func countEntries(rows *bbolt.Bucket, prefix, from, to []byte) (n int) {
@@ -98,7 +99,7 @@ func skipRuns(rows *bbolt.Bucket, prefix, from, to []byte, n int, oldestFirst bo
 		return from, to, n
 	}
 	begin, size := r.before(to)
-	for more := -1; begin != nil && bytes.Compare(begin, from) >= 0; begin, size = r.prev() {
+	for more := -1; begin != nil && bytes.Compare(begin, from) >= 0; begin, size = r.prev(begin) {
 		if more < 0 {
 			more = countEntries(rows, prefix, begin, to)
 		}
@@ -115,7 +116,7 @@ func (g *group) recount(rows *bbolt.Bucket, w *writer, c *bbolt.Cursor) error {
 	r := newRuns(c, g.prefix)
 	for _, o := range g.ops {
 		if o.border == beginsRun {
-			if err := (&op{key: w.save(r.key(o.key)), delete: o.delete}).apply(rows); err != nil {
+			if err := w.markRun(rows, r, o); err != nil {
 				return err
 			}
 		}
@@ -155,5 +156,14 @@ func (g *group) countRun(rows *bbolt.Bucket, w *writer, r *runs, end []byte) err
 }
 
 func (w *writer) putRun(rows *bbolt.Bucket, r *runs, end []byte, n int) error {
-	return rows.Put(w.save(r.key(end)), w.save(tally{count: int64(n)}.append(nil)))
+	key := r.key(end)
+	return rows.Put(w.save(key), w.save(seal(key, tally{count: int64(n)}.append(w.scratch[:0]))))
+}
+
+// markRun adds or removes the counter of the run before an entry that begins one. The count comes later.
+func (w *writer) markRun(rows *bbolt.Bucket, r *runs, o *op) error {
+	if o.delete {
+		return rows.Delete(r.key(o.key))
+	}
+	return w.putRun(rows, r, o.key, 0)
 }

@@ -9,7 +9,7 @@ import (
 
 // format is how keys and rows are written, and what the values of an index are taken from. Count it up with every
 // change of those: all else that a file depends on is in the name of its schema by itself.
-const format = 4
+const format = 5
 
 // schemaOf names the layout of a file: its tables with their ids and indexes, and the types that its rows are made of.
 func schemaOf(t Tables) string { return schemaName(t.String(), held[t]) }

@@ -38,7 +38,7 @@ func TestSeveralFilters(t *testing.T) {
 		v, release := f.View()
 		compare(t, fmt.Sprint(labels), want, v.Devices, filters)
 		compare(t, fmt.Sprint(labels, " total forgotten"), want, func(p Page, by ...Filter) ([]domain.Device, int, error) {
-			clear(f.totals.known)
+			clear(f.file.totals.known)
 			return v.Devices(p, by...)
 		}, filters)
 		release()
@@ -56,7 +56,7 @@ func TestSeveralFiltersInLittleMemory(t *testing.T) {
 		t.Fatal(total, err)
 	}
 	got := testing.AllocsPerRun(5, func() {
-		clear(f.totals.known)
+		clear(f.file.totals.known)
 		_, _, _ = v.Devices(Page{Limit: 1}, Label("camera"), ByService(domain.DeviceREST))
 	})
 	if got > 200 {

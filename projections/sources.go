@@ -36,7 +36,7 @@ func (v *View) Sources(after string, most int) (list []SourceUse, err error) {
 			key, value = c.Next()
 		}
 		for prefix := from[:2]; len(list) < most && bytes.HasPrefix(key, prefix); key, value = c.Next() {
-			list = append(list, sourceUse(v.rows, x.id, key[len(prefix):], readTally(value)))
+			list = append(list, sourceUse(v.rows, x.id, key[len(prefix):], readTally(unseal(key, value))))
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ const (
 	lastRetry  = 2 * time.Second // bbolt looks through the whole file after each try
 	// heldMost is how many times its limits an overlay may have while the disk is full. What is applied meanwhile is on
 	// the log already; who sees Stalled appends no more, so it is the rest of a group or two.
-	heldMost = 8
+	heldMost = 12
 )
 
 // Stalled returns nil, or, while the disk has no room for what was applied, a [domain.Error] of code Full. All that was

@@ -1,14 +1,18 @@
 package projections
 
-import "ledge/domain"
+import (
+	"errors"
+	"math"
+
+	"ledge/domain"
+)
 
 // State returns the tables of this file at the checkpoint, for deciding, and a function that lets go of them: call it
 // soon, and before Apply. The tables of the other streams are nil. Those of answers are in no View: only deciding asks
 // for them. One goroutine at a time may use a State; each row of
 // the file is read and decoded once. What it returns stays good after the release, and is shared: do not change it.
 //
-// A Get on a damaged file panics: there is no answer that a decision could rest on. The file is rebuilt at the next
-// start.
+// A Get that meets damage panics with an error of code Unavailable: there is no answer that a decision could rest on.
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.View()
 	var t struct {
@@ -16,9 +20,11 @@ func (d *DB) State() (domain.State, func()) {
 		answerOrder snapshot[string]
 	}
 	v.Answers, v.AnswerOrder = t.answers.of(answers, v), t.answerOrder.of(answerOrder, v)
-	v.cursor, v.absent = v.rows.Cursor(), d.absent.Swap(nil)
-	if tx := v.tx.ID(); v.absent == nil || v.absent.tx != tx {
-		v.absent = &gaps{tx: tx}
+	if v.rows != nil {
+		v.cursor, v.absent = v.rows.Cursor(), v.file.absent.Swap(nil)
+		if tx := v.tx.ID(); v.absent == nil || v.absent.tx != tx {
+			v.absent = &gaps{tx: tx}
+		}
 	}
 	return v.State, release
 }
@@ -27,10 +33,9 @@ func (d *DB) State() (domain.State, func()) {
 // before Apply. It panics with [ErrClosed] after Close.
 func (d *DB) View() (*View, func()) {
 	v := &View{d: d}
-	if err := v.look(); err != nil {
+	if err := v.look(); errors.Is(err, ErrClosed) {
 		panic(ErrClosed)
 	}
-	d.must(v.bucket, v.tx.Rollback)
 	switch d.tables {
 	case Events:
 		var t struct {
@@ -72,25 +77,28 @@ func (d *DB) View() (*View, func()) {
 
 func (v *View) release() {
 	if v.absent != nil {
-		v.d.absent.Store(v.absent)
+		v.file.absent.Store(v.absent)
 	}
-	v.d.mapped.trimSome(v.tx, v.d.mostRead())
-	_ = v.tx.Rollback()
+	if v.tx != nil {
+		v.d.mapped.trimSome(v.tx, v.d.mostRead())
+	}
+	v.end()
 }
 
 // snapshot is a table of a View, with what was read from the file.
 type snapshot[S any] struct {
 	*kind[S]
-	v       *View
-	settled bool                 // known is from after the settling
-	known   map[string]*found[S] // what is there
-	key     []byte
+	v     *View
+	looks int                  // of the view, when known was read
+	known map[string]*found[S] // what is there
+	key   []byte
 }
 
 type found[S any] struct {
 	value S
 	ok    bool
 	seq   uint64 // of the event that put it; tables without indexes do not keep it
+	size  int    // what it takes in work
 }
 
 // of makes it the table of a kind.
@@ -119,17 +127,54 @@ func (t *snapshot[S]) row(key string) found[S] {
 	return f
 }
 
+// GetWithin implements domain.Sized. What it reads is not kept.
+func (t *snapshot[S]) GetWithin(key string, most int, into *S) domain.Row {
+	f, ok := lookup(t.v.fresh, t.kind, key, t.v.at.seq)
+	if !ok {
+		f, ok = lookup(t.v.flushing, t.kind, key, t.v.at.seq)
+	}
+	if !ok && t.shared {
+		t.v.readable()
+		if row := t.fromFile(key, most); row != nil {
+			f, ok = *row, true
+		}
+	}
+	switch {
+	case !ok && !t.shared:
+		return t.readWithin(key, most, into)
+	case f.size > most:
+		return domain.Row{Size: f.size}
+	}
+	*into = f.value
+	return domain.Row{OK: f.ok, Size: f.size, Revision: f.seq}
+}
+
+func (t *snapshot[S]) readWithin(key string, most int, into *S) (r domain.Row) {
+	t.v.readable()
+	t.key = appendRow(t.key[:0], t.id, key)
+	t.v.d.must(func() error {
+		row := t.v.get(t.key)
+		if row == nil {
+			return nil
+		}
+		if r.Size = rowInWork(row); r.Size <= most {
+			*into, r.Revision = t.mustParse(t.key[1:], row)
+			r.OK = true
+		}
+		return nil
+	})
+	return r
+}
+
 // inFile returns what the view's transaction has.
 func (t *snapshot[S]) inFile(key string) found[S] {
-	if t.settled != t.v.settled {
-		t.settled, t.known = true, nil
+	if t.looks != t.v.looks {
+		t.looks, t.known = t.v.looks, nil
 	}
 	f := t.known[key]
 	if f == nil {
-		if t.v.rows == nil {
-			panic(ErrClosed)
-		}
-		if f = t.fromFile(key); f == nil {
+		t.v.readable()
+		if f = t.fromFile(key, math.MaxInt); f == nil {
 			return found[S]{}
 		}
 		if t.known == nil {
@@ -140,23 +185,28 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	return *f
 }
 
-func (t *snapshot[S]) fromFile(key string) (f *found[S]) {
-	if t.shared {
-		if row, ok := t.v.d.shared.get(t.v.tx.ID(), sharedKey{t.id, key}); ok {
+// fromFile reads a row, or, where it takes more than most bytes, what it takes.
+func (t *snapshot[S]) fromFile(key string, most int) (f *found[S]) {
+	shared := t.shared && !t.v.pending // which changes meanwhile
+	if shared {
+		if row, ok := t.v.file.shared.get(t.v.tx.ID(), sharedKey{t.id, key}); ok {
 			return row.(*found[S])
 		}
 	}
 	t.key = appendRow(t.key[:0], t.id, key)
 	var row []byte
 	t.v.d.must(func() error {
-		if row = t.v.get(t.key); row != nil {
-			s, seq := t.mustParse(t.key[1:], row)
-			f = &found[S]{s, true, seq}
+		if row = t.v.get(t.key); row == nil {
+			return nil
+		}
+		if f = (&found[S]{size: rowInWork(row)}); f.size <= most {
+			f.value, f.seq = t.mustParse(t.key[1:], row)
+			f.ok = true
 		}
 		return nil
 	})
-	if t.shared && len(row) <= sharedBytes {
-		t.v.d.shared.put(t.v.tx.ID(), sharedKey{t.id, key}, f)
+	if shared && len(row) <= sharedBytes && (f == nil || f.size <= most) {
+		t.v.file.shared.put(t.v.tx.ID(), sharedKey{t.id, key}, f)
 	}
 	return f
 }

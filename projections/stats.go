@@ -10,17 +10,24 @@ type Stats struct {
 	Count map[string]int
 }
 
-// Stats returns the size of the projection at the checkpoint, or, where that cannot be written, of what is in the file.
+// Stats returns the size of the projection at the checkpoint, or, where that cannot be read, of what is in the file, or zeros.
 func (d *DB) Stats() Stats {
 	v, release := d.View()
 	defer release()
 	_ = v.settle()
-	s := Stats{Bytes: v.rows.Tx().Size(), Count: map[string]int{}}
-	s.Checkpoint = v.filed().seq
-	for _, t := range held[d.tables] {
-		if name, all, ok := t.counted(); ok {
-			s.Count[name] = int(tallyAt(v.rows, all, "").count)
-		}
+	s := Stats{Count: map[string]int{}}
+	if v.rows == nil {
+		return s
 	}
+	err := guarded(func() error {
+		s.Bytes, s.Checkpoint = v.tx.Size(), v.filed().seq
+		for _, t := range held[d.tables] {
+			if name, all, ok := t.counted(); ok {
+				s.Count[name] = int(tallyAt(v.rows, all, "").count)
+			}
+		}
+		return nil
+	})
+	_ = d.noteDamage(err)
 	return s
 }

@@ -85,9 +85,15 @@ func canonicalProfile(p domain.Profile) domain.Profile {
 type stored interface {
 	owns(id byte) bool
 	describe(key, value []byte) (line, error)
+	// called reports whether the table has a name. save returns a row for a snapshot, load writes it back.
+	called(name string) bool
+	save(key, value []byte) (SnapshotRow, error)
+	load(w *writer, r SnapshotRow) error
 	indexName(id byte) (string, bool)
 	counted() (name string, all byte, ok bool)
 	layout(w io.Writer)
+	// keys returns the names of the entities on a page of their list. One that is too long for a key is cut; the API lets none in.
+	keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
 	forget(rows *bbolt.Bucket, w *writer, before uint64, most int) (n int)
 	// first returns the first sequence that has put a row that is there, in a table that forgets.

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"sync"
 
 	"go.etcd.io/bbolt"
@@ -12,72 +13,111 @@ import (
 // good.
 //
 // All that is read from a View before its first list is as of one checkpoint, that at the call of [DB.View] or a later
-// one. The first list writes to the file what is not in it yet; that list and all that is read after it, lists or not,
-// are as of one checkpoint too, which is the same one or a later one.
+// one. That list and all that is read after it, lists or not, are as of one checkpoint too, which is the same one or a later
+// one. From its first list to its release, a View may hold up what is applied: release it soon.
 type View struct {
 	// State has the tables of this file; those of the other streams are nil.
 	domain.State
 	d    *DB
-	tx   *bbolt.Tx
-	rows *bbolt.Bucket // nil where the projection was closed before a list
+	file *file         // where it reads
+	tx   *bbolt.Tx     // nil where the projection is closed, or cannot be read
+	rows *bbolt.Bucket // of tx
+	// pending is that tx is that of DB.pending, whose lock the View holds.
+	pending bool
 	// What the file may not have; nil both where the transaction has it all.
 	fresh, flushing *overlay
 	at              checkpoint // of what is seen of the overlays
-	settled         bool       // what is read is from another transaction than at first
+	looks           int        // how often the view has begun to read from another transaction
 	absent          *gaps      // of tx, for a State
 	cursor          *bbolt.Cursor
+	why             error     // there is no transaction, where it is damage
 	once            sync.Once // releases
 }
 
 // look takes the overlays and begins a transaction, so that both together have everything that was applied.
-func (v *View) look() (err error) {
+func (v *View) look() error {
 	d := v.d
 	d.seen.RLock()
 	defer d.seen.RUnlock()
-	v.fresh, v.flushing, v.at = d.fresh, d.flushing, d.at()
-	v.tx, err = d.bolt.Begin(false)
+	v.looks++
+	if d.closed {
+		return ErrClosed
+	}
+	v.file, v.fresh, v.flushing, v.at = d.file, d.fresh, d.flushing, d.at()
+	return v.begin()
+}
+
+// begin begins a transaction for reading. The caller holds DB.seen or DB.writing.
+func (v *View) begin() error {
+	err := guarded(func() (err error) {
+		if v.tx, err = v.file.read(); err == nil {
+			v.rows = v.tx.Bucket(bucketName)
+		}
+		return err
+	})
+	if err == nil && v.rows == nil {
+		err = damage{fmt.Errorf("the bucket %q is not there", bucketName)}
+	}
+	if err != nil {
+		v.end()
+		v.why = v.d.noteDamage(err)
+	}
 	return err
 }
 
-// bucket finds the rows of a transaction that has begun.
-func (v *View) bucket() error {
-	v.rows = v.tx.Bucket(bucketName)
-	return nil
+// end lets go of the transaction.
+func (v *View) end() {
+	switch {
+	case v.pending:
+		v.d.pending.lock.RUnlock()
+	case v.tx != nil:
+		v.file.done(v.tx)
+	}
+	v.tx, v.rows, v.absent, v.cursor, v.pending = nil, nil, nil, nil, false
 }
 
 // get returns what the transaction has at a key, nil where it is absent.
 func (v *View) get(key []byte) []byte {
 	if v.absent == nil {
-		return v.rows.Get(key)
+		return fetch(v.rows, key)
 	}
 	return v.absent.get(v.cursor, key)
 }
 
-// settle makes the file all that the view reads from. Lists and indexes need it, because overlays have none. The own
-// transaction ends before, since a flush may wait for those that are open.
+// settle makes one transaction all that the view reads from. Lists and indexes need it, because overlays have none: it is
+// that of DB.pending, unless all was flushed. The own transaction ends before, since a flush may wait for those that are
+// open. After an error the view is as [DB.View] makes it.
 func (v *View) settle() error {
 	if v.fresh == nil && v.flushing == nil {
-		if v.rows == nil {
-			return ErrClosed
-		}
+		return v.unreadable()
+	}
+	v.end()
+	err := v.join()
+	if err == nil {
 		return nil
 	}
-	_ = v.tx.Rollback()
-	v.rows, v.absent, v.cursor = nil, nil, nil
-	failed := v.d.flush(v.at.seq)
-	err := v.look()
-	if failed == nil {
-		v.fresh, v.flushing, v.settled = nil, nil, true
+	if again := v.look(); again != nil {
+		return again
 	}
-	if err != nil {
-		v.fresh, v.flushing = nil, nil
-		return ErrClosed
-	}
-	if err := guarded(v.bucket); err != nil {
-		v.d.condemn(err)
+	return err
+}
+
+// join has everything that was applied put into DB.pending, and reads there.
+func (v *View) join() error {
+	d := v.d
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if err := d.gather(); err != nil {
 		return err
 	}
-	return failed
+	v.looks++
+	v.file, v.fresh, v.flushing = d.file, nil, nil
+	if d.pending.tx == nil {
+		return v.begin()
+	}
+	d.pending.lock.RLock()
+	v.tx, v.rows, v.pending = d.pending.tx, d.pending.rows, true
+	return nil
 }
 
 // Checkpoint returns the sequence and the chain of the last event that the view knows. A list may move it.
@@ -89,13 +129,29 @@ func (v *View) Checkpoint() (seq uint64, chain [32]byte) {
 	return c.seq, c.chain
 }
 
-// filed returns the checkpoint in the file.
+// filed returns the checkpoint in the transaction.
 func (v *View) filed() (c checkpoint) {
-	if v.rows == nil {
-		panic(ErrClosed)
-	}
+	v.readable()
 	v.d.must(func() (err error) { c, err = readCheckpoint(v.rows); return err })
 	return c
+}
+
+// readable panics where there is no transaction.
+func (v *View) readable() {
+	if err := v.unreadable(); err != nil {
+		panic(err)
+	}
+}
+
+// unreadable returns why there is no transaction, nil where there is one.
+func (v *View) unreadable() error {
+	switch {
+	case v.rows != nil:
+		return nil
+	case v.why != nil:
+		return v.why
+	}
+	return ErrClosed
 }
 
 // Each list is newest first, by the modified time; what was put by the later event comes first among equals. total is

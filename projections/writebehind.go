@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -18,14 +17,17 @@ type limits struct {
 	// written again by every one; and requests take longer while it runs. Half a second of events is read from the log
 	// again in no time after a kill.
 	after time.Duration
-	// events and bytes are how much waits before a flush begins at once. While it runs, as much may wait again, and the
-	// rest of a batch; then Apply blocks.
+	// events and bytes are how much waits before a flush begins at once. While one runs, waitMost times as much may wait, and
+	// the rest of a batch; then Apply blocks. So the slower the disk, the more events share an fsync.
 	events, bytes int
 	// mostMapped is how many bytes of the file's mapping may be resident when a flush begins: see mapped.
 	mostMapped int64
 }
 
 var usualLimits = limits{after: 500 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 8 << 20}
+
+// waitMost is how many times its limits an overlay may have while the one before it is flushed.
+const waitMost = 4
 
 // mostRead is mostMapped for reading, which is more: who reads here and there in a large file maps most of what it reads
 // again, and there may be thousands of reads between two flushes.
@@ -75,9 +77,36 @@ func signal(c chan<- struct{}) {
 func (d *DB) add(events []domain.Recorded) error {
 	d.applying.Lock()
 	defer d.applying.Unlock()
-	for d.isFull(d.fresh) && !d.closed && d.failed() == nil && d.Stalled() == nil {
-		signal(d.full)
-		d.room.Wait()
+	return d.addLocked(events)
+}
+
+// wait returns when there is room for events and the file is whole. Events are on the log before they
+// are applied, so the healing may have folded them already: these are left out.
+func (d *DB) wait(events []domain.Recorded) ([]domain.Recorded, error) {
+	for !d.closed {
+		switch {
+		case d.failed() != nil && !d.heals():
+			return nil, d.failed()
+		case d.failed() != nil:
+			d.room.Wait()
+		case d.isFull(d.fresh, waitMost) && d.Stalled() == nil:
+			signal(d.full)
+			d.room.Wait()
+		default:
+			for len(events) > 0 && 0 < events[0].Seq && events[0].Seq <= d.healing.upTo {
+				events = events[1:]
+			}
+			return events, nil
+		}
+	}
+	return nil, ErrClosed
+}
+
+// addLocked is add for who holds applying.
+func (d *DB) addLocked(events []domain.Recorded) error {
+	events, err := d.wait(events)
+	if err != nil || len(events) == 0 {
+		return err
 	}
 	if err := d.ready(events); err != nil {
 		return err
@@ -91,8 +120,12 @@ func (d *DB) add(events []domain.Recorded) error {
 		o = newOverlay(d, d.flushing)
 		d.seen.RUnlock()
 	}
-	if err := o.fold(events); err != nil {
-		d.noteDamage(err)
+	if err := o.fold(events); isDamage(err) {
+		if failed := d.noteDamage(err); !d.heals() {
+			return span(events, failed)
+		}
+		return d.addLocked(events)
+	} else if err != nil {
 		return span(events, err)
 	}
 	if d.fresh == nil {
@@ -102,14 +135,15 @@ func (d *DB) add(events []domain.Recorded) error {
 		signal(d.due)
 	}
 	d.move(o.end)
-	if d.isFull(o) {
+	if d.isFull(o, 1) {
 		signal(d.full)
 	}
 	return nil
 }
 
-func (d *DB) isFull(o *overlay) bool {
-	return o != nil && (o.events >= d.events || o.bytes >= d.bytes)
+// isFull reports whether an overlay has some times its limits.
+func (d *DB) isFull(o *overlay, times int) bool {
+	return o != nil && (o.events >= times*d.events || o.bytes >= times*d.bytes)
 }
 
 // flush returns when the file has the events up to seq.
@@ -171,20 +205,15 @@ func (d *DB) takeFresh() *overlay {
 
 // writeTaken writes what takeFresh has returned. Until the transaction has ended, the overlay stays where readers find
 // it: where the disk is full, until the next try; after another error, for good, and the error is that of all that is
-// applied or listed from then on.
+// applied or listed until the file is healed.
 func (d *DB) writeTaken(o *overlay) error {
 	if err := d.failed(); err != nil || o == nil {
 		return err
 	}
-	err := d.write(o)
-	if noRoom(err) && d.failed() == nil {
-		return d.stall(err)
+	if err := d.commit(o); err != nil {
+		return d.writeFailed(err)
 	}
-	if err != nil {
-		d.log.Error("projection cannot be written; it takes no more events", "file", d.path, "error", err)
-		d.fail(err)
-		return err
-	}
+	d.inFile = o.end.seq
 	d.unstall()
 	d.seen.Lock()
 	d.flushing = nil
@@ -192,36 +221,13 @@ func (d *DB) writeTaken(o *overlay) error {
 	return nil
 }
 
-// write brings an overlay to the file, in one transaction. The caller holds writing.
-func (d *DB) write(o *overlay) error {
-	if err := d.begin(); err != nil {
-		return err
+// writeFailed decides what follows from an error of a write, and returns how it is said: a full disk is tried again; any
+// other, an fsync above all, ends all writing to this file.
+func (d *DB) writeFailed(err error) error {
+	if noRoom(err) && d.failed() == nil {
+		return d.stall(err)
 	}
-	if err := d.commit(o); err != nil {
-		return err
-	}
-	d.applied += o.events
-	d.inFile = o.end.seq
-	return nil
-}
-
-// fail makes err the end of all writing; the first one stays.
-func (d *DB) fail(err error) { d.broken.CompareAndSwap(nil, &err) }
-
-// failed returns what ended all writing, if anything did.
-func (d *DB) failed() error {
-	if err := d.broken.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// noteDamage condemns the file if err says that it is damaged.
-func (d *DB) noteDamage(err error) {
-	if _, damaged := errors.AsType[damage](err); damaged {
-		d.fail(err)
-		d.condemn(err)
-	}
+	return d.fail(err)
 }
 
 // RequestsFirst has flushes let requests go first from now on, where there are not processors enough for both. It is for
@@ -251,7 +257,9 @@ func (d *DB) flushUntil(ended <-chan struct{}) bool {
 		case <-d.full:
 		case <-timer.C:
 		}
-		_ = d.flush(d.at().seq) // who lists or applies next has the error
+		if d.failed() == nil {
+			_ = d.flush(d.at().seq) // the next list or Apply returns the error
+		}
 		if wait, err := d.resting(); err != nil {
 			timer.Reset(wait)
 		}

@@ -19,6 +19,7 @@ type writer struct {
 	buf    bytes.Buffer
 	// scratch
 	key, block []byte
+	scratch    [16 + sumLength]byte
 	values     []string
 }
 
@@ -61,7 +62,7 @@ func newWriter() *writer {
 	return &writer{groups: map[place]*group{}, arena: slab[byte]{least: arenaBytes}, ops: slab[op]{least: arenaOps}}
 }
 
-// save copies b to where it stays until the transaction has ended: bbolt keeps the slices that it is given.
+// save copies b to where it stays until release: bbolt keeps the slices that it is given until the transaction ends.
 func (w *writer) save(b []byte) []byte { return w.arena.add(b...) }
 
 // in returns the group of a place.
@@ -101,6 +102,7 @@ func (w *writer) take() *group {
 	return &group{}
 }
 
+// put takes a value that is sealed.
 func (w *writer) put(g *group, key, value []byte) {
 	w.add(g, op{key: w.save(key), value: w.save(value)})
 }
@@ -158,16 +160,19 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 		return nil
 	}
 	w.key = appendCount(w.key[:0], g.id, g.value)
-	n := readTally(rows.Get(w.key))
+	n := readTally(fetch(rows, w.key))
 	g.fresh = n.count == 0
 	n.add(g.more)
 	if n.count <= 0 {
 		return rows.Delete(w.key)
 	}
-	return rows.Put(w.key, w.save(n.append(w.buf.AvailableBuffer())))
+	return rows.Put(w.key, w.save(seal(w.key, n.append(w.scratch[:0]))))
 }
 
-// reset forgets everything and keeps some of the memory. Call it when the transaction has ended.
+// release takes back the memory of the keys and values. Call it when the transaction has ended.
+func (w *writer) release() { w.arena.reset() }
+
+// reset forgets what was flushed, and keeps some of the memory for the next flush.
 func (w *writer) reset() {
 	clear(w.groups)
 	clear(w.last[:])
@@ -184,6 +189,5 @@ func (w *writer) reset() {
 	}
 	clear(w.order)
 	w.order = w.order[:0]
-	w.arena.reset()
 	w.ops.reset()
 }

@@ -6,49 +6,63 @@ import (
 )
 
 const (
-	ledgeUser  = "ledge"
-	tapUser    = "tap"
-	tapAccount = "TAP"
+	ledgeUser = "ledge"
+	tapUser   = "tap"
 	// historyUser is also its password: it keeps nobody out, it only says which account is meant.
 	historyUser = "history"
+	ownUser     = "own"
 
-	// infoSubject is the service that tells each stream's first and last sequence; see [Store.answerInfo].
+	tapAccount     = "TAP"
+	historyAccount = "HISTORY"
+	ownAccount     = "OWN"
+
+	// infoSubject is the service that tells each stream's first and last sequence; see [Store.infoText].
 	infoSubject = "ledge.info"
 )
 
-// accountsConfig is the server's configuration of its accounts, in its own language. LEDGE holds the streams and only
-// our connections. TAP, which needs no login, imports what is published live, and nobody in it may publish. HISTORY may
-// ask the exported services and hear only their answers. They are two because whoever asks chooses the subject of the
-// answer: in one account, a tap could have old events answered as live ones to the others.
-func accountsConfig(password string) string {
-	var exports, live, services, may []string
-	imported := func(kind, subject string) string {
-		return fmt.Sprintf("{%s: {account: LEDGE, subject: %q}}", kind, subject)
-	}
-	serve := func(subject, more string) {
-		exports = append(exports, fmt.Sprintf("{service: %q%s, accounts: [HISTORY]}", subject, more))
-		services = append(services, imported("service", subject))
-		may = append(may, fmt.Sprintf("%q", subject))
-	}
-	for _, st := range streams {
-		exports = append(exports, fmt.Sprintf("{stream: %q, accounts: [TAP]}", st.public+">"))
-		live = append(live, imported("stream", st.public+">"))
-		serve(directGet+st.name, ", response: stream")
-		serve(directGet+st.name+".>", ", response: stream")
-	}
-	serve(infoSubject, "")
-	list := func(all []string) string { return strings.Join(all, ", ") }
-	return fmt.Sprintf(`accounts {
-  LEDGE { jetstream: enabled, users: [{user: %s, password: %q}], exports: [%s] }
-  TAP {
-    users: [{user: %s, password: "", permissions: {publish: {deny: [">"]}}}]
-    imports: [%s]
-  }
-  HISTORY {
-    users: [{user: %s, password: %s, permissions: {publish: {allow: [%s]}, subscribe: {allow: ["_INBOX.>"]}}}]
-    imports: [%s]
-  }
+// Limits of one client of the tap server. What a client sends is a subject or a question, never a payload.
+const (
+	tapPayload       = 4 << 10 // bytes
+	tapControlLine   = 4 << 10 // bytes
+	tapSubscriptions = 16
+)
+
+// logAccounts is the configuration of the log's server: LEDGE holds the streams and our connections, which nobody else has.
+func logAccounts(password string) string {
+	return fmt.Sprintf("accounts { LEDGE { jetstream: enabled, users: [{user: %s, password: %q}] } }\n", ledgeUser, password)
 }
-no_auth_user: %s
-`, ledgeUser, password, list(exports), tapUser, list(live), historyUser, historyUser, list(may), list(services), tapUser)
+
+// deskUser is who answers in an account; see [desk].
+func deskUser(account string) string { return ledgeUser + "-" + strings.ToLower(account) }
+
+// tapAccounts is the configuration of the tap server's accounts, in the server's own language. LEDGE has only our
+// connection that publishes live. TAP, which needs no login, imports that, and nobody in it may publish. In HISTORY a client may
+// ask and hear the answers. Nothing is live there, so that no answer can be taken for a live event. OWN is for Ledge's own
+// commands, which do both: nobody else hears or reaches their inboxes.
+func tapAccounts(password, own string, most [classes]int) string {
+	var exports, live []string
+	may := []string{fmt.Sprintf("%q", infoSubject)}
+	for _, st := range streams {
+		exports = append(exports, fmt.Sprintf("{stream: %q, accounts: [TAP, OWN]}", st.public+">"))
+		live = append(live, fmt.Sprintf("{stream: {account: LEDGE, subject: %q}}", st.public+">"))
+		may = append(may, fmt.Sprintf("%q, %q", directGet+st.name, directGet+st.name+".>"))
+	}
+	list := func(all []string) string { return strings.Join(all, ", ") }
+	account := func(name, user, password, may string, imports []string, most int, more string) string {
+		return fmt.Sprintf(`  %s {
+    users: [{user: %s, password: %q, permissions: {%s}}%s]
+    imports: [%s]
+    limits: {max_connections: %d}
+  }
+`, name, user, password, may, more, list(imports), most)
+	}
+	desk := func(account string) string {
+		return fmt.Sprintf(", {user: %s, password: %q}", deskUser(account), password)
+	}
+	asks := fmt.Sprintf("publish: {allow: [%s]}, subscribe: {allow: [%q", list(may), inboxes+">")
+	return fmt.Sprintf("accounts {\n  LEDGE { users: [{user: %s, password: %q}], exports: [%s] }\n", ledgeUser, password, list(exports)) +
+		account(tapAccount, tapUser, "", `publish: {deny: [">"]}, subscribe: {allow: [">"]}`, live, most[ofTaps], "") +
+		account(historyAccount, historyUser, historyUser, asks+"]}", nil, most[ofHistory]+1, desk(historyAccount)) +
+		account(ownAccount, ownUser, own, asks+`, "ledge.>"]}`, live, most[ofOwn]+1, desk(ownAccount)) +
+		"}\nno_auth_user: " + tapUser + "\n"
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +35,7 @@ type entry struct {
 	header  Header
 	data    []byte
 	size    int // of the message, in bytes
+	effort  int // to decide on it, in bytes that had to be looked at; at least size
 }
 
 // isToken reports whether s can be one token of a subject.
@@ -51,16 +51,26 @@ func isToken(s string) bool {
 
 // entry encodes an event as the successor of prev.
 func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (entry, error) {
-	w, err := domain.Encode(e)
+	effort, _ := e.(interface{ Effort() int })
+	w, e, err := domain.Record(e)
 	if err != nil {
 		return entry{}, err
 	}
+	sealed, err := l.seal(st, e, w, seq, prev)
+	if sealed.effort = sealed.size; effort != nil {
+		sealed.effort = max(sealed.size, effort.Effort())
+	}
+	return sealed, err
+}
+
+// seal makes the message of an event that is encoded as w.
+func (l *Log) seal(st domain.Stamp, e domain.Event, w domain.Wire, seq uint64, prev Chain) (entry, error) {
 	if len(w.Subject) == 0 {
 		return entry{}, fmt.Errorf("event type %s has no subject", w.Type)
 	}
 	for _, t := range w.Subject {
 		if !isToken(t) {
-			return entry{}, domain.Errorf(domain.Invalid, "%q cannot be a part of a subject: use one or more of a-z A-Z 0-9 - _ ~ : ; =", t)
+			return entry{}, domain.Errorf(domain.Invalid, "%.80q cannot be a part of a subject: use one or more of a-z A-Z 0-9 - _ ~ : ; =", t)
 		}
 	}
 	st.At = st.At.UTC().Round(0) // as it will be read back
@@ -69,13 +79,17 @@ func (l *Log) entry(st domain.Stamp, e domain.Event, seq uint64, prev Chain) (en
 		return entry{}, err
 	}
 	chain := nextChain(prev, seq, h, w.Data)
-	h.set(headerChain, string(hex.AppendEncode(make([]byte, 0, 2*len(chain)), chain[:])))
+	h.set(headerChain, chainText(chain, ""))
+	if l.forever {
+		h = shortened(h)
+	}
 	subject := l.ingest + strings.Join(w.Subject, ".")
 	size := sizeOfMessage(subject, h, w.Data)
 	if size > maxPayload {
 		return entry{}, domain.Errorf(domain.TooLarge, "event of %d bytes: a message on the log holds %d at most", size, maxPayload)
 	}
-	return entry{domain.Recorded{Stamp: st, Seq: seq, Chain: chain, Event: e}, subject, h, w.Data, size}, nil
+	recorded := domain.Recorded{Stamp: st, Seq: seq, Chain: chain, Event: e}
+	return entry{Recorded: recorded, subject: subject, header: h, data: w.Data, size: size}, nil
 }
 
 // sizeOfMessage is what Size of nats.Msg says, without encoding the header for it.
@@ -116,6 +130,7 @@ type group struct {
 
 // begin starts a group of up to so many events; JetStream is not restarted until its end.
 func (l *Log) begin(events int) *group {
+	l.store.appended.Store(time.Now().UnixNano())
 	l.store.gate.RLock()
 	l.acks.run++
 	return &group{log: l, run: make([]entry, 0, events)}
@@ -129,6 +144,17 @@ func (g *group) send(e entry) {
 	g.run = append(g.run, e)
 }
 
+// fence is the value of the fence header: the sequence before the event. That of the first event of a group begins with a
+// zero, which means the same to the server. So a reader of the block files sees where a group begins, and that all before it
+// was durable: a group is published only after the fsync of the one before.
+func fence(before uint64, first bool) string {
+	text := strconv.FormatUint(before, 10)
+	if first {
+		return "0" + text
+	}
+	return text
+}
+
 // publish publishes the event that was taken last.
 func (g *group) publish(ack bool) {
 	if g.err != nil {
@@ -137,7 +163,7 @@ func (g *group) publish(ack bool) {
 	at := len(g.run) - 1
 	e := &g.run[at]
 	h := e.header
-	h.set(headerFence, strconv.FormatUint(e.Seq-1, 10))
+	h.set(headerFence, fence(e.Seq-1, at == 0))
 	m := g.log.letter.of(e.subject, h, e.data)
 	if ack {
 		m.Reply = g.log.acks.reply() + strconv.Itoa(at)
@@ -158,18 +184,23 @@ func (g *group) bytes() (n int) {
 // errNoAck says that the server keeps silent about a publish: its way to report a failed write.
 var errNoAck = errors.New("no acknowledgement from the log")
 
-// await returns when the last event of a run is acknowledged.
+// await returns when the last event of a run is acknowledged. A server that is silent may have failed, which its health
+// tells, or only be slow: then a probe behind the run is not answered either, and it is waited for, up to [mostAckWaits] times AckTimeout.
+// A probe that is answered says that the acknowledgement will never come.
 func (l *Log) await(run []entry) error {
-	prefix := l.acks.reply()
+	wait, prefix := l.store.o.AckTimeout, l.acks.reply()
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
-	deadline := time.Now().Add(l.store.o.AckTimeout)
+	heard, probed := time.Now(), false
 	for {
 		select {
 		case m := <-l.acks.in:
 			at, ok := strings.CutPrefix(m.Subject, prefix)
 			if !ok {
 				continue // of an earlier run, which was given up
+			}
+			if at == probeReply {
+				return fmt.Errorf("%w, but of what was published after it", errNoAck)
 			}
 			i, err := strconv.Atoi(at)
 			if err != nil || i < 0 || i >= len(run) {
@@ -178,17 +209,31 @@ func (l *Log) await(run []entry) error {
 			if err := l.acked(m, run[i].Seq); err != nil || i == len(run)-1 {
 				return err
 			}
-			deadline = time.Now().Add(l.store.o.AckTimeout)
+			heard = time.Now()
 		case now := <-look.C:
-			if err := l.store.node.health(); err != nil {
+			silent := now.Sub(heard)
+			switch err := l.store.node.health(); {
+			case err != nil:
 				return fmt.Errorf("%w: %w", errNoAck, err)
-			}
-			if now.After(deadline) {
-				return fmt.Errorf("%w within %s", errNoAck, l.store.o.AckTimeout)
+			case silent > mostAckWaits*wait:
+				return fmt.Errorf("%w within %s", errNoAck, mostAckWaits*wait)
+			case silent > wait && !probed:
+				probed = true
+				l.store.o.Logger.Warn("the log is slow: no acknowledgement yet; waiting for it", "stream", l.name, "from", run[0].Seq, "silent", silent)
+				if err := l.store.node.write.PublishMsg(l.probe(prefix + probeReply)); err != nil {
+					return fmt.Errorf("%w: %w", errNoAck, err)
+				}
 			}
 		}
 	}
 }
+
+const (
+	// mostAckWaits is how many times AckTimeout a server that seems healthy may keep silent.
+	mostAckWaits = 12
+	// probeReply ends the subject of the answer to a probe.
+	probeReply = "probe"
+)
 
 func (l *Log) acked(m *nats.Msg, seq uint64) error {
 	if v := get(m.Header, "Status"); v == "503" {
@@ -253,6 +298,9 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 		return recorded, nil
 	}
 	l.store.o.Logger.Warn("append failed", "stream", l.name, "from", g.run[0].Seq, "events", len(g.run), "error", err)
+	if l.final(err) {
+		return nil, l.err()
+	}
 	recorded, rerr := l.recover(ctx, err)
 	if rerr != nil {
 		return recorded, fmt.Errorf("%w; then: %w", err, rerr)
@@ -268,5 +316,9 @@ func (l *Log) syncGroup(run []entry) error {
 	for _, e := range run {
 		least += int64(e.size + recordOverhead)
 	}
-	return l.blocks.sync(least)
+	if err := l.blocks.sync(least); err == nil || errors.Is(err, errLayout) {
+		return err
+	} else {
+		return &SyncError{l.name, err}
+	}
 }

@@ -13,6 +13,9 @@ import (
 )
 
 // Projection is the state that an Appender decides on and hands what is recorded to.
+//
+// A Projection that has a method Health() error is asked before each group: while that is an error, requests are refused
+// with domain.Unavailable. Its tables may panic with an error of that code, see domain.Try.
 type Projection interface {
 	// State returns the state at the checkpoint, for deciding, and a function that lets go of it.
 	State() (domain.State, func())
@@ -29,8 +32,8 @@ type AppenderOptions struct {
 	// 20,000 and 64 MiB.
 	QueueRequests, QueueBytes int
 	// SubmitBytes is the most that the requests of one Submit may write to the log; those after are refused with
-	// domain.TooLarge, without being decided. 0 is without a bound. An event may hold the whole of an entity for a change
-	// of a few bytes.
+	// domain.TooLarge, without being decided. 0 is without a bound. A change of a few bytes of a large profile counts as much
+	// as the profile, which has to be looked at for it.
 	SubmitBytes int
 	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
 	CatchUpEvents int
@@ -176,7 +179,16 @@ func (l *Log) holds(ctx context.Context, seq uint64, chain Chain) error {
 	case seq == last && head == (Chain{}): // nothing is kept any more, and nobody else remembers the end
 		l.setLast(last, chain)
 		return nil
-	case seq < l.First():
+	}
+	first, base, known := l.begins()
+	switch {
+	case seq >= first:
+	case known && seq == first-1:
+		if base != chain {
+			return l.damage(seq, "its chain hash is %x, but the projection's checkpoint at %d has %x: log and projection are not of the same past", base, seq, chain)
+		}
+		return nil
+	case l.archives == nil:
 		return nil // the event is gone for reasons of age; what is kept links among itself
 	}
 	for m, err := range l.ReadRaw(ctx, seq, seq) {
@@ -227,7 +239,7 @@ func gone(ctx context.Context) error {
 }
 
 // refused is how a caller sees that a log is broken.
-func refused(err error) error {
+func refused(err error) *domain.Error {
 	return domain.Errorf(domain.Unavailable, "nothing can be recorded: %v", err)
 }
 

@@ -100,29 +100,51 @@ func (b *blocks) sync(grown int64) error {
 		b.last, b.size = all[0], 0
 	}
 	var grew int64
-	crossed := b.size == 0
+	crossed, removed := b.size == 0, false
 	for {
 		size, err := b.file(b.path(b.last))
-		if errors.Is(err, fs.ErrNotExist) { // retention removed it while we looked; it held nothing of this group
-			size, err = b.size, nil
+		if errors.Is(err, fs.ErrNotExist) { // retention removed it while we looked: what it held of this group is not known
+			size, err, removed = b.size, nil, true
 		}
 		if err != nil {
 			return err
 		}
 		grew += size - b.size
 		b.size = size
-		if _, err := os.Stat(b.path(b.last + 1)); err != nil {
+		next, err := b.next(removed)
+		if err != nil {
+			return err
+		}
+		if next == 0 {
 			break
 		}
-		b.last, b.size, crossed = b.last+1, 0, true
+		b.last, b.size, crossed = next, 0, true
 	}
-	if grew < grown {
+	if grew < grown && !removed {
 		return fmt.Errorf("%w: %s grew by %d bytes where %d were written", errLayout, b.path(b.last), grew, grown)
 	}
 	if crossed {
 		return b.folder(b.dir)
 	}
 	return nil
+}
+
+// next returns the block after the last that is known, 0 where there is none. Only where retention has removed some may
+// numbers be missing.
+func (b *blocks) next(removed bool) (uint32, error) {
+	if exists(b.path(b.last + 1)) {
+		return b.last + 1, nil
+	}
+	if !removed {
+		return 0, nil
+	}
+	all, err := b.list()
+	for _, n := range all {
+		if n > b.last {
+			return n, err
+		}
+	}
+	return 0, err
 }
 
 // syncTree syncs every file and folder below dir, and the folders above it up to root's own parent.
@@ -142,6 +164,14 @@ func syncTree(root, dir string) error {
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	return syncUp(root, dir)
+}
+
+// syncUp syncs a folder and those above it up to root's own parent.
+func syncUp(root, dir string) error {
+	if err := SyncDir(dir); err != nil {
 		return err
 	}
 	for dir != filepath.Dir(root) && dir != filepath.Dir(dir) {

@@ -51,6 +51,10 @@ func appendField(b []byte, s string) []byte {
 // chainIn returns the hash that a message carries; false where there is none or it is no hash.
 func chainIn(h Header) (sum Chain, ok bool) {
 	text := h.Get(headerChain)
+	if len(text) == short64.EncodedLen(len(sum)) {
+		_, err := short64.Decode(sum[:], []byte(text))
+		return sum, err == nil
+	}
 	if len(text) != 2*len(sum) {
 		return sum, false
 	}

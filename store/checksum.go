@@ -30,6 +30,18 @@ func (b *blocks) checksum(n uint32) checksum {
 
 // holds reports whether a record, which has its full length, is as it was written; with any flag in its sequence.
 func (c checksum) holds(r []byte) bool {
+	sum, ok := c.of(r)
+	return ok && sum == binary.LittleEndian.Uint64(r[len(r)-recordSum:])
+}
+
+// seal ends a record, which has its full length, with its checksum.
+func (c checksum) seal(r []byte) {
+	sum, _ := c.of(r)
+	binary.LittleEndian.PutUint64(r[len(r)-recordSum:], sum)
+}
+
+// of computes the checksum of a record; false where its lengths do not fit.
+func (c checksum) of(r []byte) (sum uint64, ok bool) {
 	end := len(r) - recordSum
 	subject := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
 	rest := subject
@@ -37,13 +49,13 @@ func (c checksum) holds(r []byte) bool {
 		rest += 4
 	}
 	if rest > end {
-		return false
+		return 0, false
 	}
 	c.Reset()
 	_, _ = c.Write(r[4:20])
 	_, _ = c.Write(r[recordHead:subject])
 	_, _ = c.Write(r[rest:end])
-	return c.Sum64() == binary.LittleEndian.Uint64(r[end:])
+	return c.Sum64(), true
 }
 
 // altered is the error for a record that is not as the server wrote it. That is damage, and the server is not asked: its
@@ -91,7 +103,7 @@ func (b *blocks) foreign(n uint32) bool {
 	if exists(strings.TrimSuffix(b.path(n), "blk") + "key") {
 		return true
 	}
-	f, err := os.Open(b.path(n))
+	f, err := OpenFile(b.path(n), os.O_RDONLY, 0)
 	if err != nil {
 		return true
 	}

@@ -1,11 +1,18 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
 
 	"ledge/domain"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
 // OnSync calls f with each block file, its size when it was synced, and with each folder of blocks (size -1), after the sync.
@@ -26,9 +33,18 @@ func (l *Log) OnSync(f func(path string, size int64)) {
 // MoveBlocks has the log look for its blocks in another folder, as if the server's layout had changed.
 func (l *Log) MoveBlocks(dir string) { l.blocks.dir, l.blocks.last, l.blocks.size = dir, 0, 0 }
 
+// ExpireBefore moves the front of the log to a sequence, wherever in a block that is.
+func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.moveFront(ctx, seq) }
+
+// RecordFront puts a new front on record and removes nothing, as a purge that fails leaves it.
+func (l *Log) RecordFront(seq uint64) error {
+	l.setFirst(seq)
+	return l.store.fronts.record(map[string]front{l.name: {First: seq}})
+}
+
 // Compress has the server compress the log's blocks from now on, all but the last one.
 func (l *Log) Compress(ctx context.Context) error {
-	c := streamConfig(l.stream, l.store.o.retention(l.stream))
+	c := streamConfig(l.stream)
 	c.Compression = server.S2Compression
 	_, err := callStream(ctx, l.store.node.write, "UPDATE", l.name, c)
 	return err
@@ -39,6 +55,19 @@ func (s *Store) SyncsAlways() bool { return s.syncAlways.Load() }
 
 // Chained exposes the hash.
 var Chained = nextChain
+
+// AppendWire appends an event as it is encoded, whether it can be decoded or not. No appender may be open.
+func (l *Log) AppendWire(st domain.Stamp, w domain.Wire) error {
+	seq, chain := l.Last()
+	e, err := l.seal(st, domain.Undecodable{}, w, seq+1, chain)
+	if err != nil {
+		return err
+	}
+	g := l.begin(1)
+	g.send(e)
+	_, err = g.end(context.Background())
+	return err
+}
 
 // Intrude publishes to the log past its appender.
 func (l *Log) Intrude(subject string) error {
@@ -65,14 +94,173 @@ func (l *Log) FailSyncs(err error) {
 	l.blocks.file = func(string) (int64, error) { return 0, err }
 }
 
-// Stalled returns what an appender does whose taps take nothing until take is called.
-func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome, take func()) {
-	a := &Appender{log: l, projection: p, recent: newRecent(0, 10, 1<<20), live: &live{log: l, groups: make(chan liveGroup)}}
-	submit = func(r domain.Request) domain.Outcome {
+// FailSync has the next sync of a block file fail, and those after it succeed, as Linux does.
+func (l *Log) FailSync(err error) {
+	file := l.blocks.file
+	l.blocks.file = func(string) (int64, error) {
+		l.blocks.file = file
+		return 0, err
+	}
+}
+
+// FailFolderSync has the next sync of the folder of blocks fail, and those after it succeed.
+func (l *Log) FailFolderSync(err error) {
+	folder := l.blocks.folder
+	l.blocks.folder = func(string) error {
+		l.blocks.folder = folder
+		return err
+	}
+}
+
+// GroupAt returns what is in memory for followers from a sequence on, of a group with these sequences.
+func GroupAt(from uint64, seqs ...uint64) (got []uint64) {
+	r := newRecent(0, 100, 1<<20)
+	var group []domain.Recorded
+	for _, seq := range seqs {
+		group = append(group, domain.Recorded{Seq: seq})
+	}
+	r.add(group, 1)
+	found, _, _, _ := r.from(from)
+	for _, one := range found {
+		got = append(got, one.Seq)
+	}
+	return got
+}
+
+// SyncGroup syncs blocks in a folder of which some are known to have been written up to a size.
+func SyncGroup(dir string, last uint32, size, grown int64) error {
+	b := &blocks{dir: dir, last: last, size: size, folder: SyncDir}
+	b.file = syncFile
+	return b.sync(grown)
+}
+
+// Stalled returns what an appender does whose taps take nothing.
+func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome) {
+	a := &Appender{log: l, projection: p, recent: newRecent(0, 10, 1<<20), live: newLive(l, true)}
+	return func(r domain.Request) domain.Outcome {
 		s := &submission{ctx: context.Background(), requests: []domain.Request{r}, outcomes: make([]domain.Outcome, 1), done: make(chan struct{})}
-		go a.group([]item{{s, 0}})
-		<-s.done
+		a.group([]item{{s, 0}}) // returns when the next could begin
 		return s.outcomes[0]
 	}
-	return submit, func() { <-a.live.groups }
+}
+
+// MarkGroups returns a block in which just the records of these events say that they begin a group, as an appender writes it.
+func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) (out []byte) {
+	b := &blocks{stream: stream}
+	for len(text) > 0 {
+		r := text[:recordLength(text)]
+		text = text[len(r):]
+		seq := binary.LittleEndian.Uint64(r[4:])
+		plain, marked := fmt.Sprint(headerFence, ": ", seq-1, "\r"), fmt.Sprint(headerFence, ": 0", seq-1, "\r")
+		had := len(r)
+		r = bytes.Replace(r, []byte(marked), []byte(plain), 1)
+		if slices.Contains(seqs, seq) {
+			r = bytes.Replace(r, []byte(plain), []byte(marked), 1)
+		} else {
+			r = bytes.Clone(r)
+		}
+		at := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
+		binary.LittleEndian.PutUint32(r, uint32(len(r))|headersBit)
+		binary.LittleEndian.PutUint32(r[at:], binary.LittleEndian.Uint32(r[at:])+uint32(len(r)-had))
+		b.checksum(n).seal(r)
+		out = append(out, r...)
+	}
+	return out
+}
+
+// FrontsText is what fronts.json holds.
+func FrontsText(stream string, first uint64, chain string) string {
+	list := fmt.Sprintf(`{%q:{"first":%d,"chain":%q}}`, stream, first, chain)
+	return fmt.Sprintf("{\"fronts\": %s, \"sum\": \"%x\"}", list, sha256.Sum256([]byte(list)))
+}
+
+// FeedGroups is how many groups may wait to be published live.
+const FeedGroups = feedGroups
+
+// TapClients returns the number of clients that are logged in at the tap port.
+func TapClients(s *Store) int { return s.taps.clients() }
+
+// TapCopies returns how often a live message is sent.
+func TapCopies(s *Store, subject string) int { return s.taps.copies(subject) }
+
+// TapPending returns the bytes that wait for all clients of the tap port.
+func TapPending(s *Store) int64 {
+	s.taps.memory.mu.Lock()
+	defer s.taps.memory.mu.Unlock()
+	s.taps.memory.measure()
+	return s.taps.memory.queued
+}
+
+// TapPendingOf returns the bytes that wait for the client on a connection of the tap server.
+func TapPendingOf(s *Store, cid uint64) int64 { return s.taps.memory.pending(cid) }
+
+// DelayAcks has what the server acknowledges arrive late, in order, or, where drop says so of the end of its subject, never.
+func (l *Log) DelayAcks(by time.Duration, drop func(subject string) bool) {
+	in, out := l.acks.in, make(chan *nats.Msg, cap(l.acks.in))
+	l.acks.in = out
+	go func() {
+		for m := range in {
+			time.Sleep(by)
+			if !drop(m.Subject) {
+				out <- m
+			}
+		}
+	}()
+}
+
+// AskServer has JetStream itself answer a direct get, and returns all of the answer.
+func (s *Store) AskServer(subject, body string) ([]*nats.Msg, error) {
+	return AskAll(s.node.read, subject, body)
+}
+
+// AskAll asks, and returns all messages of the answer: until one without payload or, where no batch is asked for, the first.
+func AskAll(nc *nats.Conn, subject, body string) (all []*nats.Msg, err error) {
+	inbox := nats.NewInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := nc.PublishRequest(subject, inbox, []byte(body)); err != nil {
+		return nil, err
+	}
+	for {
+		m, err := sub.NextMsg(apiWait)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, m)
+		if len(m.Data) == 0 && get(m.Header, "Status") != "" || !bytes.Contains([]byte(body), []byte(`"batch"`)) {
+			return all, nil
+		}
+	}
+}
+
+// HistoryStalls is how long a connection may read nothing before it is cut off.
+func (s *Store) HistoryStalls(d time.Duration) {
+	s.history.mu.Lock()
+	defer s.history.mu.Unlock()
+	s.history.stalls = d
+}
+
+// The bounds of history.
+const (
+	AsksOfClient  = asksOfClient
+	HistoryBatch  = historyBatch
+	ReadersWindow = readersWindow
+)
+
+// Greedy returns which connection is cut off when one of a client's asks: "" for none, else "client/n". asks are the requests that
+// wait, by client and connection.
+func Greedy(asks map[string][]int, client string) string {
+	h, names, cid := newHistory(nil, nil), map[*reader]string{nil: ""}, uint64(0)
+	for name, conns := range asks {
+		for i, n := range conns {
+			cid++
+			r := &reader{cid: cid, client: name, asks: make([]*ask, n)}
+			h.readers[cid], names[r] = r, fmt.Sprintf("%s/%d", name, i)
+			h.waiting += n
+		}
+	}
+	return names[h.greedy(client)]
 }

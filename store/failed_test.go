@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -59,15 +60,20 @@ func TestCatchUpEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotWaitForTaps holds that what is recorded is answered while taps take nothing.
-func TestAnswersDoNotWaitForTaps(t *testing.T) {
-	s := mustOpen(t, options(t.TempDir()))
-	_ = storetest.MustAppender(t, s.Readings(), storetest.NewProjection())
-	submit, take := store.Stalled(s.Events(), storetest.NewProjection())
-	for i, name := range []string{"a", "b"} {
-		if o := submit(storetest.Add(name)); o.Err != nil || o.Seq != uint64(i+1) {
-			t.Errorf("%s: %+v", name, o)
+// TestNothingWaitsForTaps holds that neither answers nor appends wait while taps take nothing, whatever the number of groups and bytes.
+func TestNothingWaitsForTaps(t *testing.T) {
+	o := options(t.TempDir())
+	o.SyncAlways = false
+	s := mustOpen(t, o)
+	submit, readings := store.Stalled(s.Events(), storetest.NewProjection()), store.Stalled(s.Readings(), storetest.NewProjection())
+	for i := range uint64(store.FeedGroups + 3) {
+		if o := submit(storetest.Add(fmt.Sprint("s", i))); o.Err != nil || o.Seq != i+1 {
+			t.Fatalf("%d: %+v", i, o)
 		}
-		take()
+	}
+	for i := range uint64(20) {
+		if o := readings(storetest.Post("cam-1", make([]byte, 1<<20))); o.Err != nil || o.Seq != i+1 {
+			t.Fatalf("%d: %+v", i, o)
+		}
 	}
 }

@@ -65,7 +65,8 @@ func (r *recent) from(seq uint64) (group []domain.Recorded, behind uint64, more 
 	}
 	at := sort.Search(len(r.groups), func(i int) bool { return r.groups[i][len(r.groups[i])-1].Seq >= seq })
 	group = r.groups[at]
-	return group[max(seq, group[0].Seq)-group[0].Seq:], 0, r.more, r.ended
+	i := sort.Search(len(group), func(i int) bool { return group[i].Seq >= seq })
+	return group[i:], 0, r.more, r.ended
 }
 
 // Follow calls f with every recorded event from a sequence on, in order, in groups: what is on the log first, then each

@@ -14,48 +14,104 @@ import (
 )
 
 // DropBefore gives the disk back what the log's front takes, in whole block files of events before a sequence, and returns
-// where the log begins then. The last event stays, whatever the sequence. The log of changes, which is kept for ever,
-// refuses.
+// where the log begins then. The last event stays, whatever the sequence. The log of changes is kept for ever and refuses,
+// but for what is archived: see [Log.DropArchived].
 //
 // A block that is only partly before the sequence stays as it is: the server would write it anew and rename it, without an
-// fsync, and a power cut could take what is behind. One block goes at a time, durably, so that none is ever missing between
-// others.
+// fsync, and a power cut could take what is behind.
 func (l *Log) DropBefore(ctx context.Context, seq uint64) (first uint64, err error) {
 	if l.forever {
-		return 1, fmt.Errorf("%s is kept for ever", l.name)
+		return l.First(), fmt.Errorf("%s is kept for ever; what is archived leaves it by DropArchived", l.name)
 	}
 	last, _ := l.Last()
-	fronts, err := l.blocks.fronts(min(seq, last))
+	starts, err := l.blocks.starts(min(seq, last))
 	if err != nil {
 		return l.First(), fmt.Errorf("%s: %w", l.name, err)
 	}
-	first = l.First()
-	for _, at := range fronts {
-		if at <= first || ctx.Err() != nil {
-			continue
-		}
-		if err := l.purge(ctx, at); err != nil {
-			return l.First(), err
-		}
-		if err := l.blocks.folder(l.blocks.dir); err != nil {
-			return l.First(), fmt.Errorf("%s: sync: %w", l.name, err)
-		}
-		first = l.First()
+	if len(starts) > 0 {
+		err = l.moveFront(ctx, starts[len(starts)-1])
 	}
-	return first, ctx.Err()
+	return l.First(), err
+}
+
+// DropArchived takes events up to a sequence, which is the last of a block file, off the log. The caller has verified that
+// they are in an archive and that there is a snapshot as of that sequence with this chain hash. After a crash in the middle
+// the next start does the rest.
+func (l *Log) DropArchived(ctx context.Context, last uint64, chain [32]byte) error {
+	m, err := l.one(ctx, last)
+	if err != nil {
+		return err
+	}
+	if got, _ := chainIn(m.Header); got != chain {
+		return l.damage(last, "its chain hash is %x, but its snapshot says %x", got, chain)
+	}
+	return l.moveFront(ctx, last+1)
+}
+
+// unlink removes the blocks that are wholly before a sequence, durably.
+func (l *Log) unlink(ctx context.Context, seq uint64) error {
+	last, _ := l.Last()
+	starts, err := l.blocks.starts(min(seq, last))
+	if err != nil || len(starts) == 0 {
+		return err
+	}
+	if err := l.purge(ctx, starts[len(starts)-1]); err != nil {
+		return err
+	}
+	if err := l.blocks.folder(l.blocks.dir); err != nil {
+		err = &SyncError{l.name, err}
+		l.fail(err)
+		return err
+	}
+	return nil
 }
 
 // purge has the server remove all that is before a sequence, with which a block begins.
 func (l *Log) purge(ctx context.Context, seq uint64) error {
-	l.store.gate.RLock()
-	defer l.store.gate.RUnlock()
 	var r server.JSApiStreamPurgeResponse
 	return callAPI(ctx, l.store.node.write, "PURGE", l.name, server.JSApiStreamPurgeRequest{Sequence: seq}, &r, func() *server.ApiError { return r.Error })
 }
 
-// fronts returns the sequences, up to one, with which blocks after the first begin, ascending. A block that begins with
+// BlockEnds returns the last sequences of the block files that are full, with their sizes: where a stretch of the log may
+// be closed. Of each, At is when the first event of the next block was stored.
+func (l *Log) BlockEnds() (list []BlockEnd, err error) {
+	all, err := l.blocks.list()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, err)
+	}
+	for i, n := range all[:max(len(all), 1)-1] {
+		e, ok := l.blocks.ends(n, all[i+1])
+		if !ok {
+			break // the next block was just made, or a read finds the damage
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// ends returns how a block ends, by how the next begins.
+func (b *blocks) ends(n, next uint32) (e BlockEnd, ok bool) {
+	start, err := b.begin(next)
+	if err != nil || !start.event {
+		return e, false
+	}
+	st, err := os.Stat(b.path(n))
+	if err != nil {
+		return e, false
+	}
+	return BlockEnd{start.seq - 1, st.Size(), start.at}, true
+}
+
+// BlockEnd is the end of a block file.
+type BlockEnd struct {
+	Last  uint64
+	Bytes int64
+	At    time.Time
+}
+
+// starts returns the sequences, up to one, with which blocks after the first begin, ascending. A block that begins with
 // something else than an event is left out.
-func (b *blocks) fronts(upTo uint64) (list []uint64, err error) {
+func (b *blocks) starts(upTo uint64) (list []uint64, err error) {
 	all, err := b.list()
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -117,7 +173,7 @@ func (b *blocks) head(n uint32) (recordStart, error) {
 
 // open opens a block and reads the head of its first record.
 func (b *blocks) open(n uint32) (f *os.File, head []byte, err error) {
-	if f, err = os.Open(b.path(n)); err != nil {
+	if f, err = OpenFile(b.path(n), os.O_RDONLY, 0); err != nil {
 		return nil, nil, err
 	}
 	head = make([]byte, recordHead)

@@ -17,7 +17,14 @@ func (a *Appender) group(items []item) {
 
 // step takes as many of the items as one run may hold and answers them. It returns how many.
 func (a *Appender) step(items []item) int {
-	if err := a.log.err(); err != nil {
+	err := a.log.err()
+	if err == nil {
+		err = a.log.store.o.Check()
+	}
+	if h, ok := a.projection.(interface{ Health() error }); ok && err == nil {
+		err = h.Health() // it is healed, or the program ends: nothing is decided meanwhile
+	}
+	if err != nil {
 		for _, it := range items {
 			it.of.outcomes[it.n] = domain.Outcome{Err: refused(err)}
 		}
@@ -89,18 +96,18 @@ func (a *Appender) decide(items []item, g *group) (n int) {
 		}
 		*out = domain.Outcome{Seq: e.Seq, Event: e.Event}
 		g.send(e)
-		it.of.written += e.size
+		it.of.written += e.effort
 		seq, chain, bytes = e.Seq, e.Chain, bytes+e.size
 	}
 	return n
 }
 
-// spent refuses what comes after the bytes that one submission may write.
+// spent refuses what comes after the bytes that one submission may write, or have looked at.
 func (a *Appender) spent(s *submission) error {
 	if a.o.SubmitBytes == 0 || s.written < a.o.SubmitBytes {
 		return nil
 	}
-	return domain.Errorf(domain.TooLarge, "the changes before this one take %d bytes of the log, and those of one request may take %d; send the rest in another request or raise the setting limit-change-bytes", s.written, a.o.SubmitBytes)
+	return domain.Errorf(domain.TooLarge, "the changes before this one take %d bytes in whole entities, and those of one request may take %d; send the rest in another request or raise the setting limit-change-bytes", s.written, a.o.SubmitBytes)
 }
 
 // full is the refusal where the disk's reserve is reached.
@@ -118,6 +125,10 @@ func (l *Log) full(what string) *domain.Error {
 func (a *Appender) entry(r domain.Request, state domain.State, seq uint64, prev Chain) (e entry, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			if err = domain.CannotAnswer(p); err != nil {
+				e, err = entry{}, refused(err)
+				return
+			}
 			a.log.store.o.Logger.Error("command panicked", "command", fmt.Sprintf("%T", r.Command), "panic", p)
 			e, err = entry{}, domain.Errorf(domain.Internal, "%T: internal error", r.Command)
 		}
@@ -133,6 +144,10 @@ func (a *Appender) entry(r domain.Request, state domain.State, seq uint64, prev 
 func (a *Appender) evolve(r *domain.Recorded, state domain.State) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			if err = domain.CannotAnswer(p); err != nil {
+				err = refused(err)
+				return
+			}
 			a.log.store.o.Logger.Error("event panicked", "event", fmt.Sprintf("%T", r.Event), "panic", p)
 			err = domain.Errorf(domain.Internal, "%T: internal error", r.Event)
 		}
@@ -152,8 +167,10 @@ func (a *Appender) record(items []item, g *group) ([]domain.Recorded, error) {
 	}
 	if aerr := a.projection.Apply(recorded); aerr != nil {
 		a.log.fail(fmt.Errorf("apply %s %d to %d: %w", a.log.name, recorded[0].Seq, recorded[len(recorded)-1].Seq, aerr))
+		why := refused(a.log.err())
+		why.InDoubt = true
 		for _, it := range items {
-			it.of.outcomes[it.n] = domain.Outcome{Err: refused(a.log.err())}
+			it.of.outcomes[it.n] = domain.Outcome{Err: why}
 		}
 		return nil, aerr
 	}
@@ -162,7 +179,8 @@ func (a *Appender) record(items []item, g *group) ([]domain.Recorded, error) {
 }
 
 // correct tells the truth after an append that failed: an event of the run is recorded where its id is on the log at
-// its sequence. Refusals that may rest on an event that is not recorded are not believed either.
+// its sequence. Refusals that may rest on an event that is not recorded are not believed either. Where the log could not be
+// read again, it is given up, and what is on it is in doubt until the next start.
 func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) {
 	held := make(map[string]uint64, len(recorded))
 	for _, r := range recorded {
@@ -172,6 +190,7 @@ func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) 
 	if free, ferr := a.log.store.free(); ferr == nil && free < uint64(a.log.store.o.reserve(a.log.stream)) {
 		why = a.full(fmt.Sprintf("%d bytes are free, and this was not recorded: %v", free, err))
 	}
+	why.InDoubt = a.log.err() != nil // else the log was read again
 	lost := false
 	for _, it := range items {
 		out := &it.of.outcomes[it.n]

@@ -70,7 +70,7 @@ func (l *letter) of(subject string, h Header, data []byte) *nats.Msg {
 
 // headerOf returns the headers of a message but those of the server.
 func headerOf(m nats.Header) Header {
-	h := make(Header, 0, len(m))
+	h := make(Header, 0, len(m)+mostLeftOut)
 	for name, values := range m {
 		if len(values) > 0 && !strings.HasPrefix(name, serversOwn) {
 			h = append(h, Field{name, values[0]})
@@ -81,3 +81,8 @@ func headerOf(m nats.Header) Header {
 
 // serversOwn begins the names of the headers that are the server's.
 const serversOwn = "Nats-"
+
+// sort puts the fields in the order of their names, which is that of a stored message.
+func (h Header) sort() {
+	slices.SortFunc(h, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+}

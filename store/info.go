@@ -16,20 +16,28 @@ type Info struct {
 	Chain string `json:"chain"` // hex
 }
 
-// answerInfo serves what taps cannot ask the server for: where each stream begins and ends. It ends where queries do, so
-// that what a tap reads up to there is something it can ask about.
-func (s *Store) answerInfo() error {
-	_, err := s.node.live.Subscribe(infoSubject, func(m *nats.Msg) {
-		all := map[string]Info{}
-		for _, l := range s.logs {
-			last, chain := l.visible()
-			all[l.name] = Info{l.First(), last, hex.EncodeToString(chain[:])}
-		}
-		if text, err := json.Marshal(all); err == nil {
-			_ = m.Respond(text)
-		}
-	})
-	return err
+// openTaps listens for NATS clients and answers what they ask.
+func (s *Store) openTaps(ctx context.Context) (err error) {
+	if s.taps, err = startTaps(ctx, s.o); err != nil {
+		return err
+	}
+	s.history = newHistory(s.taps, s)
+	if err := s.history.start(); err != nil {
+		return err
+	}
+	return s.taps.listen(ctx, s.o)
+}
+
+// infoText tells taps where each stream begins and ends. It ends where queries do, so that what a tap reads up to there is
+// something it can ask about.
+func (s *Store) infoText() []byte {
+	all := map[string]Info{}
+	for _, l := range s.logs {
+		last, chain := l.visible()
+		all[l.name] = Info{l.First(), last, hex.EncodeToString(chain[:])}
+	}
+	text, _ := json.Marshal(all) // of names and numbers
+	return text
 }
 
 // askInfo asks that service, by stream.

@@ -31,7 +31,7 @@ func (k *kept) sync(path string) (size int64, err error) {
 
 func (k *kept) open(path string) (err error) {
 	k.close()
-	if k.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil { // Windows syncs only what may be written
+	if k.file, err = OpenFile(path, os.O_RDWR, 0); err != nil { // Windows syncs only what may be written
 		return err
 	}
 	if k.info, err = k.file.Stat(); err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,6 +18,13 @@ type Log struct {
 	acks   *acks
 	letter letter // for who appends
 
+	// archives has what left the log's front; nil for a log of which nothing is archived. skipGap, where there is one, is
+	// told of a missing archive, and the events in it are left out; else that is an error.
+	archives *Archives
+	skipGap  func(*Gap)
+	// snapshots are those that can be used, the newest first.
+	snapshots []*Snapshot
+
 	mu    sync.Mutex
 	first uint64
 	last  uint64
@@ -28,9 +36,15 @@ type Log struct {
 	// verified is the first sequence that was verified at the start; failures counts failed appends in a row.
 	verified uint64
 	failures int
+	foreign  bool // only the server can read the blocks
+
+	moving sync.Mutex // held while the front moves
+	copied uint32     // the last block that the copy of the index knows
 
 	// refusals counts requests that were refused for want of disk space.
 	refusals atomic.Uint64
+
+	skipped skipped
 
 	// broken says why this log must not be served from; set once, by damage or by writes that keep failing.
 	broken atomic.Pointer[error]
@@ -46,38 +60,61 @@ func (l *Log) Last() (seq uint64, chain [32]byte) {
 	return l.last, l.chain
 }
 
-// First returns the first sequence that is still kept: 1 unless age or bytes removed events, and Last's + 1 where
-// nothing is kept.
+// First returns the first sequence that is still on the log: 1 unless retention removed events or they were moved to an
+// archive, and Last's + 1 where nothing is kept. Through a tap it is the last that was heard of where the server does not
+// answer.
 func (l *Log) First() uint64 {
-	if !l.forever {
-		ctx, cancel := context.WithTimeout(context.Background(), apiWait)
-		defer cancel()
-		if first, err := l.askFirst(ctx); err == nil {
-			l.setFirst(first)
+	ctx, cancel := context.WithTimeout(context.Background(), apiWait)
+	defer cancel()
+	first, err := l.askFirst(ctx)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.first
+	}
+	return first
+}
+
+// askFirst is First with the error: of a tap, which has to ask the server.
+func (l *Log) askFirst(ctx context.Context) (uint64, error) {
+	if l.blocks == nil {
+		all, err := askInfo(ctx, l.store.node.read)
+		if err != nil {
+			return 0, err
 		}
+		l.setFirst(all[l.name].First)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.first
-}
-
-// askFirst asks the server, or, through a tap, which may not, the service that does.
-func (l *Log) askFirst(ctx context.Context) (uint64, error) {
-	if l.store.node.server == nil {
-		all, err := askInfo(ctx, l.store.node.read)
-		return all[l.name].First, err
-	}
-	info, err := streamInfo(ctx, l.store.node.read, l.name, false)
-	if err != nil {
-		return 0, err
-	}
-	return info.State.FirstSeq, nil
+	return l.first, nil
 }
 
 func (l *Log) setFirst(seq uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.first = max(l.first, seq, 1)
+}
+
+// begins returns the first sequence on the log itself and the chain hash of the event before, where that is on record.
+func (l *Log) begins() (first uint64, base Chain, known bool) {
+	if l.store.fronts == nil { // of a tap
+		return l.First(), base, false
+	}
+	f, ok := l.store.fronts.of(l.name)
+	if !ok {
+		return l.First(), base, false
+	}
+	return f.First, f.chain(), f.First == 1 || f.Chain != ""
+}
+
+// Base returns the first sequence on the log itself, and in hex the chain hash of the event before it: empty where there is
+// none or it is not known.
+func (l *Log) Base() (first uint64, before string) {
+	first, base, known := l.begins()
+	if !known || first == 1 {
+		return first, ""
+	}
+	return first, hex.EncodeToString(base[:])
 }
 
 func (l *Log) setLast(seq uint64, chain Chain) {
@@ -98,6 +135,11 @@ func (l *Log) visible() (seq uint64, chain Chain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.shown, l.shownChain
+}
+
+func (l *Log) shownSeq() uint64 {
+	seq, _ := l.visible()
+	return seq
 }
 
 // fail makes the log refuse from now on, logs why, and tells [Store.Failed], once.
@@ -128,12 +170,14 @@ type Damage struct {
 	What   string
 }
 
+const damageCure = "`ledge restore` makes a data folder of a backup, `ledge salvage` makes one of what is whole"
+
 func (d *Damage) Error() string {
 	where := ""
 	if d.Seq > 0 {
 		where = fmt.Sprintf(" at sequence %d", d.Seq)
 	}
-	return fmt.Sprintf("%s is damaged%s: %s; nothing is served from it: restore the data folder from a backup", d.Stream, where, d.What)
+	return fmt.Sprintf("%s is damaged%s: %s; nothing is served from it: %s", d.Stream, where, d.What, damageCure)
 }
 
 // IsDamage reports whether err names damage of a log.

@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"log/slog"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -10,9 +12,10 @@ import (
 // serverLog routes the server's log to slog: notices are Debug, for Ledge says by itself what an operator wants to
 // know. It keeps the first fatal line, after which the server does not run.
 type serverLog struct {
-	to    *slog.Logger
-	once  sync.Once
-	fatal chan string
+	to     *slog.Logger
+	client func(cid uint64) string // nil for a server that has no clients but us
+	once   sync.Once
+	fatal  chan string
 }
 
 func newServerLog(to *slog.Logger) *serverLog {
@@ -35,10 +38,32 @@ func (l *serverLog) Warnf(f string, v ...any) {
 			return
 		}
 	}
-	l.to.Warn(line)
+	l.warn(line)
 }
 
-func (l *serverLog) Errorf(f string, v ...any) { l.to.Warn(fmt.Sprintf(f, v...)) }
+func (l *serverLog) Errorf(f string, v ...any) { l.warn(fmt.Sprintf(f, v...)) }
+
+// warn logs a line. One about a client names the client apart, so that no client's lines are taken for those of another or of the
+// server itself.
+func (l *serverLog) warn(line string) {
+	about := aboutClient.FindStringSubmatch(line)
+	if about == nil || l.client == nil {
+		l.to.Warn(line)
+		return
+	}
+	cid, _ := strconv.ParseUint(about[1], 10, 64)
+	reason := about[2]
+	if len(reason) > longestReason {
+		reason = strings.ToValidUTF8(reason[:longestReason], "") + "…"
+	}
+	l.to.Warn("tap complains or is refused", "client", l.client(cid), "reason", reason)
+}
+
+// aboutClient is how the server's lines about a client begin.
+var aboutClient = regexp.MustCompile(`^\S* ?- cid:(\d+) - (.*)`)
+
+// longestReason cuts what a client may have chosen, in bytes.
+const longestReason = 300
 
 func (l *serverLog) Fatalf(f string, v ...any) {
 	l.once.Do(func() { l.fatal <- fmt.Sprintf(f, v...) })

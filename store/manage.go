@@ -13,21 +13,16 @@ import (
 const apiWait = 10 * time.Second
 
 // streamConfig is what the server is told about a stream. There is no compression, no asynchronous persistence and no
-// window of message ids: the first two lose acknowledged messages, the third costs memory and start-up time.
-func streamConfig(st stream, keep retention) server.StreamConfig {
+// window of message ids: the first two lose acknowledged messages, the third costs memory and start-up time. The server
+// removes nothing by age or bytes: who removes does it with [Log.DropBefore].
+func streamConfig(st stream) server.StreamConfig {
 	c := server.StreamConfig{
 		Name: st.name, Subjects: []string{st.ingest + ">"},
 		SubjectTransform: &server.SubjectTransformConfig{Source: st.ingest + ">", Destination: st.public + ">"},
 		Retention:        server.LimitsPolicy, Storage: server.FileStorage, Discard: server.DiscardOld, Replicas: 1,
-		MaxConsumers: -1, MaxMsgs: -1, MaxMsgsPer: -1, MaxMsgSize: -1, MaxBytes: -1, MaxAge: keep.age,
+		MaxConsumers: -1, MaxMsgs: -1, MaxMsgsPer: -1, MaxMsgSize: -1, MaxBytes: -1,
 		Duplicates: 100 * time.Millisecond, AllowDirect: true,
-		DenyDelete: st.forever, DenyPurge: st.forever,
-	}
-	if keep.age > 0 {
-		c.Duplicates = min(c.Duplicates, keep.age)
-	}
-	if keep.bytes > 0 {
-		c.MaxBytes = keep.bytes
+		DenyDelete: st.forever, // no DenyPurge: what is archived leaves the log, and nobody else is in this account
 	}
 	return c
 }
@@ -46,7 +41,7 @@ type streamResponse struct {
 	*server.StreamInfo
 }
 
-// callStream asks the JetStream API for CREATE, UPDATE or INFO of a stream.
+// callStream asks the JetStream API for INFO of a stream.
 func callStream(ctx context.Context, nc *nats.Conn, verb, name string, request any) (*server.StreamInfo, error) {
 	var r streamResponse
 	if err := callAPI(ctx, nc, verb, name, request, &r, func() *server.ApiError { return r.Error }); err != nil {

@@ -36,7 +36,7 @@ func TestMergeFrom(t *testing.T) {
 
 // TestFollowEnds holds that the end of the context is no error, during the history and after it.
 func TestFollowEnds(t *testing.T) {
-	tap, err := store.OpenTap(t.Context(), mustTwoStreams(t).TapURL())
+	tap, err := store.OpenTap(t.Context(), mustTwoStreams(t).OwnURL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestFollowEnds(t *testing.T) {
 // TestFollowSaysThatTheServerIsGone holds that without a server there is an error.
 func TestFollowSaysThatTheServerIsGone(t *testing.T) {
 	s := mustTwoStreams(t)
-	tap, err := store.OpenTap(t.Context(), s.TapURL())
+	tap, err := store.OpenTap(t.Context(), s.OwnURL())
 	if err != nil {
 		t.Fatal(err)
 	}

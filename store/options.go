@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"crypto/rand"
 	"log/slog"
 	"time"
 )
@@ -15,35 +16,53 @@ type Options struct {
 	// TapHost and TapPort are where taps connect. The default host is 127.0.0.1; port 0 is any free one, -1 is none.
 	TapHost string
 	TapPort int
-	// TapConnections is the most connections of taps at a time; the default is 256.
+	// TapConnections is the most connections of taps at a time, half of them from one address; the default is 64.
 	TapConnections int
+	// TapDescriptors is how many descriptors all connections of NATS clients may have together; 0 is no limit.
+	TapDescriptors int
+	// TapMemory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB.
+	TapMemory int64
+	// OwnPassword is what Ledge's own commands log in with as taps; empty is a random one.
+	OwnPassword string
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default
 	// is 64 MiB; readings leave ReadingsReserveBytes, four times as much by default, so that they fill up first.
 	ReserveBytes, ReadingsReserveBytes int64
-	// The age and bytes are what the streams keep; 0 is without a limit.
-	ReadingsMaxAge                          time.Duration
-	NotificationsMaxBytes, ReadingsMaxBytes int64
+	// Witnesses are places on the logs, by the streams' names, that were durable: the checkpoints of what is folded from
+	// them. A log that ends before its witness, or has another event there, is damaged.
+	Witnesses map[string]Witness
+	// ArchiveDir is where archives of the log of changes are; SnapshotDir has the snapshots that belong to them. Empty: none.
+	ArchiveDir, SnapshotDir string
 	// Logger receives what the server and the store report; nil is slog.Default.
 	Logger *slog.Logger
 
 	// FreeBytes tells the free disk space at dir, in bytes; nil asks the operating system. A point of failure for tests.
 	FreeBytes func(dir string) (uint64, error)
-	// AckTimeout is how long the server may keep silent while acknowledgements are due before the write counts as failed;
-	// the default is 5 s.
+	// Check is asked before each group of appends, before a restart after a failed write and before the mark of a clean stop: an
+	// error refuses them, because the folder is not the store's any more. It must be quick.
+	Check func() error
+	// AckTimeout is how long the server may keep silent while acknowledgements are due before it is probed: a server that
+	// is only slow is waited for, 12 times as long. The default is 5 s.
 	AckTimeout time.Duration
 }
 
 func (o Options) withDefaults() Options {
 	o.TapHost = cmp.Or(o.TapHost, "127.0.0.1")
-	o.TapConnections = cmp.Or(o.TapConnections, 256)
+	o.TapConnections = cmp.Or(o.TapConnections, 64)
+	o.TapMemory = cmp.Or(o.TapMemory, 64<<20)
 	o.ReserveBytes = cmp.Or(o.ReserveBytes, 64<<20)
 	o.ReadingsReserveBytes = cmp.Or(o.ReadingsReserveBytes, 4*o.ReserveBytes)
 	o.AckTimeout = cmp.Or(o.AckTimeout, 5*time.Second)
+	if o.OwnPassword == "" {
+		o.OwnPassword = rand.Text()
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	if o.FreeBytes == nil {
 		o.FreeBytes = FreeBytes
+	}
+	if o.Check == nil {
+		o.Check = func() error { return nil }
 	}
 	return o
 }

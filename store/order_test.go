@@ -46,7 +46,7 @@ func TestIntruder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, o := range got {
-		if domain.CodeOf(o.Err) != domain.Unavailable || o.Seq != 0 {
+		if domain.CodeOf(o.Err) != domain.Unavailable || o.Seq != 0 || !domain.InDoubt(o.Err) {
 			t.Errorf("outcome %d: %+v", i, o)
 		}
 	}

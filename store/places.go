@@ -111,7 +111,7 @@ func (in *blockPlaces) goOver(b *blockReader, seq uint64) (n int, err error) {
 	if seq <= in.last {
 		return 0, nil
 	}
-	f, err := os.Open(b.path(in.number))
+	f, err := OpenFile(b.path(in.number), os.O_RDONLY, 0)
 	if err != nil {
 		return 0, err
 	}

@@ -42,7 +42,8 @@ type page struct {
 }
 
 // ReadRaw returns the stored messages from one sequence to another, both included, in order and without a hole. From 0
-// is the first kept, to 0 the last durable. The chain is not verified; see [Log.Read].
+// is the first on the log itself, to 0 the last durable. What was moved to archives is read from there, and ends with a
+// [Gap] where an archive is missing. The chain of the log is not verified; see [Log.Read].
 func (l *Log) ReadRaw(ctx context.Context, from, to uint64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -81,39 +82,78 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 				return false
 			}
 		}
-		from = max(from, l.First())
-		if l.readsFiles() {
-			b := l.blockReader(from, to)
-			err := b.read(ctx, send)
-			if a, ok := errors.AsType[altered](err); ok {
-				send(page{err: l.damage(a.seq, "%v", a)})
-				return
+		for p := (page{}); p.err == nil && ctx.Err() == nil; {
+			if from, p.err = l.archived(ctx, from, to, send); p.err == nil {
+				from, p.err = l.live(ctx, from, to, send)
 			}
-			from = b.next
-		}
-		if from > to {
+			if errors.Is(p.err, errMoved) {
+				p.err = nil // the rest is archived meanwhile
+				continue
+			}
+			if p.err != nil && !errors.Is(p.err, context.Canceled) {
+				send(p)
+			}
 			return
-		}
-		f, err := l.newFetch()
-		if err != nil {
-			send(page{err: err})
-			return
-		}
-		defer f.close()
-		for from <= to {
-			l.store.gate.RLock() // no restart meanwhile: it would look like damage
-			p := f.page(ctx, from, to)
-			l.store.gate.RUnlock()
-			if len(p.messages) == 0 && p.err == nil {
-				return // retention removed all that was asked for
-			}
-			if !send(p) || p.err != nil {
-				return
-			}
-			from = p.messages[len(p.messages)-1].Seq + 1
 		}
 	}()
 	return out
+}
+
+// errMoved says that events were moved to an archive while they were read.
+var errMoved = errors.New("the front of the log moved")
+
+// archived sends the pages that are archived, and returns the first sequence that is on the log itself.
+func (l *Log) archived(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
+	first, err := l.askFirst(ctx)
+	if err != nil {
+		return from, fmt.Errorf("read %s: %w", l.name, err)
+	}
+	if from == 0 || from >= first || l.archives == nil {
+		return max(from, first), nil
+	}
+	end := min(to, first-1)
+	return end + 1, l.archives.read(ctx, from, end, l.skipGap, send)
+}
+
+// live sends the pages from the block files, and from the server what these do not give. It is errMoved where an event has
+// left the log for an archive, and returns where to go on.
+func (l *Log) live(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
+	if l.readsFiles() && from <= to {
+		b := l.blockReader(from, to)
+		err := b.read(ctx, send)
+		if a, ok := errors.AsType[altered](err); ok {
+			return b.next, l.damage(a.seq, "%v", a)
+		}
+		from = b.next
+	}
+	if from > to {
+		return from, nil
+	}
+	if l.store.offline {
+		return from, l.damage(from, "it is missing or cannot be read")
+	}
+	f, err := l.newFetch()
+	if err != nil {
+		return from, err
+	}
+	defer f.close()
+	for from <= to {
+		if l.forever && from < l.First() {
+			return from, errMoved
+		}
+		p := f.page(ctx, from, to)
+		if n := len(p.messages); l.forever && from < l.First() && (n == 0 || p.messages[0].Seq != from) {
+			return from, errMoved
+		}
+		if len(p.messages) == 0 && p.err == nil {
+			return from, nil // retention removed all that was asked for
+		}
+		if !send(p) || p.err != nil {
+			return from, context.Canceled
+		}
+		from = p.messages[len(p.messages)-1].Seq + 1
+	}
+	return from, nil
 }
 
 // readsFiles reports whether the log is read from its block files: not through a tap, and not after they were found not to
@@ -147,9 +187,32 @@ func (l *Log) newFetch() (*fetch, error) {
 
 func (f *fetch) close() { _ = f.sub.Unsubscribe() }
 
-// page asks for the events from one sequence on and checks that they follow one another. It is empty where all of
-// them are gone for reasons of age or bytes.
+// page is [fetch.ask], again where JetStream was restarted in place meanwhile, which would look like damage, and once more
+// where a tap finds damage: what it has heard may not be what the log has. No lock is held while the server is waited for: a
+// restart would wait for it, and every append and look at health behind that.
 func (f *fetch) page(ctx context.Context, from, to uint64) page {
+	for twice := false; ; {
+		before := f.l.store.restarts.Load()
+		p := f.ask(ctx, from, to)
+		restarted := f.l.store.restarts.Load() != before
+		doubted := !twice && f.l.isTaps() && IsDamage(p.err)
+		if p.err == nil || ctx.Err() != nil || !restarted && !doubted {
+			return p
+		}
+		twice = twice || doubted
+		again, err := f.l.newFetch()
+		if err != nil {
+			return page{err: err}
+		}
+		f.close() // with what is still on its way
+		*f = *again
+		f.l.store.awaitRestart()
+	}
+}
+
+// ask asks for the events from one sequence on and checks that they follow one another. It is empty where all of
+// them are gone for reasons of age or bytes.
+func (f *fetch) ask(ctx context.Context, from, to uint64) page {
 	n := min(to-from+1, pageEvents)
 	request := fmt.Appendf(nil, `{"seq":%d,"batch":%d,"max_bytes":%d}`, from, n, pageBytes)
 	if err := f.l.store.node.read.PublishRequest(directGet+f.l.name, f.inbox, request); err != nil {
@@ -171,7 +234,7 @@ func (f *fetch) page(ctx context.Context, from, to uint64) page {
 			}
 			msg, err := f.l.message(m)
 			if err == nil && msg.Seq != next {
-				err = f.skipped(next, msg.Seq)
+				err = f.skipped(ctx, next, msg.Seq)
 			}
 			if err != nil {
 				p.err = err
@@ -189,15 +252,17 @@ func (f *fetch) page(ctx context.Context, from, to uint64) page {
 		}
 	}
 	if len(p.messages) == 0 && p.err == nil {
-		p.err = f.skipped(next, to+1)
+		p.err = f.skipped(ctx, next, to+1)
 	}
 	return p
 }
 
 // skipped says why got came where want was next: nil where retention removed those between.
-func (f *fetch) skipped(want, got uint64) error {
-	first := f.l.First()
+func (f *fetch) skipped(ctx context.Context, want, got uint64) error {
+	first, err := f.l.askFirst(ctx)
 	switch {
+	case err != nil:
+		return fmt.Errorf("read %s at %d: %w", f.l.name, want, err) // no word of damage: it may be gone for reasons of age
 	case got <= first && got > want:
 		return nil
 	case got < want:
@@ -219,14 +284,15 @@ func (l *Log) message(m *nats.Msg) (Message, error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("read %s: sequence: %w", l.name, err)
 	}
-	out := Message{Seq: seq, Subject: get(m.Header, "Nats-Subject"), Header: headerOf(m.Header), Data: m.Data}
+	out := Message{Seq: seq, Subject: get(m.Header, "Nats-Subject"), Data: m.Data}
+	out.Header = expanded(headerOf(m.Header), out.Subject)
 	out.At, _ = time.Parse(time.RFC3339Nano, get(m.Header, "Nats-Time-Stamp"))
 	return out, nil
 }
 
-// Read returns the events from one sequence to another, both included, in order. From 0 is the first kept, to 0 the
-// last durable. It ends with a [Damage] error at a sequence that is missing, altered, or not linked to the one before;
-// the first kept of a stream with a retention is believed.
+// Read returns the events from one sequence to another, both included, in order. From 0 is the first on the log itself,
+// to 0 the last durable. It ends with a [Damage] error at a sequence that is missing, altered, or not linked to the one
+// before, and with a [Gap] where an archive is missing. The first event of a stream with a retention is believed.
 func (l *Log) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Recorded, error] {
 	return func(yield func(domain.Recorded, error) bool) {
 		for group, err := range l.groups(ctx, from, to) {
@@ -246,7 +312,7 @@ func (l *Log) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Record
 // EventAt returns the event at a sequence, verified as by [Log.Read]; ok is false where there is none, or none any more.
 // It takes some 70 µs wherever on the log the event is, and a millisecond or two once for each block file.
 func (l *Log) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool, err error) {
-	if last, _ := l.Last(); seq == 0 || seq > last {
+	if last, _ := l.Last(); seq == 0 || seq > last || l.blocks != nil && seq < l.First() {
 		return nil, false, nil
 	}
 	if l.readsFiles() {
@@ -273,7 +339,7 @@ func (l *Log) groups(ctx context.Context, from, to uint64) iter.Seq2[[]domain.Re
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		out := make(chan decoded, 2)
-		go l.decode(ctx, max(from, 1), to, out)
+		go l.decode(ctx, from, to, out)
 		for d := range out {
 			if len(d.events) > 0 && !yield(d.events, nil) {
 				return
@@ -291,13 +357,14 @@ func (l *Log) groups(ctx context.Context, from, to uint64) iter.Seq2[[]domain.Re
 
 func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
 	defer close(out)
-	link := linker{log: l}
-	start := from
-	if from > 1 {
-		start-- // for its chain
-	}
+	link, start := l.linkFrom(from)
 	for p := range l.pages(ctx, start, to) {
+		before := link
 		d := l.decodePage(&link, p, from)
+		if IsDamage(d.err) && p.err == nil && l.isTaps() {
+			link = before
+			d = l.decodePage(&link, l.pageAgain(ctx, p), from)
+		}
 		select {
 		case out <- d:
 		case <-ctx.Done():
@@ -307,6 +374,20 @@ func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
 			return
 		}
 	}
+}
+
+// isTaps reports whether the log is read through a tap.
+func (l *Log) isTaps() bool { return l.blocks == nil && !l.store.offline && l.store.node != nil }
+
+// pageAgain reads the messages of a page once more. What is said to be damaged has been read twice.
+func (l *Log) pageAgain(ctx context.Context, p page) (again page) {
+	for m, err := range l.ReadRaw(ctx, p.messages[0].Seq, p.messages[len(p.messages)-1].Seq) {
+		if err != nil {
+			return page{messages: again.messages, err: err}
+		}
+		again.messages = append(again.messages, m)
+	}
+	return again
 }
 
 // decodePage verifies the chain from message to message, and decodes the events beside one another. What follows the
@@ -368,6 +449,25 @@ type linker struct {
 	known bool
 }
 
+// linkFrom returns what verifies the messages from a sequence on, and where to begin to read for it: one before, for its
+// chain, unless that is known.
+func (l *Log) linkFrom(from uint64) (k linker, start uint64) {
+	if l.store.fronts != nil { // it is no tap's
+		at := from
+		if at == 0 {
+			at = l.First()
+		}
+		if k = l.linkerAt(at); k.known {
+			return k, from
+		}
+	}
+	k.log = l
+	if from > 1 {
+		from--
+	}
+	return k, from
+}
+
 // next verifies m against its predecessor and returns all of it but the decoded event.
 func (k *linker) next(m Message) (domain.Recorded, error) {
 	stored, ok := chainIn(m.Header)
@@ -404,14 +504,17 @@ func (l *Log) filed(m Message) error {
 	return nil
 }
 
-// event decodes a message.
+// event decodes a message. One whose body cannot be decoded is a domain.Undecodable, and is noted.
 func (l *Log) event(m Message) (domain.Event, error) {
 	if err := l.filed(m); err != nil {
 		return nil, err
 	}
-	e, err := domain.Decode(wireOf(m.Header, m.Data))
+	e, err := domain.DecodeStored(wireOf(m.Header, m.Data))
 	if err != nil {
 		return nil, fmt.Errorf("%s: sequence %d: %w", l.name, m.Seq, err)
+	}
+	if u, ok := e.(domain.Undecodable); ok {
+		l.skip(m.Seq, u)
 	}
 	return e, nil
 }

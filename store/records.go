@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -29,46 +28,12 @@ const (
 // damage yet: the server is asked then.
 var errRecord = errors.New("unknown record layout")
 
+// errSlice says that as much was read as was asked for.
+var errSlice = errors.New("the slice is read")
+
 // farAhead is how far the sequence of a record is beyond the one that is due where that is damage: no hole in a block is as
 // wide. The server must not be asked: it would fill the hole in memory, sequence by sequence, until there is none left.
 const farAhead = 1 << 20
-
-// lastInRange reports whether no record of the last block is far ahead, which the server reads at its start, and if one
-// is, which sequence was due there. What else is wrong with the block is for those who read it.
-func (b *blocks) lastInRange() (due uint64, ok bool) {
-	if b.last == 0 {
-		return 0, true
-	}
-	f, err := os.Open(b.path(b.last))
-	if err != nil {
-		return 0, true
-	}
-	defer f.Close()
-	due = 1
-	if b.last > 1 {
-		before, _ := b.begin(b.last - 1) // 0 where it is gone: the first record is believed
-		due = before.seq
-	}
-	for r := bufio.NewReaderSize(f, recordsAtATime); ; {
-		head, err := r.Peek(recordHead)
-		if err != nil {
-			return 0, true
-		}
-		length, seq := recordLength(head), binary.LittleEndian.Uint64(head[4:])
-		if seq&(erasedBit|tombstoneBit) == 0 {
-			if due > 0 && seq > due && seq-due >= farAhead {
-				return due, false
-			}
-			due = seq + 1
-		}
-		if length == 0 {
-			return 0, true
-		}
-		if _, err := r.Discard(length); err != nil {
-			return 0, true
-		}
-	}
-}
 
 // blockReader reads durable messages straight from the block files: four times as fast as through the server, and it is
 // the disk that is looked at, not the server's cache. Whatever it does not understand it leaves to the server.
@@ -77,6 +42,12 @@ type blockReader struct {
 	next, to uint64
 	room     Header // for the headers of the next messages
 	usual    int    // how many messages the last page had
+
+	// raw, where there is one, is handed the records that are due as they stand, in place of messages: those of one read, until it says no
+	// or has had slice bytes of them.
+	raw   func(r []byte) bool
+	slice int
+	again []byte // what raw records are read into; they hold until the next are read
 
 	number uint32 // of the block that is being read
 	sum    checksum
@@ -121,7 +92,7 @@ func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) boo
 }
 
 func (b *blockReader) records(at int64, atATime int, send func(page) bool) error {
-	f, err := os.Open(b.path(b.number))
+	f, err := OpenFile(b.path(b.number), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -132,11 +103,11 @@ func (b *blockReader) records(at int64, atATime int, send func(page) bool) error
 	var rest []byte
 	want := atATime
 	for b.next <= b.to {
-		// Not used again: the messages are slices of it.
-		buf := make([]byte, max(want, len(rest)+recordHead))
+		buf := b.buffer(max(want, len(rest)+recordHead))
 		have := copy(buf, rest)
 		n, err := io.ReadFull(f, buf[have:])
 		buf = buf[:have+n]
+		from := b.next
 		p, used, need, perr := b.parse(buf)
 		if len(p.messages) > 0 {
 			if !send(p) {
@@ -145,6 +116,9 @@ func (b *blockReader) records(at int64, atATime int, send func(page) bool) error
 		}
 		if perr != nil {
 			return perr
+		}
+		if b.raw != nil && b.next > from {
+			return errSlice
 		}
 		rest = buf[used:]
 		switch {
@@ -159,6 +133,17 @@ func (b *blockReader) records(at int64, atATime int, send func(page) bool) error
 		}
 	}
 	return nil
+}
+
+// buffer returns room for n bytes. That of messages is not used again: they are slices of it.
+func (b *blockReader) buffer(n int) []byte {
+	if b.raw == nil {
+		return make([]byte, n)
+	}
+	if cap(b.again) < n {
+		b.again = make([]byte, n)
+	}
+	return b.again[:n]
 }
 
 // parse returns the messages in buf that are due, how many bytes they and what was skipped took, and how many bytes the
@@ -184,6 +169,14 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 			return p, used, 0, b.altered()
 		case seq > b.next:
 			return p, used, 0, b.missing()
+		case b.raw != nil:
+			if !b.raw(r) {
+				return p, used, 0, errRecord
+			}
+			b.next, b.passed = seq+1, seq
+			if b.slice -= length; b.slice <= 0 {
+				return p, used, 0, errSlice
+			}
 		default:
 			m, err := b.record(r)
 			if err != nil {
@@ -219,23 +212,24 @@ func (b *blockReader) record(r []byte) (Message, error) {
 		return Message{}, b.altered()
 	}
 	text := string(r[recordHead:data])
-	h, ok := b.headers(text[headers-recordHead:])
+	subject := text[:subjectEnd-recordHead]
+	h, ok := b.headers(text[headers-recordHead:], subject)
 	if !ok {
 		return Message{}, b.altered()
 	}
 	return Message{
 		Seq: binary.LittleEndian.Uint64(r[4:]), At: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))).UTC(),
-		Subject: text[:subjectEnd-recordHead], Header: h, Data: r[data:body:body],
+		Subject: subject, Header: h, Data: r[data:body:body],
 	}, nil
 }
 
 // headers reads the header block of a message but those that are the server's.
-func (b *blockReader) headers(block string) (Header, bool) {
+func (b *blockReader) headers(block, subject string) (Header, bool) {
 	text, ok := strings.CutPrefix(block, "NATS/1.0\r\n")
 	if !ok {
 		return nil, false
 	}
-	most := strings.Count(text, "\n")
+	most := strings.Count(text, "\n") + mostLeftOut
 	if cap(b.room)-len(b.room) < most {
 		b.room = make(Header, 0, max(most, fieldsAtATime))
 	}
@@ -252,6 +246,7 @@ func (b *blockReader) headers(block string) (Header, bool) {
 			h = append(h, Field{name, value})
 		}
 	}
+	h = expanded(h, subject)
 	b.room = b.room[:len(b.room)+len(h)]
 	return h, true
 }

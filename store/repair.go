@@ -27,6 +27,10 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 	if err := l.err(); err != nil {
 		return nil, err // closed meanwhile, or damaged
 	}
+	if err := s.o.Check(); err != nil {
+		l.fail(fmt.Errorf("%s: %w", l.name, err)) // a restart would write into another folder
+		return nil, l.err()
+	}
 	if errors.Is(cause, errLayout) {
 		s.o.Logger.Warn("block files have another layout than expected; the server syncs every message from now on, which is slower",
 			"stream", l.name, "error", cause)
@@ -52,7 +56,16 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 
 // restart restarts JetStream in place and holds that every stream still ends where it ended.
 func (s *Store) restart(ctx context.Context) error {
-	if err := s.node.restartJetStream(); err != nil {
+	s.restarts.Add(1)
+	if err := s.node.stopJetStream(); err != nil {
+		return err
+	}
+	for _, l := range s.logs {
+		if err := l.mend(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.node.startJetStream(); err != nil {
 		return err
 	}
 	for _, l := range s.logs {
@@ -62,6 +75,28 @@ func (s *Store) restart(ctx context.Context) error {
 	}
 	s.o.Logger.Warn("jetstream restarted in place")
 	return nil
+}
+
+// awaitRestart returns when no restart is under way.
+func (s *Store) awaitRestart() {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+}
+
+// mend finishes what the failed write left undone, as a start does: the server must have nothing to recover here either.
+func (l *Log) mend(ctx context.Context) error {
+	if l.foreign || !l.readsFiles() {
+		return nil
+	}
+	s, err := l.look(0)
+	if err != nil {
+		return err
+	}
+	last, chain := l.Last()
+	if err := l.agrees(ctx, s, witness{Witness{last, chain}, "the last event that was acknowledged"}); err != nil {
+		return err
+	}
+	return s.finish(false)
 }
 
 func (l *Log) reopened(ctx context.Context) error {
@@ -78,8 +113,7 @@ func (l *Log) reopened(ctx context.Context) error {
 // barrier returns when whatever was published before has landed or never will: it publishes, behind it on the same way,
 // what no fence lets in. A publish of a failed run that landed later would let the tail of the next run in behind it.
 func (l *Log) barrier(ctx context.Context) error {
-	m := &nats.Msg{Subject: l.ingest + "barrier", Header: nats.Header{headerFence: {strconv.FormatUint(math.MaxInt64, 10)}}}
-	answer, err := l.store.node.write.RequestMsgWithContext(ctx, m)
+	answer, err := l.store.node.write.RequestMsgWithContext(ctx, l.probe(""))
 	if err != nil {
 		return fmt.Errorf("no answer after the restart: %w", err)
 	}
@@ -89,13 +123,18 @@ func (l *Log) barrier(ctx context.Context) error {
 	return nil
 }
 
+// probe is a message that no fence lets in. The server answers it behind all that was published before it.
+func (l *Log) probe(reply string) *nats.Msg {
+	return &nats.Msg{Subject: l.ingest + "barrier", Reply: reply, Header: nats.Header{headerFence: {strconv.FormatUint(math.MaxInt64, 10)}}}
+}
+
 // resync syncs and takes in what the stream holds beyond the known end.
 func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
 	if err := l.barrier(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.syncAll(); err != nil {
-		return nil, err
+		return nil, &SyncError{l.name, err}
 	}
 	info, err := streamInfo(ctx, l.store.node.write, l.name, false)
 	if err != nil {

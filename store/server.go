@@ -15,70 +15,79 @@ import (
 )
 
 const (
-	maxPayload = 32 << 20
-	// maxPending is what a slow tap may leave unread before it is cut; the server wants more than one payload.
+	maxPayload = 32 << 20 // of a message on the log, in bytes
+	// addedHeaders is room for the headers that an answer, or a live message, has in addition.
+	addedHeaders = 4 << 10
+	// maxPending is how much the server keeps for one of our connections; it must be more than one payload.
 	maxPending = 64 << 20
 	// unlimited disk as far as the server is concerned: the reserve is kept by us, with an answer that says so.
-	maxStore  = 1 << 60
-	startWait = 10 * time.Second
+	maxStore = 1 << 60
+	// never is how often the server syncs by itself: Linux may report a failed fsync to whoever asks first, and no more.
+	never = 10 * 365 * 24 * time.Hour
 	// healthWait is how long a server may be unready before it is believed that it is.
 	healthWait = 10 * time.Second
 	// healthAsks is how often it is asked meanwhile.
 	healthAsks = 100
 )
 
-// node is the server in this process and our connections to it: one for appends and their acknowledgements, one for
-// reading, one for what taps see, so that none waits behind another.
+// node is the server of the log, in this process. It listens nowhere; taps have [taps]. There is a connection for
+// appends and their acknowledgements and one for reading, so that neither waits behind the other.
 type node struct {
-	opts     *server.Options
-	server   *server.Server
-	password string
-	write    *nats.Conn
-	read     *nats.Conn
-	live     *nats.Conn
+	opts   *server.Options
+	server *server.Server
+	write  *nats.Conn
+	read   *nats.Conn
 }
 
 func startNode(ctx context.Context, o Options) (*node, error) {
-	n := &node{password: rand.Text()}
-	if err := n.configure(o); err != nil {
+	n, password := &node{}, rand.Text()
+	if err := n.configure(o, password); err != nil {
 		return nil, err
 	}
-	if err := portFree(ctx, o); err != nil {
+	var err error
+	if n.server, err = startServer(ctx, n.opts, newServerLog(o.Logger)); err != nil {
 		return nil, err
 	}
-	s, err := server.NewServer(n.opts)
-	if err != nil {
-		return nil, fmt.Errorf("nats server: %w", err)
-	}
-	n.server = s
-	logs := newServerLog(o.Logger)
-	s.SetLoggerV2(logs, false, false, false)
-	s.Start()
-	if err := n.ready(ctx, logs); err != nil {
-		n.close()
-		return nil, err
+	for name, conn := range map[string]**nats.Conn{"append": &n.write, "read": &n.read} {
+		if *conn, err = connectIn(n.server, name, ledgeUser, password); err != nil {
+			n.close()
+			return nil, err
+		}
 	}
 	return n, nil
 }
 
-func (n *node) configure(o Options) error {
+// startServer starts a server that does not listen by itself.
+func startServer(ctx context.Context, c *server.Options, logs *serverLog) (*server.Server, error) {
+	c.DontListen, c.NoSigs = true, true
+	s, err := server.NewServer(c)
+	if err != nil {
+		return nil, fmt.Errorf("nats server: %w", err)
+	}
+	s.SetLoggerV2(logs, false, false, false)
+	s.Start()
+	select {
+	case line := <-logs.fatal:
+		err = fmt.Errorf("nats server: %s", line)
+	default:
+		if err = ctx.Err(); err == nil {
+			return s, nil
+		}
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
+	return nil, err
+}
+
+func (n *node) configure(o Options, password string) error {
 	c := &server.Options{}
-	if err := c.ProcessConfigString(accountsConfig(n.password)); err != nil {
+	if err := c.ProcessConfigString(logAccounts(password)); err != nil {
 		return fmt.Errorf("nats server: accounts: %w", err)
 	}
-	c.ServerName = "ledge"
-	c.NoSigs, c.DisableJetStreamBanner = true, true
+	c.ServerName, c.DisableJetStreamBanner = "ledge", true
 	c.JetStream, c.StoreDir, c.SyncAlways = true, o.Dir, o.SyncAlways
-	c.JetStreamMaxStore, c.JetStreamMaxMemory = maxStore, 16<<20
+	c.JetStreamMaxStore, c.JetStreamMaxMemory, c.SyncInterval = maxStore, 16<<20, never
 	c.MaxPayload, c.MaxPending = maxPayload, maxPending
-	c.MaxConn = o.TapConnections + 3
-	c.MaxSubs = 1000             // of one connection
-	c.NoFastProducerStall = true // a slow tap must not slow the log down
-	c.DontListen = o.TapPort < 0
-	c.Host, c.Port = o.TapHost, o.TapPort
-	if o.TapPort == 0 {
-		c.Port = server.RANDOM_PORT
-	}
 	n.opts = c
 	return nil
 }
@@ -86,67 +95,47 @@ func (n *node) configure(o Options) error {
 // ErrListen is in the chain of Open's error when taps cannot be listened for.
 var ErrListen = errors.New("no listener for taps")
 
-// portFree turns "address already in use" into a line that says what to change.
-func portFree(ctx context.Context, o Options) error {
+// CheckTap reports whether taps can be listened for, before anything is opened: it turns "address already in use" into a line
+// that says what to change.
+func (o Options) CheckTap(ctx context.Context) error {
+	o = o.withDefaults()
 	if o.TapPort <= 0 {
 		return nil
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(o.TapHost, strconv.Itoa(o.TapPort)))
 	if err != nil {
-		return fmt.Errorf("settings tap-host and tap-port: %w: %w; stop what uses the address, choose another, or set tap-port to -1 for no taps", ErrListen, err)
+		return errListen(err)
 	}
 	return l.Close()
 }
 
-func (n *node) ready(ctx context.Context, logs *serverLog) error {
-	up := make(chan bool, 1)
-	go func() { up <- n.opts.DontListen || n.server.ReadyForConnections(startWait) }()
-	select {
-	case line := <-logs.fatal:
-		n.server.Shutdown()
-		<-up
-		return fmt.Errorf("nats server: %s", line)
-	case <-ctx.Done():
-		n.server.Shutdown()
-		<-up
-		return ctx.Err()
-	case ok := <-up:
-		if !ok {
-			return fmt.Errorf("nats server: not ready within %s", startWait)
-		}
+func errListen(err error) error {
+	return fmt.Errorf("settings tap-host and tap-port: %w: %w; stop what uses the address, choose another, or set tap-port to -1 for no taps", ErrListen, err)
+}
+
+// connectIn connects to a server in this process.
+func connectIn(s *server.Server, name, user, password string) (*nats.Conn, error) {
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("ledge-"+name), nats.UserInfo(user, password),
+		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.NoEcho(),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		return nil, fmt.Errorf("connect in process: %w", err)
 	}
-	select { // a failure before the listener
-	case line := <-logs.fatal:
-		return fmt.Errorf("nats server: %s", line)
-	default:
-	}
-	for _, c := range []struct {
-		conn *(*nats.Conn)
-		name string
-	}{{&n.write, "append"}, {&n.read, "read"}, {&n.live, "live"}} {
-		nc, err := n.connect(c.name)
-		if err != nil {
-			return fmt.Errorf("connect in process: %w", err)
-		}
-		*c.conn = nc
+	return nc, nil
+}
+
+// stopJetStream and startJetStream restart JetStream in place: the only cure after a failed write.
+func (n *node) stopJetStream() error {
+	if err := n.server.DisableJetStream(); err != nil {
+		return fmt.Errorf("stop jetstream: %w", err)
 	}
 	return nil
 }
 
-func (n *node) connect(name string) (*nats.Conn, error) {
-	return nats.Connect("", nats.InProcessServer(n.server), nats.Name("ledge-"+name), nats.UserInfo(ledgeUser, n.password),
-		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.NoEcho(),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-}
-
-// restartJetStream stops and starts JetStream in place: the only cure after a failed write.
-func (n *node) restartJetStream() error {
-	if err := n.server.DisableJetStream(); err != nil {
-		return fmt.Errorf("stop jetstream: %w", err)
-	}
+func (n *node) startJetStream() error {
 	err := n.server.EnableJetStream(&server.JetStreamConfig{
 		StoreDir: n.opts.StoreDir, MaxStore: maxStore, MaxMemory: n.opts.JetStreamMaxMemory,
-		SyncAlways: n.opts.SyncAlways, CompressOK: true, Strict: true,
+		SyncAlways: n.opts.SyncAlways, SyncInterval: never, CompressOK: true, Strict: true,
 	})
 	if err != nil {
 		return fmt.Errorf("start jetstream: %w", err)
@@ -180,21 +169,8 @@ func unready(h *server.HealthStatus) bool {
 	return len(h.Errors) == 1 && h.Errors[0].Type == server.HealthzErrorConn
 }
 
-// tapped reports whether any tap is connected: what is published live before is for nobody.
-func (n *node) tapped() bool {
-	a, err := n.server.LookupAccount(tapAccount)
-	return err != nil || a.NumLocalConnections() > 0
-}
-
-func (n *node) tapURL(login string) string {
-	if n.opts.DontListen || n.server.Addr() == nil {
-		return ""
-	}
-	return "nats://" + login + n.server.Addr().String()
-}
-
 func (n *node) close() {
-	for _, nc := range []*nats.Conn{n.write, n.read, n.live} {
+	for _, nc := range []*nats.Conn{n.write, n.read} {
 		if nc != nil {
 			nc.Close()
 		}

@@ -9,6 +9,8 @@ type Stats struct {
 	Bytes int64
 	// Refused counts the requests that were refused because the disk is full, since the start.
 	Refused uint64
+	// Skipped counts the events that were read since the start and could not be decoded; see [Log.Skipped].
+	Skipped int
 	// Reserve is how many bytes of the disk must stay free for the log to take anything but removals.
 	Reserve int64
 }
@@ -17,7 +19,10 @@ type Stats struct {
 func (l *Log) Stats() (Stats, error) {
 	last, _ := l.Last()
 	bytes, err := l.blocks.bytes()
-	return Stats{Stream: l.name, First: l.First(), Last: last, Bytes: bytes, Refused: l.refusals.Load(), Reserve: l.store.o.reserve(l.stream)}, err
+	return Stats{
+		Stream: l.name, First: l.First(), Last: last, Bytes: bytes, Refused: l.refusals.Load(), Skipped: len(l.Skipped()),
+		Reserve: l.store.o.reserve(l.stream),
+	}, err
 }
 
 // Ready returns why the log takes no events now: it is broken, or, with domain.Full, the disk is.

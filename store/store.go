@@ -11,13 +11,20 @@ import (
 
 // Store is the open log: the server and its three streams.
 type Store struct {
-	o    Options
-	node *node
-	logs [3]*Log // in the order of streams
+	o      Options
+	node   *node
+	taps   *taps   // nil where nothing is listened on
+	logs   [3]*Log // in the order of streams
+	fronts *fronts
 
 	// gate is held shared across an append and alone across a restart of JetStream, which all streams share.
 	gate       sync.RWMutex
+	restarts   atomic.Uint64 // of JetStream in place
 	syncAlways atomic.Bool
+	offline    bool // there is no server: logs are read from their files alone
+
+	history  *history     // nil where nothing is listened on
+	appended atomic.Int64 // when the last group began, in nanoseconds since the Unix epoch
 
 	failed     chan error // the first reason of a log to refuse
 	background sync.WaitGroup
@@ -26,11 +33,14 @@ type Store struct {
 	closed     error
 }
 
-// Open starts the server, opens or creates the streams, and checks them. The error of a damaged store names the
-// damage; nothing is repaired or made anew over what is there.
+// Open checks the logs, starts the server on them, or on new ones, and holds that it found what was checked. The error of a
+// damaged store names the damage; nothing is changed then. What a crash left unfinished is finished.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	if err := os.MkdirAll(o.Dir, 0o750); err != nil {
+	if err := o.CheckTap(ctx); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{o: o, failed: make(chan error, 1)}
@@ -38,42 +48,64 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	for i, st := range streams {
 		s.logs[i] = &Log{stream: st, store: s, blocks: newBlocks(streamDir(o.Dir, st.name))}
 	}
+	if err := s.logs[0].mount(o.ArchiveDir, o.SnapshotDir); err != nil {
+		return nil, err
+	}
 	mark, err := takeMark(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range s.logs {
-		if err := l.before(mark != nil); err != nil {
-			return nil, err
-		}
+	if s.fronts, err = readFronts(o.Dir); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, mark); err != nil {
+		return nil, err
 	}
 	if s.node, err = startNode(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := s.open(ctx, mark); err != nil {
+	if err := s.open(ctx); err != nil {
+		s.history.close()
+		s.taps.close()
 		s.node.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, mark *mark) error {
-	for _, l := range s.logs {
-		if err := l.open(ctx); err != nil {
+// prepare prepares the logs beside one another. Where several are damaged, the first in order is named.
+func (s *Store) prepare(ctx context.Context, mark *mark) error {
+	var all sync.WaitGroup
+	var errs [len(streams)]error
+	for i, l := range s.logs {
+		all.Go(func() { errs[i] = l.prepare(ctx, mark != nil, l.witnesses(mark)) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
-		if err := l.start(ctx, mark); err != nil {
+	}
+	return s.recordFronts()
+}
+
+func (s *Store) open(ctx context.Context) error {
+	for _, l := range s.logs {
+		if err := l.open(ctx); err != nil {
 			return err
 		}
 	}
 	if err := dropMark(s.o.Dir); err != nil {
 		return err
 	}
-	if err := s.answerInfo(); err != nil {
-		return err
+	if s.o.TapPort >= 0 {
+		if err := s.openTaps(ctx); err != nil {
+			return err
+		}
 	}
 	ctx, s.stop = context.WithCancel(context.Background())
 	s.background.Go(func() { s.verifyRest(ctx) })
+	s.background.Go(func() { s.keepIndexes(ctx) })
 	return nil
 }
 
@@ -87,10 +119,13 @@ func (s *Store) Notifications() *Log { return s.logs[1] }
 func (s *Store) Readings() *Log { return s.logs[2] }
 
 // TapURL is where taps connect, without a login, to see what happens live; empty without a listener.
-func (s *Store) TapURL() string { return s.node.tapURL("") }
+func (s *Store) TapURL() string { return s.taps.url("") }
+
+// OwnURL is where Ledge's own commands see both: nobody else can log in there, listen to their answers or forge them.
+func (s *Store) OwnURL() string { return s.taps.url(ownUser + ":" + s.o.OwnPassword + "@") }
 
 // HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end.
-func (s *Store) HistoryURL() string { return s.node.tapURL(historyUser + ":" + historyUser + "@") }
+func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + historyUser + "@") }
 
 // Health returns why the store is not fit to serve: damage that was found, writes that fail, a server that is unwell.
 // A full disk is not among them: appends are refused then, and all else goes on.
@@ -103,16 +138,21 @@ func (s *Store) Health(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.gate.RLock()
+	if !s.gate.TryRLock() {
+		return errRestarting
+	}
 	defer s.gate.RUnlock()
 	return s.node.health()
 }
 
 // Failed yields, once, why a log refuses from now on: damage that was found, or writes that keep failing. Only a new
-// start, or a backup, is a cure.
+// start, or the restore of a backup, is a cure.
 func (s *Store) Failed() <-chan error { return s.failed }
 
-var errClosed = errors.New("the log is closed")
+var (
+	errClosed     = errors.New("the log is closed")
+	errRestarting = errors.New("the log is being opened again after a failed write")
+)
 
 // Close stops the server with everything on disk, and leaves the mark of a clean stop. Appenders are closed before.
 func (s *Store) Close() error {
@@ -122,6 +162,8 @@ func (s *Store) Close() error {
 
 func (s *Store) close() error {
 	s.stop()
+	s.history.close()
+	s.taps.close()
 	s.background.Wait()
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -139,6 +181,9 @@ func (s *Store) close() error {
 		if err := syncTree(s.o.Dir, streamDir(s.o.Dir, l.name)); err != nil {
 			errs = append(errs, fmt.Errorf("sync %s: %w", l.name, err))
 		}
+	}
+	if s.o.Check() != nil {
+		return errors.Join(errs...) // the mark would be in another folder
 	}
 	if !whole || len(errs) > 0 {
 		return errors.Join(errs...) // without the mark, the next start looks at everything

@@ -1,12 +1,17 @@
 package store
 
-import "time"
-
 const (
 	accountName  = "LEDGE"
 	appendPrefix = "ledge.append."
 	directGet    = "$JS.API.DIRECT.GET."
 	streamAPI    = "$JS.API.STREAM."
+)
+
+// The names of the three streams.
+const (
+	EventsStream        = "LEDGE_EVENTS"
+	NotificationsStream = "LEDGE_NOTIFICATIONS"
+	ReadingsStream      = "LEDGE_READINGS"
 )
 
 // stream is one of the three streams as it is meant to be.
@@ -18,30 +23,14 @@ type stream struct {
 	forever bool
 }
 
-var streams = []stream{
-	{name: "LEDGE_EVENTS", public: "ledge.event.", ingest: appendPrefix + "event.", forever: true},
-	{name: "LEDGE_NOTIFICATIONS", public: "ledge.notification.", ingest: appendPrefix + "notification."},
-	{name: "LEDGE_READINGS", public: "ledge.reading.", ingest: appendPrefix + "reading."},
-}
-
-// retention is what a stream keeps; 0 is without a limit.
-type retention struct {
-	age   time.Duration
-	bytes int64
-}
-
-func (o Options) retention(st stream) retention {
-	switch st.name {
-	case "LEDGE_NOTIFICATIONS":
-		return retention{bytes: o.NotificationsMaxBytes}
-	case "LEDGE_READINGS":
-		return retention{o.ReadingsMaxAge, o.ReadingsMaxBytes}
-	}
-	return retention{}
+var streams = [...]stream{
+	{name: EventsStream, public: "ledge.event.", ingest: appendPrefix + "event.", forever: true},
+	{name: NotificationsStream, public: "ledge.notification.", ingest: appendPrefix + "notification."},
+	{name: ReadingsStream, public: "ledge.reading.", ingest: appendPrefix + "reading."},
 }
 
 func (o Options) reserve(st stream) int64 {
-	if st.name == "LEDGE_READINGS" {
+	if st.name == ReadingsStream {
 		return o.ReadingsReserveBytes
 	}
 	return o.ReserveBytes

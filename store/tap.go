@@ -14,13 +14,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Tap reads the log of a running server through its tap listener, with no more rights than any tap has.
+// Tap reads the log of a running server through its tap listener, as Ledge's own commands do. It may change nothing either.
 type Tap struct {
 	live *nats.Conn
 	logs []*Log
 }
 
-// OpenTap connects to a TapURL.
+// OpenTap connects to an OwnURL.
 func OpenTap(ctx context.Context, address string) (*Tap, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -30,7 +30,6 @@ func OpenTap(ctx context.Context, address string) (*Tap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tap %s: %w", u, err)
 	}
-	u.User = url.UserPassword(historyUser, historyUser)
 	read, err := nats.Connect(u.String(), nats.Name("ledge-history"))
 	if err != nil {
 		live.Close()
@@ -158,7 +157,9 @@ func (t *Tap) open(ctx context.Context, from uint64, seen Place) (heads []*head,
 		if last, _ := l.Last(); last < seen[l.name] {
 			return nil, nil, fmt.Errorf("tap: %s ends at %d now, and %d was there: it is not the log that was followed", l.name, last, seen[l.name])
 		}
-		starts[i] = max(seen[l.name]+1, l.First())
+		if starts[i] = seen[l.name] + 1; l.archives == nil {
+			starts[i] = max(starts[i], l.First())
+		}
 	}
 	heads, stop = openAt(ctx, t.logs, starts)
 	return heads, stop, nil
@@ -222,7 +223,7 @@ func (t *Tap) liveMessage(raw *nats.Msg) (m Message, l *Log, ok bool) {
 	if l == nil || l.name != get(raw.Header, "Nats-Stream") {
 		return m, nil, false
 	}
-	return Message{Seq: seq, Subject: raw.Subject, Header: headerOf(raw.Header), Data: raw.Data}, l, true
+	return Message{Seq: seq, Subject: raw.Subject, Header: expanded(headerOf(raw.Header), raw.Subject), Data: raw.Data}, l, true
 }
 
 // logOf returns the log that has a subject, nil where none has.

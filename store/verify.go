@@ -13,6 +13,8 @@ type Report struct {
 	First  uint64
 	Last   uint64
 	Head   Chain // the chain hash of Last
+	// Skipped are events that are as they were written, but that could not be decoded; see [Log.Skipped].
+	Skipped []Skipped
 }
 
 // Verify reads the whole log, decodes every event and holds that sequences, hashes and subjects are right. The error is
@@ -42,12 +44,13 @@ func (l *Log) Verify(ctx context.Context, each func([]domain.Recorded) error) (R
 	if err := l.err(); err != nil {
 		return r, err
 	}
+	r.Skipped = l.Skipped()
 	return r, nil
 }
 
 // verify holds sequences, hashes and subjects of a part of the log without decoding the events. It returns the end.
 func (l *Log) verify(ctx context.Context, from, to uint64) (linker, error) {
-	link := linker{log: l}
+	link := l.linkerAt(from)
 	for m, err := range l.ReadRaw(ctx, from, to) {
 		if err != nil {
 			return link, err
@@ -59,13 +62,13 @@ func (l *Log) verify(ctx context.Context, from, to uint64) (linker, error) {
 			return link, err
 		}
 	}
-	if l.forever && link.seq != to {
+	if l.forever && to > 0 && link.seq != to {
 		return link, l.damage(link.seq+1, "it is missing or cannot be read")
 	}
 	return link, ctx.Err()
 }
 
-// verifyRest verifies what [Log.start] left out. Damage makes the log refuse.
+// verifyRest verifies what [Log.prepare] left out. Damage makes the log refuse.
 func (s *Store) verifyRest(ctx context.Context) {
 	for _, l := range s.logs {
 		if l.verified <= l.First() {

@@ -2,6 +2,7 @@ package callback
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"ledge/bridge/guard"
+	"ledge/bridge/turns"
 	"ledge/domain"
 )
 
@@ -36,7 +38,8 @@ type Limits struct {
 	GiveUp time.Duration
 	// Waiting is how many calls wait for one service (setting callback-queue); the oldest make room.
 	Waiting int
-	// AtOnce is how many calls are under way at a time, and how many validations (setting callback-concurrency).
+	// AtOnce is how many calls are under way at a time to services that are not slow, and how many validations; see package turns
+	// for the others (setting callback-concurrency).
 	AtOnce int
 	// AnswerBytes is how much of an answer is read (setting callback-answer-bytes).
 	AnswerBytes int64
@@ -50,8 +53,12 @@ type Options struct {
 	Events        Followed
 	Notifications Log
 	History       History
-	// Guard says where services may be called.
-	Guard  *guard.Guard
+	// Guard says where services may be called, and whose answers are shown.
+	Guard *guard.Guard
+	// Roots are the authorities to trust; nil for the system's.
+	Roots *x509.CertPool
+	// Self is this instance's id, for the header that ends loops.
+	Self   string
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -60,8 +67,8 @@ type Options struct {
 type Callbacks struct {
 	Options
 	client   *http.Client
-	calls    chan struct{}   // one for each call that is under way
-	asks     chan struct{}   // one for each validation that is under way
+	calls    *turns.Turns    // of the calls that are under way
+	asks     *turns.Turns    // of the validations that are under way
 	started  uint64          // the event that the addresses at the start are as of
 	ctx      context.Context // of the work between Start and Close
 	stop     context.CancelFunc
@@ -81,7 +88,7 @@ type Callbacks struct {
 // New returns Callbacks that wait for Start.
 func New(o Options) *Callbacks {
 	return &Callbacks{
-		Options: o, client: newClient(o.Guard.DialContext), calls: make(chan struct{}, o.AtOnce), asks: make(chan struct{}, o.AtOnce),
+		Options: o, client: newClient(o.Guard.DialContext, o.Roots), calls: turns.New(o.AtOnce), asks: turns.New(o.AtOnce),
 		failed: make(chan error, 1), owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{},
 	}
 }

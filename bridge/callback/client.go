@@ -3,6 +3,8 @@ package callback
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"ledge/bridge/outward"
+	"ledge/domain"
 )
 
 // answer is what a device service says; status is 0 where it says nothing, and then err says why.
@@ -21,11 +24,12 @@ type answer struct {
 	text   string // as much of the body as is shown
 	err    error
 	method string // of the request
+	again  bool   // it was cut off, and is to be made again
 }
 
 func (a answer) String() string {
 	if a.err != nil {
-		return a.err.Error()
+		return outward.Cut(a.err.Error()) // the URL in it may be long
 	}
 	return fmt.Sprintf("status code: %d, err: %s", a.status, a.text)
 }
@@ -54,15 +58,19 @@ func (a answer) failed() bool {
 // redirects is how many redirects are followed, on one host.
 const redirects = 3
 
-func newClient(dial outward.Dial) *http.Client {
+// isRedirect reports whether the service has sent Ledge on to where it did not go.
+func (a answer) isRedirect() bool { return a.status >= 300 && a.status < 400 }
+
+func newClient(dial outward.Dial, roots *x509.CertPool) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: dial, MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
 		},
-		// A base address says who is to be told; who answers there does not say who else is.
+		// A base address says who is to be told; who answers there does not say who else is. Where 301, 302 or 303 turn the method into GET,
+		// the call would be lost and taken for made.
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if r.URL.Host != via[0].URL.Host || len(via) > redirects {
+			if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || r.Method != via[0].Method || len(via) > redirects {
 				return http.ErrUseLastResponse
 			}
 			return nil
@@ -74,26 +82,51 @@ func newClient(dial outward.Dial) *http.Client {
 func (c *Callbacks) send(ctx context.Context, timeout time.Duration, base string, q request, id, correlation string) answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r, err := newRequest(ctx, base, q, id, correlation)
+	var visible outward.Visible
+	r, err := newRequest(visible.Watch(ctx, c.Guard.ShowsAnswer), base, q, id)
 	if err != nil {
 		return answer{err: err}
 	}
+	correlation, hops := domain.CutHops(correlation)
+	outward.Trace(r.Header, correlation, hops, c.Self)
 	resp, err := c.client.Do(r)
 	if err != nil {
-		return answer{err: err}
+		return answer{err: visible.Error(err)}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, c.AnswerBytes))
 	if err != nil {
 		return answer{err: fmt.Errorf("read the answer: %w", err)}
 	}
-	return answer{status: resp.StatusCode, text: string(text[:min(len(text), shownBytes)])}
+	a := answer{status: resp.StatusCode, text: outward.Cut(string(text[:min(len(text), shownBytes)]))}
+	to := resp.Header.Get("Location")
+	if visible.Hidden() && !isEdgeX(text) {
+		a.text, to = notShown, notShown
+	}
+	if a.isRedirect() {
+		a.text = fmt.Sprintf("redirected to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct baseAddress", outward.CutTo(to, shownBytes), redirects)
+	}
+	return a
 }
+
+// isEdgeX reports whether an answer is what EdgeX's services answer, and nothing else.
+func isEdgeX(text []byte) bool {
+	var e struct {
+		APIVersion, RequestID, Message string
+		StatusCode                     int
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(&e) == nil && e.APIVersion != "" && e.Message != "" && !d.More()
+}
+
+// notShown stands for what clients may not see. What is exactly an answer of EdgeX's they may: it says why a device is refused.
+const notShown = "(the setting hide-answers leaves this out)"
 
 // shownBytes is how much of an answer a message shows.
 const shownBytes = 1 << 10
 
-func newRequest(ctx context.Context, base string, q request, id, correlation string) (*http.Request, error) {
+func newRequest(ctx context.Context, base string, q request, id string) (*http.Request, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, err
@@ -111,9 +144,14 @@ func newRequest(ctx context.Context, base string, q request, id, correlation str
 	if q.key != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	r.Header.Set("X-Correlation-ID", correlation)
 	r.Header["Idempotency-Key"] = nil // sends nothing; it lets net/http repeat what met a connection that was closed meanwhile
 	return r, nil
+}
+
+// isNameless reports whether no address was found for the host.
+func (a answer) isNameless() bool {
+	_, ok := errors.AsType[*net.DNSError](a.err)
+	return ok
 }
 
 // isTimeout reports whether an answer took too long, rather than that nobody listens.

@@ -2,6 +2,8 @@ package callback
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,15 +51,7 @@ func (c *Callbacks) record(ctx context.Context, last bool) {
 	if !ok {
 		return
 	}
-	outcomes, err := c.Notifications.Submit(ctx, domain.Request{
-		Stamp: domain.Stamp{
-			EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now().UTC(), Actor: "ledge", Origin: "bridge",
-		},
-		Command: command,
-	})
-	if err == nil {
-		err = outcomes[0].Err
-	}
+	err := c.submit(ctx, command)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
@@ -72,6 +66,39 @@ func (c *Callbacks) record(ctx context.Context, last bool) {
 	if !last {
 		c.recordSoon()
 	}
+}
+
+// behindTogether is how many services one event names.
+const behindTogether = 4096
+
+// submit records a position: where more services are behind than one event names, in several events, of which the last moves UpTo. After a
+// crash between two of them some calls are made again.
+func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) error {
+	var reqs []domain.Request
+	add := func(part domain.RecordCallbacks) {
+		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now().UTC(), Actor: "ledge", Origin: "bridge"}
+		reqs = append(reqs, domain.Request{Stamp: stamp, Command: part})
+	}
+	part := domain.RecordCallbacks{Behind: map[string]uint64{}}
+	for _, name := range slices.Sorted(maps.Keys(command.Behind)) {
+		if len(part.Behind) == behindTogether {
+			add(part)
+			part = domain.RecordCallbacks{Behind: map[string]uint64{}}
+		}
+		part.Behind[name] = command.Behind[name]
+	}
+	part.UpTo = command.UpTo
+	add(part)
+	for _, req := range reqs {
+		outcomes, err := c.Notifications.Submit(ctx, req)
+		if err == nil {
+			err = outcomes[0].Err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // where returns the position of this moment, if it is to be recorded. The timer is free again.

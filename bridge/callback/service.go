@@ -3,6 +3,7 @@ package callback
 import (
 	"context"
 	"math/rand/v2"
+	"net/url"
 	"time"
 
 	"ledge/domain"
@@ -79,9 +80,12 @@ func (c *Callbacks) work(s *service) {
 		if d != last {
 			last, tries = d, 0
 		}
-		a := c.call(s.name, base, d)
+		a := c.call(s.name, base, d, absent || tries > 0)
 		if c.calling.Err() != nil {
 			return
+		}
+		if a.again {
+			continue
 		}
 		tries++
 		absent = a.absent()
@@ -155,18 +159,23 @@ func (c *Callbacks) pause(s *service, wait time.Duration) bool {
 	return true
 }
 
-// call makes one call.
-func (c *Callbacks) call(name, base string, d due) (a answer) {
-	if !hold(c.ctx, c.calls) {
+// call makes one call; failing says that the last one failed. A call that was cut off to make room for others is made again.
+func (c *Callbacks) call(name, base string, d due, failing bool) (a answer) {
+	turn, ok := c.calls.Take(c.ctx, name, hostOf(base), failing)
+	if !ok {
 		return answer{err: c.ctx.Err()}
 	}
-	defer func() { <-c.calls }()
+	defer turn.End()
+	calling, cancel := context.WithCancel(c.calling)
+	defer cancel()
+	turn.MayCut(cancel)
 	err := c.History(c.calling, d.seq, d.seq, func(r domain.Recorded) error {
 		q, _ := requestOf(r.Event)
-		a = c.send(c.calling, c.Timeout, base, q, r.EventID, r.CorrelationID)
+		a = c.send(calling, c.Timeout, base, q, r.EventID, r.CorrelationID)
 		a.method = q.method
 		return nil
 	})
+	a.again = turn.Answered() && a.err != nil
 	if err != nil && c.calling.Err() == nil {
 		c.Logger.Error("event of a callback cannot be read", "service", name, "event", d.seq, "error", err)
 		return answer{err: err}
@@ -174,12 +183,12 @@ func (c *Callbacks) call(name, base string, d due) (a answer) {
 	return a
 }
 
-// hold takes hold of a place, or returns false when ctx ends first.
-func hold(ctx context.Context, places chan struct{}) bool {
-	select {
-	case places <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
+// hostOf is the host of a base address, cut where it is too long for a host.
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
 	}
+	host := u.Hostname()
+	return host[:min(len(host), domain.MaxName)]
 }

@@ -10,7 +10,7 @@ import (
 	"ledge/domain"
 )
 
-// silence is how long a service that let a validation time out is not asked again, so that a batch of many devices
+// silence is how long a service that let a validation time out, or whose name has no address, is not asked again, so that a batch of many devices
 // waits for it once.
 const silence = 5 * time.Second
 
@@ -21,15 +21,17 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 	if s.Name == domain.DeviceREST || c.isSilent(s.BaseAddress) {
 		return nil
 	}
-	if !hold(ctx, c.asks) {
+	turn, ok := c.asks.Take(ctx, s.Name, hostOf(s.BaseAddress), false)
+	if !ok {
 		return ctx.Err()
 	}
-	defer func() { <-c.asks }()
+	defer turn.End()
 	if c.isSilent(s.BaseAddress) {
 		return nil
 	}
 	q := request{http.MethodPost, validatePath, "device", d}
 	a := c.send(ctx, c.ValidationTimeout, s.BaseAddress, q, uuid.NewString(), correlation)
+	turn.Answered()
 	switch {
 	case a.accepted():
 		return nil
@@ -39,7 +41,7 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 		return nil
 	case a.status == 0 || a.status == http.StatusServiceUnavailable:
 		c.Logger.Warn("device not validated by its service", "device", d.Name, "service", s.Name, "error", a.String())
-		if a.isTimeout() {
+		if a.isTimeout() || a.isNameless() {
 			c.mute(s.BaseAddress)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledge/bridge/recorder"
+	"ledge/bridge/turns"
 	"ledge/domain"
 )
 
@@ -41,9 +42,9 @@ type Look func() (state domain.State, lists Transmissions, done func())
 
 // Limits bound what is done at once and how long.
 type Limits struct {
-	// AtOnce is how many sends to one endpoint are under way, Healthy to all endpoints whose last send did not fail, and
-	// Suspect to all others, one each.
-	AtOnce, Healthy, Suspect int
+	// AtOnce is how many sends to one endpoint are under way: one while nothing is known of it, and after one that failed.
+	// Concurrency is how many are under way to all endpoints that are not slow; see package turns for the others.
+	AtOnce, Concurrency int
 	// Queue is how many transmissions of one endpoint are known in memory; the others stay on record until there is room.
 	Queue int
 	// Timeout is for one try.
@@ -70,8 +71,8 @@ type Options struct {
 // Delivery is the running delivery.
 type Delivery struct {
 	Options
-	recorder         *recorder.Recorder
-	healthy, suspect chan struct{} // one for each send that is under way
+	recorder *recorder.Recorder
+	turns    *turns.Turns // of the sends under way
 
 	mu        sync.Mutex
 	endpoints map[string]*endpoint
@@ -86,8 +87,7 @@ type Delivery struct {
 // New returns a Delivery that waits for Start.
 func New(o Options) *Delivery {
 	d := &Delivery{
-		Options: o, endpoints: map[string]*endpoint{}, failed: make(chan error, 1),
-		healthy: make(chan struct{}, o.Healthy), suspect: make(chan struct{}, o.Suspect),
+		Options: o, endpoints: map[string]*endpoint{}, failed: make(chan error, 1), turns: turns.New(o.Concurrency),
 	}
 	d.recorder = recorder.New(o.Log, o.Logger, d.unrecorded)
 	return d
@@ -101,7 +101,7 @@ func (d *Delivery) Start(ctx context.Context, at uint64) error {
 		d.Close()
 		return fmt.Errorf("list open transmissions: %w", err)
 	}
-	d.run(func() error { return d.recorder.Run(d.ctx, nil) })
+	d.run(func() error { return d.recorder.Run(d.ctx) })
 	d.run(func() error { return d.Log.Follow(d.ctx, at+1, d.follow) })
 	return nil
 }
@@ -139,6 +139,9 @@ func (d *Delivery) queueAll(ts []domain.Transmission) {
 		d.queue(t)
 	}
 }
+
+// Refused is how many outcomes of tries the log has refused for good since the start.
+func (d *Delivery) Refused() int64 { return d.recorder.Refused() }
 
 // Failed yields the error that ended the delivery, if one does.
 func (d *Delivery) Failed() <-chan error { return d.failed }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"container/heap"
+	"strings"
 	"time"
 
 	"ledge/domain"
@@ -18,6 +19,12 @@ type endpoint struct {
 	paused  time.Time       // until then nothing is tried
 	changed chan struct{}   // has a token when its worker should look again
 	running bool
+}
+
+// host is the host of the name, which is type/host/port.
+func (e *endpoint) host() string {
+	_, host, _ := strings.Cut(e.name, "/")
+	return host[:max(0, strings.LastIndexByte(host, '/'))]
 }
 
 // item is an open transmission that waits for its next try.
@@ -133,6 +140,15 @@ func (d *Delivery) gone(e *endpoint, it item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(e.known, it.id)
+	e.busy--
+	d.look(e)
+}
+
+// again queues a transmission whose send was cut off to make room.
+func (d *Delivery) again(e *endpoint, it item) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	heap.Push(&e.due, it)
 	e.busy--
 	d.look(e)
 }

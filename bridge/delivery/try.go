@@ -8,11 +8,13 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge/outward"
+	"ledge/bridge/turns"
 	"ledge/domain"
 )
 
 // try sends one transmission and has the outcome recorded.
-func (d *Delivery) try(e *endpoint, it item) {
+func (d *Delivery) try(e *endpoint, it item, turn *turns.Turn) {
+	defer turn.End()
 	t, n, ok := d.read(it.id)
 	if !ok { // it was removed meanwhile
 		d.gone(e, it)
@@ -20,9 +22,15 @@ func (d *Delivery) try(e *endpoint, it item) {
 	}
 	ctx, cancel := d.sendContext()
 	defer cancel()
+	turn.MayCut(cancel)
 	response, err := d.send(ctx, t, n)
 	if err != nil && d.ctx.Err() != nil && ctx.Err() == context.Canceled {
 		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
+	}
+	if cut := turn.Answered(); cut && err != nil {
+		d.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", e.name, "transmission", t.ID)
+		d.again(e, it)
+		return
 	}
 	outcome := d.outcome(t, n, response, err)
 	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(t.CorrelationID), Command: outcome})
@@ -32,7 +40,7 @@ func (d *Delivery) try(e *endpoint, it item) {
 func (d *Delivery) send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.Logger.Error("sender panicked", "channel", t.Channel.Type, "panic", p)
+			d.Logger.Error("sender panicked", "channel", t.Channel.Type, "panic", outward.Cut(fmt.Sprint(p)))
 			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
@@ -54,8 +62,8 @@ func (d *Delivery) outcome(t domain.Transmission, n domain.Notification, respons
 	if err == nil {
 		return c
 	}
-	d.Logger.Debug("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", err)
 	c.Record.Status, c.Record.Response = domain.StatusFailed, outward.Cut(err.Error())
+	d.Logger.Debug("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", c.Record.Response)
 	tries := len(t.Records) + 1
 	wait := max(backOff(time.Duration(t.ResendInterval)*time.Millisecond, tries-1, d.LongestWait), min(outward.RetryAfter(err), d.LongestWait))
 	old := now.Sub(time.UnixMilli(t.Created)) > d.GiveUp
@@ -68,7 +76,7 @@ func (d *Delivery) outcome(t domain.Transmission, n domain.Notification, respons
 		c.Status = domain.StatusEscalated
 		c.Escalation = d.escalate(t, n, c.At)
 	}
-	d.Logger.Warn("notification given up", "notification", n.ID, "subscription", t.SubscriptionName, "tries", tries, "status", c.Status, "error", err)
+	d.Logger.Warn("notification given up", "notification", n.ID, "subscription", t.SubscriptionName, "tries", tries, "status", c.Status, "error", c.Record.Response)
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"ledge/bridge/recorder"
 	"ledge/domain"
 )
 
@@ -57,7 +58,7 @@ func (d *Delivery) next(e *endpoint) (it item, next step, after time.Duration) {
 	defer d.mu.Unlock()
 	now := d.Now()
 	atOnce := d.AtOnce
-	if e.fails > 0 {
+	if e.fails > 0 || !d.turns.Knows(e.name) {
 		atOnce = 1
 	}
 	switch {
@@ -86,21 +87,12 @@ func (d *Delivery) next(e *endpoint) (it item, next step, after time.Duration) {
 // begin sends in a goroutine, when its turn comes among all endpoints. A worker waits for that, so that what waits is one
 // send of each endpoint.
 func (d *Delivery) begin(e *endpoint, it item) {
-	turn := d.healthy
 	d.mu.Lock()
-	if e.fails > 0 {
-		turn = d.suspect
-	}
+	failed := e.fails > 0
 	d.mu.Unlock()
-	select {
-	case turn <- struct{}{}:
-	case <-d.ctx.Done():
-		return
+	if turn, ok := d.turns.Take(d.ctx, e.name, e.host(), failed); ok {
+		d.sending.Go(func() { d.try(e, it, turn) })
 	}
-	d.sending.Go(func() {
-		defer func() { <-turn }()
-		d.try(e, it)
-	})
 }
 
 // load queues what is on record for an endpoint.
@@ -136,8 +128,20 @@ func (d *Delivery) pages(f domain.Filter, each func(domain.Transmission) bool) e
 	return err
 }
 
-// read returns an open transmission with its notification.
+// read returns an open transmission with its notification. Where the state cannot be read for now, it waits.
 func (d *Delivery) read(id string) (t domain.Transmission, n domain.Notification, ok bool) {
+	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
+		err := domain.Try(func() { t, n, ok = d.open(id) })
+		if err == nil {
+			return t, n, ok
+		}
+		if recorder.Pause(d.ctx, d.Logger, wait, 1, err) != nil {
+			return t, n, false
+		}
+	}
+}
+
+func (d *Delivery) open(id string) (t domain.Transmission, n domain.Notification, ok bool) {
 	state, _, done := d.Look()
 	defer done()
 	if t, ok = state.Transmissions.Get(id); !ok || !t.IsOpen() {

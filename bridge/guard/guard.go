@@ -15,6 +15,10 @@ import (
 // credentials of their machines, and the other addresses by which some do.
 const NoDestinations = "169.254.0.0/16,fe80::/10,fd00:ec2::254,fd20:ce::254,100.100.100.200,168.63.129.16,192.0.0.192,metadata.google.internal"
 
+// HiddenAnswers is whose answers are not shown unless an operator says otherwise: those of this machine, where services answer that nobody
+// else can ask.
+const HiddenAnswers = "127.0.0.0/8,::1"
+
 // Options configure a [Guard].
 type Options struct {
 	// Deny are the destinations, of notifications and of callbacks to device services, that are refused, whatever Allow
@@ -23,8 +27,14 @@ type Options struct {
 	Deny, Allow Rules
 	// Binds are the only hosts and ports where sockets may be bound; none at all allows every one (setting allow-binds).
 	Binds Rules
-	// OwnPorts are the ports that Ledge itself listens on, by what is behind them.
-	OwnPorts map[int]string
+	// OwnPorts are the ports that Ledge itself listens on, by what is behind them. OwnSocket reports whether a ZeroMQ socket of Ledge is
+	// bound to a port; nil where there are none. Ledge sends nothing to either on this machine, and binds nothing to the former.
+	OwnPorts  map[int]string
+	OwnSocket func(port int) bool
+	// HideAnswers are where clients see only the status of what was answered (setting hide-answers).
+	HideAnswers Rules
+	// Resolver finds the addresses of names that are connected to; nil is that of the machine.
+	Resolver *net.Resolver
 	// ConnectTimeout bounds the connecting of DialContext: 5 s where it is zero.
 	ConnectTimeout time.Duration
 }
@@ -59,6 +69,17 @@ const privileged = 1024
 // Destination checks a host and port as they are posted. A name whose addresses decide is left to DialContext. The
 // error is a *Refused.
 func (g *Guard) Destination(host string, port int) error {
+	if err := g.Allowed(host, port); err != nil {
+		return err
+	}
+	if addr, err := netip.ParseAddr(unbracket(host)); err == nil {
+		return g.own(addr, port)
+	}
+	return g.ownName(host, port)
+}
+
+// Allowed is Destination by the settings alone: it lets Ledge's own listeners pass.
+func (g *Guard) Allowed(host string, port int) error {
 	host = unbracket(host)
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return g.address(host, addr, port, false)
@@ -86,7 +107,7 @@ func (g *Guard) name(host string, port int) (allowed bool, err error) {
 
 // address checks an address that host stands for; allowed says that a rule allows the name.
 func (g *Guard) address(host string, addr netip.Addr, port int, allowed bool) error {
-	if text, ok := g.o.Deny.address(addr, port); ok {
+	if text, ok := g.o.Deny.any(meanings(addr), port); ok {
 		if plain(addr).String() != host {
 			host += ", which is " + addr.String()
 		}
@@ -95,7 +116,7 @@ func (g *Guard) address(host string, addr netip.Addr, port int, allowed bool) er
 	if allowed || len(g.o.Allow.list) == 0 {
 		return nil
 	}
-	if _, ok := g.o.Allow.address(addr, port); !ok {
+	if _, ok := g.o.Allow.any(leadsTo(addr), port); !ok {
 		return notAllowed(host, port)
 	}
 	return nil
@@ -126,12 +147,15 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 			return nil, err
 		}
 	}
-	d := net.Dialer{Timeout: g.o.ConnectTimeout, Control: func(_, at string, _ syscall.RawConn) error {
+	d := net.Dialer{Timeout: g.o.ConnectTimeout, Resolver: g.o.Resolver, Control: func(_, at string, _ syscall.RawConn) error {
 		resolved, err := netip.ParseAddrPort(at)
 		if err != nil {
 			return err
 		}
-		return g.address(host, resolved.Addr(), port, allowed)
+		if err := g.address(host, resolved.Addr(), port, allowed); err != nil {
+			return err
+		}
+		return g.own(resolved.Addr(), port)
 	}}
 	return d.DialContext(ctx, network, address)
 }
@@ -151,7 +175,7 @@ func (g *Guard) Bind(host string, at netip.AddrPort) error {
 	if _, ok := g.o.Binds.host(host, port); ok {
 		return nil
 	}
-	if _, ok := g.o.Binds.address(at.Addr(), port); ok {
+	if _, ok := g.o.Binds.any([]netip.Addr{plain(at.Addr())}, port); ok {
 		return nil
 	}
 	return &Refused{"host", fmt.Sprintf("%s with port %d is not where the setting allow-binds lets sockets be bound; choose another host or port, or add it there", host, port)}

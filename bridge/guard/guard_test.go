@@ -3,8 +3,10 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -102,6 +104,55 @@ func TestBind(t *testing.T) {
 		err := New(Options{Binds: MustRules(c.binds), OwnPorts: own}).Bind(c.host, netip.AddrPortFrom(netip.MustParseAddr(c.addr), c.port))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("binds %q: %s:%d: got %v, want %q", c.binds, c.host, c.port, err, c.want)
+		}
+	}
+}
+
+// Ledge's own listeners are no destinations, whatever they are called; other ports of this machine are.
+func TestOwnListeners(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	own := New(Options{OwnPorts: map[int]string{port: "core-metadata"}, OwnSocket: func(p int) bool { return p == port+1 }})
+	for host, now := range map[string]bool{"127.0.0.1": true, "127.9.9.9": true, "localhost": true, "x.LOCALHOST.": true, "0.0.0.0": true, "::": true, "::1": true, "[::ffff:127.0.0.1]": true, "2002:7f00:1::": true, "64:ff9b:1::7f00:1": true, "192.0.2.77": false, "example.org": false} {
+		for p, want := range map[int]bool{port: now, port + 1: now, port + 2: false} {
+			_, refused := errors.AsType[*Refused](own.Destination(host, p))
+			if refused != want {
+				t.Errorf("%s:%d: refused %v", host, p, refused)
+			}
+			if own.Allowed(host, p) != nil {
+				t.Errorf("%s:%d: the settings allow it", host, p)
+			}
+		}
+	}
+	for _, host := range []string{"localhost", "127.0.0.1", "0.0.0.0"} {
+		if _, err := own.DialContext(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil || !strings.Contains(err.Error(), "is Ledge's own, for core-metadata") {
+			t.Errorf("dialled %s: %v", host, err)
+		}
+	}
+	free := New(Options{HideAnswers: MustRules(HiddenAnswers)})
+	conn, err := free.DialContext(context.Background(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if free.ShowsAnswer(conn) || !own.ShowsAnswer(conn) {
+		t.Error("an answer of this machine is shown, or hidden without a setting")
+	}
+}
+
+func TestMeanings(t *testing.T) {
+	for text, want := range map[string]string{
+		"0.0.0.0": "[0.0.0.0 127.0.0.1]", "::": "[:: ::1]", "::ffff:0.0.0.0": "[0.0.0.0 127.0.0.1]", "::1": "[::1]", "10.0.0.1": "[10.0.0.1]",
+		"64:ff9b::7f00:1": "[64:ff9b::7f00:1 127.0.0.1]", "2002:a00:1::1": "[2002:a00:1::1 10.0.0.1]", "::7f00:1": "[::7f00:1 127.0.0.1]",
+		"2001:0:102:304::f5ff:fffe": "[2001:0:102:304::f5ff:fffe 1.2.3.4 10.0.0.1]", "::ffff:0:7f00:1": "[::ffff:0:7f00:1 127.0.0.1]",
+		"2001:db8::5efe:a00:1": "[2001:db8::5efe:a00:1 10.0.0.1]", "fe80::1%eth0": "[fe80::1]",
+	} {
+		if got := fmt.Sprint(meanings(netip.MustParseAddr(text))); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 }

@@ -128,28 +128,12 @@ func parseNet(text string) (netip.Prefix, error) {
 // canonical is a name as it is compared.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// plain is an address as it is compared: an IPv4 address is one, however it is written.
-func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
-
-// nat64 is the network in whose addresses a gateway finds IPv4 addresses (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-// ways are the addresses that addr leads to.
-func ways(addr netip.Addr) []netip.Addr {
-	addr = plain(addr)
-	if nat64.Contains(addr) {
-		b := addr.As16()
-		return []netip.Addr{addr, netip.AddrFrom4([4]byte(b[12:]))}
-	}
-	return []netip.Addr{addr}
-}
-
 func (r rule) hasPort(port int) bool { return r.low <= port && port <= r.high }
 
-// address finds the rule for an address.
-func (r *Rules) address(addr netip.Addr, port int) (text string, ok bool) {
+// any finds the rule for one of some addresses.
+func (r *Rules) any(addrs []netip.Addr, port int) (text string, ok bool) {
 	for _, one := range r.list {
-		contains := one.any || slices.ContainsFunc(ways(addr), func(a netip.Addr) bool { return one.net.IsValid() && one.net.Contains(a) })
+		contains := one.any || slices.ContainsFunc(addrs, func(a netip.Addr) bool { return one.net.IsValid() && one.net.Contains(a) })
 		if contains && one.hasPort(port) {
 			return one.text, true
 		}

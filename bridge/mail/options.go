@@ -13,11 +13,6 @@ import (
 	"ledge/bridge/outward"
 )
 
-// Secrets are asked for the server's account by path.
-type Secrets interface {
-	Get(path string) (map[string]string, bool)
-}
-
 // The ways to encrypt.
 const (
 	TLSNone          = "none"
@@ -50,7 +45,7 @@ type Options struct {
 	Roots *x509.CertPool
 	// Secrets have username and password at SecretPath (setting smtp-secret-path). Without a path, or with an empty password, there
 	// is no login.
-	Secrets    Secrets
+	Secrets    outward.Secrets
 	SecretPath string
 	// Timeout bounds a message from the connecting to the server's answer: 30 s where it is zero.
 	Timeout time.Duration
@@ -90,12 +85,36 @@ func (o Options) login() (username, password string, err error) {
 	if o.SecretPath == "" || o.Secrets == nil {
 		return "", "", nil
 	}
-	secret, ok := o.Secrets.Get(o.SecretPath)
-	if !ok {
+	secret, err := o.Secrets.Use(o.SecretPath, o.use())
+	if errors.Is(err, outward.ErrNoSecret) {
 		return "", "", fmt.Errorf("there is no secret %q for the mail server; post it to /api/v2/secret with username and password, or empty the setting smtp-secret-path", o.SecretPath)
+	}
+	if err != nil {
+		return "", "", refusedUse(err)
 	}
 	if secret["username"] == "" {
 		return "", "", fmt.Errorf("the secret %q has no username; post it again with one", o.SecretPath)
 	}
 	return secret["username"], secret["password"], nil
+}
+
+// use is what the account is used for. Encryption counts where it is certain and the certificate verified.
+func (o Options) use() outward.Use {
+	encrypted := o.TLS == TLSMandatory || o.TLS == TLSImplicit
+	return outward.Use{Host: o.Host, Port: o.Port, Insecure: !encrypted || o.SkipVerify}
+}
+
+func refusedUse(err error) error {
+	return fmt.Errorf("%w; a mail server that asks for no login needs no secret: empty the setting smtp-secret-path", err)
+}
+
+// CheckSecret returns why the mail server may not have the account. A secret that is not there yet is no reason.
+func (s *Sender) CheckSecret() error {
+	if s.o.SecretPath == "" || s.o.Secrets == nil {
+		return nil
+	}
+	if _, err := s.o.Secrets.Use(s.o.SecretPath, s.o.use()); err != nil && !errors.Is(err, outward.ErrNoSecret) {
+		return fmt.Errorf("type: %w", refusedUse(err))
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
@@ -19,12 +20,14 @@ import (
 
 const password = "s3cr3t-not-to-be-seen"
 
-// secrets are Secrets in memory.
+// secrets are Secrets in memory, for any use.
 type secrets map[string]map[string]string
 
-func (s secrets) Get(path string) (map[string]string, bool) {
-	secret, ok := s[path]
-	return secret, ok
+func (s secrets) Use(path string, _ outward.Use) (map[string]string, error) {
+	if secret, ok := s[path]; ok {
+		return secret, nil
+	}
+	return nil, fmt.Errorf("%w %q", outward.ErrNoSecret, path)
 }
 
 // hangs is how long a test waits for what must happen before it gives up.

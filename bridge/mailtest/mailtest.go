@@ -30,6 +30,7 @@ var program string
 type Server struct {
 	Port  int
 	Roots *x509.CertPool // who signed its certificate
+	CA    string         // the same, in PEM
 	Kill  func()
 
 	t     testing.TB
@@ -55,7 +56,8 @@ func Start(t testing.TB, mode string, account ...string) *Server {
 	}
 	s := &Server{t: t, Port: porttest.Hold(t), Roots: x509.NewCertPool(), lines: make(chan string, 100)}
 	ca := tlstest.NewAuthority(t, "authority")
-	s.Roots.AppendCertsFromPEM([]byte(ca.PEM))
+	s.CA = ca.PEM
+	s.Roots.AppendCertsFromPEM([]byte(s.CA))
 	cert, key := ca.Sign(t, "server")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"cert": cert, "key": key} {

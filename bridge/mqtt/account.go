@@ -8,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// Secrets are asked for credentials by path.
-type Secrets interface {
-	Get(path string) (map[string]string, bool)
-}
+	"ledge/bridge/outward"
+)
 
 // key tells connections apart.
 type key struct {
@@ -31,7 +28,7 @@ type account struct {
 }
 
 // resolve finds the credentials of a target. Its errors have no values of secrets.
-func resolve(t Target, secrets Secrets) (k key, a account, err error) {
+func resolve(t Target, secrets outward.Secrets, roots *x509.CertPool) (k key, a account, err error) {
 	k = key{scheme: t.Scheme, host: t.Host, client: t.Publisher, port: t.Port, keepAlive: t.KeepAlive, skipVerify: t.SkipCertVerify}
 	var secret map[string]string
 	if t.AuthMode != AuthNone {
@@ -48,15 +45,32 @@ func resolve(t Target, secrets Secrets) (k key, a account, err error) {
 		a.username, a.password = secret["username"], secret["password"]
 	}
 	if secure[t.Scheme] {
-		a.tls, err = trust(t, secret)
+		a.tls, err = trust(t, secret, roots)
 	}
 	return k, a, err
 }
 
-func find(t Target, secrets Secrets) (map[string]string, error) {
-	secret, ok := secrets.Get(t.SecretPath)
-	if !ok {
-		return nil, fmt.Errorf("secretPath: there is no secret %q; post it to /api/v2/secret", t.SecretPath)
+// use is what a target uses its secret for.
+func (t Target) use() outward.Use {
+	return outward.Use{Host: t.Host, Port: t.Port, Insecure: !secure[t.Scheme] || t.SkipCertVerify}
+}
+
+// CheckSecret returns why a target may not use the secret that it names. A secret that is not there yet is no reason.
+func (s *Sender) CheckSecret(t Target) error {
+	t, err := t.normal()
+	if err != nil || t.AuthMode == AuthNone {
+		return err
+	}
+	if _, err := s.o.Secrets.Use(t.SecretPath, t.use()); err != nil && !errors.Is(err, outward.ErrNoSecret) {
+		return fmt.Errorf("secretPath: %w", err)
+	}
+	return nil
+}
+
+func find(t Target, secrets outward.Secrets) (map[string]string, error) {
+	secret, err := secrets.Use(t.SecretPath, t.use())
+	if err != nil {
+		return nil, fmt.Errorf("secretPath: %w", err)
 	}
 	for _, name := range needs[t.AuthMode] {
 		if secret[name] == "" {
@@ -66,9 +80,9 @@ func find(t Target, secrets Secrets) (map[string]string, error) {
 	return secret, nil
 }
 
-// trust is the TLS configuration of a target.
-func trust(t Target, secret map[string]string) (*tls.Config, error) {
-	c := &tls.Config{ServerName: t.Host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.SkipCertVerify}
+// trust is the TLS configuration of a target. The secret's own authority goes before roots.
+func trust(t Target, secret map[string]string, roots *x509.CertPool) (*tls.Config, error) {
+	c := &tls.Config{ServerName: t.Host, MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: t.SkipCertVerify}
 	if pem := secret["cacert"]; pem != "" {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM([]byte(pem)) {

@@ -2,6 +2,7 @@ package mqtt
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,9 @@ type Options struct {
 	// Dial connects; it is required.
 	Dial outward.Dial
 	// Secrets have the credentials; nil has none.
-	Secrets Secrets
+	Secrets outward.Secrets
+	// Roots are the authorities to trust where a secret has no cacert; nil for the system's.
+	Roots *x509.CertPool
 	// Timeout is how long a message may take from the connecting to its acknowledgement: 10 s.
 	Timeout time.Duration
 	// Connections is how many may be open at once: 64. IdleTime is how long one without messages is kept: 60 s.
@@ -62,7 +65,9 @@ func New(o Options) *Sender {
 
 type none struct{}
 
-func (none) Get(string) (map[string]string, bool) { return nil, false }
+func (none) Use(path string, _ outward.Use) (map[string]string, error) {
+	return nil, fmt.Errorf("%w %q", outward.ErrNoSecret, path)
+}
 
 // Send publishes m and returns, for the record, how.
 func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (response string, err error) {
@@ -70,7 +75,7 @@ func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (respons
 	if err != nil {
 		return "", &outward.Error{Err: err, Final: true}
 	}
-	k, a, err := resolve(t, s.o.Secrets)
+	k, a, err := resolve(t, s.o.Secrets, s.o.Roots)
 	if err != nil {
 		return "", &outward.Error{Err: err, Final: true}
 	}

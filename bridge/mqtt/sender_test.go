@@ -31,12 +31,14 @@ func mustBroker(t *testing.T, config string, files map[string]string) *broker {
 
 const anonymous = "listener PORT 127.0.0.1\nallow_anonymous true\n"
 
-// secrets are Secrets in memory.
+// secrets are Secrets in memory, for any use.
 type secrets map[string]map[string]string
 
-func (s secrets) Get(path string) (map[string]string, bool) {
-	secret, ok := s[path]
-	return secret, ok
+func (s secrets) Use(path string, _ outward.Use) (map[string]string, error) {
+	if secret, ok := s[path]; ok {
+		return secret, nil
+	}
+	return nil, fmt.Errorf("%w %q", outward.ErrNoSecret, path)
 }
 
 func mustSender(t *testing.T, change func(*Options)) *Sender {
@@ -131,7 +133,7 @@ func mustKey(t *testing.T, target Target) (key, account) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, a, err := resolve(target, nil)
+	k, a, err := resolve(target, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -23,8 +24,10 @@ type Message struct {
 	// ContentType is the media type of Body; each channel has its own meaning for none.
 	ContentType string
 	Body        []byte
-	// CorrelationID is that of the request which set the message off; it is passed on where the channel can.
+	// CorrelationID is that of the request which set the message off, and Hops are the instances of Ledge which that has passed; both
+	// are passed on where the channel can.
 	CorrelationID string
+	Hops          []string
 }
 
 // Dial connects to where a message goes; that of a guard.Guard is one. Its address is host:port.
@@ -74,9 +77,15 @@ func RetryAfter(err error) time.Duration {
 // ResponseBytes is how much of a response is put on record.
 const ResponseBytes = 4 << 10
 
-// Cut makes a response fit for the record: valid UTF-8 of at most ResponseBytes.
+// Cut makes a response fit for the record: printable UTF-8, with its lines, of at most ResponseBytes.
 func Cut(response string) string {
-	return CutTo(strings.ToValidUTF8(response, string(utf8.RuneError)), ResponseBytes)
+	printable := func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\r' || r == '\t' {
+			return r
+		}
+		return utf8.RuneError
+	}
+	return CutTo(strings.Map(printable, response), ResponseBytes)
 }
 
 // CutTo shortens s to at most so many bytes, between two characters.

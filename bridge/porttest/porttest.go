@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Hold returns a TCP port on 127.0.0.1 on which nobody listens and which the system gives to nobody else until the test
-// ends. Who names it may listen on it, as often as it likes, one after the other.
+// Hold returns a TCP port on which nobody listens, on no address of the machine, and which the system gives to nobody else until the
+// test ends. Who names it may listen on it, as often as it likes, one after the other.
 func Hold(tb testing.TB) int {
 	tb.Helper()
 	port, err := hold(tb)
@@ -30,7 +30,7 @@ func hold(tb testing.TB) (port int, err error) {
 	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
 		return 0, fmt.Errorf("share it: %w", err)
 	}
-	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{}); err != nil {
 		return 0, fmt.Errorf("bind: %w", err)
 	}
 	at, err := syscall.Getsockname(socket)

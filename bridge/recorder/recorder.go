@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"ledge/domain"
 )
@@ -18,8 +21,13 @@ const (
 	Few        = 16
 )
 
-// Waiting bounds the requests that wait to be recorded; at the bound, who adds one waits.
-const Waiting = 4096
+// Waiting and WaitingBytes bound the requests that wait to be recorded; at the bound, who adds one waits. One that is larger than
+// WaitingBytes waits alone. SubmitBytes is about how much is handed to the log at once.
+const (
+	Waiting      = 4096
+	WaitingBytes = 4 << 20
+	SubmitBytes  = 2 << 20
+)
 
 // Log is where to record.
 type Log interface {
@@ -31,53 +39,85 @@ type Recorder struct {
 	log        Log
 	logger     *slog.Logger
 	unrecorded func(domain.Request)
-	waiting    chan domain.Request
-	tally      Tally // of requests
+	waiting    chan waiting
+	room       *semaphore.Weighted // bytes of those that wait
+	tally      Tally               // of requests
+	refused    atomic.Int64
 
 	mu   sync.Mutex
-	left []domain.Request // what Close records
+	left []waiting // what Close records
+}
+
+// waiting is a request with its estimated size.
+type waiting struct {
+	domain.Request
+	bytes int64 // of the room
+	ends  int   // 1 where the tally ends with it; 0 where it is a part, and others follow
 }
 
 // New returns a Recorder that waits for Run, which calls unrecorded for each request that no event is made of: there was
 // nothing left to record, or it was refused for good.
 func New(log Log, logger *slog.Logger, unrecorded func(domain.Request)) *Recorder {
-	return &Recorder{log: log, logger: logger, unrecorded: unrecorded, waiting: make(chan domain.Request, Waiting)}
+	return &Recorder{
+		log: log, logger: logger, unrecorded: unrecorded,
+		waiting: make(chan waiting, Waiting), room: semaphore.NewWeighted(WaitingBytes),
+	}
+}
+
+// Refused is how many requests were refused for good since the start. What could be recorded in smaller parts counts only where one of
+// these was refused.
+func (r *Recorder) Refused() int64 { return r.refused.Load() }
+
+// usualBytes is what a request takes beside what it says of itself.
+const usualBytes = 1 << 10
+
+func weighed(req domain.Request) waiting {
+	w := waiting{req, usualBytes, 1}
+	if b, ok := req.Command.(interface{ Bytes() int }); ok {
+		w.bytes += int64(b.Bytes())
+	}
+	w.bytes = min(w.bytes, WaitingBytes)
+	return w
 }
 
 // Add hands a request over to Run, or, when ctx has ended, to Close.
 func (r *Recorder) Add(ctx context.Context, req domain.Request) {
 	r.tally.Begin()
+	w := weighed(req)
+	if !r.room.TryAcquire(w.bytes) && r.room.Acquire(ctx, w.bytes) != nil {
+		w.bytes = 0
+		r.leave(w)
+		return
+	}
 	select {
-	case r.waiting <- req:
+	case r.waiting <- w:
 		return
 	default:
 	}
 	select {
-	case r.waiting <- req:
+	case r.waiting <- w:
 	case <-ctx.Done():
-		r.leave(req)
+		r.leave(w)
 	}
 }
 
 // leave keeps what is to be recorded by Close.
-func (r *Recorder) leave(reqs ...domain.Request) {
+func (r *Recorder) leave(list ...waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left = append(r.left, reqs...)
+	r.left = append(r.left, list...)
 }
 
-// Run records first and then what is added, until ctx ends; an error says that the log takes nothing any more.
-func (r *Recorder) Run(ctx context.Context, first []domain.Request) error {
-	r.tally.begin(len(first))
-	for reqs := first; ; {
-		if err := r.record(ctx, reqs); err != nil {
-			return fmt.Errorf("record transmissions: %w", err)
-		}
+// Run records what is added, until ctx ends; an error says that the log takes nothing any more.
+func (r *Recorder) Run(ctx context.Context) error {
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case req := <-r.waiting:
-			reqs = Company(ctx, r.waiting, req, func() bool { return true })
+		case first := <-r.waiting:
+			if err := r.record(ctx, Company(ctx, r.waiting, first, func() bool { return true })); err != nil {
+				return fmt.Errorf("record transmissions: %w", err)
+			}
 		}
 	}
 }
@@ -112,61 +152,35 @@ func (r *Recorder) Close(ctx context.Context) {
 	defer r.mu.Unlock()
 	for more := true; more; {
 		select {
-		case req := <-r.waiting:
-			r.left = append(r.left, req)
+		case w := <-r.waiting:
+			r.left = append(r.left, w)
 		default:
 			more = false
 		}
 	}
-	if len(r.left) == 0 {
-		return
-	}
-	if _, err := r.log.Submit(ctx, r.left...); err != nil {
-		r.logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(r.left), "error", err)
+	for len(r.left) > 0 {
+		batch := r.left[:together(r.left)]
+		if _, err := r.log.Submit(ctx, requests(batch)...); err != nil {
+			r.logger.Warn("outcomes not recorded, delivered again at the next start", "count", len(r.left), "error", err)
+			break
+		}
+		r.left = r.left[len(batch):]
 	}
 	r.left = nil
 }
 
-// record submits requests until each is recorded; what the log refuses for now is tried again, with back-off, until ctx
-// ends, and then left to Close. What is refused for good is logged.
-func (r *Recorder) record(ctx context.Context, reqs []domain.Request) error {
-	for wait := FirstRetry; len(reqs) > 0; wait = min(2*wait, LastRetry) {
-		left, err := r.try(ctx, reqs)
-		r.tally.End(len(reqs) - len(left))
-		if reqs = left; len(reqs) == 0 {
-			return nil
-		}
-		if ForNow(err) {
-			err = Pause(ctx, r.logger, wait, len(reqs), err)
-		}
-		if err != nil {
-			r.leave(reqs...)
-			return err
-		}
+// together returns how many of a list the log is handed at once.
+func together(list []waiting) (n int) {
+	for bytes := int64(0); n < len(list) && bytes < SubmitBytes; n++ {
+		bytes += list[n].bytes
 	}
-	return nil
+	return n
 }
 
-// try returns the requests that the log refuses for now, and why the first of them.
-func (r *Recorder) try(ctx context.Context, reqs []domain.Request) (left []domain.Request, err error) {
-	outcomes, err := r.log.Submit(ctx, reqs...)
-	if err != nil {
-		return reqs, err
+func requests(list []waiting) []domain.Request {
+	reqs := make([]domain.Request, len(list))
+	for i, w := range list {
+		reqs[i] = w.Request
 	}
-	for i, o := range outcomes {
-		switch {
-		case o.Err == nil && o.Event != nil:
-		case o.Err == nil:
-			r.unrecorded(reqs[i])
-		case ForNow(o.Err):
-			left = append(left, reqs[i])
-			if err == nil {
-				err = o.Err
-			}
-		default:
-			r.logger.Error("outcome refused", "command", reqs[i].Command, "error", o.Err)
-			r.unrecorded(reqs[i])
-		}
-	}
-	return left, err
+	return reqs
 }

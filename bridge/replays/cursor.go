@@ -1,6 +1,10 @@
 package replays
 
-import "ledge/domain"
+import (
+	"cmp"
+
+	"ledge/domain"
+)
 
 // pageLength is how many transmissions are in memory at once while the last delivery is looked for.
 const pageLength = 64
@@ -19,6 +23,11 @@ func (r *Replays) Cursor(subscription string) (domain.DeliveryCursor, error) {
 
 // lastSent returns the last delivery on one page of a subscription's transmissions.
 func (r *Replays) lastSent(subscription string, offset int) (c domain.DeliveryCursor, total int, err error) {
+	failed := domain.Try(func() { c, total, err = r.lastSentIn(subscription, offset) })
+	return c, total, cmp.Or(failed, err)
+}
+
+func (r *Replays) lastSentIn(subscription string, offset int) (c domain.DeliveryCursor, total int, err error) {
 	state, lists, done := r.Look()
 	defer done()
 	page := domain.Page{Offset: offset, Limit: pageLength}

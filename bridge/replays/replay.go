@@ -23,7 +23,7 @@ type Bridge interface {
 // Sockets are the PUB sockets of the ZeroMQ channels.
 type Sockets interface {
 	AwaitSubscriber(ctx context.Context, host string, port int, topic string) (subscribers int, err error)
-	PublishPaced(ctx context.Context, host string, port int, topic string, body []byte, wait time.Duration) (subscribers, lost int, err error)
+	PublishPaced(ctx context.Context, host string, port int, topic, body string, wait time.Duration) (subscribers, lost int, err error)
 }
 
 // Past is the notification stream.

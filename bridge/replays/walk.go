@@ -58,17 +58,24 @@ func (w *walk) event(ctx context.Context, e domain.Event) error {
 }
 
 // matched sends a notification where it matched the subscription, but on channels where its outcome comes later in the
-// walk. What is under way is sent all the same: it may have gone out before who wants the replay was there.
+// walk. What is under way is sent all the same: it may have gone out before who wants the replay was there. One event has all
+// transmissions of a subscription, and the notification may be in several.
 func (w *walk) matched(ctx context.Context, r domain.Raised) error {
-	if !slices.Contains(r.Notification.Matched, w.Subscription) {
+	if !slices.ContainsFunc(r.Transmissions, func(t domain.Transmission) bool { return t.SubscriptionName == w.Subscription }) {
 		return nil
 	}
-	state, _, done := w.Look()
-	later := slices.DeleteFunc(slices.Clone(r.Transmissions), func(t domain.Transmission) bool {
-		now, _ := state.Transmissions.Get(t.ID)
-		return t.SubscriptionName != w.Subscription || !t.IsOpen() || now.IsOpen() || domain.Revision(state.Transmissions, t.ID) > w.to
+	var later []domain.Transmission
+	err := domain.Try(func() {
+		state, _, done := w.Look()
+		defer done()
+		later = slices.DeleteFunc(slices.Clone(r.Transmissions), func(t domain.Transmission) bool {
+			now, _ := state.Transmissions.Get(t.ID)
+			return t.SubscriptionName != w.Subscription || !t.IsOpen() || now.IsOpen() || domain.Revision(state.Transmissions, t.ID) > w.to
+		})
 	})
-	done()
+	if err != nil {
+		return err
+	}
 	channels := slices.DeleteFunc(slices.Clone(w.channels), func(c domain.Channel) bool {
 		return slices.ContainsFunc(later, func(t domain.Transmission) bool { return t.Channel.Equal(c) })
 	})
@@ -85,14 +92,21 @@ func (w *walk) tried(ctx context.Context, t domain.Transmission) error {
 
 // send publishes a notification on channels, unless it was removed.
 func (w *walk) send(ctx context.Context, id string, channels []domain.Channel) error {
-	state, _, done := w.Look()
-	n, ok := state.Notifications.Get(id)
-	done()
+	var n domain.Notification
+	var ok bool
+	err := domain.Try(func() {
+		state, _, done := w.Look()
+		defer done()
+		n, ok = state.Notifications.Get(id)
+	})
+	if err != nil {
+		return err
+	}
 	if !ok || len(channels) == 0 {
 		return nil
 	}
 	for _, c := range channels {
-		_, lost, err := w.Sockets.PublishPaced(ctx, c.Host, c.Port, c.Topic, []byte(n.Content), w.Wait)
+		_, lost, err := w.Sockets.PublishPaced(ctx, c.Host, c.Port, c.Topic, n.Content, w.Wait)
 		w.Dropped += lost
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -27,8 +28,13 @@ type Options struct {
 	// are closed after IdleTime: 90 s.
 	IdleConnections int
 	IdleTime        time.Duration
-	// TLS is what is trusted: what the system trusts.
-	TLS *tls.Config
+	// Roots are the authorities to trust; nil for the system's.
+	Roots *x509.CertPool
+	// Shows says of a connection whether what is answered on it may be put on record; nil: all may. What may not is left out, but for the
+	// status.
+	Shows outward.Shows
+	// Self is this instance's id, for the header that ends loops; empty for none.
+	Self string
 	// Now is the clock that dates in answers are compared with: time.Now.
 	Now func() time.Time
 }
@@ -67,7 +73,7 @@ func New(o Options) *Sender {
 	return &Sender{o: o, client: &http.Client{
 		CheckRedirect: checkRedirect,
 		Transport: &http.Transport{
-			DialContext: o.Dial, TLSClientConfig: o.TLS, TLSHandshakeTimeout: o.Timeout,
+			DialContext: o.Dial, TLSClientConfig: &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: o.Timeout,
 			MaxIdleConns: o.IdleConnections, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: o.IdleTime,
 			MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
@@ -82,20 +88,23 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (response string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	req, err := newRequest(ctx, t, m)
+	var visible outward.Visible
+	req, err := newRequest(visible.Watch(ctx, s.o.Shows), t, m)
 	if err != nil {
 		return "", &outward.Error{Err: err, Final: true}
 	}
+	outward.Trace(req.Header, m.CorrelationID, m.Hops, s.o.Self)
 	resp, err := s.client.Do(req)
 	if err != nil {
 		if whole, ok := errors.AsType[*url.Error](err); ok {
 			err = whole.Err // the rest is the URL, whose query may have a token
 		}
+		err = visible.Error(err)
 		return "", &outward.Error{Err: fmt.Errorf("no answer from %s: %w", req.URL.Host, err), Final: outward.Permanent(err)}
 	}
 	defer resp.Body.Close()
-	response = record(resp)
-	return response, s.judge(resp, response)
+	response = record(resp, visible.Hidden())
+	return response, s.judge(resp, response, visible.Hidden())
 }
 
 // newRequest makes the request, with the content type that EdgeX gives to what has none.
@@ -117,9 +126,6 @@ func newRequest(ctx context.Context, t Target, m outward.Message) (*http.Request
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("User-Agent", "ledge")
-	if m.CorrelationID != "" {
-		req.Header.Set("X-Correlation-ID", m.CorrelationID)
-	}
 	return req, nil
 }
 
@@ -148,14 +154,15 @@ func status(resp *http.Response) string {
 	return strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))
 }
 
-// record returns the status and the body, cut, and reads on to the end of the body, within bounds.
-func record(resp *http.Response) string {
+// record returns the status and the body, cut, and reads on to the end of the body, within bounds. If the answer is hidden, it returns the
+// status alone.
+func record(resp *http.Response, hidden bool) string {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, outward.ResponseBytes+1))
 	if err == nil {
 		_, err = io.CopyN(io.Discard, resp.Body, mostDrained)
 	}
 	text := status(resp)
-	if len(body) > 0 {
+	if len(body) > 0 && !hidden {
 		text += ": " + string(body)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -164,17 +171,26 @@ func record(resp *http.Response) string {
 	return outward.Cut(text)
 }
 
+// notShown ends the error of an answer of which only the status is shown.
+const notShown = " (the setting hide-answers leaves out the rest)"
+
 // judge returns nil for what is delivered; its error has the answer in it, with what was answered beside the status at the
 // end.
-func (s *Sender) judge(resp *http.Response, response string) error {
+func (s *Sender) judge(resp *http.Response, response string, hidden bool) error {
 	code := resp.StatusCode
+	if hidden {
+		response += notShown
+	}
 	body := strings.TrimPrefix(response, status(resp))
 	switch {
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 300 && code < 400:
-		to := outward.Cut(resp.Header.Get("Location"))
-		return &outward.Error{Final: true, Err: fmt.Errorf("answered %s, to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel%s", status(resp), to, maxRedirects, body)}
+		to := fmt.Sprintf(", to %q", outward.Cut(resp.Header.Get("Location")))
+		if hidden {
+			to = ""
+		}
+		return &outward.Error{Final: true, Err: fmt.Errorf("answered %s%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel%s", status(resp), to, maxRedirects, body)}
 	}
 	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
 	return &outward.Error{Err: errors.New("answered " + response), Final: final, After: s.retryAfter(resp.Header.Get("Retry-After"))}

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -320,7 +319,7 @@ func TestHTTPS(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	s := mustSender(t, func(o *Options) { o.TLS = &tls.Config{RootCAs: roots} })
+	s := mustSender(t, func(o *Options) { o.Roots = roots })
 	if _, err := s.Send(context.Background(), target, message); err != nil {
 		t.Error(err)
 	}

@@ -1,9 +1,6 @@
 package zeromq
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // A sink receives the messages that zmq4 writes to one connection.
 type sink interface {
@@ -13,10 +10,11 @@ type sink interface {
 	message(message)
 }
 
-// message is a whole message as it goes over the wire. When wire is longer than blockBytes it
-// belongs to the sink; otherwise it is valid during the call only.
+// message is a whole message as it goes over the wire: first head, which is valid during the call
+// only, then body, which all sinks of the message share and nobody changes.
 type message struct {
-	wire   []byte // nil unless the sink wanted the message
+	head   []byte // nil unless the sink wanted the message
+	body   []byte
 	frames int
 	bytes  int // of all frames, without their headers
 }
@@ -75,7 +73,6 @@ func (a *assembler) beginFrame() {
 		a.left = int(binary.BigEndian.Uint64(a.header[1:]))
 	}
 	if a.keep {
-		a.wire = slices.Grow(a.wire, a.have+a.left)
 		a.wire = append(a.wire, a.header[:a.have]...)
 	}
 	if a.msg.frames == 0 {
@@ -88,9 +85,13 @@ func (a *assembler) beginFrame() {
 	}
 }
 
+// takeBody copies all but the end of a message's last frame. zmq4 writes a frame at once, so that
+// this is the whole body as it was published.
 func (a *assembler) takeBody(p []byte) int {
 	n := min(a.left, len(p))
-	if a.keep {
+	if last := a.msg.frames > 1 && a.header[0]&(flagMore|flagCommand) == 0; a.keep && last && n == a.left {
+		a.msg.body = p[:n:n]
+	} else if a.keep {
 		a.wire = append(a.wire, p[:n]...)
 	}
 	if a.left -= n; a.left == 0 {
@@ -113,7 +114,7 @@ func (a *assembler) endFrame() {
 	}
 	m := a.msg
 	if a.keep {
-		m.wire = a.wire
+		m.head = a.wire
 	}
 	a.reset()
 	a.sink.message(m)
@@ -121,7 +122,7 @@ func (a *assembler) endFrame() {
 
 func (a *assembler) reset() {
 	a.msg, a.keep = message{}, true
-	if cap(a.wire) > blockBytes {
+	if cap(a.wire) > smallBlock {
 		a.wire = nil
 	}
 	a.wire = a.wire[:0]

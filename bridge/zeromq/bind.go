@@ -17,7 +17,7 @@ var wildcard = netip.IPv6Unspecified()
 
 // resolve turns a host into the address to bind. The order is libzmq's: wildcard, address,
 // interface, name.
-func resolve(host string) (netip.Addr, error) {
+func (o Options) resolve(host string) (netip.Addr, error) {
 	if host == "*" || host == "" {
 		return wildcard, nil
 	}
@@ -28,7 +28,16 @@ func resolve(host string) (netip.Addr, error) {
 	if ifi, err := net.InterfaceByName(host); err == nil {
 		return interfaceAddr(ifi)
 	}
-	return lookup(host)
+	return o.lookup(host)
+}
+
+// isName reports whether a host is neither the wildcard, nor an address, nor an interface.
+func isName(host string) bool {
+	if _, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err == nil || host == "*" || host == "" {
+		return false
+	}
+	_, err := net.InterfaceByName(host)
+	return err != nil
 }
 
 func interfaceAddr(ifi *net.Interface) (netip.Addr, error) {
@@ -54,10 +63,12 @@ func interfaceAddr(ifi *net.Interface) (netip.Addr, error) {
 	return preferIPv4(found), nil
 }
 
-func lookup(host string) (netip.Addr, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
-	defer cancel()
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+func (o Options) lookup(host string) (netip.Addr, error) {
+	ask := o.Lookup
+	if ask == nil {
+		ask = askNameServer
+	}
+	found, err := ask(host)
 	if err == nil && len(found) == 0 {
 		err = errors.New("no address")
 	}
@@ -66,6 +77,12 @@ func lookup(host string) (netip.Addr, error) {
 			"nor a name that resolves (%w); use \"*\" for all addresses", interfaceNames(), err)
 	}
 	return preferIPv4(found), nil
+}
+
+func askNameServer(host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	defer cancel()
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 func preferIPv4(addrs []netip.Addr) netip.Addr {
@@ -87,15 +104,19 @@ func interfaceNames() string {
 }
 
 // listen binds addr, which host resolved to, and starts a publisher on it.
-func listen(host string, addr netip.Addr, port int, o Options) (*Publisher, error) {
+func listen(host string, addr netip.Addr, port int, l *limits) (*Publisher, error) {
 	tcp, err := listenTCP(addr, port)
 	if err != nil {
 		return nil, bindError(host, port, withCure(err))
 	}
-	p := newPublisher(tcp, o)
+	p := newPublisher(tcp, l)
 	if err := p.start(); err != nil {
 		_ = tcp.Close()
 		return nil, bindError(host, port, err)
+	}
+	if !addr.IsLoopback() {
+		l.o.Logger.Warn("ZeroMQ socket is open to other machines: all that can reach it may subscribe, without a password; "+
+			"the setting allow-binds limits where sockets are bound", "host", host, "address", tcp.Addr().String())
 	}
 	return p, nil
 }

@@ -12,7 +12,7 @@ func (p *Publisher) unbind() {
 	p.unbindOnce.Do(func() {
 		close(p.unbound)
 		_ = p.tcp.Close()
-		p.handshakes.close()
+		p.limits.closeHandshakes(p)
 	})
 }
 

@@ -18,10 +18,10 @@ func Example() {
 	}
 	defer sockets.Release("localhost", 0)
 
-	subscribers, err := sockets.Publish("localhost", 0, "camera/1", []byte("{}"))
+	subscribers, err := sockets.Publish("localhost", 0, "camera/1", "{}")
 	fmt.Println(subscribers, err)
 
-	_, err = sockets.Publish("localhost", 5563, "camera/1", []byte("{}"))
+	_, err = sockets.Publish("localhost", 5563, "camera/1", "{}")
 	fmt.Println(err)
 	// Output:
 	// 0 <nil>

@@ -25,13 +25,21 @@ type frame struct {
 // frameReader reads frames whose bodies are at most max bytes long. Nothing is allocated for a
 // frame before its claimed size was compared with max.
 type frameReader struct {
-	r   *bufio.Reader
-	max int
-	buf []byte
+	r    *bufio.Reader
+	max  int
+	buf  []byte          // kept from frame to frame while it is short
+	hold func(int) error // claims the bytes of a long frame, and gives them back; may be nil
+	held int
 }
+
+const shortFrame = 1 << 10
 
 // next returns the next frame. Its body is valid until the following call.
 func (fr *frameReader) next() (frame, error) {
+	if fr.held > 0 {
+		_ = fr.hold(-fr.held) // only more can be refused
+		fr.held, fr.buf = 0, nil
+	}
 	flags, err := fr.r.ReadByte()
 	if err != nil {
 		return frame{}, err
@@ -46,14 +54,28 @@ func (fr *frameReader) next() (frame, error) {
 	if size > uint64(fr.max) {
 		return frame{}, fmt.Errorf("frame of %d bytes; at most %d are accepted", size, fr.max)
 	}
-	if uint64(cap(fr.buf)) < size {
-		fr.buf = make([]byte, size)
+	if err := fr.grow(int(size)); err != nil {
+		return frame{}, err
 	}
 	body := fr.buf[:size]
 	if _, err := io.ReadFull(fr.r, body); err != nil {
 		return frame{}, err
 	}
 	return frame{more: flags&flagMore != 0, command: flags&flagCommand != 0, body: body}, nil
+}
+
+func (fr *frameReader) grow(size int) error {
+	if cap(fr.buf) >= size {
+		return nil
+	}
+	if fr.hold != nil && size > shortFrame {
+		if err := fr.hold(size); err != nil {
+			return err
+		}
+		fr.held = size
+	}
+	fr.buf = make([]byte, size)
+	return nil
 }
 
 func (fr *frameReader) size(long bool) (uint64, error) {

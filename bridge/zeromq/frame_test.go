@@ -67,10 +67,9 @@ type collector struct {
 func (c *collector) wants(topic []byte) bool { return strings.HasPrefix(string(topic), c.prefix) }
 
 func (c *collector) message(m message) {
-	if m.wire != nil {
-		c.wires = append(c.wires, string(m.wire))
+	if m.head != nil {
+		c.wires = append(c.wires, string(m.head)+string(m.body))
 	}
-	m.wire = nil
 	c.all = append(c.all, m)
 }
 

@@ -78,7 +78,7 @@ func TestTooManySubscriptions(t *testing.T) {
 	c := MustJoin(t, p, "first")
 	topic := strings.Repeat("x", 60000)
 	c.SetWriteDeadline(time.Now().Add(hang))
-	for i := range 2 * maxSubscriptionBytes / len(topic) {
+	for i := range 2 * p.o.MaxTopicBytes / len(topic) {
 		if _, err := c.Write([]byte(rawFrame(0, "\x01"+string(rune('a'+i))+topic))); err != nil {
 			break
 		}

@@ -2,12 +2,10 @@ package zeromq
 
 import (
 	"bufio"
-	"container/list"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -21,8 +19,13 @@ func (p *Publisher) accept() {
 		switch {
 		case err == nil:
 			pause = 0
-			e := p.handshakes.add(tcp) // here, so that they are in the order of their accepts
-			p.running.Go(func() { p.serve(tcp, e) })
+			c, err := p.admit(tcp) // here, so that they are in the order of their accepts
+			if err != nil {
+				_ = tcp.Close()
+				p.refusals.report(tcp.RemoteAddr(), err)
+				continue
+			}
+			p.running.Go(func() { p.serve(c) })
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
@@ -37,13 +40,22 @@ func (p *Publisher) accept() {
 	}
 }
 
-// serve takes one connection from its accept to its end.
-func (p *Publisher) serve(tcp *net.TCPConn, e *list.Element) {
-	s, err := p.greet(tcp)
-	p.handshakes.remove(e)
+func (p *Publisher) admit(tcp *net.TCPConn) (*connection, error) {
+	if !p.o.allows(client(tcp)) {
+		return nil, errors.New("address is not in the allowed networks")
+	}
+	return p.limits.admit(p, tcp)
+}
+
+// serve takes one connection from its handshake to its end.
+func (p *Publisher) serve(c *connection) {
+	defer p.limits.leave(c)
+	s, err := p.greet(c)
 	if err != nil {
-		_ = tcp.Close()
-		p.refusals.report(tcp.RemoteAddr(), err)
+		_ = c.tcp.Close()
+		if !p.limits.evicted(c) { // then that was reported
+			p.refusals.report(c.tcp.RemoteAddr(), err)
+		}
 		return
 	}
 	defer p.remove(s)
@@ -64,10 +76,8 @@ func (p *Publisher) serve(tcp *net.TCPConn, e *list.Element) {
 }
 
 // greet performs the handshake and takes the peer among the subscribers.
-func (p *Publisher) greet(tcp *net.TCPConn) (*subscriber, error) {
-	if !p.o.allows(remoteAddr(tcp)) {
-		return nil, errors.New("address is not in the allowed networks")
-	}
+func (p *Publisher) greet(c *connection) (*subscriber, error) {
+	tcp := c.tcp
 	if err := tcp.SetDeadline(time.Now().Add(p.o.HandshakeTimeout)); err != nil {
 		return nil, err
 	}
@@ -81,49 +91,11 @@ func (p *Publisher) greet(tcp *net.TCPConn) (*subscriber, error) {
 	// Later than any write deadline: when the kernel ends a connection, a reader may see a plain
 	// io.EOF, and a stall would pass for a leave.
 	setUserTimeout(tcp, 3*p.o.StallTimeout)
-	return p.add(newSubscriber(p, tcp, r))
-}
-
-func remoteAddr(c net.Conn) netip.Addr {
-	a, _ := c.RemoteAddr().(*net.TCPAddr)
-	return a.AddrPort().Addr()
-}
-
-// handshakes holds the connections that have yet to complete one. Above the limit the oldest is
-// closed, so that idle connections cannot keep a subscriber out.
-type handshakes struct {
-	mu     sync.Mutex
-	conns  list.List
-	closed bool
-}
-
-func (h *handshakes) add(c net.Conn) *list.Element {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		_ = c.Close()
+	s := newSubscriber(c, r)
+	if err := p.limits.shaken(c, s); err != nil {
+		return nil, err
 	}
-	if h.conns.Len() >= maxHandshakes {
-		oldest := h.conns.Front()
-		_ = oldest.Value.(net.Conn).Close()
-		h.conns.Remove(oldest)
-	}
-	return h.conns.PushBack(c)
-}
-
-func (h *handshakes) remove(e *list.Element) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.conns.Remove(e)
-}
-
-func (h *handshakes) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
-	for e := h.conns.Front(); e != nil; e = e.Next() {
-		_ = e.Value.(net.Conn).Close()
-	}
+	return p.add(s)
 }
 
 // refusals logs refused peers, at most one a second: anyone can be refused as often as they like.

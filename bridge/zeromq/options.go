@@ -6,19 +6,44 @@ import (
 	"time"
 )
 
-// Options bounds one PUB socket. Zero and negative values take the documented defaults.
+// Options bounds PUB sockets. Zero and negative values take the documented defaults. What is
+// said of all sockets holds for those of one [Sockets] together, and for the one socket of
+// [Listen].
 type Options struct {
-	// MaxSubscribers is how many subscribers may be connected at once: 256. Connections that
-	// have not finished their handshake have a limit of their own, 1,024, beyond which the
-	// oldest is closed.
-	MaxSubscribers int
+	// MaxSockets is how many sockets may be bound at once: 64.
+	MaxSockets int
+
+	// MaxPeers, MaxPeersPerAddress and MaxSubscribers are how many connections may be open at
+	// once: to all sockets (2,048), to all sockets from one IP address (256), and to one socket
+	// (256). At each of these limits a newcomer takes the place of the peer that has been
+	// silent for longest, which means without a subscription. Where no peer is silent, the
+	// newcomer is refused.
+	MaxPeers           int
+	MaxPeersPerAddress int
+	MaxSubscribers     int
 
 	// QueueMessages and QueueBytes bound what waits for one subscriber: 65,536 messages and
 	// 16 MiB. When either is reached, new messages are dropped for that subscriber alone.
-	// QueueBytes is also the size of the largest message that can be published. All queues of
-	// a socket together hold at most 256 MiB, and beyond that 256 KiB for each subscriber.
+	// QueueBytes is also the size of the largest message that can be published.
 	QueueMessages int
 	QueueBytes    int
+
+	// AllQueueBytes bounds the memory of the queues of all sockets: 64 MiB, and at least four
+	// times QueueBytes. A message longer than 64 KiB counts once, however many it waits for.
+	// Each subscriber has an equal share of half of that for itself; who needs it takes the other half. When a
+	// subscriber finds no room, those that took no data for a second are disconnected, the
+	// fullest queue first.
+	AllQueueBytes int
+
+	// MaxTopics and MaxTopicBytes bound the topics of one subscriber: 16,384 topics and 2 MiB.
+	// A subscriber that asks for more is disconnected. A topic counts 64 bytes more than its
+	// length.
+	MaxTopics     int
+	MaxTopicBytes int
+
+	// AllTopicBytes bounds the topics of all subscribers: 32 MiB. At this limit, of the
+	// address whose subscribers have the most, the subscriber with the most is disconnected.
+	AllTopicBytes int
 
 	// HandshakeTimeout is how long a peer may take to show that it is a subscriber: 5 s.
 	HandshakeTimeout time.Duration
@@ -35,6 +60,10 @@ type Options struct {
 	// Allow lists the networks that subscribers may connect from. Empty means everyone.
 	Allow []netip.Prefix
 
+	// Lookup returns the addresses of a name that is no interface. Nil asks the machine's name
+	// servers, for up to 5 s.
+	Lookup func(host string) ([]netip.Addr, error)
+
 	// Vet is asked before a socket of [Sockets] is bound; host is what at was resolved from. Its error is returned by
 	// Acquire as it is. Nil lets every socket be bound.
 	Vet func(host string, at netip.AddrPort) error
@@ -46,18 +75,25 @@ type Options struct {
 
 // Bounds that an operator has no reason to tune.
 const (
-	maxHandshakes        = 1024
-	maxSubscriptionBytes = 4 << 20   // per subscriber; topics count 64 bytes more than their length
-	socketQueueBytes     = 256 << 20 // all queues of one socket
-	fairQueueBytes       = 256 << 10 // per queue, once socketQueueBytes is reached
-	backlogMessages      = 1024      // between Publish and the subscribers' queues
-	publishWait          = time.Second
+	backlogMessages = 1024 // between Publish and the subscribers' queues of one socket
+	backlogBytes    = 1 << 20
+	publishWait     = time.Second
+	crowdedStall    = time.Second // how long a subscriber may stall while others find no room
+	namesPerSocket  = 16          // hosts that resolve to one address, on average
 )
 
 func (o Options) withDefaults() Options {
+	setDefault(&o.MaxSockets, 64)
+	setDefault(&o.MaxPeers, 2048)
+	setDefault(&o.MaxPeersPerAddress, 256)
 	setDefault(&o.MaxSubscribers, 256)
 	setDefault(&o.QueueMessages, 65536)
 	setDefault(&o.QueueBytes, 16<<20)
+	setDefault(&o.AllQueueBytes, 64<<20)
+	o.AllQueueBytes = max(o.AllQueueBytes, 4*o.QueueBytes)
+	setDefault(&o.MaxTopics, 16384)
+	setDefault(&o.MaxTopicBytes, 2<<20)
+	setDefault(&o.AllTopicBytes, 32<<20)
 	setDefault(&o.HandshakeTimeout, 5*time.Second)
 	setDefault(&o.StallTimeout, 30*time.Second)
 	setDefault(&o.MaxFrame, 64<<10)

@@ -13,7 +13,7 @@ import (
 // subscriber that makes no room within wait loses the message, which is counted in lost, and loses the next ones without
 // a wait until it has room again. What several goroutines publish comes in any order; what one does, in its order. Errors
 // are those of Publish without [ErrOverloaded], and that of ctx.
-func (s *Sockets) PublishPaced(ctx context.Context, host string, port int, topic string, body []byte, wait time.Duration) (subscribers, lost int, err error) {
+func (s *Sockets) PublishPaced(ctx context.Context, host string, port int, topic, body string, wait time.Duration) (subscribers, lost int, err error) {
 	sock, err := s.socket(host, port)
 	if err != nil {
 		return 0, 0, err
@@ -47,7 +47,7 @@ func (s *Sockets) AwaitSubscriber(ctx context.Context, host string, port int, to
 	}
 }
 
-func (p *Publisher) publishPaced(ctx context.Context, topic string, body []byte, wait time.Duration) (subscribers, lost int, err error) {
+func (p *Publisher) publishPaced(ctx context.Context, topic, body string, wait time.Duration) (subscribers, lost int, err error) {
 	if size := len(topic) + len(body); size > p.o.QueueBytes {
 		return 0, 0, fmt.Errorf("%w: %d bytes; at most %d can be queued", ErrTooLarge, size, p.o.QueueBytes)
 	}
@@ -55,13 +55,13 @@ func (p *Publisher) publishPaced(ctx context.Context, topic string, body []byte,
 		return 0, 0, ErrClosed
 	}
 	p.published.Add(1)
-	wire := wireOf(topic, body)
+	head, bytes := headOf(topic, body), bytesOf(body)
 	for _, s := range p.connected() {
 		if !s.subs.match([]byte(topic)) {
 			continue
 		}
 		subscribers++
-		if !s.messagePaced(ctx, wire, wait) {
+		if !s.messagePaced(ctx, head, bytes, wait) {
 			s.drop(1)
 			lost++
 		}
@@ -70,11 +70,11 @@ func (p *Publisher) publishPaced(ctx context.Context, topic string, body []byte,
 }
 
 // messagePaced reports whether the message is queued; s.late is set while the subscriber is not worth a wait.
-func (s *subscriber) messagePaced(ctx context.Context, wire []byte, wait time.Duration) bool {
+func (s *subscriber) messagePaced(ctx context.Context, head, body []byte, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		room, ok := s.queue.pushPaced(wire)
+		room, ok := s.queue.pushPaced(head, body)
 		if ok {
 			s.late.Store(false)
 			return true
@@ -95,26 +95,24 @@ func (s *subscriber) messagePaced(ctx context.Context, wire []byte, wait time.Du
 
 // pushPaced is push as long as half of the queue is free, or else returns a channel that is closed when there is more
 // room than now.
-func (q *queue) pushPaced(wire []byte) (room <-chan struct{}, ok bool) {
+func (q *queue) pushPaced(head, body []byte) (room <-chan struct{}, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.state != queueOpen {
 		return nil, true
 	}
-	half := q.messages == 0 || q.messages < q.maxMessages/2 && q.bytes+len(wire) <= q.maxBytes/2
-	if !half || !q.fits(len(wire)) {
+	half := q.messages == 0 || q.messages < q.maxMessages/2 && q.bytes+len(head)+len(body) <= q.maxBytes/2
+	if !half || !q.put(head, body) {
 		return q.room.next(), false
 	}
-	q.put(wire)
 	return nil, true
 }
 
-// wireOf encodes a message of two frames.
-func wireOf(topic string, body []byte) []byte {
+// headOf encodes what goes before the body of a message of two frames.
+func headOf(topic, body string) []byte {
 	const headers = 2 * 9
-	wire := appendHeader(make([]byte, 0, headers+len(topic)+len(body)), flagMore, len(topic))
-	wire = append(wire, topic...)
-	return append(appendHeader(wire, 0, len(body)), body...)
+	head := appendHeader(make([]byte, 0, headers+len(topic)), flagMore, len(topic))
+	return appendHeader(append(head, topic...), 0, len(body))
 }
 
 // bell tells those who wait that something has happened. Its zero value is ready; to ring costs little where nobody

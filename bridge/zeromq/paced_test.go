@@ -50,7 +50,7 @@ func TestPacedWaitsForTheSlow(t *testing.T) {
 		if i%50 == 0 {
 			eventually(t, "the publisher waits", func() bool { return len(sent) == 1 || waits(p) })
 		}
-		slow.want(fmt.Sprint(i), string(pacedBody(i)))
+		slow.want(fmt.Sprint(i), pacedBody(i))
 	}
 	if err := <-sent; err != nil {
 		t.Error(err)
@@ -60,11 +60,11 @@ func TestPacedWaitsForTheSlow(t *testing.T) {
 	}
 }
 
-func pacedBody(i int) []byte {
+func pacedBody(i int) string {
 	if i%2 == 0 {
-		return []byte(strings.Repeat("b", 100<<10))
+		return strings.Repeat("b", 100<<10)
 	}
-	return []byte("short")
+	return "short"
 }
 
 // waits reports whether somebody waits for room in the queue of the only subscriber.
@@ -94,7 +94,7 @@ func TestPacedPassesTheStalled(t *testing.T) {
 			t.Fatalf("message %d: %d subscribers, %v", i, subscribers, err)
 		}
 		all += lost
-		good.want("t", string(pacedBody(0)))
+		good.want("t", pacedBody(0))
 	}
 	if all == 0 || uint64(all) != p.Drops() {
 		t.Errorf("%d lost, %d drops, want the same, above 0", all, p.Drops())
@@ -114,7 +114,7 @@ func TestPacedLeavesRoom(t *testing.T) {
 	slow := MustJoin(t, p, "")
 	for lost := 0; lost == 0; {
 		var err error
-		if _, lost, err = s.PublishPaced(t.Context(), "127.0.0.1", port, "old", make([]byte, 1<<20), time.Millisecond); err != nil {
+		if _, lost, err = s.PublishPaced(t.Context(), "127.0.0.1", port, "old", strings.Repeat("b", 1<<20), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestPacedEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		for {
-			if _, _, err := s.PublishPaced(ctx, "127.0.0.1", port, "t", make([]byte, 1<<20), hang); err != nil {
+			if _, _, err := s.PublishPaced(ctx, "127.0.0.1", port, "t", strings.Repeat("b", 1<<20), hang); err != nil {
 				ended <- err
 				return
 			}
@@ -149,7 +149,7 @@ func TestPacedEnds(t *testing.T) {
 		}
 	})
 	s.Release("127.0.0.1", port)
-	if _, _, err := s.PublishPaced(t.Context(), "127.0.0.1", port, "t", nil, hang); !errors.Is(err, ErrNotBound) {
+	if _, _, err := s.PublishPaced(t.Context(), "127.0.0.1", port, "t", "", hang); !errors.Is(err, ErrNotBound) {
 		t.Errorf("after the release: got %v", err)
 	}
 }

@@ -80,19 +80,27 @@ func dialPeer(tb testing.TB, p *Publisher) *peer {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { c.Close() })
-	return &peer{tb, c.(*net.TCPConn), bufio.NewReader(c)}
+	return newPeer(tb, c)
 }
+
+func newPeer(tb testing.TB, c net.Conn) *peer { return &peer{tb, c.(*net.TCPConn), bufio.NewReader(c)} }
 
 // MustJoin connects a raw SUB peer that subscribes to topics, and waits until they count.
 func MustJoin(tb testing.TB, p *Publisher, topics ...string) *peer {
 	tb.Helper()
 	c := dialPeer(tb, p)
+	c.join(p, topics...)
+	return c
+}
+
+// join subscribes to topics, and waits until they count.
+func (c *peer) join(p *Publisher, topics ...string) {
+	c.tb.Helper()
 	c.shake()
 	for _, t := range topics {
 		c.subscribe(t)
 	}
-	eventually(tb, "subscription", func() bool { return slices.Equal(c.subscribed(p), slices.Sorted(slices.Values(topics))) })
-	return c
+	eventually(c.tb, "subscription", func() bool { return slices.Equal(c.subscribed(p), slices.Sorted(slices.Values(topics))) })
 }
 
 // subscribed returns what the publisher counts for this peer, as often as it counts it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/go-zeromq/zmq4"
 )
@@ -24,8 +25,6 @@ var (
 	// ErrOverloaded is returned for a message that was dropped because messages are published
 	// faster than this process can distribute them.
 	ErrOverloaded = errors.New("zeromq: more is published than can be distributed")
-
-	errFull = errors.New("as many subscribers as allowed are connected already")
 )
 
 // Publisher is a bound PUB socket. Its methods may be called from several goroutines.
@@ -40,10 +39,11 @@ type Publisher struct {
 	running sync.WaitGroup // the accept loop and all connections
 
 	published, drops, evictions atomic.Uint64
-	queued                      atomic.Int64 // bytes in all subscribers' queues
-	hurry                       atomic.Bool  // the linger is over: distribute nothing more
+	hurry                       atomic.Bool // the linger is over: distribute nothing more
 	refusals                    refusals
-	handshakes                  handshakes
+
+	limits *limits // of this socket and all that share them
+	peers  int     // connections; guarded by limits.mu
 
 	subscribed bell // a subscriber has a new topic
 
@@ -65,19 +65,20 @@ type Publisher struct {
 // else the first. Port 0 picks a free port. Errors name the host and the port, and say what can
 // be done; those of the operating system are wrapped.
 func Listen(host string, port int, o Options) (*Publisher, error) {
-	addr, err := resolve(host)
+	addr, err := o.resolve(host)
 	if err != nil {
 		return nil, bindError(host, port, err)
 	}
-	return listen(host, addr, port, o)
+	return listen(host, addr, port, newLimits(o.withDefaults()))
 }
 
-func newPublisher(tcp *net.TCPListener, o Options) *Publisher {
-	o = o.withDefaults()
+func newPublisher(tcp *net.TCPListener, l *limits) *Publisher {
+	o := l.o
 	port := tcp.Addr().(*net.TCPAddr).Port
-	b := newBacklog(backlogMessages, o.QueueBytes)
+	b := newBacklog(backlogMessages, backlogBytes)
 	return &Publisher{
 		o:           o,
+		limits:      l,
 		port:        port,
 		tcp:         tcp,
 		door:        newDoor(tcp.Addr()),
@@ -114,23 +115,23 @@ func (p *Publisher) start() error {
 // topic. Without any it does nothing. The body is copied.
 //
 // Publish does not wait for subscribers. Only when more is published than there is processor
-// time to distribute (1,024 messages or Options.QueueBytes are waiting) does it wait for room,
+// time to distribute (1,024 messages or 1 MiB of them are waiting) does it wait for room,
 // for at most a second; then it drops the message, counts it and returns [ErrOverloaded]. Other
 // errors are [ErrTooLarge] and [ErrClosed].
 func (p *Publisher) Publish(topic string, body []byte) error {
-	_, err := p.publish(topic, body)
+	_, err := p.publish(topic, string(body))
 	return err
 }
 
 // publish also returns how many subscribers the message is meant for.
-func (p *Publisher) publish(topic string, body []byte) (int, error) {
+func (p *Publisher) publish(topic, body string) (int, error) {
 	size := len(topic) + len(body)
 	if size > p.o.QueueBytes {
 		return 0, fmt.Errorf("%w: %d bytes; at most %d can be queued", ErrTooLarge, size, p.o.QueueBytes)
 	}
 	n := p.matching([]byte(topic))
 	if n > 0 && !p.backlog.reserve(size, publishWait, p.unbound) && !p.isUnbound() {
-		p.drops.Add(uint64(n))
+		p.drop(n)
 		return 0, ErrOverloaded
 	}
 	p.sending.RLock()
@@ -142,9 +143,16 @@ func (p *Publisher) publish(topic string, body []byte) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	buf := append(append(make([]byte, 0, size), topic...), body...)
-	t := len(topic)
-	return n, p.socket.SendMulti(zmq4.NewMsgFrom(buf[:t:t], buf[t:]))
+	return n, p.socket.SendMulti(zmq4.NewMsgFrom(bytesOf(topic), bytesOf(body)))
+}
+
+// bytesOf returns the bytes of a text without a copy. zmq4 and the queues only read them.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
+
+// drop counts lost messages.
+func (p *Publisher) drop(n int) {
+	p.drops.Add(uint64(n))
+	p.limits.drops.Add(uint64(n))
 }
 
 func (p *Publisher) matching(topic []byte) int {
@@ -173,9 +181,6 @@ func (p *Publisher) add(s *subscriber) (*subscriber, error) {
 	defer p.mu.Unlock()
 	if p.isUnbound() {
 		return nil, ErrClosed
-	}
-	if len(p.subscribers) >= p.o.MaxSubscribers {
-		return nil, errFull
 	}
 	p.subscribers[s] = struct{}{}
 	return s, nil

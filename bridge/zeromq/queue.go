@@ -1,19 +1,43 @@
 package zeromq
 
-import (
-	"sync"
-	"sync/atomic"
+import "sync"
+
+// Blocks have one of two sizes: a queue that is nearly empty is in a small one.
+const (
+	smallBlock = 4 << 10
+	blockBytes = 64 << 10
 )
 
-const blockBytes = 64 << 10
-
-// block is a run of whole messages that goes to the connection in one write.
+// block is a run of whole messages that goes to the connection at once. One with a body is a
+// single long message, of which buf has all but that body, which belongs to other queues too.
 type block struct {
 	buf      []byte
+	body     []byte
 	messages int
 }
 
-var blocks = sync.Pool{New: func() any { return &block{buf: make([]byte, 0, blockBytes)} }}
+var smallBlocks, largeBlocks = poolOf(smallBlock), poolOf(blockBytes)
+
+func poolOf(size int) *sync.Pool {
+	return &sync.Pool{New: func() any { return &block{buf: make([]byte, 0, size)} }}
+}
+
+// held is the memory of a block.
+func (b *block) held() int { return cap(b.buf) + len(b.body) }
+
+// reuse gives a block of one of the two sizes back.
+func (b *block) reuse() {
+	pool := largeBlocks
+	switch cap(b.buf) {
+	case smallBlock:
+		pool = smallBlocks
+	case blockBytes:
+	default:
+		return
+	}
+	b.buf, b.body, b.messages = b.buf[:0], nil, 0
+	pool.Put(b)
+}
 
 type queueState int
 
@@ -27,73 +51,86 @@ const (
 // being written. push never blocks.
 type queue struct {
 	maxMessages, maxBytes int
-	total                 *atomic.Int64 // bytes in all queues of the socket
+	memory                *room // of all queues
 
 	mu       sync.Mutex
 	changed  sync.Cond
 	state    queueState
 	blocks   []*block
+	writing  *block // taken, and not yet done
 	pong     []byte
 	messages int
-	bytes    int
+	bytes    int  // of messages
+	held     int  // bytes of memory
 	room     bell // something was written, or the queue takes no more
 }
 
-func newQueue(o Options, total *atomic.Int64) *queue {
-	q := &queue{maxMessages: o.QueueMessages, maxBytes: o.QueueBytes, total: total}
+func newQueue(o Options, memory *room) *queue {
+	q := &queue{maxMessages: o.QueueMessages, maxBytes: o.QueueBytes, memory: memory}
 	q.changed.L = &q.mu
 	return q
 }
 
-// push appends a message and reports false when there is no room for it. A message longer than
-// blockBytes becomes the queue's; a shorter one is copied. A queue that no longer takes
+// push appends a message and reports false when there is no room for it. The message is copied,
+// but for a body longer than blockBytes, which must not change. A queue that no longer takes
 // messages has no subscriber to lose them, so that is not reported.
-func (q *queue) push(wire []byte) bool {
+func (q *queue) push(head, body []byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.state != queueOpen {
 		return true
 	}
-	if !q.fits(len(wire)) {
-		return false
-	}
-	q.put(wire)
-	return true
-}
-
-// put appends a message that fits; q.mu is held.
-func (q *queue) put(wire []byte) {
-	q.messages++
-	q.bytes += len(wire)
-	q.total.Add(int64(len(wire)))
-	q.append(wire)
-	q.changed.Signal()
+	return q.fits(len(head)+len(body)) && q.put(head, body)
 }
 
 // fits lets one message into an empty queue whatever its size: Publish has bounded it.
 func (q *queue) fits(n int) bool {
-	switch {
-	case q.messages == 0:
-		return true
-	case q.messages >= q.maxMessages || q.bytes+n > q.maxBytes:
-		return false
-	}
-	return q.bytes+n <= fairQueueBytes || q.total.Load()+int64(n) <= socketQueueBytes
+	return q.messages == 0 || q.messages < q.maxMessages && q.bytes+n <= q.maxBytes
 }
 
-func (q *queue) append(wire []byte) {
-	if len(wire) > blockBytes {
-		q.blocks = append(q.blocks, &block{buf: wire, messages: 1})
-		return
+// put appends a message for which the queue's own limits have room; q.mu is held. It reports
+// whether there is memory for it too.
+func (q *queue) put(head, body []byte) bool {
+	b := q.blockFor(head, body)
+	if b == nil {
+		return false
 	}
-	last := len(q.blocks) - 1
-	if last < 0 || len(q.blocks[last].buf)+len(wire) > blockBytes {
-		q.blocks = append(q.blocks, blocks.Get().(*block))
-		last++
+	b.buf = append(b.buf, head...)
+	if b.body == nil {
+		b.buf = append(b.buf, body...)
 	}
-	b := q.blocks[last]
-	b.buf = append(b.buf, wire...)
 	b.messages++
+	q.messages++
+	q.bytes += len(head) + len(body)
+	q.changed.Signal()
+	return true
+}
+
+// blockFor returns the last block if a message fits into it, or appends another one.
+func (q *queue) blockFor(head, body []byte) (b *block) {
+	n := len(head) + len(body)
+	last := len(q.blocks) - 1
+	switch {
+	case last >= 0 && q.blocks[last].body == nil && len(q.blocks[last].buf)+n <= cap(q.blocks[last].buf):
+		return q.blocks[last]
+	case len(body) > blockBytes:
+		if q.memory.takeShared(len(head), q.held, body) {
+			b = &block{buf: make([]byte, 0, len(head)), body: body}
+		}
+	case n > blockBytes:
+		if q.memory.take(n, q.held) {
+			b = &block{buf: make([]byte, 0, n)}
+		}
+	case (q.messages > 0 || n > smallBlock) && q.memory.take(blockBytes, q.held):
+		b = largeBlocks.Get().(*block)
+	case n <= smallBlock && q.memory.take(smallBlock, q.held):
+		b = smallBlocks.Get().(*block)
+	}
+	if b != nil {
+		q.held += b.held()
+		q.blocks = append(q.blocks, b)
+	}
+	return b
 }
 
 // answer queues a PONG ahead of all messages. It replaces one that was not yet sent, so that a
@@ -123,29 +160,32 @@ func (q *queue) take() *block {
 	case len(q.blocks) == 0:
 		return nil
 	}
-	b := q.blocks[0]
+	q.writing = q.blocks[0]
 	q.blocks[0] = nil
 	q.blocks = q.blocks[1:]
-	return b
+	return q.writing
 }
 
 func (q *queue) done(b *block) {
 	q.mu.Lock()
-	if b.messages > 0 && q.state != queueClosed {
-		q.forget(b.messages, len(b.buf))
+	if q.writing == b {
+		q.writing = nil
+		q.messages -= b.messages
+		q.bytes -= len(b.buf) + len(b.body)
+		q.giveBack(b)
 		q.room.ring()
 	}
 	q.mu.Unlock()
-	if cap(b.buf) == blockBytes {
-		b.buf, b.messages = b.buf[:0], 0
-		blocks.Put(b)
-	}
+	b.reuse()
 }
 
-func (q *queue) forget(messages, bytes int) {
-	q.messages -= messages
-	q.bytes -= bytes
-	q.total.Add(-int64(bytes))
+func (q *queue) giveBack(b *block) {
+	q.held -= b.held()
+	if len(b.body) > 0 {
+		q.memory.giveShared(cap(b.buf), b.body)
+		return
+	}
+	q.memory.give(cap(b.buf))
 }
 
 // finish lets what is queued go out and takes nothing more.
@@ -164,8 +204,14 @@ func (q *queue) close() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	lost := q.messages
-	q.forget(q.messages, q.bytes)
-	q.state, q.blocks, q.pong = queueClosed, nil, nil
+	if q.writing != nil {
+		q.giveBack(q.writing)
+	}
+	for _, b := range q.blocks {
+		q.giveBack(b)
+	}
+	q.messages, q.bytes = 0, 0
+	q.state, q.blocks, q.writing, q.pong = queueClosed, nil, nil, nil
 	q.changed.Signal()
 	q.room.ring()
 	return lost

@@ -14,6 +14,14 @@ import (
 // ErrNotBound is returned for a host and port that were not acquired.
 var ErrNotBound = errors.New("zeromq: socket is not bound")
 
+// LimitError says that a socket is not bound because as many as are allowed are.
+type LimitError struct{ message string }
+
+func (e *LimitError) Error() string { return e.message }
+
+// Limit tells this error from others.
+func (e *LimitError) Limit() {}
+
 // releaseLinger bounds how long Release waits for subscribers to receive what was published.
 const releaseLinger = 2 * time.Second
 
@@ -21,7 +29,8 @@ const releaseLinger = 2 * time.Second
 // to the same address are the same, however they are written. Its methods may be called from
 // several goroutines.
 type Sockets struct {
-	o Options
+	o      Options
+	limits *limits
 
 	mu     sync.RWMutex
 	closed bool
@@ -68,21 +77,23 @@ type shared struct {
 
 // NewSockets returns a set without sockets. Each socket will have the bounds o.
 func NewSockets(o Options) *Sockets {
+	o = o.withDefaults()
 	return &Sockets{
-		o:     o.withDefaults(),
-		bound: map[address]*shared{},
-		names: map[endpoint]*alias{},
+		o:      o,
+		limits: newLimits(o),
+		bound:  map[address]*shared{},
+		names:  map[endpoint]*alias{},
 	}
 }
 
-// Acquire binds the socket at its first use; see [Listen] for hosts and errors. Each call that
-// succeeds must be followed by one call of Release with the same arguments.
+// Acquire binds the socket at its first use; see [Listen] for hosts and errors, to which comes a
+// [*LimitError]. Each call that succeeds must be followed by one call of Release with the same arguments.
 func (s *Sockets) Acquire(host string, port int) error {
 	ep := endpoint{host, port}
 	if known, err := s.acquireKnown(ep); known || err != nil {
 		return err
 	}
-	ip, err := resolve(host) // may ask a name server, hence outside the lock
+	ip, err := s.o.resolve(host) // may ask a name server, hence outside the lock
 	if err != nil {
 		return bindError(host, port, err)
 	}
@@ -134,10 +145,18 @@ func (n *alias) acquire() {
 
 // bind returns the socket at an address, which it binds if need be.
 func (s *Sockets) bind(host string, addr address) (*shared, error) {
+	if len(s.names) >= namesPerSocket*s.o.MaxSockets {
+		return nil, &LimitError{fmt.Sprintf("%d hosts and ports are in use, which is the limit for %d sockets (setting zeromq-sockets); "+
+			"use a host and port of another channel, remove a subscription or raise the setting", len(s.names), s.o.MaxSockets)}
+	}
 	if sock := s.bound[addr]; sock != nil {
 		return sock, nil
 	}
-	p, err := listen(host, addr.ip, addr.port, s.o)
+	if len(s.bound) >= s.o.MaxSockets {
+		return nil, &LimitError{fmt.Sprintf("%d ZeroMQ sockets are bound, which is the limit (setting zeromq-sockets, or fewer where few files may be open); "+
+			"use the host and port of another channel, remove a subscription or raise the setting", len(s.bound))}
+	}
+	p, err := listen(host, addr.ip, addr.port, s.limits)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = s.withOwner(err, addr.port)
 	}
@@ -199,7 +218,7 @@ func (s *Sockets) release(ep endpoint) *shared {
 
 // Publish sends a message on an acquired socket; see [Publisher.Publish]. It returns how many
 // subscribers the message is meant for, and also the error [ErrNotBound].
-func (s *Sockets) Publish(host string, port int, topic string, body []byte) (subscribers int, err error) {
+func (s *Sockets) Publish(host string, port int, topic, body string) (subscribers int, err error) {
 	sock, err := s.socket(host, port)
 	if err != nil {
 		return 0, err
@@ -225,6 +244,27 @@ func (s *Sockets) socket(host string, port int) (*shared, error) {
 	return n.socket, nil
 }
 
+// Unknown reports whether Acquire would have to look up the address of a host: it is a name that
+// is not acquired with that port.
+func (s *Sockets) Unknown(host string, port int) bool {
+	s.mu.RLock()
+	known := s.names[endpoint{host, port}] != nil
+	s.mu.RUnlock()
+	return !known && isName(host)
+}
+
+// Bound reports whether a socket is bound to a port, on whatever address.
+func (s *Sockets) Bound(port int) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for addr := range s.bound {
+		if addr.port == port {
+			return true
+		}
+	}
+	return false
+}
+
 // Stats returns the bound sockets by port and host.
 func (s *Sockets) Stats() []SocketStats {
 	s.mu.RLock()
@@ -247,6 +287,29 @@ func (s *Sockets) Stats() []SocketStats {
 		return strings.Compare(a.Host, b.Host)
 	})
 	return stats
+}
+
+// Use is what all sockets take.
+type Use struct {
+	Sockets int // bound now
+	Peers   int // connected now
+	Silent  int // of these, those without a topic
+	Topics  int // of all peers
+
+	TopicBytes, QueuedBytes int64
+
+	Drops   uint64 // messages lost so far, each counted once for each subscriber
+	Evicted uint64 // peers disconnected so far to make room for others
+	Refused uint64 // connections refused so far at one of the limits
+}
+
+// Use returns what all sockets take now, and took so far.
+func (s *Sockets) Use() Use {
+	s.mu.RLock()
+	u := Use{Sockets: len(s.bound)}
+	s.mu.RUnlock()
+	s.limits.addTo(&u)
+	return u
 }
 
 // Close closes all sockets at the same time, each as [Publisher.Close] does. Nothing can be

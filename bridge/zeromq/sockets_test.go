@@ -40,12 +40,12 @@ func TestSocketsShare(t *testing.T) {
 	}
 	c := MustJoin(t, publisherOf(s, "localhost", port), "cam")
 	for _, host := range hosts {
-		if n, err := s.Publish(host, port, "camera", []byte(host)); n != 1 || err != nil {
+		if n, err := s.Publish(host, port, "camera", host); n != 1 || err != nil {
 			t.Errorf("publish at %s: %d subscribers, %v", host, n, err)
 		}
 		c.want("camera", host)
 	}
-	if n, err := s.Publish("localhost", port, "dev", nil); n != 0 || err != nil {
+	if n, err := s.Publish("localhost", port, "dev", ""); n != 0 || err != nil {
 		t.Errorf("publish without a subscriber: %d subscribers, %v", n, err)
 	}
 	want := SocketStats{Host: "127.0.0.1", Port: port, Subscribers: 1, Published: 5}
@@ -58,7 +58,7 @@ func TestSocketsShare(t *testing.T) {
 		s.Release("127.0.0.2", port) // never acquired
 	}
 	c.wantEnd()
-	if _, err := s.Publish("localhost", port, "camera", nil); !errors.Is(err, ErrNotBound) {
+	if _, err := s.Publish("localhost", port, "camera", ""); !errors.Is(err, ErrNotBound) {
 		t.Errorf("got %v, want ErrNotBound", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestReleaseFreesPort(t *testing.T) {
 	for range 20 {
 		MustAcquire(t, s, "127.0.0.1", port)
 		c := MustJoin(t, publisherOf(s, "127.0.0.1", port), "topic")
-		if _, err := s.Publish("127.0.0.1", port, "topic", []byte("body")); err != nil {
+		if _, err := s.Publish("127.0.0.1", port, "topic", "body"); err != nil {
 			t.Fatal(err)
 		}
 		c.CloseWrite()
@@ -99,7 +99,7 @@ func TestSocketsClose(t *testing.T) {
 	port := porttest.Hold(t)
 	MustAcquire(t, s, "127.0.0.1", port)
 	c := MustJoin(t, publisherOf(s, "127.0.0.1", port), "topic")
-	if _, err := s.Publish("127.0.0.1", port, "topic", []byte("last")); err != nil {
+	if _, err := s.Publish("127.0.0.1", port, "topic", "last"); err != nil {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 1)
@@ -110,7 +110,7 @@ func TestSocketsClose(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	_, err := s.Publish("127.0.0.1", port, "topic", nil)
+	_, err := s.Publish("127.0.0.1", port, "topic", "")
 	if !errors.Is(err, ErrClosed) || !errors.Is(s.Acquire("127.0.0.1", port), ErrClosed) {
 		t.Errorf("after Close: publish gave %v", err)
 	}
@@ -128,7 +128,7 @@ func TestSocketsRaces(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if _, err := s.Publish(host, port, "topic", nil); err != nil {
+				if _, err := s.Publish(host, port, "topic", ""); err != nil {
 					t.Error(err)
 				}
 				s.Stats()

@@ -54,7 +54,7 @@ func TestStalledSubscriberIsEvicted(t *testing.T) {
 		MustPublish(t, p, "topic", strings.Repeat("b", 64<<10))
 	}
 	eventually(t, "eviction", func() bool { return p.evictions.Load() == 1 && p.Subscribers() == 0 })
-	eventually(t, "the queue's bytes are given back", func() bool { return p.queued.Load() == 0 })
+	eventually(t, "the queue's bytes are given back", func() bool { return p.limits.room.used.Load() == 0 })
 	stalled.wantEnd()
 	good := MustJoin(t, p, "after")
 	MustPublish(t, p, "after", "body")
@@ -113,13 +113,13 @@ func TestPublishTooLarge(t *testing.T) {
 
 func TestQueueBounds(t *testing.T) {
 	o := Options{QueueMessages: 3, QueueBytes: 100}.withDefaults()
-	p := &Publisher{}
-	q := newQueue(o, &p.queued)
+	memory := newRoom(o.AllQueueBytes, o.MaxPeers, func() {})
+	q := newQueue(o, memory)
 	for i, tc := range []struct {
 		bytes int
 		want  bool
 	}{{200, true}, {1, false}} {
-		if got := q.push(make([]byte, tc.bytes)); got != tc.want {
+		if got := q.push(make([]byte, tc.bytes), nil); got != tc.want {
 			t.Errorf("push %d of %d bytes: got %v, want %v", i, tc.bytes, got, tc.want)
 		}
 	}
@@ -128,25 +128,67 @@ func TestQueueBounds(t *testing.T) {
 		bytes int
 		want  bool
 	}{{50, true}, {51, false}, {20, true}, {20, true}, {1, false}} {
-		if got := q.push(make([]byte, tc.bytes)); got != tc.want {
+		if got := q.push(make([]byte, tc.bytes), nil); got != tc.want {
 			t.Errorf("push %d of %d bytes: got %v, want %v", i, tc.bytes, got, tc.want)
 		}
 	}
-	if got := q.close(); got != 3 || p.queued.Load() != 0 {
-		t.Errorf("close: %d messages lost and %d bytes left, want 3 and 0", got, p.queued.Load())
+	if got := q.close(); got != 3 || memory.used.Load() != 0 {
+		t.Errorf("close: %d messages lost and %d bytes left, want 3 and 0", got, memory.used.Load())
 	}
 }
 
-// 2: the sum over all queues is bounded, with a fair share for each beyond that.
-func TestSocketQueueBound(t *testing.T) {
-	p := &Publisher{}
-	p.queued.Store(socketQueueBytes)
-	q := newQueue(Options{}.withDefaults(), &p.queued)
+// 2: the memory of all queues is bounded: half of it goes to who comes first, and a share of the
+// rest is everybody's.
+func TestAllQueuesBound(t *testing.T) {
+	asked := 0
+	memory := newRoom(1<<20, 32, func() { asked++ })
+	o := Options{QueueMessages: 1000}.withDefaults()
+	greedy, other := newQueue(o, memory), newQueue(o, memory)
 	n := 0
-	for q.push(make([]byte, 1024)) {
+	for greedy.push(make([]byte, 4096), nil) {
 		n++
 	}
-	if n != fairQueueBytes/1024 {
-		t.Errorf("a queue took %d KiB, want %d", n, fairQueueBytes/1024)
+	if bytes := n * 4096; bytes < 400<<10 || bytes > 512<<10 || asked == 0 {
+		t.Errorf("one queue took %d bytes of 1 MiB, and asked %d times for more", bytes, asked)
+	}
+	n = 0
+	for other.push(make([]byte, 4096), nil) {
+		n++
+	}
+	if n != 4 {
+		t.Errorf("another queue took %d times 4096 bytes, want its share of 16 KiB", n)
+	}
+	greedy.close()
+	other.close()
+	if used := memory.used.Load(); used != 0 {
+		t.Errorf("%d bytes are not given back", used)
+	}
+}
+
+// 2: a long message that waits for many counts once.
+func TestSharedMessageCountsOnce(t *testing.T) {
+	memory := newRoom(1<<20, 1000, func() {})
+	o := Options{}.withDefaults()
+	body := make([]byte, 300<<10)
+	var queues []*queue
+	for range 100 {
+		q := newQueue(o, memory)
+		if !q.push(make([]byte, 20), body) {
+			t.Fatalf("%d queues have it, with %d bytes", len(queues), memory.used.Load())
+		}
+		queues = append(queues, q)
+	}
+	if newQueue(o, memory).push(make([]byte, 20), make([]byte, 300<<10)) {
+		t.Error("another one is taken too")
+	}
+	queues[0].take() // is being written
+	for i, q := range queues {
+		if b := q.writing; b != nil && i == 1 {
+			q.done(b)
+		}
+		q.close()
+	}
+	if used := memory.used.Load(); used != 0 || len(memory.shared) != 0 {
+		t.Errorf("%d bytes are not given back, and %d bodies are remembered", used, len(memory.shared))
 	}
 }

@@ -21,32 +21,36 @@ var (
 // subscriber is one peer that has completed its handshake: the sink that zmq4 writes to, a
 // goroutine that reads subscriptions and one that writes messages.
 type subscriber struct {
-	pub    *Publisher
-	tcp    *net.TCPConn
-	remote string
-	frames *frameReader
-	subs   *subscriptions
-	queue  *queue
-	conn   *conn
-	joined atomic.Bool
-	late   atomic.Bool // it did not make room in time for what is paced
-	drops  atomic.Uint64
-	pings  atomic.Uint64
+	pub     *Publisher
+	counted *connection
+	tcp     *net.TCPConn
+	remote  string
+	frames  *frameReader
+	subs    *subscriptions
+	queue   *queue
+	conn    *conn
+	joined  atomic.Bool
+	late    atomic.Bool // it did not make room in time for what is paced
+	drops   atomic.Uint64
+	pings   atomic.Uint64
+	since   atomic.Int64 // when what is being sent now began, in nanoseconds since the Unix epoch; 0 while nothing is
 
 	endOnce sync.Once
 	reason  error
 	lost    int // messages queued but not written
 }
 
-func newSubscriber(p *Publisher, tcp *net.TCPConn, r *bufio.Reader) *subscriber {
+func newSubscriber(c *connection, r *bufio.Reader) *subscriber {
+	p, tcp := c.socket, c.tcp
 	s := &subscriber{
-		pub:    p,
-		tcp:    tcp,
-		remote: tcp.RemoteAddr().String(),
-		frames: &frameReader{r: r, max: p.o.MaxFrame},
-		subs:   newSubscriptions(),
-		queue:  newQueue(p.o, &p.queued),
+		pub:     p,
+		counted: c,
+		tcp:     tcp,
+		remote:  tcp.RemoteAddr().String(),
+		subs:    newSubscriptions(p.o),
+		queue:   newQueue(p.o, p.limits.room),
 	}
+	s.frames = &frameReader{r: r, max: p.o.MaxFrame, hold: func(n int) error { return p.limits.changeTopics(c, 0, n) }}
 	s.conn = newConn(s, tcp.LocalAddr(), tcp.RemoteAddr(), func(*conn) { s.end(errZMQ4) })
 	return s
 }
@@ -63,24 +67,26 @@ func (s *subscriber) wants(topic []byte) bool {
 }
 
 func (s *subscriber) message(m message) {
-	if m.wire != nil && m.frames == 2 && !s.queue.push(m.wire) {
+	if m.head != nil && m.frames == 2 && !s.queue.push(m.head, m.body) {
 		s.drop(1)
 	}
 }
 
 func (s *subscriber) drop(n int) {
 	s.drops.Add(uint64(n))
-	s.pub.drops.Add(uint64(n))
+	s.pub.drop(n)
 }
 
 // read handles what the peer sends until the connection ends.
 func (s *subscriber) read() error {
+	pace := newPace(s.pub.o)
 	inMessage := false // within a message of several frames, which a PUB socket ignores
 	for {
 		f, err := s.frames.next()
 		if err != nil {
 			return err
 		}
+		pace.frame(len(f.body))
 		switch {
 		case f.command:
 			err = s.command(f.body)
@@ -122,12 +128,16 @@ func (s *subscriber) subscription(op byte, topic string) error {
 	case 1:
 		first, err := s.subs.add(topic)
 		if first {
+			if err = s.pub.limits.changeTopics(s.counted, 1, costOf(topic)); err != nil {
+				return err
+			}
 			s.pub.subscribed.ring()
 			s.pub.o.Logger.Debug("topic subscribed", "remote", s.remote, "port", s.pub.port, "topic", topic)
 		}
 		return err
 	case 0:
 		if s.subs.remove(topic) {
+			_ = s.pub.limits.changeTopics(s.counted, -1, -costOf(topic)) // only more can be refused
 			s.pub.o.Logger.Debug("topic unsubscribed", "remote", s.remote, "port", s.pub.port, "topic", topic)
 		}
 	}
@@ -138,7 +148,7 @@ func (s *subscriber) subscription(op byte, topic string) error {
 // peer that no more will come, whereupon a peer that has read everything closes its end.
 func (s *subscriber) write() {
 	for b := s.queue.take(); b != nil; b = s.queue.take() {
-		if err := s.send(b.buf); err != nil {
+		if err := s.send(b); err != nil {
 			s.end(err)
 			return
 		}
@@ -147,14 +157,27 @@ func (s *subscriber) write() {
 	_ = s.tcp.CloseWrite() // fails only if the peer is gone
 }
 
-// send writes p, however long that takes, as long as the peer takes some of it within each
+// pieceBytes is how much a subscriber must take at least to show that it is not stalled.
+const pieceBytes = 256 << 10
+
+func (s *subscriber) send(b *block) error {
+	if err := s.sendBytes(b.buf); err != nil {
+		return err
+	}
+	return s.sendBytes(b.body)
+}
+
+// sendBytes writes p, however long that takes, as long as the peer takes some of it within each
 // stall timeout. A stall is thus noticed after between one and two timeouts.
-func (s *subscriber) send(p []byte) error {
+func (s *subscriber) sendBytes(p []byte) error {
+	defer s.since.Store(0)
 	for len(p) > 0 {
-		if err := s.tcp.SetWriteDeadline(time.Now().Add(s.pub.o.StallTimeout)); err != nil {
+		now := time.Now()
+		s.since.Store(now.UnixNano())
+		if err := s.tcp.SetWriteDeadline(now.Add(s.pub.o.StallTimeout)); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
-		n, err := s.tcp.Write(p)
+		n, err := s.tcp.Write(p[:min(len(p), pieceBytes)])
 		p = p[n:]
 		if err == nil || n > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 			continue
@@ -162,6 +185,16 @@ func (s *subscriber) send(p []byte) error {
 		return fmt.Errorf("send: %w", err)
 	}
 	return nil
+}
+
+// stalledBytes is the memory of the queue of a subscriber that took nothing since a time, else 0.
+func (s *subscriber) stalledBytes(since time.Time) int {
+	if began := s.since.Load(); began == 0 || began > since.UnixNano() {
+		return 0
+	}
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.held
 }
 
 // end closes the connection, at both ends of it. The first reason is the one that is reported.
@@ -186,7 +219,7 @@ func (s *subscriber) end(reason error) {
 func (s *subscriber) report() {
 	attrs := []any{"remote", s.remote, "port", s.pub.port, "drops", s.drops.Load(), "pings", s.pings.Load()}
 	switch {
-	case errors.Is(s.reason, errStalled):
+	case errors.Is(s.reason, errStalled), errors.Is(s.reason, errCrowded):
 		s.pub.evictions.Add(1)
 		s.pub.o.Logger.Warn("subscriber evicted", append(attrs, "reason", s.reason)...)
 	case errors.Is(s.reason, io.EOF):

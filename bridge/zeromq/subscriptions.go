@@ -17,11 +17,16 @@ type subscriptions struct {
 	lengths []int       // sorted
 	ofLen   map[int]int // topics by length
 	bytes   int
+
+	maxTopics, maxBytes int
 }
 
-func newSubscriptions() *subscriptions {
-	return &subscriptions{refs: map[string]int{}, ofLen: map[int]int{}}
+func newSubscriptions(o Options) *subscriptions {
+	return &subscriptions{refs: map[string]int{}, ofLen: map[int]int{}, maxTopics: o.MaxTopics, maxBytes: o.MaxTopicBytes}
 }
+
+// costOf is what a topic counts, in bytes.
+func costOf(topic string) int { return len(topic) + subscriptionOverhead }
 
 // add reports whether the topic is new to the subscriber.
 func (s *subscriptions) add(topic string) (first bool, err error) {
@@ -31,10 +36,13 @@ func (s *subscriptions) add(topic string) (first bool, err error) {
 		s.refs[topic]++
 		return false, nil
 	}
-	cost := len(topic) + subscriptionOverhead
-	if s.bytes+cost > maxSubscriptionBytes {
-		return false, fmt.Errorf("%d subscriptions; their topics may take %d bytes, counting %d for each",
-			len(s.refs), maxSubscriptionBytes, subscriptionOverhead)
+	cost := costOf(topic)
+	if len(s.refs) >= s.maxTopics {
+		return false, fmt.Errorf("more than %d topics (setting zeromq-topics)", s.maxTopics)
+	}
+	if s.bytes+cost > s.maxBytes {
+		return false, fmt.Errorf("%d topics, which may take %d bytes, counting %d for each (setting zeromq-topic-bytes)",
+			len(s.refs), s.maxBytes, subscriptionOverhead)
 	}
 	s.bytes += cost
 	s.refs[topic] = 1
@@ -57,7 +65,7 @@ func (s *subscriptions) remove(topic string) (last bool) {
 		}
 		return false
 	}
-	s.bytes -= len(topic) + subscriptionOverhead
+	s.bytes -= costOf(topic)
 	delete(s.refs, topic)
 	if s.ofLen[len(topic)]--; s.ofLen[len(topic)] == 0 {
 		delete(s.ofLen, len(topic))

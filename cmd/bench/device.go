@@ -75,7 +75,7 @@ func base() []domain.Request {
 
 func request(c domain.Command) domain.Request {
 	return domain.Request{Command: c, Stamp: domain.Stamp{
-		EventID: newID(), At: time.Now().UTC(), Actor: "anonymous", Origin: "127.0.0.1:50000", CorrelationID: newID(),
+		EventID: newID(), At: time.Now().UTC(), Actor: "anonymous@127.0.0.1", Origin: "127.0.0.1:50000", CorrelationID: newID(),
 	}}
 }
 

@@ -39,7 +39,7 @@ func (c *caller) send(body string, headers ...string) {
 
 func (c *caller) sendTo(resource, body string, headers ...string) {
 	c.tb.Helper()
-	c.write("POST /api/v2/resource/" + resource + " HTTP/1.1\r\nHost: h\r\n" + strings.Join(headers, "\r\n") + "\r\n\r\n" + body)
+	c.write("POST /api/v2/resource/" + resource + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(headers, "\r\n") + "\r\n\r\n" + body)
 }
 
 func (c *caller) write(text string) {

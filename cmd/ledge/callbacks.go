@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 )
 
@@ -14,14 +15,17 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 	p.callback = callback.New(callback.Options{
 		Limits: callback.Limits{
 			Timeout: c.CallbackTimeout, ValidationTimeout: c.CallbackValidationTimeout, Tries: c.CallbackTries, GiveUp: c.CallbackGiveUp,
-			Waiting: c.CallbackQueue, AtOnce: c.CallbackConcurrency, AnswerBytes: int64(c.CallbackAnswerBytes),
+			Waiting: c.CallbackQueue, AtOnce: p.outgoing("callback-concurrency", c.CallbackConcurrency, p.files.Outgoing/4), AnswerBytes: int64(c.CallbackAnswerBytes),
 			Last: time.Second,
 		},
-		Events: p.data.events, Notifications: p.data.notifications, History: p.data.history, Guard: p.guard, Now: p.Now, Logger: p.Logger,
+		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Roots: p.roots, Self: p.instance, Now: p.Now, Logger: p.Logger,
 	})
-	at, done := p.data.callbackStart()
-	defer done()
-	if err := p.callback.Start(ctx, at); err != nil {
+	err := p.data.whole(ctx, func() error {
+		at, done := p.data.callbackStart()
+		defer done()
+		return p.callback.Start(ctx, at)
+	})
+	if err != nil {
 		return fmt.Errorf("start the callbacks: %w", err)
 	}
 	p.onClose(p.callback.Close)
@@ -32,7 +36,7 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 func (d *data) callbackStart() (at callback.Start, done func()) {
 	state, stateDone := d.view()
 	notes, notesDone := d.notes.State()
-	at = callback.Start{State: state, Cursors: notes.Cursors, Forgotten: d.store.Notifications().First() > 1}
+	at = callback.Start{State: state, Cursors: notes.Cursors, Forgotten: d.forgotBeginning()}
 	at.Events = d.recorded()
 	return at, func() { stateDone(); notesDone() }
 }

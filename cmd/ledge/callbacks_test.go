@@ -64,7 +64,8 @@ func (m *moody) has(name string) string {
 // TestCallbacksSurviveKills kills the process again and again while devices come, change and go, and holds that their
 // service hears of each change that was acknowledged, and of the changes of one device in their order.
 func TestCallbacksSurviveKills(t *testing.T) {
-	rounds := 6
+	t.Parallel()
+	rounds := 4
 	if testing.Short() {
 		rounds = 2
 	}

@@ -32,7 +32,8 @@ func (p *Program) senders() map[string]delivery.Sender {
 }
 
 func messageOf(t domain.Transmission, n domain.Notification) outward.Message {
-	return outward.Message{ID: t.ID, Sender: n.Sender, ContentType: n.ContentType, Body: []byte(n.Content), CorrelationID: t.CorrelationID}
+	id, hops := domain.CutHops(t.CorrelationID)
+	return outward.Message{ID: t.ID, Sender: n.Sender, ContentType: n.ContentType, Body: []byte(n.Content), CorrelationID: id, Hops: hops}
 }
 
 func restTarget(ch domain.Channel) rest.Target {
@@ -50,11 +51,12 @@ func mqttTarget(ch domain.Channel) mqtt.Target {
 type reservations struct {
 	*bridge.Engine
 	guard *guard.Guard
+	out   waysOut
 	mail  bool // there is a mail server
 }
 
 func (p *Program) channels() reservations {
-	return reservations{p.engine, p.guard, p.Config.SMTPHost != ""}
+	return reservations{p.engine, p.guard, p.out, p.Config.SMTPHost != ""}
 }
 
 // Reserve implements notifications.Channels.
@@ -70,12 +72,18 @@ func (c reservations) Reserve(list []domain.Channel) (done func(seq uint64), err
 // check returns an error that begins with the name of the field that is at fault.
 func (c reservations) check(ch domain.Channel) error {
 	switch ch.Type {
-	case domain.ChannelREST, domain.ChannelMQTT:
+	case domain.ChannelREST:
 		return c.guard.Destination(ch.Host, ch.Port)
+	case domain.ChannelMQTT:
+		if err := c.guard.Destination(ch.Host, ch.Port); err != nil {
+			return err
+		}
+		return c.out.mqtt.CheckSecret(mqttTarget(ch))
 	case domain.ChannelEmail:
 		if !c.mail {
 			return errors.New("type: EMAIL cannot be delivered, because there is no mail server; name one in the setting smtp-host")
 		}
+		return c.out.mail.CheckSecret()
 	}
 	return nil
 }

@@ -19,19 +19,25 @@ import (
 type sweeper struct {
 	state  *projections.DB
 	log    *store.Appender
+	stream *store.Log
 	logger *slog.Logger
 	now    func() time.Time
 	asked  chan struct{} // a cleanup was requested
+	late   lateComers
 }
 
-func (d *data) newSweeper(state *projections.DB, log *store.Appender) *sweeper {
-	return &sweeper{state: state, log: log, logger: d.logger, now: d.now, asked: make(chan struct{}, 1)}
+func (d *data) newSweeper(state *projections.DB, log *store.Appender, stream *store.Log) *sweeper {
+	return &sweeper{state: state, log: log, stream: stream, logger: d.logger, now: d.now, asked: make(chan struct{}, 1)}
 }
 
 // sweep removes until done is closed: by the cleanups of notifications and of data events, and by retention.
 func (p *Program) sweep(done <-chan struct{}) {
 	d := p.data
-	p.until(done, d.newSweeper(d.notes, d.notifications).run, d.newSweeper(d.values, d.readings).run, p.keeping.run, p.aging.run)
+	work := []func(context.Context) error{p.keeping.run, p.aging.run}
+	for _, b := range newBounds(p) {
+		work = append(work, b.run)
+	}
+	p.until(done, append(work, d.newSweeper(d.notes, d.notifications, d.store.Notifications()).run, d.newSweeper(d.values, d.readings, d.store.Readings()).run)...)
 }
 
 // until runs each of work until done is closed. One that ends before fails the program.
@@ -103,12 +109,16 @@ func (s *sweeper) after(kind string) (domain.Cleanup, bool, error) {
 	return v.CleanupAfter(kind)
 }
 
-// sweep carries out the cleanup of a kind, if one goes on. What fails is logged, and tried again with the next one that is
-// requested, or at the next start.
+// sweep carries out the cleanup of a kind, if one goes on. It waits while the state cannot be read. What else fails is logged, and
+// tried again with the next one that is requested, or at the next start.
 func (s *sweeper) sweep(ctx context.Context, kind string) {
-	removed := 0
-	for idle := 0; idle < 2; { // a second part for nothing cannot be: what has changed since it was asked for is left out
-		part, revision, err := s.next(kind)
+	removed, wait := 0, recorder.FirstRetry
+	for idle := 0; idle < mostIdle; { // a part is for nothing where all of it changes between the look and the removal
+		part, revision, err := s.next(ctx, kind)
+		if recorder.ForNow(err) && recorder.Pause(ctx, s.logger, wait, 1, err) == nil {
+			wait = min(2*wait, recorder.LastRetry)
+			continue // the state is being healed
+		}
 		if err != nil || revision == 0 {
 			s.warn(ctx, kind, err)
 			return
@@ -138,10 +148,36 @@ func (s *sweeper) finish(ctx context.Context, command domain.FinishCleanup, remo
 	}
 }
 
-func (s *sweeper) next(kind string) (part domain.CleanUp, revision uint64, err error) {
+// mostIdle is how many parts in a row may remove nothing.
+const mostIdle = 100
+
+func (s *sweeper) next(ctx context.Context, kind string) (part domain.CleanUp, revision uint64, err error) {
+	err = tried(func() error {
+		var late func(revision, upTo uint64) (func(string) bool, error)
+		if kind == domain.CleanupAll || kind == domain.CleanupProcessed {
+			late = func(revision, upTo uint64) (func(string) bool, error) {
+				return s.late.has, s.late.readTo(ctx, s.stream, kind, revision, upTo)
+			}
+			if err := s.readAhead(kind, late); err != nil {
+				return err
+			}
+		}
+		v, done := s.state.View()
+		defer done()
+		part, revision, err = v.CleanUp(kind, late)
+		return err
+	})
+	return part, revision, err
+}
+
+// readAhead has most of the late comers read before a view is taken, which holds up what is recorded.
+func (s *sweeper) readAhead(kind string, late func(revision, upTo uint64) (func(string) bool, error)) error {
 	v, done := s.state.View()
-	defer done()
-	return v.CleanUp(kind)
+	revision := domain.Revision(v.Cleanups, kind)
+	done()
+	upTo, _ := s.state.Checkpoint()
+	_, err := late(revision, upTo)
+	return err
 }
 
 func (s *sweeper) warn(ctx context.Context, kind string, err error) {

@@ -33,7 +33,8 @@ func TestRefusals(t *testing.T) {
 		{"tap port in use", []string{"--tap-port", port}, exitPort, []string{"tap-port", port, "in use"}},
 		{"empty address", []string{"--data-host", ""}, exitUsage, []string{`setting data-host: ""`, "0.0.0.0"}},
 		{"empty tap address", []string{"--tap-host", ""}, exitUsage, []string{`setting tap-host: ""`, "0.0.0.0"}},
-		{"no such address", []string{"--notifications-host", "192.0.2.1"}, exitPort, []string{"notifications-host", "192.0.2.1"}},
+		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exitPort, []string{"notifications-host", "192.0.2.1"}},
+		{"no such name", []string{"--notifications-host", "no..name"}, exitPort, []string{"notifications-host", `"no..name"`, "use an IP address"}},
 		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
@@ -52,6 +53,7 @@ func TestRefusals(t *testing.T) {
 		{"no sender", []string{"--smtp-host", "mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},
 		{"bad encryption", []string{"--smtp-tls", "ssl"}, exitUsage, []string{"smtp-tls", "ssl", "implicit"}},
 		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exitUsage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
+		{"no CA", []string{"--outgoing-ca", file}, exitUsage, []string{"outgoing-ca", file, "has no certificate", "PEM"}},
 		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exitUsage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
 		{"bad file of units", []string{"--units-file", mustWriteFile(t, "uom.toml", "Units = 'C'")}, exitUsage, []string{"units-file", "uom.toml", "string at Units"}},
 	} {
@@ -127,8 +129,8 @@ func TestConfigurationFileIsChecked(t *testing.T) {
 		`setting validate-units: "perhaps": is neither true nor false; use one of them` + "\n": "validate-units: perhaps",
 		"ledge.yaml: is larger than 1 MiB": "# " + strings.Repeat("long ", 1<<18),
 		"batch: 0: use 1 or more\nsetting limit-requests: 0: use 1 or more\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-tls: \"ssl\" is unknown; use one of none, opportunistic, mandatory, implicit\nsetting sync: never": "sync: never\nsmtp-tls: ssl\nlimit: {requests: 0, batch: 0}\nmetadata-port: -1",
-		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
-		"setting idempotency-answers: 9999: use limit-batch (10000) or more":                 "idempotency-answers: 9999", "setting idempotency-keep: 0s": "idempotency-keep: 0",
+		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"":                              "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
+		"setting idempotency-answers: 13332: use 13333 or more: one request may have limit-batch (10000), and one client": "idempotency-answers: 13332", "setting idempotency-keep: 0s": "idempotency-keep: 0",
 	} {
 		file := filepath.Join(t.TempDir(), "ledge.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -177,7 +179,7 @@ func TestLogVerifyRebuild(t *testing.T) {
 	p := start(t, dir)
 	p.addDevice("cam-1")
 	beside, stderr, code := ledge(t, "log", "--data-dir", dir)
-	if code != exitOK || !strings.Contains(beside, "device cam-1 added  by anonymous from 127.0.0.1:") {
+	if code != exitOK || !strings.Contains(beside, "device cam-1 added  by anonymous@127.0.0.1 from 127.0.0.1:") {
 		t.Fatalf("log beside the server: %d %s\n%s", code, stderr, beside)
 	}
 	if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || !strings.Contains(out, "state: not compared") {
@@ -210,7 +212,7 @@ func TestLogAsJSON(t *testing.T) {
 	p.addDevice("cam-1")
 	out, _, _ := ledge(t, "log", "--json", "--from", "9", "--data-dir", p.dir)
 	first, _, _ := strings.Cut(out, "\n")
-	for _, want := range []string{`"subject":"ledge.event.device.cam-1.added"`, `"seq":9`, `"type":"device.added/1"`, `"actor":"anonymous"`, `"profileName":"sample-image"`} {
+	for _, want := range []string{`"subject":"ledge.event.device.cam-1.added"`, `"seq":9`, `"type":"device.added/1"`, `"actor":"anonymous@127.0.0.1"`, `"profileName":"sample-image"`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%s does not have %s", first, want)
 		}

@@ -15,7 +15,7 @@ import (
 type collector struct {
 	values   *projections.DB
 	log      *store.Appender
-	payloads payloads.Payloads
+	payloads *payloads.Files
 	logger   *slog.Logger
 	removed  chan struct{} // readings were
 }

@@ -73,7 +73,7 @@ func TestCollector(t *testing.T) {
 	if !there(digests[1]) {
 		t.Error("a payload is gone that a reading refers to")
 	}
-	d.post(t, 30)
+	d.loseFront(t)
 	d.forget(t.Context(), d.projections()[2])
 	until(t, "what retention has removed", func() bool { return !there(digests[1]) })
 	stop()

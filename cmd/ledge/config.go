@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"ledge/bridge/guard"
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/store"
 )
 
 // Config is every setting. A setting has one name, in kebab case: "metadata-port" is the flag --metadata-port, the
@@ -28,11 +30,19 @@ type Config struct {
 
 	MetadataHost, CoreDataHost, DeviceRESTHost, NotificationsHost, TapHost string
 	MetadataPort, CoreDataPort, DeviceRESTPort, NotificationsPort, TapPort int
+	TapConnections                                                         int
+	TapMemory                                                              size
+
+	AllowInsecure              bool
+	AllowHosts, TrustedOrigins texts
 
 	LogLevel, LogFormat string
 	Sync                string
 
 	DiskReserve, DiskReadingsReserve                      size
+	EventsMaxBytes                                        size
+	EventsMaxAge                                          time.Duration
+	ArchiveDir                                            string
 	NotificationsMaxAge, ReadingsMaxAge                   time.Duration
 	NotificationsMaxBytes, ReadingsMaxBytes               size
 	LimitJSONBytes, LimitProfileBytes, LimitEventBytes    size
@@ -41,6 +51,8 @@ type Config struct {
 	LimitChangeBytes                                      size
 	LimitSecretBytes, LimitReadRate                       size
 	LimitBatch, LimitRequests                             int
+	LimitConnections, LimitServiceConnections             int
+	LimitClientConnections                                int
 	LimitReadTime, LimitWriteTime, ShutdownTimeout        time.Duration
 	StrictProfileChanges, StrictProfileDeletes            bool
 	ReadingsCheckState                                    bool
@@ -49,15 +61,20 @@ type Config struct {
 	IdempotencyKeep                                       time.Duration
 	IdempotencyAnswers                                    int
 	AllowDestinations, DenyDestinations, AllowBinds       guard.Rules
+	HideAnswers                                           guard.Rules
+	NameServer, OutgoingCA                                string
 	ConnectTimeout, MQTTIdleTime                          time.Duration
 	RESTIdleConnections                                   int
 	SMTPHost, SMTPSender, SMTPSubject, SMTPTLS            string
 	SMTPSecretPath                                        string
 	SMTPPort                                              int
 	SMTPSkipVerify                                        bool
+	SecretUses                                            secretUses
 	MQTTConnections                                       int
-	ZeroMQSubscribers, ZeroMQQueueMessages                int
-	ZeroMQQueueBytes, ZeroMQMaxFrame                      size
+	ZeroMQSockets, ZeroMQPeers, ZeroMQPeersPerAddress     int
+	ZeroMQSubscribers, ZeroMQQueueMessages, ZeroMQTopics  int
+	ZeroMQQueueBytes, ZeroMQAllQueueBytes, ZeroMQMaxFrame size
+	ZeroMQTopicBytes, ZeroMQAllTopicBytes                 size
 	ZeroMQHandshakeTime, ZeroMQStallTime, ZeroMQLinger    time.Duration
 	ResendLimit                                           int
 	ResendInterval                                        time.Duration
@@ -71,7 +88,9 @@ type Config struct {
 	CallbackTries, CallbackQueue, CallbackConcurrency     int
 	CallbackAnswerBytes                                   size
 
-	declared *pflag.FlagSet // what settings returned
+	tapFiles  int                   // descriptors for the tap listener; 0 for a command that does not listen
+	declared  *pflag.FlagSet        // what settings returned
+	addresses map[string]netip.Addr // what findAddresses found, by setting
 }
 
 // settings declares every setting with its default and its documentation: the one place for both. None holds a secret:
@@ -89,8 +108,14 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.IntVar(&c.DeviceRESTPort, "device-rest-port", 59986, "TCP port of the REST device service; 0 takes a free one")
 	f.StringVar(&c.NotificationsHost, "notifications-host", "127.0.0.1", "address of the notifications service")
 	f.IntVar(&c.NotificationsPort, "notifications-port", 59860, "TCP port of the notifications service; 0 takes a free one")
-	f.StringVar(&c.TapHost, "tap-host", "127.0.0.1", "address of the NATS listener for taps, which may read everything; keep it local unless the network is trusted")
+	f.StringVar(&c.TapHost, "tap-host", "127.0.0.1", "address of the NATS listener for taps, which may read everything")
 	f.IntVar(&c.TapPort, "tap-port", 4222, "TCP port of the NATS listener for taps; 0 takes a free one, -1 turns it off")
+	f.IntVar(&c.TapConnections, "tap-connections", 64, "most connections of taps, half of them from one address; more are refused. The limit of open files may make it fewer. Those that read history and Ledge's own commands are counted apart")
+	f.Var(newSize(&c.TapMemory, 64<<20), "tap-memory", "bytes that wait in memory for all taps together, 34MiB or more; beyond that the slowest are cut off, and live messages dropped")
+	f.BoolVar(&c.AllowInsecure, "allow-insecure", false, "let the settings of addresses above be other than loopback addresses: then whoever reaches such an address reads everything, and changes everything but through the tap, without a login")
+
+	f.Var(newTexts(&c.AllowHosts, handlers.CheckHost, edgexHosts), "allow-hosts", "host names, with commas between them, by which the HTTP services may be addressed beside IP addresses, localhost, the name of this machine and the names in the settings of addresses; *.example.org is all that end so, * is every name, which lets foreign web pages read everything; at first the names in EdgeX's own compose files")
+	f.Var(newTexts(&c.TrustedOrigins, handlers.CheckOrigin, ""), "trusted-origins", "origins, with commas between them, whose web pages may use the HTTP services too, such as http://edge.example.org:4000; pages of all other origins are refused with 403")
 
 	f.StringVar(&c.LogLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "auto", "form of the log: text, json, or auto for text on a terminal and JSON elsewhere")
@@ -98,10 +123,13 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.Var(newSize(&c.DiskReserve, 64<<20), "disk-reserve", "free disk space below which changes are refused with 507")
 	f.Var(newSize(&c.DiskReadingsReserve, 256<<20), "disk-readings-reserve", "free disk space below which readings are refused with 507, before changes are")
+	f.Var(newSize(&c.EventsMaxBytes, 0), "events-max-bytes", "size at which the oldest changes move from the log to an archive, 16MiB or more; 0 keeps all of them on the log")
+	f.DurationVar(&c.EventsMaxAge, "events-max-age", 0, "age at which changes move from the log to an archive, 1h or more; 0 keeps all of them on the log")
+	f.StringVar(&c.ArchiveDir, "archive-dir", "", "folder of the archives; empty for archive in the data folder. Changes that are archived are read from there, and never removed")
 	f.DurationVar(&c.NotificationsMaxAge, "notifications-max-age", 0, "time after their last change at which notifications are removed; 0 keeps them")
 	f.Var(newSize(&c.NotificationsMaxBytes, 1<<30), "notifications-max-bytes", "size at which the oldest notifications leave the log; 0 for no limit")
-	f.DurationVar(&c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings leave the log; 0 keeps them")
-	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size at which the oldest readings leave the log; 0 for no limit")
+	f.DurationVar(&c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings are removed; 0 keeps them")
+	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size of the readings on the disk, large values included, at which the oldest are removed; 0 for no limit")
 	f.BoolVar(&c.ReadingsCheckState, "readings-check-state", true, "refuse what is posted to a device that is LOCKED or DOWN with 423, and to a write-only resource with 405; EdgeX 2.3 does not")
 	f.Var(&c.ReadingsRetention, "readings-retention", "rules, with commas between them, by which readings are removed before that: a pattern of profile.device.resource with * and a final >, then any of age=24h, bytes=10GiB and count=100000; the first that matches holds, for all that match it together, such as camera.*.jpeg age=24h bytes=10GiB, *.*.* age=720h")
 
@@ -111,13 +139,16 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.Var(newSize(&c.LimitSecretBytes, 256<<10), "limit-secret-bytes", "largest JSON body with a secret; a larger one is answered 413")
 	f.Var(newSize(&c.LimitResourceBytes, 256<<20), "limit-resource-bytes", "largest body posted to a resource that has no attribute maxBodyBytes; a larger one is answered 413")
 	f.Var(newSize(&c.LimitInlineBytes, 256<<10), "limit-inline-bytes", "largest body that is kept in the log's message itself; a larger one is kept as a file beside it")
-	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service, 16KiB or more; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
+	f.Var(newSize(&c.LimitBodyMemory, 128<<20), "limit-body-memory", "bytes of bodies that are in memory at once in each service, 16KiB or more, of which one client has three quarters at most, and half as much again for large entities and values in answers; a request that would pass it is answered 503; from 128 MiB more on, the process collects garbage more eagerly")
 	f.IntVar(&c.LimitBatch, "limit-batch", 10000, "most elements of one request; more are answered 413")
-	f.Var(newSize(&c.LimitChangeBytes, 64<<20), "limit-change-bytes", "bytes of the log that the changes of one request may take, in whole entities; the elements after that are answered 413")
-	f.IntVar(&c.LimitRequests, "limit-requests", 1024, "most requests with a body in work at once in each service; one more is answered 503")
+	f.Var(newSize(&c.LimitChangeBytes, 64<<20), "limit-change-bytes", "bytes that the changes of one request may take, in whole profiles and else in bytes of the log; the elements after that are answered 413")
+	f.IntVar(&c.LimitRequests, "limit-requests", 2048, "most requests with a body in work at once in each service, of which one client has three quarters at most; one more is answered 503")
+	f.IntVar(&c.LimitConnections, "limit-connections", 0, "most connections to all HTTP services; for one more the longest idle one is closed; 0 for 2048, or fewer where the limit of file descriptors is low")
+	f.IntVar(&c.LimitServiceConnections, "limit-service-connections", 0, "most connections to one HTTP service; 0 for three quarters of all")
+	f.IntVar(&c.LimitClientConnections, "limit-client-connections", 0, "most connections of one client, which is an IPv4 address or an IPv6 network /64; 0 for three times as many as are free for others")
 	f.DurationVar(&c.LimitReadTime, "limit-read-time", 30*time.Second, "longest time in which too little of a request's body may arrive; a slower one is answered 503")
 	f.Var(newSize(&c.LimitReadRate, 8<<10), "limit-read-rate", "bytes a second that must arrive of a request's body, or its end, in each limit-read-time")
-	f.DurationVar(&c.LimitWriteTime, "limit-write-time", 30*time.Second, "longest time that a client may take to read its answer; a slower one is cut off")
+	f.DurationVar(&c.LimitWriteTime, "limit-write-time", 30*time.Second, "longest time that a client may take to read its answer, or a part of 64 KiB or one entity of a long one; a slower one is cut off")
 	f.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "longest wait for requests in work at a stop")
 
 	f.BoolVar(&c.StrictProfileChanges, "strict-profile-changes", false, "refuse with 423 to replace device profiles and to take resources and commands out of them")
@@ -126,13 +157,17 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.BoolVar(&c.ValidateUnits, "validate-units", false, "refuse with 400 device resources whose units are not among the units of measure")
 
 	f.DurationVar(&c.IdempotencyKeep, "idempotency-keep", 24*time.Hour, "how long the answer to a request with an Idempotency-Key is remembered")
-	f.IntVar(&c.IdempotencyAnswers, "idempotency-answers", 200_000, "most answers to elements of requests with an Idempotency-Key that are remembered, in each stream; one more is refused with 503")
+	f.IntVar(&c.IdempotencyAnswers, "idempotency-answers", 200_000, "most answers to elements of requests with an Idempotency-Key that are remembered, in each stream, of which one client has three quarters at most; one more is refused with 503")
 
 	c.DenyDestinations = guard.MustRules(guard.NoDestinations)
 	f.Var(&c.DenyDestinations, "deny-destinations", "hosts, networks and ports, with commas between them, that no notification is sent to and no device service is called at, such as 10.0.0.0/8,*.example.org:443,*:25")
 	f.Var(&c.AllowDestinations, "allow-destinations", "the only hosts, networks and ports that notifications are sent to and device services are called at, written as for deny-destinations, which goes before; empty for every one")
+	c.HideAnswers = guard.MustRules(guard.HiddenAnswers)
+	f.Var(&c.HideAnswers, "hide-answers", "hosts, networks and ports, with commas between them, of whose answers clients see only the status, in transmissions and in validation messages; empty to show all")
 	f.Var(&c.AllowBinds, "allow-binds", "the only hosts, networks and ports where ZeroMQ sockets are bound, such as 127.0.0.0/8,*:5560-5569; empty for every one above 1023 that is not Ledge's own")
 
+	f.StringVar(&c.NameServer, "name-server", "", "name server that is asked for where notifications are sent, device services are called and ZeroMQ sockets are bound, as 192.168.1.1:53; empty for those of the machine")
+	f.StringVar(&c.OutgoingCA, "outgoing-ca", "", "PEM file of the CA certificates that are trusted, beside those of the system, where a notification is sent or a device service is called over TLS")
 	f.DurationVar(&c.ConnectTimeout, "connect-timeout", 5*time.Second, "longest time to connect to where a notification is sent or a device service is called")
 	f.IntVar(&c.RESTIdleConnections, "rest-idle-connections", 64, "connections to endpoints that are kept for the next notification")
 	f.StringVar(&c.SMTPHost, "smtp-host", "", "mail server; without one no e-mail can be sent")
@@ -142,12 +177,20 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.StringVar(&c.SMTPTLS, "smtp-tls", "mandatory", "how the way to the mail server is encrypted: mandatory for STARTTLS or nothing, opportunistic for STARTTLS where it is offered, implicit for TLS from the start as on port 465, none")
 	f.BoolVar(&c.SMTPSkipVerify, "smtp-skip-verify", false, "trust every certificate of the mail server, such as one that it has signed itself")
 	f.StringVar(&c.SMTPSecretPath, "smtp-secret-path", "smtp", "path of the secret with username and password for the mail server; without a path, or with an empty password, there is no login")
+	f.Var(&c.SecretUses, "secret-uses", "uses of secrets, with commas between them, beside the allowedUses that are stored with them: path=channel:host:port, with :insecure behind it to allow the login without verified TLS, such as broker=MQTT:127.0.0.1:1883:insecure")
 	f.IntVar(&c.MQTTConnections, "mqtt-connections", 64, "most connections to MQTT brokers at once; where all are in use, a message waits for its next try")
 	f.DurationVar(&c.MQTTIdleTime, "mqtt-idle-time", time.Minute, "time without messages after which a connection to an MQTT broker is closed")
 
-	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; more are refused")
+	f.IntVar(&c.ZeroMQSockets, "zeromq-sockets", 64, "most ZeroMQ sockets, one for each host and port of channels; a subscription that needs one more is answered 503. The limit of open files may make it fewer, and zeromq-peers too")
+	f.IntVar(&c.ZeroMQPeers, "zeromq-peers", 2048, "most connections to all ZeroMQ sockets; one more takes the place of the one that has been without a subscription for longest, and is refused where all have one")
+	f.IntVar(&c.ZeroMQPeersPerAddress, "zeromq-peers-per-address", 256, "most connections of one IP address to all ZeroMQ sockets; one more is treated as for zeromq-peers")
+	f.IntVar(&c.ZeroMQSubscribers, "zeromq-subscribers", 1024, "most connections to one ZeroMQ socket; one more is treated as for zeromq-peers")
+	f.IntVar(&c.ZeroMQTopics, "zeromq-topics", 16384, "most topics of one ZeroMQ subscriber; one more ends its connection")
+	f.Var(newSize(&c.ZeroMQTopicBytes, 2<<20), "zeromq-topic-bytes", "bytes of the topics of one ZeroMQ subscriber, 64 more counted for each; more end its connection")
+	f.Var(newSize(&c.ZeroMQAllTopicBytes, 16<<20), "zeromq-all-topic-bytes", "bytes of the topics of all ZeroMQ subscribers; where there are more, the IP address with the most loses its subscriber with the most")
 	f.IntVar(&c.ZeroMQQueueMessages, "zeromq-queue-messages", 1000, "messages that wait for one slow ZeroMQ subscriber; the next are dropped for it alone and counted")
 	f.Var(newSize(&c.ZeroMQQueueBytes, 8<<20), "zeromq-queue-bytes", "bytes that wait for one slow ZeroMQ subscriber; the next messages are dropped for it alone and counted")
+	f.Var(newSize(&c.ZeroMQAllQueueBytes, 64<<20), "zeromq-all-queue-bytes", "memory of what waits for all ZeroMQ subscribers, or 4 times zeromq-queue-bytes if that is more; half of it in equal shares. Where there is no room, messages are dropped, counted, and subscribers that took nothing for a second are cut off")
 	f.Var(newSize(&c.ZeroMQMaxFrame, 64<<10), "zeromq-max-frame", "largest frame that a ZeroMQ subscriber may send; a larger one ends its connection")
 	f.DurationVar(&c.ZeroMQHandshakeTime, "zeromq-handshake-time", 5*time.Second, "longest handshake of a ZeroMQ subscriber")
 	f.DurationVar(&c.ZeroMQStallTime, "zeromq-stall-time", 30*time.Second, "time without progress after which a ZeroMQ subscriber is cut off")
@@ -155,8 +198,8 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.IntVar(&c.ResendLimit, "resend-limit", 2, "how often a notification that was not delivered is sent again, where its subscription has no resendLimit; 99 at most")
 	f.DurationVar(&c.ResendInterval, "resend-interval", 5*time.Second, "time before it is sent again, where its subscription has no resendInterval; it doubles from try to try")
-	f.IntVar(&c.DeliveryAtOnce, "delivery-at-once", 4, "most sends to one endpoint under way at once; after one that failed it is one")
-	f.IntVar(&c.DeliveryConcurrency, "delivery-concurrency", 128, "most sends under way at once to all endpoints that work, and as many to all that failed last; the next wait")
+	f.IntVar(&c.DeliveryAtOnce, "delivery-at-once", 4, "most sends to one endpoint under way at once; the first one, and one after a failure, is alone")
+	f.IntVar(&c.DeliveryConcurrency, "delivery-concurrency", 128, "most sends under way at once to endpoints that are not slow; there are half as many each for slow ones and for those that failed last; the next wait")
 	f.IntVar(&c.DeliveryQueue, "delivery-queue", 10000, "notifications for one endpoint that are queued in memory; the others wait on record")
 	f.DurationVar(&c.DeliveryTimeout, "delivery-timeout", 10*time.Second, "longest time for one try to deliver a notification")
 	f.DurationVar(&c.DeliveryLongestWait, "delivery-longest-wait", time.Hour, "longest time between two tries to deliver a notification")
@@ -173,7 +216,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.IntVar(&c.CallbackTries, "callback-tries", 5, "how often a callback is made that the device service answers with an error of its own, 5xx")
 	f.DurationVar(&c.CallbackGiveUp, "callback-give-up", 10*time.Minute, "how long a callback waits for a device service that does not answer; then it is given up")
 	f.IntVar(&c.CallbackQueue, "callback-queue", 100000, "callbacks that wait for one device service; for the next the oldest is dropped")
-	f.IntVar(&c.CallbackConcurrency, "callback-concurrency", 64, "most callbacks under way at once, one for each device service, and most validations; the next waits")
+	f.IntVar(&c.CallbackConcurrency, "callback-concurrency", 64, "most callbacks under way at once, one for each device service, and most validations; there are half as many each for slow device services and for those that failed last; the next waits")
 	f.Var(newSize(&c.CallbackAnswerBytes, 64<<10), "callback-answer-bytes", "how much of a device service's answer is read")
 	return f
 }
@@ -182,8 +225,8 @@ func (c *Config) settings() *pflag.FlagSet {
 var partial = map[string][]string{
 	"metadata-": {metadataService}, "data-host": {dataService}, "data-port": {dataService}, "limit-event-bytes": {dataService}, "device-rest-": {deviceRESTService}, "notifications-": {notificationsService},
 	"readings-": {dataService, deviceRESTService}, "readings-check-state": {deviceRESTService}, "disk-readings-reserve": {dataService, deviceRESTService}, "zeromq-": {notificationsService}, "resend-": {notificationsService}, "delivery-": {notificationsService}, "replay-": {notificationsService}, "callback-": {metadataService},
-	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "connect-timeout": {metadataService, notificationsService},
-	"allow-binds": {notificationsService}, "allow-destinations": {metadataService, notificationsService}, "deny-destinations": {metadataService, notificationsService},
+	"rest-": {notificationsService}, "smtp-": {notificationsService}, "mqtt-": {notificationsService}, "secret-uses": {notificationsService}, "connect-timeout": {metadataService, notificationsService}, "name-server": {metadataService, notificationsService}, "outgoing-ca": {metadataService, notificationsService},
+	"allow-binds": {notificationsService}, "allow-destinations": {metadataService, notificationsService}, "deny-destinations": {metadataService, notificationsService}, "hide-answers": {metadataService, notificationsService},
 	"limit-json-bytes":    {metadataService, deviceRESTService, notificationsService},
 	"limit-batch":         {metadataService, notificationsService},
 	"limit-change-bytes":  {metadataService, notificationsService},
@@ -344,7 +387,7 @@ func (c *Config) check() error {
 		"metadata-host": c.MetadataHost, "data-host": c.CoreDataHost, "device-rest-host": c.DeviceRESTHost, "notifications-host": c.NotificationsHost, "tap-host": c.TapHost,
 	} {
 		if host == "" {
-			bad(name, `""`, "give an address, such as 127.0.0.1, or 0.0.0.0 for all of this machine")
+			bad(name, `""`, "give an address, such as 127.0.0.1, or 0.0.0.0 for all of this machine, which needs allow-insecure")
 		}
 	}
 	if c.Sync != "group" && c.Sync != "always" {
@@ -372,6 +415,12 @@ func (c *Config) check() error {
 			bad(name, n, "use 1 or more: without a reserve a full disk would be met in the middle of a write")
 		}
 	}
+	if c.EventsMaxBytes > 0 && c.EventsMaxBytes < leastEvents {
+		bad("events-max-bytes", &c.EventsMaxBytes, "use 0, or 16MiB or more: the log is archived in files of 8 MiB")
+	}
+	if c.EventsMaxAge != 0 && c.EventsMaxAge < time.Hour {
+		bad("events-max-age", c.EventsMaxAge, "use 0, or 1h or more")
+	}
 	for name, n := range map[string]size{
 		"limit-json-bytes": c.LimitJSONBytes, "limit-profile-bytes": c.LimitProfileBytes, "limit-resource-bytes": c.LimitResourceBytes,
 		"limit-inline-bytes": c.LimitInlineBytes, "limit-secret-bytes": c.LimitSecretBytes,
@@ -396,20 +445,36 @@ func (c *Config) check() error {
 	}
 	for name, n := range map[string]int{
 		"limit-batch": c.LimitBatch, "limit-requests": c.LimitRequests, "zeromq-subscribers": c.ZeroMQSubscribers, "zeromq-queue-messages": c.ZeroMQQueueMessages,
+		"zeromq-sockets": c.ZeroMQSockets, "zeromq-peers": c.ZeroMQPeers, "zeromq-peers-per-address": c.ZeroMQPeersPerAddress, "zeromq-topics": c.ZeroMQTopics,
 		"callback-tries": c.CallbackTries, "callback-queue": c.CallbackQueue, "callback-concurrency": c.CallbackConcurrency,
 		"delivery-at-once": c.DeliveryAtOnce, "delivery-concurrency": c.DeliveryConcurrency, "delivery-queue": c.DeliveryQueue,
-		"rest-idle-connections": c.RESTIdleConnections, "mqtt-connections": c.MQTTConnections,
+		"rest-idle-connections": c.RESTIdleConnections, "mqtt-connections": c.MQTTConnections, "tap-connections": c.TapConnections,
 		"replay-limit": c.ReplayLimit, "replay-concurrency": c.ReplayConcurrency,
 	} {
 		if n < 1 {
 			bad(name, n, "use 1 or more")
 		}
 	}
+	for name, n := range map[string]size{"zeromq-queue-bytes": c.ZeroMQQueueBytes, "zeromq-max-frame": c.ZeroMQMaxFrame, "zeromq-topic-bytes": c.ZeroMQTopicBytes, "zeromq-all-topic-bytes": c.ZeroMQAllTopicBytes} {
+		if n == 0 {
+			bad(name, n, "use 1 or more")
+		}
+	}
+	for name, n := range map[string]int{
+		"limit-connections": c.LimitConnections, "limit-service-connections": c.LimitServiceConnections, "limit-client-connections": c.LimitClientConnections,
+	} {
+		if n < 0 {
+			bad(name, n, "use 0 or more")
+		}
+	}
 	if c.IdempotencyKeep < time.Millisecond {
 		bad("idempotency-keep", c.IdempotencyKeep, "use a time of 1ms or more, such as 24h")
 	}
-	if c.IdempotencyAnswers < c.LimitBatch {
-		bad("idempotency-answers", c.IdempotencyAnswers, fmt.Sprintf("use limit-batch (%d) or more: one request may have as many", c.LimitBatch))
+	if domain.Share(0, int64(c.IdempotencyAnswers)) < int64(c.LimitBatch) {
+		bad("idempotency-answers", c.IdempotencyAnswers, fmt.Sprintf("use %d or more: one request may have limit-batch (%d), and one client three quarters of all", c.LimitBatch+c.LimitBatch/3, c.LimitBatch))
+	}
+	if _, err := netip.ParseAddrPort(c.NameServer); err != nil && c.NameServer != "" {
+		bad("name-server", c.NameServer, "use an address and a port, such as 192.168.1.1:53 or [2001:db8::1]:53")
 	}
 	if err := c.mail().Check(); err != nil {
 		errs = append(errs, err)
@@ -419,6 +484,9 @@ func (c *Config) check() error {
 	}
 	if c.LimitInlineBytes > 8<<20 {
 		bad("limit-inline-bytes", c.LimitInlineBytes, "use at most 8MiB")
+	}
+	if c.TapMemory < store.LeastTapMemory {
+		bad("tap-memory", &c.TapMemory, "use 34MiB or more: the largest message must fit")
 	}
 	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }) // each begins with its setting's name
 	return errors.Join(errs...)

@@ -24,7 +24,7 @@ func TestDamageFarBack(t *testing.T) {
 		b[at+strings.Index(string(b[at:]), `"name":"far-`)+len(`"name":"`)] ^= 1
 		return b
 	})
-	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*restore the data folder from a backup`)
+	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*ledge restore. makes a data folder of a backup`)
 	p = launch(t, dir)
 	if code := p.wait(); code != exitDamaged {
 		t.Errorf("ledge serve: exit code %d, want %d\n%s", code, exitDamaged, p.log)
@@ -38,10 +38,11 @@ func TestDamageFarBack(t *testing.T) {
 
 // TestRebuildDamaged holds that a rebuild does not throw away what knows that the log was longer.
 func TestRebuildDamaged(t *testing.T) {
+	t.Parallel()
 	n := newNode(t)
 	dir := clone(t, n.killed)
 	cut("LEDGE_EVENTS", "2")(t, dir, n, n)
-	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*restore the data folder from a backup`)
+	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*ledge restore. makes a data folder of a backup`)
 	for range 2 {
 		_, errs, code := ledge(t, "rebuild", "--data-dir", dir)
 		if code != exitDamaged {

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // node is a data folder with some 200 events in two blocks and the same at later times.
@@ -49,7 +52,7 @@ func newNode(tb testing.TB) node {
 	return n
 }
 
-// list has the projections of changes and of notifications written, as a list reads them from the file.
+// list asks for lists of changes and of notifications, and waits until what they show is in the files.
 func (p *process) list() {
 	p.tb.Helper()
 	for _, all := range []string{p.metadata + "/api/v2/device/all", p.notifications + "/api/v2/notification/status/NEW"} {
@@ -57,6 +60,23 @@ func (p *process) list() {
 			p.tb.Fatalf("%s: %d %s", all, a.status, a.body)
 		}
 	}
+	for i, stream := range []string{"LEDGE_EVENTS", "LEDGE_NOTIFICATIONS"} {
+		until(p.tb, stateFiles[i]+" to be flushed", func() bool {
+			blocks, _ := filepath.Glob(filepath.Join(p.dir, "nats", "jetstream", "*", "streams", stream, "msgs", "*.blk"))
+			flushed := writtenAt(filepath.Join(p.dir, stateFiles[i]))
+			// A flush that began before the last event may end after it; the next one follows half a second later.
+			return time.Since(flushed) > time.Second && !slices.ContainsFunc(blocks, func(b string) bool { return writtenAt(b).After(flushed) })
+		})
+	}
+}
+
+// writtenAt is when a file was written to last.
+func writtenAt(path string) time.Time {
+	st, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime()
 }
 
 // addLargeDevices fills a block of the log, which has 8 MB, with few events.
@@ -103,9 +123,9 @@ var damages = []struct {
 	{"first block deleted after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk"), "LEDGE_EVENTS", `sequence \d+`},
 	{"last block deleted", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/2.blk"), "LEDGE_EVENTS", `sequence \d+`},
 	{"last block deleted after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/2.blk"), "LEDGE_EVENTS", `sequence \d+`},
-	{"meta.sum removed", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.sum"), "LEDGE_EVENTS", `meta.sum is missing or empty`},
-	{"meta.inf emptied", false, emptied("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "LEDGE_EVENTS", `meta.inf is missing or empty`},
-	{"meta.inf garbage", true, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "LEDGE_EVENTS", `does not know the stream`},
+	{"meta.sum removed", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.sum"), "", `description of a stream written anew`},
+	{"meta.inf emptied", false, emptied("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "", `description of a stream written anew`},
+	{"meta.inf garbage", true, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "", `description of a stream written anew`},
 	{"stream removed", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b`},
 	{"stream removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b.*checkpoint is at \d+`},
 	{"notifications removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_NOTIFICATIONS"), "LEDGE_NOTIFICATIONS", `sequence 1\b.*checkpoint is at \d+`},
@@ -213,10 +233,13 @@ func TestDamage(t *testing.T) {
 				mustServe(t, damaged(), tt.says)
 				return
 			}
-			line := regexp.MustCompile(`^ledge: .*` + tt.log + `.*` + tt.says + `.*restore the data folder from a backup`)
+			line := regexp.MustCompile(`^ledge: .*` + tt.log + `.*` + tt.says + `.*ledge restore. makes a data folder of a backup`)
 			dir := damaged()
 			for range 2 {
 				mustRefuse(t, dir, line)
+			}
+			if strings.HasPrefix(tt.name, "meta.") { // every event is whole
+				return
 			}
 			mustBeFound(t, dir, line)
 			dir = damaged()
@@ -252,9 +275,10 @@ func (p *process) ready() <-chan struct{} {
 	return ready
 }
 
-// mustBeFound holds that `ledge verify` names the damage.
+// mustBeFound holds that `ledge verify` names the damage, and changes nothing.
 func mustBeFound(t *testing.T, dir string, want *regexp.Regexp) {
 	t.Helper()
+	defer mustLeave(t, dir)()
 	_, errs, code := ledge(t, "verify", "--data-dir", dir)
 	if code != exitDamaged {
 		t.Errorf("ledge verify: exit code %d, want %d", code, exitDamaged)

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"ledge/bridge"
+	"ledge/bridge/asof"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -27,8 +30,11 @@ type data struct {
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
-	now                             func() time.Time // the clock of what is done with it
-	forgotten                       chan struct{}    // holds one token when retention has removed readings
+	now                             func() time.Time             // the clock of what is done with it
+	forgotten                       chan struct{}                // holds one token when retention has removed readings
+	replaced                        atomic.Pointer[func() error] // why the folders are not ours any more
+	failed                          chan error                   // holds why the state cannot be healed
+	entities                        *asof.Entities
 	closers                         []func() error
 }
 
@@ -48,7 +54,7 @@ func (d *data) projections() []projection {
 	}
 }
 
-// limits are what an appender refuses. Only events hold more than was asked for: the whole entity after each change of it.
+// limits are what an appender refuses.
 func (p projection) limits(c *Config) (o store.AppenderOptions) {
 	if p.tables == projections.Events {
 		o.SubmitBytes = int(c.LimitChangeBytes)
@@ -58,7 +64,7 @@ func (p projection) limits(c *Config) (o store.AppenderOptions) {
 
 // openData opens the log and brings its projections up to it.
 func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
-	d := &data{logger: logger, now: now, forgotten: make(chan struct{}, 1)}
+	d := &data{logger: logger, now: now, forgotten: make(chan struct{}, 1), failed: make(chan error, 1)}
 	if err := d.open(ctx, c, tapPort); err != nil {
 		_ = d.close()
 		return nil, err
@@ -68,26 +74,65 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 
 func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	o := storeOptions(c, tapPort, d.logger)
-	o.FreeBytes = d.freeBytes
+	o.FreeBytes, o.Check = d.freeBytes, d.check
+	if tapPort >= 0 {
+		if o.OwnPassword, err = ownPassword(c.DataDir, d.logger); err != nil {
+			return err
+		}
+	}
+	if err := whenFree(ctx, d.logger, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
+		return storeError(err)
+	}
+	if o.Witnesses, err = d.openStates(c); err != nil {
+		return err
+	}
 	if d.store, err = store.Open(ctx, o); err != nil {
 		return storeError(err)
 	}
 	d.onClose(d.store.Close)
-	dbs := []**projections.DB{&d.state, &d.notes, &d.values}
 	appenders := []**store.Appender{&d.events, &d.notifications, &d.readings}
 	for i, p := range d.projections() {
-		if *dbs[i], err = projections.Open(projections.Options{Path: filepath.Join(c.DataDir, p.file), Tables: p.tables, Logger: d.logger}); err != nil {
-			return exitError{exitFolder, err}
+		if p.db, err = d.refill(c, p); err != nil {
+			return storeError(err)
 		}
-		d.onClose((*dbs[i]).Close)
-		if *appenders[i], err = store.NewAppender(ctx, p.log, *dbs[i], p.limits(c)); err != nil {
+		d.heal(p, p.db)
+		if *appenders[i], err = store.NewAppender(ctx, p.log, p.db, p.limits(c)); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
-		(*dbs[i]).RequestsFirst()
+		d.onClose(func() error { p.db.StopHealing(); return nil }) // what waits for it ends before its appender
+		p.db.RequestsFirst()
 	}
+	d.entities = &asof.Entities{State: d.state.State, Try: d.whole, Last: d.recorded, History: d.history}
 	d.forgetInBackground(ctx)
 	return nil
+}
+
+// openStates opens the projections. They come before the log: their checkpoints are witnesses of how far it was durable.
+func (d *data) openStates(c *Config) (map[string]store.Witness, error) {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+	}
+	seen := map[string]store.Witness{}
+	for i, to := range []struct {
+		db     **projections.DB
+		tables projections.Tables
+		stream string
+	}{
+		{&d.state, projections.Events, store.EventsStream},
+		{&d.notes, projections.Notifications, store.NotificationsStream},
+		{&d.values, projections.Readings, store.ReadingsStream},
+	} {
+		db, err := projections.Open(projections.Options{Path: filepath.Join(c.DataDir, stateFiles[i]), Tables: to.tables, Logger: d.logger})
+		if err != nil {
+			return nil, exitError{exitFolder, err}
+		}
+		d.onClose(db.Close)
+		*to.db = db
+		seq, chain := db.Checkpoint()
+		seen[to.stream] = store.Witness{Seq: seq, Chain: chain}
+	}
+	return seen, nil
 }
 
 // forgetEvery is how often what retention has removed from the log is taken out of the state.
@@ -128,12 +173,13 @@ func (d *data) forget(ctx context.Context, p projection) {
 	}
 }
 
+// storeOptions has no limits of age and bytes: what is removed, and when, is decided here, see [bound].
 func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
-		Dir: filepath.Join(c.DataDir, "nats"), SyncAlways: c.Sync == "always", TapHost: c.TapHost, TapPort: tapPort,
-		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve),
-		NotificationsMaxBytes: int64(c.NotificationsMaxBytes),
-		ReadingsMaxAge:        c.ReadingsMaxAge, ReadingsMaxBytes: int64(c.ReadingsMaxBytes), Logger: logger,
+		Dir: c.logDir(), SyncAlways: c.Sync == "always", TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort, TapConnections: c.TapConnections, TapMemory: int64(c.TapMemory),
+		TapDescriptors: c.tapFiles,
+		ReserveBytes:   int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve), Logger: logger,
+		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
 	}
 }
 
@@ -144,6 +190,14 @@ func (d *data) freeBytes(dir string) (uint64, error) {
 		return 0, nil
 	}
 	return store.FreeBytes(dir)
+}
+
+// check returns why nothing may be recorded any more.
+func (d *data) check() error {
+	if check := d.replaced.Load(); check != nil {
+		return (*check)()
+	}
+	return nil
 }
 
 func (d *data) onClose(f func() error) { d.closers = append(d.closers, f) }
@@ -179,9 +233,16 @@ func (d *data) valueView() (domain.View, func()) {
 	return domain.View{State: v.State, Lists: v}, done
 }
 
-// history reads a part of the event stream for the bridge.
+// history reads a part of the event stream. Of what is archived, a part from event 1 on tells only what was there in the end.
 func (d *data) history(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
-	for r, err := range d.store.Events().Read(ctx, from, to) {
+	if from == 1 && d.store.Events().First() > 1 {
+		return pastOf(ctx, d.store, to, f)
+	}
+	return each(d.store.Events().Read(ctx, from, to), f)
+}
+
+func each(events iter.Seq2[domain.Recorded, error], f func(domain.Recorded) error) error {
+	for r, err := range events {
 		if err == nil {
 			err = f(r)
 		}
@@ -190,6 +251,17 @@ func (d *data) history(ctx context.Context, from, to uint64, f func(domain.Recor
 		}
 	}
 	return nil
+}
+
+// services lists the names of the device services.
+func (d *data) services() (names []string, err error) {
+	v, done := d.state.View()
+	defer done()
+	list, _, err := v.Services(domain.Page{Limit: -1})
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names, err
 }
 
 // recorded is the last event that the state shows.
@@ -209,19 +281,34 @@ func (d *data) activity() uint64 {
 }
 
 // pending lists the notifications that were in flight at a crash.
-func (d *data) pending() ([]domain.Notification, error) {
-	v, done := d.notes.View()
-	defer done()
-	return bridge.PendingIn(v.Notifications)
+func (d *data) pending() (pending []domain.Notification, err error) {
+	err = d.whole(context.Background(), func() (err error) {
+		v, done := d.notes.View()
+		defer done()
+		pending, err = bridge.PendingIn(v.Notifications)
+		return err
+	})
+	return pending, err
+}
+
+// forgotBeginning reports whether the beginning of a stream is not there any more from which bridge and callbacks would
+// otherwise begin: of the notifications, which say how far they were, or of the changes.
+func (d *data) forgotBeginning() bool {
+	return d.store.Notifications().First() > 1 || d.store.Events().First() > 1
 }
 
 // bridgeStart is where the bridge goes on.
-func (d *data) bridgeStart() (bridge.Start, error) {
+func (d *data) bridgeStart(ctx context.Context) (at bridge.Start, err error) {
+	err = d.whole(ctx, func() (err error) { at, err = d.lookForBridge(); return err })
+	return at, err
+}
+
+func (d *data) lookForBridge() (bridge.Start, error) {
 	v, done := d.state.View()
 	defer done()
 	notes, notesDone := d.notes.State()
 	defer notesDone()
-	k := bridge.Known{Lists: v, Events: d.recorded(), Cursors: notes.Cursors, Forgotten: d.store.Notifications().First() > 1}
+	k := bridge.Known{Lists: v, Events: d.recorded(), Cursors: notes.Cursors, Forgotten: d.forgotBeginning()}
 	k.Notifications, _ = d.notes.Checkpoint()
 	return bridge.StartAt(k)
 }

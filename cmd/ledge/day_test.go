@@ -179,6 +179,7 @@ func (d *day) rests() bool {
 // TestADayOfNotifications holds that what is younger than notifications-max-age is left of a day, and all of it; that the
 // endpoint that is there has each notification once, and the other each that was not given up.
 func TestADayOfNotifications(t *testing.T) {
+	t.Parallel()
 	d := mustDay(t)
 	const afterOutage = int(15 * time.Hour / dayStep)
 	for step := range daySteps {

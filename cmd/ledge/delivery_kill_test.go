@@ -102,7 +102,8 @@ func delivered(all []fact) map[[2]string][]domain.TransmissionRecord {
 // that all that was acknowledged arrives, that nothing is sent again whose delivery is on record, and that in the end all
 // of it is.
 func TestDeliverySurvivesKills(t *testing.T) {
-	rounds := 6
+	t.Parallel()
+	rounds := 4
 	if testing.Short() {
 		rounds = 2
 	}

@@ -63,7 +63,7 @@ var clientMistakes = map[int]string{
 
 // knownWrong are the exchanges that Ledge answers otherwise, and how; docs/edgex-differences.md lists them.
 var knownWrong = map[int]string{
-	10:   "a CORS preflight is answered 405; EdgeX answers 200 without a CORS header",
+	10:   "a CORS preflight of an origin that is not trusted is answered 403; EdgeX answers 200 without a CORS header",
 	801:  "a binary value comes back; EdgeX has emptied it",
 	905:  "media types are compared whatever their case",
 	932:  "an integer out of the type's range is refused; EdgeX wraps it around",

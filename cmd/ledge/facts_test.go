@@ -1,10 +1,11 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,22 +29,29 @@ type fact struct {
 // facts reads the whole log of a folder, beside a running server or without one.
 func facts(tb testing.TB, dir string) []fact {
 	tb.Helper()
-	out, errs, code := ledge(tb, "log", "--json", "--log-level", "error", "--data-dir", dir)
-	if code != exitOK {
-		tb.Fatalf("ledge log: exit code %d\n%s", code, errs)
+	all, err := tryFacts(dir)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	var all []fact
-	for lines := bufio.NewReader(strings.NewReader(out)); ; {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return all
-		}
+	return all
+}
+
+func tryFacts(dir string) (all []fact, err error) {
+	out, errs, code, err := runLedge(context.Background(), "log", "--json", "--log-level", "error", "--data-dir", dir)
+	if err == nil && code != exitOK {
+		err = fmt.Errorf("exit code %d: %s", code, errs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledge log: %w", err)
+	}
+	for line := range strings.Lines(out) {
 		var f fact
-		if err := json.Unmarshal(line, &f); err != nil {
-			tb.Fatalf("%s: %v", line, err)
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			return nil, fmt.Errorf("%s: %w", line, err)
 		}
 		all = append(all, f)
 	}
+	return all, nil
 }
 
 // named is the part of a fact's data that says what it is about.
@@ -155,10 +163,17 @@ func checkReadings(tb testing.TB, dir string, all []fact, acked map[string]bool)
 
 func checkPayload(tb testing.TB, dir, digest string) {
 	tb.Helper()
+	if err := payloadIsWhole(dir, digest); err != nil {
+		tb.Error(err)
+	}
+}
+
+func payloadIsWhole(dir, digest string) error {
 	b, err := os.ReadFile(filepath.Join(dir, "payloads", digest))
 	if sum := sha256.Sum256(b); err != nil || hex.EncodeToString(sum[:]) != digest {
-		tb.Errorf("body %s of a reading on the log: %v, %d bytes", digest, err, len(b))
+		return fmt.Errorf("body %s of a reading on the log: %w, %d bytes", digest, err, len(b))
 	}
+	return nil
 }
 
 var endOfEvents = regexp.MustCompile(`LEDGE_EVENTS: whole, \d+ events, \d+ to (\d+),`)

@@ -5,6 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"ledge/store"
 )
 
 // makeFolder makes a folder and those above it that are missing. Their names are on disk when it returns: else a power
@@ -19,8 +23,42 @@ func makeFolder(dir string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return syncFolder(parent)
+}
+
+// onlyFiles refuses anything but a file where Ledge, the NATS server or bbolt open one: an open of a FIFO would wait for ever, and a
+// link could lead anywhere. The folders nats and payloads may be links, to other disks. Payload files are looked at when they are opened.
+func onlyFiles(dir string) error {
+	names := append(slices.Clone(stateFiles), "secrets.json", ownFile, lockFile, spareFile)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(e.Name(), name) }) {
+			if err := onlyFile(filepath.Join(dir, e.Name()), e); err != nil {
+				return err
+			}
+		}
+	}
+	logs, err := filepath.EvalSymlinks(filepath.Join(dir, "nats"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(logs, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		return onlyFile(path, e)
+	})
+}
+
+func onlyFile(path string, e fs.DirEntry) error {
+	return store.NotRegular(path, e.Type())
 }

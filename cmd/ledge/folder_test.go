@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -72,20 +71,6 @@ func isState(rel string) bool {
 }
 
 func isIndex(rel string) bool { return filepath.Base(rel) == "index.db" }
-
-// reboot has the files of the projections say that they were written to in another boot of the machine.
-func reboot(tb testing.TB, dir string) {
-	tb.Helper()
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return // without a boot id no file that was not closed is trusted
-	}
-	for _, file := range stateFiles {
-		alter(tb, filepath.Join(dir, file), func(b []byte) []byte {
-			return bytes.ReplaceAll(b, bytes.TrimSpace(boot), []byte("00000000-0000-4000-8000-000000000000"))
-		})
-	}
-}
 
 // alter changes what is in a file; what is not there, or is a folder, is left so.
 func alter(tb testing.TB, path string, change func([]byte) []byte) {

@@ -11,6 +11,7 @@ import (
 // `ledge log -f` goes on over a stop and a crash of the server: nothing of a stream is left out or comes twice, and Ctrl-C
 // ends it, also while the server is away.
 func TestLogFollowsOverRestarts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)
 	follow := exec.Command(binary, "log", "-f", "--json", "--data-dir", dir)

@@ -46,20 +46,36 @@ func (f front) warn(ctx context.Context, err error) {
 
 // needed is the first sequence that must stay.
 func (f front) needed(ctx context.Context, young time.Duration) (uint64, error) {
-	v, done := f.state.View()
-	oldest, err := v.Oldest()
-	done()
+	oldest, answers, err := f.held()
 	if err != nil {
 		return 0, err
 	}
-	s, done := f.state.State()
-	if domain.LastAnswerUntil(s) > f.now().UnixMilli() {
+	if answers {
 		young = max(young, f.keep)
 	}
-	done()
 	if young == 0 {
 		return oldest, nil
 	}
 	since, err := f.stream.Since(ctx, f.now().Add(-young))
 	return min(oldest, since), err
+}
+
+// held is the first sequence of which something is still in the state, and whether answers are kept.
+func (f front) held() (oldest uint64, answers bool, err error) {
+	err = tried(func() error {
+		v, done := f.state.View()
+		defer done()
+		oldest, err = v.Oldest()
+		return err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	err = tried(func() error {
+		s, done := f.state.State()
+		defer done()
+		answers = domain.LastAnswerUntil(s) > f.now().UnixMilli()
+		return nil
+	})
+	return oldest, answers, err
 }

@@ -18,7 +18,10 @@ func (p *Program) newGuard() *guard.Guard {
 		own[portOf(tap.Host)] = "the tap"
 	}
 	c := p.Config
-	return guard.New(guard.Options{Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds, OwnPorts: own, ConnectTimeout: c.ConnectTimeout})
+	return guard.New(guard.Options{
+		Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds, HideAnswers: c.HideAnswers, ConnectTimeout: c.ConnectTimeout,
+		Resolver: c.newResolver().Net(), OwnPorts: own, OwnSocket: func(port int) bool { return p.sockets != nil && p.sockets.Bound(port) },
+	})
 }
 
 func portOf(address string) int {

@@ -19,6 +19,9 @@ import (
 	"time"
 )
 
+// atEnd is called when all tests are done.
+var atEnd = []func(){reportFaults}
+
 // binary is the real program, built once for all tests of this package.
 var binary string
 
@@ -31,15 +34,20 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = filepath.Join(dir, "ledge")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build ledge: %v\n%s", err, out)
-		os.Exit(1)
+	if binary = os.Getenv("LEDGE_BINARY"); binary == "" { // `make test` has built it
+		binary = filepath.Join(dir, "ledge")
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build ledge: %v\n%s", err, out)
+			os.Exit(1)
+		}
 	}
 	http.DefaultTransport = contracts
 	code := contracts.report(m.Run())
+	for _, f := range atEnd {
+		f()
+	}
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -92,7 +100,7 @@ func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *p
 	tb.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.exited
-		contracts.forget(p.metadata, p.coreData, p.deviceREST, p.notifications)
+		p.forget()
 	})
 	return p
 }
@@ -137,13 +145,18 @@ func (p *process) stop() int {
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
+	p.forget()
 }
+
+// forget is for a process that has ended: a parallel test may have its ports soon.
+func (p *process) forget() { contracts.forget(p.metadata, p.coreData, p.deviceREST, p.notifications) }
 
 // wait returns the exit code.
 func (p *process) wait() int {
 	p.tb.Helper()
 	select {
 	case <-p.exited:
+		p.forget()
 	case <-time.After(hangs):
 		p.tb.Fatalf("ledge does not end\n%s", p.log)
 	}
@@ -258,14 +271,22 @@ func (p *process) addDevice(name string) {
 // ledge runs a subcommand on the data folder and returns its output and exit code.
 func ledge(tb testing.TB, args ...string) (stdout, stderr string, code int) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), hangs)
+	stdout, stderr, code, err := runLedge(tb.Context(), args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return stdout, stderr, code
+}
+
+// runLedge is ledge with an error where the program does not run.
+func runLedge(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, hangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
-		tb.Fatalf("ledge %v: %v", args, err)
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return "", "", 0, fmt.Errorf("ledge %v: %w", args, err)
 	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode(), nil
 }

@@ -89,6 +89,7 @@ func (p *process) work(client string) (sent []*once) {
 // TestKillBetweenElements kills the process in the middle of requests with keys, under load, and sends them again: each
 // has the answer that it had, or would have had, and nothing is there twice.
 func TestKillBetweenElements(t *testing.T) {
+	t.Parallel()
 	rounds := 5
 	if testing.Short() {
 		rounds = 2

@@ -9,15 +9,18 @@ import (
 	"testing"
 )
 
-// cancelling ends a context with the first write that finds a file gone.
+// cancelling ends a context with the first write that finds a file gone, or another file in its place.
 type cancelling struct {
 	bytes.Buffer
 	file   string
+	old    *os.File // is open, so that no other file gets its inode; nil for none
 	cancel func()
 }
 
 func (c *cancelling) Write(b []byte) (int, error) {
-	if _, err := os.Stat(c.file); err != nil {
+	now, err := os.Stat(c.file)
+	old, oldErr := c.old.Stat()
+	if err != nil || oldErr != nil || !os.SameFile(now, old) {
 		c.cancel()
 	}
 	return c.Buffer.Write(b)
@@ -29,18 +32,23 @@ func TestInterrupted(t *testing.T) {
 	start(t, dir).stop()
 	at := []string{"--data-dir", dir, "--log-level", "debug", "--log-format", "text"}
 	for _, tt := range []struct{ command, gone, says string }{
-		{"log", "no-such", "not all of the log is printed; nothing is changed"},
-		{"verify", "no-such", "not all is verified; nothing is changed"},
+		{"log", "", "not all of the log is printed; nothing is changed"},
+		{"verify", "", "not all is verified; nothing is changed"},
 		{"rebuild", "no-such", "nothing is thrown away"},
 		{"rebuild", stateFiles[0], "the state is folded in part"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := &cancelling{file: filepath.Join(dir, tt.gone), cancel: cancel}
+		errs.old, _ = os.Open(errs.file)
+		if tt.gone == "" { // it says nothing before the end
+			cancel()
+		}
 		code := execute(ctx, append([]string{tt.command}, at...), new(bytes.Buffer), errs)
 		if text := errs.String(); code != exitFailure || !strings.Contains(text, "ledge: interrupted: "+tt.says) {
 			t.Errorf("%s: exit code %d, %s; want %d and %q", tt.command, code, text, exitFailure, tt.says)
 		}
 		cancel()
+		_ = errs.old.Close()
 	}
 	verify(t, dir)
 }

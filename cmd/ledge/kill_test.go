@@ -13,7 +13,8 @@ var seed = flag.Uint64("seed", 1, "seed of the durability tests")
 // TestKill kills the process at any moment, under load and while it starts and stops, and holds after each restart that
 // everything acknowledged is there and nothing by half.
 func TestKill(t *testing.T) {
-	rounds := 100
+	t.Parallel()
+	rounds := 40
 	if testing.Short() {
 		rounds = 10
 	}

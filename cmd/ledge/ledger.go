@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -20,32 +20,29 @@ type ledger struct {
 	close func()
 }
 
-// openLedger takes whichever way is there. It makes no data folder.
-func openLedger(ctx context.Context, c *Config, logger *slog.Logger) (*ledger, error) {
+// openLedger takes whichever way is there. Without a server it reads the files: it makes no data folder, and changes nothing
+// in the one that is there.
+func openLedger(ctx context.Context, c *Config) (*ledger, error) {
 	if err := dataDirThere(c); err != nil {
 		return nil, err
 	}
-	lock, err := lockDataDir(c.DataDir)
+	lock, err := holdDataDir(c.DataDir)
 	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
 		return tapLedger(ctx, c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, storeOptions(c, -1, logger))
+	files, err := store.OpenFiles(ctx, c.logDir())
 	if err != nil {
-		lock.release()
+		lock.close()
 		return nil, storeError(err)
 	}
-	return &ledger{
-		logs: []*store.Log{s.Events(), s.Notifications(), s.Readings()},
-		close: func() {
-			if err := s.Close(); err != nil {
-				logger.Error("close", "error", err)
-			}
-			lock.release()
-		},
-	}, nil
+	if err := files.Mount(c.archiveDir(), c.snapshotDir()); err != nil {
+		lock.close()
+		return nil, err
+	}
+	return &ledger{logs: files.Logs(), close: lock.close}, nil
 }
 
 // dataDirThere is for commands that make no data folder, neither where there is nothing nor of a folder that has neither log
@@ -65,9 +62,22 @@ func tapLedger(ctx context.Context, c *Config) (*ledger, error) {
 	if url == "" {
 		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s, which has no tap (tap-port -1) or is starting; stop it, or give it a tap", c.DataDir, pid)}
 	}
+	url, err := ownTap(c.DataDir, pid, url)
+	if err != nil {
+		return nil, err
+	}
 	t, err := store.OpenTap(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("tap of process %s: %w", pid, err)
 	}
+	if err := t.Mount(c.archiveDir(), c.snapshotDir()); err != nil {
+		t.Close()
+		return nil, err
+	}
 	return &ledger{logs: t.Logs(), tap: t, pid: pid, close: t.Close}, nil
+}
+
+// skipGaps has the log of changes read on behind archives that are missing, with a line for each.
+func (l *ledger) skipGaps(w io.Writer) {
+	l.logs[0].SkipGaps(func(g *store.Gap) { fmt.Fprintf(w, "ledge: not printed: %v\n", g) })
 }

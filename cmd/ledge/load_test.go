@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ type workload struct {
 	tb      testing.TB
 	clients []*client
 	acked   atomic.Int64 // requests, so far
+	onAck   func()       // called by clients after each of them; nil is allowed
 }
 
 const clients = 5
@@ -52,6 +54,9 @@ func (l *workload) run(p *process, n int, then func(), refused func(refusal)) {
 					return
 				} else if err != nil {
 					return
+				}
+				if l.onAck != nil {
+					l.onAck()
 				}
 				if l.acked.Add(1) == goal {
 					close(reached)
@@ -116,23 +121,36 @@ func (l *workload) acknowledged() map[string]bool {
 // what it found.
 func (l *workload) check(p *process, since known) (found map[string]int) {
 	l.tb.Helper()
+	found, err := l.find(p, since)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return found
+}
+
+// find is check with an error.
+func (l *workload) find(p *process, since known) (found map[string]int, err error) {
 	found = map[string]int{}
 	for _, c := range l.clients {
 		for k, pasts := range c.pasts {
 			for _, name := range slices.Sorted(maps.Keys(pasts)) {
-				state, err := c.kinds[k].state(p.call("GET", c.kinds[k].url(p)+"/name/"+name, "", ""))
+				a, err := tryCall("GET", c.kinds[k].url(p)+"/name/"+name, "", "")
 				if err != nil {
-					l.tb.Fatalf("%s: %v", name, err)
+					return nil, err
+				}
+				state, err := c.kinds[k].state(a)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
 				}
 				if from := since[name]; !pasts[name].may(state, from) {
-					l.tb.Fatalf("%s is in state %d; acknowledged was %d, asked for after that %v", name, state,
+					return nil, fmt.Errorf("%s is in state %d; acknowledged was %d, asked for after that %v", name, state,
 						pasts[name].asked[from], pasts[name].asked[from+1:])
 				}
 				found[name] = state
 			}
 		}
 	}
-	return found
+	return found, nil
 }
 
 // settle goes on from what was found. Of a request whose answer was lost, the first elements may have happened and the

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ledge/store"
 )
 
 // lockFile is the file in the data folder that the process in charge keeps locked; it holds the process id and, once
@@ -34,11 +37,44 @@ func lockDataDir(dir string) (*dataLock, error) {
 		}
 		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
 	}
-	if err := l.write(""); err != nil {
+	if err := l.write(""); err != nil && !isFull(err) {
 		l.release()
 		return nil, exitError{exitFolder, fmt.Errorf("write %s: %w", l.f.Name(), err)}
 	}
 	return l, nil
+}
+
+// holdDataDir keeps others away from a data folder that is only read: nothing in it is made or changed.
+func holdDataDir(dir string) (*dataLock, error) {
+	l := &dataLock{}
+	err := l.hold(dir)
+	if errors.Is(err, errLocked) {
+		l.close()
+		pid, _ := owner(dir)
+		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s", dir, pid)}
+	}
+	if err != nil {
+		l.close()
+		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be read", err)}
+	}
+	return l, nil
+}
+
+func (l *dataLock) hold(dir string) (err error) {
+	if l.folder, err = lockFolder(dir); err != nil {
+		return err
+	}
+	l.f, err = store.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = lock(l.f)
+	}
+	if err != nil && !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, store.ErrNotRegular) {
+		err = nil // a file system without locks for files that are open for reading only; no server writes to such a folder
+	}
+	return err
 }
 
 // take locks the folder and then the file in it.
@@ -46,7 +82,7 @@ func (l *dataLock) take(dir string) (err error) {
 	if l.folder, err = lockFolder(dir); err != nil {
 		return fmt.Errorf("lock %s: %w", dir, err)
 	}
-	if l.f, err = os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o640); err != nil {
+	if l.f, err = store.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
 	if err = lock(l.f); err != nil {
@@ -76,7 +112,7 @@ func (l *dataLock) close() {
 
 // owner reads the process id and the tap's URL of the process that has the folder.
 func owner(dir string) (pid, tapURL string) {
-	f, err := os.Open(filepath.Join(dir, lockFile))
+	f, err := store.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
 	if err != nil {
 		return "(unknown)", ""
 	}

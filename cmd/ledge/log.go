@@ -31,6 +31,9 @@ func newLog() *cobra.Command {
 		Short: "Print what is on the log, oldest first; -f goes on with what is recorded from now on",
 		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where.
 
+Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing, one line on
+standard error says which events are in it, and the rest is printed.
+
 It works beside a running server, through its tap, and without one, on the data folder itself. -f needs a running server;
 while that is away it waits, and then goes on where it was, until Ctrl-C.`,
 	}
@@ -38,10 +41,11 @@ while that is away it waits, and then goes on where it was, until Ctrl-C.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the payload where it is JSON")
 	c.Flags().Uint64Var(&from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		l, err := openLedger(ctx, config, newLogger(config, c.ErrOrStderr()))
+		l, err := openLedger(ctx, config)
 		if err != nil {
 			return interrupted(ctx, err, notPrinted)
 		}
+		l.skipGaps(c.ErrOrStderr())
 		if follow && l.tap != nil {
 			return followLog(ctx, c.ErrOrStderr(), config, l, from, printer{c.OutOrStdout(), asJSON}.print)
 		}
@@ -66,6 +70,7 @@ func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, from
 		if l = awaitTap(ctx, c); l == nil {
 			return nil
 		}
+		l.skipGaps(stderr)
 		fmt.Fprintf(stderr, "ledge: the server of %s is there again, as process %s\n", c.DataDir, l.pid)
 	}
 }
@@ -121,18 +126,23 @@ func (p printer) print(m store.Message) error {
 	return err
 }
 
-// detail is what is worth a look at once: the fields that changed, or the size of a posted value, wherever it is.
+// detail is what is worth a look at once: that an event is skipped, the fields that changed, or the size of a posted value,
+// wherever it is.
 func detail(w domain.Wire) string {
 	if size := w.Ext["size"]; size != "" {
 		return fmt.Sprintf("  %s, %s bytes", w.ContentType, size)
 	}
-	var e struct {
-		Changed []string `json:"changed"`
+	if reason := undecodable(w); reason != "" {
+		return "  UNDECODABLE, skipped: " + reason
 	}
-	if json.Unmarshal(w.Data, &e) != nil || len(e.Changed) == 0 {
+	var e struct {
+		Changed []string       `json:"changed"`
+		Changes domain.Changes `json:"changes"`
+	}
+	if json.Unmarshal(w.Data, &e) != nil || len(e.Changed)+len(e.Changes) == 0 {
 		return ""
 	}
-	return "  changed " + strings.Join(e.Changed, ", ")
+	return "  changed " + strings.Join(append(e.Changed, e.Changes.Names()...), ", ")
 }
 
 func (p printer) printJSON(m store.Message) error {
@@ -140,6 +150,9 @@ func (p printer) printJSON(m store.Message) error {
 	line := map[string]any{
 		"subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
 		"origin": st.Origin, "correlationId": st.CorrelationID, "contentType": w.ContentType, "size": len(w.Data),
+	}
+	if reason := undecodable(w); reason != "" {
+		line["undecodable"] = reason
 	}
 	if st.Key != nil {
 		line["idempotency"] = st.Key.String()
@@ -151,4 +164,13 @@ func (p printer) printJSON(m store.Message) error {
 		line["data"] = json.RawMessage(w.Data)
 	}
 	return json.NewEncoder(p.w).Encode(line)
+}
+
+// undecodable says why an event cannot be decoded and is skipped, "" where it can.
+func undecodable(w domain.Wire) string {
+	e, err := domain.DecodeStored(w)
+	if u, ok := e.(domain.Undecodable); ok && err == nil {
+		return u.Reason
+	}
+	return ""
 }

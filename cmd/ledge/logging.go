@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// newLogger logs to w as the settings say: text on a terminal and JSON elsewhere, unless told.
+// newLogger logs to w as the settings say: text on a terminal and JSON elsewhere, unless told. Lines that repeat are limited.
 func newLogger(c *Config, w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.LogLevel)) // checked by Config.check
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: shortValue}
 	if c.LogFormat == "text" || c.LogFormat == "auto" && isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, o))
+		return slog.New(newLimitedLog(slog.NewTextHandler(w, o)))
 	}
-	return slog.New(slog.NewJSONHandler(w, o))
+	return slog.New(newLimitedLog(slog.NewJSONHandler(w, o)))
 }
 
 func isTerminal(w io.Writer) bool {

@@ -26,6 +26,7 @@ const (
 	exitPort    = 4 // an address cannot be listened on
 	exitFolder  = 5 // the data folder cannot be used
 	exitDamaged = 6 // the log or what is folded from it is damaged
+	exitPartial = 7 // salvage has left something out
 )
 
 // exitError is an error with the code to exit with.
@@ -109,7 +110,7 @@ func newRoot() *cobra.Command {
 event on an embedded NATS JetStream log.
 
 Exit codes: 0 done, 1 failed while running, 2 unknown command, flag or bad setting, 3 data folder in use by another
-process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log or state damaged.`,
+process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log, state or backup damaged, 7 salvage has left something out.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -121,7 +122,7 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 		return exitError{exitUsage, fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
 	})
 	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
-	root.AddCommand(newServe(), newLog(), newVerify(), newRebuild(), newConfig(), newVersion())
+	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newConfig(), newVersion())
 	for _, c := range root.Commands() {
 		c.Args = usage(c.Args)
 	}

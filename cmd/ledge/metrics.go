@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"ledge/bridge/zeromq"
+	"ledge/handlers/connections"
 )
 
 // withMetrics serves, beside a service's own paths, what the program counts in the text form of Prometheus: what it stores,
@@ -20,6 +23,8 @@ func (p *Program) withMetrics(service http.Handler) http.Handler {
 		}
 		var text bytes.Buffer
 		p.storage().write(&text)
+		write(&text, ofZeroMQ, []zeromq.Use{p.sockets.Use()}, func(zeromq.Use) string { return "" })
+		write(&text, ofConnections, []connections.Counts{p.servers.limiter.Counts()}, func(connections.Counts) string { return "" })
 		metrics.WriteProcessMetrics(&text)
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_, _ = w.Write(text.Bytes()) // fails when the client is gone: nobody is left to be told
@@ -35,8 +40,13 @@ type measure[R any] struct {
 var (
 	ofStorage = []measure[storage]{
 		{"ledge_disk_free_bytes", "Free disk space of the log.", func(s storage) float64 { return float64(s.FreeBytes) }},
+		{"ledge_archives", "Archives of the log of changes.", func(s storage) float64 { return float64(s.Archive.Archives) }},
+		{"ledge_archived_bytes", "Size of these archives.", func(s storage) float64 { return float64(s.Archive.ArchivedBytes) }},
+		{"ledge_disk_days_left", "Days that the disk lasts at the growth of the log of changes in the last hours; +Inf where that is not known.", func(s storage) float64 { return s.Archive.days() }},
 		{"ledge_payloads", "Values that are kept as files beside the log.", func(s storage) float64 { return float64(s.Payloads.Count) }},
 		{"ledge_payload_bytes", "Size of these files.", func(s storage) float64 { return float64(s.Payloads.Bytes) }},
+		{"ledge_notifications_unrecorded_total", "Notifications, deliveries to a subscription and outcomes of tries since the start that the log refused for good; the log file names each.", func(s storage) float64 { return float64(s.Unrecorded) }},
+		{"ledge_payload_damaged_reads_total", "Reads since the start that found one of these files damaged.", func(s storage) float64 { return float64(s.Payloads.Damaged) }},
 	}
 	ofStreams = []measure[streamUse]{
 		{"ledge_stream_bytes", "Size of the files of a stream.", func(s streamUse) float64 { return float64(s.Bytes) }},
@@ -44,6 +54,23 @@ var (
 		{"ledge_stream_last_sequence", "Sequence of the last event.", func(s streamUse) float64 { return float64(s.Last) }},
 		{"ledge_stream_reserve_bytes", "Free disk space below which requests are refused.", func(s streamUse) float64 { return float64(s.Reserve) }},
 		{"ledge_stream_refused_total", "Requests refused because the disk is full.", func(s streamUse) float64 { return float64(s.Refused) }},
+		{"ledge_stream_skipped_events", "Events that could not be decoded and were skipped.", func(s streamUse) float64 { return float64(s.Skipped) }},
+	}
+	ofZeroMQ = []measure[zeromq.Use]{
+		{"ledge_zeromq_sockets", "ZeroMQ sockets that are bound.", func(u zeromq.Use) float64 { return float64(u.Sockets) }},
+		{"ledge_zeromq_peers", "Connections to all ZeroMQ sockets.", func(u zeromq.Use) float64 { return float64(u.Peers) }},
+		{"ledge_zeromq_silent_peers", "Connections without a subscription.", func(u zeromq.Use) float64 { return float64(u.Silent) }},
+		{"ledge_zeromq_topics", "Topics of all ZeroMQ subscribers.", func(u zeromq.Use) float64 { return float64(u.Topics) }},
+		{"ledge_zeromq_topic_bytes", "Size of these topics, as their limit counts it.", func(u zeromq.Use) float64 { return float64(u.TopicBytes) }},
+		{"ledge_zeromq_queued_bytes", "Memory of the messages that wait for ZeroMQ subscribers.", func(u zeromq.Use) float64 { return float64(u.QueuedBytes) }},
+		{"ledge_zeromq_dropped_messages_total", "Messages that were not sent, counted once for each subscriber.", func(u zeromq.Use) float64 { return float64(u.Drops) }},
+		{"ledge_zeromq_evicted_peers_total", "Connections that were closed to make room for others.", func(u zeromq.Use) float64 { return float64(u.Evicted) }},
+		{"ledge_zeromq_refused_peers_total", "Connections that were refused at a limit.", func(u zeromq.Use) float64 { return float64(u.Refused) }},
+	}
+	ofConnections = []measure[connections.Counts]{
+		{"ledge_http_connections", "Connections to the HTTP services.", func(c connections.Counts) float64 { return float64(c.Open) }},
+		{"ledge_http_connections_closed_total", "Idle connections that were closed at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Closed) }},
+		{"ledge_http_connections_refused_total", "Connections that were refused at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Refused) }},
 	}
 	ofRules = []measure[ruleUse]{
 		{"ledge_retention_kept_events", "Data events that fall under a rule.", func(r ruleUse) float64 { return float64(r.Kept) }},

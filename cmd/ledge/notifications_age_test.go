@@ -13,6 +13,7 @@ import (
 // TestOldNotificationsGo holds that notifications-max-age takes what is delivered and what still waits for a dead endpoint,
 // and that new ones are delivered after that.
 func TestOldNotificationsGo(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), "--notifications-max-age", "1s", "--resend-limit", "99")
 	r := newMoodyReceiver(t, "fine")
 	r.calm = true

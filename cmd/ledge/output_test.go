@@ -15,7 +15,7 @@ import (
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip("a full output is /dev/full, which this system has not:", err)
+		t.Skip("the test writes to /dev/full, and this system does not have it:", err)
 	}
 	defer full.Close()
 	p := start(t, t.TempDir())
@@ -55,7 +55,7 @@ func TestLogReaderGoes(t *testing.T) {
 	}
 }
 
-// That nobody can connect, since the process may open no more files, is in its log.
+// That no more clients can connect, since the process may open few files, is in its log.
 func TestNoFilesLeft(t *testing.T) {
 	p := launchUnder(t, []string{"sh", "-c", `ulimit -n 64; exec "$@"`, "sh"}, t.TempDir())
 	if err := p.waitReady(); err != nil {
@@ -68,5 +68,5 @@ func TestNoFilesLeft(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	p.waitLog(`"level":"WARN","msg":"http: Accept error: accept tcp`)
+	p.waitLog(`"level":"WARN","msg":"the limit of connections is reached`)
 }

@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"ledge/bridge"
+	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/delivery"
 	"ledge/bridge/guard"
@@ -23,31 +24,35 @@ import (
 type Program struct {
 	Config *Config
 	Logger *slog.Logger
-	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine. What JetStream removes by
-	// readings-max-age goes by the machine's.
+	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
 
+	files    descriptors
 	units    domain.UnitsOfMeasure
+	roots    *x509.CertPool // that outgoing connections trust; nil for those of the system
 	servers  *servers
 	data     *data
 	payloads *payloads.Files
 	secrets  *secrets.File
 	keeping  *retention
 	aging    *aging
-	counted  payloadCount
+	archiver *archiver
 	guard    *guard.Guard
 	out      waysOut
 	sockets  *zeromq.Sockets
+	names    socketNames
 	engine   *bridge.Engine
 	delivery *delivery.Delivery
 	callback *callback.Callbacks
+	folders  *folders
+	instance string // id of this run, in the header that ends loops
 	failed   chan error
 	closers  []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
 func (p *Program) Run(ctx context.Context) (err error) {
-	p.failed = make(chan error, 1)
+	p.failed, p.instance = make(chan error, 1), newInstance()
 	if p.Now == nil {
 		p.Now = now
 	}
@@ -57,27 +62,55 @@ func (p *Program) Run(ctx context.Context) (err error) {
 			p.Close()
 		}
 	}()
+	most, err := mostDescriptors()
+	if err != nil {
+		return fmt.Errorf("read the limit of file descriptors: %w", err)
+	}
+	if p.files, err = splitDescriptors(most); err != nil {
+		return exitError{exitUsage, err}
+	}
 	if p.units, err = readUnits(p.Config.UnitsFile); err != nil {
 		return exitError{exitUsage, err}
+	}
+	if p.roots, err = outgoingRoots(p.Config.OutgoingCA); err != nil {
+		return exitError{exitUsage, err}
+	}
+	if err := p.Config.findAddresses(ctx); err != nil {
+		return err
 	}
 	lock, err := lockDataDir(p.Config.DataDir)
 	if err != nil {
 		return err
 	}
 	p.onClose(lock.release)
-	if p.secrets, err = secrets.Open(filepath.Join(p.Config.DataDir, "secrets.json")); err != nil {
+	if err := onlyFiles(p.Config.DataDir); err != nil {
+		return exitError{exitFolder, err}
+	}
+	spare := newSpare(p.Config, p.Logger)
+	spare.release()
+	p.onClose(func() { spare.keepRest() })
+	if p.secrets, err = secrets.Open(p.Config.secretsFile()); secrets.IsDamage(err) {
+		return exitError{exitDamaged, err}
+	} else if err != nil {
 		return exitError{exitFolder, err}
 	}
 	if p.servers, err = listen(ctx, p.Config, p.Logger); err != nil {
 		return err
 	}
 	p.onClose(p.servers.close)
+	p.Config.tapFiles = p.files.Tap
 	if p.data, err = openData(ctx, p.Config, p.Config.TapPort, p.Logger); err != nil {
 		return err
 	}
 	p.onClose(func() { _ = p.data.close() })
 	p.data.now = p.Now
 	if err := p.openPayloads(); err != nil {
+		return err
+	}
+	for _, warning := range p.Config.openFolders() {
+		p.Logger.Warn(warning)
+	}
+	if err := p.holdFolders(); err != nil {
 		return err
 	}
 	if err := p.seed(ctx); err != nil {
@@ -92,19 +125,25 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	if p.keeping, err = newRetention(ctx, p.Config, p.data); err != nil {
+	if err := p.data.whole(ctx, func() (err error) { p.keeping, err = newRetention(ctx, p.Config, p.data); return err }); err != nil {
 		return err
 	}
 	p.aging = newAging(p.Config, p.data)
+	p.archiver = newArchiver(p.Config, p.data, p.Logger, p.Now)
+	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
 	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
+	p.inBackground(followProcessors)
 	p.inBackground(p.watch)
+	p.inBackground(p.watchFolders)
+	p.inBackground(spare.run)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
-	if err := lock.write(p.data.store.TapURL()); err != nil {
+	if err := lock.write(p.data.store.TapURL()); err != nil && !isFull(err) {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
+	p.warnOfOpenAddresses()
 	p.Logger.Info("ready", "metadata", p.servers.url(metadataService), "core-data", p.servers.url(dataService), "device-rest", p.servers.url(deviceRESTService),
 		"notifications", p.servers.url(notificationsService), "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	return nil
@@ -145,6 +184,8 @@ func (p *Program) watch(done <-chan struct{}) {
 	case <-done:
 	case err := <-p.data.store.Failed():
 		p.fail(err)
+	case err := <-p.data.failed:
+		p.fail(err)
 	case err := <-p.engine.Failed():
 		p.fail(p.cause(err))
 	case err := <-p.delivery.Failed():
@@ -169,11 +210,15 @@ func (p *Program) cause(err error) error {
 
 // seed writes the samples, where they never were. It does not hold the state meanwhile.
 func (p *Program) seed(ctx context.Context) error {
-	state, release := p.data.state.State()
-	written := domain.SamplesWritten(state)
-	release()
-	if written {
+	var written bool
+	err := p.data.whole(ctx, func() error {
+		state, release := p.data.state.State()
+		defer release()
+		written = domain.SamplesWritten(state)
 		return nil
+	})
+	if err != nil || written {
+		return err
 	}
 	return seedSamples(ctx, p.servers.address(deviceRESTService), p.data.events, p.Now())
 }
@@ -183,6 +228,26 @@ func (p *Program) openPayloads() (err error) {
 	if err != nil {
 		return exitError{exitFolder, err}
 	}
+	if err := closeFolder(p.Config.payloadDir()); err != nil {
+		p.Logger.Warn("other users of this machine may read the payloads: the mode of their folder cannot be changed", "error", err)
+	}
+	return nil
+}
+
+// warnings are what an operator has to look at while the program works.
+func (p *Program) warnings() []string {
+	return append(p.archiver.warnings(), p.Config.openFolders()...)
+}
+
+// holdFolders has the log refuse, and the program end, when the folders are not its own any more.
+func (p *Program) holdFolders() (err error) {
+	dir := p.Config.DataDir
+	if p.folders, err = holdFolders(dir, p.Config.logDir(), p.Config.payloadDir()); err != nil {
+		return exitError{exitFolder, err}
+	}
+	p.onClose(p.folders.close)
+	check := p.folders.check
+	p.data.replaced.Store(&check)
 	return nil
 }
 
@@ -195,18 +260,18 @@ func (p *Program) startBridge(ctx context.Context) error {
 	}
 	p.out = out
 	p.onClose(out.close)
-	p.sockets = zeromq.NewSockets(zeromq.Options{
-		MaxSubscribers: c.ZeroMQSubscribers, QueueMessages: c.ZeroMQQueueMessages, QueueBytes: int(c.ZeroMQQueueBytes),
-		HandshakeTimeout: c.ZeroMQHandshakeTime, StallTimeout: c.ZeroMQStallTime, MaxFrame: int(c.ZeroMQMaxFrame), Vet: p.guard.Bind,
-		Logger: p.Logger,
-	})
+	hosts := c.newResolver()
+	o := p.socketOptions()
+	o.Lookup = hosts.Known
+	p.sockets = zeromq.NewSockets(o)
+	p.names = socketNames{hosts, p.sockets}
 	p.onClose(func() { p.sockets.Close(c.ZeroMQLinger) })
 	p.engine = bridge.New(bridge.Options{
-		Events: p.data.events, Notifications: p.data.notifications, Sockets: p.sockets, Now: p.Now, Logger: p.Logger,
-		History: p.data.history, Recorded: p.data.recorded, Pending: p.data.pending,
+		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, Sockets: p.sockets, LookUp: p.names.before,
+		Now: p.Now, Logger: p.Logger, History: p.data.entities.Read, Recorded: p.data.recorded, Pending: p.data.pending,
 		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})
-	at, err := p.data.bridgeStart()
+	at, err := p.data.bridgeStart(ctx)
 	if err != nil {
 		return err
 	}

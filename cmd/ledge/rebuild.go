@@ -16,9 +16,10 @@ func newRebuild() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Throw the state away and fold it again from the log",
-		Long: `Throw the state in bbolt away and fold it again from the log's first event. The log is not touched. A running server
-must be stopped first: it has the files. Where the log is shorter than the state remembers, nothing is thrown away: exit
-code 6.`,
+		Long: `Throw the state in bbolt away and fold it again from the log's first event, or, where that is archived, from the
+newest snapshot of the state, or from the archives where no snapshot is whole. The log is not touched. A running server
+must be stopped first: it has the files. Where the log is shorter than the state remembers, or neither a snapshot nor all
+archives are whole, nothing is thrown away: exit code 6.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {
@@ -29,13 +30,20 @@ code 6.`,
 			return err
 		}
 		defer lock.release()
+		if err := onlyFiles(config.DataDir); err != nil {
+			return exitError{exitFolder, err}
+		}
 		// The state that is there knows how long the log was: it goes only where the two agree.
 		old, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
 		if err != nil {
 			return interrupted(ctx, err, "nothing is thrown away")
 		}
+		foldable := old.foldableAnew(ctx)
 		if err := old.close(); err != nil {
 			return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
+		}
+		if foldable != nil {
+			return interrupted(ctx, foldable, "nothing is thrown away")
 		}
 		for _, file := range stateFiles {
 			if err := os.Remove(filepath.Join(config.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -169,6 +169,7 @@ while True:
 // TestReplayToASlowSubscriber replays far more than the queue of a subscriber holds that does not read yet: it loses
 // nothing, and what is live goes on meanwhile.
 func TestReplayToASlowSubscriber(t *testing.T) {
+	t.Parallel()
 	if !haveLibzmq() {
 		t.Skip("needs libzmq: Debian's package python3-zmq is not installed")
 	}

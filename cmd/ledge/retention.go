@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,7 +126,7 @@ func (r *retention) count(e domain.Event) {
 		}
 		r.grow(e.Event.Profile, e.Event.Device, e.Event.Source, bytes)
 	case domain.DataEventsRemoved:
-		if e.Rule == "" {
+		if e.Rule == "" || strings.HasPrefix(e.Rule, "readings-max-") { // see bound
 			r.stale = true
 			wake(r.woken) // the front of the log may go
 		}
@@ -175,10 +176,7 @@ func (r *retention) drop(ctx context.Context) {
 func (r *retention) sweep(ctx context.Context) (next time.Time) {
 	next = r.now().Add(longestPace)
 	for i := range r.rules {
-		err := r.byAge(ctx, i)
-		if err == nil {
-			err = r.bySize(ctx, i)
-		}
+		err := tried(func() error { return r.enforce(ctx, i) })
 		if err != nil && ctx.Err() == nil {
 			r.logger.Warn("retention interrupted, tried again in a minute or sooner", "rule", r.rules[i].String(), "error", err)
 		}
@@ -188,6 +186,14 @@ func (r *retention) sweep(ctx context.Context) (next time.Time) {
 	}
 	r.drop(ctx)
 	return next
+}
+
+// enforce removes what a rule says has to go.
+func (r *retention) enforce(ctx context.Context, i int) error {
+	if err := r.byAge(ctx, i); err != nil {
+		return err
+	}
+	return r.bySize(ctx, i)
 }
 
 // byAge removes what is older than a rule's age, if it is time to look for it.

@@ -134,6 +134,7 @@ func mapsEqual(a, b map[string]int) bool { return fmt.Sprint(a) == fmt.Sprint(b)
 
 // TestRetentionByAge removes by the time of record, whatever the origin says, what there was at the start and what comes.
 func TestRetentionByAge(t *testing.T) {
+	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir(), "--readings-retention", "p.old.* age=1s, p.young.* age=1h")
 	d := mustOpenData(t, c)
 	d.alternately(t, 50, 10, "old", "young", "other")

@@ -130,6 +130,7 @@ func (s *sdkService) known() string {
 // TestEdgeXDeviceService runs a device service on EdgeX's own SDK against Ledge: it registers itself, uploads its profile
 // and its device, is asked about devices, and follows what changes, also when either side was down.
 func TestEdgeXDeviceService(t *testing.T) {
+	t.Parallel()
 	path := buildOnEdgeX(t, sdkFolder)
 	dir, port := t.TempDir(), porttest.Hold(t)
 	flags := []string{"--metadata-port", fmt.Sprint(porttest.Hold(t))}

@@ -69,8 +69,11 @@ func holdsSecrets(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept map[string]map[string]map[string]string
-	if err := json.Unmarshal(b, &kept); err != nil || kept[notificationsService]["smtp"]["password"] != hidden || kept[deviceRESTService]["smtp"]["password"] != hidden {
+	var file struct {
+		Secrets map[string]map[string]map[string]string
+	}
+	err = json.Unmarshal(b, &file)
+	if kept := file.Secrets; err != nil || kept[notificationsService]["smtp"]["password"] != hidden || kept[deviceRESTService]["smtp"]["password"] != hidden {
 		t.Errorf("kept %s, %v", b, err)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {

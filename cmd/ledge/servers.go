@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/handlers"
+	"ledge/handlers/connections"
 	coredata "ledge/handlers/data"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
@@ -29,10 +30,11 @@ const (
 
 // servers are the HTTP services: every address is listened on before anything else starts.
 type servers struct {
-	config *Config
-	logger *slog.Logger
-	byName map[string]*service
-	wg     sync.WaitGroup
+	config  *Config
+	logger  *slog.Logger
+	byName  map[string]*service
+	wg      sync.WaitGroup
+	limiter *connections.Limiter
 
 	program *Program // what they serve
 }
@@ -56,7 +58,11 @@ func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, erro
 		{deviceRESTService, "device-rest", c.DeviceRESTHost, c.DeviceRESTPort},
 		{notificationsService, "notifications", c.NotificationsHost, c.NotificationsPort},
 	} {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
+		var l net.Listener
+		err := whenFree(ctx, logger, a.port, func() (err error) {
+			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(c.address(a.setting+"-host", a.host), strconv.Itoa(a.port)))
+			return err
+		})
 		if err != nil {
 			s.close()
 			return nil, exitError{exitPort, fmt.Errorf("settings %s-host and %s-port: %w; stop what uses the address or choose another", a.setting, a.setting, err)}
@@ -74,6 +80,7 @@ func (s *servers) url(name string) string { return "http://" + s.address(name) }
 func (s *servers) serve(p *Program) {
 	d := p.data
 	s.program = p
+	s.limiter = connections.New(s.config.connections(p.files), s.logger)
 	state := handlers.Reader(d.view)
 	o := s.options(metadataService)
 	o.Units, o.ValidateUnits = p.units, s.config.ValidateUnits
@@ -84,21 +91,24 @@ func (s *servers) serve(p *Program) {
 	s.start(dataService, coredata.New(o, d.valueView, d.readings, d.store.Readings().EventAt, p.payloads))
 	withSecrets := func(name string) handlers.Options {
 		o := s.options(name)
-		o.Secrets, o.SecretBytes = p.secrets.Of(name), int64(s.config.LimitSecretBytes)
+		o.Secrets, o.SecretBytes = p.secrets.Of(name, nil), int64(s.config.LimitSecretBytes)
 		return o
 	}
 	s.start(deviceRESTService, devicerest.New(withSecrets(deviceRESTService), state, d.events, d.readings, p.payloads))
-	s.start(notificationsService, notifications.New(withSecrets(notificationsService), state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
+	o = withSecrets(notificationsService)
+	o.Names = p.names
+	s.start(notificationsService, notifications.New(o, state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
 }
 
 func (s *servers) start(name string, h http.Handler) {
 	srv := &http.Server{
-		Handler: s.program.withMetrics(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: handlers.Deadlines(s.options(name), s.config.sameOrigin(s.logger).Before(s.program.withMetrics(h))), ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
 	s.byName[name].server = srv
 	s.wg.Go(func() {
-		if err := srv.Serve(s.byName[name].listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := s.limiter.Serve(srv, name, s.byName[name].listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.logger.Error("service stopped", "service", name, "error", err)
 			s.program.fail(fmt.Errorf("service %s stopped: %w", name, err))
 		}
@@ -109,8 +119,8 @@ func (s *servers) start(name string, h http.Handler) {
 func (s *servers) options(name string) handlers.Options {
 	c := s.config
 	return handlers.Options{
-		Service: name, Version: version, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
-		Ready: s.program.ready(name), Storage: func() any { return s.program.storage() },
+		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
+		Ready: s.program.ready(name), Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
 		BodyBytes: int64(c.LimitJSONBytes), BatchElements: c.LimitBatch, UploadBytes: int64(c.LimitProfileBytes),
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime, BodyRate: int64(c.LimitReadRate), WriteTimeout: c.LimitWriteTime,

@@ -113,6 +113,7 @@ func TestStopUnderLoad(t *testing.T) {
 // TestStopWithStalledUpload stops the process while one client does not go on with its body: the stop ends without it,
 // and takes nothing from a request on another service.
 func TestStopWithStalledUpload(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir, "--shutdown-timeout", "10s")
 	beginUpload(t, p.deviceREST, "/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat("stalled", 1<<20))
@@ -156,7 +157,7 @@ func TestUnderNohup(t *testing.T) {
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
-		t.Skip("which signals are ignored is seen in /proc, which this system has not:", err)
+		t.Skip("the test reads the ignored signals in /proc, and this system does not have it:", err)
 	}
 	if ignored := strings.Fields(string(status[bytes.Index(status, []byte("SigIgn:")):]))[1]; !strings.ContainsAny(ignored[15:], "13579bdf") {
 		t.Errorf("SIGHUP is not ignored: SigIgn %s", ignored)

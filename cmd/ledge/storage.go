@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"ledge/domain"
 	"ledge/store"
@@ -15,8 +12,11 @@ import (
 type storage struct {
 	FreeBytes uint64      `json:"freeBytes"`
 	Streams   []streamUse `json:"streams"`
+	Archive   archiveUse  `json:"archive"`
 	Retention []ruleUse   `json:"retention"`
 	Payloads  payloadUse  `json:"payloads"`
+	// Unrecorded counts what the log of notifications has refused for good.
+	Unrecorded int64 `json:"unrecorded"`
 }
 
 type streamUse struct {
@@ -26,6 +26,7 @@ type streamUse struct {
 	Bytes   int64  `json:"bytes"`
 	Refused uint64 `json:"refused"`
 	Reserve int64  `json:"reserveBytes"`
+	Skipped int    `json:"skippedEvents"`
 }
 
 type ruleUse struct {
@@ -53,13 +54,25 @@ func (p *Program) storage() (s storage) {
 		if one.log == p.data.store.Readings() {
 			st.Refused += p.payloads.Refused()
 		}
-		s.Streams = append(s.Streams, streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve})
+		s.Streams = append(s.Streams, streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped})
 	}
+	s.Archive, err = p.archiver.use()
+	warn("archives")
 	s.Retention = p.keeping.use()
-	s.Payloads, err = p.counted.look(p.Config.payloadDir())
-	warn("payloads")
+	use, err := p.payloads.Use()
+	if err != nil {
+		p.Logger.Warn("metrics incomplete", "what", "payloads", "error", err)
+	}
+	s.Unrecorded = p.engine.Refused() + p.delivery.Refused()
+	s.Payloads = payloadUse{use.Count, use.Bytes, p.payloads.Damaged()}
 	return s
 }
+
+// logDir is where the log is.
+func (c *Config) logDir() string { return filepath.Join(c.DataDir, "nats") }
+
+// secretsFile is where the secrets are.
+func (c *Config) secretsFile() string { return filepath.Join(c.DataDir, "secrets.json") }
 
 // payloadDir is where values are kept that are too large for the log.
 func (c *Config) payloadDir() string { return filepath.Join(c.DataDir, "payloads") }
@@ -75,34 +88,11 @@ func (r *retention) use() []ruleUse {
 	return list
 }
 
+// payloadUse is what the files in payloads/ take, and how many reads since the start found one of them damaged.
 type payloadUse struct {
-	Count int64 `json:"count"`
-	Bytes int64 `json:"bytes"`
-}
-
-// payloadCount counts the payload files, which takes a look at each: no more often than every lookAgain.
-type payloadCount struct {
-	mu   sync.Mutex
-	at   time.Time
-	last payloadUse
-}
-
-const lookAgain = 10 * time.Second
-
-func (c *payloadCount) look(dir string) (payloadUse, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.at.IsZero() && time.Since(c.at) < lookAgain {
-		return c.last, nil
-	}
-	files, err := os.ReadDir(dir)
-	c.at, c.last = time.Now(), payloadUse{}
-	for _, f := range files {
-		if st, err := f.Info(); err == nil && st.Mode().IsRegular() { // one that is gone meanwhile counts no more
-			c.last.Count, c.last.Bytes = c.last.Count+1, c.last.Bytes+st.Size()
-		}
-	}
-	return c.last, err
+	Count   int64  `json:"count"`
+	Bytes   int64  `json:"bytes"`
+	Damaged uint64 `json:"damagedReads"`
 }
 
 // ready says of a service whether it takes what is sent to it: whether its log does, and, of readings, whether there is room
@@ -121,11 +111,17 @@ func (p *Program) readyFor(log *store.Log) error {
 	if err := p.data.store.Health(ctx); err != nil {
 		return err
 	}
+	if err := p.data.health(); err != nil {
+		return err
+	}
 	return log.Ready()
 }
 
 func (p *Program) readyForReadings() error {
 	if err := p.readyFor(p.data.store.Readings()); err != nil {
+		return err
+	}
+	if err := p.payloads.Err(); err != nil {
 		return err
 	}
 	dir := p.Config.payloadDir()

@@ -35,7 +35,7 @@ func TestPostedValues(t *testing.T) {
 	if a := p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/cam-1/asserted", "text/plain", "bad"); a.status != http.StatusBadRequest {
 		t.Errorf("got %d %s, want 400", a.status, a.body)
 	}
-	if m := changes.next(t); m.Subject != "ledge.event.device.cam-1.updated" || !strings.Contains(string(m.Data), `"operatingState":"DOWN"`) {
+	if m := changes.next(t); m.Subject != "ledge.event.device.cam-1.updated" || !strings.Contains(string(m.Data), `"operatingState":{"was":"UP","is":"DOWN"}`) {
 		t.Errorf("got %s %s", m.Subject, m.Data)
 	}
 	p.kill()

@@ -28,11 +28,12 @@ type bodies struct {
 	logger       *slog.Logger
 	count, bytes int64 // of payloads that are whole
 	damaged      int64
-	first        error // the first damage
+	first        error           // the first damage
+	lost         map[string]bool // the digests of what is damaged
 }
 
 func openBodies(c *Config, l *ledger, logger *slog.Logger) (*bodies, error) {
-	fold, remove, err := freshFold(c.DataDir, stateFiles[2], projections.Readings, logger)
+	fold, remove, err := freshFold(stateFiles[2], projections.Readings, logger)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -196,16 +197,20 @@ func (b *bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string)
 	err := fmt.Errorf("%s: the body of sequence %d, reading %s, is damaged: %s: %s", b.log.Name(), seq, r.ID, filepath.Join(b.dir, r.Digest), fault)
 	if b.damaged++; b.damaged == 1 {
 		b.first = err
+		b.lost = map[string]bool{}
 	}
+	b.lost[r.Digest] = true
 	fmt.Fprintln(w, err)
 }
+
+const bodiesCure = "copy these files from a folder that `ledge restore` makes of a backup, or make a folder without their readings with `ledge salvage`"
 
 // damage is what verify has found, nil where all is whole.
 func (b *bodies) damage() error {
 	if b.damaged == 0 {
 		return nil
 	}
-	return exitError{exitDamaged, fmt.Errorf("%w; %d in all; restore these files from a backup", b.first, b.damaged)}
+	return exitError{exitDamaged, fmt.Errorf("%w; %d in all; %s", b.first, b.damaged, bodiesCure)}
 }
 
 // unused counts the files that no reading refers to.

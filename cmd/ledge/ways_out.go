@@ -5,6 +5,7 @@ import (
 	"ledge/bridge/mqtt"
 	"ledge/bridge/outward"
 	"ledge/bridge/rest"
+	"ledge/domain"
 )
 
 // waysOut are those beside ZeroMQ. All connect through the guard, and a try takes them the setting delivery-timeout at
@@ -17,15 +18,15 @@ type waysOut struct {
 
 // newWaysOut returns them without connections; the error names the setting that is wrong.
 func (p *Program) newWaysOut() (s waysOut, err error) {
-	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(notificationsService)
+	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(notificationsService, p.Config.permittedUses())
 	m := c.mail()
-	m.Dial, m.Secrets, m.Now = dial, secrets, p.Now
+	m.Dial, m.Secrets, m.Now, m.Roots = dial, channelSecrets{secrets, domain.ChannelEmail}, p.Now, p.roots
 	if s.mail, err = mail.New(m); err != nil {
 		return s, err
 	}
-	s.rest = rest.New(rest.Options{Dial: dial, Timeout: c.DeliveryTimeout, IdleConnections: c.RESTIdleConnections, Now: p.Now})
+	s.rest = rest.New(rest.Options{Dial: dial, Timeout: c.DeliveryTimeout, IdleConnections: c.RESTIdleConnections, Roots: p.roots, Shows: p.guard.ShowsAnswer, Self: p.instance, Now: p.Now})
 	s.mqtt = mqtt.New(mqtt.Options{
-		Dial: dial, Secrets: secrets, Timeout: c.DeliveryTimeout, Connections: c.MQTTConnections, IdleTime: c.MQTTIdleTime, Logger: p.Logger,
+		Dial: dial, Secrets: channelSecrets{secrets, domain.ChannelMQTT}, Roots: p.roots, Timeout: c.DeliveryTimeout, Connections: c.MQTTConnections, IdleTime: c.MQTTIdleTime, Logger: p.Logger,
 	})
 	return s, nil
 }

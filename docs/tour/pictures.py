@@ -4,12 +4,13 @@ comes. <folder>/next has the sequence to go on from, after a restart of this pro
 
 usage: pictures.py folder [127.0.0.1:4222 [http://127.0.0.1:59880]]
 """
-import base64, hashlib, http.client, io, json, pathlib, re, socket, sys, time, urllib.error, urllib.request
+import base64, hashlib, http.client, io, json, pathlib, re, secrets, socket, sys, time, urllib.error, urllib.request
 
 folder = pathlib.Path(sys.argv[1])
 tap = sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1:4222"
 data = sys.argv[3] if len(sys.argv) > 3 else "http://127.0.0.1:59880"
 place = folder / "next"
+inbox = "_INBOX." + secrets.token_hex(11)  # nobody else may listen to it
 
 
 class Nats:
@@ -44,7 +45,7 @@ class Nats:
         raise OSError("the connection was closed")
 
     def ask(self, subject, request=""):
-        self.send(f"PUB {subject} _INBOX.pictures {len(request)}\r\n{request}")
+        self.send(f"PUB {subject} {inbox} {len(request)}\r\n{request}")
         return self.next()
 
 
@@ -53,7 +54,7 @@ def catch_up(start, to=None):
     if to is not None and start > to:
         return start
     history = Nats(user="history", **{"pass": "history"})
-    history.send("SUB _INBOX.pictures 1")
+    history.send(f"SUB {inbox} 1")
     if to is None:
         to = json.loads(history.ask("ledge.info")[1])["LEDGE_READINGS"]["last"]
         if start > to + 1:

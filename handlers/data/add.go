@@ -50,7 +50,7 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 		return item, err
 	}
 	var seq uint64
-	err = s.doubts.Settle(held, func() (uint64, error) {
+	err = handlers.Settle(s.payloads, held, func() (uint64, error) {
 		_, seq, err = s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added})
 		return seq, err
 	})

@@ -1,78 +1,45 @@
 package data
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
-// answerBuffer is how much of an answer is made before the first of it is sent, in bytes.
-const answerBuffer = 32 << 10
-
-// answer is one that is sent while it is made, with one value at a time in memory. Nothing of the state is held while the client
-// reads.
+// answer is written one value after the other.
 type answer struct {
-	s           service
-	c           *gin.Context
-	client      http.ResponseWriter
-	contentType string
-	begun       bool // something was sent
-	out         *output
-	enc         encoder
-	values      *values
+	*handlers.Answer
+	s      service
+	enc    encoder
+	values *values
 }
 
 func (s service) answer(c *gin.Context) *answer {
-	a := &answer{s: s, c: c, client: s.Progress(c), contentType: typeJSON, values: &values{service: s, ctx: c.Request.Context()}}
-	a.out = &output{w: bufio.NewWriterSize(a, answerBuffer)}
-	a.enc = &jsonEncoder{out: a.out}
-	if wantsCBOR(c.Request.Header) {
-		a.contentType, a.enc = typeCBOR, cborEncoder{a.out}
+	contentType, cbor := typeJSON, wantsCBOR(c.Request.Header)
+	if cbor {
+		contentType = typeCBOR
+	}
+	a := &answer{Answer: s.Answer(c, http.StatusOK, contentType), s: s}
+	a.Vary = "Accept"
+	a.values = &values{service: s, ctx: c.Request.Context(), memory: a.AnswerMemory}
+	a.Shed = a.values.shed
+	a.enc = &jsonEncoder{out: a.Output}
+	if cbor {
+		a.enc, a.Disposition = cborEncoder{a.Output}, "attachment"
 	}
 	return a
 }
 
-// Write implements io.Writer: it sends.
-func (a *answer) Write(p []byte) (int, error) {
-	if !a.begun {
-		a.begun = true
-		h := a.c.Writer.Header()
-		h.Set("Content-Type", a.contentType)
-		h.Add("Vary", "Accept")
-		a.c.Status(http.StatusOK)
-	}
-	return a.client.Write(p)
-}
-
-// finish sends what is left. An answer that could not be made is an error where nothing of it was sent, and else breaks
-// off, so that nobody takes it for a whole one.
+// finish ends the answer.
 func (a *answer) finish() {
-	a.values.release()
 	a.enc.end()
 	a.enc.last()
-	if a.out.err == nil {
-		if !a.begun {
-			a.c.Header("Content-Length", strconv.Itoa(a.out.w.Buffered()))
-		}
-		a.out.err = a.out.w.Flush()
-	}
-	switch {
-	case a.out.err == nil:
-	case !a.begun:
-		a.c.Header("ETag", "") // that of what cannot be shown
-		a.s.Fail(a.c, a.out.err)
-	default:
-		if a.out.unread {
-			a.s.Logger.Error("answer broke off", "service", a.s.Service, "path", a.c.Request.URL.Path, "error", a.out.err)
-		}
-		panic(http.ErrAbortHandler)
-	}
+	a.End()
 }
 
 // envelope begins the answer.
@@ -114,7 +81,7 @@ func (a *answer) event(d domain.DataEvent) {
 	a.number("origin", d.Origin)
 	a.enc.key("readings")
 	a.enc.list()
-	for i := 0; there && a.out.err == nil; {
+	for i := 0; there && a.Err == nil; {
 		for _, r := range first {
 			a.reading(r)
 		}
@@ -155,7 +122,7 @@ func (a *answer) readingsOf(d domain.DataEvent, i int) (list []domain.Reading, t
 func (a *answer) reading(r domain.Reading) {
 	value, ok, err := a.values.open(r)
 	if err != nil {
-		a.out.fail(err)
+		a.Fail(err)
 	}
 	if !ok || err != nil {
 		return
@@ -192,34 +159,5 @@ func (a *answer) value(r domain.Reading, value io.Reader) {
 			return
 		}
 		a.enc.long(value)
-	}
-}
-
-// output is what encoders write to: the first error ends it.
-type output struct {
-	w      *bufio.Writer
-	err    error
-	unread bool // err is that of a value that could not be read
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
-	}
-	n, err := o.w.Write(p)
-	o.err = err
-	return n, err
-}
-
-func (o *output) print(text string) {
-	if o.err == nil {
-		_, o.err = o.w.WriteString(text)
-	}
-}
-
-// fail notes that a value cannot be read.
-func (o *output) fail(err error) {
-	if o.err == nil && err != nil {
-		o.err, o.unread = err, true
 	}
 }

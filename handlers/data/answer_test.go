@@ -152,10 +152,11 @@ func TestValuesInMemory(t *testing.T) {
 // An event that is removed while a page is written is left out of it, and so are its readings from then on.
 func TestRemovedMeanwhile(t *testing.T) {
 	f := mustData(t)
+	long := `"valueType":"String","value":"` + strings.Repeat("x", 300) + `"`
 	for i := range 3 { // more than is made before the first of it is sent
 		var readings []string
 		for range 100 {
-			readings = append(readings, five)
+			readings = append(readings, long)
 		}
 		if w := handlerstest.Serve(f, "POST", path, posted(handlerstest.ID(900+i), readings...)); w.Code != 201 {
 			t.Fatalf("got %d %s", w.Code, w.Body)
@@ -170,7 +171,34 @@ func TestRemovedMeanwhile(t *testing.T) {
 		first = false
 	}
 	f.ServeHTTP(w, httptest.NewRequest("GET", api+"/event/all", nil))
-	if got := w.Body.String(); strings.Contains(got, eventID) || !strings.Contains(got, `"totalCount":4`) || strings.Count(got, five) != 300 {
-		t.Errorf("got %.300s, %d readings", got, strings.Count(got, five))
+	if got := w.Body.String(); strings.Contains(got, eventID) || !strings.Contains(got, `"totalCount":4`) || strings.Count(got, long) != 300 {
+		t.Errorf("got %.300s, %d readings", got, strings.Count(got, long))
+	}
+}
+
+// A client that stops reading has one value in memory, so that others read meanwhile, and gets all of its page in the end.
+func TestSlowReaderHoldsOneValue(t *testing.T) {
+	f := mustData(t, func(o *handlers.Options) { o.BodyMemory, o.WriteTimeout = 1<<20, time.Minute })
+	value := strings.Repeat("////", 40_000) // 120,000 bytes, decoded
+	binary := `"valueType":"Binary","mediaType":"a/b","binaryValue":"` + value + `"`
+	if w := handlerstest.Serve(f, "POST", path, posted(handlerstest.ID(700), binary, binary, binary)); w.Code != 201 {
+		t.Fatalf("got %d %.200s", w.Code, w.Body)
+	}
+	all := func(w http.ResponseWriter) { f.ServeHTTP(w, httptest.NewRequest("GET", api+"/event/all", nil)) }
+	w := &onWrite{ResponseRecorder: httptest.NewRecorder()}
+	first := true
+	w.f = func() {
+		if first {
+			first = false
+			other := httptest.NewRecorder()
+			all(other) // which does not go on before the first is slow
+			if other.Code != 200 || strings.Count(other.Body.String(), value) != 3 {
+				t.Errorf("the other: got %d with %d bytes", other.Code, other.Body.Len())
+			}
+		}
+	}
+	all(w)
+	if w.Code != 200 || strings.Count(w.Body.String(), value) != 3 {
+		t.Errorf("the slow one: got %d with %d bytes", w.Code, w.Body.Len())
 	}
 }

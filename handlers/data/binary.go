@@ -4,20 +4,22 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
+	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 // getBinary answers with the bytes of a reading's value as they are, or with a part of them.
 func (s service) getBinary(c *gin.Context) {
-	values := &values{service: s, ctx: c.Request.Context()}
+	values := s.newValues(c)
 	defer values.release()
 	id := c.Param("id")
 	r, ok := s.reading(id)
@@ -34,6 +36,7 @@ func (s service) getBinary(c *gin.Context) {
 		return
 	}
 	defer value.Close()
+	values.shed() // no other value of its event is needed
 	digest, err := digestOf(r, value)
 	if err != nil {
 		s.Fail(c, err)
@@ -45,7 +48,26 @@ func (s service) getBinary(c *gin.Context) {
 	if !strings.HasPrefix(c.GetHeader("Range"), "bytes=") {
 		c.Request.Header.Del("Range") // a unit that is not known is to be ignored (RFC 9110, 14.2), and ServeContent refuses it
 	}
-	http.ServeContent(s.Progress(c), c.Request, "", time.Time{}, value)
+	content := &noted{ReadSeeker: value}
+	http.ServeContent(s.Progress(c), c.Request, "", time.Time{}, content)
+	if content.err != nil { // the status is sent, or nearly: only a connection that breaks says that this is not the value
+		s.Logger.Error("answer broke off", "service", s.Service, "path", c.Request.URL.Path, "error", content.err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// noted remembers why it could not be read.
+type noted struct {
+	io.ReadSeeker
+	err error
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	count, err := n.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && n.err == nil {
+		n.err = err
+	}
+	return count, err
 }
 
 func (s service) reading(id string) (domain.Reading, bool) {
@@ -78,18 +100,32 @@ func typeOf(r domain.Reading) string {
 	return "text/plain; charset=utf-8"
 }
 
-// shown are the media types, or how they begin, that a browser may show as a page: none of them can hold a script. Others
-// it is to save.
-var shown = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "audio/", "video/", "text/plain", typeJSON}
+// playable lets a browser load the file that it shows in a player, which counts as a page of the same origin.
+const playable = "default-src 'none'; media-src 'self'; sandbox allow-same-origin"
 
-// protect names the media type and keeps a browser from running what somebody has posted.
+// protect names the media type and keeps a browser from running what somebody has posted: it shows pictures, sound and films,
+// and saves anything else.
 func protect(h http.Header, mediaType string) {
+	disposition, policy := "attachment", handlers.Sandbox
+	switch kind(mediaType) {
+	case "image":
+		disposition = "inline"
+	case "audio", "video":
+		disposition, policy = "inline", playable
+	}
 	h.Set("Content-Type", mediaType)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	disposition := "attachment"
-	if slices.ContainsFunc(shown, func(p string) bool { return strings.HasPrefix(strings.ToLower(mediaType), p) }) {
-		disposition = "inline"
-	}
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Content-Disposition", disposition)
+}
+
+// kind is the first part of a media type, "" where a browser might take it for a document: SVG and what else is XML, and what
+// is no media type. A browser that is given a list with commas takes the last.
+func kind(mediaType string) string {
+	name, _, err := mime.ParseMediaType(mediaType)
+	if err != nil || strings.Contains(mediaType, ",") || strings.Contains(name, "xml") || strings.Contains(name, "svg") {
+		return ""
+	}
+	first, _, _ := strings.Cut(name, "/")
+	return first
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -39,9 +40,9 @@ func TestBinary(t *testing.T) {
 	handlerstest.Run(t, f, f.log, []handlerstest.Scenario{
 		with(ask("a picture on the log", "GET", image, 200, shown), headers(shown, "image/jpeg", "inline")...),
 		with(ask("a page beside the log", "GET", url(701), 200, large), headers(large, "text/html", "attachment")...),
-		with(ask("a long text", "GET", url(702), 200, long), headers(long, "text/plain; charset=utf-8", "inline")...),
-		with(ask("a number", "GET", url(703), 200, "5"), headers("5", "text/plain; charset=utf-8", "inline")...),
-		with(ask("an object", "GET", url(503), 200, `{"fan":"on"}`), headers(`{"fan":"on"}`, "application/json", "inline")...),
+		with(ask("a long text", "GET", url(702), 200, long), headers(long, "text/plain; charset=utf-8", "attachment")...),
+		with(ask("a number", "GET", url(703), 200, "5"), headers("5", "text/plain; charset=utf-8", "attachment")...),
+		with(ask("an object", "GET", url(503), 200, `{"fan":"on"}`), headers(`{"fan":"on"}`, "application/json", "attachment")...),
 		with(ask("head", "HEAD", url(701), 200, ""), headers(large, "text/html", "attachment")...),
 		with(ask("unchanged", "GET", image, 304, "", "If-None-Match: "+etag(shown)), "ETag: "+etag(shown)),
 		ask("changed", "GET", image, 200, shown, `If-None-Match: "1"`),
@@ -69,12 +70,22 @@ func TestBinary(t *testing.T) {
 func TestDisposition(t *testing.T) {
 	for kind, want := range map[string]string{
 		"image/png": "inline", "IMAGE/JPEG": "inline", "video/mp4": "inline", "audio/ogg": "inline",
+		"image/avif": "inline", "image/png; q=1": "inline",
+		"image/png, text/html": "attachment", "video/mp4,text/html": "attachment", "image/x+xml": "attachment", "audio/x+XML": "attachment", "image/SVG": "attachment",
+		"image/png;": "inline", "image/png; =": "attachment", "text/plain": "attachment", "application/json": "attachment", "imagex/png": "attachment",
 		"image/svg+xml": "attachment", "text/html": "attachment", "text/javascript": "attachment", "application/pdf": "attachment", "": "attachment",
 	} {
 		h := map[string][]string{}
 		protect(h, kind)
 		if got := h["Content-Disposition"][0]; got != want {
 			t.Errorf("%s: got %s, want %s", kind, got, want)
+		}
+		policy := handlers.Sandbox
+		if want == "inline" && !strings.HasPrefix(strings.ToLower(kind), "image/") {
+			policy = playable
+		}
+		if got := h["Content-Security-Policy"][0]; got != policy {
+			t.Errorf("%s: got %s, want %s", kind, got, policy)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"io"
 	"strings"
+
+	"ledge/handlers"
 )
 
 // The major types of CBOR (RFC 8949, 3.1), and its items that have no length.
@@ -24,7 +26,7 @@ const (
 )
 
 // cborEncoder leaves the lengths of objects and lists open: nobody knows before how many readings are still there.
-type cborEncoder struct{ out *output }
+type cborEncoder struct{ out *handlers.Output }
 
 func (e cborEncoder) item(b byte) { _, _ = e.out.Write([]byte{b}) }
 
@@ -61,7 +63,7 @@ func (e cborEncoder) last()           {}
 func (e cborEncoder) text(s string) {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	e.head(majorText, uint64(len(s)))
-	e.out.print(s)
+	e.out.Print(s)
 }
 
 func (e cborEncoder) number(n int64) {
@@ -74,13 +76,13 @@ func (e cborEncoder) number(n int64) {
 
 func (e cborEncoder) bytes(r io.Reader, size int64) {
 	e.head(majorBytes, uint64(size))
-	e.out.fail(copyAll(e.out, r, size))
+	e.out.Fail(copyAll(e.out, r, size))
 }
 
 func (e cborEncoder) long(r io.Reader) {
 	e.item(openText)
-	e.out.fail(eachPart(r, func(part []byte) { e.text(string(part)) }))
+	e.out.Fail(eachPart(r, func(part []byte) { e.text(string(part)) }))
 	e.item(cborBreak)
 }
 
-func (e cborEncoder) object(r io.Reader) { e.out.fail(transcode(e, r)) }
+func (e cborEncoder) object(r io.Reader) { e.out.Fail(transcode(e, r)) }

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -132,8 +131,8 @@ func TestAnswersInCBOR(t *testing.T) {
 	for _, path := range []string{"/event/all", "/reading/all", "/event/id/" + eventID, "/reading/all?limit=0"} {
 		plain := handlerstest.Serve(f, "GET", api+path, "")
 		w := handlerstest.Serve(f, "GET", api+path, "", inCBOR)
-		if kind := w.Header().Get("Content-Type"); w.Code != 200 || kind != typeCBOR {
-			t.Fatalf("%s: got %d %s", path, w.Code, kind)
+		if kind := w.Header().Get("Content-Type"); w.Code != 200 || kind != typeCBOR || w.Header().Get("Content-Disposition") != "attachment" {
+			t.Fatalf("%s: got %d %v", path, w.Code, w.Header())
 		}
 		var got, want any
 		if err := decoder.Unmarshal(w.Body.Bytes(), &got); err != nil {
@@ -216,7 +215,7 @@ func TestTranscodeLongNumbers(t *testing.T) {
 func TestTranscodeFaults(t *testing.T) {
 	for _, text := range []string{`"x`, `"\`, `"\u12`, `1.2.3`, `nul`, `@`, strings.Repeat("1", 2*longestNumber) + "x"} {
 		var b bytes.Buffer
-		if err := transcode(cborEncoder{&output{w: bufio.NewWriter(&b)}}, strings.NewReader(text)); err == nil {
+		if err := transcode(cborEncoder{handlers.NewOutput(&b)}, strings.NewReader(text)); err == nil {
 			t.Errorf("%.20q is taken for JSON", text)
 		}
 	}
@@ -225,12 +224,12 @@ func TestTranscodeFaults(t *testing.T) {
 func transcoded(tb testing.TB, text []byte) []byte {
 	tb.Helper()
 	var b bytes.Buffer
-	out := &output{w: bufio.NewWriter(&b)}
+	out := handlers.NewOutput(&b)
 	if err := transcode(cborEncoder{out}, iotest.HalfReader(bytes.NewReader(text))); err != nil {
 		tb.Fatal(err)
 	}
-	if err := out.w.Flush(); err != nil {
-		tb.Fatal(err)
+	if out.Flush(); out.Err != nil {
+		tb.Fatal(out.Err)
 	}
 	return b.Bytes()
 }
@@ -243,11 +242,11 @@ func FuzzTranscode(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		out := &output{w: bufio.NewWriter(&b)}
+		out := handlers.NewOutput(&b)
 		if transcode(cborEncoder{out}, bytes.NewReader(text)) != nil {
 			t.Fatalf("%q is no JSON", text)
 		}
-		_ = out.w.Flush()
+		out.Flush()
 		var got any
 		if err := decoder.Unmarshal(b.Bytes(), &got); err != nil && !strings.Contains(err.Error(), "nested") {
 			t.Fatalf("%q: %v", text, err)

@@ -12,8 +12,6 @@ import (
 	"io"
 	"net/http"
 
-	"golang.org/x/sync/semaphore"
-
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -43,15 +41,12 @@ type service struct {
 	log      handlers.Submitter
 	events   EventAt
 	payloads Payloads
-	doubts   *handlers.Doubts
-	// values is what of BodyMemory is left to the values that answers have in memory.
-	values *semaphore.Weighted
 }
 
 // New returns core-data: what is on record is read with state and, the longer values, with events; log changes it.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, events EventAt, payloads Payloads) http.Handler {
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, log: log, events: events, payloads: payloads, doubts: handlers.NewDoubts(payloads), values: semaphore.NewWeighted(o.BodyMemory)}
+	v2 := service{API: s.API("v2"), state: state, log: log, events: events, payloads: payloads}
 	v2.routeEvents()
 	v2.routeReadings()
 	v2.RouteDocument(document)

@@ -16,8 +16,8 @@ func (s service) routeEvents() {
 	r.GET("/event/all", s.listEvents(asked(handlers.Unfiltered)))
 	r.GET("/event/device/name/:name", s.listEvents(asked(device)))
 	r.GET("/event/start/:start/end/:end", s.listEvents(handlers.ByTime(nanoseconds, handlers.Unfiltered)))
-	r.GET("/event/count", count(s, domain.Lists.DataEvents, handlers.Unfiltered))
-	r.GET("/event/count/device/name/:name", count(s, domain.Lists.DataEvents, device))
+	r.GET("/event/count", count(s, eventKind, handlers.Unfiltered))
+	r.GET("/event/count/device/name/:name", count(s, eventKind, device))
 	r.DELETE("/event/id/:id", handlers.WithID(s.API, handlers.Remove(s.API, s.log, "id", func(id string) domain.Command { return domain.RemoveDataEvent{ID: id} })))
 	r.DELETE("/event/device/name/:name", handlers.CleanUp(s.API, s.log, s.ofDevice))
 	r.DELETE("/event/age/:age", handlers.CleanUp(s.API, s.log, s.ofAge))
@@ -52,6 +52,7 @@ func (s service) getEvent(c *gin.Context) {
 		s.Fail(c, domain.Errorf(domain.NotFound, "event id %s does not exist; correct the id", id))
 	case !s.Unchanged(c, revision):
 		a := s.answer(c)
+		defer a.Release()
 		a.envelope()
 		a.enc.key("event")
 		a.event(e)
@@ -66,38 +67,31 @@ func (s service) lookUp(id string) (e domain.DataEvent, revision uint64, ok bool
 	return e, domain.Revision(view.State.DataEvents, id), ok
 }
 
+var eventKind = handlers.Kind[domain.DataEvent]{List: domain.ListDataEvents, Table: func(s domain.State) domain.Table[domain.DataEvent] { return s.DataEvents }}
+
 func (s service) listEvents(filter handlers.Asked) handlers.Handler {
-	return list(s, "events", domain.Lists.DataEvents, filter, (*answer).event)
+	return list(s, "events", eventKind, filter, (*answer).event)
 }
 
 // list answers a page, one element after the other.
-func list[S any](
-	s service, name string, query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error),
-	filter handlers.Asked, write func(*answer, S),
-) handlers.Handler {
+func list[S any](s service, name string, kind handlers.Kind[S], filter handlers.Asked, write func(*answer, S)) handlers.Handler {
 	return func(c *gin.Context) {
-		filters, err := filter(c)
-		var page domain.Page
-		if err == nil {
-			page, err = s.Page(c)
-		}
-		var found []S
-		var total int
-		if err == nil {
-			found, total, err = handlers.Query(s.state, query, page, filters)
-		}
+		found, err := handlers.FindPage(s.API, c, s.state, kind, filter)
 		if err != nil {
 			s.Fail(c, err)
 			return
 		}
 		a := s.answer(c)
+		defer a.Release()
 		a.envelope()
-		a.number("totalCount", int64(total))
+		a.number("totalCount", int64(found.Total))
 		a.enc.key(name)
 		a.enc.list()
-		for i := 0; i < len(found) && a.out.err == nil; i++ {
-			write(a, found[i])
-		}
+		// Rows are not counted: the longest has 64 KiB of tags and the ids of 1,000 readings.
+		a.Fail(found.Each(func(int64) error { return nil }, func(one *S) error {
+			write(a, *one)
+			return a.Err
+		}))
 		a.enc.endList()
 		a.finish()
 	}
@@ -109,13 +103,13 @@ type countAnswer struct {
 	Count int `json:"Count"`
 }
 
-func count[S any](s service, query func(domain.Lists, domain.Page, ...domain.Filter) ([]S, int, error), filter handlers.Filter) handlers.Handler {
+func count[S any](s service, kind handlers.Kind[S], filter handlers.Filter) handlers.Handler {
 	return func(c *gin.Context) {
-		_, total, err := handlers.Query(s.state, query, domain.Page{}, filter(c))
+		found, err := handlers.Query(s.state, kind, domain.Page{}, filter(c))
 		if err != nil {
 			s.Fail(c, err)
 			return
 		}
-		s.Reply(c, http.StatusOK, countAnswer{s.Envelope(http.StatusOK), total})
+		s.Reply(c, http.StatusOK, countAnswer{s.Envelope(http.StatusOK), found.Total})
 	}
 }

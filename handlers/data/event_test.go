@@ -192,10 +192,11 @@ func TestLargeValues(t *testing.T) {
 		status       int
 		held, unused int
 	}{
-		"recorded":  {nil, 201, 0, 0},
-		"uncertain": {domain.Errorf(domain.Unavailable, "stopping"), 503, 1, 0},
-		"broken":    {errors.New("boom"), 500, 1, 0},
-		"refused":   {domain.Errorf(domain.Full, "the disk is full"), 507, 0, 1},
+		"recorded": {nil, 201, 0, 0},
+		"in doubt": {&domain.Error{Code: domain.Unavailable, Message: "the log failed", InDoubt: true}, 503, 1, 0},
+		"stopping": {domain.Errorf(domain.Unavailable, "stopping"), 503, 0, 1},
+		"broken":   {errors.New("boom"), 500, 0, 1},
+		"refused":  {domain.Errorf(domain.Full, "the disk is full"), 507, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := mustData(t)

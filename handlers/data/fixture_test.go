@@ -26,6 +26,8 @@ type memory struct {
 	fail error // of all Puts but the first
 	// broken has Get give what fails after a few bytes.
 	broken bool
+	// missing is called when something is asked for that is not there.
+	missing func()
 }
 
 func newMemory() *memory { return &memory{kept: map[string][]byte{}, held: map[string]int{}} }
@@ -57,6 +59,9 @@ func (m *memory) Release(digest string, used bool) {
 func (m *memory) Get(digest string) (io.ReadSeekCloser, error) {
 	b, ok := m.kept[digest]
 	if !ok {
+		if m.missing != nil {
+			m.missing()
+		}
 		return nil, fs.ErrNotExist
 	}
 	if m.broken {

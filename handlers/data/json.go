@@ -6,11 +6,12 @@ import (
 	"io"
 
 	"ledge/domain/fastjson"
+	"ledge/handlers"
 )
 
 // jsonEncoder writes as encoding/json does, and so EdgeX.
 type jsonEncoder struct {
-	out   *output
+	out   *handlers.Output
 	comma bool // something stands before the next key or element
 
 	scratch []byte
@@ -18,7 +19,7 @@ type jsonEncoder struct {
 
 func (e *jsonEncoder) separate(more bool) {
 	if e.comma {
-		e.out.print(",")
+		e.out.Print(",")
 	}
 	e.comma = more
 }
@@ -26,12 +27,12 @@ func (e *jsonEncoder) separate(more bool) {
 // open writes what is not yet a whole value.
 func (e *jsonEncoder) open(text string) {
 	e.separate(false)
-	e.out.print(text)
+	e.out.Print(text)
 }
 
 func (e *jsonEncoder) close(text string) {
 	e.comma = true
-	e.out.print(text)
+	e.out.Print(text)
 }
 
 func (e *jsonEncoder) begin()   { e.open("{") }
@@ -41,8 +42,8 @@ func (e *jsonEncoder) endList() { e.close("]") }
 
 func (e *jsonEncoder) key(name string) {
 	e.open(`"`)
-	e.out.print(name)
-	e.out.print(`":`)
+	e.out.Print(name)
+	e.out.Print(`":`)
 }
 
 func (e *jsonEncoder) text(s string) {
@@ -64,16 +65,16 @@ var texts = fastjson.Of[string]()
 
 func (e *jsonEncoder) number(n int64) {
 	e.separate(true)
-	e.out.print(decimal(n))
+	e.out.Print(decimal(n))
 }
 
 func (e *jsonEncoder) bytes(r io.Reader, size int64) {
 	e.separate(true)
-	e.out.print(`"`)
+	e.out.Print(`"`)
 	w := base64.NewEncoder(base64.StdEncoding, e.out)
-	e.out.fail(copyAll(w, r, size))
+	e.out.Fail(copyAll(w, r, size))
 	_ = w.Close() // an error of the output is kept there
-	e.out.print(`"`)
+	e.out.Print(`"`)
 }
 
 // copyAll copies size bytes; an error of w is its own.
@@ -87,19 +88,19 @@ func copyAll(w io.Writer, r io.Reader, size int64) error {
 
 func (e *jsonEncoder) long(r io.Reader) {
 	e.separate(true)
-	e.out.print(`"`)
-	e.out.fail(eachPart(r, func(part []byte) {
+	e.out.Print(`"`)
+	e.out.Fail(eachPart(r, func(part []byte) {
 		b := e.quoted(string(part))
 		_, _ = e.out.Write(b[1 : len(b)-1])
 	}))
-	e.out.print(`"`)
+	e.out.Print(`"`)
 }
 
 // object writes what is no UTF-8 as U+FFFD: an object that was posted to device-rest may have some, and no answer must.
 func (e *jsonEncoder) object(r io.Reader) {
 	e.separate(true)
-	e.out.fail(eachPart(r, func(part []byte) { _, _ = e.out.Write(bytes.ToValidUTF8(part, []byte("\ufffd"))) }))
+	e.out.Fail(eachPart(r, func(part []byte) { _, _ = e.out.Write(bytes.ToValidUTF8(part, []byte("\ufffd"))) }))
 }
 
 // last ends with a newline, as EdgeX does.
-func (e *jsonEncoder) last() { e.out.print("\n") }
+func (e *jsonEncoder) last() { e.out.Print("\n") }

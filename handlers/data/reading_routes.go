@@ -20,14 +20,16 @@ func (s service) routeReadings() {
 	r.GET("/reading/resourceName/:resourceName"+between, s.listReadings(handlers.ByTime(nanoseconds, resource)))
 	r.GET(both+between, s.listReadings(handlers.ByTime(nanoseconds, byDeviceResource)))
 	r.GET("/reading/device/name/:name"+between, s.listReadings(s.byDeviceResources))
-	r.GET("/reading/count", count(s, domain.Lists.Readings, handlers.Unfiltered))
-	r.GET("/reading/count/device/name/:name", count(s, domain.Lists.Readings, device))
+	r.GET("/reading/count", count(s, readingKind, handlers.Unfiltered))
+	r.GET("/reading/count/device/name/:name", count(s, readingKind, device))
 	r.GET("/reading/id/:id/binary", handlers.WithID(s.API, s.getBinary))
 	r.HEAD("/reading/id/:id/binary", handlers.WithID(s.API, s.getBinary))
 }
 
+var readingKind = handlers.Kind[domain.Reading]{List: domain.ListReadings, Table: func(s domain.State) domain.Table[domain.Reading] { return s.Readings }}
+
 func (s service) listReadings(filter handlers.Asked) handlers.Handler {
-	return list(s, "readings", domain.Lists.Readings, filter, (*answer).reading)
+	return list(s, "readings", readingKind, filter, (*answer).reading)
 }
 
 func byDeviceResource(c *gin.Context) []domain.Filter {

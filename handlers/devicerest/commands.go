@@ -36,7 +36,9 @@ func (s service) putCommand(c *gin.Context) {
 // does not allow it.
 func (s service) refuse(c *gin.Context, banned, words, verb string) error {
 	name, command := c.Param("name"), c.Param("command")
-	d, p, err := s.device(name, true)
+	memory := s.AnswerMemoryOf(c)
+	defer memory.Release()
+	d, p, err := s.device(memory, name, true)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package devicerest
 
-import "ledge/domain"
+import (
+	"ledge/domain"
+	"ledge/handlers"
+)
 
 // What the readWrite of a resource or a command says where only one of both is possible.
 const (
@@ -8,30 +11,53 @@ const (
 	writeOnly = "W"
 )
 
-// device returns a device of this service with its profile. With check, a device that is LOCKED or DOWN is refused, in the
-// order of EdgeX's SDK, and every device where the service itself is LOCKED.
-func (s service) device(name string, check bool) (d domain.Device, p domain.Profile, err error) {
+// device returns a device of this service with its profile, for which there is memory where they are large. With check, a device that is
+// LOCKED or DOWN is refused, in the order of EdgeX's SDK, and every device where the service itself is LOCKED.
+func (s service) device(memory *handlers.AnswerMemory, name string, check bool) (d domain.Device, p domain.Profile, err error) {
+	for most := 0; ; {
+		d, p = domain.Device{}, domain.Profile{}
+		size, err := s.look(name, check, most, &d, &p)
+		if size <= most || err != nil {
+			return d, p, err
+		}
+		if err := memory.Hold(int64(size)); err != nil { // no view is open while it waits
+			return d, p, err
+		}
+		most = size
+	}
+}
+
+// look reads a device and its profile, under one view. Where those of them that are large take more than most bytes together, it returns how many.
+func (s service) look(name string, check bool, most int, d *domain.Device, p *domain.Profile) (size int, err error) {
 	view, done := s.state()
 	defer done()
 	if check {
 		if err := checkService(view.State); err != nil {
-			return d, p, err
+			return 0, err
 		}
 	}
-	d, ok := view.State.Devices.Get(name)
-	if !ok {
-		return d, p, domain.Errorf(domain.NotFound, "Device '%s' not found; add it at core-metadata first or correct the device name", shorten(name))
+	row := domain.GetWithin(view.State.Devices, name, max(most, handlers.LargeBytes), d)
+	if row.Size > handlers.LargeBytes {
+		size = row.Size
+	}
+	if !row.OK && size > 0 {
+		return size, nil
+	}
+	if !row.OK {
+		return 0, domain.Errorf(domain.NotFound, "Device '%s' not found; add it at core-metadata first or correct the device name", shorten(name))
 	}
 	if d.ServiceName != domain.DeviceREST {
-		return d, p, domain.Errorf(domain.NotFound, "Device '%s' not found: its serviceName is '%s'; change that to '%s' or correct the device name", name, d.ServiceName, domain.DeviceREST)
+		return 0, domain.Errorf(domain.NotFound, "Device '%s' not found: its serviceName is '%s'; change that to '%s' or correct the device name", name, d.ServiceName, domain.DeviceREST)
 	}
 	if check {
-		if err := checkDevice(d); err != nil {
-			return d, p, err
+		if err := checkDevice(*d); err != nil {
+			return 0, err
 		}
 	}
-	p, _ = view.State.Profiles.Get(d.ProfileName)
-	return d, p, nil
+	if row = domain.GetWithin(view.State.Profiles, d.ProfileName, max(most-size, handlers.LargeBytes), p); row.Size > handlers.LargeBytes {
+		size += row.Size
+	}
+	return size, nil
 }
 
 func checkService(s domain.State) error {

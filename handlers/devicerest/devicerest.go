@@ -43,7 +43,6 @@ type service struct {
 	events   handlers.Submitter // of the devices
 	readings handlers.Submitter
 	payloads Payloads
-	doubts   *handlers.Doubts
 }
 
 // New returns device-rest: devices and profiles are read with state and changed with events, readings are recorded with
@@ -51,7 +50,7 @@ type service struct {
 func New(o handlers.Options, state handlers.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
 	o.Streams = []string{"/api/v2" + resourceRoute}
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads, doubts: handlers.NewDoubts(payloads)}
+	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads}
 	v2.Routes.POST(resourceRoute, v2.postValue)
 	v2.routeCommands()
 	v2.routeCallbacks()

@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"ledge/domain/jsonlimit"
 )
 
-// maxObjectDepth is that of encoding/json.
-const maxObjectDepth = 10_000
+// maxObjectDepth is the depth that all JSON may have.
+const maxObjectDepth = jsonlimit.Depth
 
-// objectScanner checks byte by byte that a text is one JSON object, and takes for JSON what json.Valid does: strings may
-// hold invalid UTF-8 and unpaired surrogates, keys may repeat, numbers may be of any size. It keeps the brackets that
-// are open, one bit each, and nothing of the text.
+// objectScanner checks byte by byte that a text is one JSON object within the limits of domain/jsonlimit. It takes for
+// JSON what json.Valid does: strings may hold invalid UTF-8 and unpaired surrogates, and keys may repeat. It keeps the
+// brackets that are open, one bit each, and of the text only the number that is being read.
 type objectScanner struct {
 	expect expectation
 	open   [maxObjectDepth/8 + 1]byte // by level, whether it is an object or an array
@@ -20,6 +22,7 @@ type objectScanner struct {
 	isKey  bool   // the string that is being read is a key
 	digits int    // of a \u escape, that are missing
 	word   string // what is missing of true, false or null
+	figure []byte // the number that is being read, as far as its length is allowed
 	read   int64  // bytes
 }
 
@@ -169,11 +172,11 @@ func (s *objectScanner) value(c byte) error {
 	case c == '"':
 		s.expect, s.isKey = inString, false
 	case c == '-':
-		s.expect = afterMinus
+		s.expect, s.figure = afterMinus, s.figure[:0]
 	case c == '0':
-		s.expect = afterZero
+		s.expect, s.figure = afterZero, append(s.figure[:0], c)
 	case isDigit(c):
-		s.expect = inInteger
+		s.expect, s.figure = inInteger, append(s.figure[:0], c)
 	case c == 't':
 		s.expect, s.word = inWord, "true"[1:]
 	case c == 'f':
@@ -268,8 +271,14 @@ func (s *objectScanner) number(c byte) error {
 	case at == afterMinus, at == afterPoint, at == afterE, at == afterESign:
 		return s.refuse(c, "in numeric literal")
 	default:
+		if what := jsonlimit.Number(s.figure); what != "" {
+			return s.after(errors.New(what))
+		}
 		s.expect = expectCommaOrEnd
 		return s.next(c)
+	}
+	if len(s.figure) <= jsonlimit.NumberLength { // one more than is allowed tells that it is too long
+		s.figure = append(s.figure, c)
 	}
 	return nil
 }
@@ -296,7 +305,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // enter goes a level down, into an object or an array.
 func (s *objectScanner) enter(bracket byte) error {
 	if s.depth++; s.depth > maxObjectDepth {
-		return fmt.Errorf("it is more than %d levels deep", maxObjectDepth)
+		return s.after(errors.New(jsonlimit.TooDeep))
 	}
 	if bracket == '{' {
 		s.open[s.depth/8] |= 1 << (s.depth % 8)

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"ledge/domain"
+	"ledge/domain/jsonlimit"
 )
 
 // deep is an object with arrays in it, as many levels in all as said.
@@ -27,7 +28,7 @@ func TestObjectReader(t *testing.T) {
 	}{
 		{`{"a":[1,{"b":null}]}  `, io.EOF, ""},
 		{`{}`, io.EOF, ""},
-		{` {"": [ ], "b": [true, false, null], "c": [0, -0.1e+1, 12E-3, 1e999]}` + "\r\n\t", io.EOF, ""},
+		{` {"": [ ], "b": [true, false, null], "c": [0, -0.1e+1, 12E-3, 1e308]}` + "\r\n\t", io.EOF, ""},
 		{`{"a":"\u00Ff\ud800\"\\\/\b\f\n\r\t","a":"` + "\xff\x7f\u2028" + `"}`, io.EOF, ""},
 		{deep(maxObjectDepth), io.EOF, ""},
 		{`{}`, broken, "broken"},
@@ -51,7 +52,10 @@ func TestObjectReader(t *testing.T) {
 		{"{\xff}", io.EOF, `after 1 bytes: invalid character '\xff' looking for beginning of object key string`},
 		{`{}{}`, io.EOF, "something follows it after 2 bytes"},
 		{`{} x`, io.EOF, "something follows it after 3 bytes"},
-		{deep(maxObjectDepth + 1), io.EOF, "it is more than 10000 levels deep"},
+		{deep(maxObjectDepth + 1), io.EOF, "more than 64 levels deep"},
+		{`{"a":1e999}`, io.EOF, "outside the range of a float64"},
+		{`{"a":[-1` + strings.Repeat("0", 309) + `]}`, io.EOF, "outside the range of a float64"},
+		{`{"a":0.` + strings.Repeat("1", 2000) + `}`, io.EOF, "more than 1024 characters"},
 	} {
 		for _, r := range []io.Reader{&pull{c.text, c.end}, io.MultiReader(strings.NewReader(c.text), iotest.ErrReader(c.end))} {
 			o := newObjectReader(r, "r")
@@ -69,17 +73,17 @@ func TestObjectReader(t *testing.T) {
 	}
 }
 
-// What is an object here is what encoding/json takes for one, however the text is cut into parts.
+// What is an object here is what encoding/json takes for one and is within the limits of domain/jsonlimit, however the text is cut into parts.
 func FuzzObjectScanner(f *testing.F) {
 	for _, text := range []string{
-		`{"a":[1,{"b":null}],"c":"\u00e9\n"} `, `{"n":[0,-0,0.5,-1.5e+10,1E-2,01,1.,.5,+1,1e,-]}`, "\ufeff{}", "{\"\xff\":\"\x00\"}",
+		`{"a":[1,{"b":null}],"c":"\u00e9\n"} `, `{"n":[1e400]}`, `{"n":[0,-0,0.5,-1.5e+10,1E-2,01,1.,.5,+1,1e,-]}`, "\ufeff{}", "{\"\xff\":\"\x00\"}",
 		`{"a":"\ud800\q"}`, `{} {}`, `{"a":tru}`, `[{}]`, `{"a":{},}`, `{"a":[],"b":[{}]}x`, deep(maxObjectDepth), deep(maxObjectDepth + 1),
 	} {
 		f.Add([]byte(text), uint(1))
 		f.Add([]byte(text), uint(len(text)/2))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, cut uint) {
-		want := json.Valid(text) && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+		want := json.Valid(text) && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && jsonlimit.Check(text) == nil
 		at := min(cut, uint(len(text)))
 		var s objectScanner
 		err := s.scan(text[:at])

@@ -35,6 +35,7 @@ func (s service) post(c *gin.Context) error {
 // takeDown gives the device of the path the operatingState DOWN; one that has it stays as it is.
 func (s service) takeDown(c *gin.Context) error {
 	name, down, stamp := c.Param("device"), domain.StateDown, s.Stamp(c)
+	stamp.EventID = s.NewID() // the request's own answer may be an event as well
 	outcomes, err := s.events.Submit(c.Request.Context(), domain.Request{Stamp: stamp, Command: domain.UpdateDevice{
 		Patch: domain.DevicePatch{Name: &name, OperatingState: &down}, At: stamp.At.UnixMilli(),
 	}})
@@ -51,7 +52,9 @@ func (s service) record(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	v, refused := s.admit(c)
+	memory := s.AnswerMemoryOf(c) // for as long as the value refers to the device and its profile
+	defer memory.Release()
+	v, refused := s.admit(c, memory)
 	if refused != nil && key == "" {
 		return refused
 	}
@@ -66,7 +69,7 @@ func (s service) record(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.doubts.Settle(v.held(), func() (uint64, error) {
+	return handlers.Settle(s.payloads, v.held(), func() (uint64, error) {
 		o, err := s.Submit(c, s.readings, command)
 		return o.Seq, err
 	})
@@ -87,17 +90,17 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	return s.doubts.Settle(v.held(), func() (uint64, error) {
+	return handlers.Settle(s.payloads, v.held(), func() (uint64, error) {
 		_, seq, err := s.Once(c, s.readings, key, digest, command)
 		return seq, err
 	})
 }
 
 // admit returns the value that is going to be posted, as far as its path and its media type say what it is.
-func (s service) admit(c *gin.Context) (*value, error) {
+func (s service) admit(c *gin.Context, memory *handlers.AnswerMemory) (*value, error) {
 	v := &value{service: s, contentType: c.GetHeader("Content-Type"), limit: s.ResourceBytes, limitName: "the setting limit-resource-bytes"}
 	var err error
-	if v.device, v.profile, v.resource, err = s.find(c.Param("device"), c.Param("resource")); err != nil {
+	if v.device, v.profile, v.resource, err = s.find(memory, c.Param("device"), c.Param("resource")); err != nil {
 		return v, err
 	}
 	if err := v.setLimit(); err != nil {
@@ -122,8 +125,8 @@ func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (doma
 
 // find returns a device of this service, its profile and a resource of that. Unlike EdgeX 2.3 it refuses a device that is
 // LOCKED or DOWN and a resource that is write-only, unless CheckState says otherwise.
-func (s service) find(name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
-	d, p, err = s.device(name, s.CheckState)
+func (s service) find(memory *handlers.AnswerMemory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
+	d, p, err = s.device(memory, name, s.CheckState)
 	if err != nil {
 		return d, p, r, err
 	}

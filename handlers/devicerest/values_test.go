@@ -140,8 +140,8 @@ func TestFailedAssertion(t *testing.T) {
 		if len(events) != 1 {
 			t.Fatalf("key %q: got %d events, want 1", key, len(events))
 		}
-		got := events[0].Event.(domain.DeviceUpdated)
-		if got.Device.Name != "sensor-1" || got.Device.OperatingState != "DOWN" || strings.Join(got.Changed, ",") != "operatingState" || got.Device.Modified != handlerstest.Now.UnixMilli() {
+		got := events[0].Event.(domain.DevicePatched)
+		if got.Name != "sensor-1" || string(got.Changes["operatingState"].Is) != `"DOWN"` || len(got.Changes) != 1 || got.Modified != handlerstest.Now.UnixMilli() {
 			t.Errorf("key %q: got %+v", key, got)
 		}
 		log.Fail = domain.Errorf(domain.Full, "the disk is full; free some of it")

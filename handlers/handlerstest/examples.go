@@ -53,7 +53,7 @@ type item struct{ StatusCode int }
 type failure struct {
 	status int
 	change func(*handlers.Options)
-	log    error // what the log and the secrets answer; with an error of the program the state cannot be read either
+	log    error // what the log and the secrets answer; with 500 and 503 the state cannot be read either
 	alter  func(operation, *Scenario) bool
 	before func(Scenario) Scenario // what is sent first
 }
@@ -163,7 +163,7 @@ func (f failure) drive(t *testing.T, o operation, fixture Fixture) {
 		}
 	})
 	for _, log := range logs {
-		log.Fail, log.Unreadable = f.log, f.status == http.StatusInternalServerError
+		log.Fail, log.Unreadable = f.log, f.status == http.StatusInternalServerError || f.status == http.StatusServiceUnavailable
 	}
 	if f.before != nil {
 		if w := f.before(s).serve(h); w.Code >= 300 {

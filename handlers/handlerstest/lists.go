@@ -56,6 +56,41 @@ type entry struct {
 	created  int64 // where it can be found by that
 }
 
+// Keys implements domain.Lists.
+func (l lists) Keys(list string, p domain.Page, fs ...domain.Filter) (keys []string, total int, err error) {
+	switch list {
+	case domain.ListProfiles:
+		return keysOf(l.Profiles(p, fs...))(func(d domain.Profile) string { return d.Name })
+	case domain.ListServices:
+		return keysOf(l.Services(p, fs...))(func(d domain.DeviceService) string { return d.Name })
+	case domain.ListDevices:
+		return keysOf(l.Devices(p, fs...))(func(d domain.Device) string { return d.Name })
+	case domain.ListWatchers:
+		return keysOf(l.Watchers(p, fs...))(func(d domain.ProvisionWatcher) string { return d.Name })
+	case domain.ListSubscriptions:
+		return keysOf(l.Subscriptions(p, fs...))(func(d domain.Subscription) string { return d.Name })
+	case domain.ListNotifications:
+		return keysOf(l.Notifications(p, fs...))(func(d domain.Notification) string { return d.ID })
+	case domain.ListTransmissions:
+		return keysOf(l.Transmissions(p, fs...))(func(d domain.Transmission) string { return d.ID })
+	case domain.ListDataEvents:
+		return keysOf(l.DataEvents(p, fs...))(func(d domain.DataEvent) string { return d.ID })
+	case domain.ListReadings:
+		return keysOf(l.Readings(p, fs...))(func(d domain.Reading) string { return d.ID })
+	}
+	return nil, 0, fmt.Errorf("there is no list %q", list)
+}
+
+func keysOf[S any](list []S, total int, err error) func(key func(S) string) ([]string, int, error) {
+	return func(key func(S) string) ([]string, int, error) {
+		keys := make([]string, len(list))
+		for i, s := range list {
+			keys[i] = key(s)
+		}
+		return keys, total, err
+	}
+}
+
 func (l lists) Profiles(p domain.Page, fs ...domain.Filter) ([]domain.Profile, int, error) {
 	return page("profiles", l.state.Profiles, p, fs, func(d domain.Profile) entry {
 		return entry{modified: d.Modified, indexes: map[string][]string{

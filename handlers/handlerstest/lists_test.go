@@ -118,7 +118,7 @@ func givenLists(tb testing.TB) *Log {
 func mustProject(tb testing.TB, log *Log, tables projections.Tables) *projections.View {
 	tb.Helper()
 	d, err := projections.Open(projections.Options{
-		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables, SyncEvery: -1,
+		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables,
 	})
 	if err != nil {
 		tb.Fatal(err)

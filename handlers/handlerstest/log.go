@@ -23,7 +23,7 @@ type Log struct {
 	submits  int
 	// Fail, if set, is what Submit answers.
 	Fail error
-	// Unreadable makes View panic, as a defect would.
+	// Unreadable makes View panic, with Fail where there is one: as a defect would, or a damaged file.
 	Unreadable bool
 	// Before, if set, is called by Submit before anything is decided.
 	Before func()
@@ -68,7 +68,7 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 	if err != nil || event == nil {
 		return domain.Outcome{Err: err}
 	}
-	wire, err := domain.Encode(event)
+	wire, _, err := domain.Record(event)
 	if err == nil {
 		event, err = domain.Decode(wire)
 	}
@@ -84,6 +84,9 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 
 // View implements handlers.Reader.
 func (l *Log) View() (domain.View, func()) {
+	if l.Unreadable && l.Fail != nil {
+		panic(l.Fail)
+	}
 	if l.Unreadable {
 		panic("unreadable")
 	}

@@ -10,19 +10,9 @@ type deviceAnswer struct {
 	Device shapes.Device `json:"device"`
 }
 
-type devicesAnswer struct {
-	handlers.ListEnvelope
-	Devices []shapes.Device `json:"devices"`
-}
-
 type profileAnswer struct {
 	handlers.Envelope
 	Profile shapes.Profile `json:"profile"`
-}
-
-type profilesAnswer struct {
-	handlers.ListEnvelope
-	Profiles []shapes.Profile `json:"profiles"`
 }
 
 type serviceAnswer struct {
@@ -30,17 +20,7 @@ type serviceAnswer struct {
 	Service shapes.Service `json:"service"`
 }
 
-type servicesAnswer struct {
-	handlers.ListEnvelope
-	Services []shapes.Service `json:"services"`
-}
-
 type watcherAnswer struct {
 	handlers.Envelope
 	Watcher shapes.Watcher `json:"provisionWatcher"`
-}
-
-type watchersAnswer struct {
-	handlers.ListEnvelope
-	Watchers []shapes.Watcher `json:"provisionWatchers"`
 }

@@ -6,6 +6,8 @@ import (
 	"ledge/handlers/shapes"
 )
 
+var deviceKind = handlers.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
+
 func (s service) routeDevices() {
 	r := s.Routes
 	r.POST("/device", handlers.Batch(s.API, s.log, "device", s.addDevice))
@@ -39,11 +41,9 @@ func (s service) updateDevice(e *shapes.UpdateDevice, at int64) handlers.Order {
 }
 
 func (s service) getDevice(wrap func(handlers.Envelope, domain.Device) any) handlers.Handler {
-	devices := func(st domain.State) domain.Table[domain.Device] { return st.Devices }
-	return handlers.Get(s.API, s.state, "device", "name", devices, wrap)
+	return handlers.Get(s.API, s.state, "device", "name", deviceKind.Table, wrap)
 }
 
 func (s service) listDevices(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, domain.Lists.Devices, filter, shapes.OfDevice,
-		func(e handlers.ListEnvelope, l []shapes.Device) any { return devicesAnswer{e, l} })
+	return handlers.List(s.API, s.state, deviceKind, filter, "devices", shapes.OfDevice)
 }

@@ -110,7 +110,7 @@ func TestAddDevice(t *testing.T) {
 		},
 	})
 	got := log.Recorded()[3].Stamp
-	if got.Actor != "anonymous" || got.Origin != "192.0.2.1:1234" || got.EventID == "" || got.CorrelationID != handlerstest.ID(1) || !got.At.Equal(handlerstest.Now) {
+	if got.Actor != "anonymous@192.0.2.1" || got.Origin != "192.0.2.1:1234" || got.EventID == "" || got.CorrelationID != handlerstest.ID(1) || !got.At.Equal(handlerstest.Now) {
 		t.Errorf("stamp: got %+v", got)
 	}
 }

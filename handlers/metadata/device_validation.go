@@ -4,23 +4,24 @@ import (
 	"context"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 // askAdd has the device's service asked whether it takes the device; nil where that is Ledge itself.
-func (s service) askAdd(command domain.AddDevice) func(context.Context, string) error {
+func (s service) askAdd(command domain.AddDevice) func(context.Context, domain.Stamp) error {
 	if s.Devices == nil || command.Device.ServiceName == domain.DeviceREST {
 		return nil
 	}
-	return s.askAbout(command)
+	return s.askAbout(command, func(domain.State) string { return "" })
 }
 
 // askUpdate has the service that the device belongs to after the change asked whether it takes it so; nil where that is
 // and was Ledge itself.
-func (s service) askUpdate(command domain.UpdateDevice) func(context.Context, string) error {
+func (s service) askUpdate(command domain.UpdateDevice) func(context.Context, domain.Stamp) error {
 	if s.Devices == nil || s.staysHere(command.Patch) {
 		return nil
 	}
-	return s.askAbout(command)
+	return s.askAbout(command, command.Patch.Key)
 }
 
 // staysHere reports whether the device that a patch names is one of device-rest, before and after.
@@ -30,19 +31,24 @@ func (s service) staysHere(p domain.DevicePatch) bool {
 	}
 	view, done := s.state()
 	defer done()
-	d, ok := view.State.Devices.Get(*p.Name)
-	return ok && d.ServiceName == domain.DeviceREST
+	var d domain.Device // a large one is looked at when there is memory for it
+	return domain.GetWithin(view.State.Devices, *p.Name, handlers.LargeBytes, &d).OK && d.ServiceName == domain.DeviceREST
 }
 
 // askAbout has a device's service asked about what a command makes of the device. Nobody is asked about a command that
-// is refused anyhow or that changes nothing.
-func (s service) askAbout(command domain.Command) func(context.Context, string) error {
-	return func(ctx context.Context, correlationID string) error {
+// is refused anyhow or that changes nothing. key is that of the device that is there, if there is one: there must be memory for it.
+func (s service) askAbout(command domain.Command, key func(domain.State) string) func(context.Context, domain.Stamp) error {
+	return func(ctx context.Context, by domain.Stamp) error {
+		memory := s.AnswerMemory(ctx, by.Client())
+		defer memory.Release()
+		if err := handlers.HoldFor(memory, s.state, deviceKind.Table, key); err != nil {
+			return err
+		}
 		owner, d, ok := s.wouldBe(command)
 		if !ok || owner.Name == domain.DeviceREST {
 			return nil
 		}
-		return s.Devices.ValidateDevice(ctx, owner, d, correlationID)
+		return s.Devices.ValidateDevice(ctx, owner, d, by.CorrelationID)
 	}
 }
 
@@ -54,7 +60,7 @@ func (s service) wouldBe(command domain.Command) (owner domain.DeviceService, d 
 	if err != nil {
 		return owner, d, false
 	}
-	switch e := event.(type) {
+	switch e := domain.Whole(view.State, event).(type) {
 	case domain.DeviceAdded:
 		d = e.Device
 	case domain.DeviceUpdated:

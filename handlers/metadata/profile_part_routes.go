@@ -86,7 +86,9 @@ func (s service) removePart(command func(profile, name string, at int64) domain.
 }
 
 func (s service) getResource(c *gin.Context) {
-	r, revision, err := s.findResource(c.Param("name"), c.Param("part"))
+	memory := s.AnswerMemoryOf(c)
+	defer memory.Release()
+	r, revision, err := s.findResource(memory, c.Param("name"), c.Param("part"))
 	if err != nil {
 		s.Fail(c, err)
 		return
@@ -94,12 +96,16 @@ func (s service) getResource(c *gin.Context) {
 	if s.Unchanged(c, revision) {
 		return
 	}
-	s.Reply(c, http.StatusOK, resourceAnswer{s.Envelope(http.StatusOK), shapes.OfResource(r)})
+	s.ReplyLarge(c, memory, resourceAnswer{s.Envelope(http.StatusOK), shapes.OfResource(r)})
 }
 
 // findResource returns a resource and the revision of its profile.
-func (s service) findResource(profile, name string) (r domain.DeviceResource, revision uint64, err error) {
-	d, revision, err := s.findProfile(profile)
+func (s service) findResource(memory *handlers.AnswerMemory, profile, name string) (r domain.DeviceResource, revision uint64, err error) {
+	var d domain.Profile
+	row, err := handlers.LookUp(memory, s.state, profileKind.Table, profile, &d)
+	if err == nil && !row.OK {
+		err = missingProfile(profile)
+	}
 	if err != nil {
 		return r, 0, err
 	}
@@ -107,16 +113,9 @@ func (s service) findResource(profile, name string) (r domain.DeviceResource, re
 	if !ok {
 		return r, 0, domain.Errorf(domain.NotFound, "device resource %.80q does not exist in profile %q; correct the name", name, profile)
 	}
-	return r, revision, nil
+	return r, row.Revision, nil
 }
 
-// findProfile returns a profile and its revision.
-func (s service) findProfile(name string) (d domain.Profile, revision uint64, err error) {
-	view, done := s.state()
-	defer done()
-	d, ok := view.State.Profiles.Get(name)
-	if !ok {
-		return d, 0, domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", name)
-	}
-	return d, domain.Revision(view.State.Profiles, name), nil
+func missingProfile(name string) error {
+	return domain.Errorf(domain.NotFound, "device profile name %.80q does not exist; correct the name", name)
 }

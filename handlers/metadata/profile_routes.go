@@ -12,6 +12,8 @@ import (
 	"ledge/handlers/shapes"
 )
 
+var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
+
 func (s service) routeProfiles() {
 	r := s.Routes
 	r.POST("/deviceprofile", handlers.Batch(s.API, s.log, "profile", s.addProfile))
@@ -23,7 +25,7 @@ func (s service) routeProfiles() {
 	r.GET("/deviceprofile/manufacturer/:manufacturer/model/:model", s.listProfiles(byMakerAndModel))
 	r.GET("/deviceprofile/model/:model", s.listProfiles(handlers.By(domain.IndexModel, "model")))
 	r.GET("/deviceprofile/name/:name", handlers.Get(s.API, s.state, "device profile", "name",
-		func(st domain.State) domain.Table[domain.Profile] { return st.Profiles },
+		profileKind.Table,
 		func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, shapes.OfProfile(d)} }))
 	r.DELETE("/deviceprofile/name/:name", s.removeProfile)
 	s.routeProfileParts()
@@ -73,8 +75,7 @@ func (s service) removeProfile(c *gin.Context) {
 }
 
 func (s service) listProfiles(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, domain.Lists.Profiles, filter, shapes.OfProfile,
-		func(e handlers.ListEnvelope, l []shapes.Profile) any { return profilesAnswer{e, l} })
+	return handlers.List(s.API, s.state, profileKind, filter, "profiles", shapes.OfProfile)
 }
 
 func byMakerAndModel(c *gin.Context) []domain.Filter {

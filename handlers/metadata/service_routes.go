@@ -6,14 +6,14 @@ import (
 	"ledge/handlers/shapes"
 )
 
+var serviceKind = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
+
 func (s service) routeServices() {
 	r := s.Routes
 	r.POST("/deviceservice", handlers.Batch(s.API, s.log, "service", s.addService))
 	r.PATCH("/deviceservice", handlers.Batch(s.API, s.log, "service", s.updateService))
-	r.GET("/deviceservice/all", handlers.List(s.API, s.state, domain.Lists.Services, handlers.Labels, shapes.OfService,
-		func(e handlers.ListEnvelope, l []shapes.Service) any { return servicesAnswer{e, l} }))
-	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name",
-		func(st domain.State) domain.Table[domain.DeviceService] { return st.Services },
+	r.GET("/deviceservice/all", handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", shapes.OfService))
+	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table,
 		func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, shapes.OfService(d)} }))
 	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
 }

@@ -48,12 +48,17 @@ func (s service) checkUnits(resources ...domain.DeviceResource) error {
 // refuseResource is checkUnits for a resource that is added to a profile. EdgeX 2.3 looks for the profile first.
 func (s service) refuseResource(profile string, r domain.DeviceResource) error {
 	err := s.checkUnits(r)
-	if err != nil {
-		if _, _, missing := s.findProfile(profile); missing != nil {
-			return missing
-		}
+	if err != nil && !s.hasProfile(profile) {
+		return missingProfile(profile)
 	}
 	return err
+}
+
+func (s service) hasProfile(name string) bool {
+	view, done := s.state()
+	defer done()
+	row := domain.GetWithin(view.State.Profiles, name, handlers.LargeBytes, new(domain.Profile))
+	return row.OK || row.Size > 0
 }
 
 // newListed returns the units that resources may have, nil for any.

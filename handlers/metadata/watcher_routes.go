@@ -6,6 +6,8 @@ import (
 	"ledge/handlers/shapes"
 )
 
+var watcherKind = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
+
 func (s service) routeWatchers() {
 	r := s.Routes
 	r.POST("/provisionwatcher", handlers.Batch(s.API, s.log, "provisionWatcher", s.addWatcher))
@@ -13,8 +15,7 @@ func (s service) routeWatchers() {
 	r.GET("/provisionwatcher/all", s.listWatchers(handlers.Labels))
 	r.GET("/provisionwatcher/profile/name/:name", s.listWatchers(handlers.By(domain.IndexProfile, "name")))
 	r.GET("/provisionwatcher/service/name/:name", s.listWatchers(handlers.By(domain.IndexService, "name")))
-	r.GET("/provisionwatcher/name/:name", handlers.Get(s.API, s.state, "provision watcher", "name",
-		func(st domain.State) domain.Table[domain.ProvisionWatcher] { return st.Watchers },
+	r.GET("/provisionwatcher/name/:name", handlers.Get(s.API, s.state, "provision watcher", "name", watcherKind.Table,
 		func(e handlers.Envelope, d domain.ProvisionWatcher) any {
 			return &watcherAnswer{e, shapes.OfWatcher(d)}
 		}))
@@ -34,6 +35,5 @@ func (s service) updateWatcher(e *shapes.UpdateWatcher, at int64) handlers.Order
 }
 
 func (s service) listWatchers(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, domain.Lists.Watchers, filter, shapes.OfWatcher,
-		func(e handlers.ListEnvelope, l []shapes.Watcher) any { return watchersAnswer{e, l} })
+	return handlers.List(s.API, s.state, watcherKind, filter, "provisionWatchers", shapes.OfWatcher)
 }

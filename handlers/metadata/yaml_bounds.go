@@ -1,21 +1,26 @@
 package metadata
 
 import (
+	"errors"
+	"strconv"
+	"strings"
+
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/domain/jsonlimit"
 )
 
 const (
-	maxYAMLDepth = 64
+	maxYAMLDepth = jsonlimit.Depth
 	// maxYAMLKeys bounds one mapping: the library compares each key with each.
 	maxYAMLKeys = 1000
 	// nodeBytes is what a node counts beside its text, so that many empty ones are bounded too.
 	nodeBytes = 4
 )
 
-// checkNode refuses a document that is too deep, too wide, that contains itself, or whose aliases expand to more than
-// 16 times most bytes. It looks at each node once.
+// checkNode refuses a document that is too deep, too wide, that contains itself, that has a number beyond a float64, or
+// whose aliases expand to more than 16 times most bytes. It looks at each node once.
 func checkNode(root *yaml.Node, most int64) error {
 	w := yamlWalk{most: 16 * most, done: map[*yaml.Node]extent{}}
 	_, err := w.measure(root)
@@ -45,6 +50,9 @@ func (w *yamlWalk) measure(n *yaml.Node) (extent, error) {
 		return e, nil
 	}
 	w.done[n] = extent{}
+	if tooLarge(n) {
+		return extent{}, domain.Errorf(domain.Invalid, "file: line %d: %s: %.40s; write it in quotes, or smaller", n.Line, jsonlimit.TooLarge, n.Value)
+	}
 	if n.Kind == yaml.MappingNode && len(n.Content) > 2*maxYAMLKeys {
 		return extent{}, domain.Errorf(domain.Invalid, "file: line %d: a mapping has more than %d keys; give it fewer", n.Line, maxYAMLKeys)
 	}
@@ -70,4 +78,13 @@ func (w *yamlWalk) sum(n *yaml.Node) (extent, error) {
 		}
 	}
 	return e, nil
+}
+
+// tooLarge reports whether a scalar without quotes is a number beyond a float64. YAML takes it for a text.
+func tooLarge(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || n.Style != 0 || n.Value == "" || !strings.ContainsRune("+-.0123456789", rune(n.Value[0])) {
+		return false
+	}
+	_, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
+	return errors.Is(err, strconv.ErrRange)
 }

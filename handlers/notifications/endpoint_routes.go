@@ -1,8 +1,6 @@
 package notifications
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -13,11 +11,6 @@ import (
 type Deliveries interface {
 	// Endpoints are those where something waits or has failed, the worst first.
 	Endpoints() []domain.EndpointState
-}
-
-type endpointsAnswer struct {
-	handlers.ListEnvelope
-	Endpoints []endpointShape `json:"endpoints"`
 }
 
 type endpointShape struct {
@@ -37,9 +30,9 @@ func (s service) routeEndpoints() { s.Routes.GET("/endpoint/all", s.listEndpoint
 // listEndpoints is Ledge's own: EdgeX has nothing that an operator could look at.
 func (s service) listEndpoints(c *gin.Context) {
 	list := s.deliveries.Endpoints()
-	answer := endpointsAnswer{handlers.ListEnvelope{Envelope: s.Envelope(http.StatusOK), TotalCount: len(list)}, []endpointShape{}}
-	for _, e := range list[:min(len(list), mostEndpoints)] {
-		answer.Endpoints = append(answer.Endpoints, endpointShape(e))
+	shown := make([]endpointShape, min(len(list), mostEndpoints))
+	for i := range shown {
+		shown[i] = endpointShape(list[i])
 	}
-	s.Reply(c, http.StatusOK, answer)
+	handlers.ReplyList(s.API, c, "endpoints", len(list), shown)
 }

@@ -38,8 +38,7 @@ func (s service) bySubscription(c *gin.Context) ([]domain.Filter, error) {
 }
 
 func (s service) listNotifications(filter handlers.Asked) handlers.Handler {
-	return handlers.ListOf(s.API, s.notifications, domain.Lists.Notifications, withAck(filter), shapeNotification,
-		func(e handlers.ListEnvelope, l []notificationShape) any { return notificationsAnswer{e, l} })
+	return handlers.ListOf(s.API, s.notifications, notificationKind, withAck(filter), "notifications", shapeNotification)
 }
 
 // withAck adds the query parameter ack of EdgeX 4 to a filter: true and false keep what is acknowledged and what is not.

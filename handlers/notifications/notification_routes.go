@@ -7,11 +7,12 @@ import (
 	"ledge/handlers"
 )
 
+var notificationKind = handlers.Kind[domain.Notification]{List: domain.ListNotifications, Table: func(s domain.State) domain.Table[domain.Notification] { return s.Notifications }}
+
 func (s service) routeNotifications() {
 	r := s.Routes
 	r.POST("/notification", handlers.Batch(s.API, s.notices, "notification", s.addNotification))
-	r.GET("/notification/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "notification", "id",
-		func(st domain.State) domain.Table[domain.Notification] { return st.Notifications },
+	r.GET("/notification/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "notification", "id", notificationKind.Table,
 		func(e handlers.Envelope, d domain.Notification) any {
 			return &notificationAnswer{e, shapeNotification(d)}
 		})))

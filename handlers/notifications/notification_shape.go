@@ -33,11 +33,6 @@ type notificationAnswer struct {
 	Notification notificationShape `json:"notification"`
 }
 
-type notificationsAnswer struct {
-	handlers.ListEnvelope
-	Notifications []notificationShape `json:"notifications"`
-}
-
 // findNotifications is the body of GET /notification.
 type findNotifications struct {
 	handlers.Head

@@ -24,7 +24,8 @@ func age(c *gin.Context) (int64, error) { return handlers.PathInt(c, "age", "mil
 func (s service) cleanUp(kind string, age func(*gin.Context) (int64, error)) handlers.Handler {
 	return handlers.CleanUp(s.API, s.notices, func(c *gin.Context) (domain.Cleanup, error) {
 		old, err := age(c)
-		return domain.Cleanup{Kind: kind, Until: handlers.Before(s.Now().UnixMilli(), old)}, err
+		now := s.Now().UnixMilli()
+		return domain.Cleanup{Kind: kind, Until: handlers.Before(now, old), Asked: now}, err
 	})
 }
 

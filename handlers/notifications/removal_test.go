@@ -76,6 +76,7 @@ func TestRequestCleanup(t *testing.T) {
 			{Name: c.path, Method: "DELETE", Path: "/api/v2" + c.path, Status: 202, Submits: 1, WantBody: `{"apiVersion":"v2","statusCode":202}` + "\n"},
 		})
 		recorded := f.notices.Recorded()
+		c.want.Asked = handlerstest.NowMilli
 		if got, want := recorded[len(recorded)-1].Event, (domain.CleanupRequested{Cleanup: c.want}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", c.path, got, want)
 		}

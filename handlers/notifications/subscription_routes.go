@@ -5,6 +5,8 @@ import (
 	"ledge/handlers"
 )
 
+var subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
+
 func (s service) routeSubscriptions() {
 	r := s.Routes
 	r.POST("/subscription", handlers.Batch(s.API, s.events, "subscription", s.addSubscription))
@@ -13,8 +15,7 @@ func (s service) routeSubscriptions() {
 	r.GET("/subscription/category/:category", s.listSubscriptions(handlers.By(domain.IndexCategory, "category")))
 	r.GET("/subscription/label/:label", s.listSubscriptions(handlers.By(domain.IndexLabel, "label")))
 	r.GET("/subscription/receiver/:receiver", s.listSubscriptions(handlers.By(domain.IndexReceiver, "receiver")))
-	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name",
-		func(st domain.State) domain.Table[domain.Subscription] { return st.Subscriptions },
+	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name", subscriptionKind.Table,
 		func(e handlers.Envelope, d domain.Subscription) any {
 			return &subscriptionAnswer{e, shapeSubscription(d)}
 		}))
@@ -27,7 +28,7 @@ func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{
-		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Problems: problems, Reserve: s.reserve(d.Channels),
+		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Problems: problems, Names: s.names(d.Channels), Reserve: s.reserve(d.Channels),
 	}
 }
 
@@ -36,9 +37,19 @@ func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Or
 	problems := p.Check()
 	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems}
 	if p.Channels != nil {
-		o.Reserve = s.reserve(p.Channels)
+		o.Names, o.Reserve = s.names(p.Channels), s.reserve(p.Channels)
 	}
 	return o
+}
+
+// names are the hosts whose addresses must be looked up before sockets are bound there.
+func (s service) names(channels []domain.Channel) (hosts []string) {
+	for _, c := range channels {
+		if s.Names != nil && c.Type == domain.ChannelZeroMQ && s.Names.Unknown(c.Host, c.Port) {
+			hosts = append(hosts, c.Host)
+		}
+	}
+	return hosts
 }
 
 func (s service) reserve(channels []domain.Channel) func() (func(uint64), error) {
@@ -46,6 +57,5 @@ func (s service) reserve(channels []domain.Channel) func() (func(uint64), error)
 }
 
 func (s service) listSubscriptions(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.subscriptions, domain.Lists.Subscriptions, filter, shapeSubscription,
-		func(e handlers.ListEnvelope, l []subscriptionShape) any { return subscriptionsAnswer{e, l} })
+	return handlers.List(s.API, s.subscriptions, subscriptionKind, filter, "subscriptions", shapeSubscription)
 }

@@ -51,11 +51,6 @@ type subscriptionAnswer struct {
 	Subscription subscriptionShape `json:"subscription"`
 }
 
-type subscriptionsAnswer struct {
-	handlers.ListEnvelope
-	Subscriptions []subscriptionShape `json:"subscriptions"`
-}
-
 // subscription returns the entity that a request describes; its id and times are the caller's.
 func (d subscriptionShape) subscription() domain.Subscription {
 	return domain.Subscription{

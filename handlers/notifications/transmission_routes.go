@@ -7,6 +7,8 @@ import (
 	"ledge/handlers"
 )
 
+var transmissionKind = handlers.Kind[domain.Transmission]{List: domain.ListTransmissions, Table: func(s domain.State) domain.Table[domain.Transmission] { return s.Transmissions }}
+
 func (s service) routeTransmissions() {
 	r := s.Routes
 	r.GET("/transmission/all", s.listTransmissions(func(*gin.Context) ([]domain.Filter, error) { return nil, nil }))
@@ -14,14 +16,12 @@ func (s service) routeTransmissions() {
 	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime("milliseconds", handlers.Unfiltered)))
 	r.GET("/transmission/subscription/name/:name", s.listTransmissions(by(domain.IndexSubscription, "name")))
 	r.GET("/transmission/notification/id/:id", s.listTransmissions(by(domain.IndexNotification, "id")))
-	r.GET("/transmission/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "transmission", "id",
-		func(st domain.State) domain.Table[domain.Transmission] { return st.Transmissions },
+	r.GET("/transmission/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind.Table,
 		func(e handlers.Envelope, d domain.Transmission) any {
 			return &transmissionAnswer{e, shapeTransmission(d)}
 		})))
 }
 
 func (s service) listTransmissions(filter handlers.Asked) handlers.Handler {
-	return handlers.ListOf(s.API, s.notifications, domain.Lists.Transmissions, filter, shapeTransmission,
-		func(e handlers.ListEnvelope, l []transmissionShape) any { return transmissionsAnswer{e, l} })
+	return handlers.ListOf(s.API, s.notifications, transmissionKind, filter, "transmissions", shapeTransmission)
 }

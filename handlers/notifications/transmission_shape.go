@@ -29,11 +29,6 @@ type transmissionAnswer struct {
 	Transmission transmissionShape `json:"transmission"`
 }
 
-type transmissionsAnswer struct {
-	handlers.ListEnvelope
-	Transmissions []transmissionShape `json:"transmissions"`
-}
-
 func shapeTransmission(d domain.Transmission) transmissionShape {
 	records := make([]recordShape, len(d.Records))
 	for i, r := range d.Records {

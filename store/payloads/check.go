@@ -11,6 +11,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+
+	"ledge/store"
 )
 
 // Check reads a payload in the folder of [Files] to its end and returns what is wrong with it: that it is missing, has not
@@ -35,7 +37,7 @@ func Check(ctx context.Context, dir, digest string, size int64) (fault string, e
 }
 
 func hashed(ctx context.Context, path string) (size int64, digest string, err error) {
-	file, err := os.Open(path)
+	file, err := store.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return 0, "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"ledge/domain"
 	"ledge/store"
@@ -23,16 +24,37 @@ type Options struct {
 	ReserveBytes int64
 	// FreeBytes tells the free disk space at dir, in bytes; nil asks the operating system. A point of failure for tests.
 	FreeBytes func(dir string) (uint64, error)
+	// Sync makes a file durable, SyncDir the names in a folder; nil has the operating system do it. Points of failure for tests.
+	Sync    func(*os.File) error
+	SyncDir func(dir string) error
+}
+
+func (o Options) withDefaults() Options {
+	if o.FreeBytes == nil {
+		o.FreeBytes = store.FreeBytes
+	}
+	if o.Sync == nil {
+		o.Sync = (*os.File).Sync
+	}
+	if o.SyncDir == nil {
+		o.SyncDir = store.SyncDir
+	}
+	return o
 }
 
 // Files keeps payloads in a folder of the local disk.
 type Files struct {
 	holds
+	use     use
 	dir     string
 	o       Options
 	buffers *buffers
 	folder  *folder
+	turns   turns
+	checks  checks
 	refused atomic.Uint64 // puts, for want of room
+	damaged atomic.Uint64 // reads that found a damaged file
+	failure atomic.Pointer[error]
 
 	keptLock sync.Mutex
 	kept     map[string]bool // what this process has made durable
@@ -42,10 +64,8 @@ const unfinished = "incoming-*"
 
 // Open makes the folder, durably, and removes what uploads that a crash cut short have left.
 func Open(dir string, o Options) (*Files, error) {
-	if o.FreeBytes == nil {
-		o.FreeBytes = store.FreeBytes
-	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	o = o.withDefaults()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("payload folder: %w", err)
 	}
 	if err := store.SyncDir(filepath.Dir(dir)); err != nil { // else a power cut could take the folder with its payloads
@@ -60,11 +80,16 @@ func Open(dir string, o Options) (*Files, error) {
 			return nil, fmt.Errorf("payload folder: %w", err)
 		}
 	}
-	return &Files{holds: newHolds(), dir: dir, o: o, buffers: newBuffers(), folder: &folder{dir: dir}, kept: map[string]bool{}}, nil
+	return &Files{
+		holds: newHolds(), dir: dir, o: o, buffers: newBuffers(), folder: &folder{dir: dir, do: o.SyncDir}, kept: map[string]bool{},
+	}, nil
 }
 
 // Put implements Payloads.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
+	if err := f.Err(); err != nil {
+		return "", 0, err
+	}
 	if err := f.room(); err != nil {
 		return "", 0, err
 	}
@@ -95,29 +120,68 @@ func tooLarge(limit int64) error {
 	return domain.Errorf(domain.TooLarge, "the body is larger than %d bytes; post less or raise the limit", limit)
 }
 
-// keep makes a written file durable under its own name. A new name is given before the content is synced, so that one
-// commit of the file system's journal has both; the sync of the folder then finds its work done. (Syncing first costs half of
-// the speed with 64 clients.) So a file that has its
-// name need not be whole: after a power cut it may be of an upload that was never answered, and only what this process has
-// kept is taken for what it should be. Any other is replaced, by one that is durable before: readings may refer to it.
+// keep makes a written file durable under its own name. One upload at a time does this for a digest: another with the same
+// content then finds a file that this process has made durable, and relies on it.
+//
+// A new name is given before the content is synced, so that one commit of the file system's journal has both; the sync of
+// the folder then finds its work done. (Syncing first costs half of the speed with 64 clients.) So after a power cut a file
+// that has its name need not be whole: its upload was never answered. A file of an earlier process is therefore never
+// relied on, but replaced, by a file that is durable before it takes the name: readings may refer to the old one.
 func (f *Files) keep(tmp *os.File, digest string, size int64) error {
-	info, err := os.Stat(f.path(digest))
-	there := err == nil
-	if there && f.isKept(digest) && info.Size() == size {
+	defer f.turns.take(digest)()
+	if err := f.Err(); err != nil {
+		return err
+	}
+	info, err := os.Lstat(f.path(digest))
+	there, before := err == nil && info.Mode().IsRegular(), int64(0)
+	if there {
+		before = info.Size()
+	}
+	if there && f.isKept(digest) && before == size {
 		return nil
 	}
-	steps := []func() error{
-		func() error { return os.Rename(tmp.Name(), f.path(digest)) }, tmp.Sync, f.folder.sync,
-	}
+	rename := func() error { return os.Rename(tmp.Name(), f.path(digest)) }
+	sync := func() error { return f.synced(f.o.Sync(tmp)) }
+	steps := []func() error{rename, sync, f.syncFolder}
 	if there {
-		steps[0], steps[1] = steps[1], steps[0]
+		steps = []func() error{sync, rename, f.syncFolder}
 	}
+	f.keepNot(digest)
 	for _, step := range steps {
 		if err := step(); err != nil {
+			if !there {
+				_ = os.Remove(f.path(digest)) // nobody refers to it
+			}
 			return err
 		}
 	}
 	f.noteKept(digest)
+	f.use.change(digest, before, size)
+	return nil
+}
+
+func (f *Files) syncFolder() error { return f.synced(f.folder.sync()) }
+
+// synced takes note of an fsync that failed. It is final: Linux reports the error once and drops what was not written, so
+// a later fsync that succeeds proves nothing. A disk that is full is no such failure, and neither is a folder that could not
+// be opened: the file is removed, and the next upload writes another one.
+func (f *Files) synced(err error) error {
+	if err == nil || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "open" {
+		return err
+	}
+	final := error(domain.Errorf(domain.Unavailable, "no more bodies are stored: an fsync in %s failed: %v; check the disk, then start Ledge again", f.dir, err))
+	f.failure.CompareAndSwap(nil, &final)
+	return final
+}
+
+// Err returns why no more payloads are taken until the next start, if so.
+func (f *Files) Err() error {
+	if err := f.failure.Load(); err != nil {
+		return *err
+	}
 	return nil
 }
 
@@ -140,8 +204,14 @@ func (f *Files) noteKept(digest string) {
 	f.kept[digest] = true
 }
 
+func (f *Files) keepNot(digest string) {
+	f.keptLock.Lock()
+	defer f.keptLock.Unlock()
+	delete(f.kept, digest)
+}
+
 // Get implements Payloads.
-func (f *Files) Get(digest string) (io.ReadSeekCloser, error) { return os.Open(f.path(digest)) }
+func (f *Files) Get(digest string) (io.ReadSeekCloser, error) { return f.open(digest) }
 
 func (f *Files) path(digest string) string { return filepath.Join(f.dir, filepath.Base(digest)) }
 
@@ -158,11 +228,19 @@ func (f *Files) Collect(ctx context.Context, keep func(digest string) (bool, err
 		}
 	}
 	return f.collect(ctx, digests, keep, func(digest string) error {
-		err := os.Remove(f.path(digest))
+		info, err := os.Lstat(f.path(digest))
+		if err == nil {
+			err = os.Remove(f.path(digest))
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		f.keepNot(digest)
+		f.use.change(digest, info.Size(), 0)
+		return nil
 	})
 }
 

@@ -1,14 +1,11 @@
 package payloads
 
-import (
-	"sync"
-
-	"ledge/store"
-)
+import "sync"
 
 // folder makes the names in it durable, with one sync for all that wait.
 type folder struct {
 	dir string
+	do  func(dir string) error
 
 	mu      sync.Mutex
 	next    *naming // what those share that come while a sync is under way
@@ -47,7 +44,7 @@ func (f *folder) run() {
 		if now == nil {
 			return
 		}
-		now.err = store.SyncDir(f.dir)
+		now.err = f.do(f.dir)
 		close(now.done)
 	}
 }

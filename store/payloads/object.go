@@ -2,7 +2,6 @@ package payloads
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -113,17 +112,7 @@ func (o *object) locate() error {
 
 // Seek implements io.Seeker.
 func (o *object) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += o.at
-	case io.SeekEnd:
-		offset += o.size
-	}
-	if offset < 0 {
-		return 0, errors.New("seek before the start of a payload")
-	}
-	o.at = offset
-	return offset, nil
+	return seek(&o.at, o.size, offset, whence)
 }
 
 // Close implements io.Closer.

@@ -22,7 +22,9 @@ type Payloads interface {
 	Release(digest string, used bool)
 	// Unused yields when payloads were released without being used.
 	Unused() <-chan struct{}
-	// Get opens a payload; fs.ErrNotExist where there is none. What is collected while it is open may not be read on.
+	// Get opens a payload; fs.ErrNotExist where there is none. A read never gives bytes to the end of a payload whose content
+	// is not that of the digest: it fails before, with a domain.Damaged Error. What is collected while it is open may not be
+	// read on.
 	Get(digest string) (io.ReadSeekCloser, error)
 	// Collect removes every payload that is not held and that keep says no to, and returns how many. It ends early when
 	// keep fails or ctx ends.

@@ -19,16 +19,14 @@ const (
 
 // buffers are those of all bodies that are being received.
 type buffers struct {
-	small sync.Pool
-	large chan *[2][]byte // nil where a pair was not made yet
+	small, large sync.Pool // the collector empties them
+	pairs        chan struct{}
 }
 
 func newBuffers() *buffers {
-	b := &buffers{large: make(chan *[2][]byte, largePairs)}
+	b := &buffers{pairs: make(chan struct{}, largePairs)}
 	b.small.New = func() any { p := make([]byte, smallBuffer); return &p }
-	for range largePairs {
-		b.large <- nil
-	}
+	b.large.New = func() any { return &[2][]byte{makeAligned(largeBuffer), makeAligned(largeBuffer)} }
 	return b
 }
 
@@ -60,11 +58,9 @@ func (b *buffers) pour(w io.Writer, h hash.Hash, r io.Reader) (size int64, err e
 // pourOn pours head, and what comes fast after it where there are large buffers for that.
 func (b *buffers) pourOn(p *pouring, head []byte) error {
 	select {
-	case pair := <-b.large:
-		if pair == nil {
-			pair = &[2][]byte{makeAligned(largeBuffer), makeAligned(largeBuffer)}
-		}
-		defer func() { b.large <- pair }()
+	case b.pairs <- struct{}{}:
+		pair := b.large.Get().(*[2][]byte)
+		defer func() { b.large.Put(pair); <-b.pairs }()
 		return p.fast(pair, head)
 	default:
 		return p.put(head)

@@ -31,7 +31,10 @@ func (f *Files) full(free string) error {
 
 // failed says of an error of Put what it was about; a disk that is full is a Full Error.
 func (f *Files) failed(err error) error {
-	if !errors.Is(err, syscall.ENOSPC) {
+	if final := f.Err(); final != nil {
+		return final
+	}
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("keep payload: %w", err)
 	}
 	free, ferr := f.o.FreeBytes(f.dir)

@@ -1,7 +1,8 @@
 // Package secrets keeps the passwords and keys that Ledge needs for others' services, in one file of the data folder
 // that only its owner can read. They are no events, and no part of any state that is folded from them: DESIGN.md says why.
 //
-// Values leave this package by [Secrets.Get] alone. They are in no error and in nothing that formats a [File].
+// Values leave this package by [Secrets.Use] alone, which refuses each use that nobody has allowed. They are in no error and in
+// nothing that formats a [File].
 package secrets
 
 import (
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,43 +35,55 @@ type File struct {
 	name string
 
 	mu sync.RWMutex
-	// content are the secrets by service. It is a function because nothing formats what a function returns: package fmt
-	// looks into structures, unexported ones too, where it is not asked for their String.
-	content func() map[string]byPath
+	// content is a function because nothing formats what a function returns: package fmt looks into structures, unexported ones too,
+	// where it is not asked for their String.
+	content func() content
 }
 
-func (f *File) hold(content map[string]byPath) {
-	f.content = func() map[string]byPath { return content }
-}
+func (f *File) hold(c content) { f.content = func() content { return c } }
 
 // Open reads the file, where there is one. It refuses a file that others than its owner can read.
 func Open(name string) (*File, error) {
 	f := &File{name: name}
-	f.hold(map[string]byPath{})
+	f.hold(content{})
 	if err := os.Remove(f.unfinished()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("secrets: remove what a crash has left: %w", err)
 	}
-	file, err := os.Open(name)
+	c, err := read(name)
+	if err != nil {
+		return nil, err
+	}
+	f.hold(c)
+	return f, nil
+}
+
+// Check reports what [Open] would refuse, and changes nothing.
+func Check(name string) error {
+	_, err := read(name)
+	return err
+}
+
+// read reads the file; it returns nothing where there is none.
+func read(name string) (c content, err error) {
+	file, err := store.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
+		return c, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("secrets: %w", err)
+		return c, fmt.Errorf("secrets: %w", err)
 	}
 	defer file.Close()
 	if err := checkMode(file); err != nil {
-		return nil, err
+		return c, err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("secrets: %w", err)
+		return c, fmt.Errorf("secrets: %w", err)
 	}
-	var content map[string]byPath
-	if err := json.Unmarshal(text, &content); err != nil || content == nil { // the error may quote a secret
-		return nil, fmt.Errorf("secrets: %s is not what Ledge has written; restore it from a backup, or move it away and post the secrets again", name)
+	if c, err = decode(text); err != nil {
+		return c, cure(name, err)
 	}
-	f.hold(content)
-	return f, nil
+	return c, nil
 }
 
 func checkMode(file *os.File) error {
@@ -87,27 +101,33 @@ func (f *File) unfinished() string { return f.name + ".new" }
 
 // Secrets are those of one service: others do not see them, as in EdgeX.
 type Secrets struct {
-	file    *File
-	service string
+	file      *File
+	service   string
+	permitted Permitted
 }
 
-// Of returns the secrets of a service.
-func (f *File) Of(service string) Secrets { return Secrets{f, service} }
+// Permitted are the uses, by path, that the operator allows beside those that are stored with the secrets.
+type Permitted map[string][]domain.SecretUse
 
-// Put replaces all that is at path, durably. A full disk is a domain.Full Error, more than the file may hold a
-// domain.TooLarge one; then all is as before.
-func (s Secrets) Put(path string, data map[string]string) error {
+// Of returns the secrets of a service.
+func (f *File) Of(service string, permitted Permitted) Secrets {
+	byPath := Permitted{}
+	for path, uses := range permitted {
+		byPath[canonical(path)] = append(byPath[canonical(path)], uses...)
+	}
+	return Secrets{f, service, byPath}
+}
+
+// Put replaces all that is at path, with the uses of what was there, durably. A full disk is a domain.Full Error, more than the file
+// may hold a domain.TooLarge one; then all is as before.
+func (s Secrets) Put(path string, data map[string]string, uses []domain.SecretUse) error {
 	f := s.file
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	content := maps.Clone(f.content())
-	mine := maps.Clone(content[s.service])
-	if mine == nil {
-		mine = byPath{}
-	}
-	mine[canonical(path)] = maps.Clone(data)
-	content[s.service] = mine
-	text, err := json.Marshal(content)
+	c := f.content()
+	c.secrets = with(c.secrets, s.service, canonical(path), maps.Clone(data), true)
+	c.uses = with(c.uses, s.service, canonical(path), slices.Clone(uses), len(uses) > 0)
+	text, err := encode(c)
 	if err != nil {
 		return errors.New("secrets: encode")
 	}
@@ -115,21 +135,60 @@ func (s Secrets) Put(path string, data map[string]string) error {
 		return domain.Errorf(domain.TooLarge, "all secrets together would be longer than %d bytes, which is the limit; make some shorter by posting them again", maxBytes)
 	}
 	if err := f.write(text); err != nil {
-		if errors.Is(err, syscall.ENOSPC) {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			return domain.Errorf(domain.Full, "the disk has no room for the secrets; free some space")
 		}
 		return fmt.Errorf("secrets: %w", err)
 	}
-	f.hold(content)
+	f.hold(c)
 	return nil
 }
 
-// Get returns what is at path.
-func (s Secrets) Get(path string) (data map[string]string, ok bool) {
+// with returns a copy of all in which a path of a service has v, or is not there.
+func with[M ~map[string]V, V any](all map[string]M, service, path string, v V, there bool) map[string]M {
+	all, mine := maps.Clone(all), maps.Clone(all[service])
+	if all == nil {
+		all = map[string]M{}
+	}
+	if mine == nil {
+		mine = M{}
+	}
+	mine[path] = v
+	if !there {
+		delete(mine, path)
+	}
+	all[service] = mine
+	if len(mine) == 0 {
+		delete(all, service)
+	}
+	return all
+}
+
+// Use returns what is at path for one use. Where nothing is, the error is a domain.NotFound one. Where neither the secret nor the
+// operator allows the use, it is a domain.Invalid one. AllowInsecure of u says that the use is insecure.
+func (s Secrets) Use(path string, u domain.SecretUse) (map[string]string, error) {
 	s.file.mu.RLock()
 	defer s.file.mu.RUnlock()
-	data, ok = s.file.content()[s.service][canonical(path)]
-	return maps.Clone(data), ok
+	c, at := s.file.content(), canonical(path)
+	data, ok := c.secrets[s.service][at]
+	if !ok {
+		return nil, domain.Errorf(domain.NotFound, "there is no secret %q; post it to /api/v2/secret with \"allowedUses\":[%s]", path, asJSON(u))
+	}
+	uses := slices.Concat(c.uses[s.service][at], s.permitted[at])
+	if slices.ContainsFunc(uses, func(allowed domain.SecretUse) bool { return allowed.Covers(u) }) {
+		return maps.Clone(data), nil
+	}
+	secure := u
+	secure.AllowInsecure = false
+	if slices.ContainsFunc(uses, func(allowed domain.SecretUse) bool { return allowed.Covers(secure) }) {
+		return nil, domain.Errorf(domain.Invalid, `the secret %q may be used for %s only over TLS with a verified certificate; use that, or post the secret again with "allowedUses":[%s]`, path, u, asJSON(u))
+	}
+	return nil, domain.Errorf(domain.Invalid, `the secret %q may not be used for %s; post it again with "allowedUses":[%s], or name this use in the setting secret-uses`, path, u, asJSON(u))
+}
+
+func asJSON(u domain.SecretUse) string {
+	text, _ := json.Marshal(u)
+	return string(text)
 }
 
 // canonical is a path as it is compared: EdgeX's secret store joins it to others, which takes these slashes away.
@@ -137,7 +196,7 @@ func canonical(path string) string { return strings.Trim(path, "/") }
 
 // write replaces the file in one step: after a crash it is the old one or the new one.
 func (f *File) write(text []byte) error {
-	tmp, err := os.OpenFile(f.unfinished(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	tmp, err := store.OpenFile(f.unfinished(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -25,32 +25,46 @@ func mustOpen(t *testing.T, name string) *File {
 
 func mustPut(t *testing.T, s Secrets, path string, data map[string]string) {
 	t.Helper()
-	if err := s.Put(path, data); err != nil {
+	if err := s.Put(path, data, anywhere); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestPutGet(t *testing.T) {
+// here is the use of the tests.
+var (
+	here     = domain.SecretUse{Channel: domain.ChannelMQTT, Host: "broker", Port: 8883}
+	anywhere = []domain.SecretUse{here}
+)
+
+func of(f *File, service string) Secrets { return f.Of(service, nil) }
+
+// get returns a secret, where its use here is allowed.
+func get(s Secrets, path string) (map[string]string, bool) {
+	data, err := s.Use(path, here)
+	return data, err == nil
+}
+
+func TestPutUse(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "secrets.json")
 	f := mustOpen(t, name)
-	notifications, rest := f.Of("support-notifications"), f.Of("device-rest")
-	if _, ok := notifications.Get("smtp"); ok {
+	notifications, rest := of(f, "support-notifications"), of(f, "device-rest")
+	if _, ok := get(notifications, "smtp"); ok {
 		t.Error("there is a secret in a new file")
 	}
 	mustPut(t, notifications, "smtp", map[string]string{"username": "me", "password": "old"})
 	mustPut(t, rest, "smtp", map[string]string{"other": "service"})
 	mustPut(t, notifications, "/smtp/", map[string]string{"password": password})
 	for _, f := range []*File{f, mustOpen(t, name)} {
-		got, ok := f.Of("support-notifications").Get("smtp")
+		got, ok := get(of(f, "support-notifications"), "smtp")
 		if want := map[string]string{"password": password}; !ok || !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		if got, _ := f.Of("device-rest").Get("smtp"); got["other"] != "service" {
+		if got, _ := get(of(f, "device-rest"), "smtp"); got["other"] != "service" {
 			t.Errorf("of the other service: got %v", got)
 		}
 		got["password"] = "changed by a caller"
 	}
-	if got, _ := notifications.Get("smtp"); got["password"] != password {
+	if got, _ := get(notifications, "smtp"); got["password"] != password {
 		t.Error("a caller has changed the secret")
 	}
 	info, err := os.Stat(name)
@@ -70,7 +84,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"{}", 0o640, "has mode 0640, by which others than its owner can get at it; run `chmod 600 "},
 		{"{}", 0o604, "run `chmod 600 "},
-		{`{"a":{"b":{"c":"` + password + `"}}`, 0o600, "is not what Ledge has written; restore it from a backup"},
+		{`{"a":{"b":{"c":"` + password + `"}}`, 0o600, "is not what Ledge has written; copy it from a folder that `ledge restore` makes"},
 		{`{"a":{"b":"` + password + `"}}`, 0o600, "is not what Ledge has written"},
 		{"null", 0o600, "is not what Ledge has written"},
 		{"", 0o600, "is not what Ledge has written"},
@@ -92,11 +106,11 @@ func TestOpenRefuses(t *testing.T) {
 // What a crash left of a write is gone with the next start, and the old file is in force.
 func TestOpenAfterCrash(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "secrets.json")
-	mustPut(t, mustOpen(t, name).Of("s"), "p", map[string]string{"k": password})
+	mustPut(t, of(mustOpen(t, name), "s"), "p", map[string]string{"k": password})
 	if err := os.WriteFile(name+".new", []byte(`{"s":{"p":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := mustOpen(t, name).Of("s").Get("p"); got["k"] != password {
+	if got, _ := get(of(mustOpen(t, name), "s"), "p"); got["k"] != password {
 		t.Errorf("got %v", got)
 	}
 	if _, err := os.Stat(name + ".new"); err == nil {
@@ -106,31 +120,31 @@ func TestOpenAfterCrash(t *testing.T) {
 
 func TestPutIsBounded(t *testing.T) {
 	f := mustOpen(t, filepath.Join(t.TempDir(), "secrets.json"))
-	err := f.Of("s").Put("p", map[string]string{"k": strings.Repeat(password, maxBytes/len(password))})
+	err := of(f, "s").Put("p", map[string]string{"k": strings.Repeat(password, maxBytes/len(password))}, nil)
 	if domain.CodeOf(err) != domain.TooLarge || strings.Contains(err.Error(), password) {
 		t.Errorf("got %.200v", err)
 	}
-	mustPut(t, f.Of("s"), "p", map[string]string{"k": password})
+	mustPut(t, of(f, "s"), "p", map[string]string{"k": password})
 }
 
 func TestPutOnFullDisk(t *testing.T) {
 	f := mustOpen(t, filepath.Join(disktest.New(t, 64), "secrets.json"))
-	mustPut(t, f.Of("s"), "p", map[string]string{"k": password})
-	err := f.Of("s").Put("q", map[string]string{"k": strings.Repeat("x", 100_000)})
+	mustPut(t, of(f, "s"), "p", map[string]string{"k": password})
+	err := of(f, "s").Put("q", map[string]string{"k": strings.Repeat("x", 100_000)}, nil)
 	if domain.CodeOf(err) != domain.Full {
 		t.Errorf("got %.200v, want a Full Error", err)
 	}
-	if _, ok := f.Of("s").Get("q"); ok {
+	if _, ok := get(of(f, "s"), "q"); ok {
 		t.Error("a secret that is not on disk is in force")
 	}
-	if got, _ := mustOpen(t, f.name).Of("s").Get("p"); got["k"] != password {
+	if got, _ := get(of(mustOpen(t, f.name), "s"), "p"); got["k"] != password {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestFormattingShowsNothing(t *testing.T) {
 	f := mustOpen(t, filepath.Join(t.TempDir(), "secrets.json"))
-	s := f.Of("s")
+	s := of(f, "s")
 	mustPut(t, s, "p", map[string]string{"k": password})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 		for _, v := range []any{f, s, struct{ S Secrets }{s}} {
@@ -138,5 +152,40 @@ func TestFormattingShowsNothing(t *testing.T) {
 				t.Errorf("%s of %T: got %s", verb, v, got)
 			}
 		}
+	}
+}
+
+// A secret is given only for what it is stored for, and replacing it replaces that too.
+func TestUses(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "secrets.json")
+	f := mustOpen(t, name)
+	mustPut(t, of(f, "s"), "p", map[string]string{"k": password})
+	operator := domain.SecretUse{Channel: domain.ChannelEmail, Host: "mail", Port: 25, AllowInsecure: true}
+	for _, c := range []struct {
+		use  domain.SecretUse
+		want string
+	}{
+		{here, ""},
+		{domain.SecretUse{Channel: "MQTT", Host: "BROKER.", Port: 8883}, ""},
+		{operator, ""},
+		{domain.SecretUse{Channel: "MQTT", Host: "broker", Port: 8883, AllowInsecure: true}, "only over TLS with a verified certificate"},
+		{domain.SecretUse{Channel: "EMAIL", Host: "broker", Port: 8883}, `may not be used for EMAIL at broker:8883; post it again with "allowedUses":[{"channel":"EMAIL","host":"broker","port":8883}]`},
+		{domain.SecretUse{Channel: "MQTT", Host: "broker", Port: 8884}, "may not be used"},
+		{domain.SecretUse{Channel: "MQTT", Host: "broker.evil", Port: 8883}, "may not be used"},
+		{domain.SecretUse{Channel: "MQTT", Host: "::1", Port: 8883}, "may not be used for MQTT at [::1]:8883"},
+		{domain.SecretUse{Channel: "MQTT", Host: "mail", Port: 25}, "may not be used"},
+	} {
+		for _, f := range []*File{f, mustOpen(t, name)} {
+			data, err := f.Of("s", Permitted{"/p/": {operator}}).Use("p", c.use)
+			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || data != nil || strings.Contains(err.Error(), password)) {
+				t.Errorf("%v: got %v, want %q", c.use, err, c.want)
+			}
+		}
+	}
+	if err := of(f, "s").Put("p", map[string]string{"k": "new"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := get(of(f, "s"), "p"); ok {
+		t.Error("the uses of the old secret are those of the new one")
 	}
 }

@@ -1,0 +1,231 @@
+// Package asof gives readers of the event stream whole entities: an update on the log has only what changed, but a
+// notification or a callback says what the device was at that event.
+//
+// The state has each entity with its revision, the sequence of its last event. Where that is the event in question, the
+// state's entity is the answer. Else the entity has changed again since, and the updates after the event are taken back
+// from it, the newest first: each says what was before, and names the update before it.
+package asof
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"ledge/domain"
+)
+
+// Entities reads the state and the event stream. Several goroutines may use it.
+type Entities struct {
+	// State is the state with its revisions, as of any event that followers were shown, or a later one.
+	State func() (domain.State, func())
+	// Try runs what reads State, again and again while State cannot be read for now, see domain.Try; nil runs it
+	// once.
+	Try func(ctx context.Context, read func() error) error
+	// Last is the last sequence of the stream that State shows.
+	Last func() uint64
+	// History reads the event stream from one sequence to another, both included.
+	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
+
+	mu    sync.Mutex
+	known map[string]version
+	bytes int // of all that is known
+}
+
+// version is an entity as of an event.
+type version struct {
+	seq    uint64
+	entity any
+	bytes  int
+}
+
+const (
+	// mostSteps is how many updates are followed from one to the one before. Beyond, the stream is read from the event on.
+	mostSteps = 64
+	// mostKnown is how many bytes of JSON are remembered of entities that had to be looked for: their next update is the next
+	// to be asked about. A follower that is far behind reads the stream once for each entity, as long as they are not
+	// more. An entity of more than largeEntity bytes is not remembered.
+	mostKnown   = 8 << 20
+	largeEntity = 64 << 10
+)
+
+// Whole returns an event with the whole entity, where it is an update of one: as the event of version 1, such as a
+// domain.DeviceUpdated. An update of an entity that was not there is returned as it is, and means nothing.
+func (p *Entities) Whole(ctx context.Context, r domain.Recorded) (domain.Recorded, error) {
+	group, err := p.Group(ctx, []domain.Recorded{r})
+	if err != nil {
+		return r, err
+	}
+	return group[0], nil
+}
+
+// Group is Whole for all of a group, which it does not change.
+func (p *Entities) Group(ctx context.Context, group []domain.Recorded) ([]domain.Recorded, error) {
+	group = slices.Clone(group)
+	older, err := p.latest(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range older {
+		if group[i].Event, err = updateOf(group[i].Event).older(ctx, p, group[i]); err != nil {
+			return nil, err
+		}
+	}
+	return group, nil
+}
+
+// latest makes the updates whole that are the last ones of their entity, with one look at the state, and returns the indexes of the others.
+func (p *Entities) latest(ctx context.Context, group []domain.Recorded) (older []int, err error) {
+	updates := make([]update, len(group))
+	found := false
+	for i, r := range group {
+		updates[i] = updateOf(r.Event)
+		found = found || updates[i] != nil
+	}
+	if !found {
+		return nil, nil
+	}
+	err = p.try(ctx, func() error {
+		s, done := p.State()
+		defer done()
+		older = older[:0]
+		for i, u := range updates {
+			if u == nil {
+				continue
+			}
+			if e, ok := u.latest(s, group[i].Seq); ok {
+				group[i].Event = e
+			} else {
+				older = append(older, i)
+			}
+		}
+		return nil
+	})
+	return older, err
+}
+
+func (p *Entities) try(ctx context.Context, read func() error) error {
+	if p.Try == nil {
+		return read()
+	}
+	return p.Try(ctx, read)
+}
+
+// afterOf returns the entity after an update that others may have followed, with the modified time of any of them.
+func afterOf[T any](ctx context.Context, p *Entities, o one[T], seq uint64) (after T, ok bool, err error) {
+	key := o.name + "/" + o.Name
+	if v, found := p.remembered(key); found && o.Prev != 0 && v.seq == o.Prev {
+		after = domain.After(o.Update, v.entity.(T))
+		p.remember(key, version{seq: seq, entity: after})
+		return after, true, nil
+	}
+	after, revision, ok, err := current(ctx, p, o)
+	if err != nil {
+		return after, false, err
+	}
+	if ok && revision > seq {
+		since, found, err := steps(ctx, p, o, seq, revision)
+		if err != nil {
+			return after, false, err
+		}
+		if found {
+			after = undo(after, since)
+			p.remember(key, version{seq: seq, entity: after})
+			return after, true, nil
+		}
+	}
+	if !ok {
+		revision = p.Last()
+	}
+	after, since, ok, err := scan(ctx, p, o, after, ok, seq, revision)
+	if !ok || err != nil {
+		return after, false, err
+	}
+	after = undo(after, since)
+	p.remember(key, version{seq: seq, entity: after})
+	return after, true, nil
+}
+
+// current returns an entity as the state has it, with its revision.
+func current[T any](ctx context.Context, p *Entities, o one[T]) (entity T, revision uint64, ok bool, err error) {
+	err = p.try(ctx, func() error {
+		s, done := p.State()
+		defer done()
+		entity, ok = o.table(s).Get(o.Name)
+		revision = domain.Revision(o.table(s), o.Name)
+		return nil
+	})
+	return entity, revision, ok, err
+}
+
+// undo takes updates back, the last one first.
+func undo[T any](entity T, since []domain.Update) T {
+	for i := len(since) - 1; i >= 0; i-- {
+		entity = domain.Before(since[i], entity)
+	}
+	return entity
+}
+
+// steps goes from an entity's last update back to the one at seq, from each to the one before, and returns those after seq.
+func steps[T any](ctx context.Context, p *Entities, o one[T], seq, at uint64) (since []domain.Update, found bool, err error) {
+	for range mostSteps {
+		var u domain.Update
+		err := p.History(ctx, at, at, func(r domain.Recorded) error {
+			u, _ = o.update(r.Event)
+			return nil
+		})
+		if err != nil || u.Name != o.Name || u.Prev < seq {
+			return nil, false, err
+		}
+		since = append([]domain.Update{u}, since...)
+		if at = u.Prev; at == seq {
+			return since, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+var errFound = errors.New("found")
+
+// scan reads the stream after seq for the updates of an entity, up to its removal, which has it as it was, or to revision.
+func scan[T any](ctx context.Context, p *Entities, o one[T], entity T, ok bool, seq, revision uint64) (T, []domain.Update, bool, error) {
+	var since []domain.Update
+	err := p.History(ctx, seq+1, revision, func(r domain.Recorded) error {
+		if u, is := o.update(r.Event); is && u.Name == o.Name {
+			since = append(since, u)
+		}
+		if last, its, is := o.removed(r.Event); is && its == o.Name {
+			entity, ok = last, true
+			return errFound
+		}
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		err = nil
+	}
+	return entity, since, ok, err
+}
+
+func (p *Entities) remembered(key string) (version, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v, ok := p.known[key]
+	return v, ok
+}
+
+// remember keeps an entity for its next update; of too many, all are forgotten.
+func (p *Entities) remember(key string, v version) {
+	v.bytes = len(key) + size(v.entity)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes -= p.known[key].bytes
+	delete(p.known, key)
+	if v.bytes > largeEntity {
+		return
+	}
+	if p.known == nil || p.bytes+v.bytes > mostKnown {
+		p.known, p.bytes = map[string]version{}, 0
+	}
+	p.known[key] = v
+	p.bytes += v.bytes
+}

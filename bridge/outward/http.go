@@ -1,0 +1,64 @@
+package outward
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// HopHeader names the instances of Ledge that a request has passed.
+const HopHeader = "Ledge-Hop"
+
+// Trace sets the headers that tell where a request comes from: its correlation id, and the hops with self behind them.
+func Trace(h http.Header, correlation string, hops []string, self string) {
+	if correlation != "" {
+		h.Set("X-Correlation-ID", correlation)
+	}
+	if self != "" {
+		h.Set(HopHeader, strings.Join(append(slices.Clone(hops), self), ","))
+	}
+}
+
+// Shows reports whether clients may see what was answered on a connection; that of a guard.Guard is one.
+type Shows func(net.Conn) bool
+
+// Visible is whether what is answered to one request may be shown. It is what the last of its connections allows.
+type Visible struct{ hidden bool }
+
+// Watch returns a context for the request.
+func (v *Visible) Watch(ctx context.Context, shows Shows) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		v.hidden = shows != nil && !shows(i.Conn)
+	}})
+}
+
+// Hidden reports whether only the status may be shown.
+func (v *Visible) Hidden() bool { return v.hidden }
+
+// errNoHTTP stands for errors of net/http that quote what was answered.
+var errNoHTTP = errors.New("the answer is no HTTP, and the setting hide-answers says not to show it")
+
+// Error returns err, or an error that quotes nothing of the answer.
+func (v *Visible) Error(err error) error {
+	if !v.hidden || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || Permanent(err) {
+		return err
+	}
+	cause := err
+	if whole, ok := errors.AsType[*url.Error](err); ok { // it is a net.Error whatever its cause
+		cause = whole.Err
+	}
+	if _, ok := errors.AsType[net.Error](cause); ok { // timeouts and broken connections, of a context too
+		return err
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return errNoHTTP
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"ledge/domain"
+	"ledge/store"
+)
+
+const (
+	// archiveLook is the time between two looks at the size and the age of the log of changes.
+	archiveLook = 10 * time.Second
+	// archiveAgain is how long a stretch that could not be archived is left alone.
+	archiveAgain = 10 * time.Minute
+	// stretchBytes bounds an archive, before compression; one block file is archived whatever its size.
+	stretchBytes = 1 << 30
+	// leastEvents is the least events-max-bytes: two block files of the log.
+	leastEvents = 16 << 20
+)
+
+// The folders of the data folder that belong to archives, and the file of the key that signs them.
+func (c *Config) snapshotDir() string { return filepath.Join(c.DataDir, "snapshots") }
+func (c *Config) signingKey() string  { return filepath.Join(c.DataDir, "archive-key.pem") }
+
+func (c *Config) archiveDir() string {
+	if c.ArchiveDir != "" {
+		return c.ArchiveDir
+	}
+	return filepath.Join(c.DataDir, "archive")
+}
+
+// archiver closes stretches of the log of changes: when it is larger or older than the settings say, the oldest block
+// files go to an archive. Once begun, it goes on down to three quarters of the limit, because each stretch costs a
+// snapshot of the whole state.
+//
+// The order makes every crash harmless: the archive is written, verified and durable; then the snapshot, which is what
+// says that the stretch is archived; then the block files go. A stretch is on the log or in an archive, or in both, which
+// the next start ends.
+type archiver struct {
+	c      *Config
+	d      *data
+	log    *store.Log
+	logger *slog.Logger
+	now    func() time.Time
+
+	mu      sync.Mutex
+	growth  growth
+	trouble error // why the last stretch is not archived
+}
+
+func newArchiver(c *Config, d *data, logger *slog.Logger, now func() time.Time) *archiver {
+	return &archiver{c: c, d: d, log: d.store.Events(), logger: logger, now: now}
+}
+
+// run looks until ctx ends.
+func (a *archiver) run(ctx context.Context) error {
+	a.clean()
+	var after time.Time
+	if err := a.unfinished(ctx); err != nil {
+		after = a.failed(ctx, err)
+	}
+	look := time.NewTicker(archiveLook)
+	defer look.Stop()
+	for {
+		if !a.now().Before(after) {
+			err := a.close(ctx)
+			after = a.failed(ctx, err)
+		}
+		a.measure()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+		}
+	}
+}
+
+// failed takes note of an error, and returns when to try again.
+func (a *archiver) failed(ctx context.Context, err error) time.Time {
+	if ctx.Err() != nil {
+		return time.Time{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.trouble = err
+	if err == nil {
+		return time.Time{}
+	}
+	a.logger.Warn("the log of changes is over its limit and not archived; tried again later", "after", archiveAgain, "error", err)
+	return a.now().Add(archiveAgain)
+}
+
+// foldsToArchive are the folders in which states are folded, in the data folder.
+const foldsToArchive = "archive-fold-*"
+
+// clean removes what a crash has left.
+func (a *archiver) clean() {
+	left, _ := filepath.Glob(filepath.Join(a.c.DataDir, foldsToArchive))
+	var errs []error
+	for _, path := range left {
+		errs = append(errs, os.RemoveAll(path))
+	}
+	errs = append(errs, store.RemoveUnfinished(a.c.archiveDir()), store.RemoveUnfinished(a.c.snapshotDir()))
+	if err := errors.Join(errs...); err != nil {
+		a.logger.Warn("remove what a crash has left of an archive", "error", err)
+	}
+}
+
+// close closes stretches until the log is within its limits.
+func (a *archiver) close(ctx context.Context) error {
+	for begun := false; ctx.Err() == nil; begun = true {
+		last, bytes, err := a.due(begun)
+		if err != nil || last == 0 {
+			return err
+		}
+		if err := a.stretch(ctx, last, bytes); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// due returns the sequence up to which a stretch is to be closed, 0 for none, and the bytes that it takes.
+func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
+	maxBytes, maxAge := int64(a.c.EventsMaxBytes), a.c.EventsMaxAge
+	if maxBytes == 0 && maxAge == 0 {
+		return 0, 0, nil
+	}
+	st, err := a.log.Stats()
+	if err != nil {
+		return 0, 0, err
+	}
+	ends, err := a.log.BlockEnds()
+	if err != nil {
+		return 0, 0, err
+	}
+	tooOld := func(e store.BlockEnd, age time.Duration) bool { return maxAge > 0 && e.At.Before(a.now().Add(-age)) }
+	over := maxBytes > 0 && st.Bytes > maxBytes || len(ends) > 0 && tooOld(ends[0], maxAge)
+	if !begun && !over {
+		return 0, 0, nil
+	}
+	needed, err := a.needed()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range ends {
+		if e.Last < st.First {
+			continue
+		}
+		due := maxBytes > 0 && st.Bytes-bytes > maxBytes/4*3 || tooOld(e, maxAge/4*3)
+		if !due || e.Last >= needed || last > 0 && bytes+e.Bytes > stretchBytes {
+			break
+		}
+		last, bytes = e.Last, bytes+e.Bytes
+	}
+	if last == 0 {
+		return 0, 0, nil
+	}
+	return a.begunBefore(st.First, last, needed, ends), bytes, nil
+}
+
+// begunBefore returns the end of a stretch for which a crash has left an archive: that is replaced then. Where there is none
+// it is last.
+func (a *archiver) begunBefore(first, last, needed uint64, ends []store.BlockEnd) uint64 {
+	list, err := a.d.store.Archives().List()
+	if err != nil {
+		return last // the writing will say it
+	}
+	for _, ref := range list {
+		isEnd := func(e store.BlockEnd) bool { return e.Last == ref.Last }
+		if ref.First == first && ref.Last < needed && slices.ContainsFunc(ends, isEnd) {
+			return ref.Last
+		}
+	}
+	return last
+}
+
+// needed is the first event that the bridge or the callbacks still have to look at.
+func (a *archiver) needed() (uint64, error) {
+	seq, _ := a.d.state.Checkpoint()
+	needed := seq + 1
+	services, err := a.d.services()
+	if err != nil {
+		return 0, err
+	}
+	notes, done := a.d.notes.State()
+	defer done()
+	names := []string{domain.CursorDeviceChanges, domain.CursorCallbacks}
+	for _, name := range services {
+		names = append(names, domain.CursorCallbacksOf(name))
+	}
+	for _, name := range names {
+		if at, ok := notes.Cursors.Get(name); ok {
+			needed = min(needed, at+1)
+		}
+	}
+	return needed, nil
+}
+
+// stretch archives the events up to a sequence.
+func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error {
+	if err := a.room(bytes); err != nil {
+		return err
+	}
+	key, err := store.OpenSigningKey(a.c.signingKey())
+	if err != nil {
+		return err
+	}
+	first, started := a.log.First(), time.Now()
+	ref, err := a.log.Archive(ctx, last, key)
+	if err != nil {
+		return err
+	}
+	chain, err := a.snapshot(ctx, last, key)
+	if err != nil {
+		return err
+	}
+	if err := a.d.store.TakeSnapshot(last); err != nil {
+		return err
+	}
+	if err := a.log.DropArchived(ctx, last, chain); err != nil {
+		return err
+	}
+	a.logger.Info("a stretch of the log of changes is archived", "file", ref.File, "from", first, "to", last, "bytes", bytes, "took", time.Since(started))
+	return store.DropSnapshots(a.c.snapshotDir())
+}
+
+// room holds that what a stretch takes leaves the reserve free: the archive, which is smaller, and the fold.
+func (a *archiver) room(bytes int64) error {
+	for _, dir := range []string{a.c.DataDir, existing(a.c.archiveDir())} {
+		free, err := store.FreeBytes(dir)
+		if err != nil {
+			return err
+		}
+		if need := int64(a.c.DiskReserve) + bytes; int64(min(free, 1<<62)) < need {
+			return fmt.Errorf("%s: %d bytes are free, and a stretch of %d bytes needs %d to be archived; free some space, or set archive-dir to another disk", dir, free, bytes, need)
+		}
+	}
+	return nil
+}
+
+// existing is a folder, or the first above it that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// unfinished does what a crash has left undone of a stretch that is archived: it leaves the log, and snapshots that are too
+// many go.
+func (a *archiver) unfinished(ctx context.Context) error {
+	snapshots := a.d.store.Snapshots()
+	if len(snapshots) == 0 {
+		return nil
+	}
+	newest := snapshots[0]
+	ends, err := a.log.BlockEnds()
+	if err != nil {
+		return err
+	}
+	if len(ends) > 0 && ends[0].Last <= newest.Seq {
+		if err := a.leave(ctx, newest); err != nil {
+			return err
+		}
+	}
+	return store.DropSnapshots(a.c.snapshotDir())
+}
+
+// leave takes off the log what a snapshot and its archives have, after all of them are verified.
+func (a *archiver) leave(ctx context.Context, newest *store.Snapshot) error {
+	if err := newest.Check(); err != nil {
+		return err
+	}
+	archives := a.d.store.Archives()
+	for _, ref := range newest.Archives {
+		if ref.Last < a.log.First() {
+			continue
+		}
+		if _, _, err := archives.CheckArchive(ctx, ref.File); err != nil {
+			return err
+		}
+	}
+	return a.log.DropArchived(ctx, newest.Seq, newest.Head)
+}

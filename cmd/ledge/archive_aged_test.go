@@ -1,0 +1,111 @@
+package main
+
+import (
+	"crypto/sha256"
+	bytesof "encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/store"
+
+	"github.com/minio/highwayhash"
+)
+
+// ages are how old the events in the blocks of an aged log are. A block is as old as the first event of the next one. Over
+// its limit, the log is archived down to three quarters of it.
+var ages = []time.Duration{128 * time.Hour, 64 * time.Hour, 32 * time.Hour, 16 * time.Hour, 8 * time.Hour, 0}
+
+// agedOut are values of events-max-age: with them, one after the other, an aged log loses one block, one more, and then all
+// but the last two.
+var agedOut = []string{"50h", "25h", "1h"}
+
+// ageLog takes the log of changes of a stopped node, which has one block, apart into as many blocks as there are ages, and
+// dates their events back. So a log of some kilobytes can be archived. The chain does not cover when an event was stored;
+// the checksum of its record does.
+func ageLog(tb testing.TB, dir string) {
+	tb.Helper()
+	whole := block(dir, store.EventsStream, "1")
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var records [][]byte
+	for len(text) > 0 {
+		n := bytesof.LittleEndian.Uint32(text) &^ (1 << 31)
+		records, text = append(records, text[:n]), text[n:]
+	}
+	if len(records) < len(ages) {
+		tb.Fatalf("%d events, want %d", len(records), len(ages))
+	}
+	for i, age := range ages {
+		var b []byte
+		for _, r := range records[i*len(records)/len(ages) : (i+1)*len(records)/len(ages)] {
+			b = append(b, backdated(tb, r, i+1, age)...)
+		}
+		mustDo(tb, os.WriteFile(block(dir, store.EventsStream, fmt.Sprint(i+1)), b, 0o600))
+	}
+	mustDo(tb, os.Remove(filepath.Join(streamFolder(dir, store.EventsStream), "msgs", "index.db")))
+	mustDo(tb, os.RemoveAll(filepath.Join(dir, "nats", "index", store.EventsStream+".db")))
+}
+
+// backdated returns a record as it would be in another block, stored earlier by an age.
+func backdated(tb testing.TB, record []byte, block int, age time.Duration) []byte {
+	tb.Helper()
+	r := append([]byte{}, record...)
+	bytesof.LittleEndian.PutUint64(r[12:], bytesof.LittleEndian.Uint64(r[12:])-uint64(age))
+	key := sha256.Sum256(fmt.Appendf(nil, "%s-%d", store.EventsStream, block))
+	sum, err := highwayhash.NewDigest64(key[:])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	subject := 22 + int(bytesof.LittleEndian.Uint16(r[20:]))
+	for _, part := range [][]byte{r[4:20], r[22:subject], r[subject+4 : len(r)-8]} {
+		_, _ = sum.Write(part)
+	}
+	bytesof.LittleEndian.PutUint64(r[len(r)-8:], sum.Sum64())
+	return r
+}
+
+// snapshotsIn are the files in the folder of snapshots.
+func snapshotsIn(dir string) []string {
+	list, _ := filepath.Glob(filepath.Join(dir, "snapshots", "*"))
+	return list
+}
+
+// firstBlock is the number of the first block of the log of changes.
+func firstBlock(dir string) (first int) {
+	list, _ := filepath.Glob(block(dir, store.EventsStream, "*"))
+	for _, path := range list {
+		var n int
+		if _, err := fmt.Sscanf(filepath.Base(path), "%d.blk", &n); err == nil && (first == 0 || n < first) {
+			first = n
+		}
+	}
+	return first
+}
+
+// wholeHistory holds that `ledge log` prints the changes from event 1 on, each once.
+func wholeHistory(dir string) error {
+	all, err := tryFacts(dir)
+	if err != nil {
+		return err
+	}
+	next := map[string]uint64{}
+	for _, f := range all {
+		stream, _, _ := strings.Cut(strings.TrimPrefix(f.Subject, "ledge."), ".")
+		if stream != "event" {
+			continue
+		}
+		if next[stream]++; f.Seq != next[stream] {
+			return fmt.Errorf("ledge log has event %d where %d is due", f.Seq, next[stream])
+		}
+	}
+	if next["event"] == 0 {
+		return fmt.Errorf("ledge log has no changes in %d facts", len(all))
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// snapshot folds the state as of a sequence in a file of its own, from the newest snapshot before it on, and writes it.
+func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningKey) (chain [32]byte, err error) {
+	s := a.d.store
+	dir, err := os.MkdirTemp(a.c.DataDir, foldsToArchive)
+	if err != nil {
+		return chain, err
+	}
+	defer os.RemoveAll(dir)
+	db, err := foldTo(ctx, s, filepath.Join(dir, stateFiles[0]), seq, a.logger)
+	if err != nil {
+		return chain, fmt.Errorf("fold the state as of %d: %w", seq, err)
+	}
+	defer db.Close()
+	at, chain := db.Checkpoint()
+	if at != seq {
+		return chain, fmt.Errorf("fold the state as of %d: it is as of %d", seq, at)
+	}
+	return chain, store.WriteSnapshot(a.c.snapshotDir(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
+		_, _, err := db.Snapshot(w)
+		return err
+	})
+}
+
+// foldTo folds the state of the log of changes as of a sequence into a new file: from the newest snapshot that is not beyond
+// it, or, where there is none, from event 1 through the archives.
+func foldTo(ctx context.Context, s *store.Store, path string, seq uint64, logger *slog.Logger) (*projections.DB, error) {
+	if err := restoreSnapshot(s, path, 0, seq, logger); err != nil && !errors.Is(err, errNoSnapshot) {
+		return nil, err
+	}
+	db, err := projections.Open(projections.Options{Path: path, Tables: projections.Events, Logger: logger})
+	if err != nil {
+		return nil, err
+	}
+	at, _ := db.Checkpoint()
+	for r, err := range s.Events().Read(ctx, at+1, seq) {
+		if err == nil {
+			err = db.Apply([]domain.Recorded{r})
+		}
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, nil
+}
+
+// restoredFold opens a projection with what is in a snapshot, in a temporary folder of its own, and returns what removes it.
+func restoredFold(s *store.Snapshot, logger *slog.Logger) (*projections.DB, func(), error) {
+	tmp, err := os.MkdirTemp("", folds)
+	if err != nil {
+		return nil, nil, fmt.Errorf("temporary folder: %w; set TMPDIR to one that can be written", err)
+	}
+	o := projections.Options{Path: filepath.Join(tmp, stateFiles[0]), Tables: projections.Events, Logger: logger}
+	err = s.Read(func(r io.Reader) error { return projections.Restore(o, r, s.Seq, s.Head) })
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
+	}
+	fresh, err := projections.Open(o)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
+	}
+	return fresh, func() { _, _ = fresh.Close(), os.RemoveAll(tmp) }, nil
+}
+
+// errNoSnapshot says that there is no snapshot that can be used.
+var errNoSnapshot = errors.New("there is no snapshot of the state")
+
+// restoreSnapshot makes a state file of the newest whole snapshot from one sequence to another.
+func restoreSnapshot(s *store.Store, path string, from, to uint64, logger *slog.Logger) error {
+	for _, snapshot := range s.Snapshots() {
+		if snapshot.Seq < from || snapshot.Seq > to {
+			continue
+		}
+		if err := snapshot.Check(); err != nil {
+			logger.Warn("snapshot of the state cannot be used; restore it from a backup", "seq", snapshot.Seq, "error", err)
+			continue
+		}
+		return snapshot.Read(func(r io.Reader) error {
+			return projections.Restore(projections.Options{Path: path, Tables: projections.Events, Logger: logger}, r, snapshot.Seq, snapshot.Head)
+		})
+	}
+	return errNoSnapshot
+}
+
+// refill brings the state file to where the log begins, if it is behind that: the events before are archived. It reopens
+// the file that it replaces.
+func (d *data) refill(c *Config, p projection) (*projections.DB, error) {
+	seq, _ := p.db.Checkpoint()
+	first := p.log.First()
+	if p.tables != projections.Events || seq+1 >= first {
+		return p.db, nil
+	}
+	path := filepath.Join(c.DataDir, p.file)
+	if err := p.db.Close(); err != nil {
+		return nil, err
+	}
+	last, _ := p.log.Last()
+	err := restoreSnapshot(d.store, path, first-1, last, d.logger)
+	switch {
+	case errors.Is(err, errNoSnapshot):
+		if err := d.foldable(c, seq, first); err != nil {
+			return nil, err
+		}
+		d.logger.Warn("the state is folded from the archives, because there is no snapshot of it that can be used", "file", path, "from", seq+1, "to", first-1)
+	case err != nil:
+		return nil, err
+	default:
+		d.logger.Info("the state begins with a snapshot, because its first events are archived", "file", path)
+	}
+	db, err := projections.Open(projections.Options{Path: path, Tables: p.tables, Logger: d.logger})
+	if err != nil {
+		return nil, exitError{exitFolder, err}
+	}
+	d.state = db
+	d.onClose(db.Close)
+	return db, nil
+}
+
+// foldable holds that the archives have all between the state and the log.
+func (d *data) foldable(c *Config, seq, first uint64) error {
+	gaps, err := d.store.Archives().Gaps(seq+1, first-1)
+	if err != nil || len(gaps) == 0 {
+		return err
+	}
+	return exitError{exitDamaged, fmt.Errorf("the state is as of event %d, the log begins at %d, and %s has no whole snapshot of the state as of %d: %w; or restore the snapshot from a backup", seq, first, c.snapshotDir(), first-1, gaps[0])}
+}
+
+// foldableAnew holds that the state can be folded without the one that is there: all changes are on the log, or those before
+// it are in a whole snapshot, or in whole archives.
+func (d *data) foldableAnew(ctx context.Context) error {
+	first := d.store.Events().First()
+	last, _ := d.store.Events().Last()
+	for _, s := range d.store.Snapshots() {
+		if s.Seq >= first-1 && s.Seq <= last && s.Check() == nil {
+			return nil
+		}
+	}
+	archives := d.store.Archives()
+	gaps, err := archives.Gaps(1, first-1)
+	if err == nil && len(gaps) > 0 {
+		err = gaps[0]
+	}
+	for at := uint64(1); err == nil && at < first; {
+		at, err = archives.CheckFrom(ctx, at)
+	}
+	if err != nil && ctx.Err() == nil {
+		return exitError{exitDamaged, fmt.Errorf("there is no whole snapshot of the state as of event %d or later, and without the archives the state cannot be folded, so it is not thrown away: %w; or restore the snapshot from a backup", first-1, err)}
+	}
+	return err
+}

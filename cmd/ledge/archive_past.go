@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// pastOf reads the log of changes from event 1 on without its archives: what is archived is told as the additions of what
+// was there at the end of it.
+func pastOf(ctx context.Context, s *store.Store, to uint64, f func(domain.Recorded) error) error {
+	from := uint64(1)
+	for _, snapshot := range s.Snapshots() {
+		if snapshot.Seq <= to {
+			if err := snapshot.Read(func(r io.Reader) error { return additions(r, snapshot.Seq, f) }); err != nil {
+				return err
+			}
+			from = snapshot.Seq + 1
+			break
+		}
+	}
+	if from > to {
+		return nil
+	}
+	return each(s.Events().Read(ctx, from, to), f)
+}
+
+// additions tells the devices and provision watchers of a snapshot.
+func additions(snapshot io.Reader, seq uint64, f func(domain.Recorded) error) error {
+	for in := json.NewDecoder(snapshot); ; {
+		var row projections.SnapshotRow
+		if err := in.Decode(&row); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r := domain.Recorded{Seq: seq}
+		switch row.Table {
+		case "devices":
+			var e domain.DeviceAdded
+			if err := json.Unmarshal(row.Value, &e.Device); err != nil {
+				return err
+			}
+			r.Event = e
+		case "watchers":
+			var e domain.WatcherAdded
+			if err := json.Unmarshal(row.Value, &e.Watcher); err != nil {
+				return err
+			}
+			r.Event = e
+		default:
+			continue
+		}
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+}

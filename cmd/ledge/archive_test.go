@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// describeDevice changes the description of a device.
+func (p *process) describeDevice(name, description string) {
+	p.tb.Helper()
+	body := fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":%q,"description":%q}}]`, name, description)
+	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", body, http.StatusOK)
+}
+
+// aged is a folder with an aged log of three devices.
+func aged(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	p := start(t, dir)
+	p.addDevice("cam-1")
+	p.addDevice("cam-2")
+	for i := range 26 {
+		p.describeDevice("cam-1", fmt.Sprint("description ", i))
+	}
+	p.addDevice("cam-3")
+	awaitNotified(t, p)
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	ageLog(t, dir)
+	return dir
+}
+
+// archived is an aged folder of which most is archived. It returns the archive.
+func archived(t *testing.T) (dir, file string) {
+	t.Helper()
+	dir = aged(t)
+	p := start(t, dir, "--events-max-age", agedOut[2])
+	p.awaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "archive", "LEDGE_EVENTS-*.archive"))
+	if len(files) != 1 {
+		t.Fatalf("archives: %v\n%s", files, p.log)
+	}
+	return dir, files[0]
+}
+
+// awaitLog returns when a line with a text is logged.
+func (p *process) awaitLog(text string) {
+	p.tb.Helper()
+	until(p.tb, text, func() bool { _, ok := p.log.find(text); return ok })
+}
+
+// TestArchive closes a stretch of the log with the real program: the log is shorter, `ledge log` prints it all the same, and
+// the state comes back from the snapshot.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	dir, path := archived(t)
+	file := filepath.Base(path)
+	mustUnlink(t, filepath.Join(dir, "state.db"))
+	p := start(t, dir)
+	if _, ok := p.log.find("the state begins with a snapshot"); !ok {
+		t.Errorf("the state does not come from the snapshot\n%s", p.log)
+	}
+	for _, name := range []string{"cam-1", "cam-2", "cam-3"} {
+		if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/"+name, "", ""); a.status != http.StatusOK {
+			t.Errorf("%s: %d %.200s", name, a.status, a.body)
+		}
+	}
+	beside := wholeLog(t, dir)
+	if a := p.call(http.MethodGet, p.metadata+"/api/v2/metrics", "", ""); !strings.Contains(a.body, `"archives":1`) {
+		t.Errorf("metrics: %s", a.body)
+	}
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	if wholeLog(t, dir) != beside {
+		t.Error("the log is another one beside the server than without it")
+	}
+	if out, errs, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || !strings.Contains(out, "archives: whole, 1 files") || !strings.Contains(out, "state.db: equals the fold of LEDGE_EVENTS") {
+		t.Errorf("verify: exit code %d: %s%s", code, out, errs)
+	}
+	if out, errs, code := ledge(t, "archive", "--data-dir", dir); code != exitOK || !strings.Contains(out, "public key: ") || !strings.Contains(out, file+": events 1 to ") {
+		t.Errorf("archive: exit code %d: %s%s", code, out, errs)
+	}
+}
+
+// wholeLog returns what `ledge log` prints, which is the log from its first event on.
+func wholeLog(t *testing.T, dir string) string {
+	t.Helper()
+	out, errs, code := ledge(t, "log", "--data-dir", dir)
+	if code != exitOK || errs != "" || !strings.Contains(out, "  event 1  ") || !strings.Contains(out, "device.added/1  device cam-3") {
+		t.Errorf("log: exit code %d: %s\n%.3000s", code, errs, out)
+	}
+	return out
+}
+
+// TestArchiveMissing takes archive, snapshot and state away, one after the other, and damages the archive: each is named, and
+// the state comes back as long as one of archive and snapshot is there.
+func TestArchiveMissing(t *testing.T) {
+	t.Parallel()
+	dir, file := archived(t)
+	snapshots, _ := filepath.Glob(filepath.Join(dir, "snapshots", "*.snapshot"))
+	snapshot := snapshots[0]
+	gap := "are in archive " + filepath.Base(file) + ", which is not in " + filepath.Join(dir, "archive")
+	verify := func(what string, want int, text string) {
+		t.Helper()
+		if out, errs, code := ledge(t, "verify", "--data-dir", dir); code != want || !strings.Contains(out+errs, text) {
+			t.Errorf("verify %s: exit code %d, want %d and %q: %s%s", what, code, want, text, out, errs)
+		}
+	}
+	mustRename(t, file, file+".away")
+	if out, errs, code := ledge(t, "log", "--data-dir", dir); code != exitOK || !strings.Contains(errs, gap) || strings.Contains(out, "  event 1  ") || !strings.Contains(out, "device cam-3") {
+		t.Errorf("log without the archive: exit code %d: %s\n%.500s", code, errs, out)
+	}
+	verify("without the archive", exitOK, gap)
+	backup, restored := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
+	if out, errs, code := ledge(t, "backup", "--data-dir", dir, backup); code != exitOK {
+		t.Fatalf("backup: exit code %d: %s%s", code, out, errs)
+	}
+	if out, errs, code := ledge(t, "restore", "--data-dir", restored, backup); code != exitOK {
+		t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
+	}
+	p := start(t, restored)
+	if _, ok := p.log.find("the state begins with a snapshot"); !ok {
+		t.Errorf("the state does not come from the snapshot of the backup\n%s", p.log)
+	}
+	p.describeDevice("cam-2", "another one")
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	salvaged := filepath.Join(t.TempDir(), "salvaged")
+	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", salvaged); code != exitOK {
+		t.Errorf("salvage: exit code %d: %s%s", code, out, errs)
+	}
+	if out, errs, code := ledge(t, "verify", "--data-dir", salvaged); code != exitOK || !strings.Contains(out, "snapshot: whole") {
+		t.Errorf("verify of what is salvaged: exit code %d: %s%s", code, out, errs)
+	}
+	mustRename(t, file+".away", file)
+	mustRename(t, snapshot, snapshot+".away")
+	mustUnlink(t, filepath.Join(dir, "state.db"))
+	p = start(t, dir)
+	if _, ok := p.log.find("the state is folded from the archives"); !ok {
+		t.Errorf("the state does not come from the archives\n%s", p.log)
+	}
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	verify("without the snapshot", exitOK, "archives: whole")
+	mustRename(t, file, file+".away")
+	mustUnlink(t, filepath.Join(dir, "state.db"))
+	p = launch(t, dir)
+	if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), filepath.Join(dir, "archive")) {
+		t.Errorf("serve without archive, snapshot and state: exit code %d\n%s", code, p.log)
+	}
+	mustRename(t, snapshot+".away", snapshot)
+	mustRename(t, file+".away", file)
+	flipByte(t, file)
+	verify("with a damaged archive", exitDamaged, filepath.Base(file))
+	flipByte(t, file)
+	flipByte(t, snapshot)
+	verify("with a damaged snapshot", exitDamaged, filepath.Base(snapshot))
+}
+
+func mustRename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flipByte changes one byte in the middle of a file.
+func flipByte(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		text[len(text)/2] ^= 1
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustUnlink(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"ledge/bridge/mailtest"
+	"ledge/bridge/mqtttest"
+)
+
+// thief listens, and keeps what it is sent.
+type thief struct {
+	port int
+	mu   sync.Mutex
+	got  []byte
+}
+
+func startThief(t *testing.T) *thief {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s := &thief{port: l.Addr().(*net.TCPAddr).Port}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.read(conn)
+		}
+	}()
+	return s
+}
+
+func (s *thief) read(conn net.Conn) {
+	defer conn.Close()
+	b := make([]byte, 4<<10)
+	n, _ := conn.Read(b) // a login is what a broker is sent first
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, b[:n]...)
+}
+
+func (s *thief) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(string(s.got), text)
+}
+
+func (p *process) postSecretFor(path, value, uses string) answer {
+	p.tb.Helper()
+	if uses != "" {
+		uses = `,"allowedUses":[` + uses + `]`
+	}
+	return p.call(http.MethodPost, p.notifications+"/api/v2/secret", "application/json", fmt.Sprintf(
+		`{"apiVersion":"v2","path":%q,"secretData":[{"key":"username","value":"me"},{"key":"password","value":%q}]%s}`, path, value, uses))
+}
+
+func mqttChannel(host string, port int, more string) string {
+	return fmt.Sprintf(`{"type":"MQTT","host":%q,"port":%d,"publisher":"p","topic":"t"%s}`, host, port, more)
+}
+
+const withLogin = `,"authMode":"usernamepassword","secretPath":`
+
+// TestAttackSecrets has subscriptions send secrets to hosts that they were not stored for.
+func TestAttackSecrets(t *testing.T) {
+	mail, thief := mailtest.Start(t, "starttls", "me", hidden), startThief(t)
+	a := startAttack(t, "--smtp-host", "127.0.0.1", "--smtp-port", fmt.Sprint(mail.Port), "--smtp-sender", "ledge@example.org", "--resend-limit", "0")
+	use := func(channel, host string, port int, more string) string {
+		return fmt.Sprintf(`{"channel":%q,"host":%q,"port":%d%s}`, channel, host, port, more)
+	}
+	a.postSecretFor("smtp", hidden, "") // as a client of EdgeX stores it
+	a.postSecretFor("secured", hidden, use("MQTT", "127.0.0.1", thief.port, ""))
+	a.postSecretFor("mail", hidden, use("EMAIL", "127.0.0.1", thief.port, `,"allowInsecure":true`))
+	a.postSecretFor("broker", hidden, use("MQTT", "broker.example", thief.port, `,"allowInsecure":true`))
+	a.postSecretFor("port", hidden, use("MQTT", "127.0.0.1", thief.port+1, `,"allowInsecure":true`))
+	subscribe := func(method, name, channel, want string) {
+		t.Helper()
+		got := a.call(method, a.notifications+"/api/v2/subscription", "application/json", subscriptionJSON(name, name, channel))
+		if !strings.Contains(got.body, want) {
+			t.Errorf("%s %s: got %s, want %s", method, channel, got.body, want)
+		}
+	}
+	defer func() {
+		if thief.has(hidden) {
+			t.Error("the thief has the secret")
+		}
+	}()
+	subscribe(http.MethodPost, "plain", mqttChannel("127.0.0.1", mail.Port, ""), `"statusCode":201`)
+	for i, c := range []struct{ channel, want string }{
+		{mqttChannel("127.0.0.1", thief.port, withLogin+`"smtp"`), `channels[0].secretPath: the secret \"smtp\" may not be used for MQTT at 127.0.0.1:`},
+		{mqttChannel("127.0.0.1", thief.port, withLogin+`"/smtp/"`), "may not be used for MQTT"},
+		{mqttChannel("localhost", thief.port, withLogin+`"smtp"`), "may not be used for MQTT at localhost:"},
+		{mqttChannel("127.0.0.1", mail.Port, withLogin+`"smtp"`), "may not be used for MQTT"}, // an e-mail login is none for MQTT
+		{mqttChannel("127.0.0.1", thief.port, withLogin+`"mail"`), "may not be used for MQTT"},
+		{mqttChannel("127.0.0.1", thief.port, withLogin+`"broker"`), "may not be used for MQTT"},
+		{mqttChannel("127.0.0.1", thief.port, withLogin+`"port"`), "may not be used for MQTT"},
+		{mqttChannel("127.0.0.1", thief.port, withLogin+`"secured"`), "only over TLS with a verified certificate"},
+		{mqttChannel("127.0.0.1", thief.port, `,"scheme":"ssl","skipCertVerify":true`+withLogin+`"secured"`), "only over TLS with a verified certificate"},
+	} {
+		subscribe(http.MethodPost, fmt.Sprint("s", i), c.channel, `"statusCode":400`)
+		subscribe(http.MethodPost, fmt.Sprint("s", i), c.channel, c.want)
+		subscribe(http.MethodPatch, "plain", c.channel, `"statusCode":400`)
+		a.post(fmt.Sprint("s", i), "x")
+	}
+	// A subscription may name a secret that is not there yet. What is stored then says for what it is.
+	subscribe(http.MethodPost, "later", mqttChannel("127.0.0.1", thief.port, withLogin+`"later"`), `"statusCode":201`)
+	a.post("later", "x")
+	a.settled("later", 1)
+	a.postSecretFor("later", hidden, use("MQTT", "127.0.0.1", thief.port+1, `,"allowInsecure":true`))
+	a.post("later", "y")
+	for _, sent := range a.settled("later", 2) {
+		if got := fmt.Sprint(sent.Records); sent.Status != "FAILED" || !strings.Contains(got, "there is no secret") && !strings.Contains(got, "may not be used for MQTT") {
+			t.Errorf("on record is %+v, want FAILED", sent)
+		}
+	}
+	// A secret that is stored anew without uses has none, whoever has allowed some before.
+	a.postSecretFor("anew", "mine", use("MQTT", "127.0.0.1", thief.port, `,"allowInsecure":true`))
+	subscribe(http.MethodPost, "anew", mqttChannel("127.0.0.1", thief.port, withLogin+`"anew"`), `"statusCode":201`)
+	a.postSecretFor("anew", hidden, "")
+	a.post("anew", "x")
+	a.settled("anew", 1)
+	a.held(t)
+}
+
+// A secret works for what it is stored for, or for what the settings name.
+func TestAllowedSecrets(t *testing.T) {
+	broker := mqtttest.StartWithAccount(t, "me", hidden)
+	got := broker.Subscribe("me", hidden)
+	uses := fmt.Sprintf("unmodified=MQTT:127.0.0.1:%d:insecure,other=MQTT:[::1]:%d", broker.Port, broker.Port)
+	p := start(t, t.TempDir(), "--secret-uses", uses)
+	if a := p.call(http.MethodGet, p.notifications+"/api/v2/config", "", ""); !strings.Contains(a.body, uses) {
+		t.Errorf("the setting is not shown: %s", a.body)
+	}
+	p.postSecretFor("unmodified", hidden, "")
+	p.postSecretFor("ledge", hidden, fmt.Sprintf(`{"channel":"MQTT","host":"LOCALHOST.","port":%d,"allowInsecure":true}`, broker.Port))
+	for name, host := range map[string]string{"unmodified": "127.0.0.1", "ledge": "localhost"} {
+		p.subscribeAll(name, name, mqttChannel(host, broker.Port, withLogin+fmt.Sprintf("%q", name)))
+		p.post(name, name)
+		if body := string((<-got).Payload()); body != name {
+			t.Errorf("%s: got %s", name, body)
+		}
+	}
+	for _, bad := range []string{`{"channel":"REST","host":"h","port":1}`, `{"channel":"MQTT","host":"` + hidden + ` ","port":1}`, `{"channel":"MQTT","host":"h"}`, `{}`, `7`} {
+		if a := p.postSecretFor("bad", hidden, bad); a.status != http.StatusBadRequest || !strings.Contains(a.body, "allowedUses") || strings.Contains(a.body, hidden) {
+			t.Errorf("%s: got %d %s", bad, a.status, a.body)
+		}
+	}
+	if a := p.postSecretFor("bad", hidden, `{"channel":"MQTT","host":"h","port":1}`+strings.Repeat(`,{"channel":"MQTT","host":"h","port":1}`, 64)); !strings.Contains(a.body, "allowedUses: has 65 entries; use at most 64") {
+		t.Errorf("65 uses: got %d %s", a.status, a.body)
+	}
+	dir := p.dir
+	p.stop()
+	p = start(t, dir)
+	p.post("ledge", "again") // the uses are kept, the setting's are not
+	p.post("unmodified", "again")
+	if body := string((<-got).Payload()); body != "again" {
+		t.Errorf("got %s", body)
+	}
+	if sent := p.settled("unmodified", 2)[0]; sent.Status != "FAILED" {
+		t.Errorf("on record is %+v, want FAILED", sent)
+	}
+}

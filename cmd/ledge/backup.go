@@ -1,0 +1,334 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ledge/domain"
+	"ledge/store"
+	"ledge/store/payloads"
+	"ledge/store/secrets"
+)
+
+func newBackup() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "backup --data-dir DIR FILE",
+		Short: "Write the log, the bodies and the secrets of a running or stopped node to one file",
+		Long: `Write the log, the bodies beside it and the secrets of a running or stopped node to one new file, from which ` + "`ledge restore`" + `
+makes a data folder. Each stream is in it up to one sequence, which is printed; every record and body is verified on the way.
+FILE is never overwritten. It is written as FILE.partial, and has its name only when it is whole and on disk. It has the secrets
+in it, unencrypted, with mode 0600: keep it as you keep the data folder. The state is not in it; it is folded from the log.
+Snapshots of the state and the key that signs them are in it, so that a log whose first changes are archived can be folded.
+The archives themselves are not: copy archive-dir too.
+
+Beside a running server the tap is asked where the streams end, so the server needs one (tap-port). Exit code 6 where the log
+or a body is damaged: nothing is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
+	}
+	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
+		b := &backup{config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
+		return interrupted(ctx, b.run(ctx, file), "no backup is written")
+	})
+}
+
+// withFile is configured for a command that takes the name of a file.
+func withFile(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, file string) error) *cobra.Command {
+	file := ""
+	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		return f(ctx, c, config, file)
+	})
+	run := c.RunE
+	c.Args = cobra.ExactArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		file = args[0]
+		return run(c, args)
+	}
+	return c
+}
+
+// backup is one run of `ledge backup`.
+type backup struct {
+	config   *Config
+	logger   *slog.Logger
+	progress *progress
+	out      io.Writer
+
+	tap    *ledger // of a running server, else nil
+	ends   map[string]store.End
+	file   *backupWriter
+	bodies *bodies
+	has    map[string]bool // the digests of the bodies that are in the file
+	m      manifest
+}
+
+func (b *backup) run(ctx context.Context, name string) (err error) {
+	if err := dataDirThere(b.config); err != nil {
+		return err
+	}
+	lock, err := holdDataDir(b.config.DataDir)
+	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
+		if b.tap, err = tapLedger(ctx, b.config); err == nil {
+			defer b.tap.close()
+		}
+	} else if err == nil {
+		defer lock.close()
+	}
+	if err != nil {
+		return err
+	}
+	if b.file, err = createBackup(name, now()); err != nil {
+		return err
+	}
+	if err := b.write(ctx); err != nil {
+		b.file.abandon()
+		return damaged(err)
+	}
+	b.progress.clear()
+	for _, stream := range store.Streams() {
+		e := b.m.Streams[stream]
+		fmt.Fprintf(b.out, "%s: %d to %d, chain %s\n", stream, e.First, e.Last, e.Chain)
+	}
+	fmt.Fprintf(b.out, "payloads: %d bodies with %d bytes\nwritten to %s\n", b.m.Payloads, b.m.Bytes, name)
+	return nil
+}
+
+// write writes all entries. The bodies come first: those of events that come later are added at the end, and those that
+// retention removes meanwhile are there.
+func (b *backup) write(ctx context.Context) (err error) {
+	b.has = map[string]bool{}
+	b.m = manifest{Format: backupFormat, Version: version, Time: b.file.at, Streams: map[string]manifestEntry{}}
+	if err := b.allPayloads(ctx); err != nil {
+		return err
+	}
+	if err := b.findEnds(ctx); err != nil {
+		return err
+	}
+	if b.bodies, err = openBodies(b.config, &ledger{logs: make([]*store.Log, 3)}, b.logger); err != nil {
+		return err
+	}
+	defer b.bodies.close()
+	for i, stream := range store.Streams() {
+		if err := b.stream(ctx, i, stream); err != nil {
+			return err
+		}
+	}
+	if err := b.small(frontsName, filepath.Join(b.config.logDir(), "fronts.json")); err != nil {
+		return err
+	}
+	if err := store.NotPassed(b.config.logDir(), b.ends); err != nil {
+		return err
+	}
+	if err := b.snapshots(); err != nil {
+		return err
+	}
+	if err := b.small(signingKeyName, b.config.signingKey()); err != nil {
+		return err
+	}
+	if err := secrets.Check(b.config.secretsFile()); err != nil {
+		return exitError{exitDamaged, err}
+	}
+	if err := b.small(secretsName, b.config.secretsFile()); err != nil {
+		return err
+	}
+	if err := b.missingPayloads(ctx); err != nil {
+		return err
+	}
+	return b.file.finish(b.m)
+}
+
+// snapshots copies the snapshots that can be used: without them a log whose first changes are archived cannot be folded. They
+// come after the front on record, because a snapshot is made before the front moves behind it.
+func (b *backup) snapshots() error {
+	list, err := store.Snapshots(b.config.snapshotDir())
+	if err != nil {
+		return exitError{exitFolder, err}
+	}
+	for _, seq := range list {
+		s, err := store.OpenSnapshot(b.config.snapshotDir(), seq)
+		if err == nil {
+			err = s.Check()
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a newer one has taken its place
+		}
+		if err != nil {
+			return exitError{exitDamaged, fmt.Errorf("%w; move the file away, and back up again", err)}
+		}
+		if err := b.file.addFile(snapshotPrefix+filepath.Base(s.Path()), s.Path()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findEnds decides up to where each stream is copied. The changes come last: what refers to one is never without it.
+func (b *backup) findEnds(ctx context.Context) error {
+	b.ends = map[string]store.End{}
+	if b.tap != nil {
+		for _, logs := range [][]*store.Log{b.tap.logs[1:], b.tap.logs[:1]} {
+			if err := b.tap.tap.Refresh(ctx); err != nil {
+				return err
+			}
+			for _, l := range logs {
+				seq, chain := l.Last()
+				b.ends[l.Name()] = store.End{Seq: seq, Chain: chain}
+			}
+		}
+		return nil
+	}
+	f := &folderCheck{config: b.config, logger: b.logger, w: io.Discard, progress: b.progress}
+	if err := f.inspectStates(); err != nil {
+		return err
+	}
+	if err := f.inspectLogs(ctx); err != nil {
+		return storeError(err)
+	}
+	for _, in := range f.logs {
+		if err := in.Damage(); err != nil {
+			return exitError{exitDamaged, err}
+		}
+		b.ends[in.Stream] = store.End{Seq: in.Last, Chain: in.Head}
+	}
+	return nil
+}
+
+// stream copies one log, and folds of the readings which bodies they need.
+func (b *backup) stream(ctx context.Context, i int, name string) error {
+	each := func([]domain.Recorded) error { return nil }
+	if i == 2 {
+		each = b.bodies.take
+	}
+	end := b.ends[name]
+	done := int64(0)
+	r, err := store.CopyBlocks(ctx, b.config.logDir(), name, end, func(path string, text []byte) error {
+		done += int64(len(text))
+		b.progress.at(name, done, done)
+		return b.file.addText(logPrefix+path, text)
+	}, each)
+	if err != nil {
+		return err
+	}
+	b.m.Streams[name] = manifestEntry{r.First, r.Last, hex.EncodeToString(r.Head[:]), r.FirstBlock}
+	folder := filepath.Join(b.config.logDir(), "jetstream", "LEDGE", "streams", name)
+	for _, meta := range []string{"meta.inf", "meta.sum"} {
+		if err := b.small(logPrefix+name+"/"+meta, filepath.Join(folder, meta)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// small copies a file that is short, if it is there.
+func (b *backup) small(name, path string) error {
+	f, err := store.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostSmall+1))
+	if err == nil && len(text) > mostSmall {
+		err = fmt.Errorf("%s has more than %d bytes", path, mostSmall)
+	}
+	if err != nil {
+		return err
+	}
+	return b.file.addText(name, text)
+}
+
+// mostSmall is the most bytes of an entry that is neither a block nor a body.
+const mostSmall = 16 << 20
+
+// allPayloads copies the bodies that are there. One that is not whole is left out; it is damage if an event needs it.
+func (b *backup) allPayloads(ctx context.Context) error {
+	for names, err := range payloads.Names(b.config.payloadDir()) {
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if sum, err := hex.DecodeString(name); err != nil || len(sum) != 32 {
+				continue
+			}
+			if _, err := b.payload(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// payload copies a body, and says why it did not.
+func (b *backup) payload(ctx context.Context, digest string) (fault string, err error) {
+	path := filepath.Join(b.config.payloadDir(), digest)
+	f, err := store.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err.Error(), nil
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err.Error(), nil
+	}
+	if fault, err = payloads.Check(ctx, b.config.payloadDir(), digest, st.Size()); fault != "" || err != nil {
+		return fault, err
+	}
+	sum, err := b.file.add(bodyPrefix+digest, f, st.Size())
+	if err == nil && sum != digest {
+		err = fmt.Errorf("%s changed while it was read", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	b.has[digest] = true
+	b.m.Payloads, b.m.Bytes = b.m.Payloads+1, b.m.Bytes+st.Size()
+	b.progress.at(fmt.Sprintf("%d bodies", b.m.Payloads), b.m.Bytes, b.m.Bytes)
+	return "", nil
+}
+
+// missingPayloads copies what the readings need and is not in the backup yet.
+func (b *backup) missingPayloads(ctx context.Context) error {
+	first := b.m.Streams[store.Streams()[2]].First
+	if b.tap != nil { // what retention has removed meanwhile needs no body
+		if err := b.tap.tap.Refresh(ctx); err != nil {
+			return err
+		}
+		first = max(first, b.tap.logs[2].First())
+	}
+	if _, err := b.bodies.fold.Forget(ctx, first); err != nil {
+		return err
+	}
+	for from := uint64(1); ; {
+		list, next, err := b.bodies.part(from)
+		if err != nil || next == from {
+			return err
+		}
+		for _, r := range list {
+			if b.has[r.Digest] {
+				continue
+			}
+			fault, err := b.payload(ctx, r.Digest)
+			if err != nil {
+				return err
+			}
+			if fault == "" {
+				continue
+			}
+			path := filepath.Join(b.config.payloadDir(), r.Digest)
+			if _, err := os.Lstat(path); b.tap != nil && errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the body of reading %s is gone: it was removed while the backup was made, or is damaged; run the backup again, and `ledge verify` if that ends so too", r.ID)
+			}
+			return exitError{exitDamaged, fmt.Errorf("the body of reading %s is damaged: %s: %s; `ledge verify` lists all that are, `ledge salvage` copies what is whole", r.ID, path, fault)}
+		}
+		from = next
+	}
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mustBackUp writes a backup of a node and returns its name and what was printed.
+func mustBackUp(t *testing.T, dir string) (file, out string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "ledge.backup")
+	out, errs, code := ledge(t, "backup", "--data-dir", dir, file)
+	if code != exitOK {
+		t.Fatalf("ledge backup: %d\n%s%s", code, out, errs)
+	}
+	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+	return file, out
+}
+
+// TestBackup backs up a node that runs and the same one when it is stopped, restores both, and compares all answers.
+func TestBackup(t *testing.T) {
+	from := newFolder(t)
+	p := start(t, from)
+	want := p.answers()
+	running, _ := mustBackUp(t, from)
+	p.addDevice("later")
+	p.kill()
+	leaves := mustLeave(t, from)
+	stopped, out := mustBackUp(t, from)
+	leaves()
+	if !strings.Contains(out, "LEDGE_EVENTS: 1 to 15, chain ") || !strings.Contains(out, "payloads: 3 bodies with 900000 bytes") {
+		t.Errorf("printed:\n%s", out)
+	}
+	for name, file := range map[string]string{"running": running, "stopped": stopped} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+			to := filepath.Join(t.TempDir(), "a", "new")
+			out, errs, code := ledge(t, "restore", "--data-dir", to, file)
+			if code != exitOK || strings.Count(out, ": whole") != 4 || !strings.Contains(out, "restored to "+to) {
+				t.Fatalf("ledge restore: %d\n%s%s", code, out, errs)
+			}
+			p := start(t, to)
+			if name == "stopped" {
+				if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/later", "", ""); a.status != http.StatusOK {
+					t.Errorf("%d %s", a.status, a.body)
+				}
+				return
+			}
+			if got := p.answers(); got != want {
+				t.Errorf("answers:\n%s\nwant\n%s", got, want)
+			}
+			p.addDevice("next")
+			if code := p.stop(); code != exitOK {
+				t.Errorf("stop: %d\n%s", code, p.log)
+			}
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+				t.Errorf("verify: %d\n%s%s", code, out, errs)
+			}
+			if got, err := os.ReadFile(filepath.Join(to, "secrets.json")); err != nil || !strings.Contains(string(got), "username") {
+				t.Errorf("secrets: %v", err)
+			}
+			if _, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitFolder || !strings.Contains(errs, "is not empty") {
+				t.Errorf("restore over it: %d, %s", code, errs)
+			}
+			if _, errs, code := ledge(t, "backup", "--data-dir", to, file); code != exitUsage || !strings.Contains(errs, "is not overwritten") {
+				t.Errorf("backup over one: %d, %s", code, errs)
+			}
+		})
+	}
+}
+
+// TestBackupOfDamage holds that nothing is written of a folder that is not whole.
+func TestBackupOfDamage(t *testing.T) {
+	from := newFolder(t)
+	file := filepath.Join(t.TempDir(), "ledge.backup")
+	for name, do := range map[string]func(dir string){
+		"an event": func(dir string) {
+			alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+		},
+		"a body": func(dir string) { remove(t, filepath.Join(dir, "payloads", digestOf(strings.Repeat("1", 300_000)))) },
+		"another body": func(dir string) {
+			alter(t, filepath.Join(dir, "payloads", digestOf(strings.Repeat("2", 300_000))), func(b []byte) []byte { b[0] ^= 1; return b })
+		},
+		"the secrets": func(dir string) { alter(t, filepath.Join(dir, "secrets.json"), func(b []byte) []byte { return b[1:] }) },
+	} {
+		dir := clone(t, from)
+		do(dir)
+		if _, errs, code := ledge(t, "backup", "--data-dir", dir, file); code != exitDamaged {
+			t.Errorf("%s: %d, %s", name, code, errs)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestDamagedBackup flips bytes all over a backup and cuts it off: it is refused by name, and nothing is made.
+func TestDamagedBackup(t *testing.T) {
+	file, _ := mustBackUp(t, newFolder(t))
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses := func(what string, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, err := openBackup(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.close()
+		if err := b.verify(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "backup "+file+" is damaged: ") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	flips := 100
+	if os.Getenv("LEDGE_FAULTS") == "all" {
+		flips = 10_000
+	}
+	for i := range flips {
+		at := i * len(whole) / flips
+		whole[at] ^= 1
+		refuses(fmt.Sprint("byte ", at), whole)
+		whole[at] ^= 1
+	}
+	for at := int64(len(whole)) - tailSize - 700; at < int64(len(whole)); at += 13 {
+		whole[at] ^= 0x40
+		refuses(fmt.Sprint("byte ", at), whole)
+		whole[at] ^= 0x40
+	}
+	for _, n := range []int{0, 1, 512, 2048, len(whole) / 2, len(whole) - 512, len(whole) - 1} {
+		refuses(fmt.Sprint("cut to ", n), whole[:n])
+	}
+	refuses("longer", append(bytes.Clone(whole), 0))
+	to := filepath.Join(t.TempDir(), "new")
+	if _, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitDamaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if left, _ := filepath.Glob(filepath.Dir(to) + "/*"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestHostileBackup holds that an archive whose sums are right, but that no backup is, is refused and leaves nothing.
+func TestHostileBackup(t *testing.T) {
+	body := strings.Repeat("a", 100)
+	plain := func(name string) *tar.Header {
+		return &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(body))}
+	}
+	for _, tt := range []struct {
+		name    string
+		headers []*tar.Header
+		says    string
+	}{
+		{"above the folder", []*tar.Header{plain("../escaped")}, "does not belong to a backup"},
+		{"absolute", []*tar.Header{plain("/tmp/escaped")}, "does not belong to a backup"},
+		{"a way around", []*tar.Header{plain("payloads/../../escaped")}, "does not belong to a backup"},
+		{"another file", []*tar.Header{plain("state.db")}, "does not belong to a backup"},
+		{"a link", []*tar.Header{{Typeflag: tar.TypeSymlink, Name: "secrets.json", Linkname: "/etc/passwd"}}, "is no plain file"},
+		{"a hard link", []*tar.Header{{Typeflag: tar.TypeLink, Name: "secrets.json", Linkname: "/etc/passwd"}}, "is no plain file"},
+		{"a FIFO", []*tar.Header{{Typeflag: tar.TypeFifo, Name: "secrets.json"}}, "is no plain file"},
+		{"a folder", []*tar.Header{{Typeflag: tar.TypeDir, Name: "payloads/"}}, "is no plain file"},
+		{"twice", []*tar.Header{plain("secrets.json"), plain("secrets.json")}, "is there twice"},
+		{"a body of another name", []*tar.Header{plain("payloads/" + strings.Repeat("0f", 32))}, "has the SHA-256"},
+		{"an attribute", []*tar.Header{{Typeflag: tar.TypeReg, Name: "secrets.json", Size: int64(len(body)), PAXRecords: map[string]string{"LEDGE.x": "y"}}}, "has the attribute"},
+		{"not listed", []*tar.Header{plain("secrets.json")}, "its entries are not those"},
+		{"nothing", nil, "the shortest backup has more"},
+	} {
+		file := filepath.Join(t.TempDir(), "hostile")
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, h := range tt.headers {
+			if err := w.WriteHeader(h); err != nil {
+				t.Fatal(err)
+			}
+			if h.Size > 0 {
+				fmt.Fprint(w, body)
+			}
+		}
+		_ = w.Flush()
+		mustWriteSealed(t, file, b.Bytes())
+		to := filepath.Join(t.TempDir(), "new")
+		var errs bytes.Buffer
+		code := execute(t.Context(), []string{"restore", "--data-dir", to, file}, &errs, &errs)
+		if code != exitDamaged || !strings.Contains(errs.String(), tt.says) {
+			t.Errorf("%s: %d, %s; want %q", tt.name, code, &errs, tt.says)
+		}
+		if left, _ := filepath.Glob(filepath.Dir(to) + "/*"); len(left) != 0 {
+			t.Errorf("%s: left: %v", tt.name, left)
+		}
+	}
+}
+
+// mustWriteSealed writes a file with the end of a backup.
+func mustWriteSealed(t *testing.T, file string, text []byte) {
+	t.Helper()
+	sum := sha256.Sum256(text)
+	if err := os.WriteFile(file, append(bytes.Clone(text), backupTail(sum[:])...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBackupOfAnotherPast holds that the logs in a backup are compared with its manifest.
+func TestBackupOfAnotherPast(t *testing.T) {
+	file, _ := mustBackUp(t, newFolder(t))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b, sums bytes.Buffer
+	r, w := tar.NewReader(bytes.NewReader(text)), tar.NewWriter(&b)
+	for {
+		h, err := r.Next()
+		if err != nil || h.Name == sumsName {
+			break
+		}
+		var entry bytes.Buffer
+		_, _ = entry.ReadFrom(r)
+		content := entry.Bytes()
+		if h.Name == manifestName {
+			var m manifest
+			if err := json.Unmarshal(content, &m); err != nil {
+				t.Fatal(err)
+			}
+			e := m.Streams["LEDGE_READINGS"]
+			e.Last++
+			m.Streams["LEDGE_READINGS"] = e
+			content, _ = json.Marshal(m)
+		}
+		h.Size = int64(len(content))
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write(content)
+		if !strings.HasPrefix(h.Name, bodyPrefix) {
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), h.Name)
+		}
+	}
+	if err := w.WriteHeader(&tar.Header{Name: sumsName, Size: int64(sums.Len())}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = w.Write(sums.Bytes())
+	_ = w.Flush()
+	mustWriteSealed(t, file, b.Bytes())
+	to := filepath.Join(t.TempDir(), "new")
+	if _, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitDamaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+// TestBackupUnderLoad backs up a node that is written to, with readings that are removed meanwhile: the restored folder is
+// whole, as restore verifies, and has each change that was answered before the backup began.
+func TestBackupUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	for i := range 5 {
+		p.postImage(strings.Repeat(fmt.Sprint("early", i), 60_000))
+	}
+	p.addDevice("before")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_, _ = tryCall("POST", p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat(fmt.Sprint(i, " "), 100_000))
+			_, _ = tryCall("POST", p.metadata+"/api/v2/device", "application/json", "["+deviceJSON(fmt.Sprint("load-", i))+"]")
+		}
+	}()
+	file, _ := mustBackUp(t, dir)
+	close(stop)
+	<-done
+	to := filepath.Join(t.TempDir(), "new")
+	if out, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitOK {
+		t.Fatalf("%d\n%s%s", code, out, errs)
+	}
+	if out, _, _ := ledge(t, "log", "--data-dir", to); !strings.Contains(out, "device before added") || strings.Count(out, "image/jpeg") < 5 {
+		t.Errorf("the log has\n%s", out)
+	}
+}

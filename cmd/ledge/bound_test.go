@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"ledge/domain"
+	"ledge/store/payloads"
+)
+
+// limited is a data folder with the outer limits of readings, which hold when sweep has returned.
+type limited struct {
+	*data
+	files *payloads.Files
+	bound *bound
+	next  uint64
+}
+
+func mustLimit(t *testing.T, flags ...string) *limited {
+	t.Helper()
+	c := configOf(t, append([]string{"--data-dir", t.TempDir(), "--disk-readings-reserve", "1MiB"}, flags...)...)
+	l := &limited{data: mustOpenData(t, c)}
+	var err error
+	if l.files, err = payloads.Open(c.payloadDir(), payloads.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	l.bound = newBounds(&Program{Config: c, data: l.data, payloads: l.files})[1]
+	return l
+}
+
+// large records a reading whose value is a file.
+func (l *limited) large(t *testing.T, size int) {
+	t.Helper()
+	body := make([]byte, size)
+	l.next++
+	copy(body, fmt.Append(nil, l.next))
+	digest, n, err := l.files.Put(t.Context(), bytes.NewReader(body), int64(size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.submit(t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
+		ID: newID(), Event: newID(), Profile: "p", Device: "large", Resource: "r", ValueType: domain.Binary, MediaType: "image/jpeg", Digest: digest, Size: n, Origin: time.Now().UnixNano(),
+	}}})
+	l.files.Release(digest, true)
+}
+
+func (l *limited) sweep(t *testing.T) payloads.Use {
+	t.Helper()
+	if err := l.bound.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	use, err := l.files.Recount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return use
+}
+
+// TestLimitCountsLargeValues holds that values in files of their own count for readings-max-bytes: the oldest go, with a
+// hundredth more, and the newest stay, although all of their events are in one block of the log.
+func TestLimitCountsLargeValues(t *testing.T) {
+	l := mustLimit(t, "--readings-max-bytes", "4MiB")
+	for range 15 {
+		l.large(t, 256<<10)
+	}
+	if use := l.sweep(t); use.Count != 15 {
+		t.Errorf("below the limit: %+v", use)
+	}
+	for range 10 {
+		l.large(t, 256<<10)
+	}
+	all := l.eventsOf(t, "large")
+	if use := l.sweep(t); use.Bytes > 4<<20 || use.Count != 15 {
+		t.Errorf("above the limit: %+v", use)
+	}
+	if left := l.eventsOf(t, "large"); len(left) != 15 || left[14].ID != all[24].ID || left[0].ID != all[10].ID {
+		t.Errorf("%d events are left", len(left))
+	}
+	if got := l.removals(t); got["readings-max-bytes=4MiB"] != 10 {
+		t.Errorf("on record: %v", got)
+	}
+	l.large(t, 8<<20)
+	if use := l.sweep(t); use.Count != 1 {
+		t.Errorf("one that is larger than the limit stays alone: %+v", use)
+	}
+}
+
+// TestLimitDropsBlocks holds that small values go with whole blocks of the log, and the files of that block's readings too.
+func TestLimitDropsBlocks(t *testing.T) {
+	l := mustLimit(t, "--readings-max-bytes", "10MiB")
+	l.large(t, 300<<10)
+	for range 13 {
+		var list []domain.Command
+		for range 20 {
+			list = append(list, reading("d", "r", 100<<10))
+		}
+		l.submit(t, list...)
+	}
+	use := l.sweep(t)
+	blocks, err := l.store.Readings().Blocks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, b := range blocks[:len(blocks)-1] {
+		sum += b.Bytes
+	}
+	if sum > 10<<20 || sum == 0 || use.Count != 0 || l.store.Readings().First() == 1 {
+		t.Errorf("%d blocks with %d bytes, and %+v; the log begins at %d", len(blocks), sum, use, l.store.Readings().First())
+	}
+	if got := l.removals(t); len(got) != 0 {
+		t.Errorf("removed one by one: %v", got)
+	}
+	l.isFold(t)
+}
+
+// TestLimitByAge holds that what is older than readings-max-age goes, also from the block that is still written to.
+func TestLimitByAge(t *testing.T) {
+	l := mustLimit(t, "--readings-max-age", "1h")
+	start := time.Now()
+	at := start
+	l.bound.now = func() time.Time { return at }
+	l.large(t, 300<<10)
+	if use := l.sweep(t); use.Count != 1 {
+		t.Errorf("too young: %+v", use)
+	}
+	if at = time.Now().Add(time.Hour); l.sweep(t).Count != 0 || len(l.eventsOf(t, "large")) != 0 {
+		t.Errorf("it is of age: %+v", l.sweep(t))
+	}
+	if got := l.removals(t); got["readings-max-age=1h0m0s"] != 1 {
+		t.Errorf("on record: %v", got)
+	}
+}

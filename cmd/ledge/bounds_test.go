@@ -1,0 +1,160 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// boundTests has, for each row of the table of bounds in docs/operating.md, the tests that drive Ledge to the bound and hold what
+// the row says.
+var boundTests = map[string][]string{
+	"a port that an outgoing connection has, at a start":              {"TestPortOfOutgoingConnection"},
+	"bodies of readings that were being recorded when the log failed": {"TestPayloadsAreReleased", "TestFailedSyncIsFinal"},
+	"JSON body, profile file, posted event, posted body, secret":      {"TestSeed_8_Limits", "TestUploadProfile", "TestResourceLimits", "TestSecret", "TestBatchLimits"},
+	"all secrets together":                         {"TestPutIsBounded"},
+	"elements of a request":                        {"TestBatchLimits"},
+	"allowed uses of a secret":                     {"TestAllowedSecrets"},
+	"instances of Ledge that a request has passed": {"TestHops", "TestAttackLoop"},
+	"names of ZeroMQ channels, looked up for one client and for one request":                  {"TestAttackNames"},
+	"connections to name servers, for ZeroMQ channels and for all else":                       {"TestNameServerConnections"},
+	"names that are remembered, for 10 s":                                                     {"TestRememberedNames"},
+	"one element of a request, or a request that is one object":                               {"TestElementLimits", "TestJSONCountsInFull"},
+	"bytes of the log for the changes of one request, of profiles the whole profile for each": {"TestLargeBatchOfOneProfile"},
+	"depth of JSON, YAML and CBOR; numbers in them":                                           {"TestUnreadableRequests"},
+	"file descriptors": {"TestSplitDescriptors", "TestTooFewDescriptors", "TestOutOfDescriptors"},
+	"connections to the HTTP services: to all, to one, of one client":                {"TestTotal", "TestServiceLimit", "TestBusy", "TestBusyClientTakesNoConnections", "TestSharesOfConnections", "TestAttackConnections"},
+	"requests with a body in work, each service":                                     {"TestRequestsBound", "TestBodiesInFlight", "TestQuota"},
+	"bodies in memory, each service":                                                 {"TestBodyMemory", "TestIdleBodiesTakeNoMemory", "TestAttackIdlePosts"},
+	"pace at which a body arrives":                                                   {"TestPaceOfBodies", "TestSlowBody", "TestStalledBodyOfNoHandler", "TestAttackStalledBodies"},
+	"answers to requests with an `Idempotency-Key`, each stream":                     {"TestMostAnswers", "TestMostAnswersOfClient", "TestAttackIdempotencyTable"},
+	"the file of `outgoing-ca`":                                                      {"TestOutgoingCAFile"},
+	"the address of a host name that is to be listened on":                           {"TestLookup"},
+	"large entities and values in memory to be shown or looked at, each service":     {"TestValuesInMemory", "TestMemoryOfAnswers", "TestLargeDevice"},
+	"part of an answer in memory":                                                    {"TestListInParts", "TestAttackUnreadDevices", "TestAttackUnreadNotifications"},
+	"message in an answer":                                                           {"TestMessageIsCut"},
+	"time for a part of an answer to be read":                                        {"TestSlowReader", "TestStalledReader"},
+	"commands that wait for the log":                                                 {"TestQueueIsBounded", "TestSubmitBytes"},
+	"time to connect to where a notification is sent, or a device service is called": {"TestTimeouts"},
+	"answer of an endpoint that is put on record":                                    {"TestResponseIsCut", "TestCut", "TestAttackAnswers", "TestAnswersOnRecordAreBounded"},
+	"notifications for one endpoint in memory":                                       {"TestMoreThanTheQueueHolds"},
+	"sends under way, to one endpoint and to all":                                    {"TestDeadEndpointsDelayNobody", "TestShares", "TestAttackSlowReceivers"},
+	"channels of a subscription":                                                     {"TestChannelsBytes", "TestAttackManyRecipients"},
+	"channels of all subscriptions":                                                  {"TestChannelsTogether"},
+	"categories and labels of a subscription or a notification":                      {"TestAddNotification"},
+	"content of a notification; its description":                                     {"TestAddNotification"},
+	"transmissions of a notification that one event records":                         {"TestAttackManyRecipients", "TestCrashBetweenParts"},
+	"names in the list of a subscription's notifications, where one notification's transmissions take several events": {"TestMatchedOfPartsIsBounded"},
+	"notifications, outcomes of tries, that wait to be recorded":                                                      {"TestWaitingBytes"},
+	"notifications that one acknowledgement names":                                                                    {"TestAcknowledgeNotifications", "TestAcknowledgedContentIsBounded"},
+	"time after which a send is slow":                                                                                 {"TestSlowReceiversLeaveRoom", "TestAttackSlowReceivers"},
+	"endpoints and device services of which it is known whether they are slow":                                        {"TestKnownIsBounded"},
+	"services that are behind with their callbacks, in one event":                                                     {"TestManyServicesBehind"},
+	"requests for [history](taps.md#history) that wait, of one remote address and of all":                             {"TestHistoryQueueIsBounded", "TestHistoryTakesFairly"},
+	"one request for history; one batch":                                                                              {"TestHistoryBatchIsBounded"},
+	"answers of history that a connection has not read, and all together":                                             {"TestHistoryWaitsForReaders", "TestHistoryMemoryIsBounded"},
+	"time without an acknowledgement of the log's server":                                                             {"TestSlowAcknowledgementIsNoFailedWrite", "TestLostAcknowledgementIsNoticed"},
+	"time for one try":                                                          {"TestTimeouts"},
+	"resends of a notification, and its age":                                    {"TestGivenUp", "TestGivenUpForItsAge"},
+	"idle connections to endpoints":                                             {"TestConnectionsAreReused"},
+	"connections to MQTT brokers":                                               {"TestConnectionsAreBounded"},
+	"ZeroMQ sockets; hosts and ports that stand for them":                       {"TestAttackZeroMQSockets", "TestSocketLimit", "TestNamesOfSockets"},
+	"connections to a ZeroMQ socket, to all of them, and of one IP address":     {"TestAttackZeroMQSilentPeers", "TestSilentPeersGiveWay", "TestPeersOfOneAddress", "TestPeersOfOneSocket"},
+	"file descriptors of ZeroMQ sockets and their peers":                        {"TestFitSockets", "TestAttackZeroMQSilentPeers"},
+	"time for the handshake of a peer":                                          {"TestHandshakeTimeout"},
+	"frame of a peer":                                                           {"TestHostileFrameHeader", "TestLongFramesCount"},
+	"frames that a peer sends":                                                  {"TestAttackZeroMQFlood", "TestPace"},
+	"topics of one subscriber":                                                  {"TestTopicLimits"},
+	"topics of all subscribers":                                                 {"TestAttackZeroMQTopics", "TestAllTopicsLimit"},
+	"messages for one slow subscriber":                                          {"TestQueueBounds"},
+	"messages for all subscribers":                                              {"TestAttackZeroMQQueues", "TestAllQueuesBound", "TestSharedMessageCountsOnce", "TestStalledGiveRoom"},
+	"messages on their way to the queues of a socket":                           {"TestBacklogIsBounded", "TestPublishOverloaded"},
+	"notifications, and time, of one replay":                                    {"TestReplay", "TestReplayRefusals"},
+	"a subscriber that makes no room for what is replayed, or is still to come": {"TestReplayToASlowSubscriber", "TestPacedPassesTheStalled"},
+	"replays under way":                                                         {"TestReplaysAtOnce"},
+	"a subscriber that takes nothing":                                           {"TestStalledSubscriberIsEvicted"},
+	"a device service's word on a device that is added or changed":              {"TestValidateDeviceOfOneThatStalls"},
+	"a device service's answer to a callback":                                   {"TestCallbacksOfOneThatStalls"},
+	"tries of a callback that is answered 5xx":                                  {"TestCallbacksThatFail", "TestCallbacksInVain"},
+	"time for a device service that does not answer":                            {"TestCallbacksAreGivenUp"},
+	"callbacks that wait for one device service":                                {"TestCallbacksAreGivenUp"},
+	"callbacks under way, one for each service, and validations":                {"TestCallbacksOfOneThatStalls"},
+	"notifications, by age":                                                     {"TestOldNotificationsGo"},
+	"readings, by age; notifications and readings, by bytes":                    {"TestLimitByAge", "TestLimitDropsBlocks"},
+	"the log of changes":                                                        {"TestArchive"},
+	"connections of taps":                                                       {"TestTapConnections", "TestAttackTapConnections"},
+	"connections that read history":                                             {"TestTapConnections"},
+	"connections of Ledge's own commands at the tap port":                       {"TestTapConnections", "TestAttackTapConnections"},
+	"connections at the tap port that have not logged in":                       {"TestAttackHalfOpenTaps", "TestTapLimits"},
+	"messages that wait for all taps together":                                  {"TestTapMemory", "TestAttackSilentTaps"},
+	"time for a tap to read 32 KiB":                                             {"TestTapThatReadsNothing"},
+	"subscriptions of a tap":                                                    {"TestTapLimits", "TestAttackSubscriptions"},
+	"command line, payload that a tap sends":                                    {"TestTapLimits", "TestAttackForbiddenPublishes"},
+	"bytes that a tap sends in a second":                                        {"TestTapPace", "TestAttackAnswersUnread"},
+	"changes, notifications or readings that wait to be published to taps":      {"TestNothingWaitsForTaps"},
+	"log lines of one message":                                                  {"TestLogLinesAreLimited", "TestLogLinesOfManyClients", "TestAttackLogLines"},
+	"one value in a log line":                                                   {"TestLongValuesAreCut"},
+	"readings of a pattern":                                                     {"TestRetentionByRules"},
+}
+
+// TestBounds walks the table: each row has tests, which are there, and each setting of it is one.
+func TestBounds(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Bounds\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	c := &Config{}
+	settings := c.settings()
+	tests := testNames(t)
+	rows := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 3 || strings.HasPrefix(line, "| what") || !strings.HasPrefix(line, "|") {
+			continue
+		}
+		rows++
+		what := strings.TrimSpace(strings.TrimPrefix(cells[0], "|"))
+		if len(boundTests[what]) == 0 {
+			t.Errorf("no test is named for %q", what)
+		}
+		for _, name := range boundTests[what] {
+			if !slices.Contains(tests, name) {
+				t.Errorf("%q: there is no %s", what, name)
+			}
+		}
+		for _, m := range regexp.MustCompile("`([a-z]+(-[a-z]+)+)`").FindAllStringSubmatch(cells[1], -1) {
+			if settings.Lookup(m[1]) == nil {
+				t.Errorf("%q: there is no setting %s", what, m[1])
+			}
+		}
+	}
+	if rows != len(boundTests) {
+		t.Errorf("the table has %d rows, and there are tests for %d", rows, len(boundTests))
+	}
+}
+
+// testNames are those of all tests of the repository.
+func testNames(t *testing.T) (names []string) {
+	t.Helper()
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			names = append(names, string(m[1]))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

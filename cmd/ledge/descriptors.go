@@ -1,0 +1,53 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"ledge/handlers/connections"
+)
+
+// descriptors says how many file descriptors each part of the process may have open. Each part keeps its own limit; this
+// is the only place that splits the total.
+type descriptors struct {
+	// Store is for the log, the .db files, backups and all else that must not fail. No client can use it up.
+	Store int
+	// HTTP is for the connections to all HTTP services, and for one file with a large value for each of them.
+	HTTP int
+	// ZeroMQ is for the listeners of ZeroMQ sockets and their subscribers.
+	ZeroMQ int
+	// Tap is for connections to the NATS listener.
+	Tap int
+	// Outgoing is for connections to receivers of notifications, brokers, mail servers and device services.
+	Outgoing int
+}
+
+const (
+	// storeDescriptors is what a node has open for itself: 28 when it is idle, and room for segments, archives and a backup.
+	storeDescriptors = 128
+	// leastDescriptors is the lowest limit with which a node starts.
+	leastDescriptors = 64
+)
+
+// splitDescriptors splits the most descriptors that the process may open.
+func splitDescriptors(most int) (descriptors, error) {
+	if most < leastDescriptors {
+		return descriptors{}, fmt.Errorf("%d file descriptors are allowed, and %d is the least; raise the limit, such as with `ulimit -n 1024`", most, leastDescriptors)
+	}
+	d := descriptors{Store: min(storeDescriptors, most/2)}
+	rest := most - d.Store
+	d.HTTP, d.ZeroMQ, d.Tap = rest/2, rest/4, rest/8
+	d.Outgoing = rest - d.HTTP - d.ZeroMQ - d.Tap
+	return d, nil
+}
+
+// mostConnections is how many HTTP connections there may be by default; some 25 KB of memory each.
+const mostConnections = 2048
+
+// connections are the limits of HTTP connections. Each may have a file open beside its socket.
+func (c *Config) connections(d descriptors) connections.Limits {
+	total := min(cmp.Or(c.LimitConnections, mostConnections), d.HTTP/2)
+	return connections.Limits{
+		Total: total, Service: min(cmp.Or(c.LimitServiceConnections, total-total/4), total), Client: c.LimitClientConnections,
+	}
+}

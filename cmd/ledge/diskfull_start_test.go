@@ -1,0 +1,78 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ledge/store/disktest"
+)
+
+// TestStartOnAFullDisk starts on a disk that is filled to the last byte, in whatever state the folder was left: reads are
+// served, writes are refused with 507, removals make room, and with space again the same process takes writes. What was
+// acknowledged is there.
+func TestStartOnAFullDisk(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		stop func(p *process)
+		then func(dir string) error // before the disk is filled
+	}{
+		{"after a clean stop", func(p *process) { p.stop() }, nil},
+		{"after a kill", func(p *process) { p.kill() }, nil},
+		{"without the state", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, "state.db")) }},
+		{"without the mark and the pid", func(p *process) { p.stop() }, func(dir string) error {
+			_ = os.Remove(filepath.Join(dir, "ledge.pid"))
+			return os.Remove(filepath.Join(dir, "nats", "clean-stop.json"))
+		}},
+		{"with what a crash left of secrets", func(p *process) { p.kill() }, func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "secrets.json.new"), []byte("{"), 0o600)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			disk := disktest.New(t, 48<<10)
+			dir, filler := filepath.Join(disk, "data"), filepath.Join(disk, "filler")
+			flags := []string{"--disk-reserve", "8MiB", "--disk-readings-reserve", "12MiB"}
+			p := start(t, dir, flags...)
+			f := &fuller{process: p, readings: map[string]bool{}}
+			until(t, "the spare space", func() bool { _, err := os.Stat(filepath.Join(dir, spareFile)); return err == nil })
+			for range 3 {
+				f.addOne()
+				f.postOne(1000)
+			}
+			test.stop(p)
+			if test.then != nil {
+				if err := test.then(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for round := range 2 { // the second one finds what the first one has left of the spare space
+				fill(t, filler, 0)
+				f.process = start(t, dir, flags...)
+				f.check(t)
+				status, body := f.addOne()
+				must(t, "a change", http.StatusInsufficientStorage, status, body)
+				status, body = f.postOne(1000)
+				must(t, "a reading", http.StatusInsufficientStorage, status, body)
+				f.mustHealth(t, f.metadata, http.StatusServiceUnavailable)
+				if round == 0 {
+					f.stop()
+				}
+			}
+			if a := f.call(http.MethodDelete, f.metadata+"/api/v2/device/name/"+f.devices[0], "", ""); a.status != http.StatusInsufficientStorage && a.status != http.StatusOK {
+				t.Errorf("a removal: %d %s", a.status, a.body)
+			}
+			if err := os.Remove(filler); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "changes to be taken again", func() bool { status, _ := f.addOne(); return status == http.StatusCreated })
+			status, body := f.postOne(1000)
+			must(t, "a reading with room again", http.StatusOK, status, body)
+			awaitNotified(t, f.process)
+			if code := f.stop(); code != exitOK {
+				t.Errorf("exit code %d\n%s", code, f.log)
+			}
+			verify(t, dir)
+		})
+	}
+}

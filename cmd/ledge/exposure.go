@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// lookupTime is how long a start waits for the address of one host name.
+const lookupTime = 5 * time.Second
+
+// bindSettings returns the settings of addresses that the program listens on, with the host of each.
+func (c *Config) bindSettings() [][2]string {
+	list := [][2]string{
+		{"metadata-host", c.MetadataHost}, {"data-host", c.CoreDataHost}, {"device-rest-host", c.DeviceRESTHost}, {"notifications-host", c.NotificationsHost},
+	}
+	if c.TapPort >= 0 {
+		list = append(list, [2]string{"tap-host", c.TapHost})
+	}
+	return list
+}
+
+// findAddresses gives each of bindSettings the one IP address that is listened on. An address that other machines can reach
+// is refused unless allow-insecure is set, because nobody has to log in.
+func (c *Config) findAddresses(ctx context.Context) error {
+	c.addresses = map[string]netip.Addr{}
+	found := map[string]netip.Addr{} // by host: services mostly share one
+	var errs []error
+	for _, s := range c.bindSettings() {
+		setting, host := s[0], s[1]
+		ip, known := found[host]
+		if !known {
+			var err error
+			if ip, err = lookup(ctx, net.DefaultResolver, lookupTime, host); err != nil {
+				return exitError{exitPort, fmt.Errorf("setting %s: %w", setting, err)}
+			}
+			found[host] = ip
+		}
+		c.addresses[setting] = ip
+		if !ip.Unmap().IsLoopback() && !c.AllowInsecure {
+			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; use a loopback address such as 127.0.0.1, "+
+				"behind a tunnel or a reverse proxy with TLS and a login, or set allow-insecure", setting, describe(host, ip)))
+		}
+	}
+	if len(errs) > 0 {
+		return exitError{exitUsage, errors.Join(errs...)}
+	}
+	return nil
+}
+
+// lookup returns the IP address of a host, as net.Listen chooses it: the first of IPv4, else the first. localhost is
+// 127.0.0.1, whatever a name server says.
+func lookup(ctx context.Context, resolver *net.Resolver, limit time.Duration, host string) (netip.Addr, error) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip, nil
+	}
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ips, err := resolver.LookupNetIP(limited, "ip", host)
+	if ctx.Err() != nil {
+		return netip.Addr{}, ctx.Err()
+	}
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("the host name %q has no address: %w; use an IP address, or a name that is known", host, err)
+	}
+	i := slices.IndexFunc(ips, func(ip netip.Addr) bool { return ip.Unmap().Is4() })
+	return ips[max(i, 0)].Unmap(), nil // there is at least one, where there is no error
+}
+
+// describe returns a host as a setting has it, with its address where that is another text.
+func describe(host string, ip netip.Addr) string {
+	if host == ip.String() {
+		return host
+	}
+	return fmt.Sprintf("%q (%s)", host, ip)
+}
+
+// address returns the host that a setting of bindSettings stands for, as an IP address once it is found.
+func (c *Config) address(setting, host string) string {
+	if ip, ok := c.addresses[setting]; ok {
+		return ip.String()
+	}
+	return host
+}
+
+// warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
+func (p *Program) warnOfOpenAddresses() {
+	actual := map[string]string{ // Linux listens on [::] for 0.0.0.0
+		"metadata-host": p.servers.address(metadataService), "data-host": p.servers.address(dataService),
+		"device-rest-host": p.servers.address(deviceRESTService), "notifications-host": p.servers.address(notificationsService),
+		"tap-host": strings.TrimPrefix(p.data.store.TapURL(), "nats://"),
+	}
+	var open []any
+	for _, s := range p.Config.bindSettings() {
+		if !p.Config.addresses[s[0]].Unmap().IsLoopback() {
+			open = append(open, slog.String(s[0], actual[s[0]]))
+		}
+	}
+	if len(open) > 0 {
+		p.Logger.Warn("addresses without a login can be reached from other machines, because allow-insecure is set", open...)
+	}
+}

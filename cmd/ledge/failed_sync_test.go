@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestFailedSyncEndsTheProcess has one fsync of a block file of the real program fail, as a device does that loses what it
+// was given: the next one would succeed. From then on nothing is acknowledged, the process ends and says why, and the next
+// start has all that was acknowledged.
+func TestFailedSyncEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("a failing fsync is made with strace: Debian's package strace is not installed")
+	}
+	const one, most = 20, 1000 // of a thread, which fails, and of requests
+	dir := t.TempDir()
+	block := filepath.Join(dir, "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk")
+	runs := func(when string) []string {
+		return []string{strace, "-f", "-qqq", "-o", "/dev/null", "-P", block, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=" + when}
+	}
+	runner := runs(strconv.Itoa(one))
+	if out, err := exec.Command(runner[0], append(runner[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("a failing fsync is made with strace: tracing another process (ptrace) is not allowed here: %v: %s", err, out)
+	}
+	p := launchUnder(t, runner, dir)
+	if err := p.waitReady(); err != nil {
+		t.Fatalf("ledge serve: %v\n%s", err, p.log)
+	}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: hangs}
+	var acknowledged []string
+	failed := false
+	for i := range most {
+		name := fmt.Sprint("d-", i)
+		r, err := client.Post(p.metadata+"/api/v2/device", "application/json", strings.NewReader("["+deviceJSON(name)+"]"))
+		if err != nil {
+			failed = true
+			break // the process has ended
+		}
+		var body strings.Builder
+		_ = r.Write(&body)
+		_ = r.Body.Close()
+		added := strings.Contains(body.String(), `"statusCode":201`)
+		if added && failed {
+			t.Errorf("%s is acknowledged after a failed fsync", name)
+		}
+		if added {
+			acknowledged = append(acknowledged, name)
+		} else {
+			failed = true
+		}
+	}
+	if !failed {
+		killTraced(t, p)
+		t.Fatalf("no fsync failed in %d requests\n%s", most, p.log)
+	}
+	if code := p.wait(); code != exitFailure {
+		t.Errorf("exit code %d, want %d", code, exitFailure)
+	}
+	if _, ok := p.log.find("fsync failed"); !ok {
+		t.Errorf("it does not say why:\n%s", p.log)
+	}
+	p = launchUnder(t, runs("1+"), dir) // a disk that still does not take it
+	if err := p.waitReady(); err == nil {
+		killTraced(t, p)
+		t.Fatal("it serves from what is only in memory")
+	}
+	if _, ok := p.log.find("cannot be made durable"); !ok {
+		t.Errorf("it does not say why:\n%s", p.log)
+	}
+	p = start(t, dir)
+	for _, name := range acknowledged {
+		if !p.hasDevice(name) {
+			t.Errorf("%s was acknowledged and is lost", name)
+		}
+	}
+}

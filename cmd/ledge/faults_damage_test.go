@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// answers are what a running program answers to queries that together cover what is stored, by path.
+type answers map[string]answer
+
+// asked are the queries, by the service that answers them.
+func (p *process) asked() map[string]string {
+	asked := map[string]string{}
+	for service, paths := range map[string][]string{
+		p.metadata: {"/device/all?limit=1000", "/device/all?labels=x", "/deviceprofile/all", "/deviceservice/all", "/provisionwatcher/all"},
+		p.notifications: {"/subscription/all", "/notification/status/NEW?limit=1000", "/notification/status/PROCESSED?limit=1000",
+			"/transmission/all?limit=1000", "/notification/category/DEVICE_CHANGED?limit=1000"},
+		p.coreData: {"/reading/all?limit=1000", "/event/all?limit=1000", "/reading/count"},
+	} {
+		for _, path := range paths {
+			asked[path] = service + "/api/v2" + path
+		}
+	}
+	return asked
+}
+
+// askAll asks without a check of the OpenAPI documents, which damage may break.
+func (p *process) askAll() answers {
+	all := answers{}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: hangs}
+	for path, url := range p.asked() {
+		resp, err := client.Get(url)
+		var b []byte
+		if err == nil {
+			b, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		if err != nil { // also an answer that is broken off: the client sees that something is wrong
+			all[path] = answer{status: http.StatusInternalServerError, body: err.Error()}
+			continue
+		}
+		all[path] = answer{status: resp.StatusCode, body: string(b)}
+	}
+	return all
+}
+
+// compare judges answers by those of the undamaged folder.
+func (a answers) compare(want answers) outcome {
+	o := outcome{}
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		got := a[path]
+		switch {
+		case got.status == want[path].status && got.body == want[path].body:
+		case got.status >= 500:
+			o = outcomef(max(o.verdict, found), "%s: %d %.300s", path, got.status, got.body)
+		default:
+			return outcomef(silent, "%s: %d with %d bytes, want %d with %d bytes", path, got.status, len(got.body), want[path].status, len(want[path].body))
+		}
+	}
+	return o
+}
+
+// judgeDamage starts on a damaged folder. Its damage is repaired, or named by verify or at the start, or what rests on it
+// is refused; but nothing else than before is answered.
+func judgeDamage(t *testing.T, dir string, want answers, flags ...string) outcome {
+	damage, touched, err := verifyCopy(dir)
+	if err != nil {
+		return outcomef(broken, "%v", err)
+	}
+	o := judgeDamaged(t, dir, damage, want, flags...)
+	o.touched = touched
+	return o
+}
+
+func judgeDamaged(t *testing.T, dir, damage string, want answers, flags ...string) outcome {
+	p, named, o := serveOn(t, dir, flags...)
+	switch {
+	case o.verdict != recovered:
+		return o
+	case named != "" && damage == "":
+		return outcomef(broken, "ledge verify is content, but ledge serve says: %s", named)
+	case named != "":
+		return outcomef(found, "%s", named)
+	}
+	o = p.askAll().compare(want)
+	if code := p.stop(); code != exitOK && o.verdict == recovered {
+		return outcomef(broken, "ledge serve: exit code %d at the stop: %s", code, lastLine(p.log.String()))
+	}
+	if o.verdict == recovered && damage != "" {
+		return outcomef(found, "%s", damage)
+	}
+	return o
+}
+
+// wanted are the answers of an undamaged folder.
+func wanted(t *testing.T, dir string, flags ...string) answers {
+	t.Helper()
+	p := start(t, clone(t, dir), flags...)
+	defer p.stop()
+	all := p.askAll()
+	for path, a := range all {
+		if a.status >= 300 && path != "/device/all?labels=x" {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	return all
+}
+
+// newSmallNode is a folder with a few of everything.
+func newSmallNode(t *testing.T) (dir string, flags []string) {
+	t.Helper()
+	l, dir := newWorkload(t, *seed), t.TempDir()
+	p := start(t, dir, l.flags()...)
+	l.insist(p, 2)
+	for i := range 3 {
+		p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat(fmt.Sprint("body ", i), 300))
+		p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", fmt.Sprint(i))
+	}
+	p.call(http.MethodPost, p.deviceREST+"/api/v2/secret", "application/json",
+		`{"apiVersion":"v2","path":"faults","secretData":[{"key":"password","value":"correct horse"}]}`)
+	awaitNotified(t, p)
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	return dir, l.flags()
+}
+
+// kindsOfFile are the rows of flips, each with what belongs to it; the last takes the rest.
+var kindsOfFile = []struct {
+	name   string
+	has    func(rel string) bool
+	folded bool // verify compares it with the log, so what it is content with needs no start
+}{
+	{"a log", func(rel string) bool { return strings.HasSuffix(rel, ".blk") }, false},
+	{"the state", isState, true},
+	{"a payload", func(rel string) bool { return strings.HasPrefix(rel, "payloads") }, false},
+	{"an index or another file", func(rel string) bool { return rel != spareFile }, false},
+}
+
+// flipServed is of how many flips that verify finds the program is started on one too, in full.
+const flipServed = 20
+
+// TestFlippedBytes flips a bit of each byte of a small folder.
+func TestFlippedBytes(t *testing.T) {
+	t.Parallel()
+	dir, flags := newSmallNode(t)
+	want := wanted(t, dir, flags...)
+	taken := map[string]bool{}
+	for _, kind := range kindsOfFile {
+		f := flipped{files: filesOf(t, dir, func(rel string) bool { return !taken[rel] && kind.has(rel) })}
+		for _, file := range f.files {
+			taken[file.rel] = true
+			f.bytes += file.size
+		}
+		row := &faultRow{name: "byte flipped in " + kind.name}
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			f.dir = clone(t, dir)
+			row.try(t, f.bytes, 8, func(t *testing.T, i int) outcome {
+				if faultsAll() && i%flipServed != 0 {
+					if damage, ok := f.verify(i); ok && (damage != "" || kind.folded) {
+						return outcome{verdict: found, why: damage}.unless(damage == "")
+					}
+				}
+				return damagedCopy(t, dir, f.name(i), func(_ testing.TB, dir string) { f.flip(dir, i) }, want, flags...)
+			})
+		})
+	}
+}
+
+// sized is a file of a folder.
+type sized struct {
+	rel  string
+	size int
+}
+
+func filesOf(t *testing.T, dir string, has func(rel string) bool) (all []sized) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		info, err := d.Info()
+		if err == nil && has(rel) {
+			all = append(all, sized{rel, int(info.Size())})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// damagedCopy damages a copy of a folder and judges it.
+func damagedCopy(t *testing.T, dir, what string, do func(tb testing.TB, dir string), want answers, flags ...string) outcome {
+	return scratch(t, func(copied string) outcome {
+		copyTree(t, dir, copied, everything)
+		do(t, copied)
+		o := judgeDamage(t, copied, want, flags...)
+		o.why = fmt.Sprintf("%s: %s", what, strings.ReplaceAll(o.why, copied, ""))
+		return o
+	})
+}
+
+// structuralDamages is how many there are, each made by its number.
+const structuralDamages = 300
+
+// TestStructuralDamage deletes, cuts, swaps, doubles, zeroes and puts back old copies of the files of a large folder.
+func TestStructuralDamage(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	folders := []struct {
+		dir, older string
+		want       answers
+	}{{n.longer, n.clean, wanted(t, n.longer)}, {n.killed, n.clean, wanted(t, n.killed)}}
+	row := &faultRow{name: "structural damage"}
+	row.try(t, structuralDamages, 12, func(t *testing.T, i int) outcome {
+		from := folders[i%len(folders)]
+		random := rand.New(rand.NewPCG(*seed, uint64(i)))
+		files := filesOf(t, from.dir, func(rel string) bool { return rel != "ledge.pid" })
+		var rels []string
+		for _, f := range files {
+			rels = append(rels, f.rel)
+		}
+		a := rels[random.IntN(len(rels))]
+		similar := slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { return rel == a || filepath.Ext(rel) != filepath.Ext(a) })
+		d := structural[i/len(folders)%len(structural)]
+		return damagedCopy(t, from.dir, d.name+" "+a, func(tb testing.TB, dir string) {
+			d.do(tb, wound{dir, from.older, a, similar, random})
+		}, from.want)
+	})
+}

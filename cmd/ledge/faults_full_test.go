@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ledge/store/disktest"
+)
+
+// diskRoom is how many bytes are left on a disk that is filled: none, and some pages.
+var diskRoom = []int64{0, 4 << 10, 16 << 10, 64 << 10, 256 << 10}
+
+// TestFullDiskRestarted fills the disk while clients work, to the last byte or nearly so, ends the program and starts it
+// again on the full disk: it answers reads, refuses writes, and takes them again when there is room, without a restart.
+func TestFullDiskRestarted(t *testing.T) {
+	t.Parallel()
+	row := &faultRow{name: "full disk, started again on it", crash: true}
+	row.try(t, 4*len(diskRoom), 2, func(t *testing.T, i int) (o outcome) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { // its end takes the disk away
+			dir := disktest.New(t, 48<<10)
+			l := newWorkload(t, *seed+uint64(i))
+			o = l.onFullDisk(t, dir, diskRoom[i/4], i%2 == 0, i/2%2 == 0)
+			o.why = fmt.Sprintf("%s, with %d bytes left", o.why, diskRoom[i/4])
+		})
+		return o
+	})
+}
+
+func (l *workload) onFullDisk(t *testing.T, dir string, room int64, killed, noReserve bool) outcome {
+	filler, flags := filepath.Join(dir, "filler"), l.flags()
+	if noReserve {
+		flags = append(flags, "--disk-reserve", "1B", "--disk-readings-reserve", "1B")
+	}
+	p := start(t, dataOf(dir), flags...)
+	l.insist(p, 4)
+	fill(t, filler, room)
+	l.insist(p, 2)
+	if killed {
+		p.kill()
+	} else {
+		p.stop() // its exit code may say that a log was given up
+	}
+	fill(t, filler, 0)
+	p, named, o := serveOn(t, dataOf(dir), flags...)
+	if o.verdict != recovered || named != "" {
+		return outcomef(max(o.verdict, found), "on a full disk: %s%s", o.why, named)
+	}
+	if _, err := l.find(p, l.known()); err != nil {
+		return outcomef(lost, "on a full disk: %v", err)
+	}
+	add := func() (int, string) {
+		a, err := tryCall(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON("full")+"]")
+		if err != nil {
+			return 0, err.Error()
+		}
+		return statuses(a)[0], a.body
+	}
+	if status, body := add(); status != http.StatusInsufficientStorage {
+		return outcomef(broken, "a change on a full disk: %d %s", status, body)
+	}
+	if err := os.Remove(filler); err != nil {
+		return outcomef(broken, "%v", err)
+	}
+	until(t, "changes to be taken again", func() bool { status, _ := add(); return status == http.StatusCreated })
+	p.kill()
+	return l.judge(t, dataOf(dir), l.known(), l.acknowledged())
+}

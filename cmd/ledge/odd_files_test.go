@@ -1,0 +1,123 @@
+//go:build unix
+
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestOddFilesAreRefused puts a FIFO, or a link, in place of each file that Ledge opens: a start ends at once with exit code 5 and
+// names it. It would wait for ever otherwise.
+func TestOddFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if code := start(t, dir).stop(); code != exitOK {
+		t.Fatal(code)
+	}
+	stream := "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/"
+	for i, name := range []string{
+		"state.db", "notifications.db", "readings.db", "secrets.json", "secrets.json.new", ownFile, lockFile, spareFile,
+		"nats/clean-stop.json", stream + "meta.inf", stream + "meta.sum", stream + "msgs/1.blk", stream + "msgs/index.db",
+	} {
+		path := filepath.Join(dir, name)
+		kept := path + "-kept" // not beside what it is a prefix of: these names are looked at too
+		if strings.HasPrefix(name, "nats/") {
+			kept = filepath.Join(t.TempDir(), "kept")
+		}
+		there := os.Rename(path, kept) == nil
+		kind, err := "FIFO", unix.Mkfifo(path, 0o600)
+		if i%2 == 1 {
+			_ = os.Remove(path)
+			kind, err = "symbolic link", os.Symlink(kept, path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := launch(t, dir)
+		if code := p.wait(); code != exitFolder || !strings.Contains(p.log.String(), path) || !strings.Contains(p.log.String(), "it is a "+kind) {
+			t.Errorf("a %s in place of %s: exit code %d\n%s", kind, name, code, p.log)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if there {
+			if err := os.Rename(kept, path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if code := start(t, dir).stop(); code != exitOK {
+		t.Errorf("afterwards: exit code %d", code)
+	}
+}
+
+// TestOddFilesBesideCommands has the commands that only read meet a FIFO: they end, and say what it is.
+func TestOddFilesBesideCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if code := start(t, dir).stop(); code != exitOK {
+		t.Fatal(code)
+	}
+	for name, want := range map[string]string{lockFile: "", "state.db.condemned": "no regular file", "secrets.json": "FIFO"} {
+		path := filepath.Join(dir, name)
+		_ = os.Rename(path, filepath.Join(t.TempDir(), "kept"))
+		if err := unix.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"verify"}, {"salvage", "--to", filepath.Join(t.TempDir(), "new")}} {
+			out, errs, _ := ledge(t, append(args, "--data-dir", dir)...)
+			if args[0] == "verify" && !strings.Contains(out+errs, want) || strings.Contains(errs, "panic") {
+				t.Errorf("%s with a FIFO in place of %s: %s%s", args[0], name, out, errs)
+			}
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReplacedFolder replaces the data folder, or one in it, under a running process: nothing is acknowledged any more, the process
+// ends with exit code 5 and says why, and writes nothing into the new folder.
+func TestReplacedFolder(t *testing.T) {
+	for _, name := range []string{".", "nats", "payloads"} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			p := start(t, dir)
+			p.addDevice("before")
+			path := filepath.Join(dir, name)
+			old := filepath.Join(filepath.Dir(dir), "old")
+			if err := os.Rename(path, old); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(path, 0o750); err != nil {
+				t.Fatal(err)
+			}
+			a, err := tryCall(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON("after")+"]")
+			if err == nil && strings.Contains(a.body, "201") {
+				t.Errorf("acknowledged: %d %s", a.status, a.body)
+			}
+			if code := p.wait(); code != exitFolder || !strings.Contains(p.log.String(), "was replaced, moved or removed") {
+				t.Errorf("exit code %d\n%s", code, p.log)
+			}
+			if left, _ := os.ReadDir(path); len(left) > 0 {
+				t.Errorf("written into the new folder: %v", left)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(old, path); err != nil {
+				t.Fatal(err)
+			}
+			p = start(t, dir)
+			if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/before", "", ""); a.status != http.StatusOK {
+				t.Errorf("with the old folder back: %d %s", a.status, a.body)
+			}
+			p.stop()
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+const maxOutgoingCA = 1 << 20 // bytes
+
+// outgoingRoots returns the certificates that outgoing connections trust: those of the system and those of the file at path,
+// in PEM. Without a path it returns nil, which stands for those of the system.
+func outgoingRoots(path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := readSmall(path, maxOutgoingCA)
+	if err != nil {
+		return nil, fmt.Errorf("setting outgoing-ca: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("setting outgoing-ca: certificates of the system: %w", err)
+	}
+	if err := addCertificates(roots, text); err != nil {
+		return nil, fmt.Errorf("setting outgoing-ca: %s: %w; give a file of certificates in PEM", path, err)
+	}
+	return roots, nil
+}
+
+// addCertificates adds all of a text in PEM, unlike AppendCertsFromPEM, which skips what it cannot read.
+func addCertificates(pool *x509.CertPool, text []byte) error {
+	added := 0
+	for block, rest := pem.Decode(text); ; block, rest = pem.Decode(rest) {
+		if block == nil {
+			if added == 0 {
+				return errors.New("has no certificate")
+			}
+			if bytes.Contains(rest, []byte("-----BEGIN")) {
+				return fmt.Errorf("what follows certificate %d is broken", added)
+			}
+			return nil
+		}
+		if block.Type != "CERTIFICATE" {
+			return fmt.Errorf("has a block of the type %q", block.Type)
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return fmt.Errorf("certificate %d: %w", added+1, err)
+		}
+		if !cert.IsCA {
+			return errors.New("the certificate of " + cert.Subject.String() + " is not that of a CA")
+		}
+		pool.AddCert(cert)
+		added++
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func newRestore() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "restore --data-dir DIR FILE",
+		Short: "Make a data folder of a backup",
+		Long: `Make a data folder of a backup that ` + "`ledge backup`" + ` has written. DIR must not exist or be empty: nothing is overwritten.
+The backup is verified as a whole, unpacked beside DIR, into DIR.restoring-*, and what is unpacked is verified as by
+` + "`ledge verify`" + `. Only when all of it is whole and on disk does it become DIR. The first start folds the state from the log.
+
+Exit code 6 where the backup is damaged or cut off; there is no DIR then.`,
+	}
+	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
+		r := &restore{config: config, file: file, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "restore")}
+		return interrupted(ctx, r.run(ctx), "nothing is restored")
+	})
+}
+
+// restore is one run of `ledge restore`.
+type restore struct {
+	config   *Config
+	file     string
+	logger   *slog.Logger
+	out      io.Writer
+	progress *progress
+}
+
+func (r *restore) run(ctx context.Context) error {
+	dir := filepath.Clean(r.config.DataDir)
+	if err := mustBeNew(dir); err != nil {
+		return err
+	}
+	b, err := openBackup(r.file)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.verify(ctx, r.progress); err != nil {
+		return err
+	}
+	if err := makeFolder(filepath.Dir(dir)); err != nil {
+		return exitError{exitFolder, err}
+	}
+	beside, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".restoring-*")
+	if err != nil {
+		return exitError{exitFolder, err}
+	}
+	if err := r.fill(ctx, b, beside); err != nil {
+		r.progress.clear()
+		return errors.Join(err, os.RemoveAll(beside))
+	}
+	if err := becomes(beside, dir); err != nil {
+		return errors.Join(exitError{exitFolder, err}, os.RemoveAll(beside))
+	}
+	fmt.Fprintf(r.out, "restored to %s\n", dir)
+	return nil
+}
+
+// fill unpacks the backup into a folder and verifies what is there.
+func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
+	m, err := b.unpack(ctx, dir, r.progress)
+	if err != nil {
+		return err
+	}
+	target := *r.config
+	target.DataDir = dir
+	check := &folderCheck{config: &target, logger: r.logger, w: r.out, progress: r.progress, known: m.known()}
+	if err := check.run(ctx); err != nil {
+		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
+	}
+	for _, in := range check.logs {
+		if e := m.Streams[in.Stream]; in.Last != e.Last || in.Torn != nil {
+			return exitError{exitDamaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last)}
+		}
+	}
+	return syncFolders(dir)
+}
+
+// syncFolders puts the names in all folders of a tree on disk.
+func syncFolders(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = syncFolder(path)
+		}
+		return err
+	})
+}
+
+// becomes gives a folder its name, in the place of an empty folder or of nothing.
+func becomes(beside, dir string) error {
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; restore to a folder that does not exist", err)
+	}
+	if err := os.Rename(beside, dir); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(dir))
+}

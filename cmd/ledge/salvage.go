@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"ledge/domain"
+	"ledge/store"
+	"ledge/store/payloads"
+	"ledge/store/secrets"
+)
+
+func newSalvage() *cobra.Command {
+	var to string
+	c := &cobra.Command{
+		Use:   "salvage --data-dir DIR --to DIR2",
+		Short: "Copy all that is whole of a damaged data folder into a new one",
+		Long: `Copy all that is whole of a damaged data folder into a new one, DIR2, which must not exist or be empty. DIR is not changed;
+a server that has it must be stopped first. ` + "`ledge serve`" + ` starts on DIR2, and ` + "`ledge verify`" + ` finds it whole.
+
+A log that is whole is copied byte for byte. Of a damaged one every whole event is written under its old sequence, id, time
+and headers. In the place of each event that is not whole stands a sequence.lost event, which changes nothing: so sequences,
+ETags and positions stay what they were. From the first of these on the chain hashes are new ones; hashes that somebody noted
+do not hold there any more. A posted value whose file is missing or altered is lost with its event. The state is not copied:
+the first start folds it from the log. What is left out is listed on the terminal and in DIR2/salvage.txt.
+
+Exit code 0 where all was whole, 7 where something is left out.`,
+	}
+	c.Flags().StringVar(&to, "to", "", "the new folder")
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		s := &salvaging{from: config, to: to, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "salvage")}
+		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, config.DataDir))
+	})
+}
+
+// salvaging is one run of `ledge salvage`.
+type salvaging struct {
+	from     *Config
+	to       string
+	logger   *slog.Logger
+	out      io.Writer
+	progress *progress
+
+	target  *Config // of the new folder
+	report  *os.File
+	partial bool // something is left out
+}
+
+func (s *salvaging) run(ctx context.Context) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	lock, err := holdDataDir(s.from.DataDir)
+	if err != nil {
+		return err
+	}
+	defer lock.close()
+	if err := makeFolder(s.to); err != nil {
+		return exitError{exitFolder, err}
+	}
+	own, err := lockDataDir(s.to)
+	if err != nil {
+		return err
+	}
+	defer own.release()
+	if err := s.copy(ctx); err != nil {
+		return fmt.Errorf("%w; %s is not complete, remove it", err, s.to)
+	}
+	if s.partial {
+		return exitError{exitPartial, fmt.Errorf("not all of %s was whole: %s lists what is left out of %s", s.from.DataDir, s.report.Name(), s.to)}
+	}
+	fmt.Fprintf(s.out, "all was whole\n")
+	return nil
+}
+
+// check refuses folders that do not fit.
+func (s *salvaging) check() error {
+	if s.to == "" {
+		return exitError{exitUsage, errors.New("--to is missing: name the new folder")}
+	}
+	if err := dataDirThere(s.from); err != nil {
+		return err
+	}
+	if err := mustBeNew(s.to); err != nil {
+		return err
+	}
+	target := *s.from
+	target.DataDir = s.to
+	s.target = &target
+	inside, err := filepath.Rel(s.from.DataDir, s.to)
+	if err == nil && filepath.IsLocal(inside) {
+		return exitError{exitUsage, fmt.Errorf("--to %s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir)}
+	}
+	return nil
+}
+
+// mustBeNew refuses a folder that has something in it.
+func mustBeNew(dir string) error {
+	list, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return exitError{exitFolder, err}
+	case len(list) > 0:
+		return exitError{exitFolder, fmt.Errorf("%s is not empty: %s is in it; choose a new folder", dir, list[0].Name())}
+	}
+	return nil
+}
+
+// copy makes the new folder, and holds that it is whole.
+func (s *salvaging) copy(ctx context.Context) (err error) {
+	if s.report, err = os.OpenFile(filepath.Join(s.to, "salvage.txt"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.report.Sync(), s.report.Close()) }()
+	s.say("salvaged from %s at %s", s.from.DataDir, now().Format(time.RFC3339))
+	source := &folderCheck{config: s.from, logger: s.logger, w: io.Discard, progress: s.progress}
+	if err := source.inspectStates(); err != nil {
+		return err
+	}
+	if err := source.inspectLogs(ctx); err != nil {
+		return err
+	}
+	lost, err := s.copyPayloads(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.copySecrets(); err != nil {
+		return err
+	}
+	if err := s.copySnapshots(); err != nil {
+		return err
+	}
+	streams, err := s.copyLogs(ctx, source.logs)
+	if err != nil {
+		return err
+	}
+	s.tell(source.logs, streams, lost)
+	if err := s.startStore(ctx); err != nil {
+		return err
+	}
+	if err := (&folderCheck{config: s.target, logger: s.logger, w: io.Discard, progress: s.progress}).run(ctx); err != nil {
+		return fmt.Errorf("what was copied is not whole: %w", err)
+	}
+	return syncFolder(s.to)
+}
+
+// say writes a line to the terminal and to the report.
+func (s *salvaging) say(format string, args ...any) {
+	s.progress.clear()
+	line := fmt.Sprintf(format+"\n", args...)
+	fmt.Fprint(io.MultiWriter(s.out, s.report), line)
+}
+
+// startStore opens the store of the new folder as a server does, and closes it. On a new folder it makes the streams.
+func (s *salvaging) startStore(ctx context.Context) error {
+	opened, err := store.Open(ctx, storeOptions(s.target, -1, s.logger))
+	if err != nil {
+		return storeError(err)
+	}
+	return opened.Close()
+}
+
+// copyLogs writes the logs. It does so again without the readings whose bodies are lost, where there are some.
+func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]store.Salvaged, error) {
+	if err := s.startStore(ctx); err != nil {
+		return nil, err
+	}
+	o := store.SalvageOptions{NewID: uuid.NewString, Now: now()}
+	streams, err := store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := s.lostBodies(ctx)
+	if err != nil || len(lost) == 0 {
+		return streams, err
+	}
+	o.Drop = func(e domain.Event) string {
+		for _, digest := range digestsOf(e) {
+			if lost[digest] {
+				return "its body " + digest + " is lost"
+			}
+		}
+		return ""
+	}
+	return store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
+}
+
+// lostBodies returns the digests of the bodies that readings in the new folder need and that are not there.
+func (s *salvaging) lostBodies(ctx context.Context) (map[string]bool, error) {
+	all, err := store.Inspect(ctx, s.target.logDir(), store.InspectOptions{})
+	if err != nil {
+		return nil, err
+	}
+	b, err := openBodies(s.target, &ledger{logs: store.OpenInspected(s.target.logDir(), all).Logs()}, s.logger)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	err = b.verify(ctx, io.Discard)
+	return b.lost, err
+}
+
+// digestsOf returns which bodies an event refers to.
+func digestsOf(e domain.Event) (list []string) {
+	switch e := e.(type) {
+	case domain.ReadingPosted:
+		list = append(list, e.Digest)
+	case domain.DataEventAdded:
+		for _, r := range e.Readings {
+			list = append(list, r.Digest)
+		}
+	}
+	return list
+}
+
+// copyPayloads copies the files whose bytes have the SHA-256 that is their name, and returns the names of the others.
+func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error) {
+	if err := makeFolder(s.target.payloadDir()); err != nil {
+		return nil, err
+	}
+	for names, err := range payloads.Names(s.from.payloadDir()) {
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			fault, err := copyPayload(ctx, s.from.payloadDir(), s.target.payloadDir(), name)
+			if err != nil {
+				return nil, err
+			}
+			if fault != "" {
+				s.partial = true
+				lost = append(lost, fmt.Sprintf("payloads/%s: %s", name, fault))
+			}
+		}
+	}
+	return lost, syncFolder(s.target.payloadDir())
+}
+
+// copySecrets copies the secrets if they can be read.
+func (s *salvaging) copySecrets() error {
+	text, err := store.ReadFile(s.from.secretsFile(), mostSmall)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = secrets.Check(s.from.secretsFile())
+	}
+	if err != nil {
+		s.partial = true
+		s.say("secrets are left out: %v", err)
+		return nil
+	}
+	return writeDurably(s.target.secretsFile(), text, 0o600)
+}
+
+// copySnapshots copies the snapshots of the state that are whole: a log whose first changes are archived is folded from them.
+// The key that signs them is not copied; the new folder gets a new one.
+func (s *salvaging) copySnapshots() error {
+	list, err := store.Snapshots(s.from.snapshotDir())
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := makeFolder(s.target.snapshotDir()); err != nil {
+		return err
+	}
+	for _, seq := range list {
+		snapshot, err := store.OpenSnapshot(s.from.snapshotDir(), seq)
+		if err == nil {
+			err = snapshot.Check()
+		}
+		if err != nil {
+			s.partial = true
+			s.say("a snapshot of the state is left out: %v", err)
+			continue
+		}
+		if err := store.CopyFile(snapshot.Path(), filepath.Join(s.target.snapshotDir(), filepath.Base(snapshot.Path())), -1); err != nil {
+			return err
+		}
+	}
+	return syncFolder(s.target.snapshotDir())
+}
+
+// tell reports what became of the logs and the bodies.
+func (s *salvaging) tell(all []store.Inspection, streams []store.Salvaged, lost []string) {
+	for i, r := range streams {
+		in := all[i]
+		for _, f := range in.Faults {
+			s.say("damaged: %s", f.String())
+		}
+		if in.More > 0 {
+			s.say("damaged: %s: %d places more", r.Stream, in.More)
+		}
+		if in.Torn != nil {
+			s.say("left out: %s: %d bytes of an unfinished write at the end, in %d.blk at offset %d; no client had an answer",
+				r.Stream, in.Torn.Bytes, in.Torn.Block, in.Torn.Offset)
+		}
+		for _, l := range r.Lost {
+			s.say("lost: %s %d to %d: %s", r.Stream, l.From, l.To, l.Reason)
+		}
+		if r.More > 0 {
+			s.say("lost: %s: %d stretches more", r.Stream, r.More)
+		}
+		how := "the chain is as it was up to the first lost event"
+		if r.Copied {
+			how = "copied byte for byte"
+		}
+		s.say("%s: %d events kept, %d lost; %s; chain %x", r.Stream, r.Kept, r.Total, how, r.Head)
+		s.partial = s.partial || r.Total > 0 || len(in.Faults) > 0
+	}
+	for _, line := range lost {
+		s.say("left out: %s", line)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// newFolder makes a folder of a stopped node with some devices, readings of all sizes, a notification and a secret.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	p := start(t, t.TempDir())
+	for i := range 6 {
+		p.addDevice(fmt.Sprintf("cam-%d", i))
+	}
+	for i := range 3 {
+		p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", fmt.Sprint(i))
+		p.postImage(strings.Repeat(fmt.Sprint(i), 300_000))
+	}
+	p.call(http.MethodPost, p.deviceREST+"/api/v2/secret", "application/json", `{"apiVersion":"v2","path":"mqtt","secretData":[{"key":"username","value":"me"}]}`)
+	awaitNotified(t, p)
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	return p.dir
+}
+
+// answers are what a node answers about everything that newFolder made.
+func (p *process) answers() string {
+	p.tb.Helper()
+	all := ""
+	for _, url := range []string{
+		p.metadata + "/api/v2/device/all", p.metadata + "/api/v2/deviceprofile/all", p.metadata + "/api/v2/deviceservice/all",
+		p.coreData + "/api/v2/event/all", p.coreData + "/api/v2/reading/all", p.notifications + "/api/v2/notification/status/NEW",
+		p.notifications + "/api/v2/notification/status/PROCESSED", p.notifications + "/api/v2/subscription/all",
+	} {
+		a := p.call(http.MethodGet, url, "", "")
+		_, path, _ := strings.Cut(url, "/api/")
+		all += fmt.Sprintln(path, a.status, a.header.Get("ETag"), a.body)
+	}
+	return all
+}
+
+func TestSalvage(t *testing.T) {
+	from := newFolder(t)
+	body := digestOf(strings.Repeat("1", 300_000))
+	flipAt := func(stream string, part float64) func(string) {
+		return func(dir string) {
+			alter(t, block(dir, stream, "1"), func(b []byte) []byte { b[int(float64(len(b))*part)] ^= 1; return b })
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		do   func(dir string)
+		code int
+		says []string // expressions, of lines of the report
+	}{
+		{"whole", func(string) {}, exitOK, []string{`LEDGE_EVENTS: 14 events kept, 0 lost; copied byte for byte`}},
+		{"an event", flipAt("LEDGE_EVENTS", 0.5), exitPartial, []string{`damaged: LEDGE_EVENTS \d+: its record is altered or cut off \(1.blk at offset \d+, \d+ bytes\)`, `lost: LEDGE_EVENTS (\d+) to (\d+): `, `LEDGE_EVENTS: 13 events kept, 1 lost; `, `LEDGE_READINGS: 6 events kept, 0 lost; copied`}},
+		{"the first event", flipAt("LEDGE_EVENTS", 0.01), exitPartial, []string{`lost: LEDGE_EVENTS 1 to 1: `}},
+		{"the last event", flipAt("LEDGE_EVENTS", 0.99), exitPartial, []string{`lost: LEDGE_EVENTS 14 to 14: `}},
+		{"a reading, and another's body", func(dir string) {
+			flipAt("LEDGE_READINGS", 0.01)(dir)
+			alter(t, filepath.Join(dir, "payloads", body), func(b []byte) []byte { b[7] ^= 1; return b })
+		}, exitPartial, []string{`lost: LEDGE_READINGS 1 to 1: its record`, `lost: LEDGE_READINGS 4 to 4: its body ` + body + ` is lost`, `left out: payloads/` + body + `: it is altered`}},
+		{"a body", func(dir string) { remove(t, filepath.Join(dir, "payloads", body)) }, exitPartial, []string{`lost: LEDGE_READINGS 4 to 4: its body`}},
+		{"a log", func(dir string) { remove(t, streamFolder(dir, "LEDGE_NOTIFICATIONS")) }, exitPartial, []string{`LEDGE_NOTIFICATIONS: 0 events kept, \d lost`}},
+		{"meta and the secrets", func(dir string) {
+			remove(t, filepath.Join(dir, "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"))
+			alter(t, filepath.Join(dir, "secrets.json"), func(b []byte) []byte { return b[1:] })
+		}, exitPartial, []string{`secrets are left out: `, `LEDGE_EVENTS: 14 events kept, 0 lost; copied`}},
+		{"an unfinished write", func(dir string) {
+			remove(t, filepath.Join(dir, "nats/clean-stop.json"))
+			alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { return append(b, b[:50]...) })
+		}, exitOK, []string{`left out: LEDGE_EVENTS: 50 bytes of an unfinished write`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir, to := clone(t, from), filepath.Join(t.TempDir(), "new")
+			tt.do(dir)
+			leaves := mustLeave(t, dir)
+			out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+			leaves()
+			if code != tt.code {
+				t.Fatalf("exit code %d, want %d\n%s%s", code, tt.code, out, errs)
+			}
+			report, err := os.ReadFile(filepath.Join(to, "salvage.txt"))
+			if err != nil || !strings.HasPrefix(out, string(report)) {
+				t.Errorf("%v; the report is\n%s\nprinted is\n%s", err, report, out)
+			}
+			for _, want := range tt.says {
+				if !regexp.MustCompile(`(?m)^` + want).Match(report) {
+					t.Errorf("%s is missing in\n%s", want, report)
+				}
+			}
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK || strings.Count(out, ": whole") != 4 {
+				t.Errorf("verify: %d\n%s%s", code, out, errs)
+			}
+			p := start(t, to)
+			if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/cam-0", "", ""); a.status != http.StatusOK {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+			if tt.name != "the first event" { // it was the device service
+				p.addDevice("next")
+			}
+			if code := p.stop(); code != exitOK {
+				t.Errorf("stop: %d\n%s", code, p.log)
+			}
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+				t.Errorf("verify later: %d\n%s%s", code, out, errs)
+			}
+			if _, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to); code != exitFolder || !strings.Contains(errs, "is not empty") {
+				t.Errorf("again: %d, %s", code, errs)
+			}
+		})
+	}
+}
+
+// TestSalvageRefuses holds which folders it does not take, and that it makes nothing then.
+func TestSalvageRefuses(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	other := filepath.Join(t.TempDir(), "new")
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--data-dir", dir}, exitUsage, "--to is missing"},
+		{[]string{"--data-dir", dir, "--to", filepath.Join(dir, "new")}, exitUsage, "choose another folder"},
+		{[]string{"--data-dir", dir, "--to", other}, exitInUse, "in use by process"},
+		{[]string{"--data-dir", other, "--to", other + "2"}, exitFolder, "no data folder"},
+	} {
+		if _, errs, code := ledge(t, append([]string{"salvage"}, tt.args...)...); code != tt.code || !strings.Contains(errs, tt.says) {
+			t.Errorf("%v: %d, %s; want %d, %q", tt.args, code, errs, tt.code, tt.says)
+		}
+	}
+	if _, err := os.Stat(other); err == nil {
+		t.Error("a folder was made")
+	}
+	p.stop()
+}

@@ -1,0 +1,32 @@
+package main
+
+import "ledge/bridge/zeromq"
+
+// socketOptions are the limits of the ZeroMQ sockets, as far as there are file descriptors for them.
+func (p *Program) socketOptions() zeromq.Options {
+	c := p.Config
+	o := zeromq.Options{
+		MaxSockets: c.ZeroMQSockets, MaxPeers: c.ZeroMQPeers, MaxPeersPerAddress: c.ZeroMQPeersPerAddress, MaxSubscribers: c.ZeroMQSubscribers,
+		QueueMessages: c.ZeroMQQueueMessages, QueueBytes: int(c.ZeroMQQueueBytes), AllQueueBytes: int(c.ZeroMQAllQueueBytes),
+		MaxTopics: c.ZeroMQTopics, MaxTopicBytes: int(c.ZeroMQTopicBytes), AllTopicBytes: int(c.ZeroMQAllTopicBytes),
+		HandshakeTimeout: c.ZeroMQHandshakeTime, StallTimeout: c.ZeroMQStallTime, MaxFrame: int(c.ZeroMQMaxFrame), Vet: p.guard.Bind,
+		Logger: p.Logger,
+	}
+	if !fitSockets(&o, p.files.ZeroMQ) {
+		p.Logger.Info("ZeroMQ sockets and peers are limited by the file descriptors of the process; raise their limit, such as with ulimit -n, for more",
+			"sockets", o.MaxSockets, "peers", o.MaxPeers, "peersPerAddress", o.MaxPeersPerAddress, "descriptors", p.files.ZeroMQ)
+	}
+	return o
+}
+
+// fitSockets lowers limits that need more descriptors than there are: a quarter for sockets, the rest for peers, and half of that for
+// those of one address. It reports whether all fit.
+func fitSockets(o *zeromq.Options, descriptors int) bool {
+	if o.MaxSockets+o.MaxPeers <= descriptors {
+		return true
+	}
+	o.MaxSockets = min(o.MaxSockets, max(1, descriptors/4))
+	o.MaxPeers = max(1, min(o.MaxPeers, descriptors-o.MaxSockets))
+	o.MaxPeersPerAddress = min(o.MaxPeersPerAddress, max(1, o.MaxPeers/2))
+	return false
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ledge/bridge/porttest"
+	"ledge/bridge/zeromq"
+)
+
+func TestFitSockets(t *testing.T) {
+	for _, test := range []struct {
+		descriptors                int
+		fits                       bool
+		sockets, peers, perAddress int
+	}{
+		{4968, true, 64, 2048, 256},
+		{2112, true, 64, 2048, 256},
+		{2111, false, 64, 2047, 256},
+		{224, false, 56, 168, 84},
+		{8, false, 2, 6, 3},
+		{1, false, 1, 1, 1},
+	} {
+		o := zeromq.Options{MaxSockets: 64, MaxPeers: 2048, MaxPeersPerAddress: 256}
+		fits := fitSockets(&o, test.descriptors)
+		if fits != test.fits || o.MaxSockets != test.sockets || o.MaxPeers != test.peers || o.MaxPeersPerAddress != test.perAddress {
+			t.Errorf("got %v, %d sockets, %d peers, %d of one address, want %+v", fits, o.MaxSockets, o.MaxPeers, o.MaxPeersPerAddress, test)
+		}
+	}
+}
+
+// TestSocketsBeyondTheLimit holds that a subscription is refused with 503 when it needs one socket too many, that the log warns of a socket
+// on all interfaces, and that a restart with a lower limit goes on, and says what it does not bind.
+func TestSocketsBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, "--zeromq-sockets", "2")
+	ports := []int{porttest.Hold(t), porttest.Hold(t), porttest.Hold(t)}
+	p.addNamed("first", "a", ports[0])
+	const one = `[{"apiVersion":"v2","subscription":{"name":"NAME","receiver":"r","adminState":"UNLOCKED","categories":["b"],"channels":[{"type":"ZeroMQ","host":"HOST","port":PORT,"topic":"t"}]}}]`
+	body := func(name, host string, port int) string {
+		return strings.NewReplacer("NAME", name, "HOST", host, "PORT", strconv.Itoa(port)).Replace(one)
+	}
+	url := p.notifications + "/api/v2/subscription"
+	p.postJSON(http.MethodPost, url, body("second", "*", ports[1]), http.StatusCreated)
+	p.waitLog("ZeroMQ socket is open to other machines")
+	if line, _ := p.log.find("ZeroMQ socket is open to other machines"); !strings.Contains(line, `"level":"WARN"`) || !strings.Contains(line, `"host":"*"`) {
+		t.Errorf("no warning of the host *, but %q", line)
+	}
+	a := p.postJSON(http.MethodPost, url, body("third", "127.0.0.1", ports[2]), http.StatusServiceUnavailable)
+	if !strings.Contains(a.body, "channels[0]: 2 ZeroMQ sockets are bound, which is the limit (setting zeromq-sockets") {
+		t.Errorf("got %s", a.body)
+	}
+	for _, want := range []string{"ledge_zeromq_sockets 2\n", "ledge_zeromq_peers 0\n", "ledge_zeromq_queued_bytes 0\n"} {
+		if text := p.call(http.MethodGet, p.notifications+"/metrics", "", "").body; !strings.Contains(text, want) {
+			t.Errorf("the metrics lack %q", want)
+		}
+	}
+	p.stop()
+	p = start(t, dir, "--zeromq-sockets", "1")
+	p.waitLog("channel not bound")
+	if line, _ := p.log.find("channel not bound"); !strings.Contains(line, "zeromq-sockets") {
+		t.Errorf("a restart with a lower limit says %q", line)
+	}
+	for _, name := range []string{"first", "second"} {
+		p.call(http.MethodDelete, p.notifications+"/api/v2/subscription/name/"+name, "", "")
+	}
+	p.addNamed("fourth", "a", ports[2])
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"ledge/store"
+)
+
+// spareFile takes disk space that is kept for a start on a full disk: the server and the state must write a little before
+// Ledge can answer reads.
+const spareFile = "spare-space"
+
+// spareShare is the part of disk-reserve that the file takes. What is released is less than the reserve, so that changes stay
+// refused, and more than what removals leave alone, so that these make room.
+const spareShare = 2
+
+// spare is the file of spare space. It is released at a start on a full disk, and made again when there is room.
+type spare struct {
+	path    string
+	bytes   int64
+	reserve uint64 // free space that must be left when the file is made
+	free    func(dir string) (uint64, error)
+	logger  *slog.Logger
+}
+
+func newSpare(c *Config, logger *slog.Logger) *spare {
+	return &spare{
+		path: filepath.Join(c.DataDir, spareFile), bytes: int64(c.DiskReserve) / spareShare,
+		reserve: uint64(max(c.DiskReserve, c.DiskReadingsReserve)), free: store.FreeBytes, logger: logger,
+	}
+}
+
+// release gives the space back where less than that is free.
+func (s *spare) release() {
+	free, err := s.free(filepath.Dir(s.path))
+	if err != nil || free >= uint64(s.bytes) {
+		return
+	}
+	if err := os.Remove(s.path); err == nil {
+		s.logger.Warn("the disk is full: the spare space is used for the start; free some space", "file", s.path, "bytes", s.bytes, "free", free)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		s.logger.Warn("the disk is full, and the spare space cannot be used", "file", s.path, "error", err)
+	}
+}
+
+// keep makes the file, or makes it as large as it should be, where so much is free beside it.
+func (s *spare) keep(beside uint64) {
+	free, has := s.room()
+	if has < s.bytes && free+uint64(has) >= beside+uint64(s.bytes) {
+		s.make(s.bytes)
+	}
+}
+
+// keepRest makes the file at a stop, when nothing else is written any more, of what is free.
+func (s *spare) keepRest() {
+	free, has := s.room()
+	if most := min(s.bytes, int64(min(free, uint64(s.bytes)+spareAtStop))-spareAtStop); has == 0 && most > 0 {
+		s.make(most)
+	}
+}
+
+// room returns what is free, which is nothing where that is not known, and the size of the file.
+func (s *spare) room() (free uint64, has int64) {
+	if info, err := os.Lstat(s.path); err == nil {
+		has = info.Size()
+	}
+	free, err := s.free(filepath.Dir(s.path))
+	if err != nil {
+		return 0, has
+	}
+	return free, has
+}
+
+func (s *spare) make(bytes int64) {
+	f, err := store.OpenFile(s.path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		err = errors.Join(allocate(f, bytes), f.Close())
+	}
+	if err != nil {
+		_ = os.Remove(s.path)
+		s.logger.Debug("no spare space for a start on a full disk", "error", err)
+	}
+}
+
+// spareAtStop is what is left free beside the file that is made at a stop, in bytes.
+const spareAtStop = 1 << 20
+
+// lookForRoom is how often it is tried to make the file again.
+const lookForRoom = 10 * time.Second
+
+// run keeps the file until done is closed.
+func (s *spare) run(done <-chan struct{}) {
+	tick := time.NewTicker(lookForRoom)
+	defer tick.Stop()
+	for {
+		s.keep(s.reserve)
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// isFull reports whether err says that the disk, or what the user may take of it, is full.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

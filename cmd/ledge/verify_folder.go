@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"ledge/domain"
+	"ledge/projections"
+	"ledge/store"
+	"ledge/store/secrets"
+)
+
+// folderCheck verifies the folder of a node that does not run. It opens nothing in it for writing.
+type folderCheck struct {
+	config   *Config
+	logger   *slog.Logger
+	w        io.Writer
+	progress *progress
+	known    map[string][]store.Known // what is known of the logs beside what the folder says
+
+	states [3]stateFile
+	logs   []store.Inspection
+	count  int   // of damages
+	first  error // the first
+}
+
+// stateFile is what is known of one of the stateFiles.
+type stateFile struct {
+	usable bool
+	at     uint64 // its checkpoint
+}
+
+// tables are those of the stateFiles.
+var tables = [3]projections.Tables{projections.Events, projections.Notifications, projections.Readings}
+
+// run verifies all of it, whatever is damaged, and returns the first damage.
+func (f *folderCheck) run(ctx context.Context) error {
+	if err := f.inspectStates(); err != nil {
+		return err
+	}
+	if err := f.inspectLogs(ctx); err != nil {
+		return storeError(err)
+	}
+	if err := secrets.Check(f.config.secretsFile()); err != nil {
+		f.damage(err)
+	}
+	if err := f.fold(ctx); err != nil {
+		return err
+	}
+	return f.err()
+}
+
+// damage takes note of a damage and prints it.
+func (f *folderCheck) damage(err error) {
+	if f.count++; f.first == nil {
+		f.first = err
+	}
+	f.progress.clear()
+	if fault, ok := errors.AsType[store.Fault](err); ok {
+		fmt.Fprintln(f.w, "damaged: "+fault.String())
+		return
+	}
+	fmt.Fprintf(f.w, "damaged: %v\n", err)
+}
+
+// err returns the first damage, and how many there are.
+func (f *folderCheck) err() error {
+	switch f.count {
+	case 0:
+		return nil
+	case 1:
+		return exitError{exitDamaged, f.first}
+	}
+	return exitError{exitDamaged, fmt.Errorf("%w (the first of %d damages)", f.first, f.count)}
+}
+
+// inspectStates reads where the state files have come to: they are witnesses of how long the logs were.
+func (f *folderCheck) inspectStates() error {
+	known := map[string][]store.Known{}
+	for name, list := range f.known {
+		known[name] = list
+	}
+	for i, file := range stateFiles {
+		err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error {
+			seq, chain := in.Checkpoint()
+			f.states[i] = stateFile{true, seq}
+			if name := store.Streams()[i]; seq > 0 {
+				known[name] = append(known[name], store.Known{By: "the projection's checkpoint", Seq: seq, Chain: chain})
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			fmt.Fprintf(f.w, "%s: not there; the next start folds it from the log\n", file)
+		case errors.Is(err, projections.ErrUnused):
+			fmt.Fprintf(f.w, "%s: not compared: %v; the next start folds it from the log\n", file, err)
+		case errors.Is(err, fs.ErrPermission):
+			return exitError{exitFolder, err}
+		case err != nil:
+			f.stateDamage(file, err)
+		}
+	}
+	f.known = known
+	return nil
+}
+
+func (f *folderCheck) stateDamage(file string, err error) {
+	f.damage(fmt.Errorf("%s is damaged: %w; `ledge rebuild` folds it again from the log", filepath.Join(f.config.DataDir, file), err))
+}
+
+func (f *folderCheck) stateOptions(i int) projections.Options {
+	return projections.Options{Path: filepath.Join(f.config.DataDir, stateFiles[i]), Tables: tables[i], Logger: f.logger}
+}
+
+// inspectLogs reads every record of the logs.
+func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
+	f.logs, err = store.Inspect(ctx, f.config.logDir(), store.InspectOptions{
+		Known:    f.known,
+		Progress: func(done, total int64) { f.progress.at("records", done, total) },
+	})
+	f.progress.clear()
+	for _, in := range f.logs {
+		for _, fault := range in.Faults {
+			f.damage(fault)
+		}
+		if len(in.Faults) > 0 {
+			f.count += in.More
+			fmt.Fprintf(f.w, "%s: damaged, %d events are left of %d to %d\n", in.Stream, in.Count, in.First, in.Last)
+		}
+		if in.Torn != nil {
+			fmt.Fprintf(f.w, "%s: %d bytes of an unfinished write at the end, in %d.blk at offset %d; the next start cuts them off and keeps them\n",
+				in.Stream, in.Torn.Bytes, in.Torn.Block, in.Torn.Offset)
+		}
+		if in.Meta != "" {
+			fmt.Fprintf(f.w, "%s: %s; the next start writes both again\n", in.Stream, in.Meta)
+		}
+	}
+	return err
+}
+
+// fold decodes the events of the logs that are whole and compares what they make with the state and the bodies.
+func (f *folderCheck) fold(ctx context.Context) error {
+	files := store.OpenInspected(f.config.logDir(), f.logs)
+	b, err := openBodies(f.config, &ledger{logs: files.Logs()}, f.logger)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	archived, err := verifyArchives(ctx, f.config, files.Logs()[0], f.w)
+	if err != nil {
+		return err
+	}
+	if archived != nil {
+		f.count++
+		if f.first == nil {
+			f.first = archived
+		}
+	}
+	for i, in := range f.logs {
+		if in.Damage() != nil {
+			fmt.Fprintf(f.w, "%s: not compared: %s is damaged\n", stateFiles[i], in.Stream)
+			continue
+		}
+		var each func([]domain.Recorded) error
+		if i == 2 {
+			each = b.take
+		}
+		if err := f.foldOne(ctx, i, files.Logs()[i], each); err != nil {
+			return err
+		}
+	}
+	if f.logs[2].Damage() != nil {
+		fmt.Fprintf(f.w, "payloads: not compared: %s is damaged\n", f.logs[2].Stream)
+		return nil
+	}
+	if err := b.verify(ctx, f.w); err != nil {
+		return err
+	}
+	if err := b.damage(); err != nil {
+		f.count++ // its text has how many there are
+		if f.first == nil {
+			f.first = err
+		}
+	}
+	return nil
+}
+
+// foldOne decodes one log, and compares its state file with what it makes.
+func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each func([]domain.Recorded) error) error {
+	state := f.states[i]
+	var fresh *projections.DB
+	var from uint64 // what is in fresh already
+	if state.usable {
+		db, remove, err := f.freshBase(i, log)
+		if err != nil {
+			return storeError(err)
+		}
+		if fresh = db; fresh != nil {
+			defer remove()
+			from, _ = fresh.Checkpoint()
+		}
+	}
+	compares := fresh != nil && from <= state.at
+	last, _ := log.Last()
+	r, err := log.Verify(ctx, func(group []domain.Recorded) error {
+		f.progress.at(log.Name(), int64(group[0].Seq), int64(last))
+		if each != nil {
+			if err := each(group); err != nil {
+				return err
+			}
+		}
+		for len(group) > 0 && group[len(group)-1].Seq > state.at {
+			group = group[:len(group)-1]
+		}
+		for len(group) > 0 && group[0].Seq <= from {
+			group = group[1:]
+		}
+		if fresh == nil {
+			return nil
+		}
+		return fresh.Apply(group)
+	})
+	f.progress.clear()
+	switch {
+	case store.IsDamage(err):
+		f.damage(err)
+		return nil
+	case err != nil:
+		return storeError(err)
+	}
+	printWhole(f.w, r)
+	switch {
+	case compares:
+		return f.compare(i, log, fresh)
+	case state.usable && i == 0:
+		fmt.Fprintf(f.w, "%s: not compared: the beginning of %s is archived, and there is no whole snapshot of the state as of event %d\n", stateFiles[i], log.Name(), log.First()-1)
+		return f.readState(i)
+	case state.usable: // what the beginning told the state is not on the log any more
+		fmt.Fprintf(f.w, "%s: not compared: retention has removed the beginning of %s\n", stateFiles[i], log.Name())
+		return f.readState(i)
+	}
+	return nil
+}
+
+// freshBase opens a file to fold a log into: an empty one, or, where the first changes are archived, one from the snapshot of
+// the state before the first that is on the log. It is nil where there is none to begin with.
+func (f *folderCheck) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
+	if log.First() == 1 {
+		return freshFold(stateFiles[i], tables[i], f.logger)
+	}
+	if i > 0 {
+		return nil, nil, nil
+	}
+	snapshot, err := store.OpenSnapshot(f.config.snapshotDir(), log.First()-1)
+	if err == nil {
+		err = snapshot.Check()
+	}
+	if err != nil {
+		return nil, nil, nil //nolint:nilerr // verifyArchives has named it
+	}
+	return restoredFold(snapshot, f.logger)
+}
+
+// compare holds a state file against a fold of its log up to the file's checkpoint.
+func (f *folderCheck) compare(i int, log *store.Log, fresh *projections.DB) error {
+	want := sha256.New()
+	if err := fresh.Dump(want); err != nil {
+		return err
+	}
+	got := sha256.New()
+	if err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error { return in.Dump(got) }); err != nil {
+		f.stateDamage(stateFiles[i], err)
+		return nil
+	}
+	if !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+		f.damage(fmt.Errorf("%s is not the fold of %s; run `ledge rebuild`", stateFiles[i], log.Name()))
+		return nil
+	}
+	fmt.Fprintf(f.w, "%s: equals the fold of %s\n", stateFiles[i], log.Name())
+	return nil
+}
+
+// readState reads a state file that cannot be compared.
+func (f *folderCheck) readState(i int) error {
+	if err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error { return in.Dump(io.Discard) }); err != nil {
+		f.stateDamage(stateFiles[i], err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package handlers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers/connections"
+)
+
+// AnswerMemory is what one answer takes of the memory for large entities and values, which all answers of a service share.
+type AnswerMemory struct {
+	// Shed is called when a client takes long to read, while something is written to it: it lets go of what the answer can get again. It
+	// may call Keep. nil: there is no such thing.
+	Shed func()
+
+	api    *API
+	ctx    context.Context
+	client string
+
+	mu   sync.Mutex
+	held int64
+	slow *time.Timer
+}
+
+// slowAfter is how long one write may take until a client counts as slow, which is what others wait for it at most.
+const slowAfter = 100 * time.Millisecond
+
+// AnswerMemory returns the memory of an answer to a client, of which it has none yet.
+func (a *API) AnswerMemory(ctx context.Context, client string) *AnswerMemory {
+	return &AnswerMemory{api: a, ctx: ctx, client: client}
+}
+
+// AnswerMemoryOf is AnswerMemory for a request.
+func (a *API) AnswerMemoryOf(c *gin.Context) *AnswerMemory {
+	return a.AnswerMemory(c.Request.Context(), connections.Client(c.Request))
+}
+
+// answerBytes is how much memory all answers may have: as much as half of that for bodies.
+func (o *Options) answerBytes() int64 { return max(o.BodyMemory/2, 1) }
+
+// Hold gives back what the answer has and waits for n bytes, or for all that there are. No answer waits for memory while it has
+// some, so that they cannot wait for each other, and none for more than the share of its own client. The wait is no longer than that of an
+// answer that makes no progress.
+func (m *AnswerMemory) Hold(n int64) error {
+	m.Release()
+	if n == 0 {
+		return nil
+	}
+	n = min(n, m.api.answerBytes())
+	ctx, cancel := context.WithTimeout(m.ctx, m.api.WriteTimeout)
+	defer cancel()
+	if err := m.api.answers.Wait(ctx, m.client, n); err != nil {
+		return domain.Errorf(domain.Unavailable,
+			"answers have entities and values of %d bytes in memory, or three quarters of that for this client, which is the limit (half of the setting limit-body-memory); try again", m.api.answerBytes())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = n
+	return nil
+}
+
+// Keep gives back all but n bytes.
+func (m *AnswerMemory) Keep(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n < m.held {
+		m.api.answers.Give(m.client, m.held-n)
+		m.held = n
+	}
+}
+
+// Release gives back what the answer has.
+func (m *AnswerMemory) Release() { m.Keep(0) }
+
+func (m *AnswerMemory) holdsNone() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.held == 0
+}
+
+// Writing is called before something is written to the client, Wrote after that.
+func (m *AnswerMemory) Writing() {
+	switch {
+	case m.Shed == nil:
+	case m.slow == nil:
+		m.slow = time.AfterFunc(slowAfter, m.Shed)
+	default:
+		m.slow.Reset(slowAfter)
+	}
+}
+
+// Wrote is called after something was written.
+func (m *AnswerMemory) Wrote() {
+	if m.slow != nil {
+		m.slow.Stop()
+	}
+}

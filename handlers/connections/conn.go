@@ -1,0 +1,77 @@
+package connections
+
+import (
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"ledge/domain"
+)
+
+// conn is a connection that counts for the limits until it is closed.
+type conn struct {
+	net.Conn
+	limiter         *Limiter
+	service, client string
+	// idle is since when there is no request in work, in nanoseconds since the Unix epoch, or busy, or closed by the limiter.
+	idle atomic.Int64
+}
+
+const (
+	busy   = 0
+	closed = -1
+)
+
+type connKey struct{}
+
+// limited returns the connection of ours below c, which may be one with TLS.
+func limited(c net.Conn) *conn {
+	for {
+		switch outer := c.(type) {
+		case *conn:
+			return outer
+		case interface{ NetConn() net.Conn }:
+			c = outer.NetConn()
+		default:
+			return &conn{Conn: c}
+		}
+	}
+}
+
+// became notes what net/http does with the connection: a request is in work while it is active.
+func (c *conn) became(state http.ConnState) {
+	switch since := c.idle.Load(); {
+	case state == http.StateActive && since > busy:
+		c.idle.CompareAndSwap(since, busy)
+	case state == http.StateIdle:
+		c.idle.CompareAndSwap(busy, time.Now().UnixNano())
+	}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	if c.limiter != nil {
+		c.limiter.mu.Lock()
+		c.limiter.remove(c)
+		c.limiter.mu.Unlock()
+	}
+	return c.Conn.Close()
+}
+
+// CloseWrite tells the client that no more comes; net/http asks for it, so that the client can read the answer to a request
+// that is refused before all of it was read.
+func (c *conn) CloseWrite() error {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		return tcp.CloseWrite()
+	}
+	return nil
+}
+
+// Client returns the client of a request, with which it shares limits.
+func Client(r *http.Request) string {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok && c.client != "" {
+		return c.client
+	}
+	return domain.ClientOf(r.RemoteAddr)
+}

@@ -1,0 +1,65 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"go.etcd.io/bbolt"
+)
+
+// Every value in the file ends with a checksum of its key and itself. So a flipped bit that still decodes is found by the
+// read that meets it.
+
+const sumLength = 4 // bytes
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sumOf(key, value []byte) uint32 {
+	return crc32.Update(crc32.Update(uint32(len(key)), castagnoli, key), castagnoli, value)
+}
+
+// seal appends to a value its checksum.
+func seal(key, value []byte) []byte {
+	return binary.BigEndian.AppendUint32(value, sumOf(key, value))
+}
+
+var errSum = errors.New("wrong checksum")
+
+// unseal returns a value without its checksum. It panics with a [damage] where the checksum is wrong.
+func unseal(key, sealed []byte) []byte {
+	n := len(sealed) - sumLength
+	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != sumOf(key, sealed[:n]) {
+		panic(damage{fmt.Errorf("%w of the value at key %x", errSum, key)})
+	}
+	return sealed[:n:n]
+}
+
+// fetch returns the value at a key, nil where there is none. What a broken page makes of it is a [damage].
+func fetch(rows *bbolt.Bucket, key []byte) []byte {
+	defer faults()()
+	value, _, _ := seek(rows.Cursor(), key)
+	return value
+}
+
+// seek returns the value at a key. Where the key is absent, it returns the keys before and after it, in the memory of the
+// file. Both are checked, so that a key that was damaged is not taken for one that is absent.
+func seek(c *bbolt.Cursor, key []byte) (value, before, after []byte) {
+	next, sealed := c.Seek(key)
+	if bytes.Equal(next, key) {
+		return unseal(key, sealed), nil, nil
+	}
+	if next != nil {
+		unseal(next, sealed)
+	}
+	previous, sealed := back(c, next)
+	if previous != nil {
+		unseal(previous, sealed)
+	}
+	if previous != nil && bytes.Compare(previous, key) >= 0 || next != nil && bytes.Compare(next, key) <= 0 {
+		panic(damage{fmt.Errorf("keys out of order around %x", key)})
+	}
+	return nil, previous, next
+}

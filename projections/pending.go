@@ -1,0 +1,122 @@
+package projections
+
+import (
+	"errors"
+	"sync"
+
+	"go.etcd.io/bbolt"
+)
+
+// pending is bbolt's transaction for writing while it is open. Lists read in it what is not on the disk yet: a list after
+// a change costs no fsync. It holds what has come to one overlay, or a part of that, and ends with a flush.
+type pending struct {
+	tx   *bbolt.Tx     // nil where nothing is pending; changes under DB.writing and lock
+	rows *bbolt.Bucket // of tx
+	// lock is held for reading by the Views that read tx, until their release, and for writing by what changes it. It is
+	// taken after DB.writing.
+	lock sync.RWMutex
+}
+
+// put brings what an overlay has got since the last put to the transaction, which it begins where there is none. The caller
+// holds DB.writing and pending.lock. After an error nothing is pending.
+func (d *DB) put(o *overlay) error {
+	if d.pending.tx == nil {
+		if err := d.beginPending(); err != nil {
+			return err
+		}
+	}
+	defer d.writer.reset()
+	err := guarded(func() error {
+		for _, t := range o.layers {
+			if t == nil {
+				continue
+			}
+			if err := t.write(d.pending.rows, d.writer); err != nil {
+				return err
+			}
+		}
+		if err := d.writer.flush(d.pending.rows); err != nil {
+			return err
+		}
+		return o.end.write(d.pending.rows)
+	})
+	if err != nil {
+		d.dropPending(o)
+	}
+	return err
+}
+
+func (d *DB) beginPending() error {
+	tx, err := d.beginWriting()
+	if err != nil {
+		return err
+	}
+	d.mapped.trim(tx, d.mostMapped)
+	err = guarded(func() error {
+		d.pending.rows = tx.Bucket(bucketName)
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
+	}
+	d.pending.tx = tx
+	return nil
+}
+
+// gather puts what was applied and is not on the disk into the transaction. The caller holds DB.writing.
+func (d *DB) gather() error {
+	d.applying.Lock()
+	defer d.applying.Unlock()
+	switch {
+	case d.closed:
+		return ErrClosed
+	case d.failed() != nil:
+		return d.failed()
+	case d.Stalled() != nil:
+		return d.Stalled()
+	case d.fresh == nil:
+		return nil
+	}
+	d.pending.lock.Lock()
+	defer d.pending.lock.Unlock()
+	if err := d.put(d.fresh); err != nil {
+		return d.writeFailed(err)
+	}
+	return nil
+}
+
+// commit writes what is pending, and what the overlay has got since, to the disk, with fsync.
+func (d *DB) commit(o *overlay) error {
+	d.pending.lock.Lock()
+	defer d.pending.lock.Unlock()
+	if err := d.put(o); err != nil {
+		return err
+	}
+	id := d.pending.tx.ID()
+	err := guarded(d.pending.tx.Commit)
+	if err != nil {
+		d.dropPending(o)
+		return err
+	}
+	d.file.last.Store(int64(id))
+	d.pending.tx, d.pending.rows = nil, nil
+	d.writer.release()
+	return nil
+}
+
+// dropPending rolls back what is pending. All of the overlay is put again by the next put.
+func (d *DB) dropPending(o *overlay) {
+	if d.pending.tx != nil {
+		_ = ignoreClosed(guarded(d.pending.tx.Rollback)) // a commit that failed has rolled back, or has panicked
+	}
+	d.pending.tx, d.pending.rows = nil, nil
+	d.writer.release()
+	if o == nil {
+		return
+	}
+	for _, t := range o.layers {
+		if t != nil {
+			t.requeue()
+		}
+	}
+}

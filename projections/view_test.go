@@ -1,0 +1,144 @@
+package projections
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/domain"
+)
+
+// A list that meets Close says so, and so does all that is asked after it.
+func TestListMeetsClose(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour})
+	f.feed(t, 1, cameras(2)...)
+	v, release := f.View()
+	done := make(chan error, 1)
+	go func() { done <- f.Close() }() // it waits for the view
+	f.until(t, "closing", func() bool {
+		f.seen.RLock()
+		defer f.seen.RUnlock()
+		return f.closed
+	})
+	if _, _, err := v.Devices(Page{Limit: 1}); !errors.Is(err, ErrClosed) {
+		t.Errorf("list: got %v", err)
+	}
+	if _, err := v.TransmissionIDs("n"); !errors.Is(err, ErrClosed) {
+		t.Errorf("second list: got %v", err)
+	}
+	release()
+	must(t, <-done)
+	f.open(t)
+}
+
+// After a list that failed, a View shows what the transaction has in which it reads from then on.
+func TestViewAfterAFailedList(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour})
+	f.feed(t, 1, cameras(2)...)
+	must(t, f.Sync())
+	f.add(t, domain.SamplesSeeded{})
+	v, release := f.View()
+	defer release()
+	if _, ok := v.State.Devices.Get(camera(1).Name); !ok {
+		t.Fatal("not found")
+	}
+	changed := camera(1)
+	changed.Description = "changed"
+	f.add(t, domain.DeviceUpdated{Device: changed})
+	must(t, f.Sync())
+	full := domain.Errorf(domain.Full, "the disk is full")
+	f.stalled.Store(&stall{err: full})
+	if _, _, err := v.Devices(Page{Limit: 1}); !errors.Is(err, full) {
+		t.Errorf("list: got %v", err)
+	}
+	f.stalled.Store(nil)
+	got, _ := v.State.Devices.Get(camera(1).Name)
+	if seq, _ := v.Checkpoint(); seq != 4 || got.Description != "changed" {
+		t.Errorf("at %d: %q", seq, got.Description)
+	}
+}
+
+// What waits for the file is counted with all that it takes.
+func TestOverlayCountsBytes(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, e := range map[string]domain.Event{
+		"service":      domain.ServiceAdded{Service: domain.DeviceService{Name: "s", Description: long}},
+		"watcher":      domain.WatcherAdded{Watcher: domain.ProvisionWatcher{Name: "w", Identifiers: map[string]string{"a": long}}},
+		"subscription": domain.SubscriptionAdded{Subscription: domain.Subscription{Name: "s", Labels: []string{long}}},
+		"device":       domain.DeviceAdded{Device: domain.Device{Name: "d", Protocols: map[string]map[string]string{"p": {"k": long}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := MustOpen(t, Events)
+			f.reopen(t, limits{after: time.Hour, bytes: 8 << 20})
+			f.add(t, e)
+			if got := f.fresh.bytes; got < len(long) || got > 2*len(long) {
+				t.Errorf("%d bytes, want some %d", got, len(long))
+			}
+		})
+	}
+}
+
+// Lists that follow changes read what is not on the disk: they write nothing.
+func TestListsCostNoFlush(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour})
+	before := f.file.last.Load()
+	for n := range 50 {
+		f.add(t, domain.DeviceAdded{Device: camera(n)})
+		v, release := f.View()
+		list, total, err := v.Devices(Page{Limit: 1}, Label("camera"))
+		if err != nil || total != n+1 || list[0].Name != camera(n).Name {
+			t.Errorf("%d: total %d, %v", n, total, err)
+		}
+		release()
+	}
+	if f.file.last.Load() != before {
+		t.Error("a list has written the file")
+	}
+}
+
+// A page of keys has the names that a page of entities has. What an entity takes is known before it is read, on disk or not.
+func TestKeysThenEntities(t *testing.T) {
+	f := MustOpen(t, Events)
+	f.reopen(t, limits{after: time.Hour})
+	f.feed(t, 1, cameras(5)...)
+	large := camera(2)
+	large.Description = strings.Repeat("x", 1<<20)
+	f.add(t, domain.DeviceUpdated{Device: large})
+	for _, flushed := range []bool{false, true} {
+		if flushed {
+			must(t, f.Sync())
+		}
+		within, done := f.View()
+		if r := domain.GetWithin(within.State.Devices, large.Name, 16<<10, new(domain.Device)); r.OK || r.Size < 3<<20 || r.Size > 4<<20 {
+			t.Errorf("flushed %v: a large one: got %+v", flushed, r)
+		}
+		var got domain.Device
+		r := domain.GetWithin(within.State.Devices, large.Name, 4<<20, &got)
+		if !r.OK || r.Revision != domain.Revision(within.State.Devices, large.Name) || got.Description != large.Description {
+			t.Errorf("flushed %v: within 4 MiB: got %+v", flushed, r)
+		}
+		if r := domain.GetWithin(within.State.Devices, "nosuch", 4<<20, &got); r != (domain.Row{}) {
+			t.Errorf("flushed %v: absent: got %+v", flushed, r)
+		}
+		done()
+		v, done := f.View()
+		keys, total, err := v.Keys(domain.ListDevices, Page{Offset: 1, Limit: 3})
+		list, wantTotal, _ := v.Devices(Page{Offset: 1, Limit: 3})
+		if err != nil || total != wantTotal || len(keys) != 3 {
+			t.Fatalf("flushed %v: got %d of %d, %v", flushed, len(keys), total, err)
+		}
+		for i, d := range list {
+			if keys[i] != d.Name {
+				t.Errorf("flushed %v: key %d is %q, want %q", flushed, i, keys[i], d.Name)
+			}
+		}
+		if _, _, err := v.Keys("nosuch", Page{}); err == nil {
+			t.Error("a list that is not there has keys")
+		}
+		done()
+	}
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// inboxes begins the subjects to which answers go. No event is published there.
+const inboxes = "_INBOX."
+
+// desks are our connections in the accounts that may ask for history.
+func (t *taps) desks() (all []*desk) {
+	listen := []string{directGet + "*", directGet + "*.>", infoSubject}
+	for _, account := range []string{historyAccount, ownAccount} {
+		all = append(all, &desk{account: account, dial: t.server.InProcessConn, user: deskUser(account), secret: t.secret, listen: listen, ready: make(chan struct{})})
+	}
+	return all
+}
+
+// listener returns the connection that hears a subject, by the server's number; not ok where none does or several do. It is the one that
+// answers are for: so nobody has an answer sent to another's inbox, to be taken for the answer to what that one asked. A
+// connection that listens to the inboxes of others is cut off.
+func (h *history) listener(account, reply string) (cid uint64, ok bool) {
+	if !strings.HasPrefix(reply, inboxes) {
+		return 0, false
+	}
+	all, err := h.taps.server.Subsz(&server.SubszOptions{Account: account, Subscriptions: true, Test: reply})
+	if err != nil {
+		return 0, false
+	}
+	for _, sub := range all.Subs {
+		switch {
+		case overhears(sub.Subject):
+			h.cut(&reader{cid: sub.Cid, client: h.taps.client(sub.Cid)}, "it listens to the inboxes of others")
+		case ok && sub.Cid != cid:
+			return 0, false
+		default:
+			cid, ok = sub.Cid, true
+		}
+	}
+	return cid, ok
+}
+
+// overhears reports whether a subscription is to more than one client's inbox: it has a wildcard in its first two tokens.
+func overhears(subject string) bool {
+	tokens := strings.SplitN(subject, ".", 3)
+	for _, t := range tokens[:min(len(tokens), 2)] {
+		if t == "*" || t == ">" {
+			return true
+		}
+	}
+	return false
+}
+
+// cut closes a connection.
+func (h *history) cut(r *reader, why string) {
+	h.store.o.Logger.Warn("tap cut off", "client", r.client, "reason", why)
+	h.taps.kick(r.cid)
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Known is where a log is known to have been: an event with this hash stood at this sequence. By names who remembers it, such as
+// "the projection's checkpoint" or "the last clean stop".
+type Known struct {
+	By    string
+	Seq   uint64
+	Chain Chain
+}
+
+// InspectOptions configures [Inspect].
+type InspectOptions struct {
+	// Known lists, by stream, what others remember of the log. Inspect adds what clean-stop.json says.
+	Known map[string][]Known
+	// Progress is called after each block with the bytes that were read of all streams and those that there are.
+	Progress func(done, total int64)
+}
+
+// Inspection is what the block files of one stream hold.
+type Inspection struct {
+	Stream      string
+	Count       uint64 // of whole events
+	First, Last uint64 // of the whole events; Last is also that of removed ones
+	Head        Chain  // the chain hash of Last, zeros where it is not known
+	Torn        *Torn  // what the next start cuts off
+	Faults      []Fault
+	More        int    // faults that were not kept, for there are over mostFaults
+	Meta        string // what is wrong with meta.inf or meta.sum, which the blocks do not need
+}
+
+// Torn is an unfinished write at the end of a log: no event in it was ever answered.
+type Torn struct {
+	Block  uint32 // in which it begins; later blocks are part of it
+	Offset int64
+	Bytes  int64 // to the end of the last block
+}
+
+// Fault is a part of a log that is not what was written.
+type Fault struct {
+	Stream string
+	Seq    uint64 // the first sequence that is missing or altered
+	To     uint64 // the last one; 0 where that is not known
+	Block  uint32 // 0 where it is in no block
+	Offset int64
+	Bytes  int64 // 0 where nothing is there
+	What   string
+}
+
+// Error names the damage as [Damage] does, with the place.
+func (f Fault) Error() string { return f.damage().Error() }
+
+func (f Fault) damage() *Damage { return &Damage{f.Stream, f.Seq, f.What + f.place()} }
+
+// place says which sequences it is and where.
+func (f Fault) place() string {
+	var list []string
+	if f.To > f.Seq {
+		list = append(list, fmt.Sprintf("%d to %d", f.Seq, f.To))
+	}
+	if f.Block > 0 {
+		list = append(list, fmt.Sprintf("%d.blk at offset %d", f.Block, f.Offset))
+	}
+	if f.Bytes > 0 {
+		list = append(list, fmt.Sprintf("%d bytes", f.Bytes))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
+}
+
+// String is one line for people, without the cure.
+func (f Fault) String() string {
+	what := f.Stream
+	if f.Seq > 0 {
+		what += fmt.Sprintf(" %d", f.Seq)
+	}
+	return what + ": " + f.What + f.place()
+}
+
+// Unwrap makes [IsDamage] true.
+func (f Fault) Unwrap() error { return f.damage() }
+
+// mostFaults is how many faults of a stream are kept; the others are counted.
+const mostFaults = 1000
+
+// Damage returns the first fault, nil where the stream is whole.
+func (in *Inspection) Damage() error {
+	if len(in.Faults) == 0 {
+		return nil
+	}
+	return in.Faults[0]
+}
+
+// Streams returns the names of the streams: events, notifications, readings.
+func Streams() []string {
+	names := make([]string, len(streams))
+	for i, st := range streams {
+		names[i] = st.name
+	}
+	return names
+}
+
+// Inspect reads every record of every block in the store's folder and holds it against its checksum, its sequence, its
+// chain hash and its subject, and each log against its front on record and against what is known of its end. It opens
+// nothing for writing and needs the memory of one block. The error is about reading; damage is in the inspections.
+func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, error) {
+	known, err := remembered(dir, o.Known)
+	if err != nil {
+		return nil, err
+	}
+	var faults []Fault
+	begins, err := readFronts(dir)
+	if d, ok := errors.AsType[*Damage](err); ok {
+		faults, begins, err = append(faults, Fault{Stream: frontsFile, What: d.What}), &fronts{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var done, total int64
+	for _, st := range streams {
+		n, err := newBlocks(streamDir(dir, st.name)).bytes()
+		if err != nil {
+			return nil, err
+		}
+		total += n
+	}
+	var all []Inspection
+	for _, st := range streams {
+		in := newInspector(dir, st)
+		in.known = slices.SortedFunc(slices.Values(known[st.name]), func(a, b Known) int { return cmp.Compare(a.Seq, b.Seq) })
+		in.progress = func(n int64) {
+			if done += n; o.Progress != nil {
+				o.Progress(done, total)
+			}
+		}
+		in.front = begins.known(st.name)
+		if err := in.run(ctx); err != nil {
+			return nil, err
+		}
+		in.report.Meta = checkMeta(streamDir(dir, st.name), st.name, in.report.Last > 0)
+		all = append(all, in.report)
+	}
+	all[0].Faults = append(all[0].Faults, faults...)
+	return all, nil
+}
+
+// remembered adds to what is known of the logs where they ended at the last clean stop.
+func remembered(dir string, others map[string][]Known) (map[string][]Known, error) {
+	known := map[string][]Known{}
+	for name, list := range others {
+		known[name] = slices.Clone(list)
+	}
+	m, err := takeMark(dir)
+	if err != nil || m == nil {
+		return known, err
+	}
+	for name, e := range m.Ends {
+		if c, ok := chainOf(e.Chain); ok && e.Last > 0 {
+			known[name] = append(known[name], Known{"the last clean stop", e.Last, c})
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// inspector reads the blocks of one stream in order. What cannot be read is a fault, or, at the very end, an unfinished
+// write: see pending.
+type inspector struct {
+	log      *Log
+	files    *blocks
+	parser   *blockReader // takes records apart
+	link     linker
+	known    []Known // ascending; those that were passed are taken away
+	furthest uint64  // the highest sequence that is known of
+	front    *front
+	progress func(bytes int64)
+	each     func(Record) error // may be nil
+
+	report  Inspection
+	due     uint64 // the sequence that comes next; 0 where any is believed
+	removed uint64 // the highest sequence that a tombstone names
+	marked  bool   // this log marks where groups begin: its front on record says so, or such a record was seen
+	buf     []byte
+
+	// pending are the faults behind the last whole group. A later group was written only after these bytes were durable, so
+	// when one turns up they are damage. When none does, and no witness was further, the write of the last group was cut short.
+	pending []Fault
+	at      Inspection // as it was before the first pending fault
+	behind  int        // whole events behind it
+}
+
+// Record is one whole event in a block.
+type Record struct {
+	Message
+	Block  uint32
+	Offset int64
+	Raw    []byte // holds until the next one
+	Starts bool   // it is the first of an appended group, and everything before it was durable when it was written
+}
+
+func newInspector(dir string, st stream) *inspector {
+	files := newBlocks(streamDir(dir, st.name))
+	l := &Log{stream: st, blocks: files}
+	return &inspector{
+		log: l, files: files, parser: &blockReader{blocks: files}, link: linker{log: l}, report: Inspection{Stream: st.name},
+		progress: func(int64) {},
+	}
+}
+
+// begin says which event comes first and how far the log must reach, as far as that is known.
+func (in *inspector) begin() {
+	if in.front == nil && in.log.forever {
+		in.front = &front{First: 1}
+	}
+	in.marked = in.front != nil && in.front.Marked
+	if n := len(in.known); n > 0 {
+		in.furthest = in.known[n-1].Seq
+	}
+}
+
+func (in *inspector) run(ctx context.Context) error {
+	in.begin()
+	all, err := in.files.list()
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := in.block(n); err != nil {
+			return err
+		}
+	}
+	in.end()
+	return nil
+}
+
+// block reads one block.
+func (in *inspector) block(n uint32) error {
+	text, size, err := in.read(n)
+	if err != nil {
+		return err
+	}
+	defer in.progress(size)
+	if in.files.foreign(n) {
+		in.fault(Fault{Seq: max(in.due, 1), Block: n, Bytes: size, What: "the block is compressed or encrypted, as Ledge writes none"}, false)
+		in.lose()
+		return nil
+	}
+	in.parser.number, in.parser.sum = n, in.files.checksum(n)
+	if err := in.records(n, text); err != nil {
+		return err
+	}
+	if extra := size - int64(len(text)); extra > 0 {
+		in.fault(Fault{Seq: max(in.due, 1), Block: n, Offset: int64(len(text)), Bytes: extra, What: fmt.Sprintf("a block is never longer than %d bytes", mostBlock)}, false)
+	}
+	return nil
+}
+
+// lose forgets where the chain is: the next whole event is believed.
+func (in *inspector) lose() { in.link = linker{log: in.log} }
+
+// fault takes note of a fault. torn says that an unfinished write can be the cause.
+func (in *inspector) fault(f Fault, torn bool) {
+	if len(in.pending) == 0 {
+		in.at, in.behind = in.report, 0
+		if !torn {
+			in.keep(f)
+			return
+		}
+	}
+	if len(in.pending) < mostFaults {
+		in.pending = append(in.pending, f)
+	} else {
+		in.report.More++
+	}
+}
+
+func (in *inspector) keep(f Fault) {
+	f.Stream = in.report.Stream
+	if len(in.report.Faults) < mostFaults {
+		in.report.Faults = append(in.report.Faults, f)
+	} else {
+		in.report.More++
+	}
+}
+
+// settle makes damage of what is pending.
+func (in *inspector) settle() {
+	for _, f := range in.pending {
+		in.keep(f)
+	}
+	in.pending = nil
+}
+
+// event takes a record whose checksum holds.
+func (in *inspector) event(r Record) error {
+	m := r.Message
+	if r.Starts {
+		in.settle()
+		in.marked = true
+	}
+	if f, ok := in.follows(r); !ok {
+		f.Block, f.Offset, f.Bytes = r.Block, r.Offset, int64(len(r.Raw))
+		in.settle()
+		in.fault(f, false)
+		return nil
+	}
+	if len(in.pending) > 0 {
+		in.behind++
+	}
+	if in.front == nil || m.Seq >= in.front.First {
+		if in.report.Count++; in.report.First == 0 {
+			in.report.First = m.Seq
+		}
+	}
+	in.report.Last, in.report.Head, in.due = m.Seq, in.link.prev, m.Seq+1
+	if f, ok := in.witnessed(); !ok {
+		f.Block, f.Offset = r.Block, r.Offset
+		in.fault(f, false)
+	}
+	if in.each != nil {
+		return in.each(r)
+	}
+	return nil
+}
+
+// follows holds a whole record against its place in the log. Where it is not the one that belongs there it is left out.
+func (in *inspector) follows(r Record) (f Fault, ok bool) {
+	m := r.Message
+	in.starts(m.Seq)
+	if in.due > 0 && m.Seq < in.due {
+		return Fault{Seq: m.Seq, What: fmt.Sprintf("it comes again, after %d", in.due-1)}, false
+	}
+	if in.due > 0 && m.Seq > in.due {
+		if !in.covered(m.Seq) {
+			in.fault(Fault{Seq: in.due, To: m.Seq - 1, Block: r.Block, Offset: r.Offset, What: "it is missing"}, true)
+		}
+		if r.Starts { // what is missing was durable
+			in.settle()
+		}
+		in.lose()
+	}
+	before := in.link
+	_, err := in.link.next(m)
+	if err == nil {
+		err = in.log.filed(m)
+	}
+	if err == nil && in.front != nil && in.front.chained() && m.Seq+1 == in.front.First && in.link.prev != in.front.chain() {
+		err = in.log.damage(m.Seq, "its chain hash is %x, but the front on record follows %x", in.link.prev, in.front.chain())
+	}
+	if err != nil {
+		in.link = before
+		if stored, ok := chainIn(m.Header); ok { // the next one may follow this one
+			in.link.prev, in.link.seq, in.link.known = stored, m.Seq, true
+		} else {
+			in.lose()
+		}
+		in.due = m.Seq + 1
+		f = Fault{Seq: m.Seq, What: err.Error()}
+		if d, ok := errors.AsType[*Damage](err); ok {
+			f.What = d.What
+		}
+		return f, false
+	}
+	return f, true
+}
+
+// starts compares the first event with the front on record. What is before that is left from a move of the front that a
+// crash has interrupted.
+func (in *inspector) starts(seq uint64) {
+	switch {
+	case in.due > 0 || in.front == nil || seq < in.front.First:
+	case !in.front.chained():
+		in.due = in.front.First
+	default:
+		in.due = in.front.First
+		in.link.prev, in.link.seq, in.link.known = in.front.chain(), in.front.First-1, true
+	}
+}
+
+// covered reports whether the sequences up to seq are in the fault that was noted last. One that ended with its block is
+// made to reach there.
+func (in *inspector) covered(seq uint64) bool {
+	list := in.pending
+	if len(list) == 0 {
+		list = in.report.Faults
+	}
+	if len(list) == 0 {
+		return false
+	}
+	last := &list[len(list)-1]
+	if last.To == 0 && last.Seq == in.due {
+		last.To = seq - 1
+	}
+	return last.To+1 == seq
+}
+
+// witnessed compares the last event with what is known of its sequence.
+func (in *inspector) witnessed() (f Fault, ok bool) {
+	for len(in.known) > 0 && in.known[0].Seq <= in.report.Last {
+		k := in.known[0]
+		in.known = in.known[1:]
+		if k.Seq == in.report.Last && k.Chain != in.report.Head {
+			return Fault{Seq: k.Seq, What: fmt.Sprintf("its chain hash is %x, but %s at %d has %x: they are not of the same past",
+				in.report.Head, k.By, k.Seq, k.Chain)}, false
+		}
+	}
+	return f, true
+}
+
+// end decides what is pending, and compares where the log ends with who knows that it was longer.
+func (in *inspector) end() {
+	if len(in.pending) > 0 {
+		if in.unfinished() {
+			p := in.pending[0]
+			in.report = in.at
+			in.report.Torn = &Torn{Block: p.Block, Offset: p.Offset, Bytes: in.bytesFrom(p)}
+			in.pending = nil
+			return
+		}
+		in.settle()
+	}
+	if in.removed > in.report.Last {
+		in.report.Last, in.report.Head = in.removed, Chain{}
+	}
+	if last := in.report.Last; in.furthest > last {
+		k := in.known[len(in.known)-1]
+		in.keep(Fault{Seq: last + 1, To: k.Seq, What: fmt.Sprintf("the log ends at %d, but %s is at %d", last, k.By, k.Seq)})
+	}
+}
+
+// unfinished reports whether the pending bytes are the end of a write without an answer: no witness is that far, and
+// where whole records are behind it the log is one that marks where groups begin.
+func (in *inspector) unfinished() bool {
+	return in.furthest <= in.at.Last && (in.behind == 0 || in.marked) && in.bytesFrom(in.pending[0]) <= mostGroup
+}

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ledge/domain"
+)
+
+// SalvageOptions configures [Salvage].
+type SalvageOptions struct {
+	// Drop returns why an event is to be left out, "" where it stays. It is asked about readings only.
+	Drop func(domain.Event) string
+	// NewID makes the ids of the events that stand in the place of lost ones, Now is their time.
+	NewID func() string
+	Now   time.Time
+}
+
+// Salvaged is what became of one stream.
+type Salvaged struct {
+	Stream string
+	Kept   uint64
+	Lost   []Range // of the new log; sequence.lost stands there
+	More   int     // ranges beyond mostFaults
+	Total  uint64  // lost events
+	Copied bool    // the blocks are copied as they are, and so is the chain
+	Head   Chain
+}
+
+// Range is some sequences in a row that are lost.
+type Range struct {
+	From, To uint64
+	Reason   string
+}
+
+// mostLost bounds how many events in a row can be replaced: the log never had a sequence beyond that.
+const mostLost = 1 << 24
+
+// Salvage writes the streams of the store's folder from, which all is about, into the folder to, in which a store was opened and
+// closed. A stream that is whole is copied, but for an unfinished write at its end. Of another one all whole events are written
+// anew under their old sequences, times and headers, with [domain.SequenceLost] in the place of what is not whole; from
+// the first of these on the chain is computed anew.
+func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOptions) ([]Salvaged, error) {
+	if err := clearMade(to); err != nil {
+		return nil, err
+	}
+	var list []Salvaged
+	for i, st := range streams {
+		r, err := salvageStream(ctx, from, to, st, &all[i], o)
+		if err != nil {
+			return list, fmt.Errorf("%s: %w", st.name, err)
+		}
+		list = append(list, r)
+		if err := syncTree(to, streamDir(to, st.name)); err != nil {
+			return list, err
+		}
+	}
+	if _, err := readFronts(from); err == nil {
+		if err := CopyFile(filepath.Join(from, frontsFile), filepath.Join(to, frontsFile), -1); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return list, err
+		}
+	}
+	return list, SyncDir(to)
+}
+
+// clearMade removes what an empty store has left: its blocks, its index, its mark.
+func clearMade(dir string) error {
+	if err := os.Remove(filepath.Join(dir, frontsFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, st := range streams {
+		left, err := filepath.Glob(filepath.Join(streamDir(dir, st.name), "msgs", "*"))
+		for _, path := range left {
+			err = errors.Join(err, os.Remove(path))
+		}
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(streamDir(dir, st.name), "msgs"), 0o700); err != nil {
+			return err
+		}
+	}
+	return dropMark(dir)
+}
+
+func salvageStream(ctx context.Context, from, to string, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
+	if len(in.Faults) == 0 && (o.Drop == nil || st.name != streams[2].name) {
+		return Salvaged{Stream: st.name, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
+	}
+	fronts, err := readFronts(from)
+	if err != nil && !IsDamage(err) {
+		return Salvaged{}, err
+	}
+	read := newInspector(from, st)
+	if err == nil {
+		read.front = fronts.known(st.name)
+	}
+	w := &salvage{
+		blockWriter: blockWriter{blocks: newBlocks(streamDir(to, st.name))}, log: read.log, o: o, result: Salvaged{Stream: st.name},
+		last: in.Last, faults: in.Faults,
+	}
+	read.begin()
+	if read.front != nil {
+		w.next, w.chain = read.front.First, read.front.chain()
+	}
+	if len(in.Faults) > 0 && read.front == nil && in.Faults[0].Seq < in.First {
+		w.next = in.Faults[0].Seq
+	}
+	read.each = w.take
+	if err := read.run(ctx); err != nil {
+		return w.result, errors.Join(err, w.close())
+	}
+	for _, f := range in.Faults { // those who know of more
+		w.last = max(w.last, f.To)
+	}
+	if w.next == 0 {
+		w.next = w.last // nothing is left; one event says how far the log was
+	}
+	if w.last >= w.next && w.last > 0 && len(in.Faults) > 0 {
+		err = w.lose(w.last+1, "")
+	}
+	w.result.Head = w.chain
+	return w.result, errors.Join(err, w.close())
+}
+
+// copyBlocks copies the blocks of a whole stream, and leaves an unfinished write at the end away.
+func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection) error {
+	source, target := newBlocks(streamDir(from, st.name)), newBlocks(streamDir(to, st.name))
+	all, err := source.list()
+	for _, n := range all {
+		size := int64(-1)
+		if in.Torn != nil && n > in.Torn.Block {
+			break
+		}
+		if in.Torn != nil && n == in.Torn.Block {
+			size = in.Torn.Offset
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		err = CopyFile(source.path(n), target.path(n), size)
+	}
+	return err
+}
+
+// CopyFile copies a file, or its first size bytes, to a new file, and fsyncs that, but not its folder. A negative size copies all.
+func CopyFile(from, to string, size int64) error {
+	source, err := OpenFile(from, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if size < 0 {
+		_, err = io.Copy(target, source)
+	} else {
+		_, err = io.CopyN(target, source, size)
+	}
+	return errors.Join(err, target.Sync(), target.Close())
+}
+
+// salvage writes one stream anew.
+type salvage struct {
+	blockWriter
+	log    *Log
+	o      SalvageOptions
+	result Salvaged
+	faults []Fault
+
+	next  uint64 // the sequence to write next; 0 before the first where any may come
+	last  uint64
+	chain Chain // of the event before
+	since bool  // something was lost: the chain is another one
+	at    int64 // when the last record was stored
+}
+
+// take writes a whole event.
+func (w *salvage) take(r Record) error {
+	if r.Seq > w.last || r.Seq < w.next {
+		return nil // of an unfinished write, or left from before the front
+	}
+	if w.next == 0 {
+		w.next = r.Seq
+	}
+	reason := ""
+	if w.o.Drop != nil {
+		if e, err := w.log.event(r.Message); err == nil {
+			reason = w.o.Drop(e)
+		}
+	}
+	to := r.Seq
+	if reason != "" {
+		to++
+	}
+	if to > w.next {
+		if err := w.lose(to, reason); err != nil || reason != "" {
+			return err
+		}
+	}
+	stored, _ := chainIn(r.Header)
+	if w.since {
+		stored = nextChain(w.chain, r.Seq, r.Header, r.Data)
+		if err := setChain(r.Raw, r.Header, stored); err != nil {
+			return fmt.Errorf("sequence %d: %w", r.Seq, err)
+		}
+	}
+	w.chain, w.next, w.at = stored, r.Seq+1, int64(binary.LittleEndian.Uint64(r.Raw[12:]))
+	w.result.Kept++
+	return w.write(r.Raw)
+}
+
+// lose writes events in the place of those up to a sequence, which is not among them.
+func (w *salvage) lose(to uint64, reason string) error {
+	if to-w.next > mostLost {
+		return fmt.Errorf("%d events in a row are lost, and %d can be replaced", to-w.next, mostLost)
+	}
+	why := reason
+	if why == "" {
+		why = w.fault(w.next)
+	}
+	lost := Range{w.next, to - 1, why}
+	for ; w.next < to; w.next++ {
+		st := domain.Stamp{EventID: w.o.NewID(), At: w.o.Now, Actor: "ledge", Origin: "salvage"}
+		e, err := w.log.entry(st, domain.SequenceLost{Reason: why}, w.next, w.chain)
+		if err != nil {
+			return err
+		}
+		if err := w.write(encodeRecord(w.log.public, e, w.at)); err != nil {
+			return err
+		}
+		w.chain, w.since = e.Chain, true
+	}
+	w.result.Total += lost.To - lost.From + 1
+	if len(w.result.Lost) < mostFaults {
+		w.result.Lost = append(w.result.Lost, lost)
+	} else {
+		w.result.More++
+	}
+	return nil
+}
+
+// fault returns what was said of a sequence that is not whole.
+func (w *salvage) fault(seq uint64) string {
+	for _, f := range w.faults {
+		if seq >= f.Seq && seq <= max(f.To, f.Seq) {
+			return f.What
+		}
+	}
+	return "it is not whole"
+}

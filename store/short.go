@@ -1,0 +1,153 @@
+package store
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+)
+
+// The log of changes is kept for ever, so its messages leave out what can be told from the rest, and write ids and hashes
+// short. Only the writing differs: an event means the same, and has the same chain hash, in both forms. A message is in
+// the short form where its chain hash is written in Base64.
+//
+//	ce-id                  a UUID is written as the Base64 of its bytes
+//	ce-subject             left out: it is the message's subject after the second dot, with slashes
+//	content-type           left out where it is application/json
+//	Ledge-Actor            left out where it is anonymous, and where it is anonymous@ and the host of Ledge-Origin
+//	Ledge-Origin           has an @ before it in the second of these cases
+//	Ledge-Correlation-Id   left out where it is ce-id
+//	Ledge-Chain            written in Base64
+//
+// Base64 is that of RFC 4648, section 5, without padding.
+
+const (
+	usualContentType = "application/json"
+	usualActor       = "anonymous"
+	// originMark stands before an origin whose host the actor is anonymous at.
+	originMark = "@"
+)
+
+var short64 = base64.RawURLEncoding
+
+// shortened returns the headers of an event in the short form; where an event cannot be told from that, as they are.
+func shortened(h Header) Header {
+	id := h.Get(headerID)
+	origin, actor := h.Get(headerOrigin), h.Get(headerActor)
+	if actor == "" || h.Get(headerCorrelation) == "" || h.Get(headerContentType) == "" || isShortID(id) || strings.HasPrefix(origin, originMark) {
+		return h
+	}
+	atOrigin := isAnonymousAt(actor, origin)
+	out := make(Header, 0, len(h)+1) // and the fence
+	for _, f := range h {
+		switch {
+		case f.Name == headerSubject,
+			f.Name == headerContentType && f.Value == usualContentType,
+			f.Name == headerActor && (atOrigin || f.Value == usualActor),
+			f.Name == headerCorrelation && f.Value == id:
+			continue
+		case f.Name == headerOrigin && atOrigin:
+			f.Value = originMark + origin
+		case f.Name == headerID:
+			f.Value = shortID(id)
+		case f.Name == headerChain:
+			sum, _ := hex.DecodeString(f.Value)
+			f.Value = short64.EncodeToString(sum)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// mostLeftOut is how many headers the short form leaves out.
+const mostLeftOut = 4
+
+// expanded is the inverse of shortened. subject is that of the message.
+func expanded(h Header, subject string) Header {
+	chain := h.Get(headerChain)
+	if len(chain) != short64.EncodedLen(len(Chain{})) {
+		return h
+	}
+	actor := usualActor
+	for i := range h {
+		switch h[i].Name {
+		case headerID:
+			h[i].Value = longID(h[i].Value)
+		case headerOrigin:
+			if origin, marked := strings.CutPrefix(h[i].Value, originMark); marked {
+				h[i].Value, actor = origin, anonymousAt(origin)
+			}
+		}
+	}
+	h.fill(headerSubject, aboutOf(subject))
+	h.fill(headerContentType, usualContentType)
+	h.fill(headerActor, actor)
+	h.fill(headerCorrelation, h.Get(headerID))
+	return h
+}
+
+// anonymousAt is the actor at an origin, host:port. The log is read by this rule for ever: domain.AnonymousAt may change.
+func anonymousAt(origin string) string {
+	if host := hostOf(origin); host != "127.0.0.1" {
+		return usualActor + "@" + host
+	}
+	return usualActor + "@127.0.0.1" // without an allocation
+}
+
+func isAnonymousAt(actor, origin string) bool {
+	host, ok := strings.CutPrefix(actor, usualActor+"@")
+	return ok && host != "" && host == hostOf(origin)
+}
+
+func hostOf(origin string) string {
+	return strings.Trim(origin[:max(strings.LastIndexByte(origin, ':'), 0)], "[]")
+}
+
+// fill adds a header that is not there.
+func (h *Header) fill(name, value string) {
+	if !h.has(name) {
+		h.set(name, value)
+	}
+}
+
+// aboutOf is the ce-subject of a message that is stored under a subject.
+func aboutOf(subject string) string {
+	for range 2 {
+		_, subject, _ = strings.Cut(subject, ".")
+	}
+	return strings.ReplaceAll(subject, ".", "/")
+}
+
+// shortID writes a UUID in lower case short, and any other id as it is.
+func shortID(id string) string {
+	var b [16]byte
+	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' || strings.ToLower(id) != id {
+		return id
+	}
+	if n, err := hex.Decode(b[:], []byte(strings.ReplaceAll(id, "-", ""))); err != nil || n != len(b) {
+		return id
+	}
+	return short64.EncodeToString(b[:])
+}
+
+func isShortID(id string) bool {
+	b, err := short64.DecodeString(id)
+	return err == nil && len(b) == 16
+}
+
+// longID is the inverse of shortID.
+func longID(id string) string {
+	b, err := short64.DecodeString(id)
+	if err != nil || len(b) != 16 {
+		return id
+	}
+	text := hex.EncodeToString(b)
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+// chainText writes a chain hash as the message writes its own, which is like: in Base64 or in hex, of the same length.
+func chainText(sum Chain, like string) string {
+	if len(like) == short64.EncodedLen(len(sum)) {
+		return short64.EncodeToString(sum[:])
+	}
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,323 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"ledge/store/natsfiles"
+)
+
+const (
+	// looked is how many bytes at the end of a log are verified before the server starts after a clean stop, lookedUnclean
+	// after another one; the rest is verified in the background.
+	looked        = 16 << 20
+	lookedUnclean = 64 << 20
+	// mostGroup is more than a group can have written: what is torn is no longer than that.
+	mostGroup = groupBytes + 2*maxPayload
+)
+
+// errStale says that an index is not of these blocks. Another one, or none, is tried then.
+var errStale = errors.New("the index is not of these blocks")
+
+// errForeign says that a block is compressed or encrypted, as Ledge makes none: only the server can read it.
+var errForeign = errors.New("a block is compressed or encrypted")
+
+// survey is what is known of the blocks of a log before the server starts.
+type survey struct {
+	log   *Log
+	front front // on record
+	known bool  // whether it is
+	base  *natsfiles.Index
+
+	own *natsfiles.Index // what the server has now, nil for none
+
+	blocks   []scan                        // those that the server will find
+	subjects map[string]*natsfiles.Subject // of the events that the index does not know
+	events   uint64
+	first    uint64 // the first event there is; last + 1 where there is none
+	last     uint64
+	deep     int // blocks from here on were gone over
+
+	gone []uint32 // whole blocks before the front on record: a crash kept them from being removed
+	torn *torn
+}
+
+// torn is the end of a log that a crash kept from being written: nothing there was acknowledged.
+type torn struct {
+	block uint32
+	at    int64
+	after []uint32 // the blocks after it
+}
+
+// survey goes over the blocks that an index does not know, and over those that have the last bytes. Nothing is changed. The
+// error is a [Damage], or errStale.
+func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
+	s := &survey{log: l, base: base, subjects: map[string]*natsfiles.Subject{}}
+	s.front, s.known = l.store.fronts.of(l.name)
+	all, sizes, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	if base != nil {
+		if err := s.fits(all, sizes); err != nil {
+			return nil, err
+		}
+	}
+	s.deep = len(all)
+	for sum := int64(0); s.deep > 0 && sum < bound; s.deep-- {
+		sum += sizes[s.deep-1]
+	}
+	scanner := &scanner{blocks: l.blocks, public: l.public}
+	for i, n := range all {
+		if s.trusts(i, sizes[i]) {
+			if err := s.trust(base.Blocks[i], sizes[i]); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		ended, err := s.scan(scanner, n, all[i+1:])
+		if err != nil {
+			return nil, err
+		}
+		if ended {
+			break
+		}
+	}
+	return s, s.ended()
+}
+
+// list returns the blocks and their sizes, but those that the front has passed.
+func (s *survey) list() (all []uint32, sizes []int64, err error) {
+	b := s.log.blocks
+	if all, err = b.list(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", s.log.name, err)
+	}
+	for s.known && len(all) > 1 {
+		if next, err := b.begin(all[1]); err != nil || !next.event || next.seq > s.front.First {
+			break
+		}
+		s.gone, all = append(s.gone, all[0]), all[1:]
+	}
+	for _, n := range all {
+		st, err := os.Stat(b.path(n))
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", s.log.name, err)
+		}
+		sizes = append(sizes, st.Size())
+	}
+	return all, sizes, nil
+}
+
+// fits holds that an index is of these blocks, or of the first ones of them; blocks that left the front since do not count.
+func (s *survey) fits(all []uint32, sizes []int64) error {
+	if len(all) == 0 {
+		return errStale
+	}
+	s.base.Blocks = slices.DeleteFunc(slices.Clone(s.base.Blocks), func(k natsfiles.Block) bool { return k.Number < all[0] })
+	known := s.base.Blocks
+	if len(known) == 0 || len(known) > len(all) || known[len(known)-1].Number != s.base.LastBlock {
+		return errStale
+	}
+	for i, k := range known {
+		if k.Number != all[i] || uint64(sizes[i]) < k.Bytes {
+			return errStale
+		}
+	}
+	return nil
+}
+
+// trusts reports whether the index tells what is in a block: not of the last that it knows, which may have grown, nor of
+// one of another size. The first may be larger: earlier versions removed messages from it.
+func (s *survey) trusts(i int, size int64) bool {
+	if s.base == nil || i >= s.deep || i >= len(s.base.Blocks)-1 {
+		return false
+	}
+	return i == 0 || uint64(size) == s.base.Blocks[i].Bytes
+}
+
+func (s *survey) trust(k natsfiles.Block, size int64) error {
+	if due := s.due(); due > 0 && k.First != due {
+		return errStale
+	}
+	s.add(scan{Block: k, size: size, good: size, group: -1})
+	return nil
+}
+
+// due is the sequence that the next block has to begin with, 0 where any may be the first.
+func (s *survey) due() uint64 {
+	switch {
+	case s.events > 0:
+		return s.last + 1
+	case s.log.forever && !s.known:
+		return 1
+	}
+	return 0
+}
+
+func (s *survey) add(k scan) {
+	if k.Last > 0 {
+		if s.events == 0 {
+			s.first = k.First
+		}
+		s.last = k.Last
+		s.events += k.Messages()
+	}
+	s.blocks = append(s.blocks, k)
+}
+
+// scan goes over a block. It is ended where the log has a torn end there.
+func (s *survey) scan(scanner *scanner, n uint32, rest []uint32) (ended bool, err error) {
+	if s.log.blocks.foreign(n) {
+		return false, errForeign
+	}
+	base, due := s.base, s.due()
+	isBaseLast, found := base != nil && n == base.LastBlock, false
+	k, err := scanner.block(n, due, func(seq uint64, r []byte) {
+		if base != nil && seq <= base.Last {
+			if isBaseLast && seq == base.Last {
+				found = string(r[len(r)-recordSum:]) == string(base.Checksum[:])
+			}
+			return
+		}
+		s.count(r, n)
+	})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", s.log.name, err)
+	}
+	if isBaseLast && !found && base.Messages > 0 && base.Blocks[len(base.Blocks)-1].Bytes > 0 {
+		return false, errStale // it knows of events that are not there
+	}
+	s.add(k)
+	if k.good == k.size {
+		return false, nil
+	}
+	return true, s.tears(scanner, k, rest)
+}
+
+// count adds an event to its subject.
+func (s *survey) count(r []byte, block uint32) {
+	name := r[recordHead : recordHead+int(binary.LittleEndian.Uint16(r[20:]))]
+	one, ok := s.subjects[string(name)]
+	if !ok {
+		one = &natsfiles.Subject{Name: string(name), First: block}
+		s.subjects[one.Name] = one
+	}
+	one.Total++
+	one.Last = block
+}
+
+// tears decides what a record is that is not the one that is due: torn, where nothing behind it was ever durable; else it is
+// damage.
+func (s *survey) tears(scanner *scanner, k scan, rest []uint32) error {
+	behind, bytes := k.later, k.size-k.good
+	for _, n := range rest {
+		b, err := scanner.read(n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.log.name, err)
+		}
+		bytes += int64(len(b))
+		if behind = behind.or(scanner.behind(b, scanner.checksum(n))); behind.groups || bytes > mostGroup {
+			break
+		}
+	}
+	marked := s.front.Marked || slices.ContainsFunc(s.blocks, func(k scan) bool { return k.group >= 0 })
+	if behind.groups || bytes > mostGroup || behind.records && !marked {
+		return s.log.damage(max(s.last, s.before())+1, "its record in %d.blk, at byte %d, is altered or missing, and there are durable events behind it; nothing was changed", k.Number, k.good)
+	}
+	s.torn = &torn{k.Number, k.good, rest}
+	return nil
+}
+
+// before is the sequence before the first one that may be there.
+func (s *survey) before() uint64 {
+	if s.known && s.front.First > 1 {
+		return s.front.First - 1
+	}
+	return 0
+}
+
+// ended takes the end of the log in, and holds that it begins where it has to.
+func (s *survey) ended() error {
+	if s.base != nil && s.torn != nil && s.last < s.base.Last {
+		return errStale
+	}
+	if s.events == 0 {
+		return s.endedEmpty()
+	}
+	switch {
+	case s.known && s.first > s.front.First:
+		return s.log.damage(s.front.First, "the log begins at %d, and its front on record is %d; nothing was changed", s.first, s.front.First)
+	case s.known && s.front.First > s.last+1:
+		return s.log.damage(s.last+1, "the log ends at %d, and its front on record is %d; nothing was changed", s.last, s.front.First)
+	}
+	return nil
+}
+
+// endedEmpty is for a log without events: a new one, or one of which an earlier version of Ledge kept none.
+func (s *survey) endedEmpty() error {
+	for _, k := range s.blocks {
+		s.last = max(s.last, k.tomb)
+	}
+	if s.base != nil {
+		// After a write that failed the server counts an event that no block has.
+		if s.known && s.base.Last >= s.front.First || !s.known && s.log.forever && s.base.Last > 0 {
+			return errStale
+		}
+		s.last = max(s.last, s.base.Last)
+	}
+	s.first = s.last + 1
+	if s.known && s.first != s.front.First {
+		return s.log.damage(s.first, "the log ends at %d and has no events, and its front on record is %d; nothing was changed", s.last, s.front.First)
+	}
+	return nil
+}
+
+// index returns what the server has to find, but the subjects.
+func (s *survey) index() *natsfiles.Index {
+	x := &natsfiles.Index{Messages: s.events, First: s.first, Last: s.last}
+	if s.last == 0 {
+		x.First = 0
+	}
+	for _, k := range s.blocks {
+		b := k.Block
+		if b.Last == 0 { // empty
+			b.First, b.Last, b.LastTime = s.last+1, s.last, x.LastTime
+		} else {
+			if x.FirstTime == 0 {
+				x.FirstTime = b.FirstTime
+			}
+			x.LastTime = b.LastTime
+		}
+		x.Bytes += b.Bytes
+		x.Blocks = append(x.Blocks, b)
+		x.LastBlock, x.Checksum = k.Number, k.checksum
+	}
+	return x
+}
+
+// addSubjects counts what the index knew and what was found behind it. Of blocks that left the front since, the messages stay
+// counted: nothing rests on these numbers, and the server takes them for hints.
+func (s *survey) addSubjects(x *natsfiles.Index) {
+	lowest := x.Blocks[0].Number
+	add := func(one natsfiles.Subject) {
+		if one.Last >= lowest {
+			one.First = max(one.First, lowest)
+			x.Subjects = append(x.Subjects, one)
+		}
+	}
+	if s.base != nil {
+		for _, one := range s.base.Subjects {
+			if more, ok := s.subjects[one.Name]; ok {
+				one.Total, one.Last = one.Total+more.Total, more.Last
+				delete(s.subjects, one.Name)
+			}
+			add(one)
+		}
+	}
+	for _, one := range s.subjects {
+		add(*one)
+	}
+}

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// door takes the connections of NATS clients, holds the limits on them and joins each with one inside the server. The server's own
+// listener knows no limit for an address and none for those that have not logged in, and keeps what waits for a client
+// that it has cut off until the write gives up; the door frees it at once.
+type door struct {
+	server   *server.Server
+	listener net.Listener
+	log      *slog.Logger
+	own      string // the password of Ledge's own commands
+	most     [classes]int
+
+	mu      sync.Mutex
+	visits  map[*visit]struct{}
+	count   [classes]int
+	closed  bool
+	working sync.WaitGroup
+}
+
+// class is what a client is, by its login.
+type class int
+
+const (
+	arrived class = iota // has not logged in yet
+	ofTaps
+	ofHistory
+	ofOwn
+	classes
+)
+
+const (
+	arrivedMost = 64
+	historyMost = 16
+	ownMost     = 4
+)
+
+func newDoor(o Options) *door {
+	return &door{
+		log: o.Logger, own: o.OwnPassword, visits: map[*visit]struct{}{}, most: shares(o.TapConnections, o.TapDescriptors),
+	}
+}
+
+// shares splits the descriptors among the classes; 0 is as many as they want.
+func shares(taps, descriptors int) (most [classes]int) {
+	most = [classes]int{arrived: arrivedMost, ofTaps: taps, ofHistory: historyMost, ofOwn: ownMost}
+	if descriptors == 0 {
+		return most
+	}
+	most[ofTaps] = min(taps, max(descriptors*5/8, 1))
+	most[ofHistory] = min(historyMost, max(descriptors/8, 1))
+	most[ofOwn] = min(ownMost, max(descriptors/8, 1))
+	most[arrived] = min(arrivedMost, max(descriptors-most[ofTaps]-most[ofHistory]-most[ofOwn], 1))
+	return most
+}
+
+// run takes connections until the door is closed.
+func (d *door) run() {
+	for wait := time.Duration(0); ; {
+		conn, err := d.listener.Accept()
+		switch {
+		case err == nil:
+			wait = 0
+			d.enter(conn)
+		case errors.Is(err, net.ErrClosed):
+			return
+		default: // such as no free descriptor
+			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
+			d.log.Warn("tap not accepted", "error", err, "pause", wait)
+			time.Sleep(wait)
+		}
+	}
+}
+
+// enter takes a connection. One that arrives is never refused: the oldest that has not logged in makes room.
+func (d *door) enter(conn net.Conn) {
+	inside, err := d.server.InProcessConn()
+	if err != nil {
+		conn.Close()
+		return
+	}
+	v := newVisit(d, conn, inside, clientKey(conn.RemoteAddr()))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		v.close()
+		return
+	}
+	if d.count[arrived] >= d.most[arrived] {
+		d.oldestArrived().close()
+	}
+	d.visits[v] = struct{}{}
+	d.count[arrived]++
+	d.working.Add(2)
+	go v.answers()
+	go v.asks()
+}
+
+// oldestArrived returns the oldest of those that have not logged in, of the client that has most of them. The lock is held.
+func (d *door) oldestArrived() (oldest *visit) {
+	by := map[string]int{}
+	for v := range d.visits {
+		if v.class == arrived {
+			by[v.client]++
+		}
+	}
+	for v := range d.visits {
+		if v.class != arrived {
+			continue
+		}
+		if oldest == nil || by[v.client] > by[oldest.client] || by[v.client] == by[oldest.client] && v.since.Before(oldest.since) {
+			oldest = v
+		}
+	}
+	d.leave(oldest)
+	return oldest
+}
+
+// leave forgets a visit. The lock is held.
+func (d *door) leave(v *visit) {
+	if _, here := d.visits[v]; here {
+		delete(d.visits, v)
+		d.count[v.class]--
+	}
+}
+
+// login puts a visit into its class, by its first line, and says why it is refused.
+func (d *door) login(v *visit, line []byte) error {
+	c := d.classOf(line)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, here := d.visits[v]; !here {
+		return net.ErrClosed
+	}
+	same := 0
+	for other := range d.visits {
+		if other.class == c && other.client == v.client {
+			same++
+		}
+	}
+	if d.count[c] >= d.most[c] || c != ofOwn && same >= (d.most[c]+1)/2 {
+		return fmt.Errorf("maximum connections exceeded: %d, and %d from %s; see the setting tap-connections", d.count[c], same, v.client)
+	}
+	d.count[v.class]--
+	v.class = c
+	d.count[c]++
+	return nil
+}
+
+// classOf tells a client's class by its first line. The server checks the password again.
+func (d *door) classOf(line []byte) class {
+	var login struct{ User, Pass string }
+	const connect = "CONNECT "
+	if len(line) > len(connect) && strings.EqualFold(string(line[:len(connect)]), connect) {
+		_ = json.Unmarshal(line[len(connect):], &login) // a bad one is refused by the server
+	}
+	switch {
+	case login.User == historyUser:
+		return ofHistory
+	case login.User == ownUser && subtle.ConstantTimeCompare([]byte(login.Pass), []byte(d.own)) == 1:
+		return ofOwn
+	}
+	return ofTaps
+}
+
+// clients returns the number of clients that have logged in.
+func (d *door) clients() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.visits) - d.count[arrived]
+}
+
+// all returns the keys of all clients, by their connections in the server.
+func (d *door) all() map[uint64]string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make(map[uint64]string, len(d.visits))
+	for v := range d.visits {
+		all[v.cid] = v.client
+	}
+	return all
+}
+
+// client returns the key of the client on a connection of the server, "" for one that is gone.
+func (d *door) client(cid uint64) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for v := range d.visits {
+		if v.cid == cid {
+			return v.client
+		}
+	}
+	return ""
+}
+
+// kick cuts a client off, by its connection in the server. What waits for it is freed at once.
+func (d *door) kick(cid uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for v := range d.visits {
+		if v.cid == cid {
+			d.leave(v)
+			v.close()
+			return
+		}
+	}
+}
+
+func (d *door) close() {
+	if d.listener != nil {
+		d.listener.Close()
+	}
+	d.mu.Lock()
+	d.closed = true
+	for v := range d.visits {
+		v.close()
+	}
+	d.mu.Unlock()
+	d.working.Wait()
+}
+
+// clientKey is who limits are held against: the client's IP address.
+func clientKey(address net.Addr) string {
+	if tcp, ok := address.(*net.TCPAddr); ok {
+		return tcp.IP.String()
+	}
+	return address.String()
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// tapMemory bounds what waits in the server for all NATS clients together. The server itself has a bound for one connection
+// alone, and that must hold the largest message.
+type tapMemory struct {
+	door *door
+	most int64
+
+	mu     sync.Mutex
+	queued int64 // bytes that may wait: what was measured, and what was let in since
+}
+
+func newTapMemory(d *door, most int64) *tapMemory { return &tapMemory{door: d, most: most} }
+
+// tapRoomWait is how long a message waits for taps to read what waits for them, before the slowest are cut off.
+const tapRoomWait = 200 * time.Millisecond
+
+// room reports whether n more bytes may wait for clients, and counts them. Where they do not fit, it waits a moment for clients to
+// read; then those that have most waiting are cut off until half is free.
+func (m *tapMemory) room(n int64) bool {
+	if m.fits(n, m.measure) {
+		return true
+	}
+	if n > m.most {
+		return false
+	}
+	look := time.NewTicker(tapRoomWait / 50)
+	defer look.Stop()
+	for deadline := time.Now().Add(tapRoomWait); time.Now().Before(deadline); <-look.C {
+		if m.fits(n, m.measure) {
+			return true
+		}
+	}
+	return m.fits(n, m.cut)
+}
+
+// fits counts n bytes, if they fit at once or after what makes room.
+func (m *tapMemory) fits(n int64, makeRoom func()) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.queued+n > m.most {
+		makeRoom()
+	}
+	if m.queued+n > m.most {
+		return false
+	}
+	m.queued += n
+	return true
+}
+
+// watch measures again and again: what the server answers by itself is not let in by room.
+func (m *tapMemory) watch(ctx context.Context) {
+	tick := time.NewTicker(tapMeasured)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if m.door.clients() == 0 {
+				continue
+			}
+			m.mu.Lock()
+			if m.measure(); m.queued > m.most {
+				m.cut()
+			}
+			m.mu.Unlock()
+		}
+	}
+}
+
+func (m *tapMemory) measure() {
+	m.queued = 0
+	for _, c := range m.connections() {
+		m.queued += int64(c.Pending)
+	}
+}
+
+func (m *tapMemory) connections() server.ConnInfos {
+	all, err := m.door.server.Connz(&server.ConnzOptions{Limit: 1 << 20})
+	if err != nil {
+		return nil
+	}
+	return all.Conns
+}
+
+// pending returns the bytes that wait for the client on a connection of the server.
+func (m *tapMemory) pending(cid uint64) int64 {
+	all, err := m.door.server.Connz(&server.ConnzOptions{CID: cid})
+	if err != nil || len(all.Conns) == 0 {
+		return 0
+	}
+	return int64(all.Conns[0].Pending)
+}
+
+// cut closes connections, the one with most waiting of the client with most waiting first, until half of the memory is free.
+func (m *tapMemory) cut() {
+	pending, by := map[uint64]int64{}, map[string]int64{}
+	m.queued = 0
+	for _, c := range m.connections() {
+		pending[c.Cid] = int64(c.Pending)
+		m.queued += int64(c.Pending)
+	}
+	clients := m.door.all()
+	for cid, client := range clients {
+		by[client] += pending[cid]
+	}
+	for m.queued > m.most/2 && len(clients) > 0 {
+		cid := slices.MaxFunc(slices.Collect(maps.Keys(clients)), func(a, b uint64) int {
+			return cmp.Or(cmp.Compare(by[clients[a]], by[clients[b]]), cmp.Compare(pending[a], pending[b]))
+		})
+		client, n := clients[cid], pending[cid]
+		if n == 0 {
+			return
+		}
+		delete(clients, cid)
+		by[client] -= n
+		m.queued -= n
+		m.door.log.Warn("tap cut off: too much waits for it", "client", client, "bytes", n, "together", m.most)
+		m.door.kick(cid)
+	}
+}

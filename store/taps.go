@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// taps is the server for NATS clients. It is apart from the log's server: it has no JetStream, and other limits. Clients come in
+// through the door; feed publishes what they see live, and [history] answers their questions.
+type taps struct {
+	*door
+	memory *tapMemory
+	feed   *nats.Conn
+	secret string // the password of our own connections
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// LeastTapMemory is the least TapMemory, in bytes.
+const LeastTapMemory = 34 << 20
+
+const (
+	// tapPending is the most that waits for one client, in bytes: a message of the log and its headers must fit.
+	tapPending = maxPayload + 1<<20
+	// tapLoginWait is how long a client may take to log in.
+	tapLoginWait = 2 * time.Second
+	// tapMeasured is how often what waits for clients is measured, at the least.
+	tapMeasured = 100 * time.Millisecond
+)
+
+// startTaps listens for NATS clients.
+func startTaps(ctx context.Context, o Options) (*taps, error) {
+	c, password := &server.Options{}, rand.Text()
+	d := newDoor(o)
+	if err := c.ProcessConfigString(tapAccounts(password, o.OwnPassword, d.most)); err != nil {
+		return nil, fmt.Errorf("tap server: accounts: %w", err)
+	}
+	c.ServerName = "ledge"
+	c.MaxPayload, c.MaxPending, c.MaxControlLine, c.MaxSubs = maxPayload+addedHeaders, tapPending, tapControlLine, tapSubscriptions
+	c.AuthTimeout, c.WriteDeadline = tapLoginWait.Seconds(), time.Minute // the door looks at each client's own
+	c.MaxClosedClients = 1                                               // the server remembers closed connections with all their subscriptions
+	c.NoFastProducerStall = true                                         // a slow tap must not slow down the others
+	logs := newServerLog(o.Logger)
+	logs.client = d.client
+	var err error
+	if d.server, err = startServer(ctx, c, logs); err != nil {
+		return nil, err
+	}
+	t := &taps{door: d, memory: newTapMemory(d, o.TapMemory), secret: password}
+	if t.feed, err = connectIn(t.server, "feed", ledgeUser, password); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// listen lets clients in.
+func (t *taps) listen(ctx context.Context, o Options) (err error) {
+	address := net.JoinHostPort(o.TapHost, strconv.Itoa(o.TapPort))
+	if t.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
+		return errListen(err)
+	}
+	ctx, t.stop = context.WithCancel(context.Background())
+	t.running.Go(t.run)
+	t.running.Go(func() { t.memory.watch(ctx) })
+	return nil
+}
+
+// room reports whether a live message of n bytes, which may be copied several times, may wait for its clients.
+func (t *taps) room(subject string, n int) bool {
+	return t.memory.room(int64(n) * int64(t.copies(subject)))
+}
+
+// copies returns how often a live message is sent.
+func (t *taps) copies(subject string) (n int) {
+	for _, name := range []string{tapAccount, ownAccount} {
+		if a, err := t.server.LookupAccount(name); err == nil {
+			n += a.Interest(subject)
+		}
+	}
+	return n
+}
+
+// tapped reports whether any client is connected: live messages before that are for nobody.
+func (t *taps) tapped() bool { return t != nil && t.clients() > 0 }
+
+// url is where clients connect with a login, empty without a listener.
+func (t *taps) url(login string) string {
+	if t == nil {
+		return ""
+	}
+	return "nats://" + login + t.listener.Addr().String()
+}
+
+func (t *taps) close() {
+	if t == nil {
+		return
+	}
+	if t.stop != nil {
+		t.stop()
+	}
+	t.door.close()
+	if t.feed != nil {
+		t.feed.Close()
+	}
+	t.running.Wait()
+	t.server.Shutdown()
+	t.server.WaitForShutdown()
+}
