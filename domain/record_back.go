@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+
+	"ledge/domain/fastjson"
 )
 
 // Record returns the form of e that the log stores, and the event as everybody reads it from there: that one is to be
@@ -40,7 +42,8 @@ func Record(e Event) (Wire, Event, error) {
 // replaced is what the encoder writes in place of bytes that are not UTF-8. A U+FFFD that a client sent stands as it is.
 var replaced = []byte(`\ufffd`)
 
-// free is an event that may hold values of any JSON type, as a client sent them.
+// free is an event that may hold values of any JSON type, as a client sent them. Values that are surely read back as they are do
+// not count.
 type free interface{ free() bool }
 
 // mayDiffer reports whether the event that w decodes to may not be e, or may not be there. Only free JSON and texts that are
@@ -50,9 +53,9 @@ func mayDiffer(e Event, w Wire) bool {
 	return ok && f.free() || bytes.Contains(w.Data, replaced)
 }
 
-func (e DeviceAdded) free() bool   { return len(e.Device.Location) > 0 }
-func (e DeviceUpdated) free() bool { return len(e.Device.Location) > 0 }
-func (e DeviceRemoved) free() bool { return len(e.Device.Location) > 0 }
+func (e DeviceAdded) free() bool   { return !fastjson.Verbatim(e.Device.Location) }
+func (e DeviceUpdated) free() bool { return !fastjson.Verbatim(e.Device.Location) }
+func (e DeviceRemoved) free() bool { return !fastjson.Verbatim(e.Device.Location) }
 
 func (e ProfileAdded) free() bool   { return e.Profile.free() }
 func (e ProfileUpdated) free() bool { return e.Profile.free() }
@@ -69,9 +72,9 @@ func (d Profile) free() bool {
 
 func (e DataEventAdded) free() bool {
 	for i := range e.Readings {
-		if len(e.Readings[i].Object) > 0 {
+		if !fastjson.Verbatim(e.Readings[i].Object) {
 			return true
 		}
 	}
-	return len(e.Event.Tags) > 0
+	return !fastjson.Verbatim(e.Event.Tags)
 }

@@ -78,11 +78,11 @@ func (l *Log) seal(st domain.Stamp, e domain.Event, w domain.Wire, seq uint64, p
 	if err != nil {
 		return entry{}, err
 	}
-	chain := nextChain(prev, seq, h, w.Data)
-	h.set(headerChain, chainText(chain, ""))
+	chain, short := nextChain(prev, seq, h, w.Data), false
 	if l.forever {
-		h = shortened(h)
+		h, short = shortened(h)
 	}
+	h.set(headerChain, chainText(chain, short))
 	subject := l.ingest + strings.Join(w.Subject, ".")
 	size := sizeOfMessage(subject, h, w.Data)
 	if size > maxPayload {

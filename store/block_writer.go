@@ -80,7 +80,7 @@ func encodeRecord(public string, e entry, at int64) []byte {
 // setChain puts another chain hash into a record, which takes as much room.
 func setChain(r []byte, h Header, c Chain) error {
 	line, old := "\r\n"+headerChain+": ", h.Get(headerChain)
-	text := chainText(c, old)
+	text := chainText(c, isShortChain(old))
 	at := bytes.Index(r[recordHead:], []byte(line+old+"\r\n"))
 	if at < 0 || len(text) != len(old) {
 		return fmt.Errorf("its %s cannot be replaced", headerChain)

@@ -51,7 +51,7 @@ func appendField(b []byte, s string) []byte {
 // chainIn returns the hash that a message carries; false where there is none or it is no hash.
 func chainIn(h Header) (sum Chain, ok bool) {
 	text := h.Get(headerChain)
-	if len(text) == short64.EncodedLen(len(sum)) {
+	if isShortChain(text) {
 		_, err := short64.Decode(sum[:], []byte(text))
 		return sum, err == nil
 	}

@@ -29,15 +29,16 @@ const (
 
 var short64 = base64.RawURLEncoding
 
-// shortened returns the headers of an event in the short form; where an event cannot be told from that, as they are.
-func shortened(h Header) Header {
+// shortened returns the headers of an event in the short form, without the chain hash. ok is false, and the headers are as they
+// were, where an event cannot be told from the short form.
+func shortened(h Header) (short Header, ok bool) {
 	id := h.Get(headerID)
 	origin, actor := h.Get(headerOrigin), h.Get(headerActor)
 	if actor == "" || h.Get(headerCorrelation) == "" || h.Get(headerContentType) == "" || isShortID(id) || strings.HasPrefix(origin, originMark) {
-		return h
+		return h, false
 	}
 	atOrigin := isAnonymousAt(actor, origin)
-	out := make(Header, 0, len(h)+1) // and the fence
+	short = make(Header, 0, len(h)+2) // and the chain hash and the fence
 	for _, f := range h {
 		switch {
 		case f.Name == headerSubject,
@@ -49,13 +50,10 @@ func shortened(h Header) Header {
 			f.Value = originMark + origin
 		case f.Name == headerID:
 			f.Value = shortID(id)
-		case f.Name == headerChain:
-			sum, _ := hex.DecodeString(f.Value)
-			f.Value = short64.EncodeToString(sum)
 		}
-		out = append(out, f)
+		short = append(short, f)
 	}
-	return out
+	return short, true
 }
 
 // mostLeftOut is how many headers the short form leaves out.
@@ -64,7 +62,7 @@ const mostLeftOut = 4
 // expanded is the inverse of shortened. subject is that of the message.
 func expanded(h Header, subject string) Header {
 	chain := h.Get(headerChain)
-	if len(chain) != short64.EncodedLen(len(Chain{})) {
+	if !isShortChain(chain) {
 		return h
 	}
 	actor := usualActor
@@ -119,19 +117,28 @@ func aboutOf(subject string) string {
 
 // shortID writes a UUID in lower case short, and any other id as it is.
 func shortID(id string) string {
-	var b [16]byte
-	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' || strings.ToLower(id) != id {
+	const length = 36
+	if len(id) != length || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' || strings.ToLower(id) != id {
 		return id
 	}
-	if n, err := hex.Decode(b[:], []byte(strings.ReplaceAll(id, "-", ""))); err != nil || n != len(b) {
+	var digits [32]byte
+	n := 0
+	for _, part := range [...]string{id[:8], id[9:13], id[14:18], id[19:23], id[24:]} {
+		n += copy(digits[n:], part)
+	}
+	var b [16]byte
+	if _, err := hex.Decode(b[:], digits[:]); err != nil {
 		return id
 	}
 	return short64.EncodeToString(b[:])
 }
 
 func isShortID(id string) bool {
-	b, err := short64.DecodeString(id)
-	return err == nil && len(b) == 16
+	if len(id) != short64.EncodedLen(16) {
+		return false
+	}
+	_, err := short64.DecodeString(id)
+	return err == nil
 }
 
 // longID is the inverse of shortID.
@@ -144,10 +151,13 @@ func longID(id string) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// chainText writes a chain hash as the message writes its own, which is like: in Base64 or in hex, of the same length.
-func chainText(sum Chain, like string) string {
-	if len(like) == short64.EncodedLen(len(sum)) {
+// chainText writes a chain hash as messages have it: in Base64 where they are in the short form, else in hex.
+func chainText(sum Chain, short bool) string {
+	if short {
 		return short64.EncodeToString(sum[:])
 	}
 	return hex.EncodeToString(sum[:])
 }
+
+// isShortChain reports whether a chain hash is written as messages in the short form have it.
+func isShortChain(text string) bool { return len(text) == short64.EncodedLen(len(Chain{})) }

@@ -170,15 +170,30 @@ func appendText(dst []byte, s string) ([]byte, error) {
 }
 
 func appendRaw(dst, value []byte) ([]byte, error) {
-	for _, c := range value {
-		if !plain[c] && c != '"' || c == ' ' {
-			return appendOther(dst, json.RawMessage(value))
-		}
-	}
-	if !json.Valid(value) {
+	if !Verbatim(value) || !json.Valid(value) {
 		return appendOther(dst, json.RawMessage(value))
 	}
 	return append(dst, value...), nil
+}
+
+// verbatimDepth is how deep a value may be that is certainly read back, whoever reads it.
+const verbatimDepth = 64
+
+// Verbatim reports whether a json.RawMessage that holds valid JSON is written byte by byte as it is, and read back as the same
+// bytes: it is printable ASCII without escapes, has spaces within texts only, and is not deep. False says nothing.
+func Verbatim(value []byte) bool {
+	inText, deep := false, 0
+	for _, c := range value {
+		switch {
+		case c == '"':
+			inText = !inText
+		case !plain[c] || c == ' ' && !inText:
+			return false
+		case c == '{' || c == '[':
+			deep++
+		}
+	}
+	return deep <= verbatimDepth
 }
 
 func appendOther(dst []byte, v any) ([]byte, error) {

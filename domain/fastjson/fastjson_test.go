@@ -137,6 +137,30 @@ func TestWrittenAsByEncodingJSON(t *testing.T) {
 	holdWritten(t, &everything{F: math.NaN()})
 }
 
+// TestVerbatim holds that what is said to be written verbatim is, by encoding/json too, and that nothing else is said to be.
+func TestVerbatim(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"": true, "1": true, "null": true, `{"a":[true,"x y"]}`: true, `["",1e9,{"b":-0.5}]`: true, strings.Repeat("[", 64) + strings.Repeat("]", 64): true,
+		`{"a": 1}`: false, "[1]\n": false, `"<"`: false, `"\u003c"`: false, `"é"`: false, "\"\xff\"": false, strings.Repeat("[", 65) + strings.Repeat("]", 65): false,
+	} {
+		if got := Verbatim([]byte(raw)); got != want {
+			t.Errorf("%q: got %t, want %t", raw, got, want)
+		}
+		if !want || raw == "" {
+			continue
+		}
+		text, err := json.Marshal(json.RawMessage(raw))
+		if err != nil || string(text) != raw {
+			t.Errorf("%q: encoding/json writes %q, %v", raw, text, err)
+		}
+		holdWritten(t, &everything{Raw: json.RawMessage(raw)})
+		var back everything
+		if err := codec.Unmarshal([]byte(`{"raw":`+raw+`}`), &back); err != nil || string(back.Raw) != raw {
+			t.Errorf("%q: read back as %q, %v", raw, back.Raw, err)
+		}
+	}
+}
+
 func FuzzAsEncodingJSON(f *testing.F) {
 	for _, s := range samples {
 		f.Add([]byte(s))
