@@ -27,6 +27,9 @@ const (
 	Unsupported                 // this program does not do it, whoever asks
 	UnknownEncoding             // the body is compressed in a way that we do not read
 	Damaged                     // what is stored is not what was stored
+	Unauthenticated             // nobody knows who asks
+	Forbidden                   // who asks has not the right
+	TooMany                     // the client asks too often
 )
 
 // Error is an error that a user reads: Message names the field, the value and the cure.

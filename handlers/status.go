@@ -30,6 +30,9 @@ var statuses = map[domain.Code]int{
 	domain.Unsupported:     http.StatusNotImplemented,
 	domain.UnknownEncoding: http.StatusUnsupportedMediaType,
 	domain.Damaged:         http.StatusInternalServerError,
+	domain.Unauthenticated: http.StatusUnauthorized,
+	domain.Forbidden:       http.StatusForbidden,
+	domain.TooMany:         http.StatusTooManyRequests,
 }
 
 // Describe returns the status and the message that a client gets for err. An error without a code is ours: it is

@@ -1,0 +1,56 @@
+package domain
+
+import (
+	"slices"
+	"strings"
+)
+
+// Role says what an identity may do; see [Role.May].
+type Role string
+
+// The roles.
+const (
+	Viewer   Role = "viewer"   // reads
+	Poster   Role = "poster"   // posts values to its devices
+	Operator Role = "operator" // reads, posts and changes
+	Auditor  Role = "auditor"  // reads, also the log and its history
+	Admin    Role = "admin"    // does everything, also users and tokens
+)
+
+// Right is one thing that a role allows.
+type Right string
+
+// The rights.
+const (
+	MayRead       Right = "read"       // entities, notifications and readings
+	MayPost       Right = "post"       // values
+	MayChange     Right = "change"     // entities, subscriptions, notifications and secrets
+	MayAudit      Right = "audit"      // read the log and its history, and verify
+	MayAdminister Right = "administer" // change users and tokens
+)
+
+// rights is the one table from role to rights.
+var rights = map[Role][]Right{
+	Viewer:   {MayRead},
+	Poster:   {MayPost},
+	Operator: {MayRead, MayPost, MayChange},
+	Auditor:  {MayRead, MayAudit},
+	Admin:    {MayRead, MayPost, MayChange, MayAudit, MayAdminister},
+}
+
+// Roles are all roles, the weakest first.
+func Roles() []Role { return []Role{Viewer, Poster, Operator, Auditor, Admin} }
+
+// May reports whether the role has a right. An unknown role has none.
+func (r Role) May(right Right) bool { return slices.Contains(rights[r], right) }
+
+// RolesThatMay names the roles that have a right, for messages.
+func RolesThatMay(right Right) string {
+	var names []string
+	for _, r := range Roles() {
+		if r.May(right) {
+			names = append(names, string(r))
+		}
+	}
+	return strings.Join(names, " or ")
+}
