@@ -45,9 +45,11 @@ func tuneMemory(done <-chan struct{}, target int64, activity func() uint64) {
 			continue
 		}
 		if idle++; slices.Contains(idleFor, idle) {
-			for range 3 { // a buffer that goes to a pool when it is collected is free after two collections more
-				debug.FreeOSMemory()
-			}
+			debug.FreeOSMemory()
+		}
+		if idle == idleFor[len(idleFor)-1] { // a buffer that goes to a pool when it is collected is free after two collections more
+			debug.FreeOSMemory()
+			debug.FreeOSMemory()
 		}
 	}
 }
