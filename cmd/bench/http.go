@@ -25,22 +25,30 @@ func serveHTTP(ctx context.Context, b *bench) error {
 		return err
 	}
 	for _, l := range h.loads() {
-		rows, err := compare(ctx, b.counts.rounds, h.side(0, l), h.side(1, l))
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
+		if err := h.compare(ctx, l); err != nil {
+			return err
 		}
-		one := rows[0].against(rows[1], l.name)
-		if l.target > 0 {
-			one.Target = atLeast(l.target, one.Ratio)
-		}
-		b.report.add(one)
 	}
+	return nil
+}
+
+// compare adds the row of a load: the first server against the second.
+func (h *httpSides) compare(ctx context.Context, l load) error {
+	rows, err := compare(ctx, h.counts.rounds, h.side(0, l), h.side(1, l))
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	one := rows[0].against(rows[1], l.name)
+	if l.target > 0 {
+		one.Target = atLeast(l.target, one.Ratio)
+	}
+	h.report.add(one)
 	return nil
 }
 
 type httpSides struct {
 	*bench
-	servers [2]*process // Ledge, bare
+	servers [2]*process // the one that is measured, and the one beside it
 	next    int         // number of the next device, on either side
 }
 
@@ -109,11 +117,12 @@ func gets(n int) [][]byte {
 
 func (h *httpSides) addKnown(ctx context.Context) error {
 	for _, server := range h.servers {
-		list, done, err := clients(ctx, server.metadata, 1)
+		list, done, err := server.clients(ctx, server.metadata, 1)
 		if err != nil {
 			return err
 		}
-		_, err = list[0].call(httpRequest(http.MethodPost, devicePath, deviceBody(0, known)), http.StatusMultiStatus)
+		add := server.authorized([][]byte{httpRequest(http.MethodPost, devicePath, deviceBody(0, known))})
+		_, err = list[0].call(add[0], http.StatusMultiStatus)
 		done()
 		if err != nil {
 			return err
@@ -125,12 +134,12 @@ func (h *httpSides) addKnown(ctx context.Context) error {
 // side is a load on one of the servers; the requests are made before the clock starts.
 func (h *httpSides) side(which int, l load) side {
 	return func(ctx context.Context, _ int) (measured, error) {
-		list, done, err := clients(ctx, h.servers[which].metadata, l.clients)
+		list, done, err := h.servers[which].clients(ctx, h.servers[which].metadata, l.clients)
 		if err != nil {
 			return measured{}, err
 		}
 		defer done()
-		requests := l.requests(l.count)
+		requests := h.servers[which].authorized(l.requests(l.count))
 		w := work{workers: l.clients, count: l.count, each: l.each, limit: h.counts.limit}
 		w.do = func(worker, i int) error {
 			body, err := list[worker].call(requests[i], l.status)

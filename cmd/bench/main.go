@@ -2,7 +2,7 @@
 //
 // Machines are noisy, so what counts is the ratio of two sides that were measured in turns, A B A B; the absolute figures
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
-// handler), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), lists (pages of long lists),
+// handler), secure (secure mode against open mode), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), lists (pages of long lists),
 // readings (the same of readings, as many as -readings says), bodies (posting to device-rest against a handler that only
 // writes and syncs), startup (time and memory).
 //

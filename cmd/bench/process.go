@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,9 +32,12 @@ type process struct {
 	data     string        // that of core-data
 	// deviceREST is that of device-rest.
 	deviceREST string
+	// tls and token are those of secure mode; nil and empty in open mode.
+	tls   *tls.Config
+	token string
 }
 
-func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
+func (b *bench) startLedge(ctx context.Context, dir string, flags ...string) (*process, error) {
 	args := []string{"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
 		"--data-port", "0", "--notifications-port", "0", "--tap-port", "0"}
 	if b.profiles != "" {
@@ -43,7 +47,7 @@ func (b *bench) startLedge(ctx context.Context, dir string) (*process, error) {
 		}
 		args = append(args, "--cpu-profile", path)
 	}
-	return start(ctx, b.ledge, args...)
+	return start(ctx, b.ledge, append(args, flags...)...)
 }
 
 func startBare(ctx context.Context, dir string) (*process, error) {
@@ -132,11 +136,14 @@ func (p *process) readAddresses(line []byte) error {
 		DeviceREST              string `json:"device-rest"`
 	}
 	err := json.Unmarshal(line, &urls)
-	p.metadata = strings.TrimPrefix(urls.Metadata, "http://")
-	p.deviceREST = strings.TrimPrefix(urls.DeviceREST, "http://")
-	p.notes = strings.TrimPrefix(urls.Notifications, "http://")
-	p.data = strings.TrimPrefix(urls.Data, "http://")
+	p.metadata, p.deviceREST, p.notes, p.data = addressIn(urls.Metadata), addressIn(urls.DeviceREST), addressIn(urls.Notifications), addressIn(urls.Data)
 	return err
+}
+
+// addressIn is the host and port of a URL without a path.
+func addressIn(url string) string {
+	_, address, _ := strings.Cut(url, "://")
+	return address
 }
 
 // stop ends the process clean, or, after a while, at once.

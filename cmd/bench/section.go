@@ -23,6 +23,7 @@ func init() { // not a literal: -only's text lists them
 		{"append", "append: the log, in groups, against write and fsync of the same bytes to a plain file", appendGroups},
 		{"writers", "writers: the log with its projection, many callers, against a plain file with one fsync for all that wait", appendWriters},
 		{"http", "http: the real binary against a bare net/http handler with a map, a file and one fsync for all that wait", serveHTTP},
+		{"secure", "secure: secure mode, with TLS and a token on kept connections, against open mode", serveSecure},
 		{"latency", "latency: from sending a PATCH until the frame is in a SUB socket", patchLatency},
 		{"rebuild", "rebuild: reading and folding a log against reading it with nats.go alone", rebuildLog},
 		{"lists", "lists: pages of 20 from lists of devices, 8 clients", listPages},
