@@ -36,6 +36,7 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 		if now.found.ok {
 			l.index(w, &now.found.value, now.seq, row[1:], false)
 		}
+		w.regrouped = w.regrouped || indexed && !(was.ok && now.found.ok && l.sameGroups(w, &was.value, &now.found.value))
 	}
 	l.order = l.order[:0]
 	return nil

@@ -46,7 +46,10 @@ type DB struct {
 	writer  *writer
 	closed  bool // changes under writing and applying
 	pending pending
-	healing healing
+	// memberVersion counts the writes after which an index may have other members: an entity was added or removed, or has another
+	// label. It changes under writing.
+	memberVersion uint64
+	healing       healing
 	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
 	unchecked []byte
 	mapped    mapped
@@ -65,12 +68,13 @@ type file struct {
 	os      *os.File     // bbolt's
 	stuck   atomic.Bool  // bbolt holds a lock for ever: see begin
 	last    atomic.Int64 // bbolt's number of the transaction that was committed last
+	members atomic.Pointer[members]
 	readers sync.WaitGroup
 
 	// What was read of it, by transaction.
 	absent atomic.Pointer[gaps] // of the State that was released last; nil while another has them
 	shared shared
-	totals totals
+	totals totals // by version of the members
 }
 
 // read begins a transaction for reading, which done ends. bbolt's own Close would wait for ever for a goroutine that has two.
@@ -177,7 +181,8 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 		return tx.Commit()
 	})
 	if err == nil {
-		d.file.last.Store(int64(id))
+		d.memberVersion++
+		d.committed(id)
 	}
 	return d.abandon(tx, committed, err)
 }

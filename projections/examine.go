@@ -52,7 +52,7 @@ func (d *DB) load() error {
 	return d.file.View(func(tx *bbolt.Tx) (err error) {
 		d.here, err = readCheckpoint(tx.Bucket(bucketName))
 		d.inFile = d.here.seq
-		d.file.last.Store(int64(tx.ID()))
+		d.committed(tx.ID())
 		return err
 	})
 }

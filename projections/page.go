@@ -103,13 +103,10 @@ func (s *search) page(v *View, p Page) (names [][]byte, total int, err error) {
 	p.Offset = max(p.Offset, 0)
 	total, known := s.total, s.counted()
 	if !known {
-		tx, filters := v.tx.ID(), s.filters()
-		if v.pending {
-			filters = "" // it changes meanwhile
-		}
-		if total, known = v.file.totals.get(tx, filters); !known {
+		version, filters := v.memberVersion(), s.filters()
+		if total, known = v.file.totals.get(version, filters); !known {
 			names, total = s.scan(v.rows, p)
-			v.file.totals.put(tx, filters, total)
+			v.file.totals.put(version, filters, total)
 			return names, total, bounds(p, total)
 		}
 	}

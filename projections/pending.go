@@ -35,6 +35,9 @@ func (d *DB) put(o *overlay) error {
 				return err
 			}
 		}
+		if d.writer.regrouped {
+			d.memberVersion++
+		}
 		if err := d.writer.flush(d.pending.rows); err != nil {
 			return err
 		}
@@ -98,7 +101,7 @@ func (d *DB) commit(o *overlay) error {
 		d.dropPending(o)
 		return err
 	}
-	d.file.last.Store(int64(id))
+	d.committed(id)
 	d.pending.tx, d.pending.rows = nil, nil
 	d.writer.release()
 	return nil

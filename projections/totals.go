@@ -1,13 +1,42 @@
 package projections
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
-// totals remembers how many entities pass some filters together, which takes a walk to find out, as of the file's last
-// transaction: so that only the first of the pages that a client asks for takes it.
+// totals remembers how many entities pass some filters together, which takes a walk to find out, as long as the indexes have the
+// same members: only the first of the pages that a client asks for takes the walk, also while entities change otherwise.
 type totals struct {
-	mu    sync.Mutex
-	tx    int
-	known map[string]int
+	mu      sync.Mutex
+	version uint64 // of the members
+	known   map[string]int
+}
+
+// members says which version of the members a committed transaction has.
+type members struct {
+	tx      int
+	version uint64
+}
+
+// committed notes that a transaction has all that was written. The caller holds DB.writing.
+func (d *DB) committed(tx int) {
+	d.file.members.Store(&members{tx, d.memberVersion})
+	d.file.last.Store(int64(tx))
+}
+
+// unknownMembers is a version that nothing is remembered for.
+const unknownMembers = math.MaxUint64
+
+// memberVersion is the version of the members that the view reads.
+func (v *View) memberVersion() uint64 {
+	if v.pending {
+		return v.members
+	}
+	if m := v.file.members.Load(); m != nil && m.tx == v.tx.ID() {
+		return m.version
+	}
+	return unknownMembers
 }
 
 const (
@@ -30,23 +59,23 @@ func (s *search) filters() string {
 	return string(key)
 }
 
-func (t *totals) get(tx int, filters string) (total int, known bool) {
+func (t *totals) get(version uint64, filters string) (total int, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tx == tx {
+	if t.version == version {
 		total, known = t.known[filters]
 	}
 	return total, known
 }
 
-func (t *totals) put(tx int, filters string, total int) {
+func (t *totals) put(version uint64, filters string, total int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if filters == "" || tx < t.tx {
+	if filters == "" || version < t.version || version == unknownMembers {
 		return
 	}
-	if tx > t.tx || len(t.known) == mostTotals {
-		t.tx, t.known = tx, map[string]int{}
+	if version > t.version || t.known == nil || len(t.known) == mostTotals {
+		t.version, t.known = version, map[string]int{}
 	}
 	t.known[filters] = total
 }

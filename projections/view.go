@@ -22,8 +22,9 @@ type View struct {
 	file *file         // where it reads
 	tx   *bbolt.Tx     // nil where the projection is closed, or cannot be read
 	rows *bbolt.Bucket // of tx
-	// pending is that tx is that of DB.pending, whose lock the View holds.
+	// pending is that tx is that of DB.pending, whose lock the View holds; members is its version of the members.
 	pending bool
+	members uint64
 	// What the file may not have; nil both where the transaction has it all.
 	fresh, flushing *overlay
 	at              checkpoint // of what is seen of the overlays
@@ -116,7 +117,7 @@ func (v *View) join() error {
 		return v.begin()
 	}
 	d.pending.lock.RLock()
-	v.tx, v.rows, v.pending = d.pending.tx, d.pending.rows, true
+	v.tx, v.rows, v.pending, v.members = d.pending.tx, d.pending.rows, true, d.memberVersion
 	return nil
 }
 

@@ -17,6 +17,8 @@ type writer struct {
 	arena  slab[byte] // keys and values
 	ops    slab[op]
 	buf    bytes.Buffer
+	// regrouped says that an index has other members after this: an entity was added or removed, or is found by other values.
+	regrouped bool
 	// scratch
 	key, block []byte
 	scratch    [16 + sumLength]byte
@@ -174,6 +176,7 @@ func (w *writer) release() { w.arena.reset() }
 
 // reset forgets what was flushed, and keeps some of the memory for the next flush.
 func (w *writer) reset() {
+	w.regrouped = false
 	clear(w.groups)
 	clear(w.last[:])
 	if len(w.order) > keptGroups {
