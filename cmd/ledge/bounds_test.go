@@ -33,6 +33,7 @@ var boundTests = map[string][]string{
 	"bodies in memory, each service":                                                 {"TestBodyMemory", "TestIdleBodiesTakeNoMemory", "TestAttackIdlePosts"},
 	"pace at which a body arrives":                                                   {"TestPaceOfBodies", "TestSlowBody", "TestStalledBodyOfNoHandler", "TestAttackStalledBodies"},
 	"answers to requests with an `Idempotency-Key`, each stream":                     {"TestMostAnswers", "TestMostAnswersOfClient", "TestAttackIdempotencyTable"},
+	"the file of `secret-key-file`":                                                  {"TestSecretKeyFileIsRefused"},
 	"the file of `outgoing-ca`":                                                      {"TestOutgoingCAFile"},
 	"the address of a host name that is to be listened on":                           {"TestLookup"},
 	"large entities and values in memory to be shown or looked at, each service":     {"TestValuesInMemory", "TestMemoryOfAnswers", "TestLargeDevice"},

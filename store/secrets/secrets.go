@@ -8,115 +8,15 @@ package secrets
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 
 	"ledge/domain"
-	"ledge/store"
-)
-
-// Limits in bytes of JSON. Each part of the file has its own, so that a client that posts secrets leaves room for credentials.
-const (
-	maxBytes           = 8 << 20  // secrets with their uses
-	maxCredentialBytes = 24 << 20 // 10,000 passwords and 100,000 tokens take about 12 MiB
-	maxKeyBytes        = 64 << 10
-	maxFileBytes       = maxBytes + maxCredentialBytes + maxKeyBytes + 4<<10
 )
 
 // byPath are the key-value pairs at each path.
 type byPath map[string]map[string]string
-
-// File is the secrets of all services. Its methods may be called from several goroutines.
-type File struct {
-	name string
-
-	changing sync.Mutex // held across a change of the file, which takes an fsync; readers do not wait for it
-	mu       sync.RWMutex
-	// content is a function because nothing formats what a function returns: package fmt looks into structures, unexported ones too,
-	// where it is not asked for their String.
-	content func() content
-}
-
-// hold puts c in force. A content that is in force is never changed: each change makes a copy.
-func (f *File) hold(c content) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.content = func() content { return c }
-}
-
-// now returns the content that is in force.
-func (f *File) now() content {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.content()
-}
-
-// Open reads the file, where there is one. It refuses a file that others than its owner can read.
-func Open(name string) (*File, error) {
-	f := &File{name: name}
-	f.hold(content{})
-	if err := os.Remove(f.unfinished()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("secrets: remove what a crash has left: %w", err)
-	}
-	c, err := read(name)
-	if err != nil {
-		return nil, err
-	}
-	f.hold(c)
-	return f, nil
-}
-
-// Check reports what [Open] would refuse, and changes nothing.
-func Check(name string) error {
-	_, err := read(name)
-	return err
-}
-
-// read reads the file; it returns nothing where there is none.
-func read(name string) (c content, err error) {
-	file, err := store.OpenFile(name, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
-	if err != nil {
-		return c, fmt.Errorf("secrets: %w", err)
-	}
-	defer file.Close()
-	if err := checkMode(file); err != nil {
-		return c, err
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err != nil {
-		return c, fmt.Errorf("secrets: %w", err)
-	}
-	if c, err = decode(text); err != nil {
-		return c, cure(name, err)
-	}
-	return c, nil
-}
-
-func checkMode(file *os.File) error {
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("secrets: %w", err)
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return fmt.Errorf("secrets: %s has mode %04o, by which others than its owner can get at it; run `chmod 600 %s`, and replace the secrets that may be known now", file.Name(), mode, file.Name())
-	}
-	return nil
-}
-
-func (f *File) unfinished() string { return f.name + ".new" }
 
 // Secrets are those of one service: others do not see them, as in EdgeX.
 type Secrets struct {
@@ -146,32 +46,6 @@ func (s Secrets) Put(path string, data map[string]string, uses []domain.SecretUs
 		c.uses = with(c.uses, s.service, path, slices.Clone(uses), len(uses) > 0)
 		return c, nil
 	})
-}
-
-// change replaces the content durably, or returns an error and leaves it as it was. alter must not modify the maps of its argument.
-// After errUnchanged of alter nothing is written.
-func (f *File) change(alter func(content) (content, error)) error {
-	f.changing.Lock()
-	defer f.changing.Unlock()
-	c, err := alter(f.now())
-	if errors.Is(err, errUnchanged) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	text, err := encode(c)
-	if err != nil {
-		return err
-	}
-	if err := f.write(text); err != nil {
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			return domain.Errorf(domain.Full, "the disk has no room for the secrets; free some space")
-		}
-		return fmt.Errorf("secrets: %w", err)
-	}
-	f.hold(c)
-	return nil
 }
 
 // with returns a copy of all in which a path of a service has v, or is not there.
@@ -221,23 +95,3 @@ func asJSON(u domain.SecretUse) string {
 
 // canonical is a path as it is compared: EdgeX's secret store joins it to others, which takes these slashes away.
 func canonical(path string) string { return strings.Trim(path, "/") }
-
-// write replaces the file in one step: after a crash it is the old one or the new one.
-func (f *File) write(text []byte) error {
-	tmp, err := store.OpenFile(f.unfinished(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing of that name
-	defer tmp.Close()
-	if _, err := tmp.Write(text); err != nil {
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), f.name); err != nil {
-		return err
-	}
-	return store.SyncDir(filepath.Dir(f.name))
-}
