@@ -36,11 +36,11 @@ type desk struct {
 // mostRequest is the longest request that is looked at, in bytes.
 const mostRequest = 4 << 10
 
-// run takes requests until the desk is closed. A connection that breaks is made again.
-func (d *desk) run() {
+// run takes requests until the desk is closed. A connection that breaks is made again after a pause, which end cuts short.
+func (d *desk) run(end <-chan struct{}) {
 	for d.open() {
 		_ = d.read(d.conn)
-		time.Sleep(10 * time.Millisecond)
+		pause(10*time.Millisecond, end)
 	}
 }
 

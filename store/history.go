@@ -72,7 +72,7 @@ func (h *history) start() error {
 	h.desks = h.taps.desks()
 	for _, d := range h.desks {
 		d.take = h.take
-		h.done.Go(d.run)
+		h.done.Go(func() { d.run(ctx.Done()) })
 	}
 	h.done.Go(func() { h.run(ctx) })
 	for _, d := range h.desks {
@@ -170,7 +170,7 @@ func (h *history) run(ctx context.Context) {
 		case r != nil:
 			began := time.Now()
 			h.serve(ctx, r)
-			h.rest(time.Since(began))
+			h.rest(time.Since(began), ctx.Done())
 		case idle:
 			<-h.wake
 		default:
@@ -289,9 +289,9 @@ const (
 )
 
 // rest leaves the processors to those who write, while there are some.
-func (h *history) rest(worked time.Duration) {
+func (h *history) rest(worked time.Duration, end <-chan struct{}) {
 	if time.Now().UnixNano()-h.store.appended.Load() > int64(idleAfter) {
 		return
 	}
-	time.Sleep(min(worked*restShare/time.Duration(runtime.GOMAXPROCS(0)), restMost))
+	pause(min(worked*restShare/time.Duration(runtime.GOMAXPROCS(0)), restMost), end)
 }

@@ -28,6 +28,7 @@ type door struct {
 	visits  map[*visit]struct{}
 	count   [classes]int
 	closed  bool
+	end     chan struct{} // closed with the door
 	working sync.WaitGroup
 }
 
@@ -50,7 +51,7 @@ const (
 
 func newDoor(o Options) *door {
 	return &door{
-		log: o.Logger, own: o.OwnPassword, visits: map[*visit]struct{}{}, most: shares(o.TapConnections, o.TapDescriptors),
+		log: o.Logger, own: o.OwnPassword, visits: map[*visit]struct{}{}, end: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
 	}
 }
 
@@ -80,7 +81,7 @@ func (d *door) run() {
 		default: // such as no free descriptor
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			d.log.Warn("tap not accepted", "error", err, "pause", wait)
-			time.Sleep(wait)
+			pause(wait, d.end)
 		}
 	}
 }
@@ -224,6 +225,9 @@ func (d *door) close() {
 		d.listener.Close()
 	}
 	d.mu.Lock()
+	if !d.closed {
+		close(d.end)
+	}
 	d.closed = true
 	for v := range d.visits {
 		v.close()

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // pace slows down a client that says more than it needs to: the server would spend its time on that.
-type pace struct {
-	rate  float64 // bytes a second
-	until time.Time
-}
+type pace struct{ limiter *rate.Limiter }
 
 // What a client may say in a second, and at once, in bytes. A tap subscribes and answers pings; the others ask for history.
 const (
@@ -21,29 +20,23 @@ const (
 )
 
 func newPace(c class) *pace {
+	most := historyRate
 	if c == ofTaps {
-		return &pace{rate: tapRate}
+		most = tapRate
 	}
-	return &pace{rate: historyRate}
+	return &pace{rate.NewLimiter(rate.Limit(most), most*int(paceBurst/time.Second))}
 }
 
-// wait returns when n bytes more are within the rate, or the client is gone.
+// wait returns when n bytes more are within the rate, or when the client is gone.
 func (p *pace) wait(n int, gone <-chan struct{}) {
 	now := time.Now()
-	if p.until.Before(now) {
-		p.until = now
+	var ahead time.Duration
+	for n > 0 { // the limiter takes no more at a time than its burst
+		part := min(n, p.limiter.Burst())
+		ahead = p.limiter.ReserveN(now, part).DelayFrom(now)
+		n -= part
 	}
-	p.until = p.until.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
-	ahead := p.until.Sub(now) - paceBurst
-	if ahead <= 0 {
-		return
-	}
-	timer := time.NewTimer(ahead)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-gone:
-	}
+	pause(ahead, gone)
 }
 
 // payloads finds the payloads in what a client says, and refuses a large one before the server makes room for it: no client may

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ledge/bridge/porttest"
@@ -274,20 +275,27 @@ func TestOpenSocketIsLogged(t *testing.T) {
 
 // A peer that sends too many frames is read at a lower pace, and not for ever.
 func TestPace(t *testing.T) {
-	p := newPace(Options{MaxTopics: 10})
-	for range 10 + framesAtOnce {
-		p.frame(10)
-	}
-	if p.left != 0 {
-		t.Fatalf("%d frames are left", p.left)
-	}
-	p.earned = time.Now()
-	if p.frame(100 << 10); p.left < 0 {
-		t.Errorf("100 KiB were read, and %d frames are left", p.left)
-	}
-	p.earned = time.Now().Add(-time.Hour)
-	p.left = 0
-	if p.frame(0); p.left != 10+framesAtOnce {
-		t.Errorf("after an hour %d frames are left", p.left)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPace(Options{MaxTopics: 10})
+		takes := func(want time.Duration, frames, bytes int, end <-chan struct{}) {
+			t.Helper()
+			from := time.Now()
+			for range frames {
+				p.frame(bytes, end)
+			}
+			if got := time.Since(from); got != want {
+				t.Errorf("%d frames of %d bytes take %v, want %v", frames, bytes, got, want)
+			}
+		}
+		takes(0, 10+framesAtOnce, 10, nil)
+		takes(pacePause, 1, 10, nil) // earns 100 frames, less this one
+		takes(0, 99, 10, nil)
+		takes(201*time.Millisecond, 1, 200<<10, nil)
+		end := make(chan struct{})
+		close(end)
+		takes(0, 100, 100<<10, end)
+		time.Sleep(time.Hour) // of the test's own clock
+		takes(0, 10+framesAtOnce, 10, nil)
+		takes(pacePause, 1, 10, nil)
+	})
 }

@@ -36,6 +36,7 @@ type subscriber struct {
 	since   atomic.Int64 // when what is being sent now began, in nanoseconds since the Unix epoch; 0 while nothing is
 
 	endOnce sync.Once
+	ended   chan struct{} // closed by end
 	reason  error
 	lost    int // messages queued but not written
 }
@@ -49,6 +50,7 @@ func newSubscriber(c *connection, r *bufio.Reader) *subscriber {
 		remote:  tcp.RemoteAddr().String(),
 		subs:    newSubscriptions(p.o),
 		queue:   newQueue(p.o, p.limits.room),
+		ended:   make(chan struct{}),
 	}
 	s.frames = &frameReader{r: r, max: p.o.MaxFrame, hold: func(n int) error { return p.limits.changeTopics(c, 0, n) }}
 	s.conn = newConn(s, tcp.LocalAddr(), tcp.RemoteAddr(), func(*conn) { s.end(errZMQ4) })
@@ -86,7 +88,7 @@ func (s *subscriber) read() error {
 		if err != nil {
 			return err
 		}
-		pace.frame(len(f.body))
+		pace.frame(len(f.body), s.ended)
 		switch {
 		case f.command:
 			err = s.command(f.body)
@@ -200,6 +202,7 @@ func (s *subscriber) stalledBytes(since time.Time) int {
 // end closes the connection, at both ends of it. The first reason is the one that is reported.
 func (s *subscriber) end(reason error) {
 	s.endOnce.Do(func() {
+		close(s.ended)
 		var ne net.Error
 		if errors.As(reason, &ne) && ne.Timeout() {
 			reason = errStalled // a write deadline, or the kernel's TCP_USER_TIMEOUT or keep-alive

@@ -20,7 +20,7 @@ var rooms = []struct {
 	alone []string // modules that only this room may import, outside tests
 }{
 	{"domain", nil, "it is pure: what it knows, everybody shares", nil},
-	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/", "github.com/minio/highwayhash"}},
+	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/", "github.com/minio/highwayhash", "filippo.io/age"}},
 	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt"}},
 	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/"}},
 	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},

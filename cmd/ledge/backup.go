@@ -132,8 +132,8 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err := b.small(signingKeyName, b.config.signingKey()); err != nil {
 		return err
 	}
-	if err := secrets.Check(b.config.secretsFile()); err != nil {
-		return exitError{exitDamaged, err}
+	if _, err := b.config.checkSecrets(); err != nil {
+		return secretsError(err)
 	}
 	if err := b.small(secretsName, b.config.secretsFile()); err != nil {
 		return err
@@ -246,8 +246,8 @@ func (b *backup) small(name, path string) error {
 	return b.file.addText(name, text)
 }
 
-// mostSmall is the most bytes of an entry that is neither a block nor a body.
-const mostSmall = 16 << 20
+// mostSmall is the most bytes of an entry that is neither a block nor a body. The largest one is the secret store.
+const mostSmall = secrets.MaxFileBytes
 
 // allPayloads copies the bodies that are there. One that is not whole is left out; it is damage if an event needs it.
 func (b *backup) allPayloads(ctx context.Context) error {

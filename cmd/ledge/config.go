@@ -70,6 +70,7 @@ type Config struct {
 	SMTPPort                                              int
 	SMTPSkipVerify                                        bool
 	SecretUses                                            secretUses
+	SecretKeyFile                                         string
 	MQTTConnections                                       int
 	ZeroMQSockets, ZeroMQPeers, ZeroMQPeersPerAddress     int
 	ZeroMQSubscribers, ZeroMQQueueMessages, ZeroMQTopics  int
@@ -178,6 +179,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.BoolVar(&c.SMTPSkipVerify, "smtp-skip-verify", false, "trust every certificate of the mail server, such as one that it has signed itself")
 	f.StringVar(&c.SMTPSecretPath, "smtp-secret-path", "smtp", "path of the secret with username and password for the mail server; without a path, or with an empty password, there is no login")
 	f.Var(&c.SecretUses, "secret-uses", "uses of secrets, with commas between them, beside the allowedUses that are stored with them: path=channel:host:port, with :insecure behind it to allow the login without verified TLS, such as broker=MQTT:127.0.0.1:1883:insecure")
+	f.StringVar(&c.SecretKeyFile, "secret-key-file", "", "file of the key that encrypts the secret store, as age-keygen writes it, outside the data folder; empty for the systemd credential ledge-secret-key, or for no encryption if there is none")
 	f.IntVar(&c.MQTTConnections, "mqtt-connections", 64, "most connections to MQTT brokers at once; where all are in use, a message waits for its next try")
 	f.DurationVar(&c.MQTTIdleTime, "mqtt-idle-time", time.Minute, "time without messages after which a connection to an MQTT broker is closed")
 

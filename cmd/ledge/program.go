@@ -89,10 +89,8 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	spare := newSpare(p.Config, p.Logger)
 	spare.release()
 	p.onClose(func() { spare.keepRest() })
-	if p.secrets, err = secrets.Open(p.Config.secretsFile()); secrets.IsDamage(err) {
-		return exitError{exitDamaged, err}
-	} else if err != nil {
-		return exitError{exitFolder, err}
+	if p.secrets, err = p.Config.openSecrets(); err != nil {
+		return err
 	}
 	if p.servers, err = listen(ctx, p.Config, p.Logger); err != nil {
 		return err

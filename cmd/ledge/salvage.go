@@ -17,7 +17,6 @@ import (
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/payloads"
-	"ledge/store/secrets"
 )
 
 func newSalvage() *cobra.Command {
@@ -255,7 +254,10 @@ func (s *salvaging) copySecrets() error {
 		return nil
 	}
 	if err == nil {
-		err = secrets.Check(s.from.secretsFile())
+		_, err = s.from.checkSecrets()
+	}
+	if _, ok := errors.AsType[exitError](err); ok {
+		return err // the key could not be read
 	}
 	if err != nil {
 		s.partial = true

@@ -14,7 +14,6 @@ import (
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
-	"ledge/store/secrets"
 )
 
 // folderCheck verifies the folder of a node that does not run. It opens nothing in it for writing.
@@ -48,13 +47,28 @@ func (f *folderCheck) run(ctx context.Context) error {
 	if err := f.inspectLogs(ctx); err != nil {
 		return storeError(err)
 	}
-	if err := secrets.Check(f.config.secretsFile()); err != nil {
-		f.damage(err)
+	if err := f.checkSecrets(); err != nil {
+		return err
 	}
 	if err := f.fold(ctx); err != nil {
 		return err
 	}
 	return f.err()
+}
+
+// checkSecrets returns an error only where the key cannot be read.
+func (f *folderCheck) checkSecrets() error {
+	note, err := f.config.checkSecrets()
+	if _, ok := errors.AsType[exitError](err); ok {
+		return err
+	}
+	if err != nil {
+		f.damage(err)
+	}
+	if note != "" {
+		fmt.Fprintln(f.w, note)
+	}
+	return nil
 }
 
 // damage takes note of a damage and prints it.

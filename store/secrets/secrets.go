@@ -1,103 +1,22 @@
-// Package secrets keeps the passwords and keys that Ledge needs for others' services, in one file of the data folder
-// that only its owner can read. They are no events, and no part of any state that is folded from them: DESIGN.md says why.
+// Package secrets keeps three kinds of secrets in one file of the data folder that only its owner can read: the passwords and keys
+// that Ledge needs for others' services, the hashes of its users' passwords and tokens ([File.Credential]), and its own keys
+// ([File.Key]). They are not events, and not part of the state that is folded from events: DESIGN.md says why.
 //
-// Values leave this package by [Secrets.Use] alone, which refuses each use that nobody has allowed. They are in no error and in
-// nothing that formats a [File].
+// Secrets for others' services leave this package by [Secrets.Use] alone, which refuses each use that nobody has allowed. No error
+// shows a secret, and formatting a [File] shows none.
 package secrets
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 
 	"ledge/domain"
-	"ledge/store"
 )
-
-// maxBytes bounds the file.
-const maxBytes = 8 << 20
 
 // byPath are the key-value pairs at each path.
 type byPath map[string]map[string]string
-
-// File is the secrets of all services. Its methods may be called from several goroutines.
-type File struct {
-	name string
-
-	mu sync.RWMutex
-	// content is a function because nothing formats what a function returns: package fmt looks into structures, unexported ones too,
-	// where it is not asked for their String.
-	content func() content
-}
-
-func (f *File) hold(c content) { f.content = func() content { return c } }
-
-// Open reads the file, where there is one. It refuses a file that others than its owner can read.
-func Open(name string) (*File, error) {
-	f := &File{name: name}
-	f.hold(content{})
-	if err := os.Remove(f.unfinished()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("secrets: remove what a crash has left: %w", err)
-	}
-	c, err := read(name)
-	if err != nil {
-		return nil, err
-	}
-	f.hold(c)
-	return f, nil
-}
-
-// Check reports what [Open] would refuse, and changes nothing.
-func Check(name string) error {
-	_, err := read(name)
-	return err
-}
-
-// read reads the file; it returns nothing where there is none.
-func read(name string) (c content, err error) {
-	file, err := store.OpenFile(name, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
-	if err != nil {
-		return c, fmt.Errorf("secrets: %w", err)
-	}
-	defer file.Close()
-	if err := checkMode(file); err != nil {
-		return c, err
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
-	if err != nil {
-		return c, fmt.Errorf("secrets: %w", err)
-	}
-	if c, err = decode(text); err != nil {
-		return c, cure(name, err)
-	}
-	return c, nil
-}
-
-func checkMode(file *os.File) error {
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("secrets: %w", err)
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return fmt.Errorf("secrets: %s has mode %04o, by which others than its owner can get at it; run `chmod 600 %s`, and replace the secrets that may be known now", file.Name(), mode, file.Name())
-	}
-	return nil
-}
-
-func (f *File) unfinished() string { return f.name + ".new" }
 
 // Secrets are those of one service: others do not see them, as in EdgeX.
 type Secrets struct {
@@ -121,27 +40,12 @@ func (f *File) Of(service string, permitted Permitted) Secrets {
 // Put replaces all that is at path, with the uses of what was there, durably. A full disk is a domain.Full Error, more than the file
 // may hold a domain.TooLarge one; then all is as before.
 func (s Secrets) Put(path string, data map[string]string, uses []domain.SecretUse) error {
-	f := s.file
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.content()
-	c.secrets = with(c.secrets, s.service, canonical(path), maps.Clone(data), true)
-	c.uses = with(c.uses, s.service, canonical(path), slices.Clone(uses), len(uses) > 0)
-	text, err := encode(c)
-	if err != nil {
-		return errors.New("secrets: encode")
-	}
-	if len(text) > maxBytes {
-		return domain.Errorf(domain.TooLarge, "all secrets together would be longer than %d bytes, which is the limit; make some shorter by posting them again", maxBytes)
-	}
-	if err := f.write(text); err != nil {
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			return domain.Errorf(domain.Full, "the disk has no room for the secrets; free some space")
-		}
-		return fmt.Errorf("secrets: %w", err)
-	}
-	f.hold(c)
-	return nil
+	path = canonical(path)
+	return s.file.change(func(c content) (content, error) {
+		c.secrets = with(c.secrets, s.service, path, maps.Clone(data), true)
+		c.uses = with(c.uses, s.service, path, slices.Clone(uses), len(uses) > 0)
+		return c, nil
+	})
 }
 
 // with returns a copy of all in which a path of a service has v, or is not there.
@@ -167,9 +71,7 @@ func with[M ~map[string]V, V any](all map[string]M, service, path string, v V, t
 // Use returns what is at path for one use. Where nothing is, the error is a domain.NotFound one. Where neither the secret nor the
 // operator allows the use, it is a domain.Invalid one. AllowInsecure of u says that the use is insecure.
 func (s Secrets) Use(path string, u domain.SecretUse) (map[string]string, error) {
-	s.file.mu.RLock()
-	defer s.file.mu.RUnlock()
-	c, at := s.file.content(), canonical(path)
+	c, at := s.file.now(), canonical(path)
 	data, ok := c.secrets[s.service][at]
 	if !ok {
 		return nil, domain.Errorf(domain.NotFound, "there is no secret %q; post it to /api/v2/secret with \"allowedUses\":[%s]", path, asJSON(u))
@@ -193,23 +95,3 @@ func asJSON(u domain.SecretUse) string {
 
 // canonical is a path as it is compared: EdgeX's secret store joins it to others, which takes these slashes away.
 func canonical(path string) string { return strings.Trim(path, "/") }
-
-// write replaces the file in one step: after a crash it is the old one or the new one.
-func (f *File) write(text []byte) error {
-	tmp, err := store.OpenFile(f.unfinished(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing of that name
-	defer tmp.Close()
-	if _, err := tmp.Write(text); err != nil {
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), f.name); err != nil {
-		return err
-	}
-	return store.SyncDir(filepath.Dir(f.name))
-}

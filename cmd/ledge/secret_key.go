@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"ledge/store/secrets"
+)
+
+// secretKeyCredential is the name of the systemd credential that stands for an empty setting secret-key-file.
+const secretKeyCredential = "ledge-secret-key"
+
+const maxSecretKeyFile = 64 << 10 // bytes
+
+// secretKey returns the key of the secret store, or nil where the store is not to be encrypted.
+func (c *Config) secretKey() (*secrets.AgeKey, error) {
+	path := c.SecretKeyFile
+	if path == "" {
+		path = credentialFile(secretKeyCredential)
+	}
+	key, err := c.readSecretKey(path)
+	if err != nil {
+		return nil, exitError{exitUsage, fmt.Errorf("setting secret-key-file: %w", err)}
+	}
+	return key, nil
+}
+
+// credentialFile is the file of a systemd credential, if the service has it.
+func credentialFile(name string) string {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return ""
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return path
+}
+
+// readSecretKey reads a key file; an empty path stands for no key.
+func (c *Config) readSecretKey(path string) (*secrets.AgeKey, error) {
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file; make a key file with `age-keygen -o FILE`", path)
+	}
+	if within(c.DataDir, path) {
+		return nil, fmt.Errorf("%s is in the data folder, where each copy of the secrets would have its key beside it; move it elsewhere", path)
+	}
+	if err := onlyOwnerReads(path, info.Mode()); err != nil {
+		return nil, err
+	}
+	text, err := readSmall(path, maxSecretKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	key, err := secrets.ParseKey(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return key, nil
+}
+
+// onlyOwnerReads refuses a key file that others can read. The mode of a systemd credential shows the access list by which the
+// service's user reads it as a right of the group.
+func onlyOwnerReads(path string, mode fs.FileMode) error {
+	forbidden := fs.FileMode(0o077)
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && within(dir, path) {
+		forbidden = 0o037
+	}
+	if mode.Perm()&forbidden != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%s has mode %04o, by which others than its owner can get at the key; run `chmod 600 %s`, and make a new key if others may know this one", path, mode.Perm(), path)
+	}
+	return nil
+}
+
+// within reports whether a file is in a folder or below it, whatever links lead there.
+func within(dir, file string) bool {
+	rel, err := filepath.Rel(realPath(dir), realPath(file))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return path
+}
+
+// openSecrets opens the secret store. With a key, it is encrypted when openSecrets returns.
+func (c *Config) openSecrets() (*secrets.File, error) {
+	key, err := c.secretKey()
+	if err != nil {
+		return nil, err
+	}
+	f, err := secrets.OpenWith(c.secretsFile(), key)
+	return f, secretsError(err)
+}
+
+func secretsError(err error) error {
+	if _, ok := errors.AsType[exitError](err); ok || err == nil {
+		return err
+	}
+	if secrets.IsDamage(err) {
+		return exitError{exitDamaged, err}
+	}
+	return exitError{exitFolder, err}
+}
+
+// checkSecrets checks the file of the secret store. The note says what could not be checked.
+func (c *Config) checkSecrets() (note string, err error) {
+	key, err := c.secretKey()
+	if err != nil {
+		return "", err
+	}
+	whole, err := secrets.Check(c.secretsFile(), key)
+	switch {
+	case err != nil || whole:
+		return "", err
+	case key == nil:
+		return "secrets.json: encrypted; without secret-key-file only its checksum is compared, and it is right", nil
+	}
+	return "secrets.json: encrypted with another key than that of secret-key-file; only its checksum is compared, and it is right", nil
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"ledge/domain"
+	"ledge/store/secrets"
+)
+
+// keyFile returns a new key file, as age-keygen writes it.
+func keyFile(t *testing.T) string {
+	t.Helper()
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mustWriteFile(t, "secret.key", "# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n")
+}
+
+// withSecret returns a data folder in which a server has stored a secret, and stopped.
+func withSecret(t *testing.T, flags ...string) (dir, file string) {
+	t.Helper()
+	dir = t.TempDir()
+	p := start(t, dir, flags...)
+	p.postSecret(p.notifications, "smtp", "password", hidden)
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, p.log)
+	}
+	return dir, filepath.Join(dir, "secrets.json")
+}
+
+// startsWithSecret checks that a server starts with a key file and has the secret; an empty key stands for none.
+func startsWithSecret(t *testing.T, dir, key string) {
+	t.Helper()
+	p := start(t, dir, "--secret-key-file", key)
+	p.stop()
+	config := &Config{DataDir: dir, SecretKeyFile: key}
+	f, err := config.openSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Of(notificationsService, nil).Use("smtp", domain.SecretUse{}); err == nil || strings.Contains(err.Error(), "there is no secret") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// refused starts a server that must exit, and returns its exit code and log.
+func refused(t *testing.T, dir string, flags ...string) (code int, log string) {
+	t.Helper()
+	p := launch(t, dir, flags...)
+	code = p.wait()
+	return code, p.log.String()
+}
+
+func encrypted(t *testing.T, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !strings.Contains(string(text), hidden) && strings.Contains(string(text), "age-encryption.org")
+}
+
+// A key encrypts the store at the next start; no start without that key reads it, and none makes another in its place.
+func TestSecretKey(t *testing.T) {
+	dir, file := withSecret(t)
+	first, second := keyFile(t), keyFile(t)
+	startsWithSecret(t, dir, first)
+	if !encrypted(t, file) {
+		t.Error("the first start with a key has not encrypted the store")
+	}
+	before := mustRead(t, file)
+	for _, key := range []string{"", second} {
+		if code, log := refused(t, dir, "--secret-key-file", key); code != exitFolder || !strings.Contains(log, "set secret-key-file to") || !strings.Contains(log, file) {
+			t.Errorf("key %q: exit code %d, want %d; %s", key, code, exitFolder, log)
+		}
+	}
+	if mustRead(t, file) != before {
+		t.Error("a refused start has changed the store")
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(first))
+	if err := os.Rename(first, filepath.Join(filepath.Dir(first), secretKeyCredential)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(filepath.Dir(first), secretKeyCredential), 0o440); err != nil { // as systemd does with an access list
+		t.Fatal(err)
+	}
+	startsWithSecret(t, dir, "")
+}
+
+func TestRekey(t *testing.T) {
+	first, second := keyFile(t), keyFile(t)
+	dir, file := withSecret(t, "--secret-key-file", first)
+	for _, c := range []struct {
+		old, next string
+		code      int
+		want      string
+	}{
+		{second, first, exitFolder, "encrypted with another key"},
+		{"", first, exitFolder, "no key is given"},
+		{first, second, exitOK, "encrypted with the new key; set secret-key-file to " + second},
+		{second, "", exitOK, "decrypted; start Ledge without secret-key-file"},
+	} {
+		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--secret-key-file", c.old, "--new-secret-key-file", c.next)
+		if code != c.code || !strings.Contains(out+log, c.want) {
+			t.Errorf("exit code %d, want %d; %s%s, want %q", code, c.code, out, log, c.want)
+		}
+		if code == exitOK {
+			if encrypted(t, file) != (c.next != "") {
+				t.Errorf("to %q: the store is not as it should be", c.next)
+			}
+			startsWithSecret(t, dir, c.next)
+		}
+	}
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exitUsage || !strings.Contains(log, "--new-secret-key-file is missing") {
+		t.Errorf("without the new key: exit code %d, %s", code, log)
+	}
+	p := start(t, dir)
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--new-secret-key-file", first); code != exitInUse {
+		t.Errorf("with a running server: exit code %d, %s", code, log)
+	}
+	p.stop()
+}
+
+func TestSecretKeyFileIsRefused(t *testing.T) {
+	dir, _ := withSecret(t)
+	open, inside, linked := keyFile(t), filepath.Join(dir, "secret.key"), filepath.Join(t.TempDir(), "link")
+	if err := os.WriteFile(inside, []byte(mustRead(t, open)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(inside, linked); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		open: "run `chmod 600 " + open, inside: "is in the data folder", linked: "is in the data folder", t.TempDir(): "is not a regular file",
+		filepath.Join(t.TempDir(), "none"): "no such file", mustWriteFile(t, "empty", ""): "age-keygen -o FILE",
+		mustWriteFile(t, "long", strings.Repeat("#", maxSecretKeyFile+1)): "is longer than 65536 bytes",
+	} {
+		if code, log := refused(t, dir, "--secret-key-file", path); code != exitUsage || !strings.Contains(log, "setting secret-key-file: ") || !strings.Contains(log, want) {
+			t.Errorf("%s: exit code %d, want %d; %s, want %q", path, code, exitUsage, log, want)
+		}
+	}
+}
+
+// Damage of an encrypted store is found by verify, with the key and without, and by a start.
+func TestEncryptedStoreIsVerified(t *testing.T) {
+	key := keyFile(t)
+	dir, file := withSecret(t, "--secret-key-file", key)
+	for given, want := range map[string]string{key: "", "": "without secret-key-file only its checksum is compared", keyFile(t): "encrypted with another key"} {
+		out, log, code := ledge(t, "verify", "--data-dir", dir, "--secret-key-file", given)
+		if code != exitOK || want != "" && !strings.Contains(out, want) || want == "" && strings.Contains(out, "checksum is compared") {
+			t.Errorf("verify: exit code %d, %s%s, want %q", code, out, log, want)
+		}
+	}
+	whole := []byte(mustRead(t, file))
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)-20] ^= 4
+	for what, text := range map[string][]byte{"a flipped bit": flipped, "a truncated file": whole[:len(whole)/2], "an empty file": {}} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, log := refused(t, dir, "--secret-key-file", key); code != exitDamaged || !strings.Contains(log, "ledge restore") {
+			t.Errorf("%s: exit code %d, want %d; %s", what, code, exitDamaged, log)
+		}
+		if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exitDamaged || !strings.Contains(out, "secrets.json: it is") {
+			t.Errorf("%s: verify without the key: exit code %d, %s", what, code, out)
+		}
+	}
+}
+
+// A backup has the store as it is: encrypted. It is made and restored with the key and without.
+func TestEncryptedStoreIsBackedUp(t *testing.T) {
+	key := keyFile(t)
+	dir, file := withSecret(t, "--secret-key-file", key)
+	for _, given := range []string{"", key} {
+		backup, to := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
+		if _, log, code := ledge(t, "backup", "--data-dir", dir, "--secret-key-file", given, backup); code != exitOK {
+			t.Fatalf("backup: exit code %d, %s", code, log)
+		}
+		if strings.Contains(mustRead(t, backup), hidden) {
+			t.Error("the backup shows the secret")
+		}
+		if _, log, code := ledge(t, "restore", "--data-dir", to, "--secret-key-file", given, backup); code != exitOK {
+			t.Fatalf("restore: exit code %d, %s", code, log)
+		}
+		if mustRead(t, filepath.Join(to, "secrets.json")) != mustRead(t, file) {
+			t.Error("the restored store is another one")
+		}
+		startsWithSecret(t, to, key)
+	}
+}
+
+// A kill while the store is encrypted for the first time leaves it as it was, or encrypted, and whole. The next start with the
+// key leaves no text in the clear.
+func TestKillDuringFirstEncryption(t *testing.T) {
+	dir, file := withSecret(t)
+	f, err := secrets.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 { // so that it takes a while
+		if err := f.PutCredential(string(rune('a'+i)), strings.Repeat("x", 5<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain, key, during := []byte(mustRead(t, file)), keyFile(t), 0
+	for range 12 {
+		if err := os.WriteFile(file, plain, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := launch(t, dir, "--secret-key-file", key)
+		for deadline := time.Now().Add(hangs); time.Now().Before(deadline); {
+			if _, err := os.Stat(file + ".new"); err == nil {
+				during++
+				break
+			}
+			if info, err := os.Stat(file); err == nil && info.Size() != int64(len(plain)) {
+				break
+			}
+		}
+		p.kill()
+		if !encrypted(t, file) && mustRead(t, file) != string(plain) {
+			t.Fatal("the store is neither the old one nor encrypted")
+		}
+		startsWithSecret(t, dir, key)
+		if !encrypted(t, file) {
+			t.Fatal("the next start has not encrypted the store")
+		}
+		if _, err := os.Stat(file + ".new"); err == nil {
+			t.Error("half a file is left")
+		}
+	}
+	if during == 0 {
+		t.Error("no kill came while the store was written")
+	}
+}

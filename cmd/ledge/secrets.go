@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ledge/store/secrets"
+)
+
+const newKeyFlag = "new-secret-key-file"
+
+func newSecrets() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "secrets",
+		Short: "Change the key of the secret store",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newRekey())
+	return c
+}
+
+func newRekey() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rekey --data-dir DIR --secret-key-file OLD --" + newKeyFlag + " NEW",
+		Short: "Encrypt the secret store with another key, or decrypt it",
+		Long: `Encrypt the secret store with the key in the file NEW. An empty NEW decrypts it. The server must be stopped. Then set
+secret-key-file to NEW and start it. A crash leaves the store as it was or encrypted with the new key.
+
+` + "`age-keygen -o FILE`" + ` makes a key. Backups keep the key with which the store was encrypted when they were made.`,
+	}
+	next := c.Flags().String(newKeyFlag, "", "file of the new key, as age-keygen writes it; '' decrypts the secret store")
+	c = configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		if !c.Flags().Changed(newKeyFlag) {
+			return exitError{exitUsage, errors.New("--" + newKeyFlag + " is missing; give a key file, or '' to decrypt")}
+		}
+		if err := dataDirThere(config); err != nil {
+			return err
+		}
+		done, err := config.rekey(*next)
+		if err == nil {
+			fmt.Fprintln(c.OutOrStdout(), done)
+		}
+		return err
+	})
+	c.Args = usage(c.Args)
+	return c
+}
+
+// rekey replaces the key of the secret store by that in the file at path, and says what was done.
+func (c *Config) rekey(path string) (string, error) {
+	lock, err := lockDataDir(c.DataDir)
+	if err != nil {
+		return "", err
+	}
+	defer lock.release()
+	from, err := c.secretKey()
+	if err != nil {
+		return "", err
+	}
+	to, err := c.readSecretKey(path)
+	if err != nil {
+		return "", exitError{exitUsage, fmt.Errorf("--%s: %w", newKeyFlag, err)}
+	}
+	there, err := secrets.Rekey(c.secretsFile(), from, to)
+	switch {
+	case err != nil:
+		return "", secretsError(err)
+	case !there:
+		return "there is no secret store yet; the next start makes one with the key of its settings", nil
+	case to == nil:
+		return "the secret store is decrypted; start Ledge without secret-key-file", nil
+	}
+	return "the secret store is encrypted with the new key; set secret-key-file to " + path, nil
+}
