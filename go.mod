@@ -5,10 +5,12 @@ go 1.26.0
 require (
 	filippo.io/age v1.3.2
 	github.com/VictoriaMetrics/metrics v1.35.1
+	github.com/alexedwards/argon2id v1.0.0
 	github.com/eclipse/paho.mqtt.golang v1.5.1
 	github.com/fxamacker/cbor/v2 v2.9.6
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/gin-gonic/gin v1.12.0
+	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/go-zeromq/zmq4 v0.17.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/google/uuid v1.6.0
