@@ -51,6 +51,9 @@ func (f *folderCheck) run(ctx context.Context) error {
 	if err := secrets.Check(f.config.secretsFile()); err != nil {
 		f.damage(err)
 	}
+	if err := checkAuthority(f.config.DataDir); err != nil {
+		f.damage(err)
+	}
 	if err := f.fold(ctx); err != nil {
 		return err
 	}
