@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"crypto/rand"
+	"crypto/tls"
 	"log/slog"
 	"time"
 )
@@ -22,6 +23,8 @@ type Options struct {
 	TapDescriptors int
 	// TapMemory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB.
 	TapMemory int64
+	// TLS is what taps must use; nil is none.
+	TLS *tls.Config
 	// OwnPassword is what Ledge's own commands log in with as taps; empty is a random one.
 	OwnPassword string
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ledge/cmd/internal/certs"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/payloads"
@@ -26,7 +27,7 @@ func newBackup() *cobra.Command {
 		Long: `Write the log, the bodies beside it and the secrets of a running or stopped node to one new file, from which ` + "`ledge restore`" + `
 makes a data folder. Each stream is in it up to one sequence, which is printed; every record and body is verified on the way.
 FILE is never overwritten. It is written as FILE.partial, and has its name only when it is whole and on disk. It has the secrets
-in it, unencrypted, with mode 0600: keep it as you keep the data folder. The state is not in it; it is folded from the log.
+and the key of the local CA in it, unencrypted, with mode 0600: keep it as you keep the data folder. The state is not in it; it is folded from the log.
 Snapshots of the state and the key that signs them are in it, so that a log whose first changes are archived can be folded.
 The archives themselves are not: copy archive-dir too.
 
@@ -138,10 +139,26 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err := b.small(secretsName, b.config.secretsFile()); err != nil {
 		return err
 	}
+	if err := b.authority(); err != nil {
+		return err
+	}
 	if err := b.missingPayloads(ctx); err != nil {
 		return err
 	}
 	return b.file.finish(b.m)
+}
+
+// authority copies the local CA, so that clients trust the restored node as well.
+func (b *backup) authority() error {
+	if err := checkAuthority(b.config.DataDir); err != nil {
+		return err
+	}
+	for _, name := range []string{certs.CAFile, certs.CAKeyFile} {
+		if err := b.small(name, filepath.Join(b.config.DataDir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // snapshots copies the snapshots that can be used: without them a log whose first changes are archived cannot be folded. They

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,10 @@ type Config struct {
 	TapConnections                                                         int
 	TapMemory                                                              size
 
-	AllowInsecure              bool
+	AllowInsecure, Secure      bool
+	Loopback, LoopbackRole     string
+	TLSCert, TLSKey            string
+	TLSClientCA, TLSMinVersion string
 	AllowHosts, TrustedOrigins texts
 
 	LogLevel, LogFormat string
@@ -90,6 +94,7 @@ type Config struct {
 	CallbackAnswerBytes                                   size
 
 	tapFiles  int                   // descriptors for the tap listener; 0 for a command that does not listen
+	tapTLS    *tls.Config           // of the tap listener; nil without secure
 	declared  *pflag.FlagSet        // what settings returned
 	addresses map[string]netip.Addr // what findAddresses found, by setting
 }
@@ -114,6 +119,14 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.IntVar(&c.TapConnections, "tap-connections", 64, "most connections of taps, half of them from one address; more are refused. The limit of open files may make it fewer. Those that read history and Ledge's own commands are counted apart")
 	f.Var(newSize(&c.TapMemory, 64<<20), "tap-memory", "bytes that wait in memory for all taps together, 34MiB or more; beyond that the slowest are cut off, and live messages dropped")
 	f.BoolVar(&c.AllowInsecure, "allow-insecure", false, "let the settings of addresses above be other than loopback addresses: then whoever reaches such an address reads everything, and changes everything but through the tap, without a login")
+
+	f.BoolVar(&c.Secure, "secure", false, "take only TLS and known identities at all HTTP services and the tap; the settings of addresses above that are not set are then 0.0.0.0, which is all addresses of this machine")
+	f.StringVar(&c.Loopback, "loopback", "secure", "what connections from 127.0.0.1 to 127.0.0.1 need with secure: secure for TLS and a login as everywhere, open to take plain HTTP without a login too, such as from EdgeX services on this machine")
+	f.StringVar(&c.LoopbackRole, "loopback-role", string(domain.Operator), "role of requests over plain HTTP that loopback lets in: viewer, poster, operator, auditor or admin")
+	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate for secure, with those of the CAs below the root behind it; it is read again when it changes. Empty for one that a CA in the data folder signs, see ledge ca")
+	f.StringVar(&c.TLSKey, "tls-key", "", "PEM file of the key that belongs to tls-cert, without a password; it is read again when it changes")
+	f.StringVar(&c.TLSClientCA, "tls-client-ca", "", "PEM file of the CA certificates that sign the certificates of clients; a client may then use its certificate instead of a token")
+	f.StringVar(&c.TLSMinVersion, "tls-min-version", "1.3", "oldest version of TLS that clients may use: 1.3 or 1.2")
 
 	f.Var(newTexts(&c.AllowHosts, handlers.CheckHost, edgexHosts), "allow-hosts", "host names, with commas between them, by which the HTTP services may be addressed beside IP addresses, localhost, the name of this machine and the names in the settings of addresses; *.example.org is all that end so, * is every name, which lets foreign web pages read everything; at first the names in EdgeX's own compose files")
 	f.Var(newTexts(&c.TrustedOrigins, handlers.CheckOrigin, ""), "trusted-origins", "origins, with commas between them, whose web pages may use the HTTP services too, such as http://edge.example.org:4000; pages of all other origins are refused with 403")
@@ -392,6 +405,7 @@ func (c *Config) check() error {
 			bad(name, `""`, "give an address, such as 127.0.0.1, or 0.0.0.0 for all of this machine, which needs allow-insecure")
 		}
 	}
+	c.checkSecure(bad)
 	if c.Sync != "group" && c.Sync != "always" {
 		bad("sync", c.Sync, "use group or always")
 	}

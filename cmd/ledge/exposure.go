@@ -27,7 +27,7 @@ func (c *Config) bindSettings() [][2]string {
 }
 
 // findAddresses gives each of bindSettings the one IP address that is listened on. An address that other machines can reach
-// is refused unless allow-insecure is set, because nobody has to log in.
+// is refused unless secure or allow-insecure is set, because nobody has to log in.
 func (c *Config) findAddresses(ctx context.Context) error {
 	c.addresses = map[string]netip.Addr{}
 	found := map[string]netip.Addr{} // by host: services mostly share one
@@ -43,9 +43,9 @@ func (c *Config) findAddresses(ctx context.Context) error {
 			found[host] = ip
 		}
 		c.addresses[setting] = ip
-		if !ip.Unmap().IsLoopback() && !c.AllowInsecure {
-			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; use a loopback address such as 127.0.0.1, "+
-				"behind a tunnel or a reverse proxy with TLS and a login, or set allow-insecure", setting, describe(host, ip)))
+		if !ip.Unmap().IsLoopback() && !c.AllowInsecure && !c.Secure {
+			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; "+
+				"or use a loopback address such as 127.0.0.1 behind a tunnel or a reverse proxy with both, or set allow-insecure", setting, describe(host, ip)))
 		}
 	}
 	if len(errs) > 0 {
@@ -94,6 +94,9 @@ func (c *Config) address(setting, host string) string {
 
 // warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
 func (p *Program) warnOfOpenAddresses() {
+	if p.Config.Secure {
+		return
+	}
 	actual := map[string]string{ // Linux listens on [::] for 0.0.0.0
 		"metadata-host": p.servers.address(metadataService), "data-host": p.servers.address(dataService),
 		"device-rest-host": p.servers.address(deviceRESTService), "notifications-host": p.servers.address(notificationsService),

@@ -57,3 +57,19 @@ func addCertificates(pool *x509.CertPool, text []byte) error {
 		added++
 	}
 }
+
+// caPool returns the certificates of the file that a setting names, without those of the system. Without a path it is nil.
+func caPool(setting, path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := readSmall(path, maxOutgoingCA)
+	if err != nil {
+		return nil, fmt.Errorf("setting %s: %w", setting, err)
+	}
+	pool := x509.NewCertPool()
+	if err := addCertificates(pool, text); err != nil {
+		return nil, fmt.Errorf("setting %s: %s: %w; give a file of certificates in PEM", setting, path, err)
+	}
+	return pool, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -15,7 +16,9 @@ import (
 	"ledge/bridge/delivery"
 	"ledge/bridge/guard"
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/certs"
 	"ledge/domain"
+	"ledge/handlers/transport"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -26,28 +29,33 @@ type Program struct {
 	Logger *slog.Logger
 	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
+	// Terminal, where it is not nil, is told how people and clients reach a server in secure mode.
+	Terminal io.Writer
 
-	files    descriptors
-	units    domain.UnitsOfMeasure
-	roots    *x509.CertPool // that outgoing connections trust; nil for those of the system
-	servers  *servers
-	data     *data
-	payloads *payloads.Files
-	secrets  *secrets.File
-	keeping  *retention
-	aging    *aging
-	archiver *archiver
-	guard    *guard.Guard
-	out      waysOut
-	sockets  *zeromq.Sockets
-	names    socketNames
-	engine   *bridge.Engine
-	delivery *delivery.Delivery
-	callback *callback.Callbacks
-	folders  *folders
-	instance string // id of this run, in the header that ends loops
-	failed   chan error
-	closers  []func()
+	files     descriptors
+	units     domain.UnitsOfMeasure
+	roots     *x509.CertPool // that outgoing connections trust; nil for those of the system
+	servers   *servers
+	keeper    certs.Keeper       // nil without secure
+	authority *certs.Authority   // that signs the certificate; nil where it comes from files
+	transport *transport.Options // nil without secure
+	data      *data
+	payloads  *payloads.Files
+	secrets   *secrets.File
+	keeping   *retention
+	aging     *aging
+	archiver  *archiver
+	guard     *guard.Guard
+	out       waysOut
+	sockets   *zeromq.Sockets
+	names     socketNames
+	engine    *bridge.Engine
+	delivery  *delivery.Delivery
+	callback  *callback.Callbacks
+	folders   *folders
+	instance  string // id of this run, in the header that ends loops
+	failed    chan error
+	closers   []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
@@ -90,6 +98,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	spare.release()
 	p.onClose(func() { spare.keepRest() })
 	if p.secrets, err = p.Config.openSecrets(); err != nil {
+		return err
+	}
+	if err := p.secure(); err != nil {
 		return err
 	}
 	if p.servers, err = listen(ctx, p.Config, p.Logger); err != nil {
@@ -142,8 +153,10 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
 	p.warnOfOpenAddresses()
-	p.Logger.Info("ready", "metadata", p.servers.url(metadataService), "core-data", p.servers.url(dataService), "device-rest", p.servers.url(deviceRESTService),
-		"notifications", p.servers.url(notificationsService), "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir)
+	ready := []any{"metadata", p.servers.url(metadataService), "core-data", p.servers.url(dataService), "device-rest", p.servers.url(deviceRESTService),
+		"notifications", p.servers.url(notificationsService), "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir}
+	p.Logger.Info("ready", append(ready, p.trust()...)...)
+	p.welcome()
 	return nil
 }
 
@@ -218,7 +231,7 @@ func (p *Program) seed(ctx context.Context) error {
 	if err != nil || written {
 		return err
 	}
-	return seedSamples(ctx, p.servers.address(deviceRESTService), p.data.events, p.Now())
+	return seedSamples(ctx, p.servers.scheme(), p.servers.address(deviceRESTService), p.data.events, p.Now())
 }
 
 func (p *Program) openPayloads() (err error) {

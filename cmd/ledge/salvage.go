@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"ledge/cmd/internal/certs"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/payloads"
@@ -136,6 +137,9 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 		return err
 	}
 	if err := s.copySecrets(); err != nil {
+		return err
+	}
+	if err := s.copyAuthority(); err != nil {
 		return err
 	}
 	if err := s.copySnapshots(); err != nil {
@@ -265,6 +269,28 @@ func (s *salvaging) copySecrets() error {
 		return nil
 	}
 	return writeDurably(s.target.secretsFile(), text, 0o600)
+}
+
+// copyAuthority copies the local CA if it is whole.
+func (s *salvaging) copyAuthority() error {
+	if err := checkAuthority(s.from.DataDir); err != nil {
+		s.partial = true
+		s.say("the local CA is left out: %v", err)
+		return nil
+	}
+	for _, name := range []string{certs.CAKeyFile, certs.CAFile} {
+		text, err := store.ReadFile(filepath.Join(s.from.DataDir, name), mostSmall)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = writeDurably(filepath.Join(s.target.DataDir, name), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copySnapshots copies the snapshots of the state that are whole: a log whose first changes are archived is folded from them.

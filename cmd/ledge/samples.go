@@ -13,9 +13,9 @@ import (
 
 // seedSamples writes, for a log that never had them, the device service "device-rest" and the sample profiles and
 // devices, as events like any other. address is where the REST device service listens.
-func seedSamples(ctx context.Context, address string, log submitter, now time.Time) error {
+func seedSamples(ctx context.Context, scheme, address string, log submitter, now time.Time) error {
 	var reqs []domain.Request
-	for _, cmd := range sampleCommands(address, now.UnixMilli()) {
+	for _, cmd := range sampleCommands(scheme, address, now.UnixMilli()) {
 		reqs = append(reqs, domain.Request{Stamp: domain.Stamp{EventID: uuid.NewString(), At: now, Actor: "ledge", Origin: "samples"}, Command: cmd})
 	}
 	outcomes, err := log.Submit(ctx, reqs...)
@@ -38,7 +38,7 @@ type submitter interface {
 	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
 }
 
-func sampleCommands(address string, at int64) []domain.Command {
+func sampleCommands(scheme, address string, at int64) []domain.Command {
 	host, port, _ := net.SplitHostPort(address) // of a listener: cannot fail
 	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
 		host = "localhost"
@@ -46,7 +46,7 @@ func sampleCommands(address string, at int64) []domain.Command {
 	cmds := []domain.Command{domain.AddService{Service: domain.DeviceService{
 		ID: uuid.NewString(), Name: domain.DeviceREST, AdminState: domain.StateUnlocked, Created: at, Modified: at,
 		Description: "Takes data that is posted for devices", Labels: []string{"rest"},
-		BaseAddress: "http://" + net.JoinHostPort(host, port),
+		BaseAddress: scheme + "://" + net.JoinHostPort(host, port),
 	}}}
 	for _, p := range sampleProfiles {
 		p.ID, p.Created, p.Modified = uuid.NewString(), at, at

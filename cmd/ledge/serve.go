@@ -21,6 +21,9 @@ is found while it runs ends it with exit code 6, a log that cannot be written an
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
+		if isTerminal(c.ErrOrStderr()) {
+			p.Terminal = c.ErrOrStderr()
+		}
 		if err := p.Run(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				p.Logger.Info("stopped while starting")

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"ledge/handlers/devicerest"
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
+	"ledge/handlers/transport"
 )
 
 // The HTTP services, by the names that EdgeX gives them.
@@ -74,7 +76,17 @@ func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, erro
 
 func (s *servers) address(name string) string { return s.byName[name].listener.Addr().String() }
 
-func (s *servers) url(name string) string { return "http://" + s.address(name) }
+// url is where clients reach a service: in secure mode at an address that its certificate has.
+func (s *servers) url(name string) string {
+	if !s.config.Secure {
+		return "http://" + s.address(name)
+	}
+	host, port, _ := net.SplitHostPort(s.address(name)) // of a listener: cannot fail
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = ownAddress().String()
+	}
+	return "https://" + net.JoinHostPort(host, port)
+}
 
 // serve starts to answer.
 func (s *servers) serve(p *Program) {
@@ -100,15 +112,22 @@ func (s *servers) serve(p *Program) {
 	s.start(notificationsService, notifications.New(o, state, d.events, d.noteView, d.notifications, p.channels(), p.newReplays(), p.delivery))
 }
 
+// start serves h at the address of a service. All that each request has to pass is here: in secure mode TLS too, see
+// [Program.secure].
 func (s *servers) start(name string, h http.Handler) {
+	h = s.config.sameOrigin(s.logger).Before(s.program.withMetrics(h))
+	var wrap func(net.Conn) net.Conn
+	if t := s.program.transport; t != nil {
+		h, wrap = t.Handler(h), t.Wrap
+	}
 	srv := &http.Server{
-		Handler: handlers.Deadlines(s.options(name), s.config.sameOrigin(s.logger).Before(s.program.withMetrics(h))), ReadHeaderTimeout: 10 * time.Second,
+		Handler: handlers.Deadlines(s.options(name), h), ReadHeaderTimeout: 10 * time.Second, ConnContext: transport.ConnContext,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
 	s.byName[name].server = srv
 	s.wg.Go(func() {
-		if err := s.limiter.Serve(srv, name, s.byName[name].listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := s.limiter.Serve(srv, name, s.byName[name].listener, wrap); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.logger.Error("service stopped", "service", name, "error", err)
 			s.program.fail(fmt.Errorf("service %s stopped: %w", name, err))
 		}

@@ -50,6 +50,9 @@ func (f *folderCheck) run(ctx context.Context) error {
 	if err := f.checkSecrets(); err != nil {
 		return err
 	}
+	if err := checkAuthority(f.config.DataDir); err != nil {
+		f.damage(err)
+	}
 	if err := f.fold(ctx); err != nil {
 		return err
 	}

@@ -62,10 +62,16 @@ func (l *Limiter) Counts() Counts {
 	return l.counts
 }
 
-// Serve is srv.Serve within the limits. It sets ConnState and ConnContext of srv and wraps its Handler.
-func (l *Limiter) Serve(srv *http.Server, service string, listener net.Listener) error {
+// Serve is srv.Serve within the limits. It sets ConnState of srv, adds to its ConnContext and wraps its Handler. wrap is
+// applied to each connection that is admitted, such as for TLS; it must not wait for the client, and what it returns must have
+// a method NetConn. nil is for plain HTTP.
+func (l *Limiter) Serve(srv *http.Server, service string, listener net.Listener, wrap func(net.Conn) net.Conn) error {
 	srv.ConnState = func(c net.Conn, state http.ConnState) { limited(c).became(state) }
+	before := srv.ConnContext
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if before != nil {
+			ctx = before(ctx, c)
+		}
 		return context.WithValue(ctx, connKey{}, limited(c))
 	}
 	next := srv.Handler
@@ -75,13 +81,14 @@ func (l *Limiter) Serve(srv *http.Server, service string, listener net.Listener)
 		}
 		next.ServeHTTP(w, r)
 	})
-	return srv.Serve(&limitedListener{listener, l, service})
+	return srv.Serve(&limitedListener{listener, l, service, wrap})
 }
 
 type limitedListener struct {
 	net.Listener
 	limiter *Limiter
 	service string
+	wrap    func(net.Conn) net.Conn
 }
 
 // Accept implements net.Listener. It closes connections that are refused, and goes on.
@@ -93,10 +100,14 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		c := &conn{Conn: inner, limiter: l.limiter, service: l.service, client: domain.ClientOf(inner.RemoteAddr().String())}
 		c.idle.Store(time.Now().UnixNano())
-		if l.limiter.admit(c) {
-			return c, nil
+		if !l.limiter.admit(c) {
+			inner.Close()
+			continue
 		}
-		inner.Close()
+		if l.wrap != nil {
+			return l.wrap(c), nil
+		}
+		return c, nil
 	}
 }
 

@@ -37,7 +37,7 @@ func newRig(t *testing.T, limits Limits) *rig {
 			_, _ = io.WriteString(w, Client(req))
 		})}
 		served := make(chan error)
-		go func() { served <- r.limiter.Serve(srv, service, l) }()
+		go func() { served <- r.limiter.Serve(srv, service, l, nil) }()
 		t.Cleanup(func() {
 			srv.Close()
 			<-served

@@ -1,0 +1,52 @@
+// Package certs has the certificate by which clients know this server.
+//
+// The certificate comes from files that somebody else writes ([Files]), or from a CA of its own in the data folder ([Local]).
+// Both look for changes when [Run] or a test tells them to. A change holds for the next handshake; connections stay open.
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"time"
+)
+
+// Keeper has a certificate that can change.
+type Keeper interface {
+	// Certificate returns the one for the next handshake.
+	Certificate() *tls.Certificate
+	// Look replaces the certificate if there is a reason. Only one goroutine may call it.
+	Look()
+}
+
+// lookEvery is how soon a change is seen.
+const lookEvery = 5 * time.Second
+
+// Run looks for changes until done is closed.
+func Run(done <-chan struct{}, k Keeper) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			k.Look()
+		}
+	}
+}
+
+// Config returns what a listener needs, with TLS 1.3, or 1.2 too. A client may show a certificate; one that clients has not
+// signed ends the handshake. Without clients no client is asked for a certificate.
+func Config(k Keeper, allow12 bool, clients *x509.CertPool) *tls.Config {
+	c := &tls.Config{
+		MinVersion:     tls.VersionTLS13,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.Certificate(), nil },
+	}
+	if allow12 {
+		c.MinVersion = tls.VersionTLS12
+	}
+	if clients != nil {
+		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, clients
+	}
+	return c
+}

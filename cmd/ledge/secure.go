@@ -1,0 +1,196 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"ledge/cmd/internal/certs"
+	"ledge/domain"
+	"ledge/handlers/transport"
+)
+
+// everywhere stands for all addresses of the machine, of both families where it has both.
+const everywhere = "0.0.0.0"
+
+// bindEverywhere sets the addresses that nobody has set, where secure is set. source is what load returned.
+func (c *Config) bindEverywhere(source map[string]string) {
+	if !c.Secure {
+		return
+	}
+	for _, name := range []string{"metadata-host", "data-host", "device-rest-host", "notifications-host", "tap-host"} {
+		if source[name] == "default" {
+			_ = c.declared.Lookup(name).Value.Set(everywhere) // any text can be set
+			source[name] = "secure"
+		}
+	}
+}
+
+// checkSecure refuses settings of secure mode that contradict each other.
+func (c *Config) checkSecure(bad func(name string, value any, cure string)) {
+	if c.Secure && c.AllowInsecure {
+		bad("allow-insecure", true, "secure is set too, and needs a login at every address; leave one of them out")
+	}
+	if c.Loopback != "secure" && c.Loopback != "open" {
+		bad("loopback", c.Loopback, "use secure or open")
+	}
+	if !slices.Contains(domain.Roles(), domain.Role(c.LoopbackRole)) {
+		bad("loopback-role", c.LoopbackRole, "use viewer, poster, operator, auditor or admin")
+	}
+	if c.TLSMinVersion != "1.3" && c.TLSMinVersion != "1.2" {
+		bad("tls-min-version", c.TLSMinVersion, "use 1.3 or 1.2")
+	}
+	if c.TLSCert != "" && c.TLSKey == "" {
+		bad("tls-cert", c.TLSCert, "tls-key is not set; set it to the file of the key that belongs to the certificate")
+	}
+	if c.TLSKey != "" && c.TLSCert == "" {
+		bad("tls-key", c.TLSKey, "tls-cert is not set; set it to the file of the certificate that belongs to the key")
+	}
+	if c.Secure {
+		return
+	}
+	for name, value := range map[string]string{"tls-cert": c.TLSCert, "tls-key": c.TLSKey, "tls-client-ca": c.TLSClientCA} {
+		if value != "" {
+			bad(name, value, "there is no TLS without secure; set secure too")
+		}
+	}
+	if c.Loopback == "open" {
+		bad("loopback", c.Loopback, "without secure everything is open anyway; set secure too, or leave it out")
+	}
+}
+
+// secure gets the certificate and what the listeners of secure mode need.
+func (p *Program) secure() error {
+	c := p.Config
+	if !c.Secure {
+		return nil
+	}
+	clients, err := caPool("tls-client-ca", c.TLSClientCA)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	if c.TLSCert != "" {
+		p.keeper, err = certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: p.Now, Logger: p.Logger})
+		if err != nil {
+			return exitError{exitUsage, err}
+		}
+	} else if err := p.localCertificate(); err != nil {
+		return err
+	}
+	c.tapTLS = certs.Config(p.keeper, c.TLSMinVersion == "1.2", clients)
+	web := c.tapTLS.Clone()
+	web.NextProtos = []string{"http/1.1"} // the limits are for each connection
+	p.transport = &transport.Options{TLS: web, Logger: p.Logger}
+	if c.Loopback == "open" {
+		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.LoopbackRole)}
+	}
+	p.inBackground(func(done <-chan struct{}) { certs.Run(done, p.keeper) })
+	return nil
+}
+
+// localCertificate has the CA in the data folder sign a certificate.
+func (p *Program) localCertificate() (err error) {
+	if p.authority, err = certs.OpenAuthority(p.Config.DataDir, p.Now()); err != nil {
+		return authorityError(err)
+	}
+	p.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: p.authority, Names: p.Config.names, Now: p.Now, Logger: p.Logger})
+	return err
+}
+
+func authorityError(err error) error {
+	if errors.Is(err, certs.ErrDamaged) {
+		return exitError{exitDamaged, err}
+	}
+	return exitError{exitFolder, err}
+}
+
+// checkAuthority returns what is wrong with the CA in a data folder, if there is one.
+func checkAuthority(dir string) error {
+	if _, err := certs.ReadAuthority(dir); err != nil {
+		return authorityError(err)
+	}
+	return nil
+}
+
+// names are those by which clients may address this machine, the most important first.
+func (c *Config) names() certs.Names {
+	n := certs.Names{Hosts: []string{"localhost"}, Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}}
+	if name, err := os.Hostname(); err == nil {
+		short, _, _ := strings.Cut(name, ".")
+		n.Hosts = append(n.Hosts, name, short)
+	}
+	for _, s := range c.bindSettings() {
+		if ip, err := netip.ParseAddr(s[1]); err != nil {
+			n.Hosts = append(n.Hosts, strings.TrimSuffix(s[1], "."))
+		} else {
+			n.Addresses = append(n.Addresses, ip)
+		}
+		n.Addresses = append(n.Addresses, c.addresses[s[0]])
+	}
+	for _, host := range c.AllowHosts.list {
+		if host != "*" {
+			n.Hosts = append(n.Hosts, strings.TrimSuffix(host, "."))
+		}
+	}
+	n.Addresses = append(n.Addresses, machineAddresses()...)
+	return n
+}
+
+// machineAddresses are those of all interfaces.
+func machineAddresses() (list []netip.Addr) {
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			list = append(list, p.Addr())
+		}
+	}
+	return list
+}
+
+// ownAddress is the first address at which other machines reach this one, of IPv4 if there is one, else 127.0.0.1.
+func ownAddress() netip.Addr {
+	own := netip.MustParseAddr("127.0.0.1")
+	for _, a := range machineAddresses() {
+		switch a = a.Unmap(); {
+		case !a.IsGlobalUnicast():
+		case a.Is4():
+			return a
+		case own.IsLoopback():
+			own = a
+		}
+	}
+	return own
+}
+
+func (s *servers) scheme() string {
+	if s.config.Secure {
+		return "https"
+	}
+	return "http"
+}
+
+// trust is what the line "ready" says of the local CA.
+func (p *Program) trust() []any {
+	if p.authority == nil {
+		return nil
+	}
+	return []any{"trust", "ledge ca --data-dir " + p.Config.DataDir, "ca-sha256", certs.Fingerprint(p.authority.Cert)}
+}
+
+// welcome tells a person at a terminal how to go on.
+func (p *Program) welcome() {
+	if p.Terminal == nil || !p.Config.Secure {
+		return
+	}
+	fmt.Fprintf(p.Terminal, "\nLedge runs in secure mode:\n  metadata       %s\n  data           %s\n  device-rest    %s\n  notifications  %s\n",
+		p.servers.url(metadataService), p.servers.url(dataService), p.servers.url(deviceRESTService), p.servers.url(notificationsService))
+	if p.authority != nil {
+		fmt.Fprintf(p.Terminal, "Clients have to trust its CA (SHA-256 %s):\n  ledge ca --data-dir %s > ledge-ca.pem\n  curl --cacert ledge-ca.pem %s/api/v2/ping\n",
+			certs.Fingerprint(p.authority.Cert), p.Config.DataDir, p.servers.url(metadataService))
+	}
+	fmt.Fprintf(p.Terminal, "Log in as admin. Until it is changed, the password is in %s.\n\n", p.Config.adminPasswordFile())
+}

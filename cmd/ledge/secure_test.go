@@ -1,0 +1,388 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/bridge/tlstest"
+)
+
+// client12 and client13 are the newest versions of TLS that a client speaks.
+const (
+	client12 = tls.VersionTLS12
+	client13 = tls.VersionTLS13
+)
+
+// overTLS gets a URL with the roots in PEM and one connection for all calls.
+func overTLS(t *testing.T, roots string, newest uint16) func(url string, header ...string) (answer, error) {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(roots))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: client12, MaxVersion: newest}, MaxConnsPerHost: 1}
+	t.Cleanup(transport.CloseIdleConnections)
+	c := &http.Client{Transport: transport, Timeout: hangs}
+	return func(url string, header ...string) (answer, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			return answer{}, err
+		}
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			return answer{}, err
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		return answer{resp.StatusCode, string(b), resp.Header}, err
+	}
+}
+
+// at is a service's URL at another host and with another scheme.
+func at(t *testing.T, url, scheme, host string) string {
+	t.Helper()
+	return fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(host, fmt.Sprint(urlPort(t, url))))
+}
+
+func (p *process) ca() string {
+	p.tb.Helper()
+	out, stderr, code := ledge(p.tb, "ca", "--data-dir", p.dir)
+	if code != exitOK {
+		p.tb.Fatalf("ledge ca: %d %s", code, stderr)
+	}
+	return out
+}
+
+// TestSecure starts secure mode on an empty folder: with the CA, clients reach each service at each address of the machine.
+func TestSecure(t *testing.T) {
+	t.Parallel()
+	if _, stderr, code := ledge(t, "ca", "--data-dir", t.TempDir()); code != exitFolder || !strings.Contains(stderr, "start once with `ledge serve --secure`") {
+		t.Errorf("ledge ca without a CA: %d %s", code, stderr)
+	}
+	p := start(t, t.TempDir(), "--secure")
+	ca := p.ca()
+	get := overTLS(t, ca, client13)
+	hosts := []string{"127.0.0.1", "localhost", ownAddress().String()}
+	for _, service := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications} {
+		for _, host := range hosts {
+			if a, err := get(at(t, service, "https", host) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
+				t.Errorf("%s at %s: %d %v", service, host, a.status, err)
+			}
+			a, err := get(at(t, service, "http", host) + "/api/v2/ping")
+			if err != nil || a.status != http.StatusBadRequest || a.body != "this port takes only TLS; use https:// instead of http://\n" {
+				t.Errorf("plain HTTP to %s at %s: %d %s %v", service, host, a.status, a.body, err)
+			}
+		}
+	}
+	other := tlstest.NewAuthority(t, "other")
+	if _, err := overTLS(t, other.PEM, client13)(p.metadata + "/api/v2/ping"); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("a client that trusts another CA: %v", err)
+	}
+	if _, err := overTLS(t, ca, client12)(p.metadata + "/api/v2/ping"); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("a client with TLS 1.2: %v", err)
+	}
+	if curl, err := exec.LookPath("curl"); err == nil {
+		out, err := exec.CommandContext(t.Context(), curl, "-sS", "--noproxy", "*", "--cacert", mustWriteFile(t, "ca.pem", ca), at(t, p.metadata, "https", "127.0.0.1")+"/api/v2/ping").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "core-metadata") {
+			t.Errorf("curl: %v %s", err, out)
+		}
+	}
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	if p.ca() != ca {
+		t.Error("the CA of a stopped server is another")
+	}
+}
+
+// TestSwitchModes changes the mode by a restart only. What was written stays, and so does the CA.
+func TestSwitchModes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.addDevice("cam")
+	p.stop()
+	p = start(t, dir, "--secure", "--tls-min-version", "1.2")
+	ca := p.ca()
+	if a, err := overTLS(t, ca, client12)(p.metadata + "/api/v2/device/name/cam"); err != nil || a.status != http.StatusOK {
+		t.Errorf("secure: %d %v", a.status, err)
+	}
+	p.stop()
+	p = start(t, dir)
+	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/cam", "", ""); a.status != http.StatusOK {
+		t.Errorf("open again: %d", a.status)
+	}
+	p.stop()
+	file := filepath.Join(t.TempDir(), "backup.tar")
+	if _, stderr, code := ledge(t, "backup", "--data-dir", dir, file); code != exitOK {
+		t.Fatal(stderr)
+	}
+	restored := filepath.Join(t.TempDir(), "restored")
+	if _, stderr, code := ledge(t, "restore", "--data-dir", restored, file); code != exitOK {
+		t.Fatal(stderr)
+	}
+	salvaged := filepath.Join(t.TempDir(), "salvaged")
+	if _, stderr, code := ledge(t, "salvage", "--data-dir", dir, "--to", salvaged); code != exitOK {
+		t.Fatal(stderr)
+	}
+	for _, copied := range []string{restored, salvaged} {
+		p = start(t, copied, "--secure")
+		if a, err := overTLS(t, ca, client13)(p.metadata + "/api/v2/device/name/cam"); err != nil || a.status != http.StatusOK {
+			t.Errorf("%s does not have the CA: %d %v", copied, a.status, err)
+		}
+		p.stop()
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--secure"}, {"verify"}, {"backup", file + ".2"}, {"ca"}} {
+		_, stderr, code := ledge(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0")...)
+		if code != exitDamaged || args[0] != "verify" && !strings.Contains(stderr, "move both away") {
+			t.Errorf("%v with a damaged CA: %d %s", args, code, stderr)
+		}
+	}
+}
+
+// TestLoopbackOpen holds that only programs of this machine get in without TLS.
+func TestLoopbackOpen(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "--secure", "--loopback", "open")
+	get := overTLS(t, p.ca(), client13)
+	for _, test := range []struct {
+		scheme, host string
+		header       []string
+		want         int
+	}{
+		{"http", "127.0.0.1", nil, http.StatusOK},
+		{"https", "127.0.0.1", nil, http.StatusOK},
+		{"http", "127.0.0.1", []string{"X-Forwarded-For", "203.0.113.9"}, http.StatusBadRequest},
+		{"http", "127.0.0.1", []string{"Forwarded", "for=203.0.113.9"}, http.StatusBadRequest},
+		{"http", ownAddress().String(), nil, http.StatusBadRequest},
+	} {
+		if test.host == "127.0.0.1" && test.scheme == "http" && test.want != http.StatusOK && len(test.header) == 0 || ownAddress().IsLoopback() && len(test.header) == 0 && test.want != http.StatusOK {
+			continue // this machine has no other address
+		}
+		a, err := get(at(t, p.metadata, test.scheme, test.host)+"/api/v2/device/all", test.header...)
+		if err != nil || a.status != test.want {
+			t.Errorf("%+v: got %d %s %v", test, a.status, a.body, err)
+		}
+	}
+}
+
+// TestCertificateFiles replaces the files of a server that runs. Connections stay open, new ones see the new certificate.
+func TestCertificateFiles(t *testing.T) {
+	t.Parallel()
+	ca := tlstest.NewAuthority(t, "ca")
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	put := func(c, k string) {
+		t.Helper()
+		for path, text := range map[string]string{cert: c, key: k} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(ca.Sign(t, "first"))
+	p := start(t, t.TempDir(), "--secure", "--tls-cert", cert, "--tls-key", key, "--metadata-host", "127.0.0.1")
+	serves := func() string {
+		t.Helper()
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM([]byte(ca.PEM))
+		c, err := tls.Dial("tcp", strings.TrimPrefix(p.metadata, "https://"), &tls.Config{RootCAs: pool, MinVersion: client13})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].Subject.CommonName
+	}
+	get := overTLS(t, ca.PEM, client13)
+	if a, err := get(p.metadata + "/api/v2/ping"); err != nil || a.status != http.StatusOK || serves() != "first" {
+		t.Fatal(a.status, err)
+	}
+	live, err := tls.Dial("tcp", strings.TrimPrefix(p.metadata, "https://"), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the test looks at one connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	in := bufio.NewReader(live)
+	ping := func() {
+		t.Helper()
+		_ = live.SetDeadline(time.Now().Add(hangs))
+		fmt.Fprint(live, "GET /api/v2/ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("the connection did not survive: %v", err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}
+	ping()
+	put(ca.Sign(t, "second"))
+	p.await("the new certificate", func() bool { return serves() == "second" })
+	ping()
+	put("broken", "broken")
+	p.await("a warning", func() bool { return strings.Contains(p.log.String(), "the old one stays in use") })
+	ping()
+	if got := serves(); got != "second" {
+		t.Errorf("got %s", got)
+	}
+	p.stop()
+	_, stderr, code := ledge(t, "serve", "--secure", "--tls-cert", cert, "--tls-key", key, "--data-dir", t.TempDir())
+	if code != exitUsage || !strings.Contains(stderr, "tls-cert") || !strings.Contains(stderr, "give two PEM files") {
+		t.Errorf("a start with broken files: %d %s", code, stderr)
+	}
+}
+
+// TestClientCertificates holds that a client certificate is asked for and verified, and that none is needed to connect.
+func TestClientCertificates(t *testing.T) {
+	t.Parallel()
+	ca, other := tlstest.NewAuthority(t, "clients"), tlstest.NewAuthority(t, "other")
+	p := start(t, t.TempDir(), "--secure", "--tls-client-ca", mustWriteFile(t, "clients.pem", ca.PEM))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(p.ca()))
+	for name, test := range map[string]struct {
+		signer *tlstest.Authority
+		fine   bool
+	}{"known": {ca, true}, "unknown": {other, false}, "none": {nil, true}} {
+		config := &tls.Config{RootCAs: roots, MinVersion: client13}
+		if test.signer != nil {
+			cert, key := test.signer.Sign(t, "cam-1")
+			pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+		}
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, Timeout: hangs}
+		resp, err := c.Get(p.metadata + "/api/v2/ping")
+		if err == nil {
+			resp.Body.Close()
+		}
+		if (err == nil) != test.fine {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSilentTLS has clients begin TLS, or nothing, and stop. Each connection ends, and others are served meanwhile.
+func TestSilentTLS(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "--secure")
+	address := strings.TrimPrefix(at(t, p.metadata, "https", "127.0.0.1"), "https://")
+	var all []net.Conn
+	for _, text := range []string{"", "\x16", "\x16\x03\x01\x02\x00\x01", "G", "GET / HTTP/1.1\r\n"} {
+		for range 50 {
+			c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, text)
+			all = append(all, c)
+		}
+	}
+	get := overTLS(t, p.ca(), client13)
+	if a, err := get(p.metadata + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
+		t.Errorf("beside silent clients: %d %v", a.status, err)
+	}
+	for _, c := range all {
+		_ = c.SetReadDeadline(time.Now().Add(hangs))
+		if _, err := io.Copy(io.Discard, c); os.IsTimeout(err) {
+			t.Fatal("a silent connection is still open")
+		}
+	}
+}
+
+// TestSecureSettings refuses what contradicts, and takes the addresses that somebody has set as they are.
+func TestSecureSettings(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"--tls-cert x --tls-key y":          "setting tls-cert: x: there is no TLS without secure",
+		"--secure --tls-cert x":             "setting tls-cert: x: tls-key is not set",
+		"--secure --tls-key x":              "setting tls-key: x: tls-cert is not set",
+		"--secure --allow-insecure":         "setting allow-insecure: true: secure is set too",
+		"--loopback open":                   "setting loopback: open: without secure",
+		"--secure --loopback half":          "setting loopback: half: use secure or open",
+		"--secure --loopback-role root":     "setting loopback-role: root: use viewer",
+		"--secure --tls-min-version 1.1":    "setting tls-min-version: 1.1: use 1.3 or 1.2",
+		"--tls-client-ca x":                 "setting tls-client-ca: x: there is no TLS",
+		"--secure --metadata-host=":         "setting metadata-host",
+		"--secure --data-host 127.0.0.1":    "",
+		"--secure --tls-min-version 1.2 ":   "",
+		"--secure --loopback open":          "",
+		"--secure --loopback-role=viewer  ": "",
+	} {
+		out, stderr, code := ledge(t, append([]string{"config"}, strings.Fields(args)...)...)
+		if (code == exitUsage) != (want != "") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d %s, want %q", args, code, stderr, want)
+		}
+		if want == "" && !strings.Contains(out, "in force from secure\nmetadata-host: \"0.0.0.0\"") {
+			t.Errorf("%s: metadata-host is not 0.0.0.0: %s", args, out)
+		}
+		if strings.Contains(args, "data-host") && want == "" && !strings.Contains(out, "\ndata-host: \"127.0.0.1\"") {
+			t.Errorf("%s: an address that is set was changed", args)
+		}
+	}
+}
+
+// TestOwnAddressIsRefused holds that Ledge sends nothing to its own ports at any address of the machine.
+func TestOwnAddressIsRefused(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "--secure", "--loopback", "open")
+	base := at(t, p.metadata, "http", "127.0.0.1")
+	for _, host := range []string{"127.0.0.1", ownAddress().String()} {
+		body, _ := json.Marshal([]any{map[string]any{"apiVersion": "v2", "service": map[string]any{"name": "s", "baseAddress": at(t, p.coreData, "https", host), "adminState": "UNLOCKED"}}})
+		a := p.call(http.MethodPost, base+"/api/v2/deviceservice", "application/json", string(body))
+		if !strings.Contains(a.body, "is Ledge's own, for core-data") {
+			t.Errorf("%s: %d %s", host, a.status, a.body)
+		}
+	}
+}
+
+// TestWelcome holds what a person at a terminal is told. script gives the server a terminal.
+func TestWelcome(t *testing.T) {
+	t.Parallel()
+	script, err := exec.LookPath("script")
+	if err != nil {
+		t.Skip("script is not installed: Debian's package bsdutils")
+	}
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), hangs)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, script, "-qec", binary+" serve --secure --metadata-port 0 --device-rest-port 0 --notifications-port 0 --data-port 0 --tap-port -1 --data-dir "+dir, os.DevNull)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for in := bufio.NewScanner(out); in.Scan(); {
+		text.WriteString(in.Text() + "\n")
+		if strings.Contains(in.Text(), "admin-password") {
+			break
+		}
+	}
+	cancel()
+	_ = cmd.Wait()
+	for _, want := range []string{"ledge ca --data-dir " + dir, "curl --cacert ledge-ca.pem https://", filepath.Join(dir, "admin-password")} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing: %s", want, text.String())
+		}
+	}
+}
