@@ -58,10 +58,11 @@ const (
 	// What is kept for the next overlay, beside what is as much as this one has taken.
 	keptGroups = 256
 	keptOps    = 1 << 15 // in all groups
+	keptArena  = 1 << 20
 )
 
 func newWriter() *writer {
-	return &writer{groups: map[place]*group{}, arena: slab[byte]{least: arenaBytes}, ops: slab[op]{least: arenaOps}}
+	return &writer{groups: map[place]*group{}, arena: slab[byte]{least: arenaBytes, most: keptArena}, ops: slab[op]{least: arenaOps, most: keptOps}}
 }
 
 // save copies b to where it stays until release: bbolt keeps the slices that it is given until the transaction ends.

@@ -270,16 +270,6 @@ func (d *data) recorded() uint64 {
 	return seq
 }
 
-// activity moves whenever something is recorded.
-func (d *data) activity() uint64 {
-	var sum uint64
-	for _, p := range d.projections() {
-		seq, _ := p.db.Checkpoint()
-		sum += seq
-	}
-	return sum
-}
-
 // pending lists the notifications that were in flight at a crash.
 func (d *data) pending() (pending []domain.Notification, err error) {
 	err = d.whole(context.Background(), func() (err error) {

@@ -142,7 +142,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
-	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget(), p.data.activity) })
+	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget()) })
 	p.inBackground(followProcessors)
 	p.inBackground(p.watch)
 	p.inBackground(p.watchFolders)
