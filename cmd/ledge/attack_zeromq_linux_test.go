@@ -37,7 +37,7 @@ func hostilePeer(t *testing.T, client byte, port int, text string) net.Conn {
 func (a *attack) goodSubscriber(t *testing.T, name string, port int) *subscriber {
 	t.Helper()
 	if !haveLibzmq() {
-		t.Skip("no libzmq: Debian's package python3-zmq")
+		t.Skip("the subscribers need libzmq: Debian's package python3-zmq is not installed")
 	}
 	s := &subscriber{tb: t, frames: make(chan []string, 4096)}
 	s.runLibzmq(fmt.Sprintf("tcp://127.0.0.1:%d", port), name)
