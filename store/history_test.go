@@ -140,7 +140,7 @@ func rawTap(t *testing.T, s *store.Store, from string) net.Conn {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.TapURL(), "nats://"))
 	if err != nil {
-		t.Skip("no second loopback address:", err)
+		t.Skip("the test needs a second loopback address, 127.0.0.2, as Linux has; on macOS run `sudo ifconfig lo0 alias 127.0.0.2`:", err)
 	}
 	t.Cleanup(func() { c.Close() })
 	if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {

@@ -48,7 +48,7 @@ func loopback(t *testing.T) string {
 func TestWildcards(t *testing.T) {
 	probe, err := net.Listen("tcp6", "[::1]:0")
 	if err != nil {
-		t.Skip("a socket on ::1 cannot be had: this machine has no IPv6")
+		t.Skip("the test needs IPv6 on the loopback interface: run `sysctl net.ipv6.conf.lo.disable_ipv6=0`")
 	}
 	probe.Close()
 	for host, want := range map[string]bool{"*": true, "::": true, "[::]": true, "0.0.0.0": false, "::1": true} {

@@ -27,7 +27,7 @@ func dialFrom(t *testing.T, p *Publisher, client byte) *peer {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, client)}}
 	c, err := dialer.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port()))
 	if err != nil {
-		t.Skip("more than one loopback address is needed:", err)
+		t.Skip("the test needs more loopback addresses, from 127.0.0.2 on, as Linux has; on macOS run `sudo ifconfig lo0 alias 127.0.0.2` for each:", err)
 	}
 	t.Cleanup(func() { c.Close() })
 	return newPeer(t, c)

@@ -41,7 +41,7 @@ func startAttack(t *testing.T, flags ...string) *attack {
 	t.Helper()
 	prlimit, err := exec.LookPath("prlimit")
 	if err != nil {
-		t.Skip("descriptors are limited by prlimit of util-linux:", err)
+		t.Skip("the test limits descriptors with prlimit: install Debian's package util-linux:", err)
 	}
 	a := &attack{name: strings.TrimPrefix(t.Name(), "Test")}
 	a.process = launchUnder(t, []string{prlimit, fmt.Sprintf("--nofile=%d:%[1]d", attackDescriptors)}, t.TempDir(), flags...)

@@ -62,8 +62,16 @@ func TestAttackAnswers(t *testing.T) {
 	a.held(t)
 }
 
-// serveBanner greets who connects, in no HTTP.
+// serveBanner sends a text that is not HTTP on each connection.
 func serveBanner(t *testing.T, text string) (port int) {
+	return acceptEach(t, func(conn net.Conn) {
+		_, _ = io.WriteString(conn, text)
+		conn.Close()
+	})
+}
+
+// acceptEach calls f with each connection to a free port, one after the other.
+func acceptEach(t *testing.T, f func(net.Conn)) (port int) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +83,7 @@ func serveBanner(t *testing.T, text string) (port int) {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(conn, text)
-			conn.Close()
+			f(conn)
 		}
 	}()
 	return l.Addr().(*net.TCPAddr).Port
@@ -195,25 +202,13 @@ func TestAttackLoop(t *testing.T) {
 
 // forward passes connections on.
 func forward(t *testing.T, to string) (port int) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", strings.TrimPrefix(to, "http://"))
-			if err != nil {
-				in.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(out, in); out.Close() }()
-			go func() { _, _ = io.Copy(in, out); in.Close() }()
+	return acceptEach(t, func(in net.Conn) {
+		out, err := net.Dial("tcp", strings.TrimPrefix(to, "http://"))
+		if err != nil {
+			in.Close()
+			return
 		}
-	}()
-	return l.Addr().(*net.TCPAddr).Port
+		go func() { _, _ = io.Copy(out, in); out.Close() }()
+		go func() { _, _ = io.Copy(in, out); in.Close() }()
+	})
 }

@@ -15,7 +15,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	const most = 80
 	prlimit, err := exec.LookPath("prlimit")
 	if err != nil {
-		t.Skip("descriptors are limited by prlimit of util-linux:", err)
+		t.Skip("the test limits descriptors with prlimit: install Debian's package util-linux:", err)
 	}
 	p := launchUnder(t, []string{prlimit, fmt.Sprintf("--nofile=%d:%d", most, most)}, t.TempDir())
 	if err := p.waitReady(); err != nil {
@@ -56,7 +56,7 @@ func TestOutOfDescriptors(t *testing.T) {
 func TestTooFewDescriptors(t *testing.T) {
 	prlimit, err := exec.LookPath("prlimit")
 	if err != nil {
-		t.Skip("descriptors are limited by prlimit of util-linux:", err)
+		t.Skip("the test limits descriptors with prlimit: install Debian's package util-linux:", err)
 	}
 	p := launchUnder(t, []string{prlimit, "--nofile=60:60"}, t.TempDir())
 	if code := p.wait(); code != exitUsage || !strings.Contains(p.log.String(), "60 file descriptors are allowed, and 64 is the least; raise the limit") {

@@ -171,7 +171,7 @@ while True:
 func TestReplayToASlowSubscriber(t *testing.T) {
 	t.Parallel()
 	if !haveLibzmq() {
-		t.Skip("needs libzmq: Debian's package python3-zmq is not installed")
+		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
 	p := start(t, t.TempDir(), "--log-level", "debug", "--zeromq-queue-bytes", "1MiB", "--replay-wait", "1m", "--replay-time", "1m")
 	port := porttest.Hold(t)
@@ -213,7 +213,7 @@ func TestReplayToASlowSubscriber(t *testing.T) {
 // TestReplayDoc types the commands of docs/replay.md.
 func TestReplayDoc(t *testing.T) {
 	if !haveLibzmq() {
-		t.Skip("needs libzmq: Debian's package python3-zmq is not installed")
+		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
 	text := mustRead(t, "../../docs/replay.md")
 	blocks := shellBlocks(text)

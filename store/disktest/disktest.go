@@ -21,7 +21,7 @@ func New(tb testing.TB, kib int) (dir string) {
 func Mount(tb testing.TB, dir string, kib int) {
 	tb.Helper()
 	if out, err := exec.CommandContext(tb.Context(), "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dk", kib), "tmpfs", dir).CombinedOutput(); err != nil {
-		tb.Skipf("a disk to fill is a tmpfs of its own: mounting one is not allowed here, which takes root: %v: %s", err, out)
+		tb.Skipf("the test fills a tmpfs of its own, and may not mount one; run it as root: %v: %s", err, out)
 	}
 	tb.Cleanup(func() {
 		// Lazily: what a failed test has left open must not keep the folder from being removed.

@@ -72,7 +72,7 @@ func mustCreate(tb testing.TB) *os.File {
 func TestOutputIsDirect(t *testing.T) {
 	file := mustCreate(t)
 	if err := setDirect(file, true); err != nil {
-		t.Skip("direct writes are not for this system or its temporary folder:", err)
+		t.Skip("the test needs a temporary folder that takes direct writes (O_DIRECT), as ext4 and XFS do; set TMPDIR to one:", err)
 	}
 	piece := makeAligned(2 * directLeast)
 	for _, test := range []struct {
@@ -98,7 +98,7 @@ func TestOutputIsDirect(t *testing.T) {
 func TestPourAlignsWhatIsFast(t *testing.T) {
 	o := output{file: mustCreate(t)}
 	if err := setDirect(o.file, true); err != nil {
-		t.Skip("direct writes are not for this system or its temporary folder:", err)
+		t.Skip("the test needs a temporary folder that takes direct writes (O_DIRECT), as ext4 and XFS do; set TMPDIR to one:", err)
 	}
 	o.isDirect = true
 	body := sample(4 * largeBuffer)

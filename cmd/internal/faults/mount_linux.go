@@ -42,7 +42,7 @@ func Mount(tb testing.TB, folder string) *FS {
 		RootStableAttr: &fs.StableAttr{Ino: rootID},
 	})
 	if err != nil {
-		tb.Skipf("faults of the disk need FUSE, which cannot be used here (it takes /dev/fuse and root): %v", err)
+		tb.Skipf("the test makes faults of the disk with FUSE, which is not usable here; run it as root on a machine with /dev/fuse: %v", err)
 	}
 	f.close = sync.OnceFunc(func() {
 		f.Clear()

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+
+	"ledge/domain"
+)
+
+// Read returns the events from one sequence to another, both included, in order. From 0 is the first on the log itself,
+// to 0 the last durable. It ends with a [Damage] error at a sequence that is missing, altered, or not linked to the one
+// before, and with a [Gap] where an archive is missing. The first event of a stream with a retention is believed.
+func (l *Log) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Recorded, error] {
+	return func(yield func(domain.Recorded, error) bool) {
+		for group, err := range l.groups(ctx, from, to) {
+			for _, r := range group {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(domain.Recorded{}, err)
+				return
+			}
+		}
+	}
+}
+
+// EventAt returns the event at a sequence, verified as by [Log.Read]; ok is false where there is none, or none any more.
+// It takes some 70 µs wherever on the log the event is, and a millisecond or two once for each block file.
+func (l *Log) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool, err error) {
+	if last, _ := l.Last(); seq == 0 || seq > last || l.blocks != nil && seq < l.First() {
+		return nil, false, nil
+	}
+	if l.readsFiles() {
+		p := l.places.near(l.blockReader(max(seq-1, 1), seq))
+		if d := l.decodePage(&linker{log: l}, p, seq); d.err == nil && len(d.events) == 1 {
+			return d.events[0].Event, true, nil
+		}
+		l.places.forget()
+	}
+	for r, err := range l.Read(ctx, seq, seq) {
+		return r.Event, err == nil, err
+	}
+	return nil, false, ctx.Err()
+}
+
+type decoded struct {
+	events []domain.Recorded
+	err    error
+}
+
+// groups is Read in slices: fetching, decoding with hashing, and the reader's own work run beside one another.
+func (l *Log) groups(ctx context.Context, from, to uint64) iter.Seq2[[]domain.Recorded, error] {
+	return func(yield func([]domain.Recorded, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		out := make(chan decoded, 2)
+		go l.decode(ctx, from, to, out)
+		for d := range out {
+			if len(d.events) > 0 && !yield(d.events, nil) {
+				return
+			}
+			if d.err != nil {
+				yield(nil, d.err)
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
+	defer close(out)
+	link, start := l.linkFrom(from)
+	for p := range l.pages(ctx, start, to) {
+		before := link
+		d := l.decodePage(&link, p, from)
+		if IsDamage(d.err) && p.err == nil && l.isTaps() {
+			link = before
+			d = l.decodePage(&link, l.pageAgain(ctx, p), from)
+		}
+		select {
+		case out <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.err != nil {
+			return
+		}
+	}
+}
+
+// isTaps reports whether the log is read through a tap.
+func (l *Log) isTaps() bool { return l.blocks == nil && !l.store.offline && l.store.node != nil }
+
+// pageAgain reads the messages of a page once more. What is said to be damaged has been read twice.
+func (l *Log) pageAgain(ctx context.Context, p page) (again page) {
+	for m, err := range l.ReadRaw(ctx, p.messages[0].Seq, p.messages[len(p.messages)-1].Seq) {
+		if err != nil {
+			return page{messages: again.messages, err: err}
+		}
+		again.messages = append(again.messages, m)
+	}
+	return again
+}
+
+// decodePage verifies the chain from message to message, and decodes the events beside one another. What follows the
+// first fault is left out.
+func (l *Log) decodePage(link *linker, p page, from uint64) decoded {
+	d := decoded{events: make([]domain.Recorded, 0, len(p.messages)), err: p.err}
+	var due []Message
+	for i, m := range p.messages {
+		r, err := link.next(m)
+		if err != nil {
+			d.err = err
+			break
+		}
+		if m.Seq < from {
+			continue
+		}
+		if due == nil {
+			due = p.messages[i:]
+		}
+		d.events = append(d.events, r)
+	}
+	n, err := l.events(due[:len(d.events)], d.events)
+	if err != nil {
+		d.events, d.err = d.events[:n], err
+	}
+	return d
+}
+
+// events decodes messages into as many events, in equal parts on all processors. It returns how many come before the
+// first fault, and that fault.
+func (l *Log) events(messages []Message, events []domain.Recorded) (n int, err error) {
+	parts := min(runtime.GOMAXPROCS(0), 1+len(messages)/fewEvents)
+	ends, faults := make([]int, parts), make([]error, parts)
+	var all sync.WaitGroup
+	for part := range parts {
+		i, end := part*len(messages)/parts, (part+1)*len(messages)/parts
+		all.Go(func() {
+			for ; i < end && faults[part] == nil; i++ {
+				if events[i].Event, faults[part] = l.event(messages[i]); faults[part] != nil {
+					ends[part] = i
+				}
+			}
+		})
+	}
+	all.Wait()
+	for part, err := range faults {
+		if err != nil {
+			return ends[part], err
+		}
+	}
+	return len(messages), nil
+}
