@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -172,8 +171,9 @@ func TestLoopbackOpen(t *testing.T) {
 		{"http", "127.0.0.1", []string{"X-Forwarded-For", "203.0.113.9"}, http.StatusBadRequest},
 		{"http", "127.0.0.1", []string{"Forwarded", "for=203.0.113.9"}, http.StatusBadRequest},
 		{"http", ownAddress().String(), nil, http.StatusBadRequest},
+		{"https", ownAddress().String(), nil, http.StatusOK},
 	} {
-		if test.host == "127.0.0.1" && test.scheme == "http" && test.want != http.StatusOK && len(test.header) == 0 || ownAddress().IsLoopback() && len(test.header) == 0 && test.want != http.StatusOK {
+		if test.host != "127.0.0.1" && ownAddress().IsLoopback() {
 			continue // this machine has no other address
 		}
 		a, err := get(at(t, p.metadata, test.scheme, test.host)+"/api/v2/device/all", test.header...)
@@ -343,12 +343,14 @@ func TestSecureSettings(t *testing.T) {
 func TestOwnAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "--secure", "--loopback", "open")
-	base := at(t, p.metadata, "http", "127.0.0.1")
+	base := at(t, p.notifications, "http", "127.0.0.1")
 	for _, host := range []string{"127.0.0.1", ownAddress().String()} {
-		body, _ := json.Marshal([]any{map[string]any{"apiVersion": "v2", "service": map[string]any{"name": "s", "baseAddress": at(t, p.coreData, "https", host), "adminState": "UNLOCKED"}}})
-		a := p.call(http.MethodPost, base+"/api/v2/deviceservice", "application/json", string(body))
-		if !strings.Contains(a.body, "is Ledge's own, for core-data") {
-			t.Errorf("%s: %d %s", host, a.status, a.body)
+		for _, service := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications} {
+			channel := fmt.Sprintf(`{"type":"REST","scheme":"https","host":%q,"port":%d,"path":"/","httpMethod":"POST"}`, host, urlPort(t, service))
+			a := p.call(http.MethodPost, base+"/api/v2/subscription", "application/json", subscriptionJSON("own", "own", channel))
+			if !strings.Contains(a.body, "is Ledge's own, for ") {
+				t.Errorf("%s at %s: %d %s", service, host, a.status, a.body)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -49,7 +50,7 @@ func (c *conn) begin() {
 	}
 	t := tls.Server(below, c.config)
 	_ = c.SetWriteDeadline(time.Now().Add(handshakeWrite))
-	if err := t.Handshake(); err != nil {
+	if err := t.HandshakeContext(context.Background()); err != nil { // net/http has set a deadline for reading
 		c.failed = err
 		c.logger.Debug("TLS handshake failed", "remote", c.RemoteAddr().String(), "error", err)
 		return

@@ -238,3 +238,41 @@ func TestFilesWarn(t *testing.T) {
 		}
 	}
 }
+
+// A certificate that is over does not take the place of a valid one, and a valid one takes the place of one that is over.
+func TestExpiredFilesAreNotUsed(t *testing.T) {
+	c, log := newClock(), &bytes.Buffer{}
+	start := c.now
+	dir := t.TempDir()
+	o := FilesOptions{filepath.Join(dir, "c"), filepath.Join(dir, "k"), c.Now, logTo(log)}
+	put := func() *x509.Certificate {
+		t.Helper()
+		pair := newLocal(t, c, &Names{}, &bytes.Buffer{}).Certificate()
+		der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, o.CertPath, string(encode(certBlock, pair.Certificate[0])))
+		mustWrite(t, o.KeyPath, string(encode(keyBlock, der)))
+		return pair.Leaf
+	}
+	valid := put()
+	f, err := OpenFiles(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.now = start.AddDate(-1, 0, 0)
+	put()
+	c.now = start
+	f.Look()
+	f.Look()
+	if !f.Certificate().Leaf.Equal(valid) || !strings.Contains(log.String(), "which is not now") {
+		t.Errorf("a certificate that is over is in use: %s", log)
+	}
+	c.now = start.AddDate(1, 0, 0)
+	next := put()
+	f.Look()
+	if !f.Certificate().Leaf.Equal(next) {
+		t.Error("a valid certificate is not in use")
+	}
+}

@@ -62,7 +62,8 @@ func (l *Local) Certificate() *tls.Certificate { return l.current.Load() }
 
 // Look implements [Keeper].
 func (l *Local) Look() {
-	names, why := l.usable(), ""
+	var why string
+	names := l.usable()
 	now, leaf := l.o.Now(), l.current.Load().Leaf
 	switch {
 	case now.After(leaf.NotAfter.Add(-validity/3)) && leaf.NotAfter.Before(l.o.Authority.Cert.NotAfter):
