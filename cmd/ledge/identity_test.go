@@ -1,8 +1,22 @@
 package main
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"ledge/bridge/guard"
+	"ledge/domain"
 )
 
 func TestJWTSettings(t *testing.T) {
@@ -33,3 +47,52 @@ func TestJWTSettings(t *testing.T) {
 		}
 	}
 }
+
+// directory has no users or tokens.
+type directory struct{}
+
+func (directory) User(string) (domain.User, bool)    { return domain.User{}, false }
+func (directory) Token(string) (domain.Token, bool)  { return domain.Token{}, false }
+func (directory) Credential(string) (string, bool)   { return "", false }
+func (directory) PutCredential(string, string) error { return nil }
+
+// The keys of an issuer are fetched over TLS, from where the guard lets Ledge go, and from servers that are trusted.
+func TestKeysOfIssuer(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k1"}}})
+	}))
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	c := &Config{JWTIssuer: "plant", JWTJWKS: server.URL, JWTAudience: "ledge", JWTRoleClaim: "role"}
+	for _, test := range []struct {
+		name, deny string
+		roots      *x509.CertPool
+		want       string
+	}{
+		{"trusted", "", roots, "keys of the JWT issuer read"},
+		{"unknown CA", "", nil, "certificate"},
+		{"denied", "127.0.0.0/8", roots, "deny-destinations"},
+	} {
+		lines := make(chan string, 8)
+		logger := slog.New(slog.NewTextHandler(lineWriter(lines), nil))
+		a := newAuthenticator(c, directory{}, directory{}, make([]byte, 32), guard.New(guard.Options{Deny: guard.MustRules(test.deny)}), test.roots, nil, logger)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { a.Run(ctx); close(ended) }()
+		if line := <-lines; !strings.Contains(line, test.want) {
+			t.Errorf("%s: got %s, want %q", test.name, line, test.want)
+		}
+		cancel()
+		<-ended
+	}
+}
+
+// lineWriter passes on what is written.
+type lineWriter chan string
+
+func (w lineWriter) Write(p []byte) (int, error) { w <- string(p); return len(p), nil }

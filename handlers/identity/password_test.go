@@ -15,7 +15,7 @@ import (
 func TestPassword(t *testing.T) {
 	w := newWorld()
 	w.mustUser(t, "anna", "right", domain.Operator, "c1")
-	a, _ := mustNew(t, w, nil)
+	a, log := mustNew(t, w, nil)
 	id, err := a.Password(t.Context(), "anna", "right", "10.0.0.1:5")
 	if err != nil || id.Actor != "user:anna" || id.Role != domain.Operator {
 		t.Fatalf("right password: got %+v, %v", id, err)
@@ -28,6 +28,10 @@ func TestPassword(t *testing.T) {
 	}
 	if len(messages) != 1 {
 		t.Errorf("messages tell what was wrong: %v", messages)
+	}
+	params, _, _, err := argon2id.DecodeHash(a.decoy)
+	if err != nil || *params != *a.params || strings.Contains(log.String(), "unreadable") {
+		t.Errorf("an unknown name does not cost what a known one does: %+v, %v, %s", params, err, log)
 	}
 	if got := a.Refusals()[badPassword]; got != 5 {
 		t.Errorf("got %d refusals, want 5", got)
