@@ -40,6 +40,8 @@ type Config struct {
 	TLSClientCA, TLSMinVersion string
 	AllowHosts, TrustedOrigins texts
 
+	JWTIssuer, JWTJWKS, JWTAudience, JWTRoleClaim string
+
 	LogLevel, LogFormat string
 	Sync                string
 
@@ -130,6 +132,11 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.Var(newTexts(&c.AllowHosts, handlers.CheckHost, edgexHosts), "allow-hosts", "host names, with commas between them, by which the HTTP services may be addressed beside IP addresses, localhost, the name of this machine and the names in the settings of addresses; *.example.org is all that end so, * is every name, which lets foreign web pages read everything; at first the names in EdgeX's own compose files")
 	f.Var(newTexts(&c.TrustedOrigins, handlers.CheckOrigin, ""), "trusted-origins", "origins, with commas between them, whose web pages may use the HTTP services too, such as http://edge.example.org:4000; pages of all other origins are refused with 403")
+
+	f.StringVar(&c.JWTIssuer, "jwt-issuer", "", "URL of an identity provider whose JWTs prove identities, as in their claim iss, such as https://id.example.org/realms/plant; its keys are found by OpenID Connect discovery. Needs jwt-audience")
+	f.StringVar(&c.JWTJWKS, "jwt-jwks", "", "file or URL of the JWKS with the keys of jwt-issuer, instead of discovery")
+	f.StringVar(&c.JWTAudience, "jwt-audience", "", "audience that a JWT must have in its claim aud, such as ledge")
+	f.StringVar(&c.JWTRoleClaim, "jwt-role-claim", "role", "claim of a JWT that names the role, a string or a list; dots lead into objects, such as realm_access.roles")
 
 	f.StringVar(&c.LogLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "auto", "form of the log: text, json, or auto for text on a terminal and JSON elsewhere")
@@ -504,6 +511,7 @@ func (c *Config) check() error {
 	if c.TapMemory < store.LeastTapMemory {
 		bad("tap-memory", &c.TapMemory, "use 34MiB or more: the largest message must fit")
 	}
+	c.checkJWT(bad)
 	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }) // each begins with its setting's name
 	return errors.Join(errs...)
 }

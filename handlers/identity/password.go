@@ -70,7 +70,7 @@ func (a *Authenticator) user(ctx context.Context, name, password, client string)
 	}
 	if err := a.turns.take(ctx, client); err != nil {
 		if domain.CodeOf(err) == domain.TooMany {
-			a.refuse(client, busy, err)
+			err = a.refuse(client, busy, err)
 		}
 		return domain.User{}, err
 	}
