@@ -1,8 +1,9 @@
-// Package secrets keeps the passwords and keys that Ledge needs for others' services, in one file of the data folder
-// that only its owner can read. They are no events, and no part of any state that is folded from them: DESIGN.md says why.
+// Package secrets keeps three kinds of secrets in one file of the data folder that only its owner can read: the passwords and keys
+// that Ledge needs for others' services, the hashes of its users' passwords and tokens ([File.Credential]), and its own keys
+// ([File.Key]). They are not events, and not part of the state that is folded from events: DESIGN.md says why.
 //
-// Values leave this package by [Secrets.Use] alone, which refuses each use that nobody has allowed. They are in no error and in
-// nothing that formats a [File].
+// Secrets for others' services leave this package by [Secrets.Use] alone, which refuses each use that nobody has allowed. No error
+// shows a secret, and formatting a [File] shows none.
 package secrets
 
 import (
@@ -24,8 +25,13 @@ import (
 	"ledge/store"
 )
 
-// maxBytes bounds the file.
-const maxBytes = 8 << 20
+// Limits in bytes of JSON. Each part of the file has its own, so that a client that posts secrets leaves room for credentials.
+const (
+	maxBytes           = 8 << 20  // secrets with their uses
+	maxCredentialBytes = 24 << 20 // 10,000 passwords and 100,000 tokens take about 12 MiB
+	maxKeyBytes        = 64 << 10
+	maxFileBytes       = maxBytes + maxCredentialBytes + maxKeyBytes + 4<<10
+)
 
 // byPath are the key-value pairs at each path.
 type byPath map[string]map[string]string
@@ -34,13 +40,26 @@ type byPath map[string]map[string]string
 type File struct {
 	name string
 
-	mu sync.RWMutex
+	changing sync.Mutex // held across a change of the file, which takes an fsync; readers do not wait for it
+	mu       sync.RWMutex
 	// content is a function because nothing formats what a function returns: package fmt looks into structures, unexported ones too,
 	// where it is not asked for their String.
 	content func() content
 }
 
-func (f *File) hold(c content) { f.content = func() content { return c } }
+// hold puts c in force. A content that is in force is never changed: each change makes a copy.
+func (f *File) hold(c content) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.content = func() content { return c }
+}
+
+// now returns the content that is in force.
+func (f *File) now() content {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.content()
+}
 
 // Open reads the file, where there is one. It refuses a file that others than its owner can read.
 func Open(name string) (*File, error) {
@@ -76,7 +95,7 @@ func read(name string) (c content, err error) {
 	if err := checkMode(file); err != nil {
 		return c, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return c, fmt.Errorf("secrets: %w", err)
 	}
@@ -121,18 +140,29 @@ func (f *File) Of(service string, permitted Permitted) Secrets {
 // Put replaces all that is at path, with the uses of what was there, durably. A full disk is a domain.Full Error, more than the file
 // may hold a domain.TooLarge one; then all is as before.
 func (s Secrets) Put(path string, data map[string]string, uses []domain.SecretUse) error {
-	f := s.file
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.content()
-	c.secrets = with(c.secrets, s.service, canonical(path), maps.Clone(data), true)
-	c.uses = with(c.uses, s.service, canonical(path), slices.Clone(uses), len(uses) > 0)
+	path = canonical(path)
+	return s.file.change(func(c content) (content, error) {
+		c.secrets = with(c.secrets, s.service, path, maps.Clone(data), true)
+		c.uses = with(c.uses, s.service, path, slices.Clone(uses), len(uses) > 0)
+		return c, nil
+	})
+}
+
+// change replaces the content durably, or returns an error and leaves it as it was. alter must not modify the maps of its argument.
+// After errUnchanged of alter nothing is written.
+func (f *File) change(alter func(content) (content, error)) error {
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	c, err := alter(f.now())
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	text, err := encode(c)
 	if err != nil {
-		return errors.New("secrets: encode")
-	}
-	if len(text) > maxBytes {
-		return domain.Errorf(domain.TooLarge, "all secrets together would be longer than %d bytes, which is the limit; make some shorter by posting them again", maxBytes)
+		return err
 	}
 	if err := f.write(text); err != nil {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -167,9 +197,7 @@ func with[M ~map[string]V, V any](all map[string]M, service, path string, v V, t
 // Use returns what is at path for one use. Where nothing is, the error is a domain.NotFound one. Where neither the secret nor the
 // operator allows the use, it is a domain.Invalid one. AllowInsecure of u says that the use is insecure.
 func (s Secrets) Use(path string, u domain.SecretUse) (map[string]string, error) {
-	s.file.mu.RLock()
-	defer s.file.mu.RUnlock()
-	c, at := s.file.content(), canonical(path)
+	c, at := s.file.now(), canonical(path)
 	data, ok := c.secrets[s.service][at]
 	if !ok {
 		return nil, domain.Errorf(domain.NotFound, "there is no secret %q; post it to /api/v2/secret with \"allowedUses\":[%s]", path, asJSON(u))

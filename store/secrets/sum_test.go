@@ -24,6 +24,11 @@ func TestFlipsAreFound(t *testing.T) {
 		t.Fatalf("of an earlier version, for any use: %v", got)
 	}
 	mustPut(t, of(f, "device-rest"), "sum", map[string]string{"sum": "sum"})
+	mustPutCredential(t, f, "id", hash)
+	key, err := f.Key("login")
+	if err != nil {
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +41,7 @@ func TestFlipsAreFound(t *testing.T) {
 			if err != nil && strings.Contains(cure(name, err).Error(), "s3cr3t") {
 				t.Fatalf("byte %d, bit %d: %v", i, bit, err)
 			}
-			if err == nil && (content.secrets["device-rest"]["smtp"]["password"] != password || content.uses["device-rest"]["sum"][0] != here) {
+			if err == nil && (content.secrets["device-rest"]["smtp"]["password"] != password || content.uses["device-rest"]["sum"][0] != here || content.credentials["id"] != hash || !bytes.Equal(content.keys["login"], key)) {
 				t.Fatalf("byte %d, bit %d: %v", i, bit, content)
 			}
 		}
