@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -27,27 +28,31 @@ type Program struct {
 	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
 
-	files    descriptors
-	units    domain.UnitsOfMeasure
-	roots    *x509.CertPool // that outgoing connections trust; nil for those of the system
-	servers  *servers
-	data     *data
-	payloads *payloads.Files
-	secrets  *secrets.File
-	keeping  *retention
-	aging    *aging
-	archiver *archiver
-	guard    *guard.Guard
-	out      waysOut
-	sockets  *zeromq.Sockets
-	names    socketNames
-	engine   *bridge.Engine
-	delivery *delivery.Delivery
-	callback *callback.Callbacks
-	folders  *folders
-	instance string // id of this run, in the header that ends loops
-	failed   chan error
-	closers  []func()
+	// Terminal is where the password of the first user is shown; nil where nobody reads along.
+	Terminal io.Writer
+
+	files      descriptors
+	units      domain.UnitsOfMeasure
+	roots      *x509.CertPool // that outgoing connections trust; nil for those of the system
+	servers    *servers
+	data       *data
+	payloads   *payloads.Files
+	secrets    *secrets.File
+	keeping    *retention
+	aging      *aging
+	archiver   *archiver
+	guard      *guard.Guard
+	out        waysOut
+	sockets    *zeromq.Sockets
+	names      socketNames
+	engine     *bridge.Engine
+	delivery   *delivery.Delivery
+	callback   *callback.Callbacks
+	folders    *folders
+	identities *identities
+	instance   string // id of this run, in the header that ends loops
+	failed     chan error
+	closers    []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
@@ -114,6 +119,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.seed(ctx); err != nil {
+		return err
+	}
+	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
 	if err := p.startBridge(ctx); err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -21,6 +23,11 @@ is found while it runs ends it with exit code 6, a log that cannot be written an
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
+		for _, w := range []io.Writer{c.ErrOrStderr(), os.Stdout} {
+			if p.Terminal == nil && isTerminal(w) {
+				p.Terminal = w
+			}
+		}
 		if err := p.Run(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				p.Logger.Info("stopped while starting")
