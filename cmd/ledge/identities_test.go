@@ -59,7 +59,7 @@ func TestUsersAndTokens(t *testing.T) {
 				p.stop()
 			}
 			log := mustLedge(t, dir, "", "log")
-			for _, want := range []string{"user.anna.added", "user.anna.updated", "user.anna.password", "user.ben.removed", "token.pos-7.added", "token.pos-7.removed", "cli:" + ownName()} {
+			for _, want := range []string{"user anna added  by cli:" + ownName(), "user anna updated", "user anna password", "user ben removed", "token pos-7 added", "token pos-7 removed"} {
 				if !strings.Contains(log, want) {
 					t.Errorf("the log does not have %q:\n%s", want, log)
 				}
