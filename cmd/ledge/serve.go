@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 func newServe() *cobra.Command {
@@ -23,9 +23,9 @@ is found while it runs ends it with exit code 6, a log that cannot be written an
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
-		for _, w := range []io.Writer{c.ErrOrStderr(), os.Stdout} {
-			if p.Terminal == nil && isTerminal(w) {
-				p.Terminal = w
+		for _, f := range []*os.File{os.Stdout, os.Stderr} {
+			if term.IsTerminal(int(f.Fd())) {
+				p.Terminal = f
 			}
 		}
 		if err := p.Run(ctx); err != nil {
