@@ -51,6 +51,10 @@ func TestCallbacks(t *testing.T) {
 		domain.RemoveWatcher{Name: "w"},
 		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastConnected: new(int64(7))}},
 		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), AdminState: new(domain.StateLocked)}},
+		domain.AddUser{User: domain.User{Name: "a", Role: domain.Admin, Credential: "c"}},
+		domain.SetPassword{Name: "a", Credential: "c-2"},
+		domain.AddToken{Token: domain.Token{Name: "a", Role: domain.Poster, Devices: []string{"d"}, Credential: "c-3"}},
+		domain.RemoveToken{Name: "a"},
 		domain.RemoveDevice{Name: "d"},
 		describeProfile("third"),
 	)

@@ -15,8 +15,11 @@ func TestEveryChangeRaisesOneNotification(t *testing.T) {
 	n.startEngine()
 	locked := domain.StateLocked
 	name := "cam-1"
+	n.do(domain.AddUser{User: domain.User{Name: name, Role: domain.Viewer, Credential: "c"}}, domain.AddToken{Token: domain.Token{Name: name, Role: domain.Poster, Credential: "c-2"}})
 	added := n.do(domain.AddDevice{Device: device(name)})
+	n.do(domain.ChangeUser{Name: name, Role: domain.Poster}, domain.SetPassword{Name: name, Credential: "c-3"})
 	updated := n.do(domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, AdminState: &locked}})
+	n.do(domain.RemoveUser{Name: name}, domain.RemoveToken{Name: name})
 	removed := n.do(domain.RemoveDevice{Name: name})
 	list := n.processed(3)
 	for i, want := range []struct {

@@ -67,11 +67,16 @@ func count(s State, d Device, by int) { countUses(s, d.ProfileName, d.ServiceNam
 // countUses counts what names a profile and a service.
 func countUses(s State, profile, service string, by int) {
 	for _, key := range []string{"profile/" + profile, "service/" + service} {
-		n, _ := s.Uses.Get(key)
-		if n += by; n > 0 {
-			s.Uses.Put(key, n)
-		} else {
-			s.Uses.Delete(key)
-		}
+		addUses(s, key, by)
+	}
+}
+
+// addUses adds to one count of Uses, which has none that is 0.
+func addUses(s State, key string, by int) {
+	n, _ := s.Uses.Get(key)
+	if n += by; n > 0 {
+		s.Uses.Put(key, n)
+	} else {
+		s.Uses.Delete(key)
 	}
 }

@@ -58,6 +58,14 @@ func finder() ProvisionWatcher {
 	}
 }
 
+func anna() User {
+	return User{Name: "anna", Role: Admin, Credential: "c-1", Created: created, Modified: created}
+}
+
+func till() Token {
+	return Token{Name: "pos-7", Role: Poster, Devices: []string{"cam-*"}, Credential: "c-2", Expires: later, Created: created}
+}
+
 func zeroMQ() Channel {
 	return Channel{Type: ChannelZeroMQ, Host: "*", Port: 5566, Topic: "device-changed"}
 }

@@ -8,7 +8,7 @@ type Table[S any] interface {
 	Delete(key string)
 }
 
-// State is everything that the log says, at one point of it. The tables after Subscriptions are derived by the same
+// State is everything that the log says, at one point of it. The tables after Tokens are derived by the same
 // fold: they let Decide answer "is this id taken" and "is this profile in use" without a scan.
 type State struct {
 	Profiles      Table[Profile]
@@ -16,10 +16,12 @@ type State struct {
 	Devices       Table[Device]
 	Watchers      Table[ProvisionWatcher]
 	Subscriptions Table[Subscription]
+	Users         Table[User]
+	Tokens        Table[Token]
 
 	// IDs maps "<entity>/<id>" to the entity's name.
 	IDs Table[string]
-	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>".
+	// Uses counts the devices and provision watchers that name "profile/<name>" or "service/<name>", and all "users", "admins" and "tokens".
 	Uses Table[int]
 	// Seeds holds the names of the samples that were written at a first start, so that a deleted one stays deleted.
 	Seeds Table[bool]
@@ -60,7 +62,7 @@ type Subject []string
 func NewMapState() State {
 	return State{
 		Profiles: MapTable[Profile]{}, Services: MapTable[DeviceService]{}, Devices: MapTable[Device]{},
-		Watchers:      MapTable[ProvisionWatcher]{},
+		Watchers: MapTable[ProvisionWatcher]{}, Users: MapTable[User]{}, Tokens: MapTable[Token]{},
 		Subscriptions: MapTable[Subscription]{}, IDs: MapTable[string]{}, Uses: MapTable[int]{}, Seeds: MapTable[bool]{},
 		Notifications: MapTable[Notification]{}, Transmissions: MapTable[Transmission]{},
 		DataEvents: MapTable[DataEvent]{}, Readings: MapTable[Reading]{},

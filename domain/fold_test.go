@@ -30,6 +30,10 @@ func commands() []Command {
 		patchCamera(func(p *DevicePatch) { p.Labels = []string{"outdoor"} }), patchCamera(func(*DevicePatch) {}),
 		patchCamera(func(p *DevicePatch) { p.ProfileName = new("video") }), patchCamera(func(p *DevicePatch) { p.ProfileName = new("image") }),
 		RemoveDevice{"cam-1"}, RemoveDevice{"cam-2"}, RemoveDevice{"none"},
+		AddUser{anna()}, AddUser{with(anna(), func(u *User) { u.Name = "ben" })}, AddUser{}, ChangeUser{"anna", Viewer, later}, ChangeUser{"ben", Viewer, later},
+		ChangeUser{"none", Viewer, later}, ChangeUser{"anna", Admin, later}, SetPassword{"anna", "c-3", true, later}, SetPassword{"none", "c-3", false, later},
+		RemoveUser{"anna"}, RemoveUser{"ben"}, RemoveUser{"none"}, AddToken{till()}, AddToken{with(till(), func(t *Token) { t.Name = "pos-8" })}, AddToken{},
+		RemoveToken{"pos-7"}, RemoveToken{"none"},
 		AddSubscription{gate()}, addGate(func(d *Subscription) { d.Name, d.ID = "door", otherID }), AddSubscription{},
 		patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), patchGate(func(p *SubscriptionPatch) { p.Labels = []string{} }),
 		RemoveSubscription{"gate"}, RemoveSubscription{"none"},
@@ -52,7 +56,8 @@ func commands() []Command {
 }
 
 func everything() []Event {
-	return append(onboarded(), WatcherAdded{finder()}, SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate())
+	return append(onboarded(), WatcherAdded{finder()}, SubscriptionAdded{gate()}, NotificationAdded{notice()}, raisedNotice(), picture(), climate(), UserAdded{anna()}, TokenAdded{till()},
+		UserAdded{with(anna(), func(u *User) { u.Name, u.Role = "ben", Viewer })})
 }
 
 func TestDecideChangesNothing(t *testing.T) {
@@ -113,6 +118,15 @@ func TestDerivedTables(t *testing.T) {
 			uses["profile/"+d.ProfileName]++
 			uses["service/"+d.ServiceName]++
 			ids["watcher/"+d.ID] = name
+		}
+		for _, u := range s.Users.(MapTable[User]) {
+			uses["users"]++
+			if u.Role == Admin {
+				uses["admins"]++
+			}
+		}
+		if n := len(s.Tokens.(MapTable[Token])); n > 0 {
+			uses["tokens"] = n
 		}
 		for name, d := range s.Profiles.(MapTable[Profile]) {
 			ids["profile/"+d.ID] = name

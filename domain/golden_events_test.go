@@ -82,6 +82,12 @@ var goldens = map[string]Event{
 		"channels":    {In: Changes{"0": {In: Changes{"port": {Was: json.RawMessage(`5566`), Is: json.RawMessage(`5567`)}}}}},
 		"resendLimit": {Was: json.RawMessage(`3`)},
 	}}},
+	"user.added/1":         UserAdded{goldenUser},
+	"user.removed/1":       UserRemoved{goldenUser},
+	"user.updated/1":       UserUpdated{"anna", Operator, Auditor, 1760000060000},
+	"user.password/1":      UserPassword{"anna", "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f77", true, 1760000060000},
+	"token.added/1":        TokenAdded{goldenToken},
+	"token.removed/1":      TokenRemoved{goldenToken},
 	"samples.seeded/1":     SamplesSeeded{},
 	"callbacks.made/1":     CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
 	"notification.added/1": NotificationAdded{goldenNotification},
@@ -207,6 +213,15 @@ var goldenService = DeviceService{
 	ID: "b1d0a2f4-93b0-4a4e-8f6e-2f4b8f1f3c01", Name: "device-rest", Description: "Takes data that is posted for devices",
 	Labels: []string{"rest", "binary"}, BaseAddress: "http://localhost:59986", AdminState: "UNLOCKED",
 	LastConnected: 1760000000000000001, LastReported: 1760000000000000002, Created: 1760000000001, Modified: 1760000000002,
+}
+
+var goldenUser = User{
+	Name: "anna", Role: Operator, Credential: "0b54c1de-3cf4-4d0e-9a35-55b6a1f1e0aa", MustChange: true, Created: 1760000000000, Modified: 1760000000000,
+}
+
+var goldenToken = Token{
+	Name: "pos-7", Role: Poster, Devices: []string{"cam-*", "door-1"}, Credential: "1f4cbb8e-6f30-4e5b-8e3e-7d1b2c3a4f55",
+	Expires: 1767776000000, Created: 1760000000000,
 }
 
 var goldenWatcher = ProvisionWatcher{

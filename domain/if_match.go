@@ -115,3 +115,19 @@ func (c RemoveDataEvent) target(s State) (target, bool) {
 	_, ok := s.DataEvents.Get(c.ID)
 	return target{"event", c.ID, Revision(s.DataEvents, c.ID)}, ok
 }
+
+func (c ChangeUser) target(s State) (target, bool) {
+	return targetOf(s, "user", nil, &c.Name, s.Users)
+}
+
+func (c SetPassword) target(s State) (target, bool) {
+	return targetOf(s, "user", nil, &c.Name, s.Users)
+}
+
+func (c RemoveUser) target(s State) (target, bool) {
+	return targetOf(s, "user", nil, &c.Name, s.Users)
+}
+
+func (c RemoveToken) target(s State) (target, bool) {
+	return targetOf(s, "token", nil, &c.Name, s.Tokens)
+}

@@ -19,7 +19,7 @@ func recorded(events ...Event) State {
 
 // changes are all changes of what everything adds, and the revision that each is of there.
 func changes() map[uint64][]Change {
-	const image, rest, cam, find, sub, note, data = 1, 2, 3, 4, 5, 6, 9
+	const image, rest, cam, find, sub, note, data, token, user = 1, 2, 3, 4, 5, 6, 9, 11, 12
 	return map[uint64][]Change{
 		image: {
 			replaceImage(func(p *Profile) { p.Model = "m-2" }), replaceImage(func(p *Profile) { p.Name, p.Model = "", "m-2" }), RemoveProfile{"image"},
@@ -36,10 +36,12 @@ func changes() map[uint64][]Change {
 			patchCamera(func(p *DevicePatch) { p.Name, p.ID, p.Labels = nil, new(cameraID), []string{"outdoor"} }),
 			patchCamera(func(p *DevicePatch) { p.ProfileName = new("none") }),
 		},
-		find: {patchFinder(func(p *WatcherPatch) { p.Labels = []string{"lb"} }), RemoveWatcher{"finder"}},
-		note: {AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: note}}}},
-		sub:  {patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), RemoveSubscription{"gate"}},
-		data: {RemoveDataEvent{noticeID}},
+		find:  {patchFinder(func(p *WatcherPatch) { p.Labels = []string{"lb"} }), RemoveWatcher{"finder"}},
+		note:  {AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: note}}}},
+		sub:   {patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), RemoveSubscription{"gate"}},
+		token: {RemoveToken{"pos-7"}},
+		user:  {ChangeUser{"ben", Operator, later}, SetPassword{"ben", "c-3", true, later}, RemoveUser{"ben"}},
+		data:  {RemoveDataEvent{noticeID}},
 	}
 }
 
@@ -96,7 +98,7 @@ func TestEveryChangeIsTried(t *testing.T) {
 	wantAll(t, "changes in if_match_test.go", have, receivers(t, "target"))
 	for _, c := range commands() {
 		switch c := c.(type) {
-		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent: // nothing is there
+		case AddProfile, AddService, AddDevice, AddWatcher, AddSubscription, AddNotification, AddDataEvent, AddUser, AddToken: // nothing is there
 		case RequestCleanup: // is of no one entity
 		case RaiseNotifications, ProcessNotification, RecordTry, CleanUp, FinishCleanup, RecordCallbacks, RecordReplay, SeedSamples, PostReading: // no client's
 		case IfMatch, Refuse, Recall: // of whatever

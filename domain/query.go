@@ -25,6 +25,8 @@ const (
 	ListDevices       = "devices"
 	ListWatchers      = "watchers"
 	ListSubscriptions = "subscriptions"
+	ListUsers         = "users"
+	ListTokens        = "tokens"
 	ListNotifications = "notifications"
 	ListTransmissions = "transmissions"
 	ListDataEvents    = "data events"
@@ -41,6 +43,8 @@ type Lists interface {
 	Devices(Page, ...Filter) (list []Device, total int, err error)
 	Watchers(Page, ...Filter) (list []ProvisionWatcher, total int, err error)
 	Subscriptions(Page, ...Filter) (list []Subscription, total int, err error)
+	Users(Page, ...Filter) (list []User, total int, err error)
+	Tokens(Page, ...Filter) (list []Token, total int, err error)
 	Notifications(Page, ...Filter) (list []Notification, total int, err error)
 	// Transmissions is in the order of the created time: they have no other.
 	Transmissions(Page, ...Filter) (list []Transmission, total int, err error)

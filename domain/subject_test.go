@@ -27,6 +27,12 @@ func TestSubjects(t *testing.T) {
 	wantSubject(t, SubscriptionAdded{gate()}, "subscription", "gate", "added")
 	wantSubject(t, SubscriptionUpdated{Subscription: gate()}, "subscription", "gate", "updated")
 	wantSubject(t, SubscriptionRemoved{gate()}, "subscription", "gate", "removed")
+	wantSubject(t, UserAdded{anna()}, "user", "anna", "added")
+	wantSubject(t, UserUpdated{Name: "anna"}, "user", "anna", "updated")
+	wantSubject(t, UserPassword{Name: "anna"}, "user", "anna", "password")
+	wantSubject(t, UserRemoved{anna()}, "user", "anna", "removed")
+	wantSubject(t, TokenAdded{till()}, "token", "pos-7", "added")
+	wantSubject(t, TokenRemoved{till()}, "token", "pos-7", "removed")
 	wantSubject(t, SamplesSeeded{}, "samples", "ledge", "seeded")
 	wantSubject(t, picture(), "image", "cam-1", "jpeg")
 }

@@ -51,6 +51,12 @@ var kinds = []kind{
 	update[WatcherPatched, ProvisionWatcher]("watcher.updated/2"),
 	update[SubscriptionPatched, Subscription]("subscription.updated/3"),
 	of[SequenceLost]("sequence.lost/1"),
+	of[UserAdded]("user.added/1"),
+	of[UserUpdated]("user.updated/1"),
+	of[UserPassword]("user.password/1"),
+	of[UserRemoved]("user.removed/1"),
+	of[TokenAdded]("token.added/1"),
+	of[TokenRemoved]("token.removed/1"),
 }
 
 type kind struct {

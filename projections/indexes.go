@@ -56,6 +56,9 @@ var (
 		{0x7a, domain.IndexProfile, func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ProfileName) }, nil},
 		{0x7b, domain.IndexService, func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ServiceName) }, nil},
 	}
+	userIndexes  = []index[domain.User]{{0x88, all, nil, func(u domain.User) int64 { return u.Modified }}}
+	tokenIndexes = []index[domain.Token]{{0x8c, all, nil, func(t domain.Token) int64 { return t.Created }}}
+
 	subscriptionIndexes = []index[domain.Subscription]{
 		{0x58, all, nil, func(s domain.Subscription) int64 { return s.Modified }},
 		{0x59, domain.IndexLabel, func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }, nil},

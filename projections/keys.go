@@ -28,7 +28,9 @@ const (
 	answerOrderID   byte = 0x0f
 	cleanupsID      byte = 0x10
 	dataEventsID    byte = 0x11
-	lastTableID          = dataEventsID
+	usersID         byte = 0x12
+	tokensID        byte = 0x13
+	lastTableID          = tokensID
 
 	indexID byte = 0x40 // and above: the entries of the indexes, see the tables in indexes.go
 )

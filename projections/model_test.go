@@ -86,6 +86,8 @@ func (h *history) metadata() {
 		}
 	case roll == 11:
 		h.service(n)
+	case roll == 10 && h.IntN(2) == 0:
+		h.identity(n)
 	case roll == 10:
 		h.watcher(n)
 	case !there:
@@ -110,6 +112,28 @@ func (h *history) watcher(n int) {
 		h.record(domain.WatcherUpdated{Watcher: w}, "watchers "+w.Name)
 	default:
 		h.record(domain.WatcherRemoved{Watcher: old})
+	}
+}
+
+// identity adds, changes or removes a user or a token.
+func (h *history) identity(n int) {
+	u := domain.User{Name: fmt.Sprint("user-", n%9), Role: domain.Roles()[h.IntN(5)], Credential: "c", Created: h.now(), Modified: h.now()}
+	t := domain.Token{Name: fmt.Sprint("token-", n%9), Role: domain.Poster, Devices: h.some("d", 3), Credential: "c", Created: h.now()}
+	user, there := h.state.Users.Get(u.Name)
+	token, exists := h.state.Tokens.Get(t.Name)
+	switch roll := h.IntN(4); {
+	case !there:
+		h.record(domain.UserAdded{User: u}, "users "+u.Name)
+	case !exists:
+		h.record(domain.TokenAdded{Token: t}, "tokens "+t.Name)
+	case roll == 0:
+		h.record(domain.UserRemoved{User: user})
+	case roll == 1:
+		h.record(domain.TokenRemoved{Token: token})
+	case roll == 2:
+		h.record(domain.UserUpdated{Name: u.Name, Was: user.Role, Role: u.Role, Modified: h.now()}, "users "+u.Name)
+	default:
+		h.record(domain.UserPassword{Name: u.Name, Credential: "d", MustChange: true, Modified: h.now()}, "users "+u.Name)
 	}
 }
 
@@ -350,6 +374,8 @@ func TestListsOfMetadata(t *testing.T) {
 				}
 				compare(t, "services by label", expect(h, "services", h.state.Services, func(d domain.DeviceService) int64 { return d.Modified },
 					func(d domain.DeviceService) bool { return has(d.Labels, "label-2") }), v.Services, []Filter{Label("label-2")})
+				compare(t, "users", expect(h, "users", h.state.Users, func(u domain.User) int64 { return u.Modified }, func(domain.User) bool { return true }), v.Users, nil)
+				compare(t, "tokens", expect(h, "tokens", h.state.Tokens, func(t domain.Token) int64 { return t.Created }, func(domain.Token) bool { return true }), v.Tokens, nil)
 				sameTables(t, h.state, v.State)
 				release()
 			}
@@ -365,6 +391,8 @@ func sameTables(t *testing.T, want, got domain.State) {
 	sameTable(t, "services", want.Services, got.Services)
 	sameTable(t, "watchers", want.Watchers, got.Watchers)
 	sameTable(t, "subscriptions", want.Subscriptions, got.Subscriptions)
+	sameTable(t, "users", want.Users, got.Users)
+	sameTable(t, "tokens", want.Tokens, got.Tokens)
 	sameTable(t, "ids", want.IDs, got.IDs)
 	sameTable(t, "uses", want.Uses, got.Uses)
 	for n := range 60 {

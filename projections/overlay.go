@@ -67,7 +67,7 @@ func newOverlay(d *DB, below *overlay) *overlay {
 	case Events:
 		o.state = domain.State{
 			Profiles: newLayer(profiles, o), Services: newLayer(services, o), Devices: newLayer(devices, o),
-			Watchers:      newLayer(watchers, o),
+			Watchers: newLayer(watchers, o), Users: newLayer(users, o), Tokens: newLayer(tokens, o),
 			Subscriptions: newLayer(subscriptions, o), IDs: newLayer(ids, o), Uses: newLayer(uses, o),
 			Seeds: newLayer(seeds, o),
 		}

@@ -170,7 +170,7 @@ func TestStats(t *testing.T) {
 	if got.Checkpoint != 12 || got.Bytes < 4*4096 {
 		t.Errorf("got %+v", got)
 	}
-	want := map[string]int{"devices": 9, "profiles": 1, "services": 0, "watchers": 0, "subscriptions": 0}
+	want := map[string]int{"devices": 9, "profiles": 1, "services": 0, "users": 0, "tokens": 0, "watchers": 0, "subscriptions": 0}
 	if fmt.Sprint(got.Count) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got.Count, want)
 	}

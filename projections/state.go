@@ -44,13 +44,15 @@ func (d *DB) View() (*View, func()) {
 			devices       snapshot[domain.Device]
 			watchers      snapshot[domain.ProvisionWatcher]
 			subscriptions snapshot[domain.Subscription]
+			users         snapshot[domain.User]
+			tokens        snapshot[domain.Token]
 			ids           snapshot[string]
 			uses          snapshot[int]
 			seeds         snapshot[bool]
 		}
 		v.State = domain.State{
 			Profiles: t.profiles.of(profiles, v), Services: t.services.of(services, v), Devices: t.devices.of(devices, v),
-			Watchers:      t.watchers.of(watchers, v),
+			Watchers: t.watchers.of(watchers, v), Users: t.users.of(users, v), Tokens: t.tokens.of(tokens, v),
 			Subscriptions: t.subscriptions.of(subscriptions, v), IDs: t.ids.of(ids, v), Uses: t.uses.of(uses, v), Seeds: t.seeds.of(seeds, v),
 		}
 	case Notifications:

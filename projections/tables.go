@@ -14,7 +14,7 @@ type Tables int
 
 // The streams; each has a file of its own, which is rebuilt independently of the others. All have answers.
 const (
-	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, ids, uses, seeds
+	Events        Tables = iota // profiles, services, devices, watchers, subscriptions, users, tokens, ids, uses, seeds
 	Notifications               // notifications, transmissions, cleanups, cursors
 	Readings                    // events of core-data, readings, cleanups
 )
@@ -56,6 +56,8 @@ var (
 	devices       = &kind[domain.Device]{id: devicesID, name: "devices", codec: inJSON(canonicalDevice), indexes: deviceIndexes}
 	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inJSON[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
 	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inJSON[domain.Subscription](nil), indexes: subscriptionIndexes}
+	users         = &kind[domain.User]{id: usersID, name: "users", codec: inJSON[domain.User](nil), indexes: userIndexes}
+	tokens        = &kind[domain.Token]{id: tokensID, name: "tokens", codec: inJSON[domain.Token](nil), indexes: tokenIndexes}
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inJSON[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inJSON[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inJSON[domain.Cleanup](nil), indexes: cleanupIndexes}
@@ -102,7 +104,7 @@ type stored interface {
 
 // held lists the tables of each file.
 var held = map[Tables][]stored{
-	Events:        {profiles, services, devices, watchers, subscriptions, ids, uses, seeds, answers, answerOrder},
+	Events:        {profiles, services, devices, watchers, subscriptions, users, tokens, ids, uses, seeds, answers, answerOrder},
 	Notifications: {notifications, transmissions, cleanups, cursors, answers, answerOrder},
 	Readings:      {dataEvents, readings, cleanups, answers, answerOrder},
 }

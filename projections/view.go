@@ -183,6 +183,16 @@ func (v *View) Subscriptions(p Page, filters ...Filter) (list []domain.Subscript
 	return pageOf(v, subscriptions, p, filters)
 }
 
+// Users lists all users.
+func (v *View) Users(p Page, filters ...Filter) (list []domain.User, total int, err error) {
+	return pageOf(v, users, p, filters)
+}
+
+// Tokens lists all tokens.
+func (v *View) Tokens(p Page, filters ...Filter) (list []domain.Token, total int, err error) {
+	return pageOf(v, tokens, p, filters)
+}
+
 // Notifications lists notifications: all, or by Label, Category, Status, BySubscription, Between.
 func (v *View) Notifications(p Page, filters ...Filter) (list []domain.Notification, total int, err error) {
 	return pageOf(v, notifications, p, filters)

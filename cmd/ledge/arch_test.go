@@ -24,7 +24,7 @@ var rooms = []struct {
 	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt"}},
 	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/", "github.com/alexedwards/argon2id", "github.com/go-jose/go-jose"}},
 	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},
-	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/"}},
+	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/", "golang.org/x/term"}},
 }
 
 // channels are the packages below bridge, with the only ones of ours that each may import, and why.

@@ -32,6 +32,9 @@ func verifyCopy(dir string) (damage, touched string, err error) {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", "", err
 	}
+	if err := os.Chmod(filepath.Join(copied, "secrets.json"), 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) { // CopyFS widens modes
+		return "", "", err
+	}
 	before, err := takeSnapshot(copied)
 	if err != nil {
 		return "", "", err

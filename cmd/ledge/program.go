@@ -32,30 +32,31 @@ type Program struct {
 	// Terminal, where it is not nil, is told how people and clients reach a server in secure mode.
 	Terminal io.Writer
 
-	files     descriptors
-	units     domain.UnitsOfMeasure
-	roots     *x509.CertPool // that outgoing connections trust; nil for those of the system
-	servers   *servers
-	keeper    certs.Keeper       // nil without secure
-	authority *certs.Authority   // that signs the certificate; nil where it comes from files
-	transport *transport.Options // nil without secure
-	data      *data
-	payloads  *payloads.Files
-	secrets   *secrets.File
-	keeping   *retention
-	aging     *aging
-	archiver  *archiver
-	guard     *guard.Guard
-	out       waysOut
-	sockets   *zeromq.Sockets
-	names     socketNames
-	engine    *bridge.Engine
-	delivery  *delivery.Delivery
-	callback  *callback.Callbacks
-	folders   *folders
-	instance  string // id of this run, in the header that ends loops
-	failed    chan error
-	closers   []func()
+	files      descriptors
+	units      domain.UnitsOfMeasure
+	roots      *x509.CertPool // that outgoing connections trust; nil for those of the system
+	servers    *servers
+	keeper     certs.Keeper       // nil without secure
+	authority  *certs.Authority   // that signs the certificate; nil where it comes from files
+	transport  *transport.Options // nil without secure
+	data       *data
+	payloads   *payloads.Files
+	secrets    *secrets.File
+	keeping    *retention
+	aging      *aging
+	archiver   *archiver
+	guard      *guard.Guard
+	out        waysOut
+	sockets    *zeromq.Sockets
+	names      socketNames
+	engine     *bridge.Engine
+	delivery   *delivery.Delivery
+	callback   *callback.Callbacks
+	folders    *folders
+	identities *identities
+	instance   string // id of this run, in the header that ends loops
+	failed     chan error
+	closers    []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
@@ -123,6 +124,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.seed(ctx); err != nil {
+		return err
+	}
+	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
 	if err := p.startBridge(ctx); err != nil {

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 func newServe() *cobra.Command {
@@ -21,8 +23,10 @@ is found while it runs ends it with exit code 6, a log that cannot be written an
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
-		if isTerminal(c.ErrOrStderr()) {
-			p.Terminal = c.ErrOrStderr()
+		for _, f := range []*os.File{os.Stdout, os.Stderr} {
+			if term.IsTerminal(int(f.Fd())) {
+				p.Terminal = f
+			}
 		}
 		if err := p.Run(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

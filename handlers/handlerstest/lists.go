@@ -44,6 +44,7 @@ func newState(seq *uint64) domain.State {
 	s.Profiles, s.Services = newTable[domain.Profile](seq), newTable[domain.DeviceService](seq)
 	s.Devices, s.Subscriptions = newTable[domain.Device](seq), newTable[domain.Subscription](seq)
 	s.Watchers, s.Notifications = newTable[domain.ProvisionWatcher](seq), newTable[domain.Notification](seq)
+	s.Users, s.Tokens = newTable[domain.User](seq), newTable[domain.Token](seq)
 	s.Transmissions = newTable[domain.Transmission](seq)
 	s.DataEvents, s.Readings = newTable[domain.DataEvent](seq), newTable[domain.Reading](seq)
 	return s
@@ -69,6 +70,10 @@ func (l lists) Keys(list string, p domain.Page, fs ...domain.Filter) (keys []str
 		return keysOf(l.Watchers(p, fs...))(func(d domain.ProvisionWatcher) string { return d.Name })
 	case domain.ListSubscriptions:
 		return keysOf(l.Subscriptions(p, fs...))(func(d domain.Subscription) string { return d.Name })
+	case domain.ListUsers:
+		return keysOf(l.Users(p, fs...))(func(d domain.User) string { return d.Name })
+	case domain.ListTokens:
+		return keysOf(l.Tokens(p, fs...))(func(d domain.Token) string { return d.Name })
 	case domain.ListNotifications:
 		return keysOf(l.Notifications(p, fs...))(func(d domain.Notification) string { return d.ID })
 	case domain.ListTransmissions:
@@ -127,6 +132,14 @@ func (l lists) Subscriptions(p domain.Page, fs ...domain.Filter) ([]domain.Subsc
 			domain.IndexLabel: d.Labels, domain.IndexCategory: d.Categories, domain.IndexReceiver: {d.Receiver},
 		}}
 	})
+}
+
+func (l lists) Users(p domain.Page, fs ...domain.Filter) ([]domain.User, int, error) {
+	return page("users", l.state.Users, p, fs, func(d domain.User) entry { return entry{modified: d.Modified} })
+}
+
+func (l lists) Tokens(p domain.Page, fs ...domain.Filter) ([]domain.Token, int, error) {
+	return page("tokens", l.state.Tokens, p, fs, func(d domain.Token) entry { return entry{modified: d.Created} })
 }
 
 func (l lists) Notifications(p domain.Page, fs ...domain.Filter) ([]domain.Notification, int, error) {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/user"
+
+	"ledge/store/secrets"
+)
+
+// identities serves the users and tokens of data that is open.
+func (d *data) identities(c *Config, file *secrets.File, logger *slog.Logger) *identities {
+	return &identities{log: d.events, view: d.view, secrets: file, dir: c.DataDir, now: d.now, uses: openTokenUses(c.DataDir, logger)}
+}
+
+// startIdentities sweeps the hashes, creates the first user and opens the socket.
+func (p *Program) startIdentities(ctx context.Context) error {
+	p.identities = p.data.identities(p.Config, p.secrets, p.Logger)
+	if err := p.data.whole(ctx, p.identities.sweep); err != nil {
+		p.Logger.Warn("hashes that no user has are still in the secret store", "error", err)
+	}
+	err := p.data.whole(ctx, func() error { return p.identities.addFirstAdmin(ctx, p.Terminal, p.Logger) })
+	if err != nil {
+		return err
+	}
+	p.inBackground(func(done <-chan struct{}) { p.identities.keepTokenUses(done, p.Logger) })
+	if !hasAdminSocket {
+		return nil
+	}
+	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.identities.do)
+	if err != nil {
+		p.Logger.Warn("ledge user and ledge token work only while this server is stopped", "error", err)
+		return nil
+	}
+	p.onClose(s.close)
+	return nil
+}
+
+// administer has a request done by the server of the data folder, or, where none runs, by itself.
+func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequest) (a adminAnswer, err error) {
+	if err := dataDirThere(c); err != nil {
+		return a, err
+	}
+	lock, err := lockDataDir(c.DataDir)
+	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse && hasAdminSocket {
+		return askAdminSocket(ctx, c.DataDir, r)
+	}
+	if err != nil {
+		return a, err
+	}
+	defer lock.release()
+	if err := onlyFiles(c.DataDir); err != nil {
+		return a, exitError{exitFolder, err}
+	}
+	file, err := secrets.Open(c.secretsFile())
+	if secrets.IsDamage(err) {
+		return a, exitError{exitDamaged, err}
+	}
+	if err != nil {
+		return a, exitError{exitFolder, err}
+	}
+	d, err := openData(ctx, c, -1, logger)
+	if err != nil {
+		return a, err
+	}
+	err = d.whole(ctx, func() (err error) {
+		a, err = d.identities(c, file, logger).do(ctx, "cli:"+ownName(), r)
+		return err
+	})
+	return a, errors.Join(err, d.close())
+}
+
+// ownName is the name of the user that runs this process.
+func ownName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return userName(os.Getuid())
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+
+	"ledge/domain"
+)
+
+// adminRequest is what the commands user and token ask for, of a running server or of a data folder.
+type adminRequest struct {
+	Do       string        `json:"do"` // such as "user add"
+	Name     string        `json:"name,omitempty"`
+	Role     domain.Role   `json:"role,omitempty"`
+	Password string        `json:"password,omitempty"`
+	Token    *domain.Token `json:"token,omitempty"`
+}
+
+// adminAnswer is the answer to it. Token is the text of a new token.
+type adminAnswer struct {
+	Error  string       `json:"error,omitempty"`
+	Token  string       `json:"token,omitempty"`
+	Users  []userEntry  `json:"users,omitempty"`
+	Tokens []tokenEntry `json:"tokens,omitempty"`
+}
+
+// userEntry is a user in a list, without the id of the password.
+type userEntry struct {
+	Name       string      `json:"name"`
+	Role       domain.Role `json:"role"`
+	MustChange bool        `json:"mustChange,omitempty"`
+	Created    int64       `json:"created"`
+	Modified   int64       `json:"modified"`
+}
+
+// tokenEntry is a token in a list. Times are in milliseconds since the Unix epoch, 0 for never.
+type tokenEntry struct {
+	Name        string      `json:"name"`
+	Role        domain.Role `json:"role"`
+	Devices     []string    `json:"devices,omitempty"`
+	Certificate bool        `json:"certificate,omitempty"`
+	Created     int64       `json:"created"`
+	Expires     int64       `json:"expires,omitempty"`
+	LastUsed    int64       `json:"lastUsed,omitempty"`
+}
+
+// do answers a request of an actor.
+func (i *identities) do(ctx context.Context, actor string, r adminRequest) (a adminAnswer, err error) {
+	switch r.Do {
+	case "user add":
+		err = i.AddUser(ctx, actor, r.Name, r.Role, r.Password, false)
+	case "user role":
+		err = i.SetRole(ctx, actor, r.Name, r.Role)
+	case "user passwd":
+		err = i.SetPassword(ctx, actor, r.Name, r.Password)
+	case "user remove":
+		err = i.RemoveUser(ctx, actor, r.Name)
+	case "user list":
+		a.Users, err = i.userEntries()
+	case "token create":
+		if r.Token == nil {
+			return a, domain.Errorf(domain.Invalid, "token: is missing; give it")
+		}
+		a.Token, err = i.AddToken(ctx, actor, *r.Token)
+	case "token revoke":
+		err = i.RemoveToken(ctx, actor, r.Name)
+	case "token list":
+		a.Tokens, err = i.tokenEntries()
+	default:
+		err = domain.Errorf(domain.Unsupported, "do: %q is unknown; use the ledge command of the server's version", r.Do)
+	}
+	return a, err
+}
+
+func (i *identities) userEntries() (list []userEntry, err error) {
+	users, err := i.Users()
+	for _, u := range users {
+		list = append(list, userEntry{u.Name, u.Role, u.MustChange, u.Created, u.Modified})
+	}
+	return list, err
+}
+
+func (i *identities) tokenEntries() (list []tokenEntry, err error) {
+	tokens, err := i.Tokens()
+	for _, t := range tokens {
+		list = append(list, tokenEntry{t.Name, t.Role, t.Devices, t.Certificate, t.Created, t.Expires, i.uses.Last(t.Name)})
+	}
+	return list, err
+}

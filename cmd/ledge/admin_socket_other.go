@@ -1,0 +1,17 @@
+//go:build !linux
+
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// adminSocketPath returns the path of the socket.
+func adminSocketPath(dir string) (string, *os.File, error) {
+	return filepath.Join(dir, adminSocketFile), nil, nil
+}
+
+// peerOf returns the user of this process: the mode of the socket keeps the others away.
+func peerOf(*net.UnixConn) (uid int, err error) { return os.Getuid(), nil }

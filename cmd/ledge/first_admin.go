@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ledge/domain"
+	"ledge/store"
+)
+
+// adminName is the user that the first start creates, and adminPasswordFile the file that has its generated password until it is
+// changed.
+const (
+	adminName         = "admin"
+	adminPasswordFile = "admin-password"
+)
+
+// addFirstAdmin creates the user admin where there is no user. A generated password goes to a file, and to a terminal if there is one.
+func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logger *slog.Logger) error {
+	users, err := i.Users()
+	if err != nil {
+		return err
+	}
+	if len(users) > 0 {
+		return i.tidyAdminPassword()
+	}
+	password, err := givenAdminPassword()
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	generated := password == ""
+	path := filepath.Join(i.dir, adminPasswordFile)
+	if generated {
+		password = rand.Text()
+		if err := replaceDurably(path, password+"\n"); err != nil {
+			return firstAdminError(logger, err)
+		}
+	}
+	if err := i.AddUser(ctx, "ledge", adminName, domain.Admin, password, generated); err != nil {
+		return firstAdminError(logger, err)
+	}
+	if !generated {
+		return i.forgetAdminPassword(adminName)
+	}
+	logger.Info("user admin created; its password is in a file until it is changed", "file", path)
+	if terminal != nil {
+		fmt.Fprintf(terminal, "\nLog in as user %s with the password %s\nIt is also in %s until you change it.\n\n", adminName, password, path)
+	}
+	return nil
+}
+
+// firstAdminError lets a start go on without the user where the disk is full.
+func firstAdminError(logger *slog.Logger, err error) error {
+	if isFull(err) || domain.CodeOf(err) == domain.Full {
+		logger.Warn("the disk is full: there is no user yet; free some space and start again", "error", err)
+		return nil
+	}
+	return fmt.Errorf("create user %s: %w", adminName, err)
+}
+
+// givenAdminPassword returns the password that the environment sets, or "".
+func givenAdminPassword() (string, error) {
+	if password := os.Getenv("LEDGE_ADMIN_PASSWORD"); password != "" {
+		return password, nil
+	}
+	name := os.Getenv("LEDGE_ADMIN_PASSWORD_FILE")
+	if name == "" {
+		return "", nil
+	}
+	password, err := passwordFromFile(name)
+	if err != nil {
+		return "", fmt.Errorf("LEDGE_ADMIN_PASSWORD_FILE: %w", err)
+	}
+	return password, nil
+}
+
+// passwordFromFile returns the first line of a file.
+func passwordFromFile(name string) (string, error) {
+	text, err := store.ReadFile(name, maxPasswordFile)
+	if err != nil {
+		return "", err
+	}
+	password, _, _ := strings.Cut(string(text), "\n")
+	if password = strings.TrimSuffix(password, "\r"); password == "" {
+		return "", fmt.Errorf("%s: its first line is empty; write the password there", name)
+	}
+	return password, nil
+}
+
+const maxPasswordFile = 4096 // bytes
+
+// tidyAdminPassword removes the file of a password that was changed just before a crash.
+func (i *identities) tidyAdminPassword() error {
+	if u, ok := i.User(adminName); ok && u.MustChange {
+		return nil
+	}
+	return i.forgetAdminPassword(adminName)
+}
+
+// forgetAdminPassword removes the file of the generated password after the password of a user has changed.
+func (i *identities) forgetAdminPassword(user string) error {
+	if user != adminName {
+		return nil
+	}
+	err := os.Remove(filepath.Join(i.dir, adminPasswordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the password is changed, but the file of the old one is still there: %w", err)
+	}
+	return syncFolder(i.dir)
+}
+
+// replaceDurably writes a file that only its owner can read, in one step.
+func replaceDurably(path, text string) error {
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := writeDurably(fresh, []byte(text), 0o600)
+	if err == nil {
+		err = os.Rename(fresh, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	return syncFolder(filepath.Dir(path))
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+	"ledge/handlers/identity"
+	"ledge/store/secrets"
+)
+
+// identities are the users and tokens: the folded state, and the changes of it. A change writes the hash first, then the event
+// that names it, and then removes the old hash. So a crash never leaves a user without the password that the log names.
+type identities struct {
+	log     submitter
+	view    func() (domain.View, func())
+	secrets *secrets.File
+	dir     string // data folder, with the file adminPasswordFile
+	now     func() time.Time
+	uses    *tokenUses
+
+	changing sync.Mutex // so that each change sees the hash that it replaces
+}
+
+// User returns the user of a name.
+func (i *identities) User(name string) (u domain.User, ok bool) {
+	v, release := i.view()
+	defer release()
+	return v.State.Users.Get(name)
+}
+
+// Token returns the token of a name.
+func (i *identities) Token(name string) (t domain.Token, ok bool) {
+	v, release := i.view()
+	defer release()
+	return v.State.Tokens.Get(name)
+}
+
+// Users returns all users.
+func (i *identities) Users() ([]domain.User, error) {
+	v, release := i.view()
+	defer release()
+	list, _, err := v.Lists.Users(domain.Page{Limit: -1})
+	return list, err
+}
+
+// Tokens returns all tokens.
+func (i *identities) Tokens() ([]domain.Token, error) {
+	v, release := i.view()
+	defer release()
+	list, _, err := v.Lists.Tokens(domain.Page{Limit: -1})
+	return list, err
+}
+
+// AddUser adds a user with a password.
+func (i *identities) AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error {
+	hash, err := identity.HashPassword(password)
+	if err != nil {
+		return err
+	}
+	at := i.now().UnixMilli()
+	u := domain.User{Name: name, Role: role, MustChange: mustChange, Created: at, Modified: at}
+	return i.withHash(ctx, actor, hash, "", func(id string) domain.Command { u.Credential = id; return domain.AddUser{User: u} })
+}
+
+// SetRole gives a user another role.
+func (i *identities) SetRole(ctx context.Context, actor, name string, role domain.Role) error {
+	return i.submit(ctx, actor, domain.ChangeUser{Name: name, Role: role, At: i.now().UnixMilli()})
+}
+
+// SetPassword gives a user another password.
+func (i *identities) SetPassword(ctx context.Context, actor, name, password string) error {
+	hash, err := identity.HashPassword(password)
+	if err != nil {
+		return err
+	}
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	old, ok := i.User(name)
+	if !ok {
+		return domain.Errorf(domain.NotFound, "user %q does not exist; add it first or correct the name", name)
+	}
+	at := i.now().UnixMilli()
+	if err := i.replace(ctx, actor, hash, old.Credential, func(id string) domain.Command {
+		return domain.SetPassword{Name: name, Credential: id, At: at}
+	}); err != nil {
+		return err
+	}
+	return i.forgetAdminPassword(name)
+}
+
+// RemoveUser removes a user.
+func (i *identities) RemoveUser(ctx context.Context, actor, name string) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	old, _ := i.User(name)
+	if err := i.submit(ctx, actor, domain.RemoveUser{Name: name}); err != nil {
+		return err
+	}
+	return errors.Join(i.secrets.RemoveCredential(old.Credential), i.forgetAdminPassword(name))
+}
+
+// AddToken adds a token and returns its text, which is nowhere else. A token that is a client certificate has none.
+func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token) (text string, err error) {
+	t.Created = i.now().UnixMilli()
+	if t.Certificate {
+		return "", i.submit(ctx, actor, domain.AddToken{Token: t})
+	}
+	text, hash := identity.NewToken(t.Name)
+	err = i.withHash(ctx, actor, hash, "", func(id string) domain.Command { t.Credential = id; return domain.AddToken{Token: t} })
+	if err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// RemoveToken revokes a token.
+func (i *identities) RemoveToken(ctx context.Context, actor, name string) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	old, _ := i.Token(name)
+	if err := i.submit(ctx, actor, domain.RemoveToken{Name: name}); err != nil {
+		return err
+	}
+	if old.Credential == "" {
+		return nil
+	}
+	return i.secrets.RemoveCredential(old.Credential)
+}
+
+// withHash is replace for who does not hold the lock.
+func (i *identities) withHash(ctx context.Context, actor, hash, old string, command func(id string) domain.Command) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	return i.replace(ctx, actor, hash, old, command)
+}
+
+// replace stores a hash, records the command that names it, and removes the old hash. The caller holds the lock.
+func (i *identities) replace(ctx context.Context, actor, hash, old string, command func(id string) domain.Command) error {
+	id := uuid.NewString()
+	if err := i.secrets.PutCredential(id, hash); err != nil {
+		return err
+	}
+	err := i.submit(ctx, actor, command(id))
+	if _, refused := errors.AsType[*domain.Error](err); refused && !domain.InDoubt(err) {
+		return errors.Join(err, i.secrets.RemoveCredential(id))
+	}
+	if err != nil || old == "" {
+		return err // the event may be on record: the next start removes the hash if it is not
+	}
+	return i.secrets.RemoveCredential(old)
+}
+
+func (i *identities) submit(ctx context.Context, actor string, c domain.Command) error {
+	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, Origin: "internal"}
+	outcomes, err := i.log.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
+	if err != nil {
+		return err
+	}
+	return outcomes[0].Err
+}
+
+// sweep removes the hashes that no user and no token names: a crash may leave one.
+func (i *identities) sweep() error {
+	users, err := i.Users()
+	if err != nil {
+		return err
+	}
+	tokens, err := i.Tokens()
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, u := range users {
+		named[u.Credential] = true
+	}
+	for _, t := range tokens {
+		named[t.Credential] = true
+	}
+	return i.secrets.KeepCredentials(named)
+}

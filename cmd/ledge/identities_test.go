@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/domain"
+	"ledge/handlers/identity"
+	"ledge/store/secrets"
+)
+
+// ledgeOn runs a command on a data folder with a standard input, and returns what it prints and its error.
+func ledgeOn(t *testing.T, dir, input string, args ...string) (out, errs string, err error) {
+	t.Helper()
+	c := exec.Command(binary, append(args, "--data-dir", dir, "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB")...)
+	var stdout, stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(input), &stdout, &stderr
+	err = c.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+func mustLedge(t *testing.T, dir, input string, args ...string) string {
+	t.Helper()
+	out, errs, err := ledgeOn(t, dir, input, args...)
+	if err != nil {
+		t.Fatalf("ledge %v: %v\n%s", args, err, errs)
+	}
+	return out
+}
+
+func wantLedgeFails(t *testing.T, dir, input, says string, args ...string) {
+	t.Helper()
+	if out, errs, err := ledgeOn(t, dir, input, args...); err == nil || !strings.Contains(errs, says) {
+		t.Errorf("ledge %v: got %v, %q, %q, want a failure with %q", args, err, out, errs, says)
+	}
+}
+
+// TestUsersAndTokens does the same on a running and on a stopped server.
+func TestUsersAndTokens(t *testing.T) {
+	t.Parallel()
+	for name, running := range map[string]bool{"running": true, "stopped": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			p := start(t, dir)
+			if !running {
+				p.stop()
+			}
+			token := administerEverything(t, dir)
+			if running {
+				p.stop()
+			}
+			log := mustLedge(t, dir, "", "log")
+			for _, want := range []string{"user anna added  by cli:" + ownName(), "user anna updated", "user anna password", "user ben removed", "token pos-7 added", "token pos-7 removed"} {
+				if !strings.Contains(log, want) {
+					t.Errorf("the log does not have %q:\n%s", want, log)
+				}
+			}
+			wantNowhere(t, dir, "first-secret", "second-secret", token, token[strings.LastIndexByte(token, '_')+1:])
+			if left, err := filepath.Glob(filepath.Join(dir, adminSocketFile)); err != nil || len(left) > 0 {
+				t.Errorf("the stop left %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// administerEverything does what the commands can, and returns a token.
+func administerEverything(t *testing.T, dir string) string {
+	t.Helper()
+	mustLedge(t, dir, "first-secret\n", "user", "add", "anna", "--role", "operator")
+	mustLedge(t, dir, "first-secret\n", "user", "add", "ben")
+	wantLedgeFails(t, dir, "x\n", "exists already", "user", "add", "anna")
+	wantLedgeFails(t, dir, "\n", "is empty", "user", "add", "zoe")
+	mustLedge(t, dir, "", "user", "role", "anna", "--role", "auditor")
+	wantLedgeFails(t, dir, "", `role: "root" is unknown`, "user", "role", "anna", "--role", "root")
+	file := filepath.Join(t.TempDir(), "password")
+	mustDo(t, os.WriteFile(file, []byte("second-secret\n"), 0o600))
+	mustLedge(t, dir, "", "user", "passwd", "anna", "--password-file", file)
+	mustLedge(t, dir, "", "user", "remove", "ben")
+	wantLedgeFails(t, dir, "", "is the last one with the role admin", "user", "remove", "admin")
+	wantLedgeFails(t, dir, "", "is the last one with the role admin", "user", "role", "admin", "--role", "viewer")
+	var users []userEntry
+	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "user", "list", "--json")), &users))
+	if len(users) != 2 || users[0].Name != "anna" || users[0].Role != domain.Auditor || users[1].Name != "admin" || !users[1].MustChange {
+		t.Errorf("got users %+v", users)
+	}
+	if table := mustLedge(t, dir, "", "user", "list"); !strings.Contains(table, "anna   auditor") {
+		t.Errorf("got table\n%s", table)
+	}
+	token := strings.TrimSpace(mustLedge(t, dir, "", "token", "create", "--name", "pos-7", "--role", "poster", "--devices", "cam-*,door-1", "--expires", "90d"))
+	if !strings.HasPrefix(token, "ledge_pos-7_") {
+		t.Errorf("got token %q", token)
+	}
+	if out := mustLedge(t, dir, "", "token", "create", "--name", "cam-1", "--certificate"); out != "" {
+		t.Errorf("a certificate has the secret %q", out)
+	}
+	wantLedgeFails(t, dir, "", "is no lifetime", "token", "create", "--name", "x", "--expires", "90 days")
+	var tokens []tokenEntry
+	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "token", "list", "--json")), &tokens))
+	if len(tokens) != 2 || !tokens[0].Certificate || len(tokens[1].Devices) != 2 || tokens[1].Expires-tokens[1].Created > 90*24*time.Hour.Milliseconds() {
+		t.Errorf("got tokens %+v", tokens)
+	}
+	mustLedge(t, dir, "", "token", "revoke", "pos-7")
+	wantLedgeFails(t, dir, "", `token "pos-7" does not exist`, "token", "revoke", "pos-7")
+	return token
+}
+
+// wantNowhere scans all files of a folder but the secret store. What a scan can find, it finds: a name is on the log.
+func wantNowhere(t *testing.T, dir string, secrets ...string) {
+	t.Helper()
+	found := false
+	mustDo(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || e.Name() == "secrets.json" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		found = found || bytes.Contains(text, []byte("user.anna.added"))
+		for _, s := range secrets {
+			if bytes.Contains(text, []byte(s)) {
+				t.Errorf("%s has the secret %q", path, s)
+			}
+		}
+		return err
+	}))
+	if !found {
+		t.Error("the scan did not find what is on the log")
+	}
+}
+
+// TestAdminPasswordFile follows the password of the first user from the first start to its change.
+func TestAdminPasswordFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, adminPasswordFile)
+	p := start(t, dir)
+	info, err := os.Stat(file)
+	mustDo(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %v, want 0600", info.Mode())
+	}
+	text, err := os.ReadFile(file)
+	mustDo(t, err)
+	p.stop()
+	if password := strings.TrimSpace(string(text)); len(password) < 20 || strings.Contains(p.log.String(), password) {
+		t.Errorf("password %q: want at least 20 characters, and not in the log of the server", password)
+	}
+	p = start(t, dir)
+	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(text, again) {
+		t.Errorf("after the second start: got %q, %v, want %q", again, err, text)
+	}
+	mustLedge(t, dir, "another one\n", "user", "passwd", "admin")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file is there after the password has changed")
+	}
+	p.stop()
+	mustDo(t, os.WriteFile(file, text, 0o600)) // as a crash just after the event leaves it
+	p = start(t, dir)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file of the old password is there after a start")
+	}
+	p.stop()
+}
+
+// TestAdminPasswordFromEnvironment writes no file and keeps the password out of everything.
+func TestAdminPasswordFromEnvironment(t *testing.T) {
+	t.Setenv("LEDGE_ADMIN_PASSWORD", "environment-secret")
+	dir := t.TempDir()
+	p := start(t, dir)
+	body := p.call(http.MethodGet, p.metadata+"/api/v2/config", "", "").body
+	p.stop()
+	if strings.Contains(body, "environment-secret") || strings.Contains(p.log.String(), "environment-secret") {
+		t.Error("the password is in /config or in the log of the server")
+	}
+	if _, err := os.Stat(filepath.Join(dir, adminPasswordFile)); err == nil {
+		t.Error("there is a file of the password")
+	}
+	mustLedge(t, dir, "x\n", "user", "add", "anna")
+	wantNowhere(t, dir, "environment-secret")
+}
+
+// TestHashWithoutEvent starts after a crash between the hash and the event, and between the event and the removal of the old hash.
+func TestHashWithoutEvent(t *testing.T) {
+	t.Parallel()
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	d, i := mustOpenIdentities(t, c)
+	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false))
+	u, _ := i.User("anna")
+	hash, _ := i.secrets.Credential(u.Credential)
+	mustDo(t, i.secrets.PutCredential("never-named", "hash"))
+	mustDo(t, d.close())
+
+	d, i = mustOpenIdentities(t, c)
+	mustDo(t, i.sweep())
+	if _, ok := i.secrets.Credential("never-named"); ok {
+		t.Error("the hash without an event is still there")
+	}
+	if got, ok := i.secrets.Credential(u.Credential); !ok || got != hash {
+		t.Errorf("got hash %q, %t, want that of the password on record", got, ok)
+	}
+	wantRefusedWithoutHash(t, i)
+	mustDo(t, d.close())
+}
+
+// wantRefusedWithoutHash holds that a refused command leaves no hash.
+func wantRefusedWithoutHash(t *testing.T, i *identities) {
+	t.Helper()
+	before, err := os.ReadFile(filepath.Join(i.dir, "secrets.json"))
+	mustDo(t, err)
+	if err := i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false); domain.CodeOf(err) != domain.Conflict {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(i.dir, "secrets.json")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the secret store has changed: %v", err)
+	}
+}
+
+func TestTokenUses(t *testing.T) {
+	t.Parallel()
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	d, i := mustOpenIdentities(t, c)
+	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
+	mustDo(t, err)
+	at := time.UnixMilli(1_700_000_000_000)
+	i.uses.Used("pos-7", at)
+	i.uses.Used("pos-7", at.Add(-time.Hour))
+	i.uses.Used("gone", at)
+	done := make(chan struct{})
+	close(done)
+	i.keepTokenUses(done, d.logger)
+	mustDo(t, d.close())
+
+	d, i = mustOpenIdentities(t, c)
+	if got := i.uses.Last("pos-7"); got != at.UnixMilli() {
+		t.Errorf("got %d, want %d", got, at.UnixMilli())
+	}
+	if got := i.uses.Last("gone"); got != 0 {
+		t.Errorf("a revoked token was last used at %d", got)
+	}
+	mustDo(t, d.close())
+}
+
+func TestTokenText(t *testing.T) {
+	token, hash := identity.NewToken("a_b")
+	if !strings.HasPrefix(token, "ledge_a_b_") || len(hash) != 64 {
+		t.Errorf("got %q, %q", token, hash)
+	}
+}
+
+// mustOpenIdentities opens the users and tokens of a data folder as a server does.
+func mustOpenIdentities(t *testing.T, c *Config) (*data, *identities) {
+	t.Helper()
+	d := mustOpenData(t, c)
+	file, err := secrets.Open(c.secretsFile())
+	mustDo(t, err)
+	return d, d.identities(c, file, d.logger)
+}

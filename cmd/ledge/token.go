@@ -1,0 +1,93 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ledge/domain"
+)
+
+func newToken() *cobra.Command {
+	c := &cobra.Command{Use: "token", Short: "Create, list and revoke tokens", Args: cobra.NoArgs,
+		Long: "Create, list and revoke tokens: with one, a program proves who it is." + besideServer}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(newTokenCreate(), newTokenList(), newTokenRevoke())
+	return c
+}
+
+func newTokenCreate() *cobra.Command {
+	c := &cobra.Command{Use: "create", Short: "Create a token and print it once",
+		Long: `Create a token and print it on standard output. It is stored as a hash and cannot be printed again. A program sends it as
+"Authorization: Bearer TOKEN". With --certificate there is no secret: the name is that in a verified client certificate.` + besideServer}
+	name := c.Flags().String("name", "", "name of the token")
+	role := c.Flags().String("role", string(domain.Poster), "role of the token: "+roleNames())
+	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, separated by commas; * stands for any characters; none means all devices")
+	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h; none means that it does not expire")
+	certificate := c.Flags().Bool("certificate", false, "the token is a client certificate with that name")
+	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
+		t := domain.Token{Name: *name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
+		if *expires != "" {
+			lifetime, err := parseLifetime(*expires)
+			if err != nil {
+				return exitError{exitUsage, fmt.Errorf("--expires: %w", err)}
+			}
+			t.Expires = now().Add(lifetime).UnixMilli()
+		}
+		a, err := do(adminRequest{Do: "token create", Token: &t})
+		if err == nil && a.Token != "" {
+			fmt.Fprintln(c.OutOrStdout(), a.Token)
+		}
+		return err
+	})
+}
+
+func newTokenRevoke() *cobra.Command {
+	c := &cobra.Command{Use: "revoke NAME", Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer}
+	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		_, err := do(adminRequest{Do: "token revoke", Name: name})
+		return err
+	})
+}
+
+func newTokenList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List the tokens", Long: "List the tokens, the newest first." + besideServer}
+	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
+	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
+		a, err := do(adminRequest{Do: "token list"})
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), a.Tokens)
+		}
+		w := newTable(c.OutOrStdout(), "NAME", "ROLE", "DEVICES", "KIND", "EXPIRES", "LAST USED")
+		for _, t := range a.Tokens {
+			kind := map[bool]string{true: "certificate", false: "secret"}[t.Certificate]
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(strings.Join(t.Devices, ","), "-"), kind, dateOf(t.Expires, "never"), dateOf(t.LastUsed, "never"))
+		}
+		return w.Flush()
+	})
+}
+
+// maxLifetime is a hundred years.
+const maxLifetime = 36_500 * 24 * time.Hour
+
+// parseLifetime reads a duration that may be in days.
+func parseLifetime(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n int
+		if n, err = strconv.Atoi(days); err == nil && n <= int(maxLifetime.Hours()/24) {
+			d = time.Duration(n) * 24 * time.Hour
+		}
+	}
+	if err != nil || d <= 0 || d > maxLifetime {
+		return 0, fmt.Errorf("%q is no lifetime; write it as 90d or 12h, at most 36500d", s)
+	}
+	return d, nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ledge/domain"
+	"ledge/store"
+)
+
+// tokenUsesFile has the time at which each token was last used, in milliseconds since the Unix epoch. It is no part of the state: a
+// power cut may lose the last minute of it.
+const tokenUsesFile = "token-uses.json"
+
+// tokenUsesEvery is how often the times are written at most.
+const tokenUsesEvery = time.Minute
+
+// tokenUses are the times at which tokens were last used.
+type tokenUses struct {
+	path string
+
+	mu      sync.Mutex
+	last    map[string]int64
+	changed bool
+}
+
+// openTokenUses reads the file. One that cannot be read is as none.
+func openTokenUses(dir string, logger *slog.Logger) *tokenUses {
+	u := &tokenUses{path: filepath.Join(dir, tokenUsesFile), last: map[string]int64{}}
+	text, err := store.ReadFile(u.path, domain.MaxTokens*(domain.MaxName+32))
+	if err == nil {
+		err = json.Unmarshal(text, &u.last)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		logger.Warn("the times at which tokens were last used cannot be read, and begin anew", "file", u.path, "error", err)
+	}
+	if err != nil || u.last == nil {
+		u.last = map[string]int64{}
+	}
+	return u
+}
+
+// Used notes that a token was used. The token must exist: so there are no more times than tokens.
+func (u *tokenUses) Used(name string, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if ms := at.UnixMilli(); ms > u.last[name] {
+		u.last[name], u.changed = ms, true
+	}
+}
+
+// Last returns when a token was last used, 0 if never.
+func (u *tokenUses) Last(name string) int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.last[name]
+}
+
+// flush writes the times that have changed, without those of tokens that are revoked.
+func (u *tokenUses) flush(exists func(name string) bool) error {
+	u.mu.Lock()
+	if !u.changed {
+		u.mu.Unlock()
+		return nil
+	}
+	u.changed = false
+	last := maps.Clone(u.last)
+	u.mu.Unlock()
+	for name := range last {
+		if !exists(name) {
+			u.forget(name)
+			delete(last, name)
+		}
+	}
+	text, err := json.Marshal(last)
+	if err != nil {
+		return err
+	}
+	return replaceDurably(u.path, string(text))
+}
+
+// forget drops the time of a token that is revoked.
+func (u *tokenUses) forget(name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.last, name)
+}
+
+// keep flushes until done, and once more then.
+func (i *identities) keepTokenUses(done <-chan struct{}, logger *slog.Logger) {
+	tick := time.NewTicker(tokenUsesEvery)
+	defer tick.Stop()
+	flush := func() {
+		err := tried(func() error { return i.uses.flush(func(name string) bool { _, ok := i.Token(name); return ok }) })
+		if err != nil {
+			logger.Warn("the times at which tokens were last used are not written", "error", err)
+		}
+	}
+	for {
+		select {
+		case <-tick.C:
+			flush()
+		case <-done:
+			flush()
+			return
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ledge/domain"
+)
+
+const besideServer = `
+
+With a running server the command asks it through the socket admin.sock in the data folder, which only the user of the server and
+root can use. Without one it opens the data folder itself. On Windows stop the server first. The event on the log names the actor
+as cli:USER, with the name of the user of the operating system.`
+
+func newUser() *cobra.Command {
+	c := &cobra.Command{Use: "user", Short: "Add, list, change and remove users", Args: cobra.NoArgs,
+		Long: "Add, list, change and remove users: people who log in with a name and a password." + besideServer}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(newUserAdd(), newUserList(), newUserRole(), newUserPasswd(), newUserRemove())
+	return c
+}
+
+// administering is configured for a command that takes a name, or none, and has a request done.
+func administering(c *cobra.Command, names int, f func(c *cobra.Command, config *Config, name string, do func(adminRequest) (adminAnswer, error)) error) *cobra.Command {
+	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		do := func(r adminRequest) (adminAnswer, error) {
+			return administer(ctx, config, newLogger(config, c.ErrOrStderr()), r)
+		}
+		return f(c, config, c.Flags().Arg(0), do)
+	})
+	c.Args = usage(cobra.ExactArgs(names))
+	return c
+}
+
+func newUserAdd() *cobra.Command {
+	c := &cobra.Command{Use: "add NAME", Short: "Add a user",
+		Long: "Add a user. The password comes from --password-file, from a terminal without echo, or from standard input, its first line." + besideServer}
+	role := c.Flags().String("role", string(domain.Viewer), "role of the user: "+roleNames())
+	file := passwordFlag(c)
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		password, err := readPassword(c, *file)
+		if err != nil {
+			return err
+		}
+		_, err = do(adminRequest{Do: "user add", Name: name, Role: domain.Role(*role), Password: password})
+		return err
+	})
+}
+
+func newUserRole() *cobra.Command {
+	c := &cobra.Command{Use: "role NAME", Short: "Give a user another role",
+		Long: "Give a user another role. The last user with the role admin keeps it." + besideServer}
+	role := c.Flags().String("role", "", "the new role: "+roleNames())
+	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		_, err := do(adminRequest{Do: "user role", Name: name, Role: domain.Role(*role)})
+		return err
+	})
+}
+
+func newUserPasswd() *cobra.Command {
+	c := &cobra.Command{Use: "passwd NAME", Short: "Give a user another password",
+		Long: `Give a user another password, without the old one: the owner of the data folder recovers a lost password so. It comes from
+--password-file, from a terminal without echo, or from standard input, its first line. The file admin-password, with the password
+that the first start generated, is deleted when the password of the user admin changes.` + besideServer}
+	file := passwordFlag(c)
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		password, err := readPassword(c, *file)
+		if err != nil {
+			return err
+		}
+		_, err = do(adminRequest{Do: "user passwd", Name: name, Password: password})
+		return err
+	})
+}
+
+func newUserRemove() *cobra.Command {
+	c := &cobra.Command{Use: "remove NAME", Short: "Remove a user",
+		Long: "Remove a user. The last user with the role admin cannot be removed." + besideServer}
+	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		_, err := do(adminRequest{Do: "user remove", Name: name})
+		return err
+	})
+}
+
+func newUserList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List the users", Long: "List the users, the one that changed last first." + besideServer}
+	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
+	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
+		a, err := do(adminRequest{Do: "user list"})
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), a.Users)
+		}
+		w := newTable(c.OutOrStdout(), "NAME", "ROLE", "MODIFIED", "MUST CHANGE PASSWORD")
+		for _, u := range a.Users {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", u.Name, u.Role, dateOf(u.Modified, "-"), map[bool]string{true: "yes", false: "no"}[u.MustChange])
+		}
+		return w.Flush()
+	})
+}
+
+func roleNames() string {
+	var names []string
+	for _, r := range domain.Roles() {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, ", ")
+}
+
+func newTable(w io.Writer, columns ...string) *tabwriter.Writer {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.Join(columns, "\t"))
+	return t
+}
+
+// printJSON prints a list, [] for an empty one.
+func printJSON[T any](w io.Writer, list []T) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(append([]T{}, list...))
+}
+
+func dateOf(ms int64, none string) string {
+	if ms == 0 {
+		return none
+	}
+	return time.UnixMilli(ms).UTC().Format(time.RFC3339)
+}
+
+func passwordFlag(c *cobra.Command) *string {
+	return c.Flags().String("password-file", "", "file with the password in its first line; - is standard input")
+}
+
+// readPassword reads a password from a file, from a terminal without echo, or from standard input.
+func readPassword(c *cobra.Command, file string) (string, error) {
+	if file != "" && file != "-" {
+		password, err := passwordFromFile(file)
+		if err != nil {
+			return "", exitError{exitUsage, fmt.Errorf("--password-file: %w", err)}
+		}
+		return password, nil
+	}
+	if fd := int(os.Stdin.Fd()); file == "" && term.IsTerminal(fd) {
+		return askPassword(c.ErrOrStderr(), fd)
+	}
+	text, err := io.ReadAll(io.LimitReader(os.Stdin, maxPasswordFile))
+	if err != nil {
+		return "", err
+	}
+	password, _, _ := strings.Cut(string(text), "\n")
+	if password = strings.TrimSuffix(password, "\r"); password == "" {
+		return "", exitError{exitUsage, fmt.Errorf("the first line of standard input is empty; give the password there or with --password-file")}
+	}
+	return password, nil
+}
+
+func askPassword(w io.Writer, fd int) (string, error) {
+	var given [2]string
+	for i, prompt := range []string{"New password: ", "Again: "} {
+		fmt.Fprint(w, prompt)
+		b, err := term.ReadPassword(fd)
+		fmt.Fprintln(w)
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		given[i] = string(b)
+	}
+	if given[0] != given[1] {
+		return "", exitError{exitUsage, fmt.Errorf("the two passwords differ; try again")}
+	}
+	return given[0], nil
+}

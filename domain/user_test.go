@@ -1,0 +1,82 @@
+package domain
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestUsers(t *testing.T) {
+	ben := with(anna(), func(u *User) { u.Name, u.Role = "ben", Viewer })
+	full := func() []Event {
+		return []Event{usesOf("users", MaxUsers)}
+	}
+	runDecisions(t, []decision{
+		{name: "add", when: AddUser{anna()}, want: UserAdded{anna()}},
+		{name: "name taken", given: []Event{UserAdded{anna()}}, when: AddUser{anna()}, code: Conflict, says: `user name "anna" exists already; choose another name`},
+		{name: "no name", when: AddUser{User{Role: Viewer, Credential: "c"}}, code: Invalid, says: "name: is missing or empty; give a name"},
+		{name: "bad name", when: AddUser{User{Name: "a.b", Role: Viewer, Credential: "c"}}, code: Invalid, says: `name: "a.b" has the character '.'`},
+		{name: "unknown role", when: AddUser{User{Name: "a", Role: "root", Credential: "c"}}, code: Invalid, says: `role: "root" is unknown; use one of viewer, poster, operator, auditor, admin`},
+		{name: "no credential", when: AddUser{User{Name: "a", Role: Viewer}}, code: Invalid, says: "credential: is missing"},
+		{name: "too many", given: full(), when: AddUser{anna()}, code: TooLarge, says: "there are 10000 users, which is the limit; remove one first"},
+		{name: "change", given: []Event{UserAdded{anna()}, UserAdded{ben}}, when: ChangeUser{"ben", Auditor, later}, want: UserUpdated{"ben", Viewer, Auditor, later}},
+		{name: "same role", given: []Event{UserAdded{anna()}}, when: ChangeUser{"anna", Admin, later}},
+		{name: "to an unknown role", given: []Event{UserAdded{ben}}, when: ChangeUser{"ben", "root", later}, code: Invalid, says: `role: "root" is unknown`},
+		{name: "change nobody", when: ChangeUser{"ben", Auditor, later}, code: NotFound, says: `user "ben" does not exist; add it first or correct the name`},
+		{name: "demote the last admin", given: []Event{UserAdded{anna()}, UserAdded{ben}}, when: ChangeUser{"anna", Operator, later},
+			code: Conflict, says: `user "anna" is the last one with the role admin; give that role to another user first`},
+		{name: "demote one of two", given: []Event{UserAdded{anna()}, UserAdded{ben}, UserUpdated{"ben", Viewer, Admin, later}}, when: ChangeUser{"anna", Operator, later},
+			want: UserUpdated{"anna", Admin, Operator, later}},
+		{name: "remove the last admin", given: []Event{UserAdded{anna()}, UserAdded{ben}, UserUpdated{"ben", Viewer, Admin, later}, UserRemoved{with(ben, func(u *User) { u.Role = Admin })}},
+			when: RemoveUser{"anna"}, code: Conflict, says: "is the last one with the role admin"},
+		{name: "remove", given: []Event{UserAdded{anna()}, UserAdded{ben}}, when: RemoveUser{"ben"}, want: UserRemoved{ben}},
+		{name: "remove nobody", when: RemoveUser{"ben"}, code: NotFound, says: `user "ben" does not exist`},
+		{name: "password", given: []Event{UserAdded{anna()}}, when: SetPassword{"anna", "c-9", true, later}, want: UserPassword{"anna", "c-9", true, later}},
+		{name: "password of nobody", when: SetPassword{"anna", "c-9", true, later}, code: NotFound, says: `user "anna" does not exist`},
+		{name: "password without a credential", given: []Event{UserAdded{anna()}}, when: SetPassword{Name: "anna"}, code: Invalid, says: "credential: is missing"},
+	})
+}
+
+func TestPasswordIsFolded(t *testing.T) {
+	s := given(UserAdded{anna()}, UserPassword{"anna", "c-9", true, later}, UserUpdated{"anna", Admin, Viewer, later + 1})
+	want := with(anna(), func(u *User) { u.Role, u.Credential, u.MustChange, u.Modified = Viewer, "c-9", true, later+1 })
+	if got, _ := s.Users.Get("anna"); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	change := func(f func(*Token)) AddToken { return AddToken{with(till(), f)} }
+	viewer := func(t *Token) { t.Role, t.Devices = Viewer, nil }
+	runDecisions(t, []decision{
+		{name: "add", when: AddToken{till()}, want: TokenAdded{till()}},
+		{name: "no patterns", when: change(viewer), want: TokenAdded{with(till(), viewer)}},
+		{name: "certificate", when: change(func(t *Token) { t.Certificate, t.Credential = true, "" }),
+			want: TokenAdded{with(till(), func(t *Token) { t.Certificate, t.Credential = true, "" })}},
+		{name: "certificate with a secret", when: change(func(t *Token) { t.Certificate = true }), code: Invalid, says: "the token is a client certificate; leave it out"},
+		{name: "no secret", when: change(func(t *Token) { t.Credential = "" }), code: Invalid, says: "credential: is missing"},
+		{name: "name taken", given: []Event{TokenAdded{till()}}, when: AddToken{till()}, code: Conflict, says: `token name "pos-7" exists already; revoke that token first`},
+		{name: "bad name", when: change(func(t *Token) { t.Name = "a b" }), code: Invalid, says: `name: "a b" has the character ' '`},
+		{name: "unknown role", when: change(func(t *Token) { t.Role = "root"; t.Devices = nil }), code: Invalid, says: `role: "root" is unknown`},
+		{name: "patterns of an operator", when: change(func(t *Token) { t.Role = Operator }), code: Invalid, says: `devices: has patterns, but only the role poster is restricted to devices`},
+		{name: "empty pattern", when: change(func(t *Token) { t.Devices = []string{"a", ""} }), code: Invalid, says: "devices[1]: is empty"},
+		{name: "bad pattern", when: change(func(t *Token) { t.Devices = []string{"cam.>"} }), code: Invalid, says: `devices[0]: "cam.>" has the character '.'`},
+		{name: "long pattern", when: change(func(t *Token) { t.Devices = []string{strings.Repeat("x", MaxName+1)} }), code: Invalid, says: "is 257 bytes long"},
+		{name: "many patterns", when: change(func(t *Token) { t.Devices = make([]string, MaxPatterns+1) }), code: Invalid, says: "devices: has 101 patterns; give at most 100"},
+		{name: "expired", when: change(func(t *Token) { t.Expires = created }), code: Invalid, says: "is not after the time of creation"},
+		{name: "too many", given: []Event{usesOf("tokens", MaxTokens)}, when: AddToken{till()}, code: TooLarge, says: "there are 100000 tokens, which is the limit"},
+		{name: "revoke", given: []Event{TokenAdded{till()}}, when: RemoveToken{"pos-7"}, want: TokenRemoved{till()}},
+		{name: "revoke nothing", when: RemoveToken{"pos-7"}, code: NotFound, says: `token "pos-7" does not exist; correct the name`},
+		{name: "name free again", given: []Event{TokenAdded{till()}, TokenRemoved{till()}}, when: AddToken{till()}, want: TokenAdded{till()}},
+	})
+}
+
+// manyUses stands for as many entities as a count says.
+type manyUses struct {
+	key string
+	n   int
+}
+
+func usesOf(key string, n int) Event { return manyUses{key, n} }
+
+func (e manyUses) Evolve(s State)   { s.Uses.Put(e.key, e.n) }
+func (e manyUses) Subject() Subject { return nil }
