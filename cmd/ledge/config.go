@@ -88,6 +88,7 @@ type Config struct {
 	CallbackTries, CallbackQueue, CallbackConcurrency     int
 	CallbackAnswerBytes                                   size
 
+	tap       tapAccess             // how the tap knows its clients
 	tapFiles  int                   // descriptors for the tap listener; 0 for a command that does not listen
 	declared  *pflag.FlagSet        // what settings returned
 	addresses map[string]netip.Addr // what findAddresses found, by setting

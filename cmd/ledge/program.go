@@ -140,7 +140,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(spare.run)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
-	if err := lock.write(p.data.store.TapURL()); err != nil && !isFull(err) {
+	if err := lock.write(p.data.store.LocalURL()); err != nil && !isFull(err) {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
 	p.warnOfOpenAddresses()
