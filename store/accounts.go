@@ -39,13 +39,23 @@ func deskUser(account string) string { return ledgeUser + "-" + strings.ToLower(
 // connection that publishes live. TAP, which needs no login, imports that, and nobody in it may publish. In HISTORY a client may
 // ask and hear the answers. Nothing is live there, so that no answer can be taken for a live event. OWN is for Ledge's own
 // commands, which do both: nobody else hears or reaches their inboxes.
-func tapAccounts(password, own string, most [classes]int) string {
-	var exports, live []string
+//
+// Where clients have identities, those who may read history have what is live as well, on one connection. Answers stay apart from
+// events: they go to inboxes only, and nobody hears what others ask.
+func tapAccounts(password, own string, most [classes]int, identities bool) string {
+	var exports, live, past []string
+	to, hears := "TAP, OWN", "]"
 	may := []string{fmt.Sprintf("%q", infoSubject)}
+	if identities {
+		to, hears = "TAP, HISTORY, OWN", fmt.Sprintf(`, "ledge.>"], deny: [%q]`, infoSubject)
+	}
 	for _, st := range streams {
-		exports = append(exports, fmt.Sprintf("{stream: %q, accounts: [TAP, OWN]}", st.public+">"))
+		exports = append(exports, fmt.Sprintf("{stream: %q, accounts: [%s]}", st.public+">", to))
 		live = append(live, fmt.Sprintf("{stream: {account: LEDGE, subject: %q}}", st.public+">"))
 		may = append(may, fmt.Sprintf("%q, %q", directGet+st.name, directGet+st.name+".>"))
+	}
+	if identities {
+		past = live
 	}
 	list := func(all []string) string { return strings.Join(all, ", ") }
 	account := func(name, user, password, may string, imports []string, most int, more string) string {
@@ -62,7 +72,7 @@ func tapAccounts(password, own string, most [classes]int) string {
 	asks := fmt.Sprintf("publish: {allow: [%s]}, subscribe: {allow: [%q", list(may), inboxes+">")
 	return fmt.Sprintf("accounts {\n  LEDGE { users: [{user: %s, password: %q}], exports: [%s] }\n", ledgeUser, password, list(exports)) +
 		account(tapAccount, tapUser, "", `publish: {deny: [">"]}, subscribe: {allow: [">"]}`, live, most[ofTaps], "") +
-		account(historyAccount, historyUser, historyUser, asks+"]}", nil, most[ofHistory]+1, desk(historyAccount)) +
+		account(historyAccount, historyUser, historyUser, asks+hears+"}", past, most[ofHistory]+1, desk(historyAccount)) +
 		account(ownAccount, ownUser, own, asks+`, "ledge.>"]}`, live, most[ofOwn]+1, desk(ownAccount)) +
 		"}\nno_auth_user: " + tapUser + "\n"
 }

@@ -2,10 +2,13 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"log/slog"
 	"time"
+
+	"ledge/domain"
 )
 
 // Options configures [Open]. Only Dir is required.
@@ -23,10 +26,16 @@ type Options struct {
 	TapDescriptors int
 	// TapMemory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB.
 	TapMemory int64
-	// TLS is what taps must use; nil is none.
-	TLS *tls.Config
 	// OwnPassword is what Ledge's own commands log in with as taps; empty is a random one.
 	OwnPassword string
+	// TLS has taps use TLS: NATS clients upgrade after the server's first line. nil is none.
+	TLS *tls.Config
+	// Login tells who a client of the tap is, by the user and password or by the token that it sends; address is its IP address. The error of
+	// a refusal is a domain.Error. nil is open mode: nobody logs in.
+	Login func(ctx context.Context, user, password, token, address string) (domain.Identity, error)
+	// Still reports whether an identity that has logged in still has its role and devices: it was not removed or changed, and has not expired.
+	// It must be quick. nil is always. See [Store.RecheckTaps].
+	Still func(domain.Identity) bool
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default
 	// is 64 MiB; readings leave ReadingsReserveBytes, four times as much by default, so that they fill up first.
 	ReserveBytes, ReadingsReserveBytes int64
@@ -48,6 +57,9 @@ type Options struct {
 	AckTimeout time.Duration
 }
 
+// secured reports whether taps need TLS or an identity.
+func (o Options) secured() bool { return o.TLS != nil || o.Login != nil }
+
 func (o Options) withDefaults() Options {
 	o.TapHost = cmp.Or(o.TapHost, "127.0.0.1")
 	o.TapConnections = cmp.Or(o.TapConnections, 64)
@@ -63,6 +75,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.FreeBytes == nil {
 		o.FreeBytes = FreeBytes
+	}
+	if o.Still == nil {
+		o.Still = func(domain.Identity) bool { return true }
 	}
 	if o.Check == nil {
 		o.Check = func() error { return nil }

@@ -121,10 +121,14 @@ func (s *Store) Readings() *Log { return s.logs[2] }
 // TapURL is where taps connect, without a login, to see what happens live; empty without a listener.
 func (s *Store) TapURL() string { return s.taps.url("") }
 
-// OwnURL is where Ledge's own commands see both: nobody else can log in there, listen to their answers or forge them.
-func (s *Store) OwnURL() string { return s.taps.url(ownUser + ":" + s.o.OwnPassword + "@") }
+// LocalURL is where Ledge's own commands connect, without a login; empty without a listener. With TLS or logins it is a listener on 127.0.0.1, for
+// these commands alone.
+func (s *Store) LocalURL() string { return s.taps.localURL("") }
 
-// HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end.
+// OwnURL is LocalURL with the login of Ledge's own commands: nobody else can log in there, listen to their answers or forge them.
+func (s *Store) OwnURL() string { return s.taps.localURL(ownUser + ":" + s.o.OwnPassword + "@") }
+
+// HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end, in open mode.
 func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + historyUser + "@") }
 
 // Health returns why the store is not fit to serve: damage that was found, writes that fail, a server that is unwell.

@@ -1,15 +1,17 @@
 package store
 
 import (
+	"context"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"time"
+
+	"ledge/domain"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -23,12 +25,17 @@ type door struct {
 	log      *slog.Logger
 	own      string // the password of Ledge's own commands
 	most     [classes]int
+	local    net.Listener                                                                              // for Ledge's own commands, where the other listener is secured
+	tls      *tls.Config                                                                               // nil: none
+	check    func(ctx context.Context, user, password, token, address string) (domain.Identity, error) // nil: open mode
+	still    func(domain.Identity) bool
+	refused  *refusals
 
 	mu      sync.Mutex
 	visits  map[*visit]struct{}
 	count   [classes]int
 	closed  bool
-	end     chan struct{} // closed with the door
+	shut    chan struct{} // closed with the door
 	working sync.WaitGroup
 }
 
@@ -51,9 +58,13 @@ const (
 
 func newDoor(o Options) *door {
 	return &door{
-		log: o.Logger, own: o.OwnPassword, visits: map[*visit]struct{}{}, end: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
+		log: o.Logger, own: o.OwnPassword, visits: map[*visit]struct{}{}, shut: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
+		tls: tapTLS(o.TLS), check: o.Login, still: o.Still, refused: newRefusals(),
 	}
 }
+
+// secured reports whether clients need TLS or an identity.
+func (d *door) secured() bool { return d.tls != nil || d.check != nil }
 
 // shares splits the descriptors among the classes; 0 is as many as they want.
 func shares(taps, descriptors int) (most [classes]int) {
@@ -68,32 +79,33 @@ func shares(taps, descriptors int) (most [classes]int) {
 	return most
 }
 
-// run takes connections until the door is closed.
-func (d *door) run() {
+// run takes connections of a listener until the door is closed.
+func (d *door) run(from net.Listener) {
 	for wait := time.Duration(0); ; {
-		conn, err := d.listener.Accept()
+		conn, err := from.Accept()
 		switch {
 		case err == nil:
 			wait = 0
-			d.enter(conn)
+			d.enter(conn, from == d.local)
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // such as no free descriptor
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			d.log.Warn("tap not accepted", "error", err, "pause", wait)
-			pause(wait, d.end)
+			pause(wait, d.shut)
 		}
 	}
 }
 
 // enter takes a connection. One that arrives is never refused: the oldest that has not logged in makes room.
-func (d *door) enter(conn net.Conn) {
+func (d *door) enter(conn net.Conn, local bool) {
 	inside, err := d.server.InProcessConn()
 	if err != nil {
 		conn.Close()
 		return
 	}
 	v := newVisit(d, conn, inside, clientKey(conn.RemoteAddr()))
+	v.local = local
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -140,33 +152,24 @@ func (d *door) leave(v *visit) {
 
 // login puts a visit into its class, by its first line, and says why it is refused.
 func (d *door) login(v *visit, line []byte) error {
-	c := d.classOf(line)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, here := d.visits[v]; !here {
-		return net.ErrClosed
+	a, err := d.accessOf(v, line)
+	if err != nil {
+		return err
 	}
-	same := 0
-	for other := range d.visits {
-		if other.class == c && other.client == v.client {
-			same++
-		}
+	if err := d.admit(v, a); err != nil {
+		return err
 	}
-	if d.count[c] >= d.most[c] || c != ofOwn && same >= (d.most[c]+1)/2 {
-		return fmt.Errorf("maximum connections exceeded: %d, and %d from %s; see the setting tap-connections", d.count[c], same, v.client)
+	if a.identity.Actor != "" && !d.still(a.identity) { // it has changed since accessOf
+		return refusal{byCredentials, violation, errors.New("the identity has lost its rights")}
 	}
-	d.count[v.class]--
-	v.class = c
-	d.count[c]++
 	return nil
 }
 
 // classOf tells a client's class by its first line. The server checks the password again.
 func (d *door) classOf(line []byte) class {
 	var login struct{ User, Pass string }
-	const connect = "CONNECT "
-	if len(line) > len(connect) && strings.EqualFold(string(line[:len(connect)]), connect) {
-		_ = json.Unmarshal(line[len(connect):], &login) // a bad one is refused by the server
+	if text, ok := connectFields(line); ok {
+		_ = json.Unmarshal(text, &login) // a bad one is refused by the server
 	}
 	switch {
 	case login.User == historyUser:
@@ -221,12 +224,14 @@ func (d *door) kick(cid uint64) {
 }
 
 func (d *door) close() {
-	if d.listener != nil {
-		d.listener.Close()
+	for _, l := range []net.Listener{d.listener, d.local} {
+		if l != nil {
+			l.Close()
+		}
 	}
 	d.mu.Lock()
 	if !d.closed {
-		close(d.end)
+		close(d.shut)
 	}
 	d.closed = true
 	for v := range d.visits {

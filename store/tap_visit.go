@@ -13,13 +13,17 @@ import (
 
 // visit is one client's connection and the one inside the server that it is joined with.
 type visit struct {
-	door            *door
-	outside, inside net.Conn
-	client          string
-	since           time.Time
+	door        *door
+	raw, inside net.Conn
+	outside     net.Conn // raw, or the TLS connection on it; changed only while writing is held
+	client      string
+	local       bool // it has come to the listener for Ledge's own commands
+	since       time.Time
+	greeting    chan struct{} // closed when the client was greeted
 
-	class class  // under the door's lock, as is cid
-	cid   uint64 // of the connection in the server
+	class  class  // under the door's lock, as are access and cid
+	access access // empty until the client has logged in
+	cid    uint64 // of the connection in the server
 
 	// writing is held while an answer is written: a client that reads nothing is not heard either, or its
 	// questions would pile up answers in the server.
@@ -30,8 +34,8 @@ type visit struct {
 
 func newVisit(d *door, outside, inside net.Conn, client string) *visit {
 	return &visit{
-		door: d, outside: outside, inside: inside, client: client, since: time.Now(),
-		writing: make(chan struct{}, 1), gone: make(chan struct{}),
+		door: d, raw: outside, outside: outside, inside: inside, client: client, since: time.Now(),
+		writing: make(chan struct{}, 1), gone: make(chan struct{}), greeting: make(chan struct{}),
 	}
 }
 
@@ -41,7 +45,7 @@ const tapWriteWait = 10 * time.Second
 func (v *visit) close() {
 	v.closing.Do(func() {
 		close(v.gone)
-		v.outside.Close()
+		v.raw.Close()
 		v.inside.Close()
 	})
 }
@@ -63,14 +67,18 @@ func (v *visit) answers() {
 		if err != nil {
 			return
 		}
+		said := buffer[:n]
 		if first {
-			v.greeted(buffer[:n])
+			said = v.greeted(said)
 		}
-		if err := v.write(buffer[:n]); err != nil {
+		if err := v.write(said); err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				v.door.log.Warn("tap cut off: it reads nothing", "client", v.client, "after", tapWriteWait)
 			}
 			return
+		}
+		if first {
+			close(v.greeting)
 		}
 	}
 }
@@ -83,8 +91,8 @@ func (v *visit) write(b []byte) error {
 	return err
 }
 
-// greeted notes the number of the server's connection, which its INFO gives.
-func (v *visit) greeted(line []byte) {
+// greeted notes the number of the server's connection, which its INFO gives, and returns what the client is told.
+func (v *visit) greeted(line []byte) []byte {
 	var info struct {
 		CID uint64 `json:"client_id"`
 	}
@@ -92,16 +100,17 @@ func (v *visit) greeted(line []byte) {
 	v.door.mu.Lock()
 	v.cid = info.CID
 	v.door.mu.Unlock()
+	if v.door.tls != nil && !v.local {
+		return requireTLS(line)
+	}
+	return line
 }
 
 // asks passes on what the client says, after its login.
 func (v *visit) asks() {
 	defer v.leave()
 	buffer := make([]byte, tapControlLine)
-	n, err := v.firstLine(buffer)
-	if err == nil {
-		err = v.door.login(v, bytes.TrimSpace(buffer[:bytes.IndexByte(buffer[:n], '\n')]))
-	}
+	said, err := v.arrive(buffer)
 	if err != nil {
 		if !errors.Is(err, net.ErrClosed) {
 			v.refuse(err)
@@ -110,20 +119,42 @@ func (v *visit) asks() {
 	}
 	var lines payloads
 	for pace := newPace(v.class); ; {
-		if err := lines.check(buffer[:n]); err != nil {
+		if err := lines.check(said); err != nil {
 			v.refuse(err)
 			return
 		}
-		if _, err := v.inside.Write(buffer[:n]); err != nil {
+		if _, err := v.inside.Write(said); err != nil {
 			return
 		}
-		pace.wait(n, v.gone)
+		pace.wait(len(said), v.gone)
 		v.writing <- struct{}{} // waits for the answer that is being written
 		<-v.writing
-		if n, err = v.outside.Read(buffer); err != nil {
+		n, err := v.outside.Read(buffer)
+		if err != nil {
 			return
 		}
+		said = buffer[:n]
 	}
+}
+
+// arrive returns the first of what the server is told, once the client has logged in.
+func (v *visit) arrive(buffer []byte) (said []byte, err error) {
+	if err := v.upgrade(); err != nil {
+		return nil, err
+	}
+	n, err := v.firstLine(buffer)
+	if err != nil {
+		return nil, err
+	}
+	line, rest, _ := bytes.Cut(buffer[:n], []byte("\n"))
+	line = bytes.TrimSpace(line)
+	if err := v.door.login(v, line); err != nil {
+		return nil, err
+	}
+	if v.door.check == nil {
+		return buffer[:n], nil
+	}
+	return append(withoutCredentials(line), rest...), nil
 }
 
 // firstLine reads until the end of the first line, and maybe more.
@@ -140,10 +171,4 @@ func (v *visit) firstLine(buffer []byte) (n int, err error) {
 		}
 	}
 	return n, fmt.Errorf("maximum control line exceeded: %d bytes", len(buffer))
-}
-
-// refuse tells the client why, in the words that NATS clients know.
-func (v *visit) refuse(why error) {
-	v.door.log.Warn("tap refused", "client", v.client, "reason", why)
-	_ = v.write(fmt.Appendf(nil, "-ERR '%s'\r\n", why))
 }

@@ -41,14 +41,20 @@ const (
 func startTaps(ctx context.Context, o Options) (*taps, error) {
 	c, password := &server.Options{}, rand.Text()
 	d := newDoor(o)
-	if err := c.ProcessConfigString(tapAccounts(password, o.OwnPassword, d.most)); err != nil {
+	if err := c.ProcessConfigString(tapAccounts(password, o.OwnPassword, d.most, o.Login != nil)); err != nil {
 		return nil, fmt.Errorf("tap server: accounts: %w", err)
 	}
 	c.ServerName = "ledge"
 	c.MaxPayload, c.MaxPending, c.MaxControlLine, c.MaxSubs = maxPayload+addedHeaders, tapPending, tapControlLine, tapSubscriptions
 	c.AuthTimeout, c.WriteDeadline = tapLoginWait.Seconds(), time.Minute // the door looks at each client's own
-	c.MaxClosedClients = 1                                               // the server remembers closed connections with all their subscriptions
-	c.NoFastProducerStall = true                                         // a slow tap must not slow down the others
+	if o.secured() {
+		c.AuthTimeout = time.Minute.Seconds() // likewise: a handshake and a check of the login come first
+	}
+	if o.Login != nil {
+		c.CustomClientAuthentication = newGate(d, c.Users)
+	}
+	c.MaxClosedClients = 1       // the server remembers closed connections with all their subscriptions
+	c.NoFastProducerStall = true // a slow tap must not slow down the others
 	logs := newServerLog(o.Logger)
 	logs.client = d.client
 	var err error
@@ -69,8 +75,17 @@ func (t *taps) listen(ctx context.Context, o Options) (err error) {
 	if t.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return errListen(err)
 	}
+	if o.secured() {
+		if t.local, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return errListen(err)
+		}
+		t.running.Go(func() { t.run(t.local) })
+	}
 	ctx, t.stop = context.WithCancel(context.Background())
-	t.running.Go(t.run)
+	t.running.Go(func() { t.run(t.listener) })
+	if o.Login != nil {
+		t.running.Go(func() { t.recheckAgain(ctx) })
+	}
 	t.running.Go(func() { t.memory.watch(ctx) })
 	return nil
 }
@@ -82,7 +97,7 @@ func (t *taps) room(subject string, n int) bool {
 
 // copies returns how often a live message is sent.
 func (t *taps) copies(subject string) (n int) {
-	for _, name := range []string{tapAccount, ownAccount} {
+	for _, name := range []string{tapAccount, historyAccount, ownAccount} {
 		if a, err := t.server.LookupAccount(name); err == nil {
 			n += a.Interest(subject)
 		}
@@ -98,7 +113,19 @@ func (t *taps) url(login string) string {
 	if t == nil {
 		return ""
 	}
-	return "nats://" + login + t.listener.Addr().String()
+	scheme := "nats://"
+	if t.tls != nil {
+		scheme = "tls://"
+	}
+	return scheme + login + t.listener.Addr().String()
+}
+
+// localURL is where Ledge's own commands connect with a login, empty without a listener. Their password never leaves the machine.
+func (t *taps) localURL(login string) string {
+	if t == nil || t.local == nil {
+		return t.url(login)
+	}
+	return "nats://" + login + t.local.Addr().String()
 }
 
 func (t *taps) close() {

@@ -54,12 +54,9 @@ func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequ
 	if err := onlyFiles(c.DataDir); err != nil {
 		return a, exitError{exitFolder, err}
 	}
-	file, err := secrets.Open(c.secretsFile())
-	if secrets.IsDamage(err) {
-		return a, exitError{exitDamaged, err}
-	}
+	file, err := c.openSecrets()
 	if err != nil {
-		return a, exitError{exitFolder, err}
+		return a, err
 	}
 	d, err := openData(ctx, c, -1, logger)
 	if err != nil {

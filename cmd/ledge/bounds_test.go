@@ -102,6 +102,8 @@ var boundTests = map[string][]string{
 	"connections that read history":                                             {"TestTapConnections"},
 	"connections of Ledge's own commands at the tap port":                       {"TestTapConnections", "TestAttackTapConnections"},
 	"connections at the tap port that have not logged in":                       {"TestAttackHalfOpenTaps", "TestTapLimits"},
+	"time for the TLS handshake of a tap; for the check of its login":           {"TestTapLoginTimes"},
+	"time until a tap whose token has expired is cut off":                       {"TestTapExpiry"},
 	"messages that wait for all taps together":                                  {"TestTapMemory", "TestAttackSilentTaps"},
 	"time for a tap to read 32 KiB":                                             {"TestTapThatReadsNothing"},
 	"subscriptions of a tap":                                                    {"TestTapLimits", "TestAttackSubscriptions"},

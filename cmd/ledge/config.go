@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -95,8 +94,8 @@ type Config struct {
 	CallbackTries, CallbackQueue, CallbackConcurrency     int
 	CallbackAnswerBytes                                   size
 
+	tap       tapAccess             // how the tap knows its clients
 	tapFiles  int                   // descriptors for the tap listener; 0 for a command that does not listen
-	tapTLS    *tls.Config           // of the tap listener; nil without secure
 	declared  *pflag.FlagSet        // what settings returned
 	addresses map[string]netip.Addr // what findAddresses found, by setting
 }

@@ -177,7 +177,7 @@ func (d *data) forget(ctx context.Context, p projection) {
 func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
 		Dir: c.logDir(), SyncAlways: c.Sync == "always", TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort, TapConnections: c.TapConnections, TapMemory: int64(c.TapMemory),
-		TapDescriptors: c.tapFiles, TLS: c.tapTLS,
+		TapDescriptors: c.tapFiles, TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
 		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve), Logger: logger,
 		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ledge/store"
 )
 
 // lookupTime is how long a start waits for the address of one host name.
@@ -92,6 +94,12 @@ func (c *Config) address(setting, host string) string {
 	return host
 }
 
+// tapAddress is where the tap listens, without the scheme.
+func tapAddress(s *store.Store) string {
+	_, address, _ := strings.Cut(s.TapURL(), "://")
+	return address
+}
+
 // warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
 func (p *Program) warnOfOpenAddresses() {
 	if p.Config.Secure {
@@ -100,7 +108,7 @@ func (p *Program) warnOfOpenAddresses() {
 	actual := map[string]string{ // Linux listens on [::] for 0.0.0.0
 		"metadata-host": p.servers.address(metadataService), "data-host": p.servers.address(dataService),
 		"device-rest-host": p.servers.address(deviceRESTService), "notifications-host": p.servers.address(notificationsService),
-		"tap-host": strings.TrimPrefix(p.data.store.TapURL(), "nats://"),
+		"tap-host": tapAddress(p.data.store),
 	}
 	var open []any
 	for _, s := range p.Config.bindSettings() {

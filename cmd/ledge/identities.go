@@ -23,6 +23,9 @@ type identities struct {
 	now     func() time.Time
 	uses    *tokenUses
 
+	// changed is told of each actor that has lost or changed what it may do; nil where nobody has to know.
+	changed func(actor string)
+
 	changing sync.Mutex // so that each change sees the hash that it replaces
 }
 
@@ -69,6 +72,7 @@ func (i *identities) AddUser(ctx context.Context, actor, name string, role domai
 
 // SetRole gives a user another role.
 func (i *identities) SetRole(ctx context.Context, actor, name string, role domain.Role) error {
+	defer i.tell("user:" + name)
 	return i.submit(ctx, actor, domain.ChangeUser{Name: name, Role: role, At: i.now().UnixMilli()})
 }
 
@@ -84,6 +88,7 @@ func (i *identities) SetPassword(ctx context.Context, actor, name, password stri
 	if !ok {
 		return domain.Errorf(domain.NotFound, "user %q does not exist; add it first or correct the name", name)
 	}
+	defer i.tell("user:" + name)
 	at := i.now().UnixMilli()
 	if err := i.replace(ctx, actor, hash, old.Credential, func(id string) domain.Command {
 		return domain.SetPassword{Name: name, Credential: id, At: at}
@@ -97,6 +102,7 @@ func (i *identities) SetPassword(ctx context.Context, actor, name, password stri
 func (i *identities) RemoveUser(ctx context.Context, actor, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
+	defer i.tell("user:" + name)
 	old, _ := i.User(name)
 	if err := i.submit(ctx, actor, domain.RemoveUser{Name: name}); err != nil {
 		return err
@@ -122,6 +128,7 @@ func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token)
 func (i *identities) RemoveToken(ctx context.Context, actor, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
+	defer i.tell("token:" + name)
 	old, _ := i.Token(name)
 	if err := i.submit(ctx, actor, domain.RemoveToken{Name: name}); err != nil {
 		return err
@@ -130,6 +137,13 @@ func (i *identities) RemoveToken(ctx context.Context, actor, name string) error 
 		return nil
 	}
 	return i.secrets.RemoveCredential(old.Credential)
+}
+
+// tell says that what an actor may do was changed, or may have been.
+func (i *identities) tell(actor string) {
+	if i.changed != nil {
+		i.changed(actor)
+	}
 }
 
 // withHash is replace for who does not hold the lock.

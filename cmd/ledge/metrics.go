@@ -25,6 +25,7 @@ func (p *Program) withMetrics(service http.Handler) http.Handler {
 		p.storage().write(&text)
 		write(&text, ofZeroMQ, []zeromq.Use{p.sockets.Use()}, func(zeromq.Use) string { return "" })
 		write(&text, ofConnections, []connections.Counts{p.servers.limiter.Counts()}, func(connections.Counts) string { return "" })
+		write(&text, ofTap, tapRefusals(p.data.store), func(r tapRefusal) string { return fmt.Sprintf("{reason=%q}", r.reason) })
 		metrics.WriteProcessMetrics(&text)
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_, _ = w.Write(text.Bytes()) // fails when the client is gone: nobody is left to be told
@@ -71,6 +72,9 @@ var (
 		{"ledge_http_connections", "Connections to the HTTP services.", func(c connections.Counts) float64 { return float64(c.Open) }},
 		{"ledge_http_connections_closed_total", "Idle connections that were closed at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Closed) }},
 		{"ledge_http_connections_refused_total", "Connections that were refused at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Refused) }},
+	}
+	ofTap = []measure[tapRefusal]{
+		{"ledge_tap_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", func(r tapRefusal) float64 { return float64(r.count) }},
 	}
 	ofRules = []measure[ruleUse]{
 		{"ledge_retention_kept_events", "Data events that fall under a rule.", func(r ruleUse) float64 { return float64(r.Kept) }},

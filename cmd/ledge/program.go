@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ledge/bridge"
@@ -18,6 +19,7 @@ import (
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/certs"
 	"ledge/domain"
+	"ledge/handlers/identity"
 	"ledge/handlers/transport"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
@@ -54,6 +56,8 @@ type Program struct {
 	callback   *callback.Callbacks
 	folders    *folders
 	identities *identities
+	// authenticator proves identities, once the state can be asked.
+	authenticator atomic.Pointer[identity.Authenticator]
 	instance   string // id of this run, in the header that ends loops
 	failed     chan error
 	closers    []func()
@@ -132,6 +136,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startBridge(ctx); err != nil {
 		return err
 	}
+	if err := p.startAccess(); err != nil {
+		return err
+	}
 	if err := p.startDelivery(ctx); err != nil {
 		return err
 	}
@@ -153,7 +160,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(spare.run)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
-	if err := lock.write(p.data.store.TapURL()); err != nil && !isFull(err) {
+	if err := lock.write(p.data.store.LocalURL()); err != nil && !isFull(err) {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
 	p.warnOfOpenAddresses()

@@ -81,8 +81,8 @@ func (p *Program) secure() error {
 	} else if err := p.localCertificate(); err != nil {
 		return err
 	}
-	c.tapTLS = certs.Config(p.keeper, c.TLSMinVersion == "1.2", clients)
-	web := c.tapTLS.Clone()
+	c.tap = tapAccess{tls: certs.Config(p.keeper, c.TLSMinVersion == "1.2", clients), login: p.tapLogin, still: p.tapStill}
+	web := c.tap.tls.Clone()
 	web.NextProtos = []string{"http/1.1"} // the limits are for each connection
 	p.transport = &transport.Options{TLS: web, Logger: p.Logger}
 	if c.Loopback == "open" {

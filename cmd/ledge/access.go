@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
+// login then only says who it was.
+func (p *Program) startAccess() error {
+	key, err := p.secrets.Key("login")
+	if isFull(err) || domain.CodeOf(err) == domain.Full {
+		p.Logger.Warn("the disk is full: nobody can log in until the next start; free some space and start again", "error", err)
+		return nil
+	}
+	if err != nil {
+		return exitError{exitFolder, fmt.Errorf("make the key that signs logins: %w", err)}
+	}
+	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.roots, p.identities.uses.Used, p.Logger)
+	ctx, stop := context.WithCancel(context.Background())
+	p.onClose(stop)
+	p.inBackground(func(done <-chan struct{}) {
+		go func() { <-done; stop() }()
+		a.Run(ctx)
+	})
+	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Refusals: &handlers.Refusals{Logger: p.Logger}}
+	p.identities.changed = func(actor string) {
+		p.data.store.EndTaps(actor)
+		p.data.store.RecheckTaps()
+	}
+	p.authenticator.Store(a)
+	return nil
+}
+
+// errNoAccess is the answer of the tap while the program starts.
+var errNoAccess = domain.Errorf(domain.Unavailable, "the server is starting; try again")
+
+// tapLogin proves who a client of the tap is; see store.Options.
+func (p *Program) tapLogin(ctx context.Context, user, password, token, address string) (domain.Identity, error) {
+	a := p.authenticator.Load()
+	switch {
+	case a == nil:
+		return domain.Identity{}, errNoAccess
+	case token != "":
+		return a.Bearer(ctx, token, address)
+	default:
+		return a.Password(ctx, user, password, address)
+	}
+}
+
+// tapStill reports whether an identity has what it had when it logged in. What is not a user or a token here is judged by its
+// next login.
+func (p *Program) tapStill(was domain.Identity) bool {
+	if p.authenticator.Load() == nil {
+		return true
+	}
+	kind, name, _ := strings.Cut(was.Actor, ":")
+	switch kind {
+	case "user":
+		u, ok := p.identities.User(name)
+		return ok && u.Role == was.Role
+	case "token", "cert":
+		t, ok := p.identities.Token(name)
+		return ok && t.Role == was.Role && slices.Equal(t.Devices, was.Devices) && (t.Expires == 0 || t.Expires > p.Now().UnixMilli())
+	}
+	return true
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"ledge/domain"
+)
+
+// tapCheckWait is how long Options.Login may take for one client.
+const tapCheckWait = 5 * time.Second
+
+// access is what a client that has logged in may do.
+type access struct {
+	class    class
+	identity domain.Identity // empty in open mode, and for Ledge's own commands
+	token    string          // with which the client has logged in, "" for a password
+}
+
+// loginLine is what the CONNECT line of a client says of its login.
+type loginLine struct {
+	User  string `json:"user"`
+	Pass  string `json:"pass"`
+	Token string `json:"auth_token"`
+}
+
+// credentials are the fields of CONNECT that prove who a client is. The server behind the door does not need them.
+var credentials = []string{"user", "pass", "auth_token", "jwt", "nkey", "sig"}
+
+// connectFields returns the fields of a CONNECT line. It is not ok for another line.
+func connectFields(line []byte) (text []byte, ok bool) {
+	const connect = "CONNECT "
+	if len(line) <= len(connect) || !strings.EqualFold(string(line[:len(connect)]), connect) {
+		return nil, false
+	}
+	return line[len(connect):], true
+}
+
+// withoutCredentials returns a CONNECT line, with its end, that has no secrets.
+func withoutCredentials(line []byte) []byte {
+	text, _ := connectFields(line)
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(text, &fields) != nil {
+		return append(line, "\r\n"...) // the server refuses it
+	}
+	for name := range fields {
+		for _, secret := range credentials {
+			if strings.EqualFold(name, secret) {
+				delete(fields, name)
+			}
+		}
+	}
+	var out bytes.Buffer
+	out.WriteString("CONNECT ")
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(fields) // it was decoded just now; Encode ends the line
+	return append(bytes.TrimSpace(out.Bytes()), "\r\n"...)
+}
+
+// accessOf finds out who a client is, by its first line.
+func (d *door) accessOf(v *visit, line []byte) (access, error) {
+	if d.check == nil || v.local {
+		return d.openAccess(v, line)
+	}
+	var login loginLine
+	text, _ := connectFields(line)
+	if json.Unmarshal(text, &login) != nil || login == (loginLine{}) {
+		return access{}, refusal{byCredentials, violation, errors.New("no user and password, and no token")}
+	}
+	if login.Token == "" && isLedgeToken(login.Pass) {
+		login = loginLine{Token: login.Pass}
+	}
+	ctx, cancel := v.limited(tapCheckWait)
+	defer cancel()
+	identity, err := d.check(ctx, login.User, login.Pass, login.Token, v.client)
+	if err != nil {
+		return access{}, refusalOf(err)
+	}
+	a := access{identity: identity, token: login.Token}
+	a.class, err = classFor(identity)
+	return a, err
+}
+
+// openAccess is what a client may do without an identity: its class follows its user name. Where taps have an identity or TLS,
+// Ledge's own commands, and nobody else, come through a listener of their own.
+func (d *door) openAccess(v *visit, line []byte) (access, error) {
+	c := d.classOf(line)
+	if d.secured() && v.local != (c == ofOwn) {
+		return access{}, refusal{byCredentials, violation, errors.New("Ledge's own commands log in at a port of their own, and nobody else does")}
+	}
+	return access{class: c}, nil
+}
+
+// isLedgeToken reports whether a password is a token of Ledge: NATS clients often have no field but the password.
+func isLedgeToken(password string) bool {
+	const secret = 26 // characters, see crypto/rand.Text
+	rest, ok := strings.CutPrefix(password, "ledge_")
+	i := strings.LastIndexByte(rest, '_')
+	return ok && i > 0 && len(rest)-i-1 == secret
+}
+
+// limited is a context that ends after a time, or when the client is gone.
+func (v *visit) limited(limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	go func() {
+		select {
+		case <-v.gone:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// classFor returns the class of an identity: who may audit reads history too. Patterns of devices narrow a client to the readings of these
+// devices, live: history is not kept apart by device.
+func classFor(i domain.Identity) (class, error) {
+	switch devices, err := devicesOf(i); {
+	case !i.Role.May(domain.MayRead):
+		why := fmt.Errorf("role %s may not read; the tap needs %s", i.Role, domain.RolesThatMay(domain.MayRead))
+		return 0, refusal{byRole, "permissions violation: " + why.Error(), why}
+	case err != nil:
+		return 0, err
+	case i.Role.May(domain.MayAudit) && devices == nil:
+		return ofHistory, nil
+	}
+	return ofTaps, nil
+}
+
+// devicesOf returns the names of the devices whose readings an identity is narrowed to, nil for no limit. A subject of NATS has a
+// wildcard for a whole name only, so a pattern with * inside a name is refused.
+func devicesOf(i domain.Identity) (names []string, err error) {
+	for _, name := range i.Devices {
+		switch {
+		case name == "*":
+			return nil, nil
+		case !isToken(name):
+			why := fmt.Errorf("device pattern %.80q: a tap can be narrowed to whole device names only; use a token with the names, or without devices", name)
+			return nil, refusal{byDevices, "permissions violation: " + why.Error(), why}
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// admit gives a visit its access, within the limits of the class.
+func (d *door) admit(v *visit, a access) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, here := d.visits[v]; !here {
+		return net.ErrClosed
+	}
+	same, c := 0, a.class
+	for other := range d.visits {
+		if other.class == c && other.client == v.client {
+			same++
+		}
+	}
+	if d.count[c] >= d.most[c] || c != ofOwn && same >= (d.most[c]+1)/2 {
+		why := fmt.Errorf("maximum connections exceeded: %d, and %d from %s; see the setting tap-connections", d.count[c], same, v.client)
+		return refusal{byConnections, why.Error(), why}
+	}
+	d.count[v.class]--
+	v.class, v.access = c, a
+	d.count[c]++
+	return nil
+}

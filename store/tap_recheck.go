@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"ledge/domain"
+)
+
+// tapRecheck is how often it is looked whether the identities of connected clients still have their rights.
+const tapRecheck = 10 * time.Second
+
+// RecheckTaps ends the connections of those clients of the tap whose identity has lost its rights; see Options.Still. It is called when users or
+// tokens have changed.
+func (s *Store) RecheckTaps() {
+	if s.taps != nil {
+		s.taps.recheck(nil)
+	}
+}
+
+// EndTaps ends the connections of an actor at the tap, for a new password or a token that was made anew. A client may log in again.
+func (s *Store) EndTaps(actor string) {
+	if s.taps != nil {
+		s.taps.recheck(func(_ *visit, a access) bool { return a.identity.Actor == actor })
+	}
+}
+
+// TapRefusals returns how many connections the tap has refused or ended since the start, by reason.
+func (s *Store) TapRefusals() map[string]uint64 {
+	if s.taps == nil {
+		return nil
+	}
+	r := s.taps.refused
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.counts)
+}
+
+// recheckAgain rechecks until ctx ends. What the program cannot tell of a token by its name, such as when a JWT expires, a new check
+// of the token tells.
+func (d *door) recheckAgain(ctx context.Context) {
+	tick := time.NewTicker(tapRecheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			d.recheck(d.expired)
+		}
+	}
+}
+
+// recheck ends the connections of the identities that have lost their rights, and those that ends names.
+func (d *door) recheck(ends func(*visit, access) bool) {
+	for v, a := range d.identified() {
+		if !d.still(a.identity) || ends != nil && ends(v, a) {
+			d.end(v)
+		}
+	}
+}
+
+// identified returns the visits with an identity.
+func (d *door) identified() map[*visit]access {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := map[*visit]access{}
+	for v := range d.visits {
+		if v.access.identity.Actor != "" {
+			all[v] = v.access
+		}
+	}
+	return all
+}
+
+// expired reports whether a token is refused now, or stands for another identity. A check that is put off, because others fail too often
+// from the same address, says nothing.
+func (d *door) expired(v *visit, a access) bool {
+	if a.token == "" {
+		return false
+	}
+	ctx, cancel := v.limited(tapCheckWait)
+	defer cancel()
+	now, err := d.check(ctx, "", "", a.token, v.client)
+	if err != nil {
+		var known *domain.Error
+		return errors.As(err, &known) && (known.Code == domain.Unauthenticated || known.Code == domain.Forbidden)
+	}
+	was := a.identity
+	return now.Actor != was.Actor || now.Role != was.Role || !slices.Equal(now.Devices, was.Devices)
+}
+
+// end cuts off a client whose identity has lost its rights.
+func (d *door) end(v *visit) {
+	d.log.Warn("tap cut off: its identity has lost its rights, or has new credentials", "client", v.client, "actor", v.access.identity.Actor)
+	d.refused.add(byEnd)
+	d.mu.Lock()
+	d.leave(v)
+	d.mu.Unlock()
+	v.close()
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// tlsHandshake is the first byte of a TLS connection.
+const tlsHandshake = 0x16
+
+// tapTLS is the configuration of the tap's listener. NATS clients ask for no application protocol.
+func tapTLS(c *tls.Config) *tls.Config {
+	if c != nil {
+		c = c.Clone()
+		c.NextProtos = nil
+	}
+	return c
+}
+
+// upgrade has the client begin TLS, as INFO has told it to. Nothing is written to the client meanwhile.
+func (v *visit) upgrade() error {
+	if !v.door.secured() {
+		return nil
+	}
+	select {
+	case <-v.greeting:
+	case <-v.gone:
+		return net.ErrClosed
+	}
+	if v.door.tls == nil || v.local {
+		return nil
+	}
+	v.writing <- struct{}{}
+	defer func() { <-v.writing }()
+	_ = v.raw.SetDeadline(time.Now().Add(tapLoginWait))
+	defer func() { _ = v.raw.SetDeadline(time.Time{}) }()
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(v.raw, first); err != nil {
+		return net.ErrClosed
+	}
+	if first[0] != tlsHandshake {
+		return refusal{byTLS, "Secure Connection - TLS Required", errors.New("it does not use TLS")}
+	}
+	conn := tls.Server(&begun{v.raw, first}, v.door.tls)
+	if err := conn.Handshake(); err != nil {
+		return refusal{byTLS, "", fmt.Errorf("TLS handshake: %w", err)}
+	}
+	v.outside = conn
+	return nil
+}
+
+// begun is a connection of which the first bytes were read already.
+type begun struct {
+	net.Conn
+	read []byte
+}
+
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.read) > 0 {
+		n := copy(p, b.read)
+		b.read = b.read[n:]
+		return n, nil
+	}
+	return b.Conn.Read(p)
+}
+
+// requireTLS adds to the server's INFO line that the client must begin TLS. Another line stays as it is.
+func requireTLS(line []byte) []byte {
+	text, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("INFO "))
+	fields := map[string]json.RawMessage{}
+	if !ok || json.Unmarshal(text, &fields) != nil {
+		return line
+	}
+	fields["tls_required"] = json.RawMessage("true")
+	text, _ = json.Marshal(fields) // of what was decoded just now
+	return fmt.Appendf(nil, "INFO %s\r\n", text)
+}
