@@ -35,6 +35,7 @@ type Config struct {
 
 	AllowInsecure              bool
 	AllowHosts, TrustedOrigins texts
+	TrustedProxies             texts
 
 	LogLevel, LogFormat string
 	Sync                string
@@ -116,6 +117,8 @@ func (c *Config) settings() *pflag.FlagSet {
 
 	f.Var(newTexts(&c.AllowHosts, handlers.CheckHost, edgexHosts), "allow-hosts", "host names, with commas between them, by which the HTTP services may be addressed beside IP addresses, localhost, the name of this machine and the names in the settings of addresses; *.example.org is all that end so, * is every name, which lets foreign web pages read everything; at first the names in EdgeX's own compose files")
 	f.Var(newTexts(&c.TrustedOrigins, handlers.CheckOrigin, ""), "trusted-origins", "origins, with commas between them, whose web pages may use the HTTP services too, such as http://edge.example.org:4000; pages of all other origins are refused with 403")
+
+	f.Var(newTexts(&c.TrustedProxies, checkProxy, ""), "trusted-proxies", "networks, with commas between them, of reverse proxies such as 10.0.0.2 or fd00::/8. Of their requests the client is the last address in X-Forwarded-For that is not itself in one of these networks")
 
 	f.StringVar(&c.LogLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "auto", "form of the log: text, json, or auto for text on a terminal and JSON elsewhere")

@@ -16,6 +16,7 @@ import (
 	"ledge/bridge/guard"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -45,7 +46,8 @@ type Program struct {
 	delivery *delivery.Delivery
 	callback *callback.Callbacks
 	folders  *folders
-	instance string // id of this run, in the header that ends loops
+	access   *handlers.Access // of requests; nil: everybody may send all
+	instance string           // id of this run, in the header that ends loops
 	failed   chan error
 	closers  []func()
 }

@@ -102,7 +102,7 @@ func (s *servers) serve(p *Program) {
 
 func (s *servers) start(name string, h http.Handler) {
 	srv := &http.Server{
-		Handler: handlers.Deadlines(s.options(name), s.config.sameOrigin(s.logger).Before(s.program.withMetrics(h))), ReadHeaderTimeout: 10 * time.Second,
+		Handler: handlers.Deadlines(s.options(name), s.config.proxies().Before(s.config.sameOrigin(s.logger).Before(s.program.withMetrics(s.options(name), h)))), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
@@ -125,7 +125,7 @@ func (s *servers) options(name string) handlers.Options {
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime, BodyRate: int64(c.LimitReadRate), WriteTimeout: c.LimitWriteTime,
 		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
-		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers,
+		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers, Access: s.program.access,
 	}
 }
 
