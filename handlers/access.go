@@ -117,11 +117,17 @@ func (o *Options) mayCall(r *http.Request, path string, param func(string) strin
 	case right != domain.MayPost:
 		return nil
 	}
-	if device := param(postedDevices[route]); !id.MayPostTo(device) {
-		return forbiddenDevice{domain.Errorf(domain.Forbidden, "%s may not post to the device %.80q, only to devices that match %s; post with another token, or have an administrator change the patterns",
-			id.Actor, device, strings.Join(id.Devices, ", "))}
+	return o.MayPostTo(r, param(postedDevices[route]))
+}
+
+// MayPostTo returns why who sends a request may not post values to a device.
+func (o *Options) MayPostTo(r *http.Request, device string) error {
+	id, _ := IdentityOf(r.Context())
+	if o.Access == nil || o.Access.Open || id.MayPostTo(device) {
+		return nil
 	}
-	return nil
+	return forbiddenDevice{domain.Errorf(domain.Forbidden, "%s may not post to the device %.80q, only to devices that match %s; post with another token, or have an administrator change the patterns",
+		id.Actor, device, strings.Join(id.Devices, ", "))}
 }
 
 // forbiddenDevice is a refusal for the pattern of devices and not for the role.

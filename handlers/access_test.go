@@ -1,12 +1,18 @@
 package handlers_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,8 +60,8 @@ func (roleAccess) Login(_ context.Context, name, password, _ string) (string, ti
 	return "admin", time.UnixMilli(1795246925123), nil
 }
 
-// services are all services, with the names of their parameters' values.
-func services(change func(*handlers.Options)) map[string]*handlers.Service {
+// allServices are all services, with the names of their parameters' values.
+func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 	options := func(name string) handlers.Options {
 		o := handlerstest.Options(name)
 		change(&o)
@@ -77,7 +83,7 @@ var besides = []string{"GET /metrics", "HEAD /metrics"}
 
 func TestTableHasEveryRoute(t *testing.T) {
 	served := map[string]bool{}
-	for name, s := range services(secure) {
+	for name, s := range allServices(secure) {
 		for _, route := range s.Routes() {
 			_, own := handlers.TableRoutes(name)[route]
 			_, shared := handlers.TableRoutes("")[route]
@@ -149,7 +155,7 @@ func TestEveryRouteAndRole(t *testing.T) {
 	open := func(*handlers.Options) {}
 	withLogin := func(o *handlers.Options) { secure(o); o.Access.Open = true }
 	for mode, change := range map[string]func(*handlers.Options){"secure": secure, "open": open, "open with a login": withLogin} {
-		for name, s := range services(change) {
+		for name, s := range allServices(change) {
 			server := mustListen(t, s)
 			for _, route := range s.Routes() {
 				right, ok := handlers.TableRoutes(name)[route]
@@ -180,7 +186,7 @@ func TestEveryRouteAndRole(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	s := services(secure)
+	s := allServices(secure)
 	for _, x := range []struct {
 		service, method, path, header string
 		status                        int
@@ -213,7 +219,7 @@ func TestRefusals(t *testing.T) {
 
 // A token is looked at before a certificate, and the identity of the listener is the last and not for what a proxy passes on.
 func TestIdentitySources(t *testing.T) {
-	s := services(secure)["core-metadata"]
+	s := allServices(secure)["core-metadata"]
 	for _, x := range []struct {
 		what   string
 		change func(*http.Request) *http.Request
@@ -255,7 +261,7 @@ func local(r *http.Request) *http.Request {
 }
 
 func TestLogin(t *testing.T) {
-	s := services(secure)["core-metadata"]
+	s := allServices(secure)["core-metadata"]
 	for body, want := range map[string]string{
 		`{"username":"anna","password":"right"}`:                               `200 {"apiVersion":"v2","statusCode":200,"token":"admin","expires":1795246925123}`,
 		`{"username":"anna","password":"s3cret"}`:                              `401 `,
@@ -273,7 +279,7 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%.80s: Cache-Control %q", body, w.Header().Get("Cache-Control"))
 		}
 	}
-	none := services(func(*handlers.Options) {})["core-metadata"]
+	none := allServices(func(*handlers.Options) {})["core-metadata"]
 	if w := handlerstest.Serve(none, "POST", "/api/v2/login", "{}"); w.Code != 404 {
 		t.Errorf("without Access: got %d", w.Code)
 	}
@@ -281,7 +287,7 @@ func TestLogin(t *testing.T) {
 
 // The detail of health is for those who may read.
 func TestHealthHasNoDetailsWithoutLogin(t *testing.T) {
-	s := services(func(o *handlers.Options) {
+	s := allServices(func(o *handlers.Options) {
 		secure(o)
 		o.Warnings = func() []string { return []string{"the disk"} }
 	})["core-metadata"]
@@ -295,11 +301,7 @@ func TestHealthHasNoDetailsWithoutLogin(t *testing.T) {
 
 func TestActorIsOnTheLog(t *testing.T) {
 	for token, want := range map[string]string{"operator": "token:operator", "admin": "token:admin"} {
-		h, log := mustService(t, secure)
-		_ = h
-		for _, open := range []bool{true} {
-			h = serviceOn(log, func(o *handlers.Options) { secure(o); o.Access.Open = open })
-		}
+		h, log := mustService(t, func(o *handlers.Options) { secure(o); o.Access.Open = true })
 		w := handlerstest.Serve(h, "POST", "/api/v2/service", service("a"), "Authorization: Bearer "+token)
 		if recorded := log.Recorded(); w.Code != 207 || len(recorded) != 1 || recorded[0].Actor != want {
 			t.Errorf("got %d %s, %+v", w.Code, w.Body, recorded)
@@ -318,7 +320,7 @@ func TestUnlistedRouteIsRefused(t *testing.T) {
 func TestRefusalsAreCounted(t *testing.T) {
 	now := handlerstest.Now
 	counted := &handlers.Refusals{Now: func() time.Time { return now }}
-	s := services(func(o *handlers.Options) { secure(o); o.Access.Refusals = counted })["core-data"]
+	s := allServices(func(o *handlers.Options) { secure(o); o.Access.Refusals = counted })["core-data"]
 	for _, header := range []string{"X: y", "Authorization: Bearer wrong", "Authorization: Bearer busy", "Authorization: Bearer poster"} {
 		handlerstest.Serve(s, "GET", "/api/v2/event/all", "", header)
 	}
@@ -327,5 +329,135 @@ func TestRefusalsAreCounted(t *testing.T) {
 		if got := counted.Count("core-data", reason); got != 1 {
 			t.Errorf("%s: got %d, want 1", reason, got)
 		}
+	}
+}
+
+// A reading can name another device than the event and the path.
+func TestPosterNamesAnotherDeviceInReading(t *testing.T) {
+	body := func(device string) string {
+		return `{"apiVersion":"v2","event":{"apiVersion":"v2","id":"` + handlerstest.ID(77) + `","deviceName":"cam-1","profileName":"p","sourceName":"s","origin":1,"readings":[
+			{"id":"` + handlerstest.ID(78) + `","origin":1,"deviceName":"` + device + `","resourceName":"s","profileName":"p","valueType":"Int8","value":"1"}]}}`
+	}
+	for device, want := range map[string]int{"cam-1": 201, "door-1": 403} {
+		w := handlerstest.Serve(allServices(secure)["core-data"], "POST", "/api/v2/event/p/cam-1/s", body(device), "Authorization: Bearer poster")
+		if w.Code != want {
+			t.Errorf("%s: got %d %s, want %d", device, w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestProxies(t *testing.T) {
+	var proxies handlers.Proxies
+	for _, text := range []string{"10.0.0.0/8", "fd00::1"} {
+		network, err := handlers.ParseProxy(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxies = append(proxies, network)
+	}
+	for _, x := range []struct {
+		peer, header, want string
+	}{
+		{"10.0.0.2:99", "203.0.113.7", "203.0.113.7:0"},
+		{"10.0.0.2:99", "1.1.1.1, 203.0.113.7, 10.9.9.9", "203.0.113.7:0"},
+		{"10.0.0.2:99", "203.0.113.7:4711", "203.0.113.7:0"},
+		{"10.0.0.2:99", "2001:db8::7", "[2001:db8::7]:0"},
+		{"10.0.0.2:99", "[2001:db8::7]:80", "[2001:db8::7]:0"},
+		{"[fd00::1]:99", "::ffff:203.0.113.7", "203.0.113.7:0"},
+		{"10.0.0.2:99", "203.0.113.7, garbage", "10.0.0.2:99"},
+		{"10.0.0.2:99", "203.0.113.7, garbage, 10.1.1.1", "10.1.1.1:0"},
+		{"10.0.0.2:99", "", "10.0.0.2:99"},
+		{"10.0.0.2:99", ",,,", "10.0.0.2:99"},
+		{"192.0.2.1:99", "203.0.113.7", "192.0.2.1:99"},
+		{"[fd00::2]:99", "203.0.113.7", "[fd00::2]:99"},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = x.peer
+		if x.header != "" {
+			r.Header.Set("X-Forwarded-For", x.header)
+		}
+		var got string
+		proxies.Before(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr })).ServeHTTP(httptest.NewRecorder(), r)
+		if got != x.want {
+			t.Errorf("from %s, %q: got %s, want %s", x.peer, x.header, got, x.want)
+		}
+	}
+	for _, bad := range []string{"", "x", "10.0.0.0/33", "0.0.0.0/0", "::/0"} {
+		if _, err := handlers.ParseProxy(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// A page of a trusted origin may ask whether it may send a token, without one.
+func TestPreflightNeedsNoLogin(t *testing.T) {
+	h := handlers.SameOrigin{Hosts: []string{"example.com"}, TrustedOrigins: []string{"http://edge.example.org"}, Logger: slog.New(slog.DiscardHandler)}.Before(allServices(secure)["core-metadata"])
+	w := handlerstest.Serve(h, "OPTIONS", "/api/v2/device/all", "", "Origin: http://edge.example.org", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization")
+	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Headers") != "authorization" {
+		t.Errorf("got %d %v", w.Code, w.Header())
+	}
+	if w = handlerstest.Serve(h, "GET", "/api/v2/device/all", "", "Origin: http://edge.example.org"); w.Code != 401 || w.Header().Get("Access-Control-Allow-Origin") == "" {
+		t.Errorf("without a token: got %d %v", w.Code, w.Header())
+	}
+	if w = handlerstest.Serve(h, "GET", "/api/v2/device/all", "", "Origin: http://other.example.org", "Authorization: Bearer viewer"); w.Code != 403 {
+		t.Errorf("another origin: got %d", w.Code)
+	}
+}
+
+// One refusal of each address a minute is in the log, without what the client sent as its secret; the table of addresses is bounded.
+func TestRefusalsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	now := handlerstest.Now
+	refusals := &handlers.Refusals{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}
+	s := allServices(func(o *handlers.Options) { secure(o); o.Access.Refusals = refusals })["core-data"]
+	send := func(address string) {
+		r := httptest.NewRequest("GET", "/api/v2/event/all", nil)
+		r.RemoteAddr = address
+		r.Header.Set("Authorization", "Bearer s3cret")
+		s.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	want := func(what string, n int) {
+		t.Helper()
+		if got := strings.Count(log.String(), "request refused"); got != n || strings.Contains(log.String(), "s3cret") {
+			t.Errorf("%s: got %d lines, want %d: %.300s", what, got, n, log.String())
+		}
+	}
+	send("192.0.2.1:1")
+	send("192.0.2.1:2")
+	want("one address twice", 1)
+	now = now.Add(time.Minute)
+	send("192.0.2.1:3")
+	want("a minute later", 2)
+	for i := range 2000 {
+		send(fmt.Sprintf("10.0.%d.%d:1", i/250, i%250))
+	}
+	want("many addresses", 1+1024)
+	now = now.Add(time.Minute)
+	send("192.0.2.9:1")
+	want("a minute later, another one", 2+1024)
+	if got := refusals.Count("core-data", handlers.BadLogin); got != 2004 {
+		t.Errorf("counted %d, want 2004", got)
+	}
+}
+
+// docs/security.md has the table of rights as it is in the program. To write it anew, copy what the test prints.
+func TestRolesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, service := range []string{"", "core-metadata", "core-data", "device-rest", "support-notifications"} {
+		routes := handlers.TableRoutes(service)
+		for _, route := range slices.Sorted(maps.Keys(routes)) {
+			var roles []string
+			for _, role := range handlers.RolesFor(routes[route]) {
+				roles = append(roles, string(role))
+			}
+			fmt.Fprintf(&want, "| %s | `%s` | %s |\n", cmp.Or(service, "all"), route, cmp.Or(strings.Join(roles, ", "), "no login needed"))
+		}
+	}
+	if !strings.Contains(string(text), want.String()) {
+		t.Errorf("docs/security.md lacks:\n%s", want.String())
 	}
 }

@@ -86,6 +86,7 @@ var rights = map[string]map[domain.Right][]string{
 			"GET /api/v2/reading/count",
 			"GET /api/v2/reading/count/device/name/:name",
 			"GET /api/v2/reading/id/:id/binary",
+			"HEAD /api/v2/reading/id/:id/binary",
 		},
 		domain.MayPost: {"POST /api/v2/event/:profileName/:deviceName/:sourceName"},
 		domain.MayChange: {
