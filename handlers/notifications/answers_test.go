@@ -55,7 +55,7 @@ func TestAnswersOfReceiversAreHidden(t *testing.T) {
 				w := handlerstest.Serve(s, "GET", path, "", "Authorization: Bearer "+string(role))
 				shows := strings.Contains(w.Body.String(), secret)
 				want := strings.Contains(path, "/transmission/") && (open || role == domain.Operator || role == domain.Admin)
-				if w.Code != 200 || shows != want {
+				if strings.Contains(path, "/transmission/") && w.Code != 200 || shows != want {
 					t.Errorf("open %v, %s as %s: got %d %s, want the answer %v", open, path, role, w.Code, w.Body, want)
 				}
 				if strings.Contains(path, "/transmission/") && !want && !strings.Contains(w.Body.String(), "hidden; it needs the role operator or admin") {
