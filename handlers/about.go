@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -23,14 +24,19 @@ func (a *API) routeAbout() {
 }
 
 // health answers 503 with the reason while the service refuses what is sent to it. EdgeX has no such path, and ping
-// answers whatever happens. A service that works may have warnings for its operator.
+// answers whatever happens. A service that works may have warnings for its operator. In secure mode reasons and warnings are for those who may
+// read.
 func (a *API) health(c *gin.Context) {
+	details := a.May(c.Request, domain.MayRead)
 	if err := a.Ready(); err != nil {
+		if !details {
+			err = errors.New("log in with a role that reads to see why")
+		}
 		a.Fail(c, domain.Errorf(domain.Unavailable, "not ready: %v", err))
 		return
 	}
 	warnings := a.Warnings()
-	if len(warnings) == 0 {
+	if len(warnings) == 0 || !details {
 		a.about("health", func() any { return "ready" })(c)
 		return
 	}

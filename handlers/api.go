@@ -28,6 +28,9 @@ func (s *Service) API(version string) *API {
 	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
+	if a.Access != nil {
+		a.Routes.POST("/login", a.login)
+	}
 	if a.Secrets != nil {
 		a.Routes.POST("/secret", a.postSecret)
 	}
@@ -69,7 +72,7 @@ func (a *API) Stamp(c *gin.Context) domain.Stamp {
 // place where an actor is named.
 func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
-		At: a.Now().UTC(), Actor: domain.AnonymousAt(c.Request.RemoteAddr),
+		At: a.Now().UTC(), Actor: Actor(c.Request),
 		Origin: c.Request.RemoteAddr, CorrelationID: hopsOf(c.Request).Behind(correlationID(c.Writer)), EventID: newCorrelation(c.Writer, c.Request),
 	}
 }

@@ -95,6 +95,8 @@ type Options struct {
 	// is no such path.
 	Secrets     Secrets
 	SecretBytes int64
+	// Access says who may send which requests; nil: everybody may send all, and there is no login.
+	Access *Access
 	// Streams are the routes, such as /api/v2/resource/:device/:resource, whose bodies are not loaded as a
 	// whole: of BodyMemory they take what they load when they load it, and nothing before.
 	Streams []string

@@ -48,7 +48,7 @@ func (a *API) postSecret(c *gin.Context) {
 		a.Fail(c, err)
 		return
 	}
-	a.Logger.Info("secret stored", "service", a.Service, "path", r.Path, "uses", fmt.Sprint(r.AllowedUses), "remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
+	a.Logger.Info("secret stored", "service", a.Service, "path", r.Path, "uses", fmt.Sprint(r.AllowedUses), "actor", Actor(c.Request), "remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
 	answer := a.Envelope(http.StatusCreated)
 	answer.RequestID = r.RequestID
 	a.Reply(c, http.StatusCreated, answer)

@@ -28,7 +28,7 @@ func NewService(o Options) *Service {
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
-	s.engine.Use(s.logAccess)
+	s.engine.Use(s.logAccess, s.authorize)
 	s.engine.NoRoute(func(c *gin.Context) { http.NotFound(c.Writer, c.Request) })
 	s.engine.NoMethod(func(c *gin.Context) {
 		c.Status(http.StatusMethodNotAllowed)
@@ -41,7 +41,8 @@ func NewService(o Options) *Service {
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, r = s.options.withDeadlines(w, r)
 	s.correlate(w, r)
-	if s.loops(w, r) {
+	r, ok := s.options.admit(w, r)
+	if !ok || s.loops(w, r) {
 		return
 	}
 	// A name never holds a slash; decoded, one would make two path segments of it.

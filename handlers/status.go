@@ -80,7 +80,7 @@ const retryAfter = "1"
 // Fail answers with an envelope that says what is wrong.
 func (a *API) Fail(c *gin.Context, err error) {
 	status, message := a.Describe(c, err)
-	if status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		c.Header("Retry-After", retryAfter)
 	}
 	a.Reply(c, status, Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status})

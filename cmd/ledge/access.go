@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,9 @@ import (
 func (p *Program) startAccess() error {
 	key, err := p.secrets.Key("login")
 	if isFull(err) || domain.CodeOf(err) == domain.Full {
-		p.Logger.Warn("the disk is full: nobody can log in until the next start; free some space and start again", "error", err)
-		return nil
+		p.Logger.Warn("the disk is full: logins are valid until the server stops, because the key that signs them cannot be kept", "error", err)
+		key, err = make([]byte, 32), nil
+		_, _ = rand.Read(key) // never fails
 	}
 	if err != nil {
 		return exitError{exitFolder, fmt.Errorf("make the key that signs logins: %w", err)}

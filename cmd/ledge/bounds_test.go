@@ -110,6 +110,8 @@ var boundTests = map[string][]string{
 	"command line, payload that a tap sends":                                    {"TestTapLimits", "TestAttackForbiddenPublishes"},
 	"bytes that a tap sends in a second":                                        {"TestTapPace", "TestAttackAnswersUnread"},
 	"changes, notifications or readings that wait to be published to taps":      {"TestNothingWaitsForTaps"},
+	"body of a login":                                                           {"TestLogin"},
+	"addresses whose refused requests are logged, in a minute":                  {"TestRefusalsAreLogged"},
 	"log lines of one message":                                                  {"TestLogLinesAreLimited", "TestLogLinesOfManyClients", "TestAttackLogLines"},
 	"one value in a log line":                                                   {"TestLongValuesAreCut"},
 	"readings of a pattern":                                                     {"TestRetentionByRules"},

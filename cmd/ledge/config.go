@@ -38,6 +38,7 @@ type Config struct {
 	TLSCert, TLSKey            string
 	TLSClientCA, TLSMinVersion string
 	AllowHosts, TrustedOrigins texts
+	TrustedProxies             texts
 
 	JWTIssuer, JWTJWKS, JWTAudience, JWTRoleClaim string
 
@@ -136,6 +137,7 @@ func (c *Config) settings() *pflag.FlagSet {
 	f.StringVar(&c.JWTJWKS, "jwt-jwks", "", "file or URL of the JWKS with the keys of jwt-issuer, instead of discovery")
 	f.StringVar(&c.JWTAudience, "jwt-audience", "", "audience that a JWT must have in its claim aud, such as ledge")
 	f.StringVar(&c.JWTRoleClaim, "jwt-role-claim", "role", "claim of a JWT that names the role, a string or a list; dots lead into objects, such as realm_access.roles")
+	f.Var(newTexts(&c.TrustedProxies, checkProxy, ""), "trusted-proxies", "networks, with commas between them, of reverse proxies such as 10.0.0.2 or fd00::/8. Of their requests the client is the last address in X-Forwarded-For that is not itself in one of these networks")
 
 	f.StringVar(&c.LogLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "auto", "form of the log: text, json, or auto for text on a terminal and JSON elsewhere")

@@ -10,26 +10,54 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"ledge/bridge/zeromq"
+	"ledge/handlers"
 	"ledge/handlers/connections"
 )
 
 // withMetrics serves, beside a service's own paths, what the program counts in the text form of Prometheus: what it stores,
 // and the usual of Go and of the process.
-func (p *Program) withMetrics(service http.Handler) http.Handler {
+func (p *Program) withMetrics(o handlers.Options, service http.Handler) http.Handler {
+	shown := handlers.Protect(o, http.HandlerFunc(p.showMetrics))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" || r.Method != http.MethodGet && r.Method != http.MethodHead {
 			service.ServeHTTP(w, r)
 			return
 		}
-		var text bytes.Buffer
-		p.storage().write(&text)
-		write(&text, ofZeroMQ, []zeromq.Use{p.sockets.Use()}, func(zeromq.Use) string { return "" })
-		write(&text, ofConnections, []connections.Counts{p.servers.limiter.Counts()}, func(connections.Counts) string { return "" })
-		write(&text, ofTap, tapRefusals(p.data.store), func(r tapRefusal) string { return fmt.Sprintf("{reason=%q}", r.reason) })
-		metrics.WriteProcessMetrics(&text)
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(text.Bytes()) // fails when the client is gone: nobody is left to be told
+		shown.ServeHTTP(w, r)
 	})
+}
+
+func (p *Program) showMetrics(w http.ResponseWriter, _ *http.Request) {
+	var text bytes.Buffer
+	p.storage().write(&text)
+	write(&text, ofZeroMQ, []zeromq.Use{p.sockets.Use()}, func(zeromq.Use) string { return "" })
+	write(&text, ofConnections, []connections.Counts{p.servers.limiter.Counts()}, func(connections.Counts) string { return "" })
+	write(&text, ofRefusals, p.refusals(), func(r refusals) string { return fmt.Sprintf("{service=%q,reason=%q}", r.service, r.reason) })
+	write(&text, ofTap, refusalsIn(p.data.store.TapRefusals()), func(r refusedFor) string { return fmt.Sprintf("{reason=%q}", r.reason) })
+	write(&text, ofLogins, refusalsIn(p.authenticator.Load().Refusals()), func(r refusedFor) string { return fmt.Sprintf("{reason=%q}", r.reason) })
+	metrics.WriteProcessMetrics(&text)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write(text.Bytes()) // fails when the client is gone: nobody is left to be told
+}
+
+// refusals are the requests to a service that were refused for one reason.
+type refusals struct {
+	service string
+	reason  handlers.Reason
+	count   int
+}
+
+func (p *Program) refusals() (all []refusals) {
+	for _, service := range []string{metadataService, dataService, deviceRESTService, notificationsService} {
+		for _, reason := range handlers.Reasons {
+			r := refusals{service: service, reason: reason}
+			if p.access != nil && p.access.Refusals != nil {
+				r.count = p.access.Refusals.Count(service, reason)
+			}
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // measure is one metric of an R. One whose name ends in _total is a counter.
@@ -73,8 +101,14 @@ var (
 		{"ledge_http_connections_closed_total", "Idle connections that were closed at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Closed) }},
 		{"ledge_http_connections_refused_total", "Connections that were refused at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Refused) }},
 	}
-	ofTap = []measure[tapRefusal]{
-		{"ledge_tap_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", func(r tapRefusal) float64 { return float64(r.count) }},
+	ofTap = []measure[refusedFor]{
+		{"ledge_tap_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", func(r refusedFor) float64 { return float64(r.count) }},
+	}
+	ofLogins = []measure[refusedFor]{
+		{"ledge_identity_refused_total", "Logins, tokens and certificates that were refused since the start, by reason.", func(r refusedFor) float64 { return float64(r.count) }},
+	}
+	ofRefusals = []measure[refusals]{
+		{"ledge_http_refusals_total", "Requests since the start that were refused for want of a login or a right.", func(r refusals) float64 { return float64(r.count) }},
 	}
 	ofRules = []measure[ruleUse]{
 		{"ledge_retention_kept_events", "Data events that fall under a rule.", func(r ruleUse) float64 { return float64(r.Kept) }},

@@ -19,6 +19,7 @@ import (
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/certs"
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/identity"
 	"ledge/handlers/transport"
 	"ledge/store/payloads"
@@ -56,11 +57,12 @@ type Program struct {
 	callback   *callback.Callbacks
 	folders    *folders
 	identities *identities
+	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
-	instance   string // id of this run, in the header that ends loops
-	failed     chan error
-	closers    []func()
+	instance      string // id of this run, in the header that ends loops
+	failed        chan error
+	closers       []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.

@@ -115,7 +115,7 @@ func (s *servers) serve(p *Program) {
 // start serves h at the address of a service. All that each request has to pass is here: in secure mode TLS too, see
 // [Program.secure].
 func (s *servers) start(name string, h http.Handler) {
-	h = s.config.sameOrigin(s.logger).Before(s.program.withMetrics(h))
+	h = s.config.proxies().Before(s.config.sameOrigin(s.logger).Before(s.program.withMetrics(s.options(name), h)))
 	var wrap func(net.Conn) net.Conn
 	if t := s.program.transport; t != nil {
 		h, wrap = t.Handler(h), t.Wrap
@@ -144,7 +144,7 @@ func (s *servers) options(name string) handlers.Options {
 		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: int64(c.LimitInlineBytes), BodiesInFlight: c.LimitRequests, BodyMemory: int64(c.LimitBodyMemory),
 		BodyTimeout: c.LimitReadTime, BodyRate: int64(c.LimitReadRate), WriteTimeout: c.LimitWriteTime,
 		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
-		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers,
+		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, IdempotencyAnswers: c.IdempotencyAnswers, Access: s.program.access,
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"ledge/domain"
-	"ledge/store"
 )
 
 // tapAccess is how the tap knows its clients; see store.Options. It is empty in open mode.
@@ -17,16 +16,16 @@ type tapAccess struct {
 	still func(domain.Identity) bool
 }
 
-// tapRefusal is how many connections the tap has refused for one reason.
-type tapRefusal struct {
+// refusedFor is how often something was refused for one reason.
+type refusedFor struct {
 	reason string
 	count  uint64
 }
 
-func tapRefusals(s *store.Store) (all []tapRefusal) {
-	counts := s.TapRefusals()
+// refusalsIn sorts counts by their reasons.
+func refusalsIn(counts map[string]uint64) (all []refusedFor) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		all = append(all, tapRefusal{reason, counts[reason]})
+		all = append(all, refusedFor{reason, counts[reason]})
 	}
 	return all
 }

@@ -14,6 +14,7 @@ type conn struct {
 	net.Conn
 	limiter         *Limiter
 	service, client string
+	remote          string // address of the peer, host:port
 	// idle is since when there is no request in work, in nanoseconds since the Unix epoch, or busy, or closed by the limiter.
 	idle atomic.Int64
 }
@@ -70,7 +71,7 @@ func (c *conn) CloseWrite() error {
 
 // Client returns the client of a request, with which it shares limits.
 func Client(r *http.Request) string {
-	if c, ok := r.Context().Value(connKey{}).(*conn); ok && c.client != "" {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok && c.client != "" && c.remote == r.RemoteAddr { // which is another one where a proxy passes it on
 		return c.client
 	}
 	return domain.ClientOf(r.RemoteAddr)

@@ -98,7 +98,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: inner, limiter: l.limiter, service: l.service, client: domain.ClientOf(inner.RemoteAddr().String())}
+		remote := inner.RemoteAddr().String()
+		c := &conn{Conn: inner, limiter: l.limiter, service: l.service, client: domain.ClientOf(remote), remote: remote}
 		c.idle.Store(time.Now().UnixNano())
 		if !l.limiter.admit(c) {
 			inner.Close()

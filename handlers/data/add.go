@@ -42,6 +42,11 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 	if err != nil {
 		return item, err
 	}
+	for _, r := range added.Readings { // each can name another device than the path
+		if err := s.MayPostTo(c.Request, r.Device); err != nil {
+			return item, err
+		}
+	}
 	held, err := s.keepLarge(c.Request.Context(), &added)
 	if err != nil {
 		for _, digest := range held {

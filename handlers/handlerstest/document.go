@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"ledge/handlers"
 )
 
 // CheckDocument holds the document to what is served: the routes, and the fields that are read of each JSON request, both
@@ -21,6 +23,7 @@ func (c *Contract) CheckDocument(t *testing.T, routes []string, shapes map[strin
 	for _, m := range c.missing(routes) {
 		t.Error(m)
 	}
+	shapes["Login"] = handlers.LoginRequest{}
 	named := map[string]bool{}
 	for _, o := range c.operations() {
 		o.checkRules(t)

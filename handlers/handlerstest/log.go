@@ -136,7 +136,8 @@ func Options(service string) handlers.Options {
 		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, BodiesInFlight: 1000, BodyTimeout: time.Minute, BodyRate: 1, WriteTimeout: time.Minute,
 		CheckState: true, IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
-		Now: func() time.Time { return Now },
+		Access: &handlers.Access{Authenticator: Logins{}, Open: true},
+		Now:    func() time.Time { return Now },
 		NewID: func() string {
 			mu.Lock()
 			defer mu.Unlock()

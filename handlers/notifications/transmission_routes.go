@@ -16,12 +16,29 @@ func (s service) routeTransmissions() {
 	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime("milliseconds", handlers.Unfiltered)))
 	r.GET("/transmission/subscription/name/:name", s.listTransmissions(by(domain.IndexSubscription, "name")))
 	r.GET("/transmission/notification/id/:id", s.listTransmissions(by(domain.IndexNotification, "id")))
-	r.GET("/transmission/id/:id", handlers.WithID(s.API, handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind.Table,
-		func(e handlers.Envelope, d domain.Transmission) any {
-			return &transmissionAnswer{e, shapeTransmission(d)}
-		})))
+	r.GET("/transmission/id/:id", handlers.WithID(s.API, s.byReader(func(shape transmissionShaper) handlers.Handler {
+		return handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind.Table, func(e handlers.Envelope, d domain.Transmission) any {
+			return &transmissionAnswer{e, shape(d)}
+		})
+	})))
+}
+
+type transmissionShaper func(domain.Transmission) transmissionShape
+
+// byReader serves transmissions with what receivers answered to those who may make changes, and without it to all others.
+func (s service) byReader(serve func(transmissionShaper) handlers.Handler) handlers.Handler {
+	whole, hidden := serve(shapeTransmission), serve(hideResponses)
+	return func(c *gin.Context) {
+		if s.May(c.Request, domain.MayChange) {
+			whole(c)
+		} else {
+			hidden(c)
+		}
+	}
 }
 
 func (s service) listTransmissions(filter handlers.Asked) handlers.Handler {
-	return handlers.ListOf(s.API, s.notifications, transmissionKind, filter, "transmissions", shapeTransmission)
+	return s.byReader(func(shape transmissionShaper) handlers.Handler {
+		return handlers.ListOf(s.API, s.notifications, transmissionKind, filter, "transmissions", shape)
+	})
 }

@@ -39,3 +39,15 @@ func shapeTransmission(d domain.Transmission) transmissionShape {
 		SubscriptionName: d.SubscriptionName, Records: records, ResendCount: d.ResendCount, Status: d.Status,
 	}
 }
+
+// hiddenResponse stands for what a receiver answered, which only those see who may change subscriptions: a receiver can be a
+// service that a reader may not reach.
+var hiddenResponse = "hidden; it needs the role " + domain.RolesThatMay(domain.MayChange)
+
+func hideResponses(d domain.Transmission) transmissionShape {
+	shape := shapeTransmission(d)
+	for i := range shape.Records {
+		shape.Records[i].Response = hiddenResponse
+	}
+	return shape
+}

@@ -30,6 +30,7 @@ func Document(own []byte) ([]byte, error) {
 	paths := section(d, "paths")
 	paths.Content = append(paths.Content, section(s, "paths").Content...)
 	expand(d)
+	protect(d, s)
 	if err := adopt(d, s, d, map[string]bool{}); err != nil {
 		return nil, err
 	}
@@ -60,6 +61,41 @@ func expand(n *yaml.Node) {
 		}
 		expand(n.Content[i])
 	}
+}
+
+// refusals are the answers that every operation has which needs a login.
+var refusals = [][2]string{{"401", "Unauthenticated"}, {"403", "Forbidden"}, {"429", "TooMany"}}
+
+// protect says that a login is needed, and what is answered without one, for each operation that does not have security: [].
+func protect(d, s *yaml.Node) {
+	bearer := &yaml.Node{Kind: yaml.MappingNode}
+	section(bearer, "bearerAuth").Kind = yaml.SequenceNode
+	section(d, "security").Kind = yaml.SequenceNode
+	value(d, "security").Content = []*yaml.Node{bearer}
+	schemes := section(section(d, "components"), "securitySchemes")
+	schemes.Content = append(schemes.Content, section(section(s, "components"), "securitySchemes").Content...)
+	paths := section(d, "paths")
+	for i := 1; i < len(paths.Content); i += 2 {
+		for _, operation := range paths.Content[i].Content {
+			responses := value(operation, "responses")
+			if responses == nil || value(operation, "security") != nil {
+				continue
+			}
+			for _, r := range refusals {
+				if value(responses, r[0]) == nil { // an alias has them already
+					responses.Content = append(responses.Content, quoted(r[0]), reference("#/components/responses/"+r[1]))
+				}
+			}
+		}
+	}
+}
+
+func quoted(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.SingleQuotedStyle, Value: text}
+}
+
+func reference(to string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "$ref"}, quoted(to)}}
 }
 
 // adopt takes over from s what the references in n need and d has not.

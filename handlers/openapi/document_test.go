@@ -18,7 +18,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(text)
-	for _, want := range []string{"openapi: 3.0.3\npaths:\n  /a:\n", "  /ping:\n", "    Done:\n", "    CorrelationID:\n", "  put: {responses: {'200': {$ref: '#/components/responses/Done'}}}"} {
+	for _, want := range []string{"openapi: 3.0.3\npaths:\n  /a:\n", "  /ping:\n", "    Done:\n", "    CorrelationID:\n", "  put: {responses: {'200': {$ref: '#/components/responses/Done'}, '401': {$ref: '#/components/responses/Unauthenticated'}, '403': "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

@@ -1,0 +1,232 @@
+package handlers
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// Authenticator finds out who sends a request. address is that of the client, host:port. Errors are domain Errors with the codes
+// Unauthenticated, Forbidden or TooMany.
+type Authenticator interface {
+	Bearer(ctx context.Context, token, address string) (domain.Identity, error)
+	Certificate(c *x509.Certificate) (domain.Identity, error)
+	Login(ctx context.Context, name, password, address string) (token string, until time.Time, err error)
+}
+
+// Access says who may send which requests. All services share one.
+type Access struct {
+	Authenticator
+	// Open lets everybody do everything. A valid login then only names the actor, and an invalid one counts as none.
+	Open bool
+	// Refusals counts and logs what is refused; nil: nothing does.
+	Refusals *Refusals
+}
+
+// What is wrong with a request that has no credentials, or none that can be used.
+var (
+	errNoLogin  = domain.Errorf(domain.Unauthenticated, "a login is needed; send Authorization: Bearer with a token of POST /api/v2/login or of `ledge token create`, or use a client certificate")
+	errNoBearer = domain.Errorf(domain.Unauthenticated, "Authorization has another scheme than Bearer, or is there more than once; send Authorization: Bearer with a token of POST /api/v2/login or of `ledge token create`")
+)
+
+// bearerToken returns the token of a request; ok is false where it has none.
+func bearerToken(r *http.Request) (token string, ok bool, err error) {
+	values := r.Header["Authorization"]
+	if len(values) == 0 {
+		return "", false, nil
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.Trim(token, " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", false, errNoBearer
+	}
+	return token, true, nil
+}
+
+// identify returns who sends a request: the owner of its bearer token, else of its client certificate, else whom the listener stands for. A bad
+// token is an error, also where a certificate is good.
+func (a *Access) identify(r *http.Request) (domain.Identity, error) {
+	token, ok, err := bearerToken(r)
+	switch {
+	case err != nil:
+		return domain.Identity{}, err
+	case ok:
+		return a.Bearer(r.Context(), token, r.RemoteAddr)
+	case r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.VerifiedChains[0]) > 0:
+		return a.Certificate(r.TLS.VerifiedChains[0][0])
+	}
+	if id, ok := IdentityOf(r.Context()); ok && !isForwarded(r) {
+		return id, nil
+	}
+	return domain.Identity{}, errNoLogin
+}
+
+// isForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
+// this machine passes on what others send.
+func isForwarded(r *http.Request) bool {
+	return len(r.Header[forwardedFor]) > 0 || len(r.Header["Forwarded"]) > 0
+}
+
+// admit lets a request in that may be for a path of the service, and gives it its identity. Public paths need none. Where it
+// returns false the refusal is the answer.
+func (o *Options) admit(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if o.Access == nil {
+		return r, true
+	}
+	id, err := o.Access.identify(r)
+	switch {
+	case err == nil:
+		return r.WithContext(WithIdentity(r.Context(), id)), true
+	case o.Access.Open:
+		return r, true
+	case rightFor(o.Service, r.Method+" "+r.URL.Path) == public:
+		return r.WithContext(context.WithValue(r.Context(), identityKey{}, nil)), true // also without that of the listener
+	}
+	o.refuse(w, r, "", err)
+	return r, false
+}
+
+// authorize lets a request go on that its identity may send. Unknown paths are answered as such, to whoever is known.
+func (s *Service) authorize(c *gin.Context) {
+	o := &s.options
+	if o.Access == nil || o.Access.Open || c.FullPath() == "" {
+		return
+	}
+	if err := o.mayCall(c.Request, c.FullPath(), c.Param); err != nil {
+		c.Abort()
+		o.refuse(c.Writer, c.Request, c.FullPath(), err)
+	}
+}
+
+// mayCall returns why an identity may not call a route.
+func (o *Options) mayCall(r *http.Request, path string, param func(string) string) error {
+	route := r.Method + " " + path
+	right := rightFor(o.Service, route)
+	id, _ := IdentityOf(r.Context())
+	switch {
+	case right == public, right == anyRole && slices.Contains(domain.Roles(), id.Role):
+		return nil
+	case right == anyRole || !id.Role.May(right):
+		return forbidden(id, route, right)
+	case right != domain.MayPost:
+		return nil
+	}
+	return o.MayPostTo(r, param(postedDevices[route]))
+}
+
+// MayPostTo returns why who sends a request may not post values to a device.
+func (o *Options) MayPostTo(r *http.Request, device string) error {
+	id, _ := IdentityOf(r.Context())
+	if o.Access == nil || o.Access.Open || id.MayPostTo(device) {
+		return nil
+	}
+	return forbiddenDevice{domain.Errorf(domain.Forbidden, "%s may not post to the device %.80q, only to devices that match %s; post with another token, or have an administrator change the patterns",
+		id.Actor, device, strings.Join(id.Devices, ", "))}
+}
+
+// forbiddenDevice is a refusal for the pattern of devices and not for the role.
+type forbiddenDevice struct{ error }
+
+func (f forbiddenDevice) Unwrap() error { return f.error }
+
+func forbidden(id domain.Identity, route string, right domain.Right) error {
+	who, roles := "has no role", domain.RolesThatMay(right)
+	if id.Role != "" {
+		who = "is " + withArticle(string(id.Role))
+	}
+	if roles == "" {
+		return domain.Errorf(domain.Forbidden, "%s %s; no role may use %s", id.Actor, who, route)
+	}
+	return domain.Errorf(domain.Forbidden, "%s %s; %s needs the role %s", id.Actor, who, route, roles)
+}
+
+func withArticle(role string) string {
+	if strings.ContainsRune("aeiou", rune(role[0])) {
+		return "an " + role
+	}
+	return "a " + role
+}
+
+// Protect has next served only to those who may read; it is for what is served beside a service, such as GET /metrics.
+func Protect(o Options, next http.Handler) http.Handler {
+	o = o.withDefaults()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, ok := o.admit(w, r)
+		if !ok {
+			return
+		}
+		if o.Access != nil && !o.Access.Open {
+			if err := o.mayCall(r, r.URL.Path, r.PathValue); err != nil {
+				o.refuse(w, r, r.URL.Path, err)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// May reports whether who sends a request has a right, as everybody has in open mode.
+func (o *Options) May(r *http.Request, right domain.Right) bool {
+	if o.Access == nil || o.Access.Open {
+		return true
+	}
+	id, ok := IdentityOf(r.Context())
+	return ok && id.Role.May(right)
+}
+
+// Actor is who sends a request, as events name it.
+func Actor(r *http.Request) string {
+	if id, ok := IdentityOf(r.Context()); ok {
+		return id.Actor
+	}
+	return domain.AnonymousAt(r.RemoteAddr)
+}
+
+// smallBody is how much of a refused request's body is read so that its connection can be used again, in bytes.
+const smallBody = 16 << 10
+
+// refuse answers 401, 403 or 429, before anything of the body is read. path is the route's, "" where it is not known.
+func (o *Options) refuse(w http.ResponseWriter, r *http.Request, path string, err error) {
+	h := w.Header()
+	if r.ContentLength < 0 || r.ContentLength > smallBody {
+		h.Set("Connection", "close")
+	}
+	status := statuses[domain.CodeOf(err)]
+	message := "internal error; the log has it under correlation id " + correlationID(w)
+	if status == http.StatusInternalServerError {
+		o.Logger.Error("login failed", "service", o.Service, "correlation", correlationID(w), "error", err)
+	} else {
+		message = shorten(err.Error())
+	}
+	o.noteRefusal(h, r, path, status, err)
+	text, _ := appendJSON(nil, Envelope{APIVersion: "v2", Message: message, StatusCode: status})
+	h.Set("Content-Type", typeJSON)
+	h.Set("Content-Length", fmt.Sprint(len(text)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // fails when the client is gone: nobody is left to be told
+}
+
+// noteRefusal sets the headers of a refusal, counts it and logs it.
+func (o *Options) noteRefusal(h http.Header, r *http.Request, path string, status int, err error) {
+	switch status {
+	case http.StatusUnauthorized:
+		challenge := `Bearer realm="ledge"`
+		if _, given, _ := bearerToken(r); given {
+			challenge += `, error="invalid_token"`
+		}
+		h.Set("WWW-Authenticate", challenge)
+	case http.StatusTooManyRequests:
+		h.Set("Retry-After", retryAfter)
+	}
+	if o.Access != nil && o.Access.Refusals != nil {
+		o.Access.Refusals.note(o, r, path, reasonOf(status, err), Actor(r))
+	}
+}

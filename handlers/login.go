@@ -1,0 +1,61 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// LoginBytes is the longest body of POST /login.
+const LoginBytes = 4 << 10
+
+// LoginRequest is the body of POST /login.
+type LoginRequest struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+}
+
+// loginAnswer has a token. Expires is in milliseconds since the Unix epoch.
+type loginAnswer struct {
+	Envelope
+	Token   string `json:"token"`
+	Expires int64  `json:"expires"`
+}
+
+// login answers a user's name and password with a token. No answer and no line of the log has anything of the body.
+func (a *API) login(c *gin.Context) {
+	c.Header("Cache-Control", "no-store")
+	asked, err := a.readLogin(c)
+	if err != nil {
+		a.Fail(c, err)
+		return
+	}
+	token, until, err := a.Access.Login(c.Request.Context(), asked.Username, asked.Password, c.Request.RemoteAddr)
+	switch domain.CodeOf(err) {
+	case domain.Unauthenticated, domain.Forbidden, domain.TooMany:
+		if err != nil {
+			a.refuse(c.Writer, c.Request, c.FullPath(), err)
+			return
+		}
+	}
+	if err != nil {
+		a.Fail(c, err)
+		return
+	}
+	a.Reply(c, http.StatusOK, loginAnswer{a.Envelope(http.StatusOK), token, until.UnixMilli()})
+}
+
+func (a *API) readLogin(c *gin.Context) (asked LoginRequest, err error) {
+	body, err := a.ReadBody(c, LoginBytes, "no setting: a name and a password are shorter")
+	if err != nil {
+		return asked, err
+	}
+	wrong := domain.Errorf(domain.Invalid, `the body is no login; send {"username":"…","password":"…"}, both of them not empty`)
+	if checkJSON(body, body, 0) != nil || json.Unmarshal(body, &asked) != nil || asked.Username == "" || asked.Password == "" {
+		return asked, wrong
+	}
+	return asked, nil
+}
