@@ -224,7 +224,7 @@ func (o *Options) noteRefusal(h http.Header, r *http.Request, path string, statu
 		}
 		h.Set("WWW-Authenticate", challenge)
 	case http.StatusTooManyRequests:
-		h.Set("Retry-After", retryAfter)
+		h.Set("Retry-After", whenAgain(err))
 	}
 	if o.Access != nil && o.Access.Refusals != nil {
 		o.Access.Refusals.note(o, r, path, reasonOf(status, err), Actor(r))

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/identity"
 )
 
 // statuses is the one table from a domain code to an HTTP status.
@@ -77,11 +79,19 @@ func unwrapped(err error) error {
 // retryAfter is how many seconds a client should wait after a 503.
 const retryAfter = "1"
 
+// whenAgain is the value of Retry-After for an error, in seconds.
+func whenAgain(err error) string {
+	if seconds, ok := identity.RetryAfter(err); ok {
+		return strconv.Itoa(seconds)
+	}
+	return retryAfter
+}
+
 // Fail answers with an envelope that says what is wrong.
 func (a *API) Fail(c *gin.Context, err error) {
 	status, message := a.Describe(c, err)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		c.Header("Retry-After", retryAfter)
+		c.Header("Retry-After", whenAgain(err))
 	}
 	a.Reply(c, status, Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status})
 }

@@ -40,7 +40,9 @@ func FuzzBearer(f *testing.F) {
 }
 
 // signed returns what a token's signature covers: base64 can write the same signature in several ways.
-func signed(token string) string { return token[:max(strings.LastIndexByte(token, '.'), 0)] + secretOf(token) }
+func signed(token string) string {
+	return token[:max(strings.LastIndexByte(token, '.'), 0)] + secretOf(token)
+}
 
 // secretOf returns the whole of a token that has no signature.
 func secretOf(token string) string {

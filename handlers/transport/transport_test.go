@@ -17,22 +17,41 @@ import (
 	"ledge/handlers"
 )
 
-// wrapped is a listener whose connections a port of Options takes.
+// wrapped is a listener whose connections a port of Options takes. If they are set, remote and local are what the ends of the connections say.
 type wrapped struct {
 	net.Listener
-	o Options
+	o             Options
+	remote, local string
 }
+
+// moved is a connection whose ends are elsewhere.
+type moved struct {
+	net.Conn
+	remote, local net.Addr
+}
+
+func (m moved) RemoteAddr() net.Addr { return m.remote }
+func (m moved) LocalAddr() net.Addr  { return m.local }
 
 func (w wrapped) Accept() (net.Conn, error) {
 	c, err := w.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
+	if w.remote != "" {
+		c = moved{c, &net.TCPAddr{IP: net.ParseIP(w.remote), Port: 4711}, &net.TCPAddr{IP: net.ParseIP(w.local), Port: 59881}}
+	}
 	return w.o.Wrap(c), nil
 }
 
 // serve answers with whether a request came over TLS, its protocol and its actor. A client with its certificate is returned too.
 func serve(t *testing.T, local *domain.Identity) (address string, client *http.Client) {
+	t.Helper()
+	return serveAt(t, local, "", "")
+}
+
+// serveAt is serve with other ends of the connections.
+func serveAt(t *testing.T, local *domain.Identity, remote, here string) (address string, client *http.Client) {
 	t.Helper()
 	pair := httptest.NewTLSServer(nil) // for its certificate
 	t.Cleanup(pair.Close)
@@ -46,7 +65,7 @@ func serve(t *testing.T, local *domain.Identity) (address string, client *http.C
 		fmt.Fprintf(w, "%t %s %s", r.TLS != nil, i.Actor, i.Role)
 	}))}
 	served := make(chan error)
-	go func() { served <- srv.Serve(wrapped{l, o}) }()
+	go func() { served <- srv.Serve(wrapped{l, o, remote, here}) }()
 	t.Cleanup(func() { srv.Close(); <-served })
 	return l.Addr().String(), pair.Client()
 }
@@ -63,6 +82,23 @@ func get(t *testing.T, c *http.Client, url string) (int, string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(b)
+}
+
+// TestOtherMachines holds that plain HTTP is for connections with both ends on a loopback address.
+func TestOtherMachines(t *testing.T) {
+	for _, ends := range []struct {
+		remote, local string
+		want          int
+	}{
+		{"127.0.0.1", "127.0.0.1", http.StatusOK}, {"::1", "::1", http.StatusOK}, {"127.0.0.9", "127.0.0.1", http.StatusOK}, {"::ffff:127.0.0.1", "::ffff:127.0.0.1", http.StatusOK},
+		{"192.0.2.7", "192.0.2.1", http.StatusBadRequest}, {"192.0.2.1", "192.0.2.1", http.StatusBadRequest},
+		{"127.0.0.1", "192.0.2.1", http.StatusBadRequest}, {"192.0.2.7", "127.0.0.1", http.StatusBadRequest}, {"fe80::1", "::1", http.StatusBadRequest},
+	} {
+		address, client := serveAt(t, &domain.Identity{Actor: "local", Role: domain.Operator}, ends.remote, ends.local)
+		if status, body := get(t, client, "http://"+address); status != ends.want {
+			t.Errorf("%+v: got %d %s", ends, status, body)
+		}
+	}
 }
 
 // On one port TLS has no identity yet, and plain HTTP of this machine has that of the program.
