@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"ledge/cmd/internal/certs"
 )
-
-// adminPasswordFile has the first password of the user admin until it is changed.
-func (c *Config) adminPasswordFile() string { return filepath.Join(c.DataDir, "admin-password") }
 
 func newCA() *cobra.Command {
 	c := &cobra.Command{

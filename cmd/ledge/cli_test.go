@@ -210,9 +210,9 @@ func TestLogVerifyRebuild(t *testing.T) {
 func TestLogAsJSON(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.addDevice("cam-1")
-	out, _, _ := ledge(t, "log", "--json", "--from", "9", "--data-dir", p.dir)
+	out, _, _ := ledge(t, "log", "--json", "--from", "10", "--data-dir", p.dir)
 	first, _, _ := strings.Cut(out, "\n")
-	for _, want := range []string{`"subject":"ledge.event.device.cam-1.added"`, `"seq":9`, `"type":"device.added/1"`, `"actor":"anonymous@127.0.0.1"`, `"profileName":"sample-image"`} {
+	for _, want := range []string{`"subject":"ledge.event.device.cam-1.added"`, `"seq":10`, `"type":"device.added/1"`, `"actor":"anonymous@127.0.0.1"`, `"profileName":"sample-image"`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%s does not have %s", first, want)
 		}

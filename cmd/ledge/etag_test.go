@@ -138,7 +138,7 @@ func TestETagDocument(t *testing.T) {
 		t.Fatalf("docs/etags.md has %d blocks, want 5", len(blocks))
 	}
 	sh := startSeed(t).shell(t)
-	for i, want := range []string{"Etag: \"5\"\r\n", "device.added/1  device sample-image added", "Etag: \"9\"\r\n", "error: 412", "304\n"} {
+	for i, want := range []string{"Etag: \"5\"\r\n", "device.added/1  device sample-image added", "Etag: \"10\"\r\n", "error: 412", "304\n"} {
 		out, err := sh.command(blocks[i]).CombinedOutput()
 		failed, _ := errors.AsType[*exec.ExitError](err)
 		if !strings.Contains(string(out), want) || (err != nil) != (failed != nil && want == "error: 412") {

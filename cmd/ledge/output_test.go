@@ -45,8 +45,11 @@ func TestLogReaderGoes(t *testing.T) {
 	}
 	defer time.AfterFunc(hangs, func() { _ = cmd.Process.Kill() }).Stop()
 	w.Close()
-	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.Contains(line, `"msg":"ready"`) {
-		t.Errorf("%q, %v", line, err)
+	lines := bufio.NewScanner(r)
+	for lines.Scan() && !strings.Contains(lines.Text(), `"msg":"ready"`) {
+	}
+	if !strings.Contains(lines.Text(), `"msg":"ready"`) {
+		t.Errorf("%q, %v", lines.Text(), lines.Err())
 	}
 	r.Close()
 	_ = cmd.Process.Signal(syscall.SIGTERM) // "stopping" is the first line that nobody reads

@@ -204,7 +204,7 @@ func TestDocumentedHistory(t *testing.T) {
 	text := mustRead(t, "../../docs/taps.md")
 	nc := p.historyConn(t)
 	answer, err := nc.Request("ledge.info", nil, hangs)
-	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":8`) {
+	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":9`) {
 		t.Fatalf("ledge.info = %s, %v", answer.Data, err)
 	}
 	subject, body := quoted(t, text, "req '"), `{"seq":1}`

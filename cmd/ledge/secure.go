@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -192,5 +193,9 @@ func (p *Program) welcome() {
 		fmt.Fprintf(p.Terminal, "Clients have to trust its CA (SHA-256 %s):\n  ledge ca --data-dir %s > ledge-ca.pem\n  curl --cacert ledge-ca.pem %s/api/v2/ping\n",
 			certs.Fingerprint(p.authority.Cert), p.Config.DataDir, p.servers.url(metadataService))
 	}
-	fmt.Fprintf(p.Terminal, "Log in as admin. Until it is changed, the password is in %s.\n\n", p.Config.adminPasswordFile())
+	file := filepath.Join(p.Config.DataDir, adminPasswordFile)
+	if _, err := os.Lstat(file); err == nil {
+		fmt.Fprintf(p.Terminal, "Log in as %s. Until it is changed, the password is in %s.\n", adminName, file)
+	}
+	fmt.Fprintln(p.Terminal)
 }

@@ -386,7 +386,7 @@ func TestWelcome(t *testing.T) {
 	var text strings.Builder
 	for in := bufio.NewScanner(out); in.Scan(); {
 		text.WriteString(in.Text() + "\n")
-		if strings.Contains(in.Text(), "admin-password") {
+		if strings.Contains(in.Text(), "curl --cacert") {
 			break
 		}
 	}
