@@ -36,7 +36,10 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 		if now.found.ok {
 			l.index(w, &now.found.value, now.seq, row[1:], false)
 		}
-		w.regrouped = w.regrouped || indexed && !(was.ok && now.found.ok && l.sameGroups(w, &was.value, &now.found.value))
+		if indexed && !w.regrouped {
+			stays := was.ok && now.found.ok && l.sameGroups(w, &was.value, &now.found.value)
+			w.regrouped = !stays
+		}
 	}
 	l.order = l.order[:0]
 	return nil

@@ -4,6 +4,8 @@ import (
 	"crypto/subtle"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"ledge/domain"
 )
 
 // gate tells the tap server who its connections are, where clients have identities. The door has checked these; the server
@@ -64,12 +66,25 @@ func (g *gate) member(a access) *server.User {
 			return nil
 		}
 		u := *g.users[tapUser]
+		seen := &server.SubjectPermission{Allow: u.Permissions.Subscribe.Allow}
 		if devices != nil {
-			u.Permissions = &server.Permissions{Publish: u.Permissions.Publish, Subscribe: &server.SubjectPermission{Allow: readingsOf(devices)}}
+			seen.Allow = readingsOf(devices)
 		}
+		if !a.identity.Role.May(domain.MayChange) {
+			seen.Deny = withAnswers()
+		}
+		u.Permissions = &server.Permissions{Publish: u.Permissions.Publish, Subscribe: seen}
 		return &u
 	}
 	return nil
+}
+
+// withAnswers are the subjects of events that have answers of receivers: those who may change subscriptions see them.
+func withAnswers() (subjects []string) {
+	for _, verb := range []string{"tried", "processed"} {
+		subjects = append(subjects, streams[1].public+"*.*."+verb)
+	}
+	return subjects
 }
 
 // readingsOf are the subjects of what is posted for devices.

@@ -93,7 +93,7 @@ func (d *door) accessOf(v *visit, line []byte) (access, error) {
 func (d *door) openAccess(v *visit, line []byte) (access, error) {
 	c := d.classOf(line)
 	if d.secured() && v.local != (c == ofOwn) {
-		return access{}, refusal{byCredentials, violation, errors.New("Ledge's own commands log in at a port of their own, and nobody else does")}
+		return access{}, refusal{byCredentials, violation, errors.New("the user \"own\" is for Ledge's own commands, which use a port of their own")}
 	}
 	return access{class: c}, nil
 }

@@ -48,7 +48,9 @@ func (v *visit) upgrade() error {
 		return refusal{byTLS, "Secure Connection - TLS Required", errors.New("it does not use TLS")}
 	}
 	conn := tls.Server(&begun{v.raw, first}, v.door.tls)
-	if err := conn.Handshake(); err != nil {
+	ctx, cancel := v.limited(tapLoginWait)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
 		return refusal{byTLS, "", fmt.Errorf("TLS handshake: %w", err)}
 	}
 	v.outside = conn

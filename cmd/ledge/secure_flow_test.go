@@ -12,12 +12,15 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 
 	"ledge/bridge/porttest"
 	"ledge/domain"
@@ -348,5 +351,127 @@ func TestWrongPasswords(t *testing.T) {
 	}
 	if n := s.log.count("wrong-"); n > 0 {
 		t.Errorf("the log has %d of the passwords that were tried", n)
+	}
+}
+
+// tapAs connects to the tap with a token.
+func (s *secured) tapAs(t *testing.T, token string, o ...nats.Option) (*nats.Conn, error) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.tap, "tls://"))
+	nc, err := nats.Connect("tls://127.0.0.1:"+port, append(o, nats.RootCAs(mustWriteFile(t, "ca.pem", s.ca())), nats.Token(token), nats.NoReconnect(), nats.Timeout(hangs))...)
+	if err == nil {
+		t.Cleanup(nc.Close)
+	}
+	return nc, err
+}
+
+// wantAnswersHidden holds that a viewer sees no events with answers of receivers, which an operator sees.
+func (s *secured) wantAnswersHidden(t *testing.T, viewer *nats.Conn) {
+	t.Helper()
+	operator, err := s.tapAs(t, s.tokens[domain.Operator])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var subs []*nats.Subscription
+	for _, nc := range []*nats.Conn{viewer, operator} {
+		sub, err := nc.SubscribeSync("ledge.notification.>")
+		if err == nil {
+			err = nc.Flush()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		subs = append(subs, sub)
+	}
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "an answer") }))
+	t.Cleanup(receiver.Close)
+	host, port, _ := net.SplitHostPort(receiver.Listener.Addr().String())
+	s.send(s.tokens[domain.Operator], http.MethodPost, s.notifications+"/api/v2/subscription", "application/json", fmt.Sprintf(
+		`[{"apiVersion":"v2","subscription":{"name":"rest","receiver":"r","adminState":"UNLOCKED","categories":["DEVICE_CHANGED"],"channels":[{"type":"REST","host":%q,"port":%s,"path":"/","httpMethod":"POST"}]}}]`, host, port))
+	s.send(s.tokens[domain.Operator], http.MethodPatch, s.metadata+"/api/v2/device", "application/json", `[{"apiVersion":"v2","device":{"name":"sample-image","adminState":"LOCKED"}}]`)
+	for answered := false; !answered; {
+		m, err := subs[1].NextMsg(hangs)
+		if err != nil {
+			t.Fatalf("the operator sees no transmission: %v", err)
+		}
+		answered = strings.HasSuffix(m.Subject, ".tried") || strings.HasSuffix(m.Subject, ".processed")
+	}
+	if err := viewer.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for ; ; seen++ {
+		n, _, err := subs[0].Pending()
+		if err != nil || n == 0 {
+			break
+		}
+		if m, err := subs[0].NextMsg(hangs); err != nil || strings.HasSuffix(m.Subject, ".tried") || strings.HasSuffix(m.Subject, ".processed") {
+			t.Errorf("the viewer sees %v, %v", m, err)
+		}
+	}
+	if seen == 0 {
+		t.Error("the viewer sees no notification")
+	}
+}
+
+// TestSecureTap taps a server in secure mode: a viewer sees what happens, an auditor also history, a poster nothing. A token that is
+// revoked ends its connection. Ledge's own commands go on beside the server.
+func TestSecureTap(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t)
+	for _, token := range []string{s.tokens[domain.Poster], "ledge_a-viewer_AAAAAAAAAAAAAAAAAAAAAAAAAA", ""} {
+		if _, err := s.tapAs(t, token); err == nil || !strings.Contains(strings.ToLower(err.Error()), "violation") {
+			t.Errorf("token %.14q: %v, want a violation", token, err)
+		}
+	}
+	closed := make(chan struct{})
+	viewer, err := s.tapAs(t, s.tokens[domain.Viewer], nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := viewer.SubscribeSync("ledge.reading.*.sample-numeric.>")
+	if err == nil {
+		err = viewer.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send(s.tokens[domain.Operator], http.MethodPost, s.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", "42")
+	if m, err := sub.NextMsg(hangs); err != nil || string(m.Data) != "42" {
+		t.Errorf("the viewer got %v, %v", m, err)
+	}
+	auditor, err := s.tapAs(t, s.tokens[domain.Auditor])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := auditor.Request("$JS.API.DIRECT.GET.LEDGE_EVENTS", []byte(`{"seq":1}`), hangs); err != nil || len(m.Data) == 0 {
+		t.Errorf("the auditor's history: %v, %v", m, err)
+	}
+	s.wantAnswersHidden(t, viewer)
+	backup := filepath.Join(t.TempDir(), "ledge.backup")
+	for _, args := range [][]string{{"log"}, {"verify"}, {"backup", backup}} {
+		if out, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...); code != exitOK || out == "" {
+			t.Errorf("ledge %v beside the server: %d %s", args, code, stderr)
+		}
+	}
+	if _, stderr, code := ledge(t, "token", "revoke", "a-viewer", "--data-dir", s.dir); code != exitOK {
+		t.Fatal(stderr)
+	}
+	select {
+	case <-closed:
+	case <-t.Context().Done():
+		t.Error("the connection of a revoked token goes on")
+	}
+	s.stop()
+	restored := filepath.Join(t.TempDir(), "restored")
+	if _, stderr, code := ledge(t, "restore", "--data-dir", restored, backup); code != exitOK {
+		t.Fatal(stderr)
+	}
+	again := &secured{process: start(t, restored, "--secure"), tokens: s.tokens}
+	again.trust(t)
+	for role, want := range map[domain.Role]int{domain.Operator: http.StatusOK, domain.Viewer: http.StatusOK, domain.Poster: http.StatusForbidden} { // the backup is older than the revocation
+		if a := again.send(s.tokens[role], http.MethodGet, again.metadata+"/api/v2/device/all", "", ""); a.status != want {
+			t.Errorf("restored, as %s: %d %s, want %d", role, a.status, a.body, want)
+		}
 	}
 }
