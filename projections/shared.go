@@ -2,7 +2,7 @@ package projections
 
 import "sync"
 
-// shared keeps what views have read from the file of the rows that nearly every command asks for, a device's profile and
+// shared keeps what views have read from the file of the rows that nearly every request asks for, its token, a device's profile and
 // service, for the views after them: until the file changes, which is with the next flush. Rows in an overlay are not
 // looked for here.
 type shared struct {

@@ -56,8 +56,8 @@ var (
 	devices       = &kind[domain.Device]{id: devicesID, name: "devices", codec: inJSON(canonicalDevice), indexes: deviceIndexes}
 	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inJSON[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
 	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inJSON[domain.Subscription](nil), indexes: subscriptionIndexes}
-	users         = &kind[domain.User]{id: usersID, name: "users", codec: inJSON[domain.User](nil), indexes: userIndexes}
-	tokens        = &kind[domain.Token]{id: tokensID, name: "tokens", codec: inJSON[domain.Token](nil), indexes: tokenIndexes}
+	users         = &kind[domain.User]{id: usersID, name: "users", codec: inJSON[domain.User](nil), indexes: userIndexes, shared: true}
+	tokens        = &kind[domain.Token]{id: tokensID, name: "tokens", codec: inJSON[domain.Token](nil), indexes: tokenIndexes, shared: true}
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inJSON[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inJSON[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inJSON[domain.Cleanup](nil), indexes: cleanupIndexes}
