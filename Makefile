@@ -3,6 +3,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+TESTSUM := gotest.tools/gotestsum@v1.13.0
 FUZZ    ?= 20s
 # Tests share one compilation of all libraries (-pgo=off); `make lint` vets (-vet=off); some tests mostly wait for a
 # process or a deadline (-parallel).
@@ -11,7 +12,7 @@ FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|T
 FAULTS_TIME ?= 5m
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
 
-.PHONY: help build run test faults testtools race lint fuzz bench profile cover clean
+.PHONY: help build run test platforms faults testtools race lint fuzz bench profile generate cover clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,8 +23,12 @@ build: ## build bin/ledge
 run: build ## run all services on 127.0.0.1, data in ./data
 	./bin/ledge serve
 
-test: build testtools ## run every test, against the real binary where it matters
-	CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test $(TESTFLAGS) -timeout 20m ./...
+test: build testtools ## run every test, against the real binary where it matters; ends with what was skipped and installed
+	@CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname -- $(TESTFLAGS) -timeout 20m ./...; \
+	  status=$$?; cat bin/testtools.txt; exit $$status
+
+platforms: ## compile everything for each platform, and run the tour on ARM under qemu
+	@.ci/platforms
 
 faults: build testtools ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
 	LEDGE_FAULTS=all LEDGE_FAULTS_TIME=$(FAULTS_TIME) LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
@@ -50,6 +55,9 @@ bench: build ## measure, as ratios within one run
 
 profile: build ## record anew, from the loads of the bench, what build optimizes for
 	$(GO) run ./cmd/bench -ledge bin/ledge -only http,latency -pgo cmd/ledge/default.pgo
+
+generate: ## merge the OpenAPI document of each service with what all services share
+	$(GO) generate ./handlers/openapi/merge
 
 cover: build ## write cover.html
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...

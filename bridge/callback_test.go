@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,11 @@ func TestCallbacks(t *testing.T) {
 		domain.UpdateWatcher{Patch: domain.WatcherPatch{Name: new("w"), ServiceName: new("b")}},
 		domain.RemoveWatcher{Name: "w"},
 		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastConnected: new(int64(7))}},
+		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastReported: new(int64(7))}},
+		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastConnected: new(int64(8)), LastReported: new(int64(8))}},
+		patch("d", func(p *domain.DevicePatch) { p.LastConnected = new(int64(7)) }),
+		patch("d", func(p *domain.DevicePatch) { p.LastReported = new(int64(7)) }),
+		patch("d", func(p *domain.DevicePatch) { p.LastConnected, p.LastReported = new(int64(8)), new(int64(8)) }),
 		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), AdminState: new(domain.StateLocked)}},
 		domain.AddUser{User: domain.User{Name: "a", Role: domain.Admin, Credential: "c"}},
 		domain.SetPassword{Name: "a", Credential: "c-2"},
@@ -85,7 +91,7 @@ func TestCallbacksOfAMove(t *testing.T) {
 	a, b := n.mustService("a"), n.mustService("b")
 	n.do(domain.AddDevice{Device: deviceOf(a, "d")},
 		patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }),
-		describe("d", "b's alone"))
+		patch("d", func(p *domain.DevicePatch) { p.LastConnected, p.Description = new(int64(9)), new("b's alone") }))
 	b.wantCalls("PUT "+devicePath, "PUT "+devicePath)
 	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("a") }))
 	a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
@@ -326,4 +332,54 @@ func TestCallbacksGoOn(t *testing.T) {
 	if at, _ := notes.Cursors.Get(domain.CursorCallbacks); at == 0 {
 		t.Error("no position is on record")
 	}
+}
+
+// A redirect keeps the method and the body of a callback, or the callback is refused: it never becomes a GET.
+func TestRedirectedCallbacks(t *testing.T) {
+	for _, test := range []struct {
+		status   int
+		followed bool
+	}{
+		{http.StatusMovedPermanently, false}, {http.StatusFound, false}, {http.StatusSeeOther, false}, {http.StatusTemporaryRedirect, true}, {http.StatusPermanentRedirect, true},
+	} {
+		t.Run(strconv.Itoa(test.status), func(t *testing.T) {
+			n, printed := mustNode(t), newPrinted()
+			n.startCallbacks(func(o *callback.Options) { o.Logger = slog.New(slog.NewTextHandler(printed, nil)) })
+			a := n.mustService("a")
+			direct := a.server
+			direct.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if inner, ok := strings.CutPrefix(r.URL.Path, "/moved"); ok {
+					r.URL.Path = inner
+					a.ServeHTTP(w, r)
+					return
+				}
+				http.Redirect(w, r, "/moved"+r.URL.Path, test.status)
+			})
+			d := deviceOf(a, "d")
+			n.do(domain.AddDevice{Device: d}, describe("d", "text"), domain.RemoveDevice{Name: "d"})
+			if test.followed {
+				calls := a.wantCalls("POST "+devicePath, "PUT "+devicePath, "DELETE "+devicePath+"/name/d")
+				if calls[0].entity["name"] != "d" || calls[1].entity["description"] != "text" {
+					t.Errorf("the bodies did not come: %v", calls)
+				}
+				return
+			}
+			for range 3 {
+				printed.await(t, `device service refuses a callback" service=a`)
+				printed.forget(`device service refuses a callback" service=a`)
+			}
+			if len(a.calls) > 0 {
+				t.Errorf("was called: %v", a.calls)
+			}
+		})
+	}
+}
+
+// forget takes the first line with a text out of what was printed.
+func (p *printed) forget(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.text.String()
+	p.text.Reset()
+	p.text.WriteString(strings.Replace(all, text, "", 1))
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -13,11 +13,12 @@ import (
 	"ledge/domain"
 )
 
-// Sockets are the PUB sockets of the ZeroMQ channels, one for each host and port, counted by use.
+// Sockets are the PUB sockets of the ZeroMQ channels, one for each host and port, counted by use. Channels of one socket can
+// differ in who may receive their messages.
 type Sockets interface {
-	Acquire(host string, port int) error
-	Release(host string, port int)
-	Publish(host string, port int, topic, body string) (subscribers int, err error)
+	Acquire(ch domain.Channel) error
+	Release(ch domain.Channel)
+	Publish(ch domain.Channel, body string) (subscribers int, err error)
 }
 
 // channels holds the sockets of every channel of every subscription. A socket that cannot be bound (its port was taken
@@ -32,9 +33,16 @@ type channels struct {
 	unbound map[endpoint]*waiting
 }
 
+// endpoint is what tells the uses of one socket from those of another: its host and port, and who may receive.
 type endpoint struct {
-	host string
-	port int
+	host       string
+	port       int
+	allow      string
+	clientKeys string
+}
+
+func endpointOf(ch domain.Channel) endpoint {
+	return endpoint{ch.Host, ch.Port, strings.Join(ch.Allow, ","), strings.Join(ch.ClientKeys, ",")}
 }
 
 func newChannels(o Options) *channels {
@@ -47,27 +55,27 @@ func newChannels(o Options) *channels {
 // hold acquires the sockets of a subscription that is on record. One that cannot be bound is logged.
 func (c *channels) hold(list []domain.Channel) {
 	for _, ch := range zeroMQ(list) {
-		if err := c.sockets.Acquire(ch.Host, ch.Port); err != nil {
-			c.bindLater(endpoint{ch.Host, ch.Port}, err)
+		if err := c.sockets.Acquire(ch); err != nil {
+			c.bindLater(ch, err)
 		}
 	}
 }
 
 func (c *channels) release(list []domain.Channel) {
 	for _, ch := range zeroMQ(list) {
-		if e := (endpoint{ch.Host, ch.Port}); !c.waitsNoMore(e) {
-			c.sockets.Release(e.host, e.port)
+		if !c.waitsNoMore(endpointOf(ch)) {
+			c.sockets.Release(ch)
 		}
 	}
 }
 
-// send publishes n on a ZeroMQ channel. The response says how many were there to hear it.
+// send publishes n on a ZeroMQ channel. See published for the response.
 func (c *channels) send(ch domain.Channel, n domain.Notification) (response string, err error) {
-	subscribers, err := c.sockets.Publish(ch.Host, ch.Port, ch.Topic, n.Content)
+	subscribers, err := c.sockets.Publish(ch, n.Content)
 	if err != nil {
-		return "", cmp.Or(c.whyUnbound(endpoint{ch.Host, ch.Port}), err)
+		return "", cmp.Or(c.whyUnbound(endpointOf(ch)), err)
 	}
-	return fmt.Sprintf("published to %d connected subscribers", subscribers), nil
+	return c.published(ch, subscribers), nil
 }
 
 // reserve acquires all of list or nothing.
@@ -76,9 +84,9 @@ func (c *channels) reserve(list []domain.Channel) error {
 		if ch.Type != domain.ChannelZeroMQ {
 			continue
 		}
-		if err := c.sockets.Acquire(ch.Host, ch.Port); err != nil {
+		if err := c.sockets.Acquire(ch); err != nil {
 			for _, had := range zeroMQ(list[:i]) {
-				c.sockets.Release(had.Host, had.Port)
+				c.sockets.Release(had)
 			}
 			return unbindable(i, err)
 		}

@@ -43,21 +43,30 @@ func (e *Engine) onNotifications(group []domain.Recorded) error {
 			if err := e.catchUp(e.ctx, e.Recorded()); err != nil {
 				return err
 			}
-			e.deliverPosted(a.Notification, e.route(a.Notification), r.CorrelationID)
+			e.deliverPosted(a.Notification, e.route(a.Notification), origin{correlation: r.CorrelationID, sequence: r.Seq})
 		}
+	}
+	if len(group) > 0 {
+		e.mu.Lock()
+		e.noted = max(e.noted, group[len(group)-1].Seq)
+		e.moved.Broadcast()
+		e.mu.Unlock()
 	}
 	return nil
 }
 
 // deliverPosted delivers a notification to subscriptions, and hands over what is to be recorded.
-func (e *Engine) deliverPosted(n domain.Notification, to []domain.Subscription, correlation string) {
+func (e *Engine) deliverPosted(n domain.Notification, to []domain.Subscription, from origin) {
 	e.posting.Begin()
 	defer e.posting.End(1)
 	if n.Upto != "" { // a crash came between two parts
 		to = slices.DeleteFunc(to, func(s domain.Subscription) bool { return s.Name <= n.Upto })
 	}
-	_ = e.deliver(n, to, correlation, func(part domain.ProcessNotification) error {
-		e.outcomes.Add(e.ctx, domain.Request{Stamp: e.stamp(correlation), Command: part})
+	_ = e.deliver(n, to, from, func(part domain.ProcessNotification) error {
+		e.outcomes.Add(e.ctx, domain.Request{Stamp: e.stamp(from.correlation), Command: part})
+		if hasOpen(part.Transmissions) {
+			e.outcomes.Hurry()
+		}
 		return nil
 	})
 }
@@ -67,7 +76,7 @@ const partBytes = 1 << 20
 
 // deliver publishes n on each ZeroMQ channel of subscriptions that are in the order of their names, and hands the transmissions of all
 // channels to record, in parts of whole subscriptions. What is not delivered yet is open: bridge/delivery takes it from the record.
-func (e *Engine) deliver(n domain.Notification, to []domain.Subscription, correlation string, record func(domain.ProcessNotification) error) error {
+func (e *Engine) deliver(n domain.Notification, to []domain.Subscription, from origin, record func(domain.ProcessNotification) error) error {
 	now := e.Now().UnixMilli()
 	part, bytes := domain.ProcessNotification{ID: n.ID, After: n.Upto, At: now}, 0
 	first := 0 // the number of the subscription's first channel among all
@@ -75,9 +84,12 @@ func (e *Engine) deliver(n domain.Notification, to []domain.Subscription, correl
 		part.Matched = append(part.Matched, s.Name)
 		for at, ch := range s.Channels {
 			t := e.transmission(n, s, ch, first+at, now)
-			t.CorrelationID = correlation
+			t.CorrelationID = from.correlation
 			if ch.Type == domain.ChannelZeroMQ {
 				e.publish(&t, n, now)
+			}
+			if t.IsOpen() {
+				t.Entity, t.Sequence, t.Critical = from.entity(), from.sequence, n.Severity == domain.SeverityCritical
 			}
 			part.Transmissions = append(part.Transmissions, t)
 			bytes += t.Bytes()
@@ -94,13 +106,31 @@ func (e *Engine) deliver(n domain.Notification, to []domain.Subscription, correl
 	return record(part)
 }
 
+// origin is the event that raised a notification.
+type origin struct {
+	event       domain.Event // nil for a notification that was posted
+	sequence    uint64       // in the stream of the event; 0 where it is not known
+	correlation string
+}
+
+// entity names the device that changed, for the order of its changes.
+func (o origin) entity() string {
+	d, _, _ := deviceChange(o.event)
+	return d.Name
+}
+
+// hasOpen reports whether bridge/delivery waits for the record of transmissions.
+func hasOpen(ts []domain.Transmission) bool {
+	return slices.ContainsFunc(ts, func(t domain.Transmission) bool { return t.IsOpen() })
+}
+
 // transmission is the open one of n to a channel, the i-th of all that it goes to.
 func (e *Engine) transmission(n domain.Notification, s domain.Subscription, ch domain.Channel, i int, now int64) domain.Transmission {
-	limit, interval := e.Resend.of(s)
+	limit, interval, fixed := e.Resend.of(s)
 	return domain.Transmission{
 		ID:             derive(n.ID, fmt.Sprint(s.Name, "/", i)),
 		NotificationID: n.ID, SubscriptionName: s.Name, Channel: ch, Status: domain.StatusResending,
-		ResendLimit: limit, ResendInterval: interval.Milliseconds(), Created: now, Next: now,
+		ResendLimit: limit, ResendInterval: interval.Milliseconds(), FixedInterval: fixed, Created: now, Next: now,
 	}
 }
 

@@ -51,6 +51,7 @@ type refusal int
 
 func (r refusal) Error() string   { return fmt.Sprint("status ", int(r)) }
 func (r refusal) Permanent() bool { return r < 500 }
+func (r refusal) Answered() bool  { return true }
 
 // receiver is an HTTP server that notes what it gets.
 type receiver struct {
@@ -101,6 +102,12 @@ func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscriptio
 	n.tb.Helper()
 	at, _ := n.notes.Checkpoint()
 	senders := map[string]delivery.Sender{"REST": poster{}}
+	if n.mail != nil {
+		senders[domain.ChannelEmail] = n.mail
+	}
+	if n.rest != nil {
+		senders["REST"] = n.rest
+	}
 	if n.engine != nil {
 		senders[domain.ChannelZeroMQ] = n.engine
 	}
@@ -121,7 +128,7 @@ func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscriptio
 			}
 			return s, false
 		},
-		Now: func() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }, Logger: slog.New(slog.DiscardHandler),
+		Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err := d.Start(n.tb.Context(), at); err != nil {
 		n.tb.Fatal(err)
@@ -133,7 +140,7 @@ func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscriptio
 // post has a notification recorded that is open on the channels, each with so many resends.
 func (n *node) post(content, severity string, resends int, channels ...domain.Channel) domain.Notification {
 	n.tb.Helper()
-	now := time.Now().UnixMilli()
+	now := n.clock().UnixMilli()
 	note := domain.Notification{
 		ID: uuid.Must(uuid.NewV7()).String(), Category: "FIRE", Content: content, Sender: "test", Severity: severity,
 		Status: domain.StatusNew, Created: now, Modified: now,
@@ -142,7 +149,8 @@ func (n *node) post(content, severity string, resends int, channels ...domain.Ch
 	for _, ch := range channels {
 		ts = append(ts, domain.Transmission{
 			ID: uuid.Must(uuid.NewV7()).String(), NotificationID: note.ID, SubscriptionName: "s", Channel: ch,
-			Status: domain.StatusResending, ResendLimit: resends, ResendInterval: 1, Created: now, Next: now,
+			Status: domain.StatusResending, ResendLimit: resends, ResendInterval: n.interval, Created: now, Next: now,
+			FixedInterval: !n.growing, Critical: severity == domain.SeverityCritical,
 		})
 	}
 	n.submit(n.notifications, domain.AddNotification{Notification: note}, domain.ProcessNotification{ID: note.ID, Transmissions: ts, At: now})

@@ -26,6 +26,8 @@ type Options struct {
 	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 	// Recorded is the last sequence of the event stream that requests were answered with.
 	Recorded func() uint64
+	// Noted is the same of the notification stream; without it, Flush does not wait for what was posted.
+	Noted func() uint64
 	// Pending returns the posted notifications without an outcome, the oldest first.
 	Pending func() ([]domain.Notification, error)
 	Sockets Sockets
@@ -44,9 +46,10 @@ type Engine struct {
 	started uint64 // the sequence of the event stream whose sockets were bound at the start
 
 	mu       sync.Mutex // guards what follows
-	moved    *sync.Cond // settled has moved, or the engine ends
+	moved    *sync.Cond // settled or noted has moved, or the engine ends
 	routes   *routes
 	settled  uint64 // last sequence of the event stream that is in routes, with its sockets moved
+	noted    uint64 // last sequence of the notification stream whose posted notifications are delivered
 	reserved []reservation
 	promised int // channels of reservations
 
@@ -98,13 +101,14 @@ func (e *Engine) Start(ctx context.Context, at Start) (err error) {
 	if err := e.rewind(ctx, at); err != nil {
 		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
 	}
+	e.noted = at.Notifications
 	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
 	e.run(func() error { return e.outcomes.Run(e.ctx) })
 	e.run(e.recordLater)
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })
 	e.run(func() error {
 		for i, n := range pending {
-			e.deliverPosted(n, to[i], "")
+			e.deliverPosted(n, to[i], origin{})
 		}
 		return e.Notifications.Follow(e.ctx, at.Notifications+1, e.onNotifications)
 	})

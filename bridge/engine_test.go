@@ -1,10 +1,13 @@
 package bridge_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"ledge/bridge"
 	"ledge/domain"
@@ -66,6 +69,33 @@ func TestMatchedAsOfTheChange(t *testing.T) {
 		if !reflect.DeepEqual(list[i].Matched, want) {
 			t.Errorf("change %d matched %v, want %v", i, list[i].Matched, want)
 		}
+	}
+}
+
+// The times that a device service reports raise nothing by themselves, also where the engine starts between them.
+func TestReportedTimesRaiseNothing(t *testing.T) {
+	n := mustNode(t)
+	reports := []domain.Command{
+		patch("cam-1", func(p *domain.DevicePatch) { p.LastConnected = new(time.Now().UnixNano()) }),
+		patch("cam-1", func(p *domain.DevicePatch) { p.LastReported = new(time.Now().UnixNano()) }),
+		patch("cam-1", func(p *domain.DevicePatch) { p.LastConnected, p.LastReported = new(int64(1)), new(int64(1)) }),
+	}
+	n.do(domain.AddSubscription{Subscription: subscription("s", channel(t))}, domain.AddDevice{Device: device("cam-1")})
+	n.do(reports...)
+	n.startEngine()
+	n.do(reports...)
+	n.do(patch("cam-1", func(p *domain.DevicePatch) { p.LastConnected, p.OperatingState = new(int64(2)), new(domain.StateDown) }),
+		domain.RemoveDevice{Name: "cam-1"})
+	var actions []string
+	for _, raised := range n.processed(3) {
+		var content struct{ ActionType string }
+		if err := json.Unmarshal([]byte(raised.Content), &content); err != nil {
+			t.Fatal(err)
+		}
+		actions = append(actions, content.ActionType)
+	}
+	if want := []string{"Device creation", "Device update", "Device removal"}; !slices.Equal(actions, want) {
+		t.Errorf("got %q, want %q", actions, want)
 	}
 }
 
@@ -132,7 +162,7 @@ func TestDeliveredWhileRecording(t *testing.T) {
 	t.Cleanup(release)
 	n.startEngine()
 	bodies := listen(t, c)
-	if _, err := n.sockets.AwaitSubscriber(t.Context(), c.Host, c.Port, c.Topic); err != nil {
+	if _, err := n.sockets.AwaitSubscriber(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	n.do(domain.AddDevice{Device: device("cam-1")})

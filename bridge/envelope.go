@@ -17,13 +17,14 @@ type changeBody struct {
 	AdminState        string `json:"adminState"`
 }
 
-// deviceChange returns the device that an event changed and what happened to it, in the words of EdgeX 2.3.
+// deviceChange returns the device that an event changed and what happened to it, in the words of EdgeX 2.3. A change of the reported times alone is no
+// device change.
 func deviceChange(e domain.Event) (d domain.Device, action string, ok bool) {
 	switch e := e.(type) {
 	case domain.DeviceAdded:
 		return e.Device, "Device creation", true
 	case domain.DeviceUpdated:
-		return e.Device, "Device update", true
+		return e.Device, "Device update", !domain.OnlyReported(e.Changed)
 	case domain.DeviceRemoved:
 		return e.Device, "Device removal", true
 	default:

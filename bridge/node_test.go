@@ -14,7 +14,9 @@ import (
 
 	"ledge/bridge"
 	"ledge/bridge/asof"
+	"ledge/bridge/delivery"
 	"ledge/bridge/porttest"
+	"ledge/bridge/sockets"
 	"ledge/bridge/zeromq"
 	"ledge/domain"
 	"ledge/projections"
@@ -28,7 +30,7 @@ type node struct {
 	state, notes          *projections.DB
 	events, notifications *store.Appender
 	entities              *asof.Entities
-	sockets               *zeromq.Sockets
+	sockets               sockets.Sockets
 	engine                *bridge.Engine
 	refuse                func(call, i int) bool
 	refusal               func(domain.Command) error // why the log refuses a command, if it does
@@ -36,6 +38,10 @@ type node struct {
 	ahead                 atomic.Int64               // nanoseconds that the engine's clock is ahead
 	binding               func()                     // before the engine binds a socket
 	logger                *slog.Logger               // of the engine
+	rest, mail            delivery.Sender            // of REST and e-mail channels; for REST poster, if it is nil
+	still                 time.Time                  // the delivery's clock stands here, but for ahead
+	interval              int64                      // milliseconds between the tries of what is posted
+	growing               bool                       // they double
 }
 
 const hangs = time.Minute
@@ -44,7 +50,7 @@ func mustNode(tb testing.TB) *node {
 	tb.Helper()
 	dir := tb.TempDir()
 	logger := slog.New(slog.DiscardHandler)
-	n := &node{tb: tb, logger: logger, binding: func() {}, sockets: zeromq.NewSockets(zeromq.Options{Logger: logger})}
+	n := &node{tb: tb, logger: logger, binding: func() {}, sockets: sockets.Sockets{Sockets: zeromq.NewSockets(zeromq.Options{Logger: logger, QueueMessages: 1 << 16, QueueBytes: 16 << 20})}, interval: 1, growing: true}
 	var err error
 	if n.store, err = store.Open(tb.Context(), store.Options{Dir: filepath.Join(dir, "nats"), TapPort: -1, ReserveBytes: 1, Logger: logger}); err != nil {
 		tb.Fatal(err)
@@ -111,6 +117,7 @@ func (n *node) startEngine() {
 		Events: asof.Followed{Log: n.events, Entities: n.entities}, Notifications: &refusing{Appender: n.notifications, refuse: n.refuse, refusal: n.refusal}, Sockets: binding{n.sockets, n}, Now: n.clock, Logger: n.logger,
 		Recorded: func() uint64 { seq, _ := n.state.Checkpoint(); return seq },
 		History:  n.entities.Read,
+		Noted:    func() uint64 { seq, _ := n.notes.Checkpoint(); return seq },
 		Pending:  n.pending,
 	})
 	if err := n.engine.Start(context.Background(), at); err != nil {
@@ -118,7 +125,15 @@ func (n *node) startEngine() {
 	}
 }
 
-func (n *node) clock() time.Time { return time.Now().Add(time.Duration(n.ahead.Load())) }
+// standStill has the clock stand, but for what a test adds to ahead.
+func (n *node) standStill() { n.still = time.Now() }
+
+func (n *node) clock() time.Time {
+	if !n.still.IsZero() {
+		return n.still.Add(time.Duration(n.ahead.Load()))
+	}
+	return time.Now().Add(time.Duration(n.ahead.Load()))
+}
 
 func (n *node) history(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
 	for r, err := range n.store.Events().Read(ctx, from, to) {
@@ -201,14 +216,14 @@ func channel(tb testing.TB) domain.Channel {
 
 // binding are the real sockets; the node is told before one is bound.
 type binding struct {
-	*zeromq.Sockets
+	sockets.Sockets
 	node *node
 }
 
 // Acquire implements bridge.Sockets.
-func (b binding) Acquire(host string, port int) error {
+func (b binding) Acquire(ch domain.Channel) error {
 	b.node.binding()
-	return b.Sockets.Acquire(host, port)
+	return b.Sockets.Acquire(ch)
 }
 
 // refusing is the real log, but for the requests that refuse names: these are answered as a full disk answers them, or as refusal says.

@@ -19,6 +19,7 @@ type raised struct {
 	waiting chan raising
 	room    *semaphore.Weighted // bytes of those that wait
 	tally   recorder.Tally      // of those that are delivered and then recorded
+	hurry   recorder.Hurry      // somebody waits for what waits
 	told    atomic.Int64        // of those that wait, how many somebody was told: a crash would repeat them
 	refused atomic.Int64        // notifications, or their parts, that the log refused for good
 
@@ -37,7 +38,7 @@ type raising struct {
 }
 
 func newRaised() raised {
-	return raised{waiting: make(chan raising, raisedWaiting), room: semaphore.NewWeighted(recorder.WaitingBytes)}
+	return raised{hurry: recorder.NewHurry(), waiting: make(chan raising, raisedWaiting), room: semaphore.NewWeighted(recorder.WaitingBytes)}
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
@@ -51,7 +52,7 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 			continue
 		}
 		e.raised.tally.Begin()
-		err := e.deliver(n, e.route(n), r.CorrelationID, func(part domain.ProcessNotification) error {
+		err := e.deliver(n, e.route(n), origin{r.Event, r.Seq, r.CorrelationID}, func(part domain.ProcessNotification) error {
 			if part.More {
 				e.raised.tally.Begin() // for the next part
 			}
@@ -98,17 +99,28 @@ func (r *raised) add(ctx context.Context, n raising) error {
 		}
 	}
 	r.told.Add(n.told())
+	hurry := n.awaited()
 	select {
 	case r.waiting <- n:
-		return nil
 	default:
+		select {
+		case r.waiting <- n:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	select {
-	case r.waiting <- n:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if hurry {
+		r.hurry.Signal()
 	}
+	return nil
+}
+
+// awaited reports whether bridge/delivery waits for the record.
+func (n raising) awaited() bool {
+	if n.part != nil {
+		return hasOpen(n.part.Transmissions)
+	}
+	return hasOpen(n.Transmissions)
 }
 
 // told is 1 for what somebody was told.
@@ -121,7 +133,7 @@ func (n raising) told() int64 {
 
 // take waits for company of the first and takes all that waits.
 func (r *raised) take(ctx context.Context, first raising) {
-	r.due = recorder.Company(ctx, r.waiting, first, func() bool { return r.told.Load() > 0 })
+	r.due = recorder.Company(ctx, r.waiting, first, r.hurry, func() bool { return r.told.Load() > 0 })
 	for _, n := range r.due {
 		r.told.Add(-n.told())
 	}

@@ -193,7 +193,7 @@ func TestReplayWaitsForTheRecord(t *testing.T) {
 			n.refuse = func(int, int) bool { return full.Load() }
 			n.startEngine()
 			bodies := listen(t, c)
-			if _, err := n.sockets.AwaitSubscriber(t.Context(), c.Host, c.Port, c.Topic); err != nil {
+			if _, err := n.sockets.AwaitSubscriber(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 			happen(n)
@@ -263,10 +263,10 @@ type held struct {
 	entered, release chan struct{}
 }
 
-func (h held) Settle(ctx context.Context) error {
+func (h held) Flush(ctx context.Context) error {
 	h.entered <- struct{}{}
 	<-h.release
-	return h.Bridge.Settle(ctx)
+	return h.Bridge.Flush(ctx)
 }
 
 func TestReplaysAtOnce(t *testing.T) {

@@ -82,10 +82,23 @@ func (e *Engine) endReservations() [][]domain.Channel {
 // catchUp returns when everything up to a sequence is in routes and its sockets are moved. The error is an Unavailable
 // one: ctx or the engine has ended.
 func (e *Engine) catchUp(ctx context.Context, seq uint64) error {
+	return e.await(ctx, &e.settled, seq)
+}
+
+// catchUpNotes returns when all notifications that were posted before the call are delivered. Its error is that of catchUp.
+func (e *Engine) catchUpNotes(ctx context.Context) error {
+	if e.Noted == nil {
+		return nil
+	}
+	return e.await(ctx, &e.noted, e.Noted())
+}
+
+// await waits until a position, which e.mu guards, has come to seq.
+func (e *Engine) await(ctx context.Context, position *uint64, seq uint64) error {
 	defer context.AfterFunc(ctx, e.wake)()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for e.settled < seq {
+	for *position < seq {
 		if ctx.Err() != nil || e.ctx.Err() != nil {
 			return domain.Errorf(domain.Unavailable, "the bridge has not caught up with event %d; try again", seq)
 		}

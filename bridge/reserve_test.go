@@ -92,7 +92,7 @@ func TestChannelsTogether(t *testing.T) {
 	}
 	last(0)
 	n.do(domain.AddSubscription{Subscription: mailing("mail")})
-	if err := n.engine.Settle(t.Context()); err != nil {
+	if err := n.engine.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.engine.Reserve(some); err == nil {

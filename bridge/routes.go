@@ -7,7 +7,7 @@ import (
 )
 
 // routes is the bridge's own fold of the subscriptions, with an index from category and label to names, so that a
-// notification meets only the subscriptions that may want it.
+// notification is compared only with subscriptions that share its category or a label.
 type routes struct {
 	byName   map[string]domain.Subscription
 	byTag    map[tag]map[string]bool

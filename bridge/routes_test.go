@@ -69,7 +69,8 @@ func TestMatch(t *testing.T) {
 		want []string
 	}{
 		{domain.Notification{Category: "x"}, []string{"a", "b"}},
-		{domain.Notification{Category: "x", Labels: []string{"l"}}, []string{"a", "b", "label"}},
+		{domain.Notification{Category: "x", Labels: []string{"l"}}, []string{"a"}},
+		{domain.Notification{Category: "x", Labels: []string{"l"}, Cause: 1}, []string{"a", "b", "label"}},
 		{domain.Notification{Labels: []string{"l", "l"}}, []string{"a", "label"}},
 		{domain.Notification{Category: "y"}, nil},
 	} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ledge/bridge/dns"
+	"ledge/domain"
 )
 
 // A socket that could not be bound is tried again after firstBind, then after twice as long each time, up to lastBind.
@@ -15,19 +16,21 @@ const (
 
 // waiting is what is known of a socket that could not be bound.
 type waiting struct {
+	ch   domain.Channel // one of those that use it
 	uses int
 	err  error // of the last try
 }
 
 // bindLater notes a use that is without its socket; the first one of an endpoint starts the tries.
-func (c *channels) bindLater(e endpoint, err error) {
+func (c *channels) bindLater(ch domain.Channel, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e := endpointOf(ch)
 	if w := c.unbound[e]; w != nil {
 		w.uses, w.err = w.uses+1, err
 		return
 	}
-	w := &waiting{uses: 1, err: err}
+	w := &waiting{ch: ch, uses: 1, err: err}
 	c.unbound[e] = w
 	pause := firstBind
 	if errors.Is(err, dns.ErrNotAsked) {
@@ -72,13 +75,13 @@ func (c *channels) waits(e endpoint, w *waiting) bool {
 
 // try binds the socket for all its uses. It reports whether there is nothing more to try.
 func (c *channels) try(e endpoint, w *waiting) bool {
-	err := c.sockets.Acquire(e.host, e.port)
+	err := c.sockets.Acquire(w.ch)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.unbound[e] != w: // given back meanwhile
 		if err == nil {
-			c.sockets.Release(e.host, e.port)
+			c.sockets.Release(w.ch)
 		}
 		return true
 	case err != nil:
@@ -86,7 +89,7 @@ func (c *channels) try(e endpoint, w *waiting) bool {
 		return false
 	}
 	for range w.uses - 1 {
-		_ = c.sockets.Acquire(e.host, e.port) // it is bound: this only counts
+		_ = c.sockets.Acquire(w.ch) // it is bound: this only counts
 	}
 	delete(c.unbound, e)
 	c.logger.Info("channel bound", "host", e.host, "port", e.port)

@@ -61,7 +61,7 @@ func TestTakenPortIsBoundWhenFree(t *testing.T) {
 		t.Errorf("%d lines say that it is not bound, want 1:\n%s", count, &text)
 	}
 	bodies := listen(t, c)
-	if _, err := n.sockets.AwaitSubscriber(t.Context(), c.Host, c.Port, c.Topic); err != nil {
+	if _, err := n.sockets.AwaitSubscriber(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	n.do(domain.RemoveSubscription{Name: "a"}, domain.AddDevice{Device: device("two")})

@@ -164,7 +164,7 @@ func anyProfile(r *rand.Rand) Profile {
 // TestUpdateOfNothing holds that an update of an entity that is not there does nothing, as after an event that was skipped.
 func TestUpdateOfNothing(t *testing.T) {
 	for _, e := range []Event{
-		goldens["device.updated/2"], goldens["profile.updated/2"], goldens["service.updated/2"], goldens["watcher.updated/2"], goldens["subscription.updated/3"],
+		goldens["device.updated/2"], goldens["profile.updated/2"], goldens["service.updated/2"], goldens["watcher.updated/2"], goldens["subscription.updated/3"], goldens["subscription.updated/4"],
 	} {
 		s := NewMapState()
 		e.Evolve(s)

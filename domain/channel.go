@@ -35,6 +35,13 @@ type Channel struct {
 	SecretPath     string `json:"secretPath,omitempty"`
 	AuthMode       string `json:"authMode,omitempty"`
 	SkipCertVerify bool   `json:"skipCertVerify,omitempty"`
+
+	// Allow are the networks, such as "10.0.0.0/8", and the addresses from which peers may receive what a ZeroMQ channel
+	// sends; empty stands for all.
+	Allow []string `json:"allow,omitempty"`
+	// ClientKeys are public keys of CURVE, in Z85. With one or more, only peers that have one of them receive what a ZeroMQ
+	// channel sends, and it is encrypted.
+	ClientKeys []string `json:"clientKeys,omitempty"`
 }
 
 // Equal reports whether two channels are the same.
@@ -56,8 +63,10 @@ const (
 	AuthCACert   = "cacert"
 )
 
-// MaxRecipients bounds the recipients of one channel, and MaxPath the length of its path in bytes.
+// MaxRecipients bounds the recipients of one channel, MaxAllow its networks, MaxClientKeys its keys, and MaxPath the length of its path in bytes.
 const (
+	MaxAllow      = 64
+	MaxClientKeys = 64
 	MaxRecipients = 64
 	MaxPath       = 2048
 )
@@ -72,9 +81,10 @@ func (c Channel) Trim() Channel {
 		t.Recipients = c.Recipients
 	case ChannelMQTT:
 		t = c
-		t.Path, t.HTTPMethod, t.Recipients = "", "", nil
+		t.Path, t.HTTPMethod, t.Recipients, t.Allow, t.ClientKeys = "", "", nil, nil, nil
 	case ChannelZeroMQ:
 		t.Host, t.Port, t.Topic, t.Publisher = c.Host, c.Port, c.Topic, c.Publisher
+		t.Allow, t.ClientKeys = c.Allow, c.ClientKeys
 	default:
 		return c // it is refused, and named as it was given
 	}

@@ -1,10 +1,15 @@
 package domain
 
 import (
+	"bytes"
+	"crypto/ecdh"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"ledge/domain/z85"
 )
 
 // Check notes what is wrong with a channel.
@@ -19,11 +24,63 @@ func (c Channel) Check() Problems {
 	case ChannelMQTT:
 		c.checkMQTT(&p)
 	case ChannelZeroMQ:
-		c.checkAddress(&p, `give "*" for all interfaces, an address or an interface's name`)
-		p.checkLength("publisher", c.Publisher)
-		c.checkTopic(&p, "give the key that subscribers filter on")
+		c.checkZeroMQ(&p)
 	}
 	return p
+}
+
+func (c Channel) checkZeroMQ(p *Problems) {
+	c.checkAddress(p, `give "*" for all interfaces, an address or an interface's name`)
+	p.checkLength("publisher", c.Publisher)
+	c.checkTopic(p, "give the key that subscribers filter on")
+	if n := len(c.Allow); n > MaxAllow {
+		p.Add("allow", "has %d entries; use at most %d, and larger networks", n, MaxAllow)
+		return
+	}
+	checkIndexed(p, "allow", c.Allow, checkNetwork)
+	if n := len(c.ClientKeys); n > MaxClientKeys {
+		p.Add("clientKeys", "has %d entries; use at most %d, and another channel for more", n, MaxClientKeys)
+		return
+	}
+	checkIndexed(p, "clientKeys", c.ClientKeys, checkClientKey)
+}
+
+// anyPrivateKey is a key that is no secret.
+var anyPrivateKey = func() *ecdh.PrivateKey {
+	key, err := ecdh.X25519().NewPrivateKey(bytes.Repeat([]byte{1}, z85.KeyBytes))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}()
+
+// checkClientKey takes a public key of CURVE. Of some keys, such as 40 zeros, everybody is the owner.
+func checkClientKey(p *Problems, path, v string) {
+	b, err := z85.Decode(v)
+	if err != nil || len(b) != z85.KeyBytes {
+		p.Add(path, "%s is no public key of CURVE; give the %d characters that ZeroMQ's curve_keypair made", quote(v), z85.KeyLength)
+		return
+	}
+	key, err := ecdh.X25519().NewPublicKey(b)
+	if err == nil {
+		_, err = anyPrivateKey.ECDH(key)
+	}
+	if err != nil {
+		p.Add(path, "%s is a key that protects nothing; make a pair of keys with ZeroMQ's curve_keypair", quote(v))
+	}
+}
+
+// checkNetwork takes a network as 10.0.0.0/8, or an address.
+func checkNetwork(p *Problems, path, v string) {
+	if network, err := netip.ParsePrefix(v); err == nil {
+		if network != network.Masked() {
+			p.Add(path, "%s has bits set behind its length; write the network as %s, or an address without a length", quote(v), network.Masked())
+		}
+		return
+	}
+	if addr, err := netip.ParseAddr(v); err != nil || addr.Zone() != "" {
+		p.Add(path, "%s is neither a network nor an address; write it as 10.0.0.0/8 or 10.1.2.3", quote(v))
+	}
 }
 
 // checkAddress says how to give a host where there is none.

@@ -20,6 +20,20 @@ func TestChannels(t *testing.T) {
 		{"highest port", func(c *Channel) { c.Port = 65535 }, ""},
 		{"a topic of any characters", func(c *Channel) { c.Topic = "device changed/é." }, ""},
 		{"longest topic", func(c *Channel) { c.Topic = strings.Repeat("t", MaxName) }, ""},
+		{"networks", func(c *Channel) { c.Allow = []string{"10.0.0.0/8", "192.168.1.7", "fd00::/8", "::1"} }, ""},
+		{"most networks", func(c *Channel) { c.Allow = slices.Repeat([]string{"10.1.2.3"}, MaxAllow) }, ""},
+		{"too many networks", func(c *Channel) { c.Allow = slices.Repeat([]string{"10.1.2.3"}, MaxAllow+1) }, "channels[0].allow: has 65 entries; use at most 64"},
+		{"no network", func(c *Channel) { c.Allow = []string{"::1", "till"} }, `channels[0].allow[1]: "till" is neither a network nor an address; write it as 10.0.0.0/8`},
+		{"an empty network", func(c *Channel) { c.Allow = []string{""} }, `channels[0].allow[0]: "" is neither`},
+		{"a network with a zone", func(c *Channel) { c.Allow = []string{"fe80::1%eth0"} }, `"fe80::1%eth0" is neither`},
+		{"bits behind a length", func(c *Channel) { c.Allow = []string{"10.1.2.3/8"} }, `channels[0].allow[0]: "10.1.2.3/8" has bits set behind its length; write the network as 10.0.0.0/8`},
+		{"a client key", func(c *Channel) { c.ClientKeys = []string{clientKey} }, ""},
+		{"a client key of any characters", func(c *Channel) { c.ClientKeys = []string{"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"} }, ""},
+		{"most client keys", func(c *Channel) { c.ClientKeys = slices.Repeat([]string{clientKey}, MaxClientKeys) }, ""},
+		{"too many client keys", func(c *Channel) { c.ClientKeys = slices.Repeat([]string{clientKey}, MaxClientKeys+1) }, "channels[0].clientKeys: has 65 entries; use at most 64"},
+		{"a short client key", func(c *Channel) { c.ClientKeys = []string{clientKey, clientKey[1:]} }, "channels[0].clientKeys[1]: "},
+		{"a client key in hex", func(c *Channel) { c.ClientKeys = []string{strings.Repeat("0a", 32)} }, "is no public key of CURVE; give the 40 characters"},
+		{"a client key that is nobody's", func(c *Channel) { c.ClientKeys = []string{strings.Repeat("0", 40)} }, "is a key that protects nothing"},
 		{"no type", func(c *Channel) { c.Type = "" }, "channels[0].type: is missing or empty; use one of REST, EMAIL, MQTT, ZeroMQ"},
 		{"type in lower case", func(c *Channel) { c.Type = "zeromq" }, `channels[0].type: "zeromq" is unknown; use one of REST, EMAIL, MQTT, ZeroMQ`},
 		{"no host", func(c *Channel) { c.Host = "" }, `channels[0].host: is missing or empty; give "*" for all interfaces`},
@@ -33,6 +47,9 @@ func TestChannels(t *testing.T) {
 		wantChannel(t, tt.name, with(zeroMQ(), tt.edit), tt.says)
 	}
 }
+
+// clientKey is a public key of CURVE.
+const clientKey = "wQmbA3Dm6zY.v@mEV+WT98:2i3u6R.3rF57PVf.m"
 
 // wantChannel holds that a subscription with the channel is taken, or refused with a message.
 func wantChannel(t *testing.T, name string, c Channel, says string) {

@@ -76,8 +76,11 @@ func (p *Problems) checkID(path, id string) {
 }
 
 func (p *Problems) checkText(path, value string) {
-	if value == "" {
+	switch {
+	case value == "":
 		p.Add(path, "is missing or empty; give a value")
+	case strings.TrimSpace(value) == "": // EdgeX 2.3 takes it for none
+		p.Add(path, "is only white space; give a value")
 	}
 }
 

@@ -32,6 +32,9 @@ const (
 	TooMany                     // the client asks too often
 )
 
+// ErrExpired refuses a token whose time is over.
+var ErrExpired = Errorf(Unauthenticated, "the token has expired; ask for a new one")
+
 // Error is an error that a user reads: Message names the field, the value and the cure.
 type Error struct {
 	Code    Code

@@ -1,6 +1,9 @@
 package domain
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // goldens says what each file of testdata/events means today.
 var goldens = map[string]Event{
@@ -48,6 +51,8 @@ var goldens = map[string]Event{
 		Changed:      []string{"resendInterval"},
 	},
 	"subscription.removed/2": SubscriptionRemoved{everyChannel},
+	"subscription.added/3":   SubscriptionAdded{restricted},
+	"subscription.removed/3": SubscriptionRemoved{restricted},
 	"device.updated/2": DevicePatched{Update{Name: "cam-1", Prev: 42, Modified: 1760000060000, Changes: Changes{
 		"adminState":  {Was: json.RawMessage(`"UNLOCKED"`), Is: json.RawMessage(`"LOCKED"`)},
 		"description": {Was: json.RawMessage(`"The camera at the north door"`)},
@@ -80,6 +85,13 @@ var goldens = map[string]Event{
 	}}},
 	"subscription.updated/3": SubscriptionPatched{Update{Name: "gate", Prev: 8, Modified: 1760000060000, Changes: Changes{
 		"channels":    {In: Changes{"0": {In: Changes{"port": {Was: json.RawMessage(`5566`), Is: json.RawMessage(`5567`)}}}}},
+		"resendLimit": {Was: json.RawMessage(`3`)},
+	}}},
+	"subscription.updated/4": SubscriptionPatched{Update{Name: "gate", Prev: 8, Modified: 1760000060000, Changes: Changes{
+		"channels": {In: Changes{"0": {In: Changes{
+			"clientKeys": {Is: json.RawMessage(`["wQmbA3Dm6zY.v@mEV+WT98:2i3u6R.3rF57PVf.m"]`)},
+			"allow":      {At: new(1), Was: json.RawMessage(`["fd00::7"]`), Is: json.RawMessage(`["192.168.1.0/24","fd00::/8"]`)},
+		}}}},
 		"resendLimit": {Was: json.RawMessage(`3`)},
 	}}},
 	"user.added/1":         UserAdded{goldenUser},
@@ -250,6 +262,13 @@ var goldenChannels = []Channel{
 	{Type: "EMAIL", Recipients: []string{"guards@example.com", "police@example.com"}},
 	{Type: "ZeroMQ", Host: "*", Port: 5566, Topic: "device-changed", Publisher: "ledge"},
 }
+
+// restricted is everyChannel with a channel that restricts who receives.
+var restricted = with(everyChannel, func(s *Subscription) {
+	s.Channels = slices.Clone(s.Channels)
+	s.Channels[3].Allow = []string{"10.0.0.0/8", "fd00::7"}
+	s.Channels[3].ClientKeys = []string{"wQmbA3Dm6zY.v@mEV+WT98:2i3u6R.3rF57PVf.m", "Hk2ZGQ5F1yuJD.v4@xR93:PzMfc0Bn-8sWtq7Lae"}
+})
 
 var goldenNotification = Notification{
 	ID: "f7b2c8e1-2b3c-4f5a-9c8d-0e1f2a3b4c05", Category: "DEVICE_CHANGED", Labels: []string{"door"},

@@ -12,7 +12,7 @@ const (
 	IndexStatus         = "status"
 	IndexSubscription   = "subscription"
 	IndexNotification   = "notification"
-	IndexEndpoint       = "endpoint" // of open transmissions; see Channel.Endpoint
+	IndexEndpoint       = "endpoint" // of open transmissions; see Channel.Target
 	IndexDevice         = "device"
 	IndexResource       = "resource"
 	IndexDeviceResource = "device resource" // of readings; see DeviceResourceKey

@@ -76,11 +76,24 @@ type Transmission struct {
 	// first of those: what the subscription said when the notification matched it.
 	ResendLimit    int   `json:"resendLimit,omitempty"`
 	ResendInterval int64 `json:"resendInterval,omitempty"`
+	// FixedInterval says that ResendInterval is the time between all tries, as in EdgeX 2.3. Otherwise the time doubles from try to try.
+	FixedInterval bool `json:"fixedInterval,omitempty"`
 	// Next is when it is tried next, in milliseconds since the Unix epoch, where Status is RESENDING. As in EdgeX 2.3
 	// that is the status of what is not given up; here also of what waits for its first try.
 	Next int64 `json:"next,omitempty"`
 	// CorrelationID is that of the request which the notification follows from.
 	CorrelationID string `json:"correlationId,omitempty"`
+
+	// Entity is the device that the notification is about; it is empty for a posted notification. Sequence is that of the event which
+	// raised the notification, in its stream. Transmissions of one Entity to one Target are sent in the order of Sequence.
+	Entity   string `json:"entity,omitempty"`
+	Sequence uint64 `json:"sequence,omitempty"`
+	// Critical says that the notification is CRITICAL: its transmissions are sent before others.
+	Critical bool `json:"critical,omitempty"`
+	// Left are the recipients of an e-mail that the next try goes to; empty for all of them. Refused are those that the mail server has
+	// refused for good.
+	Left    []string `json:"left,omitempty"`
+	Refused []string `json:"refused,omitempty"`
 }
 
 // IsOpen reports whether the transmission has no outcome yet.

@@ -30,18 +30,19 @@ type AddNotification struct {
 
 // Decide refuses a notification that is wrong in itself or whose id is taken.
 func (c AddNotification) Decide(s State) (Event, error) {
-	if err := c.Notification.fits(s); err != nil {
+	_, taken := s.Notifications.Get(c.Notification.ID)
+	if err := c.Notification.fits(taken); err != nil {
 		return nil, err
 	}
 	return NotificationAdded(c), nil
 }
 
 // fits is an error where n is wrong in itself or its id is taken.
-func (n Notification) fits(s State) error {
+func (n Notification) fits(taken bool) error {
 	if err := n.Check().Err(); err != nil {
 		return err
 	}
-	if _, taken := s.Notifications.Get(n.ID); taken {
+	if taken {
 		return Errorf(Conflict, "notification id %q exists already; leave the id out to get a new one", n.ID)
 	}
 	return nil
@@ -77,14 +78,14 @@ func (c RaiseNotifications) Decide(s State) (Event, error) {
 		if done = n.Cause; n.Partial && i < len(rest)-1 {
 			return nil, Errorf(Invalid, "the notification of event %d comes before the rest of that of event %d", rest[i+1].Notification.Cause, n.Cause)
 		}
-		begun, _ := s.Notifications.Get(n.ID)
+		begun, taken := s.Notifications.Get(n.ID)
 		switch {
 		case begun.Partial && begun.Cause == n.Cause && n.Partial:
 			rest = rest[:i] // a crash came before the rest of its parts
 		case begun.Partial && begun.Cause == n.Cause:
 			// All its transmissions fit one event now: it is recorded anew.
 		default:
-			if err := n.fits(s); err != nil {
+			if err := n.fits(taken); err != nil {
 				return nil, err
 			}
 		}

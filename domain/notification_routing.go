@@ -124,9 +124,16 @@ func bytesOf(ts []Transmission) (n int) {
 func (t *Transmission) Bytes() int {
 	const around, aroundRecord = 640, 64
 	c := &t.Channel
-	n := around + len(t.SubscriptionName) + len(t.CorrelationID) + len(c.Host) + len(c.Path) + len(c.Topic) + len(c.Publisher) + len(c.SecretPath)
-	for _, r := range c.Recipients {
-		n += len(r) + len(`"",`)
+	n := around + len(t.SubscriptionName) + len(t.CorrelationID) + len(t.Entity) + len(c.Host) + len(c.Path) + len(c.Topic) + len(c.Publisher) + len(c.SecretPath)
+	for _, list := range [][]string{c.Recipients, t.Left, t.Refused} {
+		for _, r := range list {
+			n += len(r) + len(`"",`)
+		}
+	}
+	for _, list := range [][]string{c.Allow, c.ClientKeys} {
+		for _, v := range list {
+			n += len(v) + len(`"",`)
+		}
 	}
 	for _, r := range t.Records {
 		n += aroundRecord + len(r.Response)

@@ -54,3 +54,7 @@ func RolesThatMay(right Right) string {
 	}
 	return strings.Join(names, " or ")
 }
+
+// HiddenAnswer stands for what a receiver or a device service answered, where a role may not change anything: it can be a service that
+// a reader may not reach.
+var HiddenAnswer = "hidden; it needs the role " + RolesThatMay(MayChange)

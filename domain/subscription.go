@@ -34,14 +34,16 @@ const (
 // in EdgeX 2.3.
 const EscalationSubscription = "ESCALATION"
 
-// Matches reports whether the subscription is unlocked and asks for n: for its category or for any of its labels, as in
-// EdgeX 2.3.
+// Matches reports whether the subscription is unlocked and asks for n. A posted notification matches, as in EdgeX 2.3, if the subscription
+// has the notification's category, where it has one, and all its labels. One that Ledge raises itself matches by its category or by a label.
 func (s Subscription) Matches(n Notification) bool {
-	if s.AdminState != StateUnlocked {
+	if s.AdminState != StateUnlocked || n.Category == "" && len(n.Labels) == 0 {
 		return false
 	}
-	if n.Category != "" && slices.Contains(s.Categories, n.Category) {
-		return true
+	category := n.Category != "" && slices.Contains(s.Categories, n.Category)
+	asksFor := func(label string) bool { return slices.Contains(s.Labels, label) }
+	if n.Cause != 0 {
+		return category || slices.ContainsFunc(n.Labels, asksFor)
 	}
-	return slices.ContainsFunc(n.Labels, func(l string) bool { return slices.Contains(s.Labels, l) })
+	return (category || n.Category == "") && !slices.ContainsFunc(n.Labels, func(l string) bool { return !asksFor(l) })
 }

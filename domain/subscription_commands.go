@@ -122,6 +122,9 @@ func (c SubscriptionPatch) Check() Problems {
 	}
 	p.checkChannels(c.Channels)
 	p.checkTags(c.Categories, c.Labels)
+	if c.Categories != nil && c.Labels != nil && len(c.Categories)+len(c.Labels) == 0 {
+		p.Add("categories", "is empty, and so is labels; give one of them, or leave one out to keep what is there")
+	}
 	optional(&p, "resendInterval", c.ResendInterval, func(p *Problems, path, v string) {
 		if v != "" { // empty takes it away
 			p.checkInterval(path, v)

@@ -22,9 +22,13 @@ type RecordTry struct {
 	// Status is that of the transmission after the try; RESENDING: it is tried again at Next.
 	Status string
 	Next   int64
+	// Left and Refused are those of the transmission after the try.
+	Left, Refused []string
 	// Escalation, where there is one, is the notification that tells of a transmission that is ESCALATED.
 	Escalation *Raised
 	At         int64 // milliseconds since the Unix epoch
+	// Size estimates the bytes of the transmission, which the event repeats.
+	Size int
 }
 
 // Decide makes no event for a transmission that is gone or that has its outcome already.
@@ -38,9 +42,9 @@ func (c RecordTry) Decide(s State) (Event, error) {
 	}
 	t.ResendCount = len(t.Records)
 	t.Records = shortened(append(slices.Clone(t.Records), c.Record))
-	t.Status, t.Next = c.Status, 0
+	t.Status, t.Next, t.Left, t.Refused = c.Status, 0, nil, c.Refused
 	if t.IsOpen() {
-		t.Next = c.Next
+		t.Next, t.Left = c.Next, c.Left
 	}
 	e := TransmissionTried{Transmission: t, Topic: goneTopic}
 	n, ok := s.Notifications.Get(t.NotificationID)
@@ -57,10 +61,14 @@ func (c RecordTry) Decide(s State) (Event, error) {
 
 // Bytes estimates what the command takes in memory.
 func (c RecordTry) Bytes() int {
-	if c.Escalation == nil {
-		return len(c.Record.Response)
+	n := c.Size + len(c.Record.Response)
+	for _, r := range slices.Concat(c.Left, c.Refused) {
+		n += len(r)
 	}
-	return len(c.Record.Response) + c.Escalation.Bytes()
+	if c.Escalation != nil {
+		n += c.Escalation.Bytes()
+	}
+	return n
 }
 
 // shortened cuts the answers between the first and the last ones.

@@ -51,6 +51,10 @@ var kinds = []kind{
 	update[WatcherPatched, ProvisionWatcher]("watcher.updated/2"),
 	update[SubscriptionPatched, Subscription]("subscription.updated/3"),
 	of[SequenceLost]("sequence.lost/1"),
+	// These may have channels that restrict who receives. Who knows earlier versions would send to everybody.
+	of[SubscriptionAdded]("subscription.added/3"),
+	of[SubscriptionRemoved]("subscription.removed/3"),
+	update[SubscriptionPatched, Subscription]("subscription.updated/4"),
 	of[UserAdded]("user.added/1"),
 	of[UserUpdated]("user.updated/1"),
 	of[UserPassword]("user.password/1"),

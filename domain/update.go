@@ -3,6 +3,7 @@ package domain
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"ledge/domain/fastjson"
 )
@@ -91,6 +92,11 @@ func (e WatcherPatched) Evolve(s State) {
 
 // Evolve changes the subscription.
 func (e SubscriptionPatched) Evolve(s State) { evolve(e.Update, s.Subscriptions) }
+
+// OnlyReported reports whether a change is only of the times that a device service reports: as in EdgeX 2.3, nobody is told of it.
+func OnlyReported(changed []string) bool {
+	return len(changed) > 0 && !slices.ContainsFunc(changed, func(name string) bool { return name != "lastConnected" && name != "lastReported" })
+}
 
 func (u Update) moves() bool { return moved(u.Changes.Names()) }
 

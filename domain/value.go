@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (v *Value) convert(p Profile, r DeviceResource, body []byte) error {
 	return nil
 }
 
-// parse returns the body as a value of Go's type of the same name, a slice for a list, a map for an Object.
+// parse returns the body as a value of Go's type of the same name, a slice for a list, what encoding/json makes of an Object.
 func (v *Value) parse(r DeviceResource, body []byte) (any, error) {
 	if v.Type == "Object" {
 		return parseObject[any](r, body)
@@ -199,20 +200,16 @@ func checkBinary(r DeviceResource, contentType string) (string, error) {
 	return want, nil
 }
 
-func parseObject[V any](r DeviceResource, body []byte) (map[string]V, error) {
+// parseObject reads the value of an Object: any JSON but null, which is no value in core-data.
+func parseObject[V any](r DeviceResource, body []byte) (v V, err error) {
 	if err := jsonlimit.Check(body); err != nil {
-		return nil, Errorf(Invalid, "resource %q: %v; make the value flatter, or its numbers smaller", r.Name, err)
+		return v, Errorf(Invalid, "resource %q: %v; make the value flatter, or its numbers smaller", r.Name, err)
 	}
-	var o map[string]V
-	err := json.Unmarshal(body, &o)
-	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return nil, Errorf(Invalid, "resource %q: the body is no JSON object: it is of the type %s; post a JSON object", r.Name, mistyped.Value)
+	if err := json.Unmarshal(body, &v); err != nil {
+		return v, Errorf(Invalid, "resource %q: the body is no JSON: %v; post a JSON value", r.Name, err)
 	}
-	if err != nil {
-		return nil, Errorf(Invalid, "resource %q: the body is no JSON object: %v", r.Name, err)
+	if string(bytes.TrimSpace(body)) == "null" {
+		return v, Errorf(Invalid, "resource %q: the body is null, which is no value; post an object or another JSON value", r.Name)
 	}
-	if o == nil {
-		return nil, Errorf(Invalid, "resource %q: the body is null; post a JSON object", r.Name)
-	}
-	return o, nil
+	return v, nil
 }

@@ -9,6 +9,24 @@ type Wire struct {
 	// ContentType is the media type of Data.
 	ContentType string
 	Data        []byte
-	// Ext holds the event's own CloudEvents extension attributes: lower-case names, printable ASCII values.
+	// Ext holds the event's own CloudEvents extension attributes: lower-case names, values of at most MaxHeader bytes.
 	Ext map[string]string
 }
+
+// MaxHeader is the length of an attribute's value in bytes, as [HeaderBytes] counts.
+const MaxHeader = 4 << 10
+
+// HeaderBytes is how many bytes a value takes in a header: CloudEvents has the space, the double quote, the percent sign and all that is not
+// printable ASCII percent-encoded.
+func HeaderBytes(value string) int {
+	n := len(value)
+	for i := range len(value) {
+		if !IsHeaderByte(value[i]) {
+			n += 2
+		}
+	}
+	return n
+}
+
+// IsHeaderByte reports whether a byte stands in a header as it is.
+func IsHeaderByte(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '%' }

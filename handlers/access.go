@@ -97,7 +97,7 @@ func (o *Options) admit(w http.ResponseWriter, r *http.Request) (*http.Request, 
 // authorize lets a request go on that its identity may send. Unknown paths are answered as such, to whoever is known.
 func (s *Service) authorize(c *gin.Context) {
 	o := &s.options
-	if o.Access == nil || o.Access.Open || c.FullPath() == "" {
+	if o.isOpen(c.Request) || c.FullPath() == "" {
 		return
 	}
 	if err := o.mayCall(c.Request, c.FullPath(), c.Param); err != nil {
@@ -125,7 +125,7 @@ func (o *Options) mayCall(r *http.Request, path string, param func(string) strin
 // MayPostTo returns why who sends a request may not post values to a device.
 func (o *Options) MayPostTo(r *http.Request, device string) error {
 	id, _ := IdentityOf(r.Context())
-	if o.Access == nil || o.Access.Open || id.MayPostTo(device) {
+	if o.isOpen(r) || id.MayPostTo(device) {
 		return nil
 	}
 	return forbiddenDevice{domain.Errorf(domain.Forbidden, "%s may not post to the device %.80q, only to devices that match %s; post with another token, or have an administrator change the patterns",
@@ -163,7 +163,7 @@ func Protect(o Options, next http.Handler) http.Handler {
 		if !ok {
 			return
 		}
-		if o.Access != nil && !o.Access.Open {
+		if !o.isOpen(r) {
 			if err := o.mayCall(r, r.URL.Path, r.PathValue); err != nil {
 				o.refuse(w, r, r.URL.Path, err)
 				return
@@ -175,7 +175,7 @@ func Protect(o Options, next http.Handler) http.Handler {
 
 // May reports whether who sends a request has a right, as everybody has in open mode.
 func (o *Options) May(r *http.Request, right domain.Right) bool {
-	if o.Access == nil || o.Access.Open {
+	if o.isOpen(r) {
 		return true
 	}
 	id, ok := IdentityOf(r.Context())

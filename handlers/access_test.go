@@ -79,7 +79,7 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 func secure(o *handlers.Options) { o.Access = &handlers.Access{Authenticator: roleAccess{}} }
 
 // besides are rows of the table for what is served beside the services.
-var besides = []string{"GET /metrics", "HEAD /metrics"}
+var besides = []string{"GET /metrics", "HEAD /metrics", "GET /debug/pprof/:name"}
 
 func TestTableHasEveryRoute(t *testing.T) {
 	served := map[string]bool{}

@@ -21,7 +21,7 @@ func (a *API) admitBody(c *gin.Context) {
 	body := bodyOf(c)
 	body.client = connections.Client(c.Request)
 	if !a.bodies.Take(body.client, 1) {
-		a.refuseBody(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit (setting limit-requests); try again", a.BodiesInFlight))
+		a.refuseBody(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit; try again", a.BodiesInFlight))
 		return
 	}
 	defer a.bodies.Give(body.client, 1)

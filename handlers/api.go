@@ -20,12 +20,13 @@ type API struct {
 	bodies  *Quota
 	memory  *Quota
 	answers *Quota
+	refused *refusedLog
 	names   clientNames
 }
 
 // API adds a version with its ping, version, config and metrics.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers}
+	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers, refused: s.refused}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
 	if a.Access != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -53,7 +54,7 @@ type head[E any] interface {
 // POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command, in which
 // e is not kept; at is the time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
-	codec := fastjson.Of[E]()
+	codec, shape := fastjson.Of[E](), reflect.TypeFor[E]()
 	return func(c *gin.Context) {
 		key, err := a.Key(c)
 		if err != nil {
@@ -68,15 +69,28 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		}
 		data := body.Bytes()
 		b := batch{api: a, stamp: a.origin(c)}
-		room := a.EntryRoom(c)
+		room := a.EntryMemory(c)
 		defer room.Release()
 		at := b.stamp.At.UnixMilli()
-		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, mistyped *json.UnmarshalTypeError) {
+		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError) {
+			place := fmt.Sprintf("[%d]", i)
 			if mistyped != nil {
-				addMistyped(&b.problems, fmt.Sprintf("[%d]", i), mistyped)
+				addMistyped(&b.problems, place, mistyped)
 				return
 			}
-			b.add(i, entity, *H(e).RequestHead(), order(e, at))
+			if string(element) == "null" {
+				b.problems.Add(place, "is null; give an object")
+				return
+			}
+			b.problems = append(b.problems, nullsIn(element, place, shape)...)
+			o := order(e, at)
+			if len(o.Problems) > 0 && entity != "" {
+				if p := misnamed(element, entity); len(p) > 0 {
+					b.problems.In(place, p)
+					o.Problems = nil
+				}
+			}
+			b.add(i, entity, *H(e).RequestHead(), o)
 		})
 		if err == nil {
 			err = b.problems.Err()
@@ -121,10 +135,6 @@ func (b *batch) add(i int, entity string, h Head, o Order) {
 }
 
 func (b *batch) serve(c *gin.Context, log Submitter) {
-	if len(b.orders) == 0 {
-		b.api.Reply(c, http.StatusMultiStatus, nil) // EdgeX 2.3 answers null to []
-		return
-	}
 	outcomes, err := b.submit(c, log)
 	if err == nil {
 		err = b.recall(c, outcomes)
@@ -157,6 +167,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
+		item.Errors = faultsOf(err)
 	case b.orders[i].ID != "" || b.orders[i].AddsPart:
 		item.StatusCode, item.ID = http.StatusCreated, b.orders[i].ID
 	}
@@ -165,7 +176,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 
 // submit asks and reserves for each order and submits those that can be in one go.
 func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) {
-	if err := b.ask(c.Request.Context()); err != nil {
+	if err := b.validate(c.Request.Context()); err != nil {
 		return nil, err
 	}
 	b.lookUp(c.Request.Context())
@@ -199,7 +210,7 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 	}
 	for i := range outcomes {
 		if outcomes[i].Err == nil { // it was submitted
-			outcomes[i], got = settle(got[0]), got[1:]
+			outcomes[i], got = withoutKey(got[0]), got[1:]
 		}
 	}
 	return outcomes, nil

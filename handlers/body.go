@@ -29,7 +29,8 @@ type Body struct {
 }
 
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
-// passes the limit. name is what messages call the limit, such as "the setting limit-json-bytes".
+// passes the limit. name is what messages call the limit, such as "the setting limit-json-bytes"; empty for a
+// fixed limit.
 func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
 	b := &Body{api: a, c: c, most: limit, left: limit, limit: name}
 	b.r = sent{b}
@@ -41,7 +42,11 @@ func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
 
 func (b *Body) tooLarge(limit int64) error {
 	hangUp(b.c)
-	b.Err = domain.Errorf(domain.TooLarge, "the body is longer than %d bytes, which is the limit; send less or raise %s", limit, b.limit)
+	cure := "send less"
+	if b.limit != "" {
+		cure += " or raise " + b.limit
+	}
+	b.Err = domain.Errorf(domain.TooLarge, "the body is longer than %d bytes, which is the limit; %s", limit, cure)
 	return b.Err
 }
 
@@ -61,7 +66,7 @@ func (s sent) Read(p []byte) (int, error) {
 		return n, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		hangUp(s.c)
-		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster or change the settings limit-read-rate and limit-read-time", s.api.BodyRate, s.api.BodyTimeout)
+		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster or raise the setting limit-read-time", s.api.BodyRate, s.api.BodyTimeout)
 	default:
 		s.Err = domain.Errorf(domain.Invalid, "the body broke off: %v; send all of it", err)
 	}

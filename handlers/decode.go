@@ -28,11 +28,11 @@ const sendAnArray = "send an array of objects: [{…}]"
 
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
 // are decoded one by one, each of at most maxElement bytes, maxEntries and the limits of domain/jsonlimit; before that,
-// hold is asked for the memory of an element's entries. As in EdgeX 2.3, null is an empty array, a null element is an empty object, and what follows the
-// array is not looked at. What e points to is another element as soon as each returns.
-func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, mistyped *json.UnmarshalTypeError)) error {
+// hold is asked for the memory of an element's entries. As in EdgeX 2.3, what follows the array is not looked at. An empty array is
+// refused. What e points to is another element as soon as each returns.
+func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError)) error {
 	rest, err := enterArray(data)
-	if rest == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	var none E
@@ -41,7 +41,7 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 		element, after, entries := cutElement(rest)
 		element = bytes.Trim(element, jsonSpace)
 		if i == 0 && len(element) == 0 && bytes.HasPrefix(after, []byte("]")) {
-			return nil
+			return domain.Errorf(domain.Invalid, "the body is an empty array; %s", sendAnArray)
 		}
 		if len(after) == 0 || after[0] == '}' {
 			return malformed(data, io.ErrUnexpectedEOF, sendAnArray)
@@ -61,7 +61,7 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 		if err != nil && !ok {
 			return malformed(data, err, sendAnArray)
 		}
-		each(i, e, mistyped)
+		each(i, e, element, mistyped)
 		if after[0] == ']' {
 			return nil
 		}
@@ -72,14 +72,11 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 // jsonSpace is all that JSON takes for white space.
 const jsonSpace = " \t\r\n"
 
-// enterArray returns what follows the [ of an array, or nil for null.
+// enterArray returns what follows the [ of an array.
 func enterArray(data []byte) (rest []byte, err error) {
 	text := bytes.TrimLeft(data, jsonSpace)
-	if len(text) == 0 || bytes.HasPrefix(text, []byte("null")) {
-		if len(text) == 0 {
-			err = malformed(data, io.EOF, sendAnArray)
-		}
-		return nil, err
+	if len(text) == 0 {
+		return nil, malformed(data, io.EOF, sendAnArray)
 	}
 	if text[0] == '[' {
 		return text[1:], nil
@@ -97,6 +94,8 @@ func kindOf(text []byte) string {
 		return "an object"
 	case c == '"':
 		return "a string"
+	case bytes.HasPrefix(text, []byte("null")):
+		return "null"
 	case bytes.HasPrefix(text, []byte("true")), bytes.HasPrefix(text, []byte("false")):
 		return "a boolean"
 	case c == '-' || '0' <= c && c <= '9':
@@ -109,7 +108,7 @@ func kindOf(text []byte) string {
 // checkElement refuses an element that is one too many or too large.
 func (a *API) checkElement(i int, element []byte, entries int) error {
 	if i == a.BatchElements {
-		return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests or raise the setting limit-batch", i)
+		return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests", i)
 	}
 	return checkSize(element, entries, func() string { return fmt.Sprintf("[%d]: the element", i) })
 }

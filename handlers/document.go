@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -15,16 +14,10 @@ import (
 	"ledge/handlers/openapi"
 )
 
-// RouteDocument adds the OpenAPI document of the API, made of own and of what all services share, and a page that shows it.
-func (a *API) RouteDocument(own []byte) {
-	document := sync.OnceValues(func() ([]byte, error) { return openapi.Document(own) })
+// RouteDocument adds the OpenAPI document of the API and a page that shows it.
+func (a *API) RouteDocument(document []byte) {
 	a.Routes.GET("/openapi.yaml", func(c *gin.Context) {
-		text, err := document()
-		if err != nil {
-			a.Fail(c, err)
-			return
-		}
-		replyFile(c, "application/yaml", text) // RFC 9512
+		replyFile(c, "application/yaml", document) // RFC 9512
 	})
 	a.Routes.GET("/docs", func(c *gin.Context) {
 		c.Header("Content-Security-Policy", openapi.Policy)

@@ -27,6 +27,14 @@ type Item struct {
 	Envelope
 	// ID is the id of the entity that was added.
 	ID string `json:"id,omitempty"`
+	// Errors are what is wrong with the element.
+	Errors []Fault `json:"errors,omitempty"`
+}
+
+// Failure answers a request that is refused. Errors has what Message says, where the request is at fault.
+type Failure struct {
+	Envelope
+	Errors []Fault `json:"errors,omitempty"`
 }
 
 // ListEnvelope heads a list; TotalCount counts it before the page was cut.

@@ -83,8 +83,8 @@ func unquote(inner string) string {
 	return b.String()
 }
 
-// settle returns an outcome as it would be without a key: a refusal that was recorded is a refusal.
-func settle(o domain.Outcome) domain.Outcome {
+// withoutKey returns an outcome as it would be without a key: a refusal that was recorded is a refusal.
+func withoutKey(o domain.Outcome) domain.Outcome {
 	if e, ok := o.Event.(domain.RequestAnswered); ok {
 		return domain.Outcome{Err: e.Err()}
 	}

@@ -62,7 +62,7 @@ func TestOtherRequest(t *testing.T) {
 		{Name: "shorter", Method: "POST", Path: servicePath, Header: []string{key}, Body: services("a"), Status: 422, Submits: 1, Contains: want},
 		{Name: "longer", Method: "POST", Path: servicePath, Header: []string{key}, Body: services("a", "b", "c"), Status: 422, Submits: 1, Contains: want},
 		{Name: "other path", Method: "POST", Path: "/api/v2/otherpath", Header: []string{key}, Body: services("a", "b"), Status: 422, Submits: 1, Contains: want},
-		{Name: "nothing", Method: "POST", Path: servicePath, Header: []string{key}, Body: "[]", Status: 207, WantBody: "null\n"},
+		{Name: "nothing", Method: "POST", Path: servicePath, Header: []string{key}, Body: "[]", Status: 400},
 		{Name: "malformed", Method: "POST", Path: servicePath, Header: []string{key}, Body: "[", Status: 400},
 	})
 	if n := len(log.Recorded()); n != before {
@@ -169,7 +169,7 @@ func TestKeysAreTheServices(t *testing.T) {
 func TestMostAnswers(t *testing.T) {
 	h, log := mustService(t, func(o *handlers.Options) { o.IdempotencyAnswers = 2 })
 	w := handlerstest.Serve(h, "POST", servicePath, services("a", "b", "c", "d"), "Idempotency-Key: k-1")
-	if got := w.Body.String(); strings.Count(got, "201") != 2 || strings.Count(got, "503") != 2 || !strings.Contains(got, "raise the setting idempotency-answers") {
+	if got := w.Body.String(); strings.Count(got, "201") != 2 || strings.Count(got, "503") != 2 || !strings.Contains(got, "lower the setting idempotency-keep") {
 		t.Errorf("got %s", got)
 	}
 	if w := handlerstest.Serve(h, "POST", servicePath, services("c")); !strings.Contains(w.Body.String(), "201") || len(log.Recorded()) != 3 {

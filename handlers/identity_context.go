@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/http"
 
 	"ledge/domain"
 )
@@ -11,6 +12,18 @@ type identityKey struct{}
 // WithIdentity returns a context of requests that the identity sends.
 func WithIdentity(ctx context.Context, i domain.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
+}
+
+// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too.
+func WithLogin(ctx context.Context, i domain.Identity) context.Context {
+	return context.WithValue(WithIdentity(ctx, i), loginKey{}, true)
+}
+
+type loginKey struct{}
+
+// isOpen reports whether everybody may send a request.
+func (o *Options) isOpen(r *http.Request) bool {
+	return (o.Access == nil || o.Access.Open) && r.Context().Value(loginKey{}) == nil
 }
 
 // IdentityOf returns the identity that sends a request with the context.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	"github.com/gin-gonic/gin"
 
@@ -40,6 +41,11 @@ func DecodeObject[E any, H head[E]](a *API, data []byte, f Format) (*E, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Name == JSON.Name {
+		if err := checkWrapper(e, data); err != nil {
+			return nil, err
+		}
+	}
 	return e, H(e).RequestHead().Check(a.APIVersion).Err()
 }
 
@@ -65,6 +71,9 @@ func Decode[E any](data []byte, f Format) (*E, error) {
 	}
 	if err != nil {
 		return nil, domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)
+	}
+	if f.Name == JSON.Name {
+		return e, nullsIn(data, "", reflect.TypeFor[E]()).Err()
 	}
 	return e, nil
 }

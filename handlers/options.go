@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -58,17 +59,19 @@ type Options struct {
 	// InlineBytes is the longest value that is loaded into memory and kept on the log itself (setting
 	// limit-inline-bytes).
 	InlineBytes int64
-	// BatchElements bounds the elements of one JSON array (setting limit-batch).
+	// BatchElements bounds the elements of one JSON array: 10,000.
 	BatchElements int
+	// MaxResults is how many entries of a list one answer may have (setting max-result-count).
+	MaxResults int
 	// BodyTimeout and BodyRate say how slowly a request's body may arrive: in each BodyTimeout (setting limit-read-time)
-	// there must be as many bytes as BodyRate, in bytes a second, makes of that time (setting limit-read-rate), or the end
+	// there must be as many bytes as BodyRate, in bytes a second, makes of that time (8 KiB a second), or the end
 	// of the body. What is slower is answered with 503.
 	BodyTimeout time.Duration
 	BodyRate    int64
 	// WriteTimeout is how long a client may take to read its answer, or a part of a long one (setting limit-write-time); one that
 	// is slower is cut off.
 	WriteTimeout time.Duration
-	// BodiesInFlight is how many requests with a body are served at a time (setting limit-requests), shared between clients
+	// BodiesInFlight is how many requests with a body are served at a time, 2,048, shared between clients
 	// as a [Quota] is; one more is answered with 503.
 	BodiesInFlight int
 	// BodyMemory bounds the bytes of all bodies that are loaded at a time (setting limit-body-memory), shared between clients
@@ -88,24 +91,26 @@ type Options struct {
 	Names Names
 	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered (setting
 	// idempotency-keep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
-	// (setting idempotency-answers); one more is answered with 503.
+	// (200,000); one more is answered with 503.
 	IdempotencyKeep    time.Duration
 	IdempotencyAnswers int
-	// Secrets keeps what is posted to /secret, in a body of at most SecretBytes (setting limit-secret-bytes); nil: there
+	// Secrets keeps what is posted to /secret, in a body of at most SecretBytes (256 KiB); nil: there
 	// is no such path.
 	Secrets     Secrets
 	SecretBytes int64
+	// Observe is told of each request that was answered. It must be quick. nil: nothing is measured.
+	Observe func(Served)
 	// Access says who may send which requests; nil: everybody may send all, and there is no login.
 	Access *Access
 	// Streams are the routes, such as /api/v2/resource/:device/:resource, whose bodies are not loaded as a
 	// whole: of BodyMemory they take what they load when they load it, and nothing before.
 	Streams []string
-	// CheckState refuses what is posted to a device that is LOCKED or DOWN, with 423, and to a write-only resource, with
+	// CheckState refuses what is posted to a LOCKED device or a LOCKED device-rest, with 423, and to a write-only resource, with
 	// 405 (setting readings-check-state).
 	CheckState bool
 }
 
-// withDefaults fills in what is no limit.
+// withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	if o.Config == nil {
 		o.Config = func() any { return struct{}{} }
@@ -128,6 +133,11 @@ func (o Options) withDefaults() Options {
 	if o.NewID == nil {
 		o.NewID = newID
 	}
+	o.BatchElements = cmp.Or(o.BatchElements, 10_000)
+	o.BodyRate = cmp.Or(o.BodyRate, 8<<10)
+	o.BodiesInFlight = cmp.Or(o.BodiesInFlight, 2048)
+	o.IdempotencyAnswers = cmp.Or(o.IdempotencyAnswers, 200_000)
+	o.SecretBytes = cmp.Or(o.SecretBytes, 256<<10)
 	return o
 }
 

@@ -16,10 +16,7 @@ const (
 	outOfRange = "querystring %s's value %d is out of min %d ~ max %d range."
 )
 
-const (
-	defaultLimit = 20
-	maxResults   = 1024 // MaxResultCount in EdgeX
-)
+const defaultLimit = 20
 
 // Page reads offset and limit. Limit -1 means as many as a page may have.
 func (a *API) Page(c *gin.Context) (domain.Page, error) {
@@ -27,12 +24,12 @@ func (a *API) Page(c *gin.Context) (domain.Page, error) {
 	if err != nil {
 		return domain.Page{}, err
 	}
-	limit, err := queryInt(c, "limit", defaultLimit, -1, maxResults)
+	limit, err := queryInt(c, "limit", min(defaultLimit, a.MaxResults), -1, a.MaxResults)
 	if err != nil {
 		return domain.Page{}, err
 	}
 	if limit == -1 {
-		limit = maxResults
+		limit = a.MaxResults
 	}
 	return domain.Page{Offset: offset, Limit: limit}, nil
 }

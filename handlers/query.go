@@ -98,11 +98,11 @@ func ListOf[S, D any](a *API, state Reader, kind Kind[S], filter Asked, key stri
 
 // FindPage finds the page of a list that a request asks for.
 func FindPage[S any](a *API, c *gin.Context, state Reader, kind Kind[S], filter Asked) (*Found[S], error) {
-	filters, err := filter(c)
+	page, err := a.Page(c) // first, as in EdgeX 2.3: a wrong page is answered 400 also where the filter finds nothing
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.Page(c)
+	filters, err := filter(c)
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,11 @@ const (
 // that is not in it is refused in secure mode.
 var rights = map[string]map[domain.Right][]string{
 	"": {
-		public:           {"GET /api/v2/ping", "GET /api/v2/health", "POST /api/v2/login"},
-		anyRole:          {"GET /api/v2/version", "GET /api/v2/openapi.yaml", "GET /api/v2/docs", "GET /api/v2/docs/:file"},
-		domain.MayRead:   {"GET /api/v2/config", "GET /api/v2/metrics", "GET /metrics", "HEAD /metrics"},
-		domain.MayChange: {"POST /api/v2/secret"},
+		public:               {"GET /api/v2/ping", "GET /api/v2/health", "POST /api/v2/login"},
+		anyRole:              {"GET /api/v2/version", "GET /api/v2/openapi.yaml", "GET /api/v2/docs", "GET /api/v2/docs/:file"},
+		domain.MayRead:       {"GET /api/v2/config", "GET /api/v2/metrics", "GET /metrics", "HEAD /metrics"},
+		domain.MayChange:     {"POST /api/v2/secret"},
+		domain.MayAdminister: {"GET " + pprofRoute},
 	},
 	"core-metadata": {
 		domain.MayRead: {

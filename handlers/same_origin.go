@@ -18,7 +18,9 @@ type SameOrigin struct {
 	Hosts []string
 	// TrustedOrigins are the origins whose pages may use the service as well, as [CheckOrigin] takes them.
 	TrustedOrigins []string
-	Logger         *slog.Logger
+	// Links lets a browser open a page of the service from a link on a page of another origin. It sends no SameSite=Strict cookie then.
+	Links  bool
+	Logger *slog.Logger
 }
 
 // CheckHost returns what is wrong with an entry of Hosts: a name, *.name for all names that end so, or * for every name.
@@ -40,7 +42,7 @@ func CheckOrigin(origin string) error {
 
 // Before returns a handler that passes on to next what it does not refuse.
 func (o SameOrigin) Before(next http.Handler) http.Handler {
-	s := &sameOrigin{next: next, logger: o.Logger, hosts: map[string]bool{}}
+	s := &sameOrigin{next: next, links: o.Links, logger: o.Logger, hosts: map[string]bool{}}
 	for _, host := range o.Hosts {
 		host = canonicalHost(host)
 		if suffix, ok := strings.CutPrefix(host, "*"); ok {
@@ -61,6 +63,7 @@ func (o SameOrigin) Before(next http.Handler) http.Handler {
 
 type sameOrigin struct {
 	next       http.Handler
+	links      bool
 	logger     *slog.Logger
 	hosts      map[string]bool
 	suffixes   []string // of names; "" for every name
@@ -102,7 +105,7 @@ func (s *sameOrigin) refusal(r *http.Request) string {
 		return fmt.Sprintf("the host name %.80q is none of this service's; use its IP address or localhost, or add the name to the setting allow-hosts", r.Host)
 	}
 	origin := r.Header.Get("Origin")
-	if origin == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+	if origin == "" && (r.Header.Get("Sec-Fetch-Site") == "" || s.links && IsLink(r)) {
 		return ""
 	}
 	change := *r // which CrossOriginProtection looks at whatever the method is
@@ -115,6 +118,12 @@ func (s *sameOrigin) refusal(r *http.Request) string {
 	default:
 		return fmt.Sprintf("a page of the origin %.80q may not use this service; add its origin to the setting trusted-origins", origin)
 	}
+}
+
+// IsLink reports whether a browser opens a page as its user has clicked on a link or entered an address: the answer is shown to the user and to
+// no script.
+func IsLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // hasHost reports whether a Host header names this service. An empty one is no browser's.

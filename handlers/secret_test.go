@@ -34,7 +34,7 @@ func TestSecret(t *testing.T) {
 		{Name: "no version", Method: "POST", Path: path, Body: `{"path":"x",` + data, Status: 400, Contains: []string{`apiVersion: is missing or unknown; use \"v2\"`}},
 		{Name: "wrong places", Method: "POST", Path: path, Body: `{"apiVersion":"hunter2","requestId":"hunter2","path":"//","secretData":[{"key":"hunter2\n"}]}`, Status: 400, Contains: []string{
 			"apiVersion: is", "requestId: is no UUID", "path: is missing or empty", "secretData[0].key: is longer than 256 bytes or not all printable", "secretData[0].value: is missing or empty"}},
-		{Name: "too large", Method: "POST", Path: path, Body: head + strings.Repeat(" ", 500) + data, Status: 413, Contains: []string{"limit-secret-bytes"}},
+		{Name: "too large", Method: "POST", Path: path, Body: head + strings.Repeat(" ", 500) + data, Status: 413, Contains: []string{"which is the limit; send less\""}},
 	})
 	if want := map[string]string{"username": "me", "password": "hunter2"}; len(kept.ByPath) != 1 || !maps.Equal(kept.ByPath["smtp"], want) {
 		t.Errorf("kept %v, want %v", kept.ByPath, want)

@@ -19,16 +19,17 @@ type Service struct {
 	bodies  *Quota
 	memory  *Quota // of BodyMemory
 	answers *Quota // what AnswerMemory has
+	refused *refusedLog
 }
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.withDefaults()
-	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewQuota(o.answerBytes())}
+	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewQuota(o.answerBytes()), refused: &refusedLog{}}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
-	s.engine.Use(s.logAccess, s.authorize)
+	s.engine.Use(s.measure, s.logAccess, s.authorize)
 	s.engine.NoRoute(func(c *gin.Context) { http.NotFound(c.Writer, c.Request) })
 	s.engine.NoMethod(func(c *gin.Context) {
 		c.Status(http.StatusMethodNotAllowed)
@@ -43,11 +44,13 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.correlate(w, r)
 	r, ok := s.options.admit(w, r)
 	if !ok || s.loops(w, r) {
+		s.unrouted(w, r)
 		return
 	}
 	// A name never holds a slash; decoded, one would make two path segments of it.
 	if hasEncodedSlash(r.URL.RawPath) || !strings.HasPrefix(r.URL.Path, "/") {
 		http.NotFound(w, r)
+		s.unrouted(w, r)
 		return
 	}
 	if p := cleanPath(r.URL.Path); p != r.URL.Path {
@@ -56,6 +59,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.Path, u.RawPath = p, ""
 		w.Header().Set("Location", u.String())
 		w.WriteHeader(http.StatusMovedPermanently)
+		s.unrouted(w, r)
 		return
 	}
 	s.engine.ServeHTTP(w, r)

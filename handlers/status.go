@@ -57,7 +57,9 @@ func (a *API) Describe(c *gin.Context, err error) (status int, message string) {
 			"correlation", id, "error", err)
 		return statuses[domain.Internal], "internal error; the log has it under correlation id " + id
 	}
-	return statuses[e.Code], shorten(e.Message)
+	status, message = statuses[e.Code], shorten(e.Message)
+	a.refused.note(&a.Options, c.Request, c.FullPath(), status, message)
+	return status, message
 }
 
 // mostMessage bounds a message in an answer, in bytes: what it quotes may be long.
@@ -93,5 +95,5 @@ func (a *API) Fail(c *gin.Context, err error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		c.Header("Retry-After", whenAgain(err))
 	}
-	a.Reply(c, status, Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status})
+	a.Reply(c, status, Failure{Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status}, faultsOf(err)})
 }

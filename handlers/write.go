@@ -12,6 +12,7 @@ type timedWriter struct {
 	http.ResponseWriter
 	timeout time.Duration
 	begun   bool
+	status  int // 0 before the answer begins
 }
 
 func (w *timedWriter) begin() {
@@ -25,6 +26,7 @@ func (w *timedWriter) begin() {
 // WriteHeader implements http.ResponseWriter.
 func (w *timedWriter) WriteHeader(status int) {
 	w.begin()
+	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 

@@ -55,7 +55,7 @@ type listed struct{ value, suffix string }
 func (r *ranges) add(index byte, value string, suffix []byte, gone bool) {
 	g := r.in(index, value)
 	g.runs = index != createdID
-	r.writer.add(g, op{key: r.save(suffix), value: r.save(suffix[:valueLength(index)]), delete: gone, border: borderAt(suffix)})
+	r.writer.add(g, op{key: bytes.Clone(suffix), value: bytes.Clone(suffix[:valueLength(index)]), delete: gone, border: borderAt(suffix)})
 	if g.more.add(tally{count: 1}); gone {
 		g.more.take(tally{count: 2})
 	}

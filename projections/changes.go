@@ -12,14 +12,14 @@ import (
 func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 	indexed := len(l.indexes) > 0
 	empty := !indexed || tallyAt(rows, l.indexes[0].id, "").count == 0 // nothing to look for
-	before, absent := rows.Cursor(), gaps{}
+	before := rows.Cursor()
 	g := w.in(l.id, "")
 	var row []byte
 	for _, h := range l.order {
 		row = appendRow(row[:0], l.id, h.key)
 		was, now := found[S]{}, h.newest
 		if !empty {
-			if b := absent.get(before, row); b != nil {
+			if b := seek(before, row); b != nil {
 				was.value, was.seq = l.mustParse(row[1:], b)
 				was.ok = true
 			}

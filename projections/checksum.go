@@ -40,16 +40,15 @@ func unseal(key, sealed []byte) []byte {
 // fetch returns the value at a key, nil where there is none. What a broken page makes of it is a [damage].
 func fetch(rows *bbolt.Bucket, key []byte) []byte {
 	defer faults()()
-	value, _, _ := seek(rows.Cursor(), key)
-	return value
+	return seek(rows.Cursor(), key)
 }
 
-// seek returns the value at a key. Where the key is absent, it returns the keys before and after it, in the memory of the
-// file. Both are checked, so that a key that was damaged is not taken for one that is absent.
-func seek(c *bbolt.Cursor, key []byte) (value, before, after []byte) {
+// seek returns the value at a key, nil where the key is absent. It checks the keys before and after an absent one, so that a damaged key
+// is not taken for an absent one.
+func seek(c *bbolt.Cursor, key []byte) []byte {
 	next, sealed := c.Seek(key)
 	if bytes.Equal(next, key) {
-		return unseal(key, sealed), nil, nil
+		return unseal(key, sealed)
 	}
 	if next != nil {
 		unseal(next, sealed)
@@ -61,5 +60,5 @@ func seek(c *bbolt.Cursor, key []byte) (value, before, after []byte) {
 	if previous != nil && bytes.Compare(previous, key) >= 0 || next != nil && bytes.Compare(next, key) <= 0 {
 		panic(damage{fmt.Errorf("keys out of order around %x", key)})
 	}
-	return nil, previous, next
+	return nil
 }

@@ -52,7 +52,6 @@ type DB struct {
 	healing       healing
 	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
 	unchecked []byte
-	mapped    mapped
 
 	behind
 	progress
@@ -72,8 +71,6 @@ type file struct {
 	readers sync.WaitGroup
 
 	// What was read of it, by transaction.
-	absent atomic.Pointer[gaps] // of the State that was released last; nil while another has them
-	shared shared
 	totals totals // by version of the members
 }
 
@@ -171,7 +168,6 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	d.mapped.trim(tx, d.mostMapped)
 	id, committed := tx.ID(), false
 	err = guarded(func() error {
 		if err := f(tx); err != nil {

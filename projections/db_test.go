@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"ledge/domain"
 )
@@ -276,4 +277,13 @@ func TestClosed(t *testing.T) {
 		t.Errorf("sync: got %v, want %v", err, ErrClosed)
 	}
 	f.open(t)
+}
+
+func (f *fed) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s\n%s", what, f.logged)
+		}
+	}
 }

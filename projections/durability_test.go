@@ -271,7 +271,9 @@ func applyUntilKilled(path string) error {
 		fmt.Println(seq)
 		events = events[n:]
 	}
-	select {} // wait for the end
+	for { // wait for the end: without a timer, the runtime would take this for a deadlock
+		time.Sleep(time.Hour)
+	}
 }
 
 func TestMain(m *testing.M) {

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 )
@@ -55,5 +56,5 @@ func (k *kind[S]) sameGroups(w *writer, a, b *S) bool {
 func (w *writer) entry(at int64, seq uint64, name []byte, gone bool) *op {
 	w.key = appendTime(w.key[:0], at)
 	w.key = append(binary.BigEndian.AppendUint64(w.key, seq), name...)
-	return &w.ops.add(op{key: w.save(w.key), delete: gone, border: borderAt(w.key)})[0]
+	return &op{key: bytes.Clone(w.key), delete: gone, border: borderAt(w.key)}
 }

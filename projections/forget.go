@@ -50,7 +50,6 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 	if old, err := d.hasBefore(first); err != nil || !old {
 		return 0, false, err
 	}
-	defer d.writer.release()
 	defer d.writer.reset()
 	err = d.update(func(tx *bbolt.Tx) error {
 		rows := tx.Bucket(bucketName)

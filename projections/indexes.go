@@ -111,7 +111,7 @@ func openAt(dst []string, t domain.Transmission) []string {
 	if !t.IsOpen() {
 		return dst
 	}
-	return append(dst, t.Channel.Endpoint())
+	return append(dst, t.Channel.Target())
 }
 
 // acknowledged leaves out those that are not, which are nearly all; a Filter can ask for them with Without.

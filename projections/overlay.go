@@ -180,7 +180,6 @@ func (k *kind[S]) readAlone(d *DB, key string) (f found[S]) {
 	}
 	defer d.file.done(tx)
 	f.value, f.seq, f.ok = k.read(tx.Bucket(bucketName), appendRow(nil, k.id, key))
-	d.mapped.trimSome(tx, d.mostRead())
 	return f
 }
 

@@ -153,7 +153,7 @@ func (p *packing) close() error {
 		return p.rows.Delete(p.keyOf(p.begin))
 	}
 	key := p.keyOf(p.begin)
-	err := p.rows.Put(key, p.save(seal(key, p.block)))
+	err := p.rows.Put(key, bytes.Clone(seal(key, p.block)))
 	p.block = p.block[:0]
 	return err
 }

@@ -66,12 +66,10 @@ func (k *kind[S]) keys(v *View, p Page, filters []Filter) (keys []string, total 
 
 // reading runs what reads v.rows, once the file has all that the view is to show.
 func (v *View) reading(f func() error) error {
-	if err := v.settle(); err != nil {
+	if err := v.withoutOverlays(); err != nil {
 		return err
 	}
-	err := guarded(f)
-	v.d.mapped.trim(v.tx, v.d.mostRead())
-	return v.d.noteDamage(err)
+	return v.d.noteDamage(guarded(f))
 }
 
 // readAll reads the entities with the names, which are row keys without their first byte.

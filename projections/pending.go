@@ -54,7 +54,6 @@ func (d *DB) beginPending() error {
 	if err != nil {
 		return err
 	}
-	d.mapped.trim(tx, d.mostMapped)
 	err = guarded(func() error {
 		d.pending.rows = tx.Bucket(bucketName)
 		return nil
@@ -103,7 +102,6 @@ func (d *DB) commit(o *overlay) error {
 	}
 	d.committed(id)
 	d.pending.tx, d.pending.rows = nil, nil
-	d.writer.release()
 	return nil
 }
 
@@ -113,7 +111,6 @@ func (d *DB) dropPending(o *overlay) {
 		_ = ignoreClosed(guarded(d.pending.tx.Rollback)) // a commit that failed has rolled back, or has panicked
 	}
 	d.pending.tx, d.pending.rows = nil, nil
-	d.writer.release()
 	if o == nil {
 		return
 	}

@@ -157,7 +157,7 @@ func (g *group) countRun(rows *bbolt.Bucket, w *writer, r *runs, end []byte) err
 
 func (w *writer) putRun(rows *bbolt.Bucket, r *runs, end []byte, n int) error {
 	key := r.key(end)
-	return rows.Put(w.save(key), w.save(seal(key, tally{count: int64(n)}.append(w.scratch[:0]))))
+	return rows.Put(bytes.Clone(key), bytes.Clone(seal(key, tally{count: int64(n)}.append(w.scratch[:0]))))
 }
 
 // markRun adds or removes the counter of the run before an entry that begins one. The count comes later.

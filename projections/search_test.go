@@ -162,7 +162,7 @@ func TestFiltersTwice(t *testing.T) {
 	f.feed(t, 10, cameras(10)...)
 	v, release := f.View()
 	defer release()
-	must(t, v.settle())
+	must(t, v.withoutOverlays())
 	s, err := devices.search(v.rows, slices.Repeat([]Filter{Label("camera"), Label("site-1")}, 1000))
 	must(t, err)
 	if len(s.others) != 1 {

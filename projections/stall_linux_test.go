@@ -46,15 +46,6 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-func (f *fed) until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s\n%s", what, f.logged)
-		}
-	}
-}
-
 // A disk that is full stops the file and nothing else: what is applied is seen, and written when there is room.
 func TestDiskFull(t *testing.T) {
 	for name, l := range map[string]limits{"behind": {after: time.Millisecond, events: 20}, "directly": {after: time.Millisecond, events: 2}} {

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"errors"
-	"math"
 
 	"ledge/domain"
 )
@@ -21,10 +20,7 @@ func (d *DB) State() (domain.State, func()) {
 	}
 	v.Answers, v.AnswerOrder = t.answers.of(answers, v), t.answerOrder.of(answerOrder, v)
 	if v.rows != nil {
-		v.cursor, v.absent = v.rows.Cursor(), v.file.absent.Swap(nil)
-		if tx := v.tx.ID(); v.absent == nil || v.absent.tx != tx {
-			v.absent = &gaps{tx: tx}
-		}
+		v.cursor = v.rows.Cursor()
 	}
 	return v.State, release
 }
@@ -74,17 +70,7 @@ func (d *DB) View() (*View, func()) {
 		}
 		v.State = domain.State{DataEvents: t.events.of(dataEvents, v), Readings: t.readings.of(readings, v), Cleanups: t.cleanups.of(cleanups, v)}
 	}
-	return v, func() { v.once.Do(v.release) }
-}
-
-func (v *View) release() {
-	if v.absent != nil {
-		v.file.absent.Store(v.absent)
-	}
-	if v.tx != nil {
-		v.d.mapped.trimSome(v.tx, v.d.mostRead())
-	}
-	v.end()
+	return v, func() { v.once.Do(v.end) }
 }
 
 // snapshot is a table of a View, with what was read from the file.
@@ -135,14 +121,8 @@ func (t *snapshot[S]) GetWithin(key string, most int, into *S) domain.Row {
 	if !ok {
 		f, ok = lookup(t.v.flushing, t.kind, key, t.v.at.seq)
 	}
-	if !ok && t.shared {
-		t.v.readable()
-		if row := t.fromFile(key, most); row != nil {
-			f, ok = *row, true
-		}
-	}
 	switch {
-	case !ok && !t.shared:
+	case !ok:
 		return t.readWithin(key, most, into)
 	case f.size > most:
 		return domain.Row{Size: f.size}
@@ -175,8 +155,7 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	}
 	f := t.known[key]
 	if f == nil {
-		t.v.readable()
-		if f = t.fromFile(key, math.MaxInt); f == nil {
+		if f = t.read(key); f == nil {
 			return found[S]{}
 		}
 		if t.known == nil {
@@ -187,29 +166,19 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 	return *f
 }
 
-// fromFile reads a row, or, where it takes more than most bytes, what it takes.
-func (t *snapshot[S]) fromFile(key string, most int) (f *found[S]) {
-	shared := t.shared && !t.v.pending // which changes meanwhile
-	if shared {
-		if row, ok := t.v.file.shared.get(t.v.tx.ID(), sharedKey{t.id, key}); ok {
-			return row.(*found[S])
-		}
-	}
+// read returns the row of the view's transaction, nil for none.
+func (t *snapshot[S]) read(key string) (f *found[S]) {
+	t.v.readable()
 	t.key = appendRow(t.key[:0], t.id, key)
-	var row []byte
 	t.v.d.must(func() error {
-		if row = t.v.get(t.key); row == nil {
+		row := t.v.get(t.key)
+		if row == nil {
 			return nil
 		}
-		if f = (&found[S]{size: rowInWork(row)}); f.size <= most {
-			f.value, f.seq = t.mustParse(t.key[1:], row)
-			f.ok = true
-		}
+		f = &found[S]{size: rowInWork(row), ok: true}
+		f.value, f.seq = t.mustParse(t.key[1:], row)
 		return nil
 	})
-	if shared && len(row) <= sharedBytes && (f == nil || f.size <= most) {
-		t.v.file.shared.put(t.v.tx.ID(), sharedKey{t.id, key}, f)
-	}
 	return f
 }
 

@@ -14,7 +14,7 @@ type Stats struct {
 func (d *DB) Stats() Stats {
 	v, release := d.View()
 	defer release()
-	_ = v.settle()
+	_ = v.withoutOverlays()
 	s := Stats{Count: map[string]int{}}
 	if v.rows == nil {
 		return s

@@ -38,8 +38,6 @@ type kind[S any] struct {
 	weigh func(S) int64
 	// parts, where there is one, forgets with an entity what is a part of it, and returns how many rows those were.
 	parts func(rows *bbolt.Bucket, w *writer, s S, before uint64) (n int)
-	// shared rows are kept for the next views: see shared.
-	shared bool
 }
 
 var (
@@ -51,13 +49,13 @@ var (
 	answers     = &kind[domain.Answer]{id: answersID, name: "answers", codec: inJSON[domain.Answer](nil)}
 	answerOrder = &kind[string]{id: answerOrderID, name: "answer order", codec: inText}
 
-	profiles      = &kind[domain.Profile]{id: profilesID, name: "profiles", codec: inJSON(canonicalProfile), indexes: profileIndexes, shared: true}
-	services      = &kind[domain.DeviceService]{id: servicesID, name: "services", codec: inJSON[domain.DeviceService](nil), indexes: serviceIndexes, shared: true}
+	profiles      = &kind[domain.Profile]{id: profilesID, name: "profiles", codec: inJSON(canonicalProfile), indexes: profileIndexes}
+	services      = &kind[domain.DeviceService]{id: servicesID, name: "services", codec: inJSON[domain.DeviceService](nil), indexes: serviceIndexes}
 	devices       = &kind[domain.Device]{id: devicesID, name: "devices", codec: inJSON(canonicalDevice), indexes: deviceIndexes}
 	watchers      = &kind[domain.ProvisionWatcher]{id: watchersID, name: "watchers", codec: inJSON[domain.ProvisionWatcher](nil), indexes: watcherIndexes}
 	subscriptions = &kind[domain.Subscription]{id: subscriptionsID, name: "subscriptions", codec: inJSON[domain.Subscription](nil), indexes: subscriptionIndexes}
-	users         = &kind[domain.User]{id: usersID, name: "users", codec: inJSON[domain.User](nil), indexes: userIndexes, shared: true}
-	tokens        = &kind[domain.Token]{id: tokensID, name: "tokens", codec: inJSON[domain.Token](nil), indexes: tokenIndexes, shared: true}
+	users         = &kind[domain.User]{id: usersID, name: "users", codec: inJSON[domain.User](nil), indexes: userIndexes}
+	tokens        = &kind[domain.Token]{id: tokensID, name: "tokens", codec: inJSON[domain.Token](nil), indexes: tokenIndexes}
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inJSON[domain.Notification](nil), indexes: notificationIndexes}
 	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inJSON[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inJSON[domain.Cleanup](nil), indexes: cleanupIndexes}

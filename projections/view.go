@@ -29,7 +29,6 @@ type View struct {
 	fresh, flushing *overlay
 	at              checkpoint // of what is seen of the overlays
 	looks           int        // how often the view has begun to read from another transaction
-	absent          *gaps      // of tx, for a State
 	cursor          *bbolt.Cursor
 	why             error     // there is no transaction, where it is damage
 	once            sync.Once // releases
@@ -74,21 +73,21 @@ func (v *View) end() {
 	case v.tx != nil:
 		v.file.done(v.tx)
 	}
-	v.tx, v.rows, v.absent, v.cursor, v.pending = nil, nil, nil, nil, false
+	v.tx, v.rows, v.cursor, v.pending = nil, nil, nil, false
 }
 
 // get returns what the transaction has at a key, nil where it is absent.
 func (v *View) get(key []byte) []byte {
-	if v.absent == nil {
+	if v.cursor == nil {
 		return fetch(v.rows, key)
 	}
-	return v.absent.get(v.cursor, key)
+	return seek(v.cursor, key)
 }
 
-// settle makes one transaction all that the view reads from. Lists and indexes need it, because overlays have none: it is
+// withoutOverlays makes one transaction all that the view reads from. Lists and indexes need it, because overlays have none: it is
 // that of DB.pending, unless all was flushed. The own transaction ends before, since a flush may wait for those that are
 // open. After an error the view is as [DB.View] makes it.
-func (v *View) settle() error {
+func (v *View) withoutOverlays() error {
 	if v.fresh == nil && v.flushing == nil {
 		return v.unreadable()
 	}

@@ -20,24 +20,17 @@ type limits struct {
 	// events and bytes are how much waits before a flush begins at once. While one runs, waitMost times as much may wait, and
 	// the rest of a batch; then Apply blocks. So the slower the disk, the more events share an fsync.
 	events, bytes int
-	// mostMapped is how many bytes of the file's mapping may be resident when a flush begins: see mapped.
-	mostMapped int64
 }
 
-var usualLimits = limits{after: 500 * time.Millisecond, events: 1000, bytes: 4 << 20, mostMapped: 8 << 20}
+var usualLimits = limits{after: 500 * time.Millisecond, events: 1000, bytes: 4 << 20}
 
 // waitMost is how many times its limits an overlay may have while the one before it is flushed.
 const waitMost = 4
-
-// mostRead is mostMapped for reading, which is more: who reads here and there in a large file maps most of what it reads
-// again, and there may be thousands of reads between two flushes.
-func (l limits) mostRead() int64 { return 8 * l.mostMapped }
 
 func (l limits) withDefaults() limits {
 	l.after = cmp.Or(l.after, usualLimits.after)
 	l.events = cmp.Or(l.events, usualLimits.events)
 	l.bytes = cmp.Or(l.bytes, usualLimits.bytes)
-	l.mostMapped = cmp.Or(l.mostMapped, usualLimits.mostMapped)
 	return l
 }
 
@@ -58,12 +51,10 @@ type behind struct {
 
 	due  chan struct{} // there is a fresh overlay
 	full chan struct{} // it has reached a limit
-
-	second chan struct{} // requests come first
 }
 
 func newBehind(l limits) behind {
-	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1), second: make(chan struct{}, 1)}
+	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
 
 func signal(c chan<- struct{}) {
@@ -230,27 +221,14 @@ func (d *DB) writeFailed(err error) error {
 	return d.fail(err)
 }
 
-// RequestsFirst has flushes let requests go first from now on, where there are not processors enough for both. It is for
-// when the file has caught up with the log: until then everybody waits for it.
-func (d *DB) RequestsFirst() { signal(d.second) }
-
-// flushBehind is the goroutine that flushes.
+// flushBehind is the goroutine that flushes, until the file is closed.
 func (d *DB) flushBehind() {
-	if d.flushUntil(d.second) {
-		aside(func() { d.flushUntil(nil) })
-	}
-}
-
-// flushUntil flushes until the file is closed, or until there is something in ended, and reports whether there was.
-func (d *DB) flushUntil(ended <-chan struct{}) bool {
 	timer := time.NewTimer(d.after)
 	defer timer.Stop()
 	for {
 		select {
 		case <-d.stop:
-			return false
-		case <-ended:
-			return true
+			return
 		case <-d.due:
 			timer.Reset(d.after)
 			continue

@@ -14,8 +14,6 @@ type writer struct {
 	last   [1 << 8]*group // by table or index, the group that was asked for last
 	order  []*group
 	spare  []*group
-	arena  slab[byte] // keys and values
-	ops    slab[op]
 	buf    bytes.Buffer
 	// regrouped says that an index has other members after this: an entity was added or removed, or is found by other values.
 	regrouped bool
@@ -53,20 +51,14 @@ type op struct {
 const fill = 0.9
 
 const (
-	arenaBytes = 4 << 10
-	arenaOps   = 64
 	// What is kept for the next overlay, beside what is as much as this one has taken.
 	keptGroups = 256
 	keptOps    = 1 << 15 // in all groups
-	keptArena  = 1 << 20
 )
 
 func newWriter() *writer {
-	return &writer{groups: map[place]*group{}, arena: slab[byte]{least: arenaBytes, most: keptArena}, ops: slab[op]{least: arenaOps, most: keptOps}}
+	return &writer{groups: map[place]*group{}}
 }
-
-// save copies b to where it stays until release: bbolt keeps the slices that it is given until the transaction ends.
-func (w *writer) save(b []byte) []byte { return w.arena.add(b...) }
 
 // in returns the group of a place.
 func (w *writer) in(id byte, value string) *group {
@@ -107,14 +99,14 @@ func (w *writer) take() *group {
 
 // put takes a value that is sealed.
 func (w *writer) put(g *group, key, value []byte) {
-	w.add(g, op{key: w.save(key), value: w.save(value)})
+	w.add(g, op{key: bytes.Clone(key), value: bytes.Clone(value)})
 }
 
 func (w *writer) delete(g *group, key []byte) {
-	w.add(g, op{key: w.save(key), delete: true})
+	w.add(g, op{key: bytes.Clone(key), delete: true})
 }
 
-func (w *writer) add(g *group, o op) { g.ops = append(g.ops, &w.ops.add(o)[0]) }
+func (w *writer) add(g *group, o op) { g.ops = append(g.ops, &o) }
 
 // flush writes everything to rows.
 func (w *writer) flush(rows *bbolt.Bucket) error {
@@ -169,11 +161,8 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 	if n.count <= 0 {
 		return rows.Delete(w.key)
 	}
-	return rows.Put(w.key, w.save(seal(w.key, n.append(w.scratch[:0]))))
+	return rows.Put(w.key, bytes.Clone(seal(w.key, n.append(w.scratch[:0]))))
 }
-
-// release takes back the memory of the keys and values. Call it when the transaction has ended.
-func (w *writer) release() { w.arena.reset() }
 
 // reset forgets what was flushed, and keeps some of the memory for the next flush.
 func (w *writer) reset() {
@@ -193,5 +182,4 @@ func (w *writer) reset() {
 	}
 	clear(w.order)
 	w.order = w.order[:0]
-	w.ops.reset()
 }

@@ -32,7 +32,7 @@ func logAccounts(password string) string {
 	return fmt.Sprintf("accounts { LEDGE { jetstream: enabled, users: [{user: %s, password: %q}] } }\n", ledgeUser, password)
 }
 
-// deskUser is who answers in an account; see [desk].
+// deskUser is who answers in an account; see [connection].
 func deskUser(account string) string { return ledgeUser + "-" + strings.ToLower(account) }
 
 // tapAccounts is the configuration of the tap server's accounts, in the server's own language. LEDGE has only our
@@ -66,13 +66,13 @@ func tapAccounts(password, own string, most [classes]int, identities bool) strin
   }
 `, name, user, password, may, more, list(imports), most)
 	}
-	desk := func(account string) string {
+	historyUserOf := func(account string) string {
 		return fmt.Sprintf(", {user: %s, password: %q}", deskUser(account), password)
 	}
 	asks := fmt.Sprintf("publish: {allow: [%s]}, subscribe: {allow: [%q", list(may), inboxes+">")
 	return fmt.Sprintf("accounts {\n  LEDGE { users: [{user: %s, password: %q}], exports: [%s] }\n", ledgeUser, password, list(exports)) +
 		account(tapAccount, tapUser, "", `publish: {deny: [">"]}, subscribe: {allow: [">"]}`, live, most[ofTaps], "") +
-		account(historyAccount, historyUser, historyUser, asks+hears+"}", past, most[ofHistory]+1, desk(historyAccount)) +
-		account(ownAccount, ownUser, own, asks+`, "ledge.>"]}`, live, most[ofOwn]+1, desk(ownAccount)) +
+		account(historyAccount, historyUser, historyUser, asks+hears+"}", past, most[ofHistory]+1, historyUserOf(historyAccount)) +
+		account(ownAccount, ownUser, own, asks+`, "ledge.>"]}`, live, most[ofOwn]+1, historyUserOf(ownAccount)) +
 		"}\nno_auth_user: " + tapUser + "\n"
 }

@@ -28,10 +28,10 @@ const (
 
 const headerFence = "Nats-Expected-Last-Sequence"
 
-// entry is one event of a run on its way to the log.
+// entry is one event of a group that is being appended.
 type entry struct {
 	domain.Recorded
-	subject string // that is appended under
+	subject string // what it is about, as the last tokens of its public subject
 	header  Header
 	data    []byte
 	size    int // of the message, in bytes
@@ -80,16 +80,15 @@ func (l *Log) seal(st domain.Stamp, e domain.Event, w domain.Wire, seq uint64, p
 	}
 	chain, short := nextChain(prev, seq, h, w.Data), false
 	if l.forever {
-		h, short = shortened(h)
+		h, short = shortHeader(h)
 	}
 	h.set(headerChain, chainText(chain, short))
-	subject := l.ingest + strings.Join(w.Subject, ".")
-	size := sizeOfMessage(subject, h, w.Data)
+	size := sizeOfMessage(l.ingest+storedToken, h, w.Data)
 	if size > maxPayload {
 		return entry{}, domain.Errorf(domain.TooLarge, "event of %d bytes: a message on the log holds %d at most", size, maxPayload)
 	}
 	recorded := domain.Recorded{Stamp: st, Seq: seq, Chain: chain, Event: e}
-	return entry{Recorded: recorded, subject: subject, header: h, data: w.Data, size: size}, nil
+	return entry{Recorded: recorded, subject: strings.Join(w.Subject, "."), header: h, data: w.Data, size: size}, nil
 }
 
 // sizeOfMessage is what Size of nats.Msg says, without encoding the header for it.
@@ -131,7 +130,7 @@ type group struct {
 // begin starts a group of up to so many events; JetStream is not restarted until its end.
 func (l *Log) begin(events int) *group {
 	l.store.appended.Store(time.Now().UnixNano())
-	l.store.gate.RLock()
+	l.store.restartLock.RLock()
 	l.acks.run++
 	return &group{log: l, run: make([]entry, 0, events)}
 }
@@ -164,7 +163,7 @@ func (g *group) publish(ack bool) {
 	e := &g.run[at]
 	h := e.header
 	h.set(headerFence, fence(e.Seq-1, at == 0))
-	m := g.log.letter.of(e.subject, h, e.data)
+	m := g.log.letter.of(g.log.ingest+storedToken, h, e.data)
 	if ack {
 		m.Reply = g.log.acks.reply() + strconv.Itoa(at)
 	}
@@ -275,7 +274,7 @@ func isAck(text []byte, stream string, seq uint64) bool {
 func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 	l := g.log
 	if len(g.run) == 0 {
-		l.store.gate.RUnlock()
+		l.store.restartLock.RUnlock()
 		return nil, nil
 	}
 	g.publish(true)
@@ -286,7 +285,7 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 	if err == nil {
 		err = l.syncGroup(g.run)
 	}
-	l.store.gate.RUnlock()
+	l.store.restartLock.RUnlock()
 	if err == nil {
 		recorded := make([]domain.Recorded, len(g.run))
 		for i, e := range g.run {
@@ -316,9 +315,11 @@ func (l *Log) syncGroup(run []entry) error {
 	for _, e := range run {
 		least += int64(e.size + recordOverhead)
 	}
-	if err := l.blocks.sync(least); err == nil || errors.Is(err, errLayout) {
+	began := time.Now()
+	err := l.blocks.sync(least)
+	l.observeSync(began)
+	if err == nil || errors.Is(err, errLayout) {
 		return err
-	} else {
-		return &SyncError{l.name, err}
 	}
+	return &SyncError{l.name, err}
 }

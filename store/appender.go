@@ -37,7 +37,7 @@ type AppenderOptions struct {
 	SubmitBytes int
 	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
 	CatchUpEvents int
-	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 4,096 and 4 MiB.
+	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 2,048 and 2 MiB.
 	RecentEvents, RecentBytes int
 }
 
@@ -45,8 +45,8 @@ func (o AppenderOptions) withDefaults() AppenderOptions {
 	o.QueueRequests = cmp.Or(o.QueueRequests, 20_000)
 	o.QueueBytes = cmp.Or(o.QueueBytes, 64<<20)
 	o.CatchUpEvents = cmp.Or(o.CatchUpEvents, 5_000)
-	o.RecentEvents = cmp.Or(o.RecentEvents, 4_096)
-	o.RecentBytes = cmp.Or(o.RecentBytes, 4<<20)
+	o.RecentEvents = cmp.Or(o.RecentEvents, 2_048)
+	o.RecentBytes = cmp.Or(o.RecentBytes, 2<<20)
 	return o
 }
 
@@ -243,7 +243,7 @@ func refused(err error) *domain.Error {
 	return domain.Errorf(domain.Unavailable, "nothing can be recorded: %v", err)
 }
 
-// Close records and answers what waits, then stops. Followers end.
+// Close records and answers the waiting requests, then stops. Followers end.
 func (a *Appender) Close() error {
 	a.queue.close(domain.Errorf(domain.Unavailable, "ledge is stopping"))
 	a.cancel()
@@ -254,7 +254,6 @@ func (a *Appender) Close() error {
 func (a *Appender) run() {
 	defer a.recent.close()
 	defer a.live.close()
-	var c company
 	for {
 		select {
 		case <-a.queue.filled:
@@ -263,9 +262,6 @@ func (a *Appender) run() {
 				return
 			}
 		}
-		c.seek(a.queue, a.stopped.Done())
-		items, began := a.queue.take(groupEvents), time.Now()
-		a.group(items)
-		c.ended(items, time.Since(began), a.queue)
+		a.group(a.queue.take(groupEvents))
 	}
 }

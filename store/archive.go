@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// ArchiveHeader begins an archive: a stretch of a log that was closed.
+// ArchiveHeader is the header of an archive: a range of events that left the log.
 type ArchiveHeader struct {
 	Format string `json:"format"`
 	Stream string `json:"stream"`
@@ -36,7 +36,7 @@ func (h ArchiveHeader) statement() string {
 	return fmt.Sprintf("%s %s %d %d %s %s", h.Format, h.Stream, h.First, h.Last, h.Before, h.After)
 }
 
-// Name is the archive's file name.
+// Name returns the file name of the archive.
 func (h ArchiveHeader) Name() string { return archiveName(h.Stream, h.First, h.Last) }
 
 func archiveName(stream string, first, last uint64) string {

@@ -24,7 +24,7 @@ type ArchiveRef struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// Gap is the error for archived events whose archive is not in the folder of archives.
+// Gap is the error for archived events whose archive is missing in the folder.
 type Gap struct {
 	Stream string
 	ArchiveRef
@@ -39,7 +39,7 @@ func (g *Gap) Error() string {
 	return fmt.Sprintf("%s: events %d to %d are in %s not in %s; put it there, or set archive-dir to where it is", g.Stream, g.First, g.Last, in, g.Dir)
 }
 
-// Archives are those of the log of changes.
+// Archives are the archives of the log of changes.
 type Archives struct {
 	dir string
 	log *Log // for its names
@@ -53,10 +53,7 @@ func OpenArchives(dir string, known []ArchiveRef) *Archives {
 	return &Archives{dir: dir, log: &Log{stream: streams[0], store: &Store{o: Options{Logger: slog.Default()}}}, known: known}
 }
 
-// Dir is the folder.
-func (a *Archives) Dir() string { return a.dir }
-
-// Known returns all archives that were made, the oldest first.
+// Known returns all archives that were ever written, the oldest first.
 func (a *Archives) Known() []ArchiveRef {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +133,7 @@ func (a *Archives) Gaps(from, to uint64) (gaps []*Gap, err error) {
 }
 
 // read sends pages of the events from one sequence to another, until send says no. Where the archive of an event is not
-// there, skip is told, or, where it is nil, the error is a [Gap]. The error is ErrSealed where an archive is damaged. Memory
+// there, skip is told, or, where it is nil, the error is a [Gap]. The error is errSealed where an archive is damaged. Memory
 // is bounded by a page.
 func (a *Archives) read(ctx context.Context, from, to uint64, skip func(*Gap), send func(page) bool) error {
 	for from <= to && ctx.Err() == nil {

@@ -30,11 +30,11 @@ var errPast = errors.New("past the end")
 // and gives them to write one by one: the name below the folder and the bytes, which hold until write returns. The last block
 // ends with the last event. Each gets the events in order, decoded. What is not whole is a [Damage].
 func CopyBlocks(ctx context.Context, dir, name string, end End, write func(path string, text []byte) error, each func([]domain.Recorded) error) (Copied, error) {
-	fronts, err := readFronts(dir)
+	starts, err := readLogStarts(dir)
 	if err != nil {
 		return Copied{}, err
 	}
-	c := &copying{dir: dir, end: end, write: write, each: each, fronts: fronts}
+	c := &copying{dir: dir, end: end, write: write, each: each, starts: starts}
 	for _, st := range streams {
 		if st.name == name {
 			c.stream = st
@@ -51,7 +51,7 @@ func CopyBlocks(ctx context.Context, dir, name string, end End, write func(path 
 		}
 		err := c.block(n)
 		if errors.Is(err, fs.ErrNotExist) {
-			c.first = n + 1 // the front has passed it, and so all before it
+			c.first = n + 1 // the start has passed it, and so all before it
 			c.restart()
 			continue
 		}
@@ -69,7 +69,7 @@ type copying struct {
 	*inspector
 	dir    string
 	stream stream
-	fronts *fronts
+	starts *logStarts
 	end    End
 	write  func(string, []byte) error
 	each   func([]domain.Recorded) error
@@ -83,7 +83,7 @@ type copying struct {
 func (c *copying) restart() {
 	c.inspector, c.taken = newInspector(c.dir, c.stream), Inspection{}
 	if c.first == 0 {
-		c.front = c.fronts.known(c.stream.name)
+		c.start = c.starts.known(c.stream.name)
 		c.begin()
 	}
 	c.inspector.each = c.take
@@ -146,15 +146,15 @@ func passed(stream string, end End) error {
 	return fmt.Errorf("%s: retention removed all events up to %d, where its copy was to end, while it was copied; try again", stream, end.Seq)
 }
 
-// NotPassed returns an error where the front on record of a log in the store's folder has passed an end of [CopyBlocks]:
-// such a copy has nothing that belongs to the log.
+// NotPassed returns an error if a log in the store's folder now begins after an end of [CopyBlocks]: retention has removed all
+// that was copied.
 func NotPassed(dir string, ends map[string]End) error {
-	fronts, err := readFronts(dir)
+	starts, err := readLogStarts(dir)
 	if err != nil {
 		return err
 	}
 	for name, end := range ends {
-		if f, known := fronts.of(name); known && f.First > end.Seq+1 {
+		if f, known := starts.of(name); known && f.First > end.Seq+1 {
 			return passed(name, end)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // blockSize is how large a block becomes before the next is begun.
@@ -56,9 +55,7 @@ func (w *blockWriter) close() error {
 
 // encodeRecord returns the record of an event that begins a group, stored at a time in nanoseconds; write seals it.
 func encodeRecord(public string, e entry, at int64) []byte {
-	_, subject, _ := strings.Cut(e.subject, appendPrefix)
-	_, subject, _ = strings.Cut(subject, ".")
-	subject = public + subject
+	subject := public + storedToken
 	h := "NATS/1.0\r\n"
 	for _, f := range append(e.header, Field{headerFence, "0" + strconv.FormatUint(e.Seq-1, 10)}) {
 		h += f.Name + ": " + f.Value + "\r\n"

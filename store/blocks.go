@@ -20,8 +20,8 @@ type blocks struct {
 	dir    string
 	stream string
 	last   uint32
-	size   int64 // of the last block, when it was synced
-	tail   kept  // the last block, open from its first group to the first of the next block
+	size   int64    // of the last block, when it was synced
+	tail   openFile // the last block, open from its first group to the first of the next block
 
 	// file and folder are how to sync: tail.sync and SyncDir, but for tests.
 	file   func(path string) (size int64, err error)
@@ -36,6 +36,11 @@ func newBlocks(streamDir string) *blocks {
 
 func (b *blocks) path(n uint32) string {
 	return b.dir + string(filepath.Separator) + strconv.FormatUint(uint64(n), 10) + ".blk"
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // list returns the numbers of the blocks, ascending; none where the folder does not exist.

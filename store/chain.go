@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// Chain is the hash of an event and of all before it.
+// Chain is the hash over an event and the chain hash of the event before it.
 type Chain = [sha256.Size]byte
 
 // chainTag begins the bytes of every hash, so that another layout can never give the same ones.

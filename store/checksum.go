@@ -67,34 +67,48 @@ type altered struct {
 
 func (a altered) Error() string { return fmt.Sprintf("its record in %d.blk is altered", a.block) }
 
-// pass takes note of a record that is not asked for.
-func (b *blockReader) pass(seq uint64, whole bool) {
-	switch {
-	case !whole:
-		b.amiss = b.altered()
-	case seq&tombstoneBit == 0:
-		b.passed = seq &^ erasedBit
-	}
-}
-
-// altered is the error for a record that is not as it was written: the first that was passed over, or the one at hand.
-func (b *blockReader) altered() error {
-	switch {
-	case b.amiss != nil:
-		return b.amiss
-	case b.passed > 0:
-		return altered{b.passed + 1, b.number}
-	}
-	return altered{b.next, b.number}
-}
-
-// missing is the error for a record that is due and is not there: it is one that was passed over, as its sequence is
-// altered, or retention has removed it, which the server knows.
-func (b *blockReader) missing() error {
-	if b.amiss != nil {
-		return b.amiss
+// why returns why the record that is due is not where it should be. It goes over the block that is being read, and the one
+// before it, where that record may be too. The error is [altered] if a record before the next good one is not as it was
+// written. Else it is errRecord: retention has removed the record, or only the server can read the block.
+func (b *blockReader) why() error {
+	due := b.next
+	for _, n := range []uint32{b.number - 1, b.number} {
+		next, err := b.firstAltered(n, due)
+		if err != nil && !b.foreign(n) {
+			return err
+		}
+		due = next
 	}
 	return errRecord
+}
+
+// firstAltered returns [altered] for the first record of a block that is not as it was written, unless an event behind b.next comes
+// before it. due is the sequence of the block's first event, and next of the first one behind the block.
+func (b *blockReader) firstAltered(n uint32, due uint64) (next uint64, err error) {
+	s := scanner{blocks: b.blocks}
+	text, err := s.read(n)
+	if err != nil {
+		return due, nil //nolint:nilerr // there is no such block, or it has gone
+	}
+	sum := b.checksum(n)
+	for at := 0; at < len(text); {
+		r, ok := s.whole(text[at:], sum)
+		if !ok {
+			return due, altered{due, n}
+		}
+		seq := binary.LittleEndian.Uint64(r[4:])
+		if seq&(erasedBit|tombstoneBit) == 0 {
+			switch {
+			case seq > b.next && seq-b.next >= farAhead:
+				return due, altered{due, n}
+			case seq > b.next:
+				return due, nil
+			}
+			due = seq + 1
+		}
+		at += len(r)
+	}
+	return due, nil
 }
 
 // foreign reports whether a block is compressed or encrypted, as none is that Ledge has the server write: only the server

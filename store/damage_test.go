@@ -137,11 +137,11 @@ func TestDamageIsNamedAndRefused(t *testing.T) {
 					if !clean {
 						mustRemove(t, filepath.Join(dir, "clean-stop.json"))
 					}
-					witness := p
-					if clean { // then the mark of the stop is witness enough
-						witness = storetest.NewProjection()
+					checkpoint := p
+					if clean { // then the record of the stop is checkpoint enough
+						checkpoint = storetest.NewProjection()
 					}
-					err := serves(t, dir, witness)
+					err := serves(t, dir, checkpoint)
 					if err == nil {
 						t.Fatal("it is served from")
 					}

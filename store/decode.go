@@ -28,23 +28,32 @@ func (l *Log) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Record
 	}
 }
 
-// EventAt returns the event at a sequence, verified as by [Log.Read]; ok is false where there is none, or none any more.
-// It takes some 70 µs wherever on the log the event is, and a millisecond or two once for each block file.
+// EventAt returns the event at a sequence; see [Log.RecordedAt].
 func (l *Log) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool, err error) {
+	r, ok, err := l.RecordedAt(ctx, seq)
+	return r.Event, ok, err
+}
+
+// RecordedAt returns what is recorded at a sequence, verified as by [Log.Read]; ok is false where there is nothing, or nothing any more.
+// It goes over the block file up to the event, which takes a millisecond or two. Apart from the event, the memory is bounded by
+// two chunks of [oneChunk] bytes.
+func (l *Log) RecordedAt(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
 	if last, _ := l.Last(); seq == 0 || seq > last || l.blocks != nil && seq < l.First() {
-		return nil, false, nil
+		return r, false, nil
 	}
 	if l.readsFiles() {
-		p := l.places.near(l.blockReader(max(seq-1, 1), seq))
-		if d := l.decodePage(&linker{log: l}, p, seq); d.err == nil && len(d.events) == 1 {
-			return d.events[0].Event, true, nil
+		var found page
+		b := l.blockReader(max(seq-1, 1), seq) // the event before it verifies its chain hash
+		b.chunk = oneChunk
+		_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
+		if d := l.decodePage(&linker{log: l}, found, seq); d.err == nil && len(d.events) == 1 {
+			return d.events[0], true, nil
 		}
-		l.places.forget()
 	}
 	for r, err := range l.Read(ctx, seq, seq) {
-		return r.Event, err == nil, err
+		return r, err == nil, err
 	}
-	return nil, false, ctx.Err()
+	return r, false, ctx.Err()
 }
 
 type decoded struct {

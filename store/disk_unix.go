@@ -11,16 +11,16 @@ import (
 // keepsOpen is whether files may stay open that the server renames or removes.
 const keepsOpen = true
 
-// FreeBytes returns what an ordinary user may still write on the file system of dir.
+// FreeBytes returns how many bytes an ordinary user may still write to the file system of dir.
 func FreeBytes(dir string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	return st.Bavail * uint64(st.Bsize), nil
+	return uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), nil // FreeBSD counts the blocks that only root may use as negative
 }
 
-// SyncDir makes the names in a folder durable.
+// SyncDir fsyncs a folder, which makes the names in it durable.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -33,13 +33,13 @@ func (l *Log) OnSync(f func(path string, size int64)) {
 // MoveBlocks has the log look for its blocks in another folder, as if the server's layout had changed.
 func (l *Log) MoveBlocks(dir string) { l.blocks.dir, l.blocks.last, l.blocks.size = dir, 0, 0 }
 
-// ExpireBefore moves the front of the log to a sequence, wherever in a block that is.
-func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.moveFront(ctx, seq) }
+// ExpireBefore moves the start of the log to a sequence, wherever in a block that is.
+func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.moveStart(ctx, seq) }
 
-// RecordFront puts a new front on record and removes nothing, as a purge that fails leaves it.
+// RecordFront puts a new start on record and removes nothing, as a purge that fails leaves it.
 func (l *Log) RecordFront(seq uint64) error {
 	l.setFirst(seq)
-	return l.store.fronts.record(map[string]front{l.name: {First: seq}})
+	return l.store.starts.record(map[string]logStart{l.name: {First: seq}})
 }
 
 // Compress has the server compress the log's blocks from now on, all but the last one.
@@ -168,6 +168,26 @@ func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) (out []byt
 	return out
 }
 
+// EarlierForm returns a block with its events as earlier versions stored them: under their public subjects, without ce-subject.
+func EarlierForm(text []byte, stream string, n uint32) (out []byte) {
+	b := &blocks{stream: stream}
+	for len(text) > 0 {
+		r := text[:recordLength(text)]
+		text = text[len(r):]
+		m, _ := parts(r)
+		about := aboutIn(m.headers)
+		headers := bytes.Replace(m.headers, []byte("\r\n"+headerSubject+": "+about+"\r\n"), []byte("\r\n"), 1)
+		e := slices.Clone(r[:recordHead])
+		e = binary.LittleEndian.AppendUint32(append(e, m.subject...), uint32(len(headers)))
+		e = append(append(append(e, headers...), m.data...), make([]byte, recordSum)...)
+		binary.LittleEndian.PutUint32(e, uint32(len(e))|headersBit)
+		binary.LittleEndian.PutUint16(e[20:], uint16(len(m.subject)))
+		b.checksum(n).seal(e)
+		out = append(out, e...)
+	}
+	return out
+}
+
 // FrontsText is what fronts.json holds.
 func FrontsText(stream string, first uint64, chain string) string {
 	list := fmt.Sprintf(`{%q:{"first":%d,"chain":%q}}`, stream, first, chain)
@@ -257,10 +277,19 @@ func Greedy(asks map[string][]int, client string) string {
 	for name, conns := range asks {
 		for i, n := range conns {
 			cid++
-			r := &reader{cid: cid, client: name, asks: make([]*ask, n)}
+			r := &reader{cid: cid, client: name, asks: make([]*historyRequest, n)}
 			h.readers[cid], names[r] = r, fmt.Sprintf("%s/%d", name, i)
 			h.waiting += n
 		}
 	}
 	return names[h.greedy(client)]
 }
+
+// OwnURL is LocalURL with the login of Ledge's own commands: nobody else can log in there, listen to their answers or forge them.
+func (s *Store) OwnURL() string { return s.taps.localURL(ownUser + ":" + s.o.OwnPassword + "@") }
+
+// HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end, in open mode.
+func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + historyUser + "@") }
+
+// ErrSealed is in the chain of errors for a file that is not as it was sealed.
+var ErrSealed = errSealed

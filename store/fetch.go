@@ -127,7 +127,8 @@ func (l *Log) message(m *nats.Msg) (Message, error) {
 		return Message{}, fmt.Errorf("read %s: sequence: %w", l.name, err)
 	}
 	out := Message{Seq: seq, Subject: get(m.Header, "Nats-Subject"), Data: m.Data}
-	out.Header = expanded(headerOf(m.Header), out.Subject)
+	out.Header = longHeader(headerOf(m.Header), out.Subject)
+	out.Subject = publicSubject(out.Subject, out.Header.Get(headerSubject))
 	out.At, _ = time.Parse(time.RFC3339Nano, get(m.Header, "Nats-Time-Stamp"))
 	return out, nil
 }

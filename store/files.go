@@ -12,7 +12,7 @@ type Files struct{ logs []*Log }
 // OpenFiles opens the logs in a store's folder. It reads the first record and the last block of each; [Log.Read] holds
 // everything in between against checksums and the chain. An unfinished write at the end is left out.
 func OpenFiles(ctx context.Context, dir string) (*Files, error) {
-	fronts, err := readFronts(dir)
+	starts, err := readLogStarts(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func OpenFiles(ctx context.Context, dir string) (*Files, error) {
 	f := &Files{}
 	for _, st := range streams {
 		in := newInspector(dir, st)
-		in.front = fronts.known(st.name)
+		in.start = starts.known(st.name)
 		first, err := in.ends(ctx)
 		if err != nil {
 			return nil, err
@@ -45,18 +45,18 @@ func OpenInspected(dir string, all []Inspection) *Files {
 // Logs returns the logs of events, notifications and readings.
 func (f *Files) Logs() []*Log { return f.logs }
 
-// Mount lets the log of changes read what is archived, as [Options] say of the folders.
-func (f *Files) Mount(archiveDir, snapshotDir string) error {
-	return f.logs[0].mount(archiveDir, snapshotDir)
+// OpenArchives lets the log of changes read archived events from these folders, see [Options].
+func (f *Files) OpenArchives(archiveDir, snapshotDir string) error {
+	return f.logs[0].openArchives(archiveDir, snapshotDir)
 }
 
 func offline(dir string) *Store {
 	silent := slog.New(slog.DiscardHandler) // the reader returns the damage as an error
-	fronts, err := readFronts(dir)
+	starts, err := readLogStarts(dir)
 	if err != nil {
-		fronts = nil // Inspect names it
+		starts = nil // Inspect names it
 	}
-	return &Store{o: Options{Dir: dir, Logger: silent}, failed: make(chan error, 1), offline: true, fronts: fronts}
+	return &Store{o: Options{Dir: dir, Logger: silent}, failed: make(chan error, 1), offline: true, starts: starts}
 }
 
 func (in *inspector) open(s *Store, first uint64) *Log {
@@ -94,8 +94,8 @@ func (in *inspector) ends(ctx context.Context) (first uint64, err error) {
 			first = in.report.Last + 1
 		}
 	}
-	if in.front != nil {
-		first = max(first, in.front.First)
+	if in.start != nil {
+		first = max(first, in.start.First)
 	}
 	return first, nil
 }

@@ -44,7 +44,7 @@ func (s *survey) finish(rewrite bool) error {
 	return nil
 }
 
-// dropGone removes the blocks before the front on record.
+// dropGone removes the blocks before the recorded start.
 func (s *survey) dropGone() error {
 	b := s.log.blocks
 	for _, n := range s.gone {
@@ -55,7 +55,7 @@ func (s *survey) dropGone() error {
 	if len(s.gone) == 0 {
 		return nil
 	}
-	s.log.store.o.Logger.Info("removed what retention had given up before a crash", "stream", s.log.name, "blocks", len(s.gone), "front", s.front.First)
+	s.log.store.o.Logger.Info("removed what retention had given up before a crash", "stream", s.log.name, "blocks", len(s.gone), "start", s.start.First)
 	return b.folder(b.dir)
 }
 
@@ -164,7 +164,7 @@ func rewriteFile(path string, from int64) error {
 		return err
 	}
 	defer f.Close()
-	buf := make([]byte, recordsAtATime)
+	buf := make([]byte, readChunk)
 	for {
 		n, err := f.ReadAt(buf, from)
 		if _, err := f.WriteAt(buf[:n], from); err != nil {

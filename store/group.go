@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"ledge/domain"
 )
@@ -31,10 +32,12 @@ func (a *Appender) step(items []item) int {
 		answer(items)
 		return len(items)
 	}
+	began := time.Now()
 	g := a.log.begin(len(items))
 	n := a.decide(items, g)
 	recorded, err := a.record(items[:n], g)
 	answer(items[:n]) // first: an answer is awaited
+	a.log.observeGroup(len(recorded), g.bytes(), began)
 	if len(recorded) > 0 {
 		a.recent.add(recorded, g.bytes())
 	}
@@ -107,7 +110,7 @@ func (a *Appender) spent(s *submission) error {
 	if a.o.SubmitBytes == 0 || s.written < a.o.SubmitBytes {
 		return nil
 	}
-	return domain.Errorf(domain.TooLarge, "the changes before this one take %d bytes in whole entities, and those of one request may take %d; send the rest in another request or raise the setting limit-change-bytes", s.written, a.o.SubmitBytes)
+	return domain.Errorf(domain.TooLarge, "the changes before this one take %d bytes in whole entities, and those of one request may take %d; send the rest in another request", s.written, a.o.SubmitBytes)
 }
 
 // full is the refusal where the disk's reserve is reached.

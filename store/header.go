@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Header are the headers of a stored message, each name once. A dozen fields are looked through faster than they are put
-// into a map, and each event that is read has them.
+// Header has the headers of a stored message, each name once. It is a slice because a search through a dozen fields is faster
+// than building a map for each event that is read.
 type Header []Field
 
 // Field is one header.
@@ -33,6 +33,11 @@ func (h *Header) set(name, value string) {
 	if value != "" {
 		*h = append(*h, Field{name, value})
 	}
+}
+
+// remove takes a field out.
+func (h *Header) remove(name string) {
+	*h = slices.DeleteFunc(*h, func(f Field) bool { return f.Name == name })
 }
 
 // extensions returns the CloudEvents extension attributes, by name.

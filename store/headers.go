@@ -30,9 +30,6 @@ const (
 
 	specVersion = "1.0"
 	source      = "ledge"
-
-	// maxHeaderValue bounds one header value, in bytes: several of them come from clients.
-	maxHeaderValue = 4096
 )
 
 // get returns a header's value, or "" where it is missing.
@@ -79,8 +76,8 @@ func eventHeader(st domain.Stamp, w domain.Wire) (Header, error) {
 		h.set(attributePrefix+name, escape(value, false))
 	}
 	for _, f := range h {
-		if len(f.Value) > maxHeaderValue {
-			return nil, domain.Errorf(domain.TooLarge, "%s: %d bytes in a header are over the limit of %d", f.Name, len(f.Value), maxHeaderValue)
+		if len(f.Value) > domain.MaxHeader {
+			return nil, domain.Errorf(domain.TooLarge, "%s: %d bytes in a header are over the limit of %d", f.Name, len(f.Value), domain.MaxHeader)
 		}
 	}
 	return h, nil
@@ -101,7 +98,7 @@ func escape(s string, mediaType bool) string {
 	plain := func(i int) bool {
 		c := s[i]
 		inner := mediaType && i > 0 && i < len(s)-1
-		return c > ' ' && c < 0x7f && c != '"' && c != '%' || inner && (c == ' ' || c == '"')
+		return domain.IsHeaderByte(c) || inner && (c == ' ' || c == '"')
 	}
 	n := 0
 	for i := range len(s) {

@@ -13,9 +13,9 @@ import (
 // of the clients that wait, the one that was served longest ago comes next, and of its connections likewise. A
 // connection that does not read its answers gets no more of them.
 type history struct {
-	taps  *taps
-	store *Store
-	desks []*desk
+	taps         *taps
+	store        *Store
+	historyConns []*historyConn
 
 	wake chan struct{} // holds one token when there may be something to do
 	stop context.CancelFunc
@@ -33,8 +33,8 @@ type history struct {
 type reader struct {
 	cid    uint64
 	client string
-	asks   []*ask // the first is in work
-	served uint64 // the turn of its last slice
+	asks   []*historyRequest // the first is in work
+	served uint64            // the turn of its last slice
 
 	given   int64 // bytes, since its pending bytes were looked at
 	pending int64 // bytes that it has not read, as of then
@@ -69,13 +69,13 @@ func newHistory(t *taps, s *Store) *history {
 func (h *history) start() error {
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(context.Background())
-	h.desks = h.taps.desks()
-	for _, d := range h.desks {
+	h.historyConns = h.taps.historyConns()
+	for _, d := range h.historyConns {
 		d.take = h.take
 		h.done.Go(func() { d.run(ctx.Done()) })
 	}
 	h.done.Go(func() { h.run(ctx) })
-	for _, d := range h.desks {
+	for _, d := range h.historyConns {
 		if err := d.awaitReady(); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (h *history) close() {
 	h.closed = true
 	h.mu.Unlock()
 	h.awake()
-	for _, d := range h.desks {
+	for _, d := range h.historyConns {
 		d.close()
 	}
 	h.done.Wait()
@@ -107,12 +107,12 @@ func (h *history) awake() {
 }
 
 // take takes a request in. What nobody hears the answer to is dropped. Where too many wait, the connection that has most of them is cut off.
-func (h *history) take(d *desk, subject, reply string, body []byte) {
+func (h *history) take(d *historyConn, subject, reply string, body []byte) {
 	cid, ok := h.listener(d.account, reply)
 	if !ok {
 		return
 	}
-	a := h.store.newAsk(d, subject, reply, body)
+	a := h.store.newHistoryRequest(d, subject, reply, body)
 	client := h.taps.client(cid)
 	h.mu.Lock()
 	r := h.readers[cid]
@@ -232,7 +232,7 @@ func (h *history) serve(ctx context.Context, r *reader) {
 	if len(r.asks) > 0 {
 		return
 	}
-	a.desk.flush()
+	a.conn.flush()
 	if r.unread() < readerWindow/4 { // little enough to forget
 		h.drop(r)
 	}
@@ -255,7 +255,7 @@ func (h *history) lookAtBlocked() {
 	if len(blocked) == 0 {
 		return
 	}
-	for _, d := range h.desks {
+	for _, d := range h.historyConns {
 		d.delivered()
 	}
 	if unread >= readersWindow {
@@ -283,7 +283,7 @@ const (
 	// idleAfter is how long after an append nobody is believed to write.
 	idleAfter = time.Second
 	// restShare is how much longer than it works history rests meanwhile, divided by the number of processors. What it sends costs the
-	// server, the door and the reader several times as much as itself.
+	// server, the proxy and the reader several times as much as itself.
 	restShare = 100
 	restMost  = 50 * time.Millisecond
 )

@@ -9,11 +9,11 @@ import (
 // inboxes begins the subjects to which answers go. No event is published there.
 const inboxes = "_INBOX."
 
-// desks are our connections in the accounts that may ask for history.
-func (t *taps) desks() (all []*desk) {
+// historyConns are our connections in the accounts that may ask for history.
+func (t *taps) historyConns() (all []*historyConn) {
 	listen := []string{directGet + "*", directGet + "*.>", infoSubject}
 	for _, account := range []string{historyAccount, ownAccount} {
-		all = append(all, &desk{account: account, dial: t.server.InProcessConn, user: deskUser(account), secret: t.secret, listen: listen, ready: make(chan struct{})})
+		all = append(all, &historyConn{account: account, dial: t.server.InProcessConn, user: deskUser(account), secret: t.secret, listen: listen, ready: make(chan struct{})})
 	}
 	return all
 }

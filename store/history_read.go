@@ -25,8 +25,15 @@ type search struct {
 	most     int
 	bytes    int
 
+	at    cursor   // of from
 	found []stored // until the next slice
 	room  []byte   // that they are in
+}
+
+// cursor is where in the block files a record is, or a record before it. Block 0 is an unknown place.
+type cursor struct {
+	block  uint32
+	offset int64
 }
 
 // take takes a record in, and reports whether there is an end to it.
@@ -47,7 +54,7 @@ func (l *Log) search(ctx context.Context, s *search) error {
 	if l.readsFiles() && l.searchFiles(s) {
 		return nil
 	}
-	l.places.forget()
+	s.at = cursor{}
 	for m, err := range l.ReadRaw(ctx, s.from, min(s.to, s.from+pageEvents-1)) {
 		if err != nil {
 			return err
@@ -69,15 +76,14 @@ func (l *Log) search(ctx context.Context, s *search) error {
 // searchFiles reads a slice of a block file, and reports whether it came forward.
 func (l *Log) searchFiles(s *search) bool {
 	b := l.blockReader(s.from, s.to)
-	number, from, ok := l.places.find(b, s.from)
-	if !ok {
-		return false
+	if s.at.block == 0 {
+		all, err := b.list()
+		if err != nil || len(all) == 0 {
+			return false
+		}
+		s.at.block = all[b.holding(all, s.from)]
 	}
-	atATime := historySlice
-	if s.most == 1 && s.filter == "" {
-		atATime = 2 * placeEvery
-	}
-	b.slice, b.again = historySlice, s.room
+	b.chunk, b.slice, b.again = historySlice, historySlice, s.room
 	b.raw = func(r []byte) bool {
 		m, ok := parts(r)
 		if ok && s.matches(m.subject) {
@@ -88,7 +94,11 @@ func (l *Log) searchFiles(s *search) bool {
 		}
 		return ok
 	}
-	_ = b.block(number, from.at, atATime, nil)
+	_ = b.block(s.at.block, s.at.offset, nil)
+	if b.next == s.from && exists(b.path(s.at.block+1)) { // the block has no more
+		_ = b.block(s.at.block+1, 0, nil)
+	}
+	s.at = cursor{b.number, b.offset}
 	s.room = b.again[:0]
 	if cap(s.room) > 4*historySlice { // that of one large message
 		s.room = nil
@@ -114,7 +124,7 @@ func parts(r []byte) (m stored, ok bool) {
 	}
 	return stored{
 		seq: binary.LittleEndian.Uint64(r[4:]), at: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))),
-		subject: string(r[recordHead:subjectEnd]), headers: r[headers:data:data], data: r[data:body:body],
+		subject: publicSubject(string(r[recordHead:subjectEnd]), aboutIn(r[headers:data])), headers: r[headers:data:data], data: r[data:body:body],
 	}, true
 }
 
@@ -175,5 +185,5 @@ func (l *Log) before(b *backward) {
 	if b.begins > b.search.to {
 		b.begins = first
 	}
-	b.search.from = b.begins
+	b.search.from, b.search.at = b.begins, cursor{}
 }

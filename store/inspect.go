@@ -44,7 +44,7 @@ type Torn struct {
 	Bytes  int64 // to the end of the last block
 }
 
-// Fault is a part of a log that is not what was written.
+// Fault is a part of a log that differs from what was written.
 type Fault struct {
 	Stream string
 	Seq    uint64 // the first sequence that is missing or altered
@@ -55,7 +55,7 @@ type Fault struct {
 	What   string
 }
 
-// Error names the damage as [Damage] does, with the place.
+// Error is the message of the [Damage], with block and offset.
 func (f Fault) Error() string { return f.damage().Error() }
 
 func (f Fault) damage() *Damage { return &Damage{f.Stream, f.Seq, f.What + f.place()} }
@@ -111,7 +111,7 @@ func Streams() []string {
 }
 
 // Inspect reads every record of every block in the store's folder and holds it against its checksum, its sequence, its
-// chain hash and its subject, and each log against its front on record and against what is known of its end. It opens
+// chain hash and its subject, and each log against its recorded start and against what is known of its end. It opens
 // nothing for writing and needs the memory of one block. The error is about reading; damage is in the inspections.
 func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, error) {
 	known, err := remembered(dir, o.Known)
@@ -119,9 +119,9 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 		return nil, err
 	}
 	var faults []Fault
-	begins, err := readFronts(dir)
+	begins, err := readLogStarts(dir)
 	if d, ok := errors.AsType[*Damage](err); ok {
-		faults, begins, err = append(faults, Fault{Stream: frontsFile, What: d.What}), &fronts{}, nil
+		faults, begins, err = append(faults, Fault{Stream: logStartsFile, What: d.What}), &logStarts{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 				o.Progress(done, total)
 			}
 		}
-		in.front = begins.known(st.name)
+		in.start = begins.known(st.name)
 		if err := in.run(ctx); err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func remembered(dir string, others map[string][]Known) (map[string][]Known, erro
 	for name, list := range others {
 		known[name] = slices.Clone(list)
 	}
-	m, err := takeMark(dir)
+	m, err := readCleanStop(dir)
 	if err != nil || m == nil {
 		return known, err
 	}

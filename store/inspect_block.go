@@ -45,7 +45,7 @@ func (in *inspector) bytesFrom(f Fault) int64 {
 
 // records takes the records of a block one after the other. Behind one that is not whole it looks for the next that is.
 func (in *inspector) records(n uint32, text []byte) error {
-	budget := 8*len(text) + recordsAtATime // bytes to hash in looking for whole records
+	budget := 8*len(text) + readChunk // bytes to hash in looking for whole records
 	for at := 0; at < len(text); {
 		r, m, ok := in.whole(text[at:])
 		if !ok {
@@ -127,8 +127,8 @@ func (in *inspector) plausible(text []byte) bool {
 // bad takes note of bytes that do not make a whole record.
 func (in *inspector) bad(n uint32, text []byte, at, next int) {
 	f := Fault{Seq: in.due, Block: n, Offset: int64(at), Bytes: int64(next - at), What: "its record is altered or cut off"}
-	if f.Seq == 0 && in.front != nil {
-		in.starts(in.front.First)
+	if f.Seq == 0 && in.start != nil {
+		in.starts(in.start.First)
 		f.Seq = in.due
 	}
 	after := uint64(0)

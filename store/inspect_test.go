@@ -251,7 +251,7 @@ func TestInspectMeta(t *testing.T) {
 	}
 }
 
-// TestInspectFronts holds the beginning of a log against the front on record.
+// TestInspectFronts holds the beginning of a log against the recorded start.
 func TestInspectFronts(t *testing.T) {
 	dir := mustFillSmall(t)
 	b, err := os.ReadFile(readingsBlock(dir))
@@ -262,7 +262,7 @@ func TestInspectFronts(t *testing.T) {
 	first := chainAt(b[:end])
 	for _, tt := range []struct {
 		name    string
-		fronts  string
+		starts  string
 		block   []byte
 		says    string
 		from    uint64
@@ -277,8 +277,8 @@ func TestInspectFronts(t *testing.T) {
 		{"altered", strings.Replace(store.FrontsText("LEDGE_READINGS", 2, first), ":2,", ":3,", 1), b, "fronts.json is damaged", 1, true},
 	} {
 		mustRewrite(t, readingsBlock(dir), tt.block)
-		if tt.fronts != "" {
-			mustRewrite(t, filepath.Join(dir, "fronts.json"), []byte(tt.fronts))
+		if tt.starts != "" {
+			mustRewrite(t, filepath.Join(dir, "fronts.json"), []byte(tt.starts))
 		}
 		all := mustInspect(t, dir, store.InspectOptions{})
 		said := ""

@@ -15,18 +15,18 @@ type inspector struct {
 	link     linker
 	known    []Known // ascending; those that were passed are taken away
 	furthest uint64  // the highest sequence that is known of
-	front    *front
+	start    *logStart
 	progress func(bytes int64)
 	each     func(Record) error // may be nil
 
 	report  Inspection
 	due     uint64 // the sequence that comes next; 0 where any is believed
 	removed uint64 // the highest sequence that a tombstone names
-	marked  bool   // this log marks where groups begin: its front on record says so, or such a record was seen
+	marked  bool   // this log marks where groups begin: its recorded start says so, or such a record was seen
 	buf     []byte
 
 	// pending are the faults behind the last whole group. A later group was written only after these bytes were durable, so
-	// when one turns up they are damage. When none does, and no witness was further, the write of the last group was cut short.
+	// when one turns up they are damage. When none does, and no checkpoint was further, the write of the last group was cut short.
 	pending []Fault
 	at      Inspection // as it was before the first pending fault
 	behind  int        // whole events behind it
@@ -52,10 +52,10 @@ func newInspector(dir string, st stream) *inspector {
 
 // begin says which event comes first and how far the log must reach, as far as that is known.
 func (in *inspector) begin() {
-	if in.front == nil && in.log.forever {
-		in.front = &front{First: 1}
+	if in.start == nil && in.log.forever {
+		in.start = &logStart{First: 1}
 	}
-	in.marked = in.front != nil && in.front.Marked
+	in.marked = in.start != nil && in.start.Marked
 	if n := len(in.known); n > 0 {
 		in.furthest = in.known[n-1].Seq
 	}
@@ -129,8 +129,8 @@ func (in *inspector) keep(f Fault) {
 	}
 }
 
-// settle makes damage of what is pending.
-func (in *inspector) settle() {
+// keepPending makes damage of what is pending.
+func (in *inspector) keepPending() {
 	for _, f := range in.pending {
 		in.keep(f)
 	}
@@ -141,25 +141,25 @@ func (in *inspector) settle() {
 func (in *inspector) event(r Record) error {
 	m := r.Message
 	if r.Starts {
-		in.settle()
+		in.keepPending()
 		in.marked = true
 	}
 	if f, ok := in.follows(r); !ok {
 		f.Block, f.Offset, f.Bytes = r.Block, r.Offset, int64(len(r.Raw))
-		in.settle()
+		in.keepPending()
 		in.fault(f, false)
 		return nil
 	}
 	if len(in.pending) > 0 {
 		in.behind++
 	}
-	if in.front == nil || m.Seq >= in.front.First {
+	if in.start == nil || m.Seq >= in.start.First {
 		if in.report.Count++; in.report.First == 0 {
 			in.report.First = m.Seq
 		}
 	}
 	in.report.Last, in.report.Head, in.due = m.Seq, in.link.prev, m.Seq+1
-	if f, ok := in.witnessed(); !ok {
+	if f, ok := in.checkpointed(); !ok {
 		f.Block, f.Offset = r.Block, r.Offset
 		in.fault(f, false)
 	}
@@ -181,7 +181,7 @@ func (in *inspector) follows(r Record) (f Fault, ok bool) {
 			in.fault(Fault{Seq: in.due, To: m.Seq - 1, Block: r.Block, Offset: r.Offset, What: "it is missing"}, true)
 		}
 		if r.Starts { // what is missing was durable
-			in.settle()
+			in.keepPending()
 		}
 		in.lose()
 	}
@@ -190,8 +190,8 @@ func (in *inspector) follows(r Record) (f Fault, ok bool) {
 	if err == nil {
 		err = in.log.filed(m)
 	}
-	if err == nil && in.front != nil && in.front.chained() && m.Seq+1 == in.front.First && in.link.prev != in.front.chain() {
-		err = in.log.damage(m.Seq, "its chain hash is %x, but the front on record follows %x", in.link.prev, in.front.chain())
+	if err == nil && in.start != nil && in.start.chained() && m.Seq+1 == in.start.First && in.link.prev != in.start.chain() {
+		err = in.log.damage(m.Seq, "its chain hash is %x, but the recorded start follows %x", in.link.prev, in.start.chain())
 	}
 	if err != nil {
 		in.link = before
@@ -210,16 +210,16 @@ func (in *inspector) follows(r Record) (f Fault, ok bool) {
 	return f, true
 }
 
-// starts compares the first event with the front on record. What is before that is left from a move of the front that a
+// starts compares the first event with the recorded start. What is before that is left from a move of the start that a
 // crash has interrupted.
 func (in *inspector) starts(seq uint64) {
 	switch {
-	case in.due > 0 || in.front == nil || seq < in.front.First:
-	case !in.front.chained():
-		in.due = in.front.First
+	case in.due > 0 || in.start == nil || seq < in.start.First:
+	case !in.start.chained():
+		in.due = in.start.First
 	default:
-		in.due = in.front.First
-		in.link.prev, in.link.seq, in.link.known = in.front.chain(), in.front.First-1, true
+		in.due = in.start.First
+		in.link.prev, in.link.seq, in.link.known = in.start.chain(), in.start.First-1, true
 	}
 }
 
@@ -240,8 +240,8 @@ func (in *inspector) covered(seq uint64) bool {
 	return last.To+1 == seq
 }
 
-// witnessed compares the last event with what is known of its sequence.
-func (in *inspector) witnessed() (f Fault, ok bool) {
+// checkpointed compares the last event with what is known of its sequence.
+func (in *inspector) checkpointed() (f Fault, ok bool) {
 	for len(in.known) > 0 && in.known[0].Seq <= in.report.Last {
 		k := in.known[0]
 		in.known = in.known[1:]
@@ -263,7 +263,7 @@ func (in *inspector) end() {
 			in.pending = nil
 			return
 		}
-		in.settle()
+		in.keepPending()
 	}
 	if in.removed > in.report.Last {
 		in.report.Last, in.report.Head = in.removed, Chain{}
@@ -274,7 +274,7 @@ func (in *inspector) end() {
 	}
 }
 
-// unfinished reports whether the pending bytes are the end of a write without an answer: no witness is that far, and
+// unfinished reports whether the pending bytes are the end of a write without an answer: no checkpoint is that far, and
 // where whole records are behind it the log is one that marks where groups begin.
 func (in *inspector) unfinished() bool {
 	return in.furthest <= in.at.Last && (in.behind == 0 || in.marked) && in.bytesFrom(in.pending[0]) <= mostGroup

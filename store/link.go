@@ -7,7 +7,7 @@ import (
 	"ledge/domain"
 )
 
-// linker holds the chain from message to message. The first that it sees is believed unless it is sequence 1.
+// linker verifies the chain from message to message. It trusts the first message that it sees, unless that is sequence 1.
 type linker struct {
 	log   *Log
 	prev  Chain
@@ -15,10 +15,10 @@ type linker struct {
 	known bool
 }
 
-// linkFrom returns what verifies the messages from a sequence on, and where to begin to read for it: one before, for its
-// chain, unless that is known.
+// linkFrom returns the linker for messages from a sequence on, and the sequence to read from. That is one earlier, unless the
+// chain hash of the event before is known.
 func (l *Log) linkFrom(from uint64) (k linker, start uint64) {
-	if l.store.fronts != nil { // it is no tap's
+	if l.store.starts != nil { // it is no tap's
 		at := from
 		if at == 0 {
 			at = l.First()
@@ -34,7 +34,7 @@ func (l *Log) linkFrom(from uint64) (k linker, start uint64) {
 	return k, from
 }
 
-// next verifies m against its predecessor and returns all of it but the decoded event.
+// next verifies m against its predecessor. It returns everything but the decoded event.
 func (k *linker) next(m Message) (domain.Recorded, error) {
 	stored, ok := chainIn(m.Header)
 	if !ok {
@@ -56,7 +56,7 @@ func (k *linker) next(m Message) (domain.Recorded, error) {
 	return domain.Recorded{Stamp: st, Seq: m.Seq, Chain: stored}, nil
 }
 
-// filed holds that a message is stored under the subject that its headers, and so the chain, name.
+// filed checks that a message is stored under the subject in its headers, which the chain covers.
 func (l *Log) filed(m Message) error {
 	about := m.Header.Get(headerSubject)
 	at, ok := strings.CutPrefix(m.Subject, l.public)

@@ -2,7 +2,7 @@ package store
 
 import (
 	"strconv"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +14,8 @@ import (
 // shows as a gap in Nats-Sequence.
 type live struct {
 	log    *Log
+	mu     sync.RWMutex // guards closed
+	closed bool
 	groups chan liveGroup
 	bytes  atomic.Int64 // in groups
 	letter letter
@@ -44,6 +46,11 @@ func newLive(l *Log, empty bool) *live {
 
 // add hands over a group. It never waits.
 func (v *live) add(run []entry) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.closed {
+		return
+	}
 	g := liveGroup{run: run, at: time.Now()}
 	for i := range run {
 		g.bytes += int64(run[i].size)
@@ -64,55 +71,69 @@ func (v *live) dropped(why string, run []entry) {
 		"from", run[0].Seq, "to", run[len(run)-1].Seq)
 }
 
-func (v *live) close() { close(v.groups) }
+func (v *live) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = true
+	close(v.groups)
+}
 
 func (v *live) run() {
 	taps := v.log.store.taps
 	for g := range v.groups {
-		if g.run[0].Seq != v.last+1 && v.last != 0 {
-			clear(v.newer)
-			clear(v.older)
-			v.all = false
+		if last := g.run[len(g.run)-1].Seq; last > 0 { // 0 is an event that is not recorded
+			if g.run[0].Seq != v.last+1 && v.last != 0 {
+				v.forget()
+			}
+			v.last = last
 		}
-		v.last = g.run[len(g.run)-1].Seq
 		v.publish(taps, g)
 		v.bytes.Add(-g.bytes)
 	}
 }
 
 func (v *live) publish(taps *taps, g liveGroup) {
-	tapped, at := taps.tapped(), g.at.UTC().Format(time.RFC3339Nano)
+	if !taps.tapped() {
+		v.forget()
+		return
+	}
+	at := g.at.UTC().Format(time.RFC3339Nano)
 	for i, e := range g.run {
 		subject := v.subject(e)
-		before, known := v.before(subject, e.Seq)
-		if !tapped {
-			continue
-		}
-		if m := v.message(e, subject, at, before, known); taps.room(subject, m.Size()) {
+		if m := v.message(e, subject, at); taps.room(subject, m.Size()) {
 			_ = taps.feed.PublishMsg(m) // a lost one shows in the sequence
 		} else {
 			v.dropped("too much waits for taps", g.run[i:i+1])
 		}
 	}
-	if tapped {
-		_ = taps.feed.Flush()
+	_ = taps.feed.Flush()
+}
+
+// forget says that sequences were appended that before does not know: taps missed them, or there was no tap.
+func (v *live) forget() {
+	v.all = false
+	if len(v.newer) > 0 { // to clear an empty map takes as long as to clear a full one
+		clear(v.newer)
+		clear(v.older)
 	}
 }
 
-// subject is the public name of what was appended under the private one.
+// subject is the one that taps see the event under.
 func (v *live) subject(e entry) string {
-	return v.log.public + strings.TrimPrefix(e.subject, v.log.ingest)
+	return v.log.public + e.subject
 }
 
-// message adds what NATS' own republishing adds. Nats-Time-Stamp is when we had the acknowledgement;
-// Nats-Last-Sequence is left out where it is not known.
-func (v *live) message(e entry, subject, at string, before uint64, known bool) *nats.Msg {
+// message adds what NATS' own republishing adds. Nats-Time-Stamp is when we had the acknowledgement. Nats-Last-Sequence is left out where it
+// is not known. An event that is not recorded has no sequence.
+func (v *live) message(e entry, subject, at string) *nats.Msg {
 	h := e.header
 	h.set("Nats-Stream", v.log.name)
-	h.set("Nats-Sequence", strconv.FormatUint(e.Seq, 10))
 	h.set("Nats-Time-Stamp", at)
-	if known {
-		h.set("Nats-Last-Sequence", strconv.FormatUint(before, 10))
+	if e.Seq > 0 {
+		h.set("Nats-Sequence", strconv.FormatUint(e.Seq, 10))
+		if before, known := v.before(subject, e.Seq); known {
+			h.set("Nats-Last-Sequence", strconv.FormatUint(before, 10))
+		}
 	}
 	return v.letter.of(subject, h, e.data)
 }

@@ -14,11 +14,10 @@ type Log struct {
 	stream
 	store  *Store
 	blocks *blocks
-	places places
 	acks   *acks
 	letter letter // for who appends
 
-	// archives has what left the log's front; nil for a log of which nothing is archived. skipGap, where there is one, is
+	// archives has what left the log's start; nil for a log of which nothing is archived. skipGap, where there is one, is
 	// told of a missing archive, and the events in it are left out; else that is an error.
 	archives *Archives
 	skipGap  func(*Gap)
@@ -38,7 +37,7 @@ type Log struct {
 	failures int
 	foreign  bool // only the server can read the blocks
 
-	moving sync.Mutex // held while the front moves
+	moving sync.Mutex // held while the start moves
 	copied uint32     // the last block that the copy of the index knows
 
 	// refusals counts requests that were refused for want of disk space.
@@ -97,10 +96,10 @@ func (l *Log) setFirst(seq uint64) {
 
 // begins returns the first sequence on the log itself and the chain hash of the event before, where that is on record.
 func (l *Log) begins() (first uint64, base Chain, known bool) {
-	if l.store.fronts == nil { // of a tap
+	if l.store.starts == nil { // of a tap
 		return l.First(), base, false
 	}
-	f, ok := l.store.fronts.of(l.name)
+	f, ok := l.store.starts.of(l.name)
 	if !ok {
 		return l.First(), base, false
 	}
@@ -162,8 +161,8 @@ func (l *Log) err() error {
 	return nil
 }
 
-// Damage is the error for a log that is not what was written: Seq is the first sequence that is missing or altered, 0
-// where it is the log as a whole.
+// Damage is the error for a log that differs from what was written. Seq is the first sequence that is missing or altered, or 0
+// for the log as a whole.
 type Damage struct {
 	Stream string
 	Seq    uint64
@@ -180,7 +179,7 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("%s is damaged%s: %s; nothing is served from it: %s", d.Stream, where, d.What, damageCure)
 }
 
-// IsDamage reports whether err names damage of a log.
+// IsDamage reports whether err contains a [Damage].
 func IsDamage(err error) bool {
 	_, ok := errors.AsType[*Damage](err)
 	return ok

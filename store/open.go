@@ -68,18 +68,18 @@ func (l *Log) whole(st server.StreamState) error {
 	return nil
 }
 
-// recordFronts puts on record where each log begins that is not on it yet.
-func (s *Store) recordFronts() error {
-	fresh := map[string]front{}
+// recordStarts puts on record where each log begins that is not on it yet.
+func (s *Store) recordStarts() error {
+	fresh := map[string]logStart{}
 	for _, l := range s.logs {
-		if _, known := s.fronts.of(l.name); !known && !l.foreign {
-			fresh[l.name] = front{First: l.first, Marked: l.last == 0}
+		if _, known := s.starts.of(l.name); !known && !l.foreign {
+			fresh[l.name] = logStart{First: l.first, Marked: l.last == 0}
 		}
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	err := s.fronts.record(fresh)
+	err := s.starts.record(fresh)
 	if isFull(err) { // a later start does it
 		s.o.Logger.Warn("the disk is full: where the logs begin is not put on record; free some space", "error", err)
 		return nil

@@ -39,9 +39,9 @@ type Options struct {
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default
 	// is 64 MiB; readings leave ReadingsReserveBytes, four times as much by default, so that they fill up first.
 	ReserveBytes, ReadingsReserveBytes int64
-	// Witnesses are places on the logs, by the streams' names, that were durable: the checkpoints of what is folded from
-	// them. A log that ends before its witness, or has another event there, is damaged.
-	Witnesses map[string]Witness
+	// Checkpoints are the checkpoints of the projections, by the names of the streams. A log that ends before its checkpoint, or
+	// has another event there, is damaged.
+	Checkpoints map[string]Checkpoint
 	// ArchiveDir is where archives of the log of changes are; SnapshotDir has the snapshots that belong to them. Empty: none.
 	ArchiveDir, SnapshotDir string
 	// Logger receives what the server and the store report; nil is slog.Default.
@@ -49,7 +49,7 @@ type Options struct {
 
 	// FreeBytes tells the free disk space at dir, in bytes; nil asks the operating system. A point of failure for tests.
 	FreeBytes func(dir string) (uint64, error)
-	// Check is asked before each group of appends, before a restart after a failed write and before the mark of a clean stop: an
+	// Check is asked before each group of appends, before a restart after a failed write and before the record of a clean stop: an
 	// error refuses them, because the folder is not the store's any more. It must be quick.
 	Check func() error
 	// AckTimeout is how long the server may keep silent while acknowledgements are due before it is probed: a server that

@@ -16,9 +16,9 @@ import (
 
 // prepare checks a log's files with Ledge's own reader before the server opens them, and leaves them so that the server has
 // nothing to recover: it would cut off, or delete, what it cannot read. Damage changes nothing on the disk. What a crash
-// left unfinished is finished: a torn end is set aside, blocks before the front on record go, and the server's own files,
+// left unfinished is finished: a torn end is set aside, blocks before the recorded start go, and the server's own files,
 // index.db, meta.inf and meta.sum, are written where they do not match.
-func (l *Log) prepare(ctx context.Context, clean bool, witnesses []witness) error {
+func (l *Log) prepare(ctx context.Context, clean bool, checkpoints []namedCheckpoint) error {
 	bound := int64(lookedUnclean)
 	if clean {
 		bound = looked
@@ -32,8 +32,8 @@ func (l *Log) prepare(ctx context.Context, clean bool, witnesses []witness) erro
 	if err != nil {
 		return err
 	}
-	l.first, l.last = max(s.first, s.front.First), s.last
-	if err := l.holdsEnd(ctx, s, witnesses); err != nil {
+	l.first, l.last = max(s.first, s.start.First), s.last
+	if err := l.holdsEnd(ctx, s, checkpoints); err != nil {
 		return err
 	}
 	if err := s.finish(!clean); err != nil {
@@ -98,8 +98,8 @@ func (l *Log) indexPath() string { return filepath.Join(l.blocks.dir, "index.db"
 // copyPath is where Ledge keeps an index that a power cut leaves alone: the server writes its own in place, without fsync.
 func (l *Log) copyPath() string { return filepath.Join(l.store.o.Dir, "index", l.name+".db") }
 
-// holdsEnd verifies the chain of the blocks that were gone over, and compares it with the witnesses.
-func (l *Log) holdsEnd(ctx context.Context, s *survey, witnesses []witness) error {
+// holdsEnd verifies the chain of the blocks that were gone over, and compares it with the checkpoints.
+func (l *Log) holdsEnd(ctx context.Context, s *survey, checkpoints []namedCheckpoint) error {
 	l.verified = l.first
 	if s.deep > 0 && s.deep < len(s.blocks) && s.blocks[s.deep].First > 0 {
 		l.verified = max(l.first, s.blocks[s.deep].First)
@@ -110,10 +110,10 @@ func (l *Log) holdsEnd(ctx context.Context, s *survey, witnesses []witness) erro
 			return err
 		}
 		l.chain = link.prev
-	} else if s.known && s.front.First == s.last+1 {
-		l.chain = s.front.chain()
+	} else if s.known && s.start.First == s.last+1 {
+		l.chain = s.start.chain()
 	}
-	for _, w := range witnesses {
+	for _, w := range checkpoints {
 		if err := l.agrees(ctx, s, w); err != nil {
 			return err
 		}
@@ -153,10 +153,10 @@ func (l *Log) verifyFiles(ctx context.Context, from, to uint64) (linker, error) 
 	return link, nil
 }
 
-// linkerAt begins at a sequence: with the chain on record at the front of the log, elsewhere believing the first event.
+// linkerAt begins at a sequence: with the chain on record at the start of the log, elsewhere believing the first event.
 func (l *Log) linkerAt(from uint64) linker {
 	k := linker{log: l}
-	if f, ok := l.store.fronts.of(l.name); ok && f.First == from && from > 1 && f.Chain != "" {
+	if f, ok := l.store.starts.of(l.name); ok && f.First == from && from > 1 && f.Chain != "" {
 		k.prev, k.seq, k.known = f.chain(), from-1, true
 	}
 	return k

@@ -187,8 +187,8 @@ func TestStaleIndex(t *testing.T) {
 			t.Error("the index is not used")
 		}
 		x, err := natsfiles.Decode("LEDGE_EVENTS", mustRead(t, index))
-		if err != nil || x.Messages != count || uint64(len(x.Subjects)) != count {
-			t.Errorf("%d events: %v, %d messages, %d subjects", count, err, x.Messages, len(x.Subjects))
+		if err != nil || x.Messages != count || len(x.Subjects) != 1 || x.Subjects[0].Total != count {
+			t.Errorf("%d events: %v, %d messages, subjects %+v", count, err, x.Messages, x.Subjects)
 		}
 	}
 }
@@ -350,24 +350,24 @@ func TestWitness(t *testing.T) {
 	events := p.Events()
 	for name, c := range map[string]struct {
 		damage func(dir string)
-		seen   store.Witness
+		seen   store.Checkpoint
 		says   string
 	}{
-		"lost end":     {func(dir string) { mustCut(t, block(dir, 3), 2000) }, store.Witness{Seq: last, Chain: chain}, "lost events 300 to 300"},
-		"lost block":   {func(dir string) { mustRemove(t, block(dir, 3)) }, store.Witness{Seq: last, Chain: chain}, " to 300"},
-		"all lost":     {func(dir string) { mustRemove(t, eventsDir(dir)) }, store.Witness{Seq: last, Chain: chain}, "lost events 1 to 300"},
-		"another end":  {func(string) {}, store.Witness{Seq: last, Chain: [32]byte{1}}, "at sequence 300"},
-		"another past": {func(string) {}, store.Witness{Seq: 7, Chain: [32]byte{1}}, "at sequence 7"},
-		"none":         {func(string) {}, store.Witness{}, ""},
-		"the same":     {func(string) {}, store.Witness{Seq: last, Chain: chain}, ""},
-		"an earlier":   {func(string) {}, store.Witness{Seq: 7, Chain: events[6].Chain}, ""},
+		"lost end":     {func(dir string) { mustCut(t, block(dir, 3), 2000) }, store.Checkpoint{Seq: last, Chain: chain}, "lost events 300 to 300"},
+		"lost block":   {func(dir string) { mustRemove(t, block(dir, 3)) }, store.Checkpoint{Seq: last, Chain: chain}, " to 300"},
+		"all lost":     {func(dir string) { mustRemove(t, eventsDir(dir)) }, store.Checkpoint{Seq: last, Chain: chain}, "lost events 1 to 300"},
+		"another end":  {func(string) {}, store.Checkpoint{Seq: last, Chain: [32]byte{1}}, "at sequence 300"},
+		"another past": {func(string) {}, store.Checkpoint{Seq: 7, Chain: [32]byte{1}}, "at sequence 7"},
+		"none":         {func(string) {}, store.Checkpoint{}, ""},
+		"the same":     {func(string) {}, store.Checkpoint{Seq: last, Chain: chain}, ""},
+		"an earlier":   {func(string) {}, store.Checkpoint{Seq: 7, Chain: events[6].Chain}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := mustCopy(t, source)
 			c.damage(dir)
 			o := options(dir)
-			o.Witnesses = map[string]store.Witness{"LEDGE_EVENTS": c.seen}
+			o.Checkpoints = map[string]store.Checkpoint{"LEDGE_EVENTS": c.seen}
 			before := files(t, dir)
 			s, err := store.Open(t.Context(), o)
 			if err == nil {
@@ -420,7 +420,7 @@ func TestDescriptionIsMended(t *testing.T) {
 	}
 }
 
-// TestFrontOnRecord has the front of a log move by itself, and a crash keep it from moving.
+// TestFrontOnRecord has the start of a log move by itself, and a crash keep it from moving.
 func TestFrontOnRecord(t *testing.T) {
 	o := options(t.TempDir())
 	s, _, a := keepBytes(t, o, 300)

@@ -92,7 +92,7 @@ func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 }
 
 // errMoved says that events were moved to an archive while they were read.
-var errMoved = errors.New("the front of the log moved")
+var errMoved = errors.New("the start of the log moved")
 
 // archived sends the pages that are archived, and returns the first sequence that is on the log itself.
 func (l *Log) archived(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
@@ -156,5 +156,5 @@ func (l *Log) readsFiles() bool {
 
 // blockReader returns what reads the messages from one sequence to another, both included.
 func (l *Log) blockReader(from, to uint64) *blockReader {
-	return &blockReader{blocks: &blocks{dir: l.blocks.dir, stream: l.name}, next: from, to: to}
+	return &blockReader{blocks: &blocks{dir: l.blocks.dir, stream: l.name}, next: from, to: to, chunk: readChunk}
 }

@@ -15,20 +15,26 @@ import (
 // headers, sequence with bits for "erased" and "tombstone", nanoseconds, length of the subject; then the subject, the
 // length of the headers and the headers, the payload, and a checksum of 8 bytes.
 const (
-	recordHead     = 22
-	recordSum      = 8
-	headersBit     = 1 << 31
-	tombstoneBit   = 1 << 62
-	erasedBit      = 1 << 63
-	recordMost     = maxPayload + 1<<20
-	recordsAtATime = 1 << 20 // bytes
+	recordHead   = 22
+	recordSum    = 8
+	headersBit   = 1 << 31
+	tombstoneBit = 1 << 62
+	erasedBit    = 1 << 63
+	recordMost   = maxPayload + 1<<20
+	// readChunk and oneChunk are how many bytes of a block file are read at a time: for many events, and for one. An event
+	// that is kept in memory keeps its chunk.
+	readChunk = 1 << 20
+	oneChunk  = 64 << 10
 )
 
-// errRecord says that a block is not readable as we know the layout, or that a record that is due is not there. It is no
-// damage yet: the server is asked then.
+// errRecord says that a block has another layout than expected, or that the record that is due is not in it. The server is asked
+// then, so it is not damage yet.
 var errRecord = errors.New("unknown record layout")
 
-// errSlice says that as much was read as was asked for.
+// errNotDue says that the next record is not the one that is due, or is not as it was written; [blockReader.why] tells.
+var errNotDue = errors.New("not the record that is due")
+
+// errSlice says that the slice is complete.
 var errSlice = errors.New("the slice is read")
 
 // farAhead is how far the sequence of a record is beyond the one that is due where that is damage: no hole in a block is as
@@ -40,6 +46,7 @@ const farAhead = 1 << 20
 type blockReader struct {
 	*blocks
 	next, to uint64
+	chunk    int    // bytes to read at a time
 	room     Header // for the headers of the next messages
 	usual    int    // how many messages the last page had
 
@@ -47,12 +54,11 @@ type blockReader struct {
 	// or has had slice bytes of them.
 	raw   func(r []byte) bool
 	slice int
-	again []byte // what raw records are read into; they hold until the next are read
+	again []byte // the buffer that is read into. Raw records hold until the next are read
 
 	number uint32 // of the block that is being read
+	offset int64  // in that block, of what is not parsed yet
 	sum    checksum
-	passed uint64 // the sequence of the last event that is as it was written
-	amiss  error  // [altered], where a record that was passed over is; it may be the one that is due
 }
 
 // fieldsAtATime is for how many headers there is room at once.
@@ -65,43 +71,51 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	// The last block that begins at or before next; one before it where a beginning is altered.
-	i := sort.Search(len(all), func(i int) bool { r, err := b.begin(all[i]); return err != nil || r.seq > b.next }) - 1
-	for _, n := range all[max(i, 0):] {
+	for _, n := range all[b.holding(all, b.next):] {
 		if b.next > b.to || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := b.block(n, 0, recordsAtATime, send); err != nil {
+		if err := b.block(n, 0, send); err != nil {
 			return err
 		}
 	}
 	if b.next <= b.to {
-		return b.missing()
+		return b.why()
 	}
 	return nil
 }
 
-// block reads from an offset in a block on, so many bytes at a time.
-func (b *blockReader) block(n uint32, at int64, atATime int, send func(page) bool) error {
-	b.number, b.sum = n, b.checksum(n)
-	err := b.records(at, atATime, send)
-	if errors.As(err, &altered{}) && b.foreign(n) {
-		return errRecord
+// holding returns the index of the last block that begins at or before a sequence. If the beginning of a block is altered, it
+// is the index of the block before that.
+func (b *blocks) holding(all []uint32, seq uint64) int {
+	after := func(i int) bool {
+		r, err := b.begin(all[i])
+		return err != nil || r.seq > seq
+	}
+	return max(sort.Search(len(all), after)-1, 0)
+}
+
+// block reads from an offset in a block on.
+func (b *blockReader) block(n uint32, at int64, send func(page) bool) error {
+	b.number, b.sum, b.offset = n, b.checksum(n), at
+	err := b.records(send)
+	if errors.Is(err, errNotDue) {
+		return b.why()
 	}
 	return err
 }
 
-func (b *blockReader) records(at int64, atATime int, send func(page) bool) error {
+func (b *blockReader) records(send func(page) bool) error {
 	f, err := OpenFile(b.path(b.number), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
+	if _, err := f.Seek(b.offset, io.SeekStart); err != nil {
 		return err
 	}
 	var rest []byte
-	want := atATime
+	want := b.chunk
 	for b.next <= b.to {
 		buf := b.buffer(max(want, len(rest)+recordHead))
 		have := copy(buf, rest)
@@ -109,7 +123,9 @@ func (b *blockReader) records(at int64, atATime int, send func(page) bool) error
 		buf = buf[:have+n]
 		from := b.next
 		p, used, need, perr := b.parse(buf)
+		b.offset += int64(used)
 		if len(p.messages) > 0 {
+			b.again = nil // the messages are slices of it
 			if !send(p) {
 				return context.Canceled
 			}
@@ -123,11 +139,11 @@ func (b *blockReader) records(at int64, atATime int, send func(page) bool) error
 		rest = buf[used:]
 		switch {
 		case err == nil:
-			want = max(atATime, need)
+			want = max(b.chunk, need)
 		case err != io.EOF && err != io.ErrUnexpectedEOF:
 			return err
 		case b.next <= b.to && len(rest) > 0:
-			return b.altered()
+			return errNotDue
 		default:
 			return nil
 		}
@@ -135,11 +151,8 @@ func (b *blockReader) records(at int64, atATime int, send func(page) bool) error
 	return nil
 }
 
-// buffer returns room for n bytes. That of messages is not used again: they are slices of it.
+// buffer returns a buffer of n bytes. It begins with what the last one had, if that is used again.
 func (b *blockReader) buffer(n int) []byte {
-	if b.raw == nil {
-		return make([]byte, n)
-	}
 	if cap(b.again) < n {
 		b.again = make([]byte, n)
 	}
@@ -155,25 +168,22 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 		r := buf[used:]
 		length := recordLength(r)
 		if length == 0 {
-			return p, used, 0, b.altered()
+			return p, used, 0, errNotDue
 		}
 		if length > len(r) {
 			return p, used, length, nil
 		}
 		r = r[:length:length]
-		seq, whole := binary.LittleEndian.Uint64(r[4:]), b.sum.holds(r)
+		seq := binary.LittleEndian.Uint64(r[4:])
 		switch {
-		case seq&(erasedBit|tombstoneBit) != 0 || seq < b.next:
-			b.pass(seq, whole)
-		case !whole || seq-b.next >= farAhead:
-			return p, used, 0, b.altered()
-		case seq > b.next:
-			return p, used, 0, b.missing()
+		case seq&(erasedBit|tombstoneBit) != 0 || seq < b.next: // it is not asked for
+		case seq > b.next || !b.sum.holds(r):
+			return p, used, 0, errNotDue
 		case b.raw != nil:
 			if !b.raw(r) {
 				return p, used, 0, errRecord
 			}
-			b.next, b.passed = seq+1, seq
+			b.next = seq + 1
 			if b.slice -= length; b.slice <= 0 {
 				return p, used, 0, errSlice
 			}
@@ -183,7 +193,7 @@ func (b *blockReader) parse(buf []byte) (p page, used, need int, err error) {
 				return p, used, 0, err
 			}
 			p.messages = append(p.messages, m)
-			b.next, b.passed = seq+1, seq
+			b.next = seq + 1
 		}
 		used += length
 	}
@@ -209,17 +219,17 @@ func (b *blockReader) record(r []byte) (Message, error) {
 	headers := subjectEnd + 4
 	data := headers + int(binary.LittleEndian.Uint32(r[subjectEnd:])) // which the checksum leaves out
 	if data > body || data < headers {
-		return Message{}, b.altered()
+		return Message{}, altered{b.next, b.number}
 	}
 	text := string(r[recordHead:data])
 	subject := text[:subjectEnd-recordHead]
 	h, ok := b.headers(text[headers-recordHead:], subject)
 	if !ok {
-		return Message{}, b.altered()
+		return Message{}, altered{b.next, b.number}
 	}
 	return Message{
 		Seq: binary.LittleEndian.Uint64(r[4:]), At: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))).UTC(),
-		Subject: subject, Header: h, Data: r[data:body:body],
+		Subject: publicSubject(subject, h.Get(headerSubject)), Header: h, Data: r[data:body:body],
 	}, nil
 }
 
@@ -246,7 +256,7 @@ func (b *blockReader) headers(block, subject string) (Header, bool) {
 			h = append(h, Field{name, value})
 		}
 	}
-	h = expanded(h, subject)
+	h = longHeader(h, subject)
 	b.room = b.room[:len(b.room)+len(h)]
 	return h, true
 }

@@ -22,8 +22,8 @@ const maxFailures = 3
 func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, error) {
 	l.failures++
 	s := l.store
-	s.gate.Lock()
-	defer s.gate.Unlock()
+	s.restartLock.Lock()
+	defer s.restartLock.Unlock()
 	if err := l.err(); err != nil {
 		return nil, err // closed meanwhile, or damaged
 	}
@@ -79,8 +79,8 @@ func (s *Store) restart(ctx context.Context) error {
 
 // awaitRestart returns when no restart is under way.
 func (s *Store) awaitRestart() {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
+	s.restartLock.RLock()
+	defer s.restartLock.RUnlock()
 }
 
 // mend finishes what the failed write left undone, as a start does: the server must have nothing to recover here either.
@@ -93,7 +93,7 @@ func (l *Log) mend(ctx context.Context) error {
 		return err
 	}
 	last, chain := l.Last()
-	if err := l.agrees(ctx, s, witness{Witness{last, chain}, "the last event that was acknowledged"}); err != nil {
+	if err := l.agrees(ctx, s, namedCheckpoint{Checkpoint{last, chain}, "the last event that was acknowledged"}); err != nil {
 		return err
 	}
 	return s.finish(false)

@@ -21,7 +21,7 @@ func keepBytes(t *testing.T, o store.Options, n int) (*store.Store, *storetest.P
 	return s, p, a
 }
 
-// TestFrontInsideOfABlock moves the front to an event in the middle of a block: it is where it is, also over a restart.
+// TestFrontInsideOfABlock moves the start to an event in the middle of a block: it is where it is, also over a restart.
 func TestFrontInsideOfABlock(t *testing.T) {
 	o := options(t.TempDir())
 	s, p, a := keepBytes(t, o, 200) // over several blocks

@@ -61,17 +61,17 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 			return list, err
 		}
 	}
-	if _, err := readFronts(from); err == nil {
-		if err := CopyFile(filepath.Join(from, frontsFile), filepath.Join(to, frontsFile), -1); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if _, err := readLogStarts(from); err == nil {
+		if err := CopyFile(filepath.Join(from, logStartsFile), filepath.Join(to, logStartsFile), -1); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return list, err
 		}
 	}
 	return list, SyncDir(to)
 }
 
-// clearMade removes what an empty store has left: its blocks, its index, its mark.
+// clearMade removes what an empty store has left: its blocks, its index, its record of the stop.
 func clearMade(dir string) error {
-	if err := os.Remove(filepath.Join(dir, frontsFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, logStartsFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for _, st := range streams {
@@ -86,30 +86,30 @@ func clearMade(dir string) error {
 			return err
 		}
 	}
-	return dropMark(dir)
+	return removeCleanStop(dir)
 }
 
 func salvageStream(ctx context.Context, from, to string, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
 	if len(in.Faults) == 0 && (o.Drop == nil || st.name != streams[2].name) {
 		return Salvaged{Stream: st.name, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
 	}
-	fronts, err := readFronts(from)
+	starts, err := readLogStarts(from)
 	if err != nil && !IsDamage(err) {
 		return Salvaged{}, err
 	}
 	read := newInspector(from, st)
 	if err == nil {
-		read.front = fronts.known(st.name)
+		read.start = starts.known(st.name)
 	}
 	w := &salvage{
 		blockWriter: blockWriter{blocks: newBlocks(streamDir(to, st.name))}, log: read.log, o: o, result: Salvaged{Stream: st.name},
 		last: in.Last, faults: in.Faults,
 	}
 	read.begin()
-	if read.front != nil {
-		w.next, w.chain = read.front.First, read.front.chain()
+	if read.start != nil {
+		w.next, w.chain = read.start.First, read.start.chain()
 	}
-	if len(in.Faults) > 0 && read.front == nil && in.Faults[0].Seq < in.First {
+	if len(in.Faults) > 0 && read.start == nil && in.Faults[0].Seq < in.First {
 		w.next = in.Faults[0].Seq
 	}
 	read.each = w.take
@@ -186,7 +186,7 @@ type salvage struct {
 // take writes a whole event.
 func (w *salvage) take(r Record) error {
 	if r.Seq > w.last || r.Seq < w.next {
-		return nil // of an unfinished write, or left from before the front
+		return nil // of an unfinished write, or left from before the start
 	}
 	if w.next == 0 {
 		w.next = r.Seq

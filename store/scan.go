@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"ledge/store/natsfiles"
@@ -132,9 +133,9 @@ func headersOf(r []byte) (from, to int) {
 	}
 	from += 4
 	if from > len(r) {
-		return from, from + 1<<31
+		return from, math.MaxInt
 	}
-	return from, from + int(binary.LittleEndian.Uint32(r[from-4:]))
+	return from, int(min(int64(from)+int64(binary.LittleEndian.Uint32(r[from-4:])), math.MaxInt))
 }
 
 // groupMark is how the fence of a group's first event begins, see [fence]; a digit follows.

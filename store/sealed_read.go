@@ -29,11 +29,11 @@ type sealedReader struct {
 	lines  *bufio.Reader
 }
 
-// ErrSealed is in the chain of errors for a file that is not as it was sealed.
-var ErrSealed = errors.New("not as it was sealed")
+// errSealed is in the chain of errors for a file that is not as it was sealed.
+var errSealed = errors.New("not as it was sealed")
 
 func (r *sealedReader) fault(format string, args ...any) error {
-	return fmt.Errorf("%s: %w: %s", r.path, ErrSealed, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s: %w: %s", r.path, errSealed, fmt.Sprintf(format, args...))
 }
 
 // openSealed reads header and seal of a file.

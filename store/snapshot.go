@@ -139,7 +139,7 @@ func (s *Snapshot) Read(f func(io.Reader) error) error {
 	return nil
 }
 
-// RemoveUnfinished removes what a crash has left of archives and snapshots that were being written into a folder.
+// RemoveUnfinished removes archives and snapshots in a folder that a crash left partly written.
 func RemoveUnfinished(dir string) error {
 	var errs []error
 	for _, suffix := range []string{archiveSuffix, snapshotSuffix} {
@@ -152,7 +152,7 @@ func RemoveUnfinished(dir string) error {
 	return errors.Join(errs...)
 }
 
-// DropSnapshots removes all but the newest of a folder.
+// DropSnapshots removes all snapshots of a folder but the newest.
 func DropSnapshots(dir string) error {
 	list, err := Snapshots(dir)
 	if err != nil {

@@ -11,17 +11,18 @@ import (
 
 // Store is the open log: the server and its three streams.
 type Store struct {
-	o      Options
-	node   *node
-	taps   *taps   // nil where nothing is listened on
-	logs   [3]*Log // in the order of streams
-	fronts *fronts
+	o        Options
+	node     *node
+	taps     *taps   // nil where nothing is listened on
+	logs     [3]*Log // in the order of streams
+	starts   *logStarts
+	observer observer
 
-	// gate is held shared across an append and alone across a restart of JetStream, which all streams share.
-	gate       sync.RWMutex
-	restarts   atomic.Uint64 // of JetStream in place
-	syncAlways atomic.Bool
-	offline    bool // there is no server: logs are read from their files alone
+	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
+	restartLock sync.RWMutex
+	restarts    atomic.Uint64 // of JetStream in place
+	syncAlways  atomic.Bool
+	offline     bool // there is no server: logs are read from their files alone
 
 	history  *history     // nil where nothing is listened on
 	appended atomic.Int64 // when the last group began, in nanoseconds since the Unix epoch
@@ -48,17 +49,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	for i, st := range streams {
 		s.logs[i] = &Log{stream: st, store: s, blocks: newBlocks(streamDir(o.Dir, st.name))}
 	}
-	if err := s.logs[0].mount(o.ArchiveDir, o.SnapshotDir); err != nil {
+	if err := s.logs[0].openArchives(o.ArchiveDir, o.SnapshotDir); err != nil {
 		return nil, err
 	}
-	mark, err := takeMark(o.Dir)
+	stopped, err := readCleanStop(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if s.fronts, err = readFronts(o.Dir); err != nil {
+	if s.starts, err = readLogStarts(o.Dir); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(ctx, mark); err != nil {
+	if err := s.prepare(ctx, stopped); err != nil {
 		return nil, err
 	}
 	if s.node, err = startNode(ctx, o); err != nil {
@@ -74,11 +75,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // prepare prepares the logs beside one another. Where several are damaged, the first in order is named.
-func (s *Store) prepare(ctx context.Context, mark *mark) error {
+func (s *Store) prepare(ctx context.Context, stopped *cleanStop) error {
 	var all sync.WaitGroup
 	var errs [len(streams)]error
 	for i, l := range s.logs {
-		all.Go(func() { errs[i] = l.prepare(ctx, mark != nil, l.witnesses(mark)) })
+		all.Go(func() { errs[i] = l.prepare(ctx, stopped != nil, l.checkpoints(stopped)) })
 	}
 	all.Wait()
 	for _, err := range errs {
@@ -86,7 +87,7 @@ func (s *Store) prepare(ctx context.Context, mark *mark) error {
 			return err
 		}
 	}
-	return s.recordFronts()
+	return s.recordStarts()
 }
 
 func (s *Store) open(ctx context.Context) error {
@@ -95,7 +96,7 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := dropMark(s.o.Dir); err != nil {
+	if err := removeCleanStop(s.o.Dir); err != nil {
 		return err
 	}
 	if s.o.TapPort >= 0 {
@@ -105,7 +106,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	ctx, s.stop = context.WithCancel(context.Background())
 	s.background.Go(func() { s.verifyRest(ctx) })
-	s.background.Go(func() { s.keepIndexes(ctx) })
+	s.background.Go(func() { s.copyIndexesRegularly(ctx) })
 	return nil
 }
 
@@ -125,12 +126,6 @@ func (s *Store) TapURL() string { return s.taps.url("") }
 // these commands alone.
 func (s *Store) LocalURL() string { return s.taps.localURL("") }
 
-// OwnURL is LocalURL with the login of Ledge's own commands: nobody else can log in there, listen to their answers or forge them.
-func (s *Store) OwnURL() string { return s.taps.localURL(ownUser + ":" + s.o.OwnPassword + "@") }
-
-// HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end, in open mode.
-func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + historyUser + "@") }
-
 // Health returns why the store is not fit to serve: damage that was found, writes that fail, a server that is unwell.
 // A full disk is not among them: appends are refused then, and all else goes on.
 func (s *Store) Health(ctx context.Context) error {
@@ -142,10 +137,10 @@ func (s *Store) Health(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !s.gate.TryRLock() {
+	if !s.restartLock.TryRLock() {
 		return errRestarting
 	}
-	defer s.gate.RUnlock()
+	defer s.restartLock.RUnlock()
 	return s.node.health()
 }
 
@@ -158,7 +153,7 @@ var (
 	errRestarting = errors.New("the log is being opened again after a failed write")
 )
 
-// Close stops the server with everything on disk, and leaves the mark of a clean stop. Appenders are closed before.
+// Close stops the server with everything on disk, and leaves the record of a clean stop. Appenders are closed before.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closed = s.close() })
 	return s.closed
@@ -169,8 +164,8 @@ func (s *Store) close() error {
 	s.history.close()
 	s.taps.close()
 	s.background.Wait()
-	s.gate.Lock()
-	defer s.gate.Unlock()
+	s.restartLock.Lock()
+	defer s.restartLock.Unlock()
 	whole := true
 	var errs []error
 	for _, l := range s.logs {
@@ -187,10 +182,10 @@ func (s *Store) close() error {
 		}
 	}
 	if s.o.Check() != nil {
-		return errors.Join(errs...) // the mark would be in another folder
+		return errors.Join(errs...) // the record would be in another folder
 	}
 	if !whole || len(errs) > 0 {
-		return errors.Join(errs...) // without the mark, the next start looks at everything
+		return errors.Join(errs...) // without the record, the next start looks at everything
 	}
-	return leaveMark(s.o.Dir, s.logs[:])
+	return writeCleanStop(s.o.Dir, s.logs[:])
 }

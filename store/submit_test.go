@@ -25,7 +25,7 @@ func TestSubmitBytes(t *testing.T) {
 		t.Fatalf("got %+v, %v, want the first two recorded", got, err)
 	}
 	for i, o := range got[2:] {
-		if domain.CodeOf(o.Err) != domain.TooLarge || !strings.Contains(o.Err.Error(), "those of one request may take 30720; send the rest in another request or raise the setting limit-change-bytes") {
+		if domain.CodeOf(o.Err) != domain.TooLarge || !strings.Contains(o.Err.Error(), "those of one request may take 30720; send the rest in another request") {
 			t.Errorf("request %d: got %+v", 2+i, o)
 		}
 	}

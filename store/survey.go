@@ -28,8 +28,8 @@ var errForeign = errors.New("a block is compressed or encrypted")
 // survey is what is known of the blocks of a log before the server starts.
 type survey struct {
 	log   *Log
-	front front // on record
-	known bool  // whether it is
+	start logStart // on record
+	known bool     // whether it is
 	base  *natsfiles.Index
 
 	own *natsfiles.Index // what the server has now, nil for none
@@ -41,7 +41,7 @@ type survey struct {
 	last     uint64
 	deep     int // blocks from here on were gone over
 
-	gone []uint32 // whole blocks before the front on record: a crash kept them from being removed
+	gone []uint32 // whole blocks before the recorded start: a crash kept them from being removed
 	torn *torn
 }
 
@@ -56,7 +56,7 @@ type torn struct {
 // error is a [Damage], or errStale.
 func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
 	s := &survey{log: l, base: base, subjects: map[string]*natsfiles.Subject{}}
-	s.front, s.known = l.store.fronts.of(l.name)
+	s.start, s.known = l.store.starts.of(l.name)
 	all, sizes, err := s.list()
 	if err != nil {
 		return nil, err
@@ -89,14 +89,14 @@ func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
 	return s, s.ended()
 }
 
-// list returns the blocks and their sizes, but those that the front has passed.
+// list returns the blocks and their sizes, but those that the start has passed.
 func (s *survey) list() (all []uint32, sizes []int64, err error) {
 	b := s.log.blocks
 	if all, err = b.list(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.log.name, err)
 	}
 	for s.known && len(all) > 1 {
-		if next, err := b.begin(all[1]); err != nil || !next.event || next.seq > s.front.First {
+		if next, err := b.begin(all[1]); err != nil || !next.event || next.seq > s.start.First {
 			break
 		}
 		s.gone, all = append(s.gone, all[0]), all[1:]
@@ -111,7 +111,7 @@ func (s *survey) list() (all []uint32, sizes []int64, err error) {
 	return all, sizes, nil
 }
 
-// fits holds that an index is of these blocks, or of the first ones of them; blocks that left the front since do not count.
+// fits holds that an index is of these blocks, or of the first ones of them; blocks that left the start since do not count.
 func (s *survey) fits(all []uint32, sizes []int64) error {
 	if len(all) == 0 {
 		return errStale
@@ -223,7 +223,7 @@ func (s *survey) tears(scanner *scanner, k scan, rest []uint32) error {
 			break
 		}
 	}
-	marked := s.front.Marked || slices.ContainsFunc(s.blocks, func(k scan) bool { return k.group >= 0 })
+	marked := s.start.Marked || slices.ContainsFunc(s.blocks, func(k scan) bool { return k.group >= 0 })
 	if behind.groups || bytes > mostGroup || behind.records && !marked {
 		return s.log.damage(max(s.last, s.before())+1, "its record in %d.blk, at byte %d, is altered or missing, and there are durable events behind it; nothing was changed", k.Number, k.good)
 	}
@@ -233,8 +233,8 @@ func (s *survey) tears(scanner *scanner, k scan, rest []uint32) error {
 
 // before is the sequence before the first one that may be there.
 func (s *survey) before() uint64 {
-	if s.known && s.front.First > 1 {
-		return s.front.First - 1
+	if s.known && s.start.First > 1 {
+		return s.start.First - 1
 	}
 	return 0
 }
@@ -248,10 +248,10 @@ func (s *survey) ended() error {
 		return s.endedEmpty()
 	}
 	switch {
-	case s.known && s.first > s.front.First:
-		return s.log.damage(s.front.First, "the log begins at %d, and its front on record is %d; nothing was changed", s.first, s.front.First)
-	case s.known && s.front.First > s.last+1:
-		return s.log.damage(s.last+1, "the log ends at %d, and its front on record is %d; nothing was changed", s.last, s.front.First)
+	case s.known && s.first > s.start.First:
+		return s.log.damage(s.start.First, "the log begins at %d, and its recorded start is %d; nothing was changed", s.first, s.start.First)
+	case s.known && s.start.First > s.last+1:
+		return s.log.damage(s.last+1, "the log ends at %d, and its recorded start is %d; nothing was changed", s.last, s.start.First)
 	}
 	return nil
 }
@@ -263,14 +263,14 @@ func (s *survey) endedEmpty() error {
 	}
 	if s.base != nil {
 		// After a write that failed the server counts an event that no block has.
-		if s.known && s.base.Last >= s.front.First || !s.known && s.log.forever && s.base.Last > 0 {
+		if s.known && s.base.Last >= s.start.First || !s.known && s.log.forever && s.base.Last > 0 {
 			return errStale
 		}
 		s.last = max(s.last, s.base.Last)
 	}
 	s.first = s.last + 1
-	if s.known && s.first != s.front.First {
-		return s.log.damage(s.first, "the log ends at %d and has no events, and its front on record is %d; nothing was changed", s.last, s.front.First)
+	if s.known && s.first != s.start.First {
+		return s.log.damage(s.first, "the log ends at %d and has no events, and its recorded start is %d; nothing was changed", s.last, s.start.First)
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (s *survey) index() *natsfiles.Index {
 	return x
 }
 
-// addSubjects counts what the index knew and what was found behind it. Of blocks that left the front since, the messages stay
+// addSubjects counts what the index knew and what was found behind it. Of blocks that left the start since, the messages stay
 // counted: nothing rests on these numbers, and the server takes them for hints.
 func (s *survey) addSubjects(x *natsfiles.Index) {
 	lowest := x.Blocks[0].Number

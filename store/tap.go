@@ -20,7 +20,7 @@ type Tap struct {
 	logs []*Log
 }
 
-// OpenTap connects to an OwnURL.
+// OpenTap connects to [Store.LocalURL], with the login of Ledge's own commands in it.
 func OpenTap(ctx context.Context, address string) (*Tap, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -223,7 +223,7 @@ func (t *Tap) liveMessage(raw *nats.Msg) (m Message, l *Log, ok bool) {
 	if l == nil || l.name != get(raw.Header, "Nats-Stream") {
 		return m, nil, false
 	}
-	return Message{Seq: seq, Subject: raw.Subject, Header: expanded(headerOf(raw.Header), raw.Subject), Data: raw.Data}, l, true
+	return Message{Seq: seq, Subject: raw.Subject, Header: longHeader(headerOf(raw.Header), raw.Subject), Data: raw.Data}, l, true
 }
 
 // logOf returns the log that has a subject, nil where none has.

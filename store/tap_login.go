@@ -30,7 +30,7 @@ type loginLine struct {
 	Token string `json:"auth_token"`
 }
 
-// credentials are the fields of CONNECT that prove who a client is. The server behind the door does not need them.
+// credentials are the fields of CONNECT that prove who a client is. The server behind the proxy does not need them.
 var credentials = []string{"user", "pass", "auth_token", "jwt", "nkey", "sig"}
 
 // connectFields returns the fields of a CONNECT line. It is not ok for another line.
@@ -65,7 +65,7 @@ func withoutCredentials(line []byte) []byte {
 }
 
 // accessOf finds out who a client is, by its first line.
-func (d *door) accessOf(v *visit, line []byte) (access, error) {
+func (d *proxy) accessOf(v *session, line []byte) (access, error) {
 	if d.check == nil || v.local {
 		return d.openAccess(v, line)
 	}
@@ -90,7 +90,7 @@ func (d *door) accessOf(v *visit, line []byte) (access, error) {
 
 // openAccess is what a client may do without an identity: its class follows its user name. Where taps have an identity or TLS,
 // Ledge's own commands, and nobody else, come through a listener of their own.
-func (d *door) openAccess(v *visit, line []byte) (access, error) {
+func (d *proxy) openAccess(v *session, line []byte) (access, error) {
 	c := d.classOf(line)
 	if d.secured() && v.local != (c == ofOwn) {
 		return access{}, refusal{byCredentials, violation, errors.New("the user \"own\" is for Ledge's own commands, which use a port of their own")}
@@ -107,7 +107,7 @@ func isLedgeToken(password string) bool {
 }
 
 // limited is a context that ends after a time, or when the client is gone.
-func (v *visit) limited(limit time.Duration) (context.Context, context.CancelFunc) {
+func (v *session) limited(limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	go func() {
 		select {
@@ -150,21 +150,21 @@ func devicesOf(i domain.Identity) (names []string, err error) {
 	return names, nil
 }
 
-// admit gives a visit its access, within the limits of the class.
-func (d *door) admit(v *visit, a access) error {
+// admit gives a session its access, within the limits of the class.
+func (d *proxy) admit(v *session, a access) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, here := d.visits[v]; !here {
+	if _, here := d.sessions[v]; !here {
 		return net.ErrClosed
 	}
 	same, c := 0, a.class
-	for other := range d.visits {
+	for other := range d.sessions {
 		if other.class == c && other.client == v.client {
 			same++
 		}
 	}
 	if d.count[c] >= d.most[c] || c != ofOwn && same >= (d.most[c]+1)/2 {
-		why := fmt.Errorf("maximum connections exceeded: %d, and %d from %s; see the setting tap-connections", d.count[c], same, v.client)
+		why := fmt.Errorf("maximum connections exceeded: %d, and %d from %s", d.count[c], same, v.client)
 		return refusal{byConnections, why.Error(), why}
 	}
 	d.count[v.class]--

@@ -14,14 +14,14 @@ import (
 // tapMemory bounds what waits in the server for all NATS clients together. The server itself has a bound for one connection
 // alone, and that must hold the largest message.
 type tapMemory struct {
-	door *door
-	most int64
+	proxy *proxy
+	most  int64
 
 	mu     sync.Mutex
 	queued int64 // bytes that may wait: what was measured, and what was let in since
 }
 
-func newTapMemory(d *door, most int64) *tapMemory { return &tapMemory{door: d, most: most} }
+func newTapMemory(d *proxy, most int64) *tapMemory { return &tapMemory{proxy: d, most: most} }
 
 // tapRoomWait is how long a message waits for taps to read what waits for them, before the slowest are cut off.
 const tapRoomWait = 200 * time.Millisecond
@@ -68,7 +68,7 @@ func (m *tapMemory) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if m.door.clients() == 0 {
+			if m.proxy.clients() == 0 {
 				continue
 			}
 			m.mu.Lock()
@@ -88,7 +88,7 @@ func (m *tapMemory) measure() {
 }
 
 func (m *tapMemory) connections() server.ConnInfos {
-	all, err := m.door.server.Connz(&server.ConnzOptions{Limit: 1 << 20})
+	all, err := m.proxy.server.Connz(&server.ConnzOptions{Limit: 1 << 20})
 	if err != nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (m *tapMemory) connections() server.ConnInfos {
 
 // pending returns the bytes that wait for the client on a connection of the server.
 func (m *tapMemory) pending(cid uint64) int64 {
-	all, err := m.door.server.Connz(&server.ConnzOptions{CID: cid})
+	all, err := m.proxy.server.Connz(&server.ConnzOptions{CID: cid})
 	if err != nil || len(all.Conns) == 0 {
 		return 0
 	}
@@ -112,7 +112,7 @@ func (m *tapMemory) cut() {
 		pending[c.Cid] = int64(c.Pending)
 		m.queued += int64(c.Pending)
 	}
-	clients := m.door.all()
+	clients := m.proxy.all()
 	for cid, client := range clients {
 		by[client] += pending[cid]
 	}
@@ -127,7 +127,7 @@ func (m *tapMemory) cut() {
 		delete(clients, cid)
 		by[client] -= n
 		m.queued -= n
-		m.door.log.Warn("tap cut off: too much waits for it", "client", client, "bytes", n, "together", m.most)
-		m.door.kick(cid)
+		m.proxy.log.Warn("tap cut off: too much waits for it", "client", client, "bytes", n, "together", m.most)
+		m.proxy.kick(cid)
 	}
 }

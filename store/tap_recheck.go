@@ -24,7 +24,7 @@ func (s *Store) RecheckTaps() {
 // EndTaps ends the connections of an actor at the tap, for a new password or a token that was made anew. A client may log in again.
 func (s *Store) EndTaps(actor string) {
 	if s.taps != nil {
-		s.taps.recheck(func(_ *visit, a access) bool { return a.identity.Actor == actor })
+		s.taps.recheck(func(_ *session, a access) bool { return a.identity.Actor == actor })
 	}
 }
 
@@ -41,7 +41,7 @@ func (s *Store) TapRefusals() map[string]uint64 {
 
 // recheckAgain rechecks until ctx ends. What the program cannot tell of a token by its name, such as when a JWT expires, a new check
 // of the token tells.
-func (d *door) recheckAgain(ctx context.Context) {
+func (d *proxy) recheckAgain(ctx context.Context) {
 	tick := time.NewTicker(tapRecheck)
 	defer tick.Stop()
 	for {
@@ -55,7 +55,7 @@ func (d *door) recheckAgain(ctx context.Context) {
 }
 
 // recheck ends the connections of the identities that have lost their rights, and those that ends names.
-func (d *door) recheck(ends func(*visit, access) bool) {
+func (d *proxy) recheck(ends func(*session, access) bool) {
 	for v, a := range d.identified() {
 		if !d.still(a.identity) || ends != nil && ends(v, a) {
 			d.end(v)
@@ -63,12 +63,12 @@ func (d *door) recheck(ends func(*visit, access) bool) {
 	}
 }
 
-// identified returns the visits with an identity.
-func (d *door) identified() map[*visit]access {
+// identified returns the sessions with an identity.
+func (d *proxy) identified() map[*session]access {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := map[*visit]access{}
-	for v := range d.visits {
+	all := map[*session]access{}
+	for v := range d.sessions {
 		if v.access.identity.Actor != "" {
 			all[v] = v.access
 		}
@@ -78,7 +78,7 @@ func (d *door) identified() map[*visit]access {
 
 // expired reports whether a token is refused now, or stands for another identity. A check that is put off, because others fail too often
 // from the same address, says nothing.
-func (d *door) expired(v *visit, a access) bool {
+func (d *proxy) expired(v *session, a access) bool {
 	if a.token == "" {
 		return false
 	}
@@ -94,9 +94,9 @@ func (d *door) expired(v *visit, a access) bool {
 }
 
 // end cuts off a client whose identity has lost its rights.
-func (d *door) end(v *visit) {
+func (d *proxy) end(v *session) {
 	d.log.Warn("tap cut off: its identity has lost its rights, or has new credentials", "client", v.client, "actor", v.access.identity.Actor)
-	d.refused.add(byEnd)
+	d.refused.count(byEnd)
 	d.mu.Lock()
 	d.leave(v)
 	d.mu.Unlock()

@@ -3,13 +3,15 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"ledge/domain"
 )
 
-// The reasons for which the door refuses or ends a connection, as they are counted.
+// The reasons for which the proxy refuses or ends a connection, as they are counted.
 const (
 	byCredentials = "credentials" // nobody is known by them
 	byRole        = "role"        // the role may not read
@@ -21,8 +23,11 @@ const (
 	byEnd         = "ended"       // the identity has lost its rights since
 )
 
-// violation is how NATS servers refuse a login: client libraries know these words.
-const violation = "Authorization Violation"
+// How NATS servers refuse a login: client libraries know these words.
+const (
+	violation = "Authorization Violation"
+	expired   = "User Authentication Expired"
+)
 
 // refusal is why a client is refused.
 type refusal struct {
@@ -41,6 +46,9 @@ func refusalOf(err error) refusal {
 	if !errors.As(err, &known) {
 		return refusal{byCredentials, violation, err}
 	}
+	if errors.Is(err, domain.ErrExpired) {
+		return refusal{byCredentials, expired, err}
+	}
 	switch known.Code {
 	case domain.Forbidden:
 		return refusal{byRole, "permissions violation: " + known.Message, err}
@@ -52,35 +60,60 @@ func refusalOf(err error) refusal {
 }
 
 // refuse tells the client why, in the words that NATS clients know.
-func (v *visit) refuse(why error) {
+func (v *session) refuse(why error) {
 	r := refusal{byLimit, why.Error(), why}
 	errors.As(why, &r)
-	v.door.log.Warn("tap refused", "client", v.client, "reason", why)
-	v.door.refused.add(r.reason)
+	if v.proxy.refused.add(r.reason, v.client, time.Now()) {
+		v.proxy.log.Warn("tap refused; more refusals of this address are not logged for a minute", "client", v.client, "reason", why)
+	}
 	if r.say != "" {
-		_ = v.write(fmt.Appendf(nil, "-ERR '%s'\r\n", oneLine.Replace(r.say)))
+		v.farewell(fmt.Appendf(nil, "-ERR '%s'\r\n", oneLine.Replace(r.say)))
 	}
 }
 
 // oneLine makes a text fit into a line of NATS' protocol.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ", "'", `"`)
 
-// refusals counts refused and ended connections by reason.
+const (
+	refusalLogged  = time.Minute // how often the log names one client
+	refusalsLogged = 1024        // clients that the log names in that time
+)
+
+// refusals counts refused and ended connections by reason, and remembers which clients the log has named.
 type refusals struct {
 	mu     sync.Mutex
 	counts map[string]uint64
+	logged map[string]time.Time // by client
 }
 
 func newRefusals() *refusals {
-	r := &refusals{counts: map[string]uint64{}}
+	r := &refusals{counts: map[string]uint64{}, logged: map[string]time.Time{}}
 	for _, reason := range []string{byCredentials, byRole, byDevices, byRate, byTLS, byConnections, byLimit, byEnd} {
 		r.counts[reason] = 0
 	}
 	return r
 }
 
-func (r *refusals) add(reason string) {
+func (r *refusals) count(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[reason]++
+}
+
+// add counts a refusal and reports whether to log it.
+func (r *refusals) add(reason, client string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[reason]++
+	if last, ok := r.logged[client]; ok && now.Sub(last) < refusalLogged {
+		return false
+	}
+	if len(r.logged) >= refusalsLogged {
+		maps.DeleteFunc(r.logged, func(_ string, last time.Time) bool { return now.Sub(last) >= refusalLogged })
+	}
+	if len(r.logged) >= refusalsLogged {
+		return false
+	}
+	r.logged[client] = now
+	return true
 }

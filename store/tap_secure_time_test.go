@@ -13,15 +13,15 @@ import (
 	"ledge/domain"
 )
 
-// mustSecureVisit is a visit at a door in secure mode, which was greeted already.
-func mustSecureVisit(t *testing.T, o Options) (d *door, v *visit, client net.Conn) {
+// mustSecureVisit is a session at a proxy in secure mode, which was greeted already.
+func mustSecureVisit(t *testing.T, o Options) (d *proxy, v *session, client net.Conn) {
 	t.Helper()
 	client, outside := net.Pipe()
 	ours, inside := net.Pipe()
 	o.Logger, o.TapConnections = slog.New(slog.NewTextHandler(io.Discard, nil)), 4
-	d = newDoor(o.withDefaults())
-	v = newVisit(d, outside, ours, "10.0.0.1")
-	d.visits[v] = struct{}{}
+	d = newProxy(o.withDefaults())
+	v = newSession(d, outside, ours, "10.0.0.1")
+	d.sessions[v] = struct{}{}
 	d.count[arrived]++
 	d.working.Add(2)
 	go v.answers()

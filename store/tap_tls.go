@@ -24,8 +24,8 @@ func tapTLS(c *tls.Config) *tls.Config {
 }
 
 // upgrade has the client begin TLS, as INFO has told it to. Nothing is written to the client meanwhile.
-func (v *visit) upgrade() error {
-	if !v.door.secured() {
+func (v *session) upgrade() error {
+	if !v.proxy.secured() {
 		return nil
 	}
 	select {
@@ -33,7 +33,7 @@ func (v *visit) upgrade() error {
 	case <-v.gone:
 		return net.ErrClosed
 	}
-	if v.door.tls == nil || v.local {
+	if v.proxy.tls == nil || v.local {
 		return nil
 	}
 	v.writing <- struct{}{}
@@ -47,7 +47,7 @@ func (v *visit) upgrade() error {
 	if first[0] != tlsHandshake {
 		return refusal{byTLS, "Secure Connection - TLS Required", errors.New("it does not use TLS")}
 	}
-	conn := tls.Server(&begun{v.raw, first}, v.door.tls)
+	conn := tls.Server(&begun{v.raw, first}, v.proxy.tls)
 	ctx, cancel := v.limited(tapLoginWait)
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {

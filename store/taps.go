@@ -14,9 +14,9 @@ import (
 )
 
 // taps is the server for NATS clients. It is apart from the log's server: it has no JetStream, and other limits. Clients come in
-// through the door; feed publishes what they see live, and [history] answers their questions.
+// through the proxy; feed publishes what they see live, and [history] answers their questions.
 type taps struct {
-	*door
+	*proxy
 	memory *tapMemory
 	feed   *nats.Conn
 	secret string // the password of our own connections
@@ -40,18 +40,18 @@ const (
 // startTaps listens for NATS clients.
 func startTaps(ctx context.Context, o Options) (*taps, error) {
 	c, password := &server.Options{}, rand.Text()
-	d := newDoor(o)
+	d := newProxy(o)
 	if err := c.ProcessConfigString(tapAccounts(password, o.OwnPassword, d.most, o.Login != nil)); err != nil {
 		return nil, fmt.Errorf("tap server: accounts: %w", err)
 	}
 	c.ServerName = "ledge"
 	c.MaxPayload, c.MaxPending, c.MaxControlLine, c.MaxSubs = maxPayload+addedHeaders, tapPending, tapControlLine, tapSubscriptions
-	c.AuthTimeout, c.WriteDeadline = tapLoginWait.Seconds(), time.Minute // the door looks at each client's own
+	c.AuthTimeout, c.WriteDeadline = tapLoginWait.Seconds(), time.Minute // the proxy looks at each client's own
 	if o.secured() {
 		c.AuthTimeout = time.Minute.Seconds() // likewise: a handshake and a check of the login come first
 	}
 	if o.Login != nil {
-		c.CustomClientAuthentication = newGate(d, c.Users)
+		c.CustomClientAuthentication = newAuthenticator(d, c.Users)
 	}
 	c.MaxClosedClients = 1       // the server remembers closed connections with all their subscriptions
 	c.NoFastProducerStall = true // a slow tap must not slow down the others
@@ -61,7 +61,7 @@ func startTaps(ctx context.Context, o Options) (*taps, error) {
 	if d.server, err = startServer(ctx, c, logs); err != nil {
 		return nil, err
 	}
-	t := &taps{door: d, memory: newTapMemory(d, o.TapMemory), secret: password}
+	t := &taps{proxy: d, memory: newTapMemory(d, o.TapMemory), secret: password}
 	if t.feed, err = connectIn(t.server, "feed", ledgeUser, password); err != nil {
 		t.close()
 		return nil, err
@@ -135,7 +135,7 @@ func (t *taps) close() {
 	if t.stop != nil {
 		t.stop()
 	}
-	t.door.close()
+	t.proxy.close()
 	if t.feed != nil {
 		t.feed.Close()
 	}

@@ -165,7 +165,7 @@ func TestTapsAreToldWhatIsVisible(t *testing.T) {
 	}
 }
 
-// TestTapsChangeNothing tries each way in, with a second tap and a Ledge-side reader as witnesses.
+// TestTapsChangeNothing tries each way in, with a second tap and a Ledge-side reader as checkpoints.
 func TestTapsChangeNothing(t *testing.T) {
 	for _, url := range []func(*store.Store) string{(*store.Store).TapURL, (*store.Store).HistoryURL} {
 		s, a, _ := mustTap(t)

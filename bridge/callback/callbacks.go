@@ -1,6 +1,7 @@
 package callback
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -27,24 +28,35 @@ type Log interface {
 // History reads the event stream from one sequence to another, both included.
 type History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 
-// Limits bound what is done for device services, by the program's settings.
+// DefaultAtOnce is the default of Limits.AtOnce.
+const DefaultAtOnce = 64
+
+// Limits bound the calls of device services. Zero means the default.
 type Limits struct {
-	// Timeout is the longest wait for the answer to a callback (setting callback-timeout), ValidationTimeout for the
-	// answer to whether a device is fine (setting callback-validation-timeout).
+	// Timeout is the longest wait for the answer to a callback: 10 s. ValidationTimeout is the longest wait for the validation of a
+	// device: 3 s.
 	Timeout, ValidationTimeout time.Duration
-	// Tries is how often a call is made that the service answers with an error of its own (setting callback-tries).
+	// Tries is how often a call is made that the service answers with an error of its own: 5.
 	Tries int
-	// GiveUp is how long a call waits for a service that does not answer (setting callback-give-up).
+	// GiveUp is how long a call waits for a service that does not answer: 10 minutes.
 	GiveUp time.Duration
-	// Waiting is how many calls wait for one service (setting callback-queue); the oldest make room.
+	// Waiting is how many calls wait for one service: 100,000. A further call replaces the oldest.
 	Waiting int
-	// AtOnce is how many calls are under way at a time to services that are not slow, and how many validations; see package turns
-	// for the others (setting callback-concurrency).
+	// AtOnce is the largest number of concurrent calls to services that are not slow, and of concurrent validations: DefaultAtOnce.
+	// See package turns for the others.
 	AtOnce int
-	// AnswerBytes is how much of an answer is read (setting callback-answer-bytes).
+	// AnswerBytes is how much of an answer is read: 64 KiB.
 	AnswerBytes int64
-	// Last is how long Close waits for the calls under way.
+	// Last is how long Close waits for the calls under way: 1 s.
 	Last time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Timeout: cmp.Or(l.Timeout, 10*time.Second), ValidationTimeout: cmp.Or(l.ValidationTimeout, 3*time.Second), Tries: cmp.Or(l.Tries, 5),
+		GiveUp: cmp.Or(l.GiveUp, 10*time.Minute), Waiting: cmp.Or(l.Waiting, 100_000), AtOnce: cmp.Or(l.AtOnce, DefaultAtOnce),
+		AnswerBytes: cmp.Or(l.AnswerBytes, 64<<10), Last: cmp.Or(l.Last, time.Second),
+	}
 }
 
 // Options wires Callbacks.
@@ -77,19 +89,22 @@ type Callbacks struct {
 	done     sync.WaitGroup
 	failed   chan error
 	position position
+	counts   counts
 
 	mu       sync.Mutex // guards what follows
 	owners   *owners
 	services map[string]*service
 	followed uint64 // the last event whose calls are queued
 	silent   map[string]time.Time
+	last     lastCalls
 }
 
 // New returns Callbacks that wait for Start.
 func New(o Options) *Callbacks {
+	o.Limits = o.withDefaults()
 	return &Callbacks{
 		Options: o, client: newClient(o.Guard.DialContext, o.Roots), calls: turns.New(o.AtOnce), asks: turns.New(o.AtOnce),
-		failed: make(chan error, 1), owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{},
+		failed: make(chan error, 1), owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{}, last: lastCalls{},
 	}
 }
 
@@ -138,6 +153,7 @@ func (c *Callbacks) know(e domain.Event) {
 	case domain.ServiceRemoved:
 		if s := c.services[e.Service.Name]; s != nil {
 			s.gone = true
+			c.last.forget(e.Service.Name)
 			c.forget(s)
 		}
 	}

@@ -24,6 +24,8 @@ type answer struct {
 	text   string // as much of the body as is shown
 	err    error
 	method string // of the request
+	kind   string // of the entity that it is about, such as device
+	entity string // its name
 	again  bool   // it was cut off, and is to be made again
 }
 
@@ -114,6 +116,7 @@ func isEdgeX(text []byte) bool {
 	var e struct {
 		APIVersion, RequestID, Message string
 		StatusCode                     int
+		Errors                         []struct{ Path, Value, Cure string } // of Ledge
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -97,7 +97,7 @@ func (o *owners) step(e domain.Event) (services []string) {
 		if before, ok := o.of[x.key]; ok && before.service.Value() != x.service {
 			services = append(services, before.service.Value())
 		}
-		if x.service != domain.DeviceREST {
+		if x.service != domain.DeviceREST && !domain.OnlyReported(x.changed) {
 			services = append(services, x.service)
 		}
 		o.put(x.key, x.owner())
@@ -110,8 +110,8 @@ func (o *owners) step(e domain.Event) (services []string) {
 		}
 		slices.Sort(services)
 	case domain.ServiceUpdated:
-		// EdgeX 2.3: the time of the last connection alone is no news to who reported it.
-		if e.Service.Name != domain.DeviceREST && !slices.Equal(e.Changed, []string{"lastConnected"}) {
+		// The times alone are no news: the service has reported them. EdgeX 2.3 leaves out lastConnected.
+		if e.Service.Name != domain.DeviceREST && !domain.OnlyReported(e.Changed) {
 			services = []string{e.Service.Name}
 		}
 	}

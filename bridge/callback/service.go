@@ -51,6 +51,7 @@ func (c *Callbacks) queue(name string, seq uint64) {
 		}
 		s.waiting = s.waiting[1:]
 		s.dropped++
+		c.counts.dropped.Add(1)
 	}
 	s.waiting = append(s.waiting, due{seq, c.Now()})
 	if !s.working {
@@ -87,9 +88,11 @@ func (c *Callbacks) work(s *service) {
 		if a.again {
 			continue
 		}
+		c.noteLast(s, d, a)
 		tries++
 		absent = a.absent()
 		if absent || a.failed() && tries < c.Tries && !futile[a.method] {
+			c.counts.failed.Add(1)
 			if tries == 1 {
 				c.Logger.Warn("device service does not take a callback, trying again", "service", s.name, "event", d.seq, "error", a.String())
 			}
@@ -99,6 +102,7 @@ func (c *Callbacks) work(s *service) {
 			wait = min(2*wait, lastRetry)
 			continue
 		}
+		c.counts.count(a)
 		if !a.accepted() {
 			c.Logger.Warn("device service refuses a callback", "service", s.name, "event", d.seq, "tries", tries, "error", a.String())
 		}
@@ -120,6 +124,7 @@ func (c *Callbacks) next(s *service, absent bool) (d due, base string, ok bool) 
 		given++
 	}
 	if given > 0 {
+		c.counts.givenUp.Add(uint64(given))
 		c.Logger.Warn("callbacks given up: the device service does not answer", "service", s.name, "count", given, "after", c.GiveUp)
 		s.waiting = s.waiting[given:]
 		c.recordSoon()
@@ -172,7 +177,8 @@ func (c *Callbacks) call(name, base string, d due, failing bool) (a answer) {
 	err := c.History(c.calling, d.seq, d.seq, func(r domain.Recorded) error {
 		q, _ := requestOf(r.Event)
 		a = c.send(calling, c.Timeout, base, q, r.EventID, r.CorrelationID)
-		a.method = q.method
+		about := r.Event.Subject()
+		a.method, a.kind, a.entity = q.method, about[0], about[1]
 		return nil
 	})
 	a.again = turn.Answered() && a.err != nil

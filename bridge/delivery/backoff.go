@@ -3,7 +3,19 @@ package delivery
 import (
 	"math/rand/v2"
 	"time"
+
+	"ledge/domain"
 )
+
+// between is the time from a failed try to the next one: the interval of the subscription, as in EdgeX 2.3; or one that doubles from try to
+// try, and is not shorter than what the receiver asks for.
+func (d *Delivery) between(t domain.Transmission, tries int, asked time.Duration) time.Duration {
+	interval := time.Duration(t.ResendInterval) * time.Millisecond
+	if t.FixedInterval {
+		return interval
+	}
+	return max(backOff(interval, tries-1, d.LongestWait), min(asked, d.LongestWait))
+}
 
 // backOff is first, doubled so many times, at most longest, and a fifth more or less, so that what failed together does
 // not come back together.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -40,20 +41,31 @@ type Transmissions interface {
 // Look is a consistent look at the notifications; done lets go of it.
 type Look func() (state domain.State, lists Transmissions, done func())
 
-// Limits bound what is done at once and how long.
+// DefaultConcurrency is the default of Limits.Concurrency.
+const DefaultConcurrency = 128
+
+// Limits bound concurrent sends and their times. Zero means the default.
 type Limits struct {
-	// AtOnce is how many sends to one endpoint are under way: one while nothing is known of it, and after one that failed.
-	// Concurrency is how many are under way to all endpoints that are not slow; see package turns for the others.
+	// AtOnce is the largest number of concurrent sends to one server: 16; see window. Concurrency is the largest number of concurrent sends
+	// to all servers that are not slow: DefaultConcurrency; see package turns for the others.
 	AtOnce, Concurrency int
-	// Queue is how many transmissions of one endpoint are known in memory; the others stay on record until there is room.
+	// Queue is how many transmissions to one target are in memory: 10,000. The others stay on record until there is room.
 	Queue int
-	// Timeout is for one try.
+	// Timeout is for one try: 10 s.
 	Timeout time.Duration
-	// LongestWait bounds the time between two tries of a transmission, and LongestPause the time that an endpoint is left
-	// alone.
+	// LongestWait bounds the growing time between two tries of a transmission: 10 minutes. LongestPause bounds the time between two probes
+	// of an endpoint that fails: 5 s.
 	LongestWait, LongestPause time.Duration
-	// GiveUp is the age at which a transmission is given up.
+	// GiveUp is the age at which a transmission is given up: 24 hours.
 	GiveUp time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		AtOnce: cmp.Or(l.AtOnce, 16), Concurrency: cmp.Or(l.Concurrency, DefaultConcurrency), Queue: cmp.Or(l.Queue, 10_000),
+		Timeout: cmp.Or(l.Timeout, 10*time.Second), LongestWait: cmp.Or(l.LongestWait, 10*time.Minute), LongestPause: cmp.Or(l.LongestPause, 5*time.Second),
+		GiveUp: cmp.Or(l.GiveUp, 24*time.Hour),
+	}
 }
 
 // Options wires a Delivery.
@@ -74,20 +86,23 @@ type Delivery struct {
 	recorder *recorder.Recorder
 	turns    *turns.Turns // of the sends under way
 
-	mu        sync.Mutex
-	endpoints map[string]*endpoint
+	mu       sync.Mutex // guards what follows
+	servers  map[string]*server
+	targets  map[string]*target
+	starting bool // workers do not begin yet
 
 	ctx     context.Context // of the work between Start and Close
 	stop    context.CancelFunc
-	done    sync.WaitGroup // the followers and endpoints
+	done    sync.WaitGroup // the followers and workers
 	sending sync.WaitGroup
 	failed  chan error
 }
 
 // New returns a Delivery that waits for Start.
 func New(o Options) *Delivery {
+	o.Limits = o.withDefaults()
 	d := &Delivery{
-		Options: o, endpoints: map[string]*endpoint{}, failed: make(chan error, 1), turns: turns.New(o.Concurrency),
+		Options: o, servers: map[string]*server{}, targets: map[string]*target{}, failed: make(chan error, 1), turns: turns.New(o.Concurrency),
 	}
 	d.recorder = recorder.New(o.Log, o.Logger, d.unrecorded)
 	return d
@@ -106,14 +121,6 @@ func (d *Delivery) Start(ctx context.Context, at uint64) error {
 	return nil
 }
 
-// takeUp queues all that is open. Pages are of one status, so that each is a short walk of an index.
-func (d *Delivery) takeUp() error {
-	return d.pages(domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending}, func(t domain.Transmission) bool {
-		d.queue(t)
-		return d.ctx.Err() == nil
-	})
-}
-
 // follow takes one group of the stream.
 func (d *Delivery) follow(group []domain.Recorded) error {
 	for _, r := range group {
@@ -125,7 +132,7 @@ func (d *Delivery) follow(group []domain.Recorded) error {
 		case domain.NotificationProcessed:
 			d.queueAll(e.Transmissions)
 		case domain.TransmissionTried:
-			d.settle(e.Transmission)
+			d.update(e.Transmission)
 			if e.Escalated != nil {
 				d.queueAll(e.Escalated.Transmissions)
 			}

@@ -1,57 +1,8 @@
 package delivery
 
 import (
-	"container/heap"
-	"strings"
-	"time"
-
 	"ledge/domain"
 )
-
-// endpoint is what waits for one receiver. All of it is guarded by Delivery.mu.
-type endpoint struct {
-	name    string
-	due     dueHeap
-	known   map[string]bool // the ids in due, and of what is under way or waits for its record
-	more    bool            // there is more on record than is known
-	busy    int             // sends under way
-	fails   int             // in a row
-	paused  time.Time       // until then nothing is tried
-	changed chan struct{}   // has a token when its worker should look again
-	running bool
-}
-
-// host is the host of the name, which is type/host/port.
-func (e *endpoint) host() string {
-	_, host, _ := strings.Cut(e.name, "/")
-	return host[:max(0, strings.LastIndexByte(host, '/'))]
-}
-
-// item is an open transmission that waits for its next try.
-type item struct {
-	id  string
-	due time.Time
-}
-
-// item is an open transmission as it waits, for as long as two tries may be apart at the most: the clock may have been set
-// back since its next try was put on record. From here on the time is monotonic.
-func (d *Delivery) item(t domain.Transmission) item {
-	now := d.Now()
-	return item{t.ID, now.Add(min(time.UnixMilli(t.Next).Sub(now), most(d.LongestWait)))}
-}
-
-type dueHeap []item
-
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-func (h dueHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)        { *h = append(*h, x.(item)) }
-func (h *dueHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
-}
 
 // queue notes an open transmission that is new.
 func (d *Delivery) queue(t domain.Transmission) {
@@ -60,33 +11,52 @@ func (d *Delivery) queue(t domain.Transmission) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := d.endpoint(t.Channel.Endpoint())
+	at := d.target(t.Channel)
 	switch {
-	case e.known[t.ID]:
+	case at.known[t.ID] != nil:
 		return
-	case len(e.known) >= d.Queue:
-		e.more = true
+	case at.more || len(at.known)+len(at.late) >= d.Queue:
+		at.more = true // it stays on record: what is there for longer goes first
+	case at.loading:
+		at.late = append(at.late, t)
 	default:
-		e.known[t.ID] = true
-		heap.Push(&e.due, d.item(t))
+		at.add(d.item(t))
 	}
-	d.look(e)
+	d.look(at)
 }
 
-// settle takes what the record says of a transmission after a try.
-func (d *Delivery) settle(t domain.Transmission) {
+// restore notes an open transmission that was read from the record. It reports whether there is room for more.
+func (d *Delivery) restore(at *target, t domain.Transmission) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := d.endpoint(t.Channel.Endpoint())
 	switch {
-	case !t.IsOpen():
-		delete(e.known, t.ID)
-	case e.known[t.ID]:
-		heap.Push(&e.due, d.item(t))
+	case at.known[t.ID] != nil || !t.IsOpen():
+	case len(at.known) >= d.Queue:
+		at.more = true
 	default:
-		e.more = true
+		at.add(d.item(t))
 	}
-	d.look(e)
+	return !at.more && d.ctx.Err() == nil
+}
+
+// update takes what the record says of a transmission after a try.
+func (d *Delivery) update(t domain.Transmission) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := d.target(t.Channel)
+	it := at.known[t.ID]
+	switch {
+	case !t.IsOpen() && it != nil:
+		at.close(it)
+		delete(at.known, t.ID)
+	case !t.IsOpen():
+	case it != nil:
+		d.renew(it, t)
+		at.put(it)
+	default:
+		at.more = true
+	}
+	d.look(at)
 }
 
 // unrecorded forgets the transmission of a try that is not recorded, as it was removed while it was under way: the stream
@@ -95,86 +65,49 @@ func (d *Delivery) unrecorded(r domain.Request) {
 	try := r.Command.(domain.RecordTry)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, e := range d.endpoints {
-		if e.known[try.ID] {
-			delete(e.known, try.ID)
-			d.look(e)
+	for _, t := range d.targets {
+		if it := t.known[try.ID]; it != nil {
+			t.close(it)
+			delete(t.known, try.ID)
+			d.look(t)
 			return
 		}
 	}
 }
 
-// endpoint returns the endpoint of that name; d.mu is held.
-func (d *Delivery) endpoint(name string) *endpoint {
-	e := d.endpoints[name]
-	if e == nil {
-		e = &endpoint{name: name, known: map[string]bool{}, changed: make(chan struct{}, 1)}
-		d.endpoints[name] = e
-	}
-	return e
-}
-
-// look has the endpoint's worker look again, or starts it; d.mu is held.
-func (d *Delivery) look(e *endpoint) {
-	if e.running {
+// look has the worker of a target look again, or starts it; d.mu is held.
+func (d *Delivery) look(t *target) {
+	switch {
+	case t.running:
 		select {
-		case e.changed <- struct{}{}:
+		case t.changed <- struct{}{}:
 		default:
 		}
-		return
-	}
-	if d.ctx.Err() == nil {
-		e.running = true
-		d.run(func() error { return d.serve(e) })
+	case !d.starting && d.ctx.Err() == nil:
+		t.running = true
+		d.run(func() error { return d.serve(t) })
 	}
 }
-
-// The waits after failures in a row begin at firstPause and double; steady is how many it takes for one.
-const (
-	steady     = 3
-	firstPause = time.Second
-)
 
 // gone notes that nothing was sent, because the transmission is not there any more: that says nothing of the receiver.
-func (d *Delivery) gone(e *endpoint, it item) {
+func (d *Delivery) gone(t *target, it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(e.known, it.id)
-	e.busy--
-	d.look(e)
+	t.close(it)
+	delete(t.known, it.id)
+	d.free(t, it)
 }
 
-// again queues a transmission whose send was cut off to make room.
-func (d *Delivery) again(e *endpoint, it item) {
+// putOff queues a transmission whose send was cut off to make room.
+func (d *Delivery) putOff(t *target, it *item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	heap.Push(&e.due, it)
-	e.busy--
-	d.look(e)
+	t.again(it)
+	d.free(t, it)
 }
 
-// ended notes that a send is over; retry is how long the receiver wants to be left alone.
-func (d *Delivery) ended(e *endpoint, failed bool, retry time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e.busy--
-	defer d.look(e)
-	if !failed {
-		if e.fails >= steady {
-			d.Logger.Info("endpoint takes notifications again", "endpoint", e.name)
-		}
-		e.fails, e.paused = 0, time.Time{}
-		return
-	}
-	e.fails++
-	pause := retry
-	if e.fails >= steady {
-		pause = max(pause, backOff(firstPause, e.fails-steady, d.LongestPause))
-	}
-	if pause = min(pause, d.LongestPause); pause > 0 {
-		e.paused = d.Now().Add(pause)
-	}
-	if e.fails == steady {
-		d.Logger.Warn("endpoint takes no notifications, and is left alone for a while", "endpoint", e.name, "pause", pause)
-	}
+// again queues what is under way, for when it is due.
+func (t *target) again(it *item) {
+	it.at, it.held = it.due, true
+	t.put(it)
 }

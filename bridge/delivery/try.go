@@ -1,8 +1,12 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,28 +17,59 @@ import (
 )
 
 // try sends one transmission and has the outcome recorded.
-func (d *Delivery) try(e *endpoint, it item, turn *turns.Turn) {
+func (d *Delivery) try(at *target, it *item, turn *turns.Turn) {
 	defer turn.End()
 	t, n, ok := d.read(it.id)
 	if !ok { // it was removed meanwhile
-		d.gone(e, it)
+		d.gone(at, it)
 		return
 	}
 	ctx, cancel := d.sendContext()
 	defer cancel()
 	turn.MayCut(cancel)
+	early := d.Now().Before(it.due)
 	response, err := d.send(ctx, t, n)
 	if err != nil && d.ctx.Err() != nil && ctx.Err() == context.Canceled {
 		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
 	}
 	if cut := turn.Answered(); cut && err != nil {
-		d.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", e.name, "transmission", t.ID)
-		d.again(e, it)
+		d.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", at.shown(), "transmission", t.ID)
+		d.putOff(at, it)
 		return
 	}
-	outcome := d.outcome(t, n, response, err)
-	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(t.CorrelationID), Command: outcome})
-	d.ended(e, err != nil && !outward.Permanent(err), outward.RetryAfter(err))
+	r := resultOf(err)
+	if reached := err == nil || r.answered || r.permanent; reached || !early {
+		d.record(at, it, d.outcome(t, n, response, err), t.CorrelationID, !reached)
+		d.ended(at, it, r, false)
+		return
+	}
+	d.ended(at, it, r, true)
+}
+
+// miss records a failed try of what is due during a pause.
+func (d *Delivery) miss(at *target, it *item) {
+	t, n, ok := d.read(it.id)
+	d.mu.Lock()
+	reason := cmp.Or(at.server.gate.reason, at.gate.reason)
+	if !ok {
+		at.close(it)
+		delete(at.known, it.id)
+	}
+	d.mu.Unlock()
+	if ok {
+		d.record(at, it, d.outcome(t, n, "", errors.New("endpoint paused: "+reason)), t.CorrelationID, true)
+	}
+}
+
+// record has the outcome of a try recorded. What comes next of the entity need not wait for the record of an outcome.
+func (d *Delivery) record(at *target, it *item, c domain.RecordTry, correlation string, held bool) {
+	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(correlation), Command: c})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if it.held = held; c.Status != domain.StatusResending {
+		at.close(it)
+		d.look(at)
+	}
 }
 
 func (d *Delivery) send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
@@ -56,19 +91,25 @@ func (d *Delivery) send(ctx context.Context, t domain.Transmission, n domain.Not
 func (d *Delivery) outcome(t domain.Transmission, n domain.Notification, response string, err error) domain.RecordTry {
 	now := d.Now()
 	c := domain.RecordTry{
+		Refused: t.Refused, Size: t.Bytes(),
 		ID: t.ID, Status: domain.StatusSent, At: now.UnixMilli(),
 		Record: domain.TransmissionRecord{Status: domain.StatusSent, Response: outward.Cut(response), Sent: now.UnixMilli()},
 	}
-	if err == nil {
+	if err == nil && len(t.Refused) == 0 {
 		return c
 	}
+	if err == nil {
+		err = &outward.Error{Err: fmt.Errorf("%s; earlier it was refused for %s", response, strings.Join(t.Refused, ", ")), Final: true, Reply: true}
+	}
+	left, refused := outward.Recipients(err)
+	c.Refused = append(slices.Clone(c.Refused), refused...)
 	c.Record.Status, c.Record.Response = domain.StatusFailed, outward.Cut(err.Error())
 	d.Logger.Debug("notification not delivered", "notification", n.ID, "subscription", t.SubscriptionName, "error", c.Record.Response)
 	tries := len(t.Records) + 1
-	wait := max(backOff(time.Duration(t.ResendInterval)*time.Millisecond, tries-1, d.LongestWait), min(outward.RetryAfter(err), d.LongestWait))
+	wait := d.between(t, tries, outward.RetryAfter(err))
 	old := now.Sub(time.UnixMilli(t.Created)) > d.GiveUp
 	if !outward.Permanent(err) && tries <= t.ResendLimit && !old {
-		c.Status, c.Next = domain.StatusResending, now.Add(wait).UnixMilli()
+		c.Status, c.Next, c.Left = domain.StatusResending, now.Add(wait).UnixMilli(), left
 		return c
 	}
 	c.Status = domain.StatusFailed
@@ -96,7 +137,7 @@ func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int
 	for _, ch := range s.Channels {
 		r.Transmissions = append(r.Transmissions, domain.Transmission{
 			ID: uuid.Must(uuid.NewV7()).String(), NotificationID: n.ID, SubscriptionName: s.Name, Channel: ch,
-			Status: domain.StatusResending, Created: at, Next: at, CorrelationID: t.CorrelationID,
+			Status: domain.StatusResending, Created: at, Next: at, CorrelationID: t.CorrelationID, Critical: true,
 		})
 	}
 	return r

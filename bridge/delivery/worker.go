@@ -1,46 +1,45 @@
 package delivery
 
 import (
-	"container/heap"
 	"context"
 	"time"
-
-	"ledge/bridge/recorder"
-	"ledge/domain"
 )
 
-// step is what an endpoint's worker does next.
+// step is what a worker does next.
 type step int
 
 const (
 	wait step = iota // until something changes, or some time has passed
 	load             // what is on record and not known
 	send
+	miss // record a failed try, because it is due during a pause
 	rest // there is nothing to do, and the worker ends
 )
 
-// serve is an endpoint's worker. It ends when nothing waits for the endpoint.
-func (d *Delivery) serve(e *endpoint) error {
+// serve is the worker of a target. It ends when nothing waits for the target.
+func (d *Delivery) serve(t *target) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.ctx.Err() == nil {
-		it, next, after := d.next(e)
+		it, next, after := d.next(t)
 		switch next {
 		case rest:
 			return nil
 		case load:
-			if err := d.load(e); err != nil {
+			if err := d.load(t); err != nil {
 				return err
 			}
 		case wait:
 			timer.Reset(after)
 			select {
 			case <-timer.C:
-			case <-e.changed:
+			case <-t.changed:
 			case <-d.ctx.Done():
 			}
 		case send:
-			d.begin(e, it)
+			d.begin(t, it)
+		case miss:
+			d.miss(t, it)
 		}
 	}
 	return nil
@@ -53,102 +52,95 @@ const (
 )
 
 // next decides what a worker does, and takes what it sends.
-func (d *Delivery) next(e *endpoint) (it item, next step, after time.Duration) {
+func (d *Delivery) next(t *target) (it *item, next step, after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.Now()
-	atOnce := d.AtOnce
-	if e.fails > 0 || !d.turns.Knows(e.name) {
-		atOnce = 1
+	switch {
+	case t.more && len(t.known) <= d.Queue/lowWater:
+		t.more, t.loading = false, true
+		return nil, load, 0
+	case len(t.known) == 0 && t.busy == 0:
+		d.forget(t)
+		t.running = false
+		return nil, rest, 0
+	case t.server.gate.paused():
+		return t.paused(&t.server.gate, now)
+	case t.gate.paused():
+		return t.paused(&t.gate, now)
+	}
+	if it = t.due(now); it == nil {
+		t.server.leave(t)
+		return nil, wait, t.until(now, idle)
+	}
+	if !t.server.place(t) {
+		return nil, wait, idle
+	}
+	t.server.busy++
+	t.busy++
+	return t.take(&t.ready), send, 0
+}
+
+// until is the time until the next item, and at most longest.
+func (t *target) until(now time.Time, longest time.Duration) time.Duration {
+	if t.later.empty() {
+		return longest
+	}
+	return max(0, min(longest, t.later.first().at.Sub(now)))
+}
+
+// paused decides what is done during the pause of a server or of a target. When it is over, the first item is the probe, even if its time
+// has not come. Until a probe succeeds, tries that are due fail. The last try of a transmission is a probe too, so that none is given up
+// unheard; it fails as the others if the probe under way takes long.
+func (t *target) paused(g *gate, now time.Time) (it *item, next step, after time.Duration) {
+	t.server.leave(t)
+	q, over := &t.ready, !now.Before(g.until)
+	for it = t.due(now); it != nil && it.due.After(now) && (!over || g.probing); it = t.due(now) {
+		it = t.take(q)
+		it.at = it.due
+		t.put(it)
+	}
+	if it == nil && over && !g.probing {
+		q = &t.later
+		it = t.top(q)
 	}
 	switch {
-	case e.more && len(e.known) <= d.Queue/lowWater:
-		e.more = false
-		return it, load, 0
-	case len(e.known) == 0 && e.busy == 0 && e.fails == 0:
-		delete(d.endpoints, e.name)
-		e.running = false
-		return it, rest, 0
-	case len(e.known) == 0 && e.busy == 0 && now.After(e.paused):
-		e.fails = 0 // nothing was to be sent there for so long that nothing is known of it
-		return it, wait, 0
-	case len(e.due) == 0 || e.busy >= atOnce:
-		return it, wait, idle
-	case now.Before(e.paused):
-		return it, wait, e.paused.Sub(now)
+	case it == nil:
+		after = t.until(now, idle)
+	case !g.probing && (over || it.last()):
+		g.probe(now)
+		it = t.take(q)
+		it.probe = true
+		t.busy++
+		return it, send, 0
+	case !it.last() || it.limit > 0 && now.Sub(g.probed) >= firstPause:
+		return t.take(q), miss, 0
+	default:
+		after = max(time.Millisecond, firstPause-now.Sub(g.probed))
 	}
-	if due := e.due[0].due; due.After(now) {
-		return it, wait, min(due.Sub(now), idle)
+	if !g.probing && !over {
+		after = min(after, g.until.Sub(now))
 	}
-	e.busy++
-	return heap.Pop(&e.due).(item), send, 0
+	return nil, wait, after
 }
 
-// begin sends in a goroutine, when its turn comes among all endpoints. A worker waits for that, so that what waits is one
-// send of each endpoint.
-func (d *Delivery) begin(e *endpoint, it item) {
+// begin sends in a goroutine, when its turn comes among all endpoints. A worker waits for that, so that what waits is one send of each
+// target. It does not wait for a probe: what is due meanwhile fails in time.
+func (d *Delivery) begin(t *target, it *item) {
 	d.mu.Lock()
-	failed := e.fails > 0
+	failed, probe := t.server.gate.fails > 0, it.probe
 	d.mu.Unlock()
-	if turn, ok := d.turns.Take(d.ctx, e.name, e.host(), failed); ok {
-		d.sending.Go(func() { d.try(e, it, turn) })
-	}
-}
-
-// load queues what is on record for an endpoint.
-func (d *Delivery) load(e *endpoint) error {
-	return d.pages(domain.Filter{Index: domain.IndexEndpoint, Value: e.name}, func(t domain.Transmission) bool {
-		d.queue(t)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return !e.more && d.ctx.Err() == nil
-	})
-}
-
-// pageLength is how many transmissions are in memory at once while they are listed.
-const pageLength = 500
-
-// pages hands the transmissions that a filter keeps to each, the oldest first, until that says no. All pages are of one
-// look: in a list that grows at its front meanwhile, some would slip from one page into the one before, unseen.
-func (d *Delivery) pages(f domain.Filter, each func(domain.Transmission) bool) error {
-	_, lists, done := d.Look()
-	defer done()
-	_, offset, err := lists.Transmissions(domain.Page{}, f)
-	for err == nil && offset > 0 {
-		var list []domain.Transmission
-		from := max(0, offset-pageLength)
-		list, _, err = lists.Transmissions(domain.Page{Offset: from, Limit: offset - from}, f)
-		for i := len(list) - 1; i >= 0; i-- {
-			if !each(list[i]) {
-				return nil
+	if probe {
+		d.sending.Go(func() {
+			if turn, ok := d.turns.Take(d.ctx, t.name, t.server.host, failed); ok {
+				d.try(t, it, turn)
 			}
-		}
-		offset = from
+		})
+		return
 	}
-	return err
-}
-
-// read returns an open transmission with its notification. Where the state cannot be read for now, it waits.
-func (d *Delivery) read(id string) (t domain.Transmission, n domain.Notification, ok bool) {
-	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
-		err := domain.Try(func() { t, n, ok = d.open(id) })
-		if err == nil {
-			return t, n, ok
-		}
-		if recorder.Pause(d.ctx, d.Logger, wait, 1, err) != nil {
-			return t, n, false
-		}
+	if turn, ok := d.turns.Take(d.ctx, t.name, t.server.host, failed); ok {
+		d.sending.Go(func() { d.try(t, it, turn) })
 	}
-}
-
-func (d *Delivery) open(id string) (t domain.Transmission, n domain.Notification, ok bool) {
-	state, _, done := d.Look()
-	defer done()
-	if t, ok = state.Transmissions.Get(id); !ok || !t.IsOpen() {
-		return t, n, false
-	}
-	n, ok = state.Notifications.Get(t.NotificationID)
-	return t, n, ok
 }
 
 // sendContext is that of one try: it outlives the end of the work by a moment.

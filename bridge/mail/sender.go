@@ -57,12 +57,15 @@ func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (respons
 	if err == nil {
 		return response, nil
 	}
+	refused, answered := errors.AsType[refusals](err)
+	left, lost := refused.of(t.Recipients)
 	if timed.Err() != nil {
 		err = fmt.Errorf("%w: %w", timed.Err(), err)
 	}
 	return response, &outward.Error{
 		Err:   errors.New(outward.Cut(fmt.Sprintf("mail server %s: %v", s.o.Host, err))),
 		Final: outward.Permanent(err) || lasting(err) || errors.Is(err, gomail.ErrNoSupportedAuthDiscovered),
+		Reply: answered, Left: left, Refused: lost,
 	}
 }
 
@@ -134,25 +137,44 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	return secured, nil
 }
 
-// refusals are the recipients that the server refuses, each with its reply.
-type refusals []error
+// refusals are the recipients that the server refuses.
+type refusals []refusal
+
+// refusal is the server's reply to the number of a recipient.
+type refusal struct {
+	number int
+	err    error
+}
 
 func (r refusals) Error() string {
 	texts := make([]string, len(r))
-	for i, err := range r {
-		texts[i] = err.Error()
+	for i, one := range r {
+		texts[i] = one.err.Error()
 	}
 	return strings.Join(texts, "; ")
+}
+
+// of returns the recipients that the server may take later, and those that it refuses for good.
+func (r refusals) of(recipients []string) (left, lost []string) {
+	for _, one := range r {
+		switch name := recipients[one.number]; {
+		case lasting(one.err):
+			lost = append(lost, name)
+		default:
+			left = append(left, name)
+		}
+	}
+	return left, lost
 }
 
 // Unwrap returns the replies, those that may change first: one of them makes another try worth it.
 func (r refusals) Unwrap() []error {
 	var passing, others []error
-	for _, err := range r {
-		if lasting(err) {
-			others = append(others, err)
+	for _, one := range r {
+		if lasting(one.err) {
+			others = append(others, one.err)
 		} else {
-			passing = append(passing, err)
+			passing = append(passing, one.err)
 		}
 	}
 	return append(passing, others...)
@@ -172,13 +194,13 @@ func transact(c *smtp.Client, msg *gomail.Msg) (response string, err error) {
 		return "", fmt.Errorf("sender %s: %w", from, err)
 	}
 	var refused refusals
-	for _, r := range to {
+	for i, r := range to {
 		err := c.Rcpt(r)
 		if _, replied := errors.AsType[*textproto.Error](err); err != nil && !replied {
 			return "", err
 		}
 		if err != nil {
-			refused = append(refused, fmt.Errorf("recipient %s: %w", r, err))
+			refused = append(refused, refusal{i, fmt.Errorf("recipient %s: %w", r, err)})
 		}
 	}
 	if len(refused) == len(to) {

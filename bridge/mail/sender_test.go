@@ -159,6 +159,11 @@ func TestNothingCanBeInjected(t *testing.T) {
 	}
 }
 
+func taken(recipient string) bool {
+	return !strings.HasPrefix(recipient, "no") && !greylisted(recipient)
+}
+func greylisted(recipient string) bool { return strings.HasPrefix(recipient, "later") }
+
 func TestRefusedRecipients(t *testing.T) {
 	s := mustServer(t, "plain")
 	sender := s.sender(nil)
@@ -178,6 +183,10 @@ func TestRefusedRecipients(t *testing.T) {
 		if err == nil || outward.Permanent(err) != c.permanent {
 			t.Errorf("%v: got %v, permanent %v", c.to, err, outward.Permanent(err))
 			continue
+		}
+		left, lost := outward.Recipients(err)
+		if got := slices.Concat(left, lost); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(slices.DeleteFunc(c.to, taken)))) || slices.ContainsFunc(lost, greylisted) {
+			t.Errorf("%v: left are %v, refused are %v", c.to, left, lost)
 		}
 		for _, want := range c.want {
 			if !strings.Contains(err.Error(), want) {

@@ -1,7 +1,7 @@
 """An SMTP server for tests: PORT plain|starttls|starttls-only|implicit CERT KEY [USER PASSWORD]
 
 It writes "ready", then a line of JSON for each message that it takes. Recipients that begin with "no" are refused for
-good, those with "later" for now, and mail for those with "stall" is never answered.
+good, those with "later" for now, those with "grey" for now the first time, and mail for those with "stall" is never answered.
 """
 import asyncio, json, ssl, sys
 from aiosmtpd.controller import Controller
@@ -9,6 +9,7 @@ from aiosmtpd.smtp import AuthResult
 
 port, mode, cert, key = int(sys.argv[1]), *sys.argv[2:5]
 account = tuple(sys.argv[5:7])
+seen = set()
 
 
 class Handler:
@@ -17,6 +18,9 @@ class Handler:
             return "550 5.1.1 nobody of that name"
         if address.startswith("later"):
             return "451 4.3.0 come back later"
+        if address.startswith("grey") and address not in seen:
+            seen.add(address)
+            return "451 4.7.1 greylisted"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 

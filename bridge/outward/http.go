@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,6 +26,20 @@ func Trace(h http.Header, correlation string, hops []string, self string) {
 		h.Set(HopHeader, strings.Join(append(slices.Clone(hops), self), ","))
 	}
 }
+
+// Mark sets the headers that tell which notification a request is, in the names of CloudEvents.
+func Mark(h http.Header, m Message) {
+	if m.NotificationID != "" {
+		h.Set("ce-id", m.NotificationID)
+		h.Set("ce-time", m.At.UTC().Format(TimeFormat))
+	}
+	if m.Sequence > 0 {
+		h.Set("ce-sequence", strconv.FormatUint(m.Sequence, 10))
+	}
+}
+
+// TimeFormat is RFC 3339 with milliseconds.
+const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // Shows reports whether clients may see what was answered on a connection; that of a guard.Guard is one.
 type Shows func(net.Conn) bool

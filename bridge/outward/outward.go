@@ -19,6 +19,11 @@ import (
 type Message struct {
 	// ID is the same in every try to deliver one message on one channel, so that a receiver can recognise a repeat.
 	ID string
+	// NotificationID is the same on all channels. At is when the notification was raised. Sequence is that of the event which raised it; 0
+	// for none. Receivers are told these as ce-id, ce-time and ce-sequence, so that they can check the order.
+	NotificationID string
+	At             time.Time
+	Sequence       uint64
 	// Sender is who raised the notification: a name, not an address.
 	Sender string
 	// ContentType is the media type of Body; each channel has its own meaning for none.
@@ -38,6 +43,10 @@ type Error struct {
 	Err error
 	// Final is true where another try would fail as well, unless somebody changes something.
 	Final bool
+	// Reply is true where the other side has answered, so that neither the connection nor the server is at fault.
+	Reply bool
+	// Left are the recipients to whom another try may go, where it need not go to all, and Refused those that are refused for good.
+	Left, Refused []string
 	// After is how long the other side asks to be left alone, 0 where it does not.
 	After time.Duration
 }
@@ -49,6 +58,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Permanent is Final, as a method that errors of other packages may have too.
 func (e *Error) Permanent() bool { return e.Final }
+
+// Answered is Reply, likewise.
+func (e *Error) Answered() bool { return e.Reply }
 
 // RetryAfter is After, likewise.
 func (e *Error) RetryAfter() time.Duration { return e.After }
@@ -72,6 +84,23 @@ func RetryAfter(err error) time.Duration {
 		return r.RetryAfter()
 	}
 	return 0
+}
+
+// Answered reports whether some error in the chain says that the other side has answered.
+func Answered(err error) bool {
+	a, ok := errors.AsType[interface {
+		error
+		Answered() bool
+	}](err)
+	return ok && a.Answered()
+}
+
+// Recipients returns what an error says of the recipients of a message.
+func Recipients(err error) (left, refused []string) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Left, e.Refused
+	}
+	return nil, nil
 }
 
 // ResponseBytes is how much of a response is put on record.

@@ -55,7 +55,7 @@ func TestCompany(t *testing.T) {
 						}
 					}
 				}()
-				all := Company(ctx, waiting, 0, func() bool { return time.Since(began) >= tt.urgent })
+				all := Company(ctx, waiting, 0, NewHurry(), func() bool { return time.Since(began) >= tt.urgent })
 				waited := time.Since(began)
 				close(ended)
 				if waited != tt.waited {

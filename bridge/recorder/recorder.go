@@ -13,13 +13,27 @@ import (
 	"ledge/domain"
 )
 
-// Linger is how long a record may wait for company: nobody waits for one. What a crash would not repeat may wait for
+// Linger is how long a record may wait for company, unless somebody waits for it: see [Hurry]. What a crash would not repeat may wait for
 // LongLinger where more than Few come in a Linger: the fsync that is spared is worth more than the record's being there.
 const (
 	Linger     = 10 * time.Millisecond
 	LongLinger = 10 * Linger
 	Few        = 16
 )
+
+// Hurry ends the wait for company, because somebody waits for the record.
+type Hurry chan struct{}
+
+// NewHurry returns a Hurry that has not begun.
+func NewHurry() Hurry { return make(Hurry, 1) }
+
+// Signal has what was added before the call recorded at once.
+func (h Hurry) Signal() {
+	select {
+	case h <- struct{}{}:
+	default:
+	}
+}
 
 // Waiting and WaitingBytes bound the requests that wait to be recorded; at the bound, who adds one waits. One that is larger than
 // WaitingBytes waits alone. SubmitBytes is about how much is handed to the log at once.
@@ -40,6 +54,7 @@ type Recorder struct {
 	logger     *slog.Logger
 	unrecorded func(domain.Request)
 	waiting    chan waiting
+	hurry      Hurry
 	room       *semaphore.Weighted // bytes of those that wait
 	tally      Tally               // of requests
 	refused    atomic.Int64
@@ -60,7 +75,7 @@ type waiting struct {
 func New(log Log, logger *slog.Logger, unrecorded func(domain.Request)) *Recorder {
 	return &Recorder{
 		log: log, logger: logger, unrecorded: unrecorded,
-		waiting: make(chan waiting, Waiting), room: semaphore.NewWeighted(WaitingBytes),
+		waiting: make(chan waiting, Waiting), hurry: NewHurry(), room: semaphore.NewWeighted(WaitingBytes),
 	}
 }
 
@@ -101,6 +116,9 @@ func (r *Recorder) Add(ctx context.Context, req domain.Request) {
 	}
 }
 
+// Hurry has what was added before the call recorded at once.
+func (r *Recorder) Hurry() { r.hurry.Signal() }
+
 // leave keeps what is to be recorded by Close.
 func (r *Recorder) leave(list ...waiting) {
 	r.mu.Lock()
@@ -115,7 +133,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case first := <-r.waiting:
-			if err := r.record(ctx, Company(ctx, r.waiting, first, func() bool { return true })); err != nil {
+			if err := r.record(ctx, Company(ctx, r.waiting, first, r.hurry, func() bool { return true })); err != nil {
 				return fmt.Errorf("record transmissions: %w", err)
 			}
 		}
@@ -123,15 +141,17 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // Company waits for more to record with the first, as many as waiting holds: for [Linger], and on, up to [LongLinger],
-// while more than [Few] wait and less than half of what has room, and none of it is urgent. It ends with ctx. Nobody
+// while more than [Few] wait and less than half of what has room, and none of it is urgent. It ends with hurry and with ctx. Nobody
 // else receives from waiting.
-func Company[T any](ctx context.Context, waiting <-chan T, first T, urgent func() bool) []T {
+func Company[T any](ctx context.Context, waiting <-chan T, first T, hurry Hurry, urgent func() bool) []T {
 	tick := time.NewTicker(Linger)
 	defer tick.Stop()
 	for waited, on := Linger, true; on; waited += Linger {
 		select {
 		case <-tick.C:
 			on = waited < LongLinger && len(waiting) > Few && len(waiting) < cap(waiting)/2 && !urgent()
+		case <-hurry:
+			on = false
 		case <-ctx.Done():
 			on = false
 		}
@@ -143,8 +163,8 @@ func Company[T any](ctx context.Context, waiting <-chan T, first T, urgent func(
 	return all
 }
 
-// Settled returns when all that was added before the call is on record, or refused for good; the error is that of ctx.
-func (r *Recorder) Settled(ctx context.Context) error { return r.tally.Wait(ctx) }
+// Flush returns when all that was added before the call is on record, or refused for good; the error is that of ctx.
+func (r *Recorder) Flush(ctx context.Context) error { return r.tally.Wait(ctx) }
 
 // Close records what is left after Run and after the last Add. What cannot be recorded is done again at the next start.
 func (r *Recorder) Close(ctx context.Context) {

@@ -52,7 +52,7 @@ func TestWaitingBytes(t *testing.T) {
 		}
 		close(log.open)
 		<-done
-		_ = r.Settled(ctx)
+		_ = r.Flush(ctx)
 		if log.taken != all {
 			t.Errorf("%d recorded, want %d", log.taken, all)
 		}

@@ -15,15 +15,15 @@ import (
 
 // Bridge knows the subscriptions and what of them is under way.
 type Bridge interface {
-	// Settle returns when all that was sent before the call is on record.
-	Settle(ctx context.Context) error
+	// Flush returns when all that was sent before the call is on record.
+	Flush(ctx context.Context) error
 	Subscription(name string) (domain.Subscription, bool)
 }
 
 // Sockets are the PUB sockets of the ZeroMQ channels.
 type Sockets interface {
-	AwaitSubscriber(ctx context.Context, host string, port int, topic string) (subscribers int, err error)
-	PublishPaced(ctx context.Context, host string, port int, topic, body string, wait time.Duration) (subscribers, lost int, err error)
+	AwaitSubscriber(ctx context.Context, ch domain.Channel) (subscribers int, err error)
+	PublishPaced(ctx context.Context, ch domain.Channel, body string, wait time.Duration) (subscribers, lost int, err error)
 }
 
 // Past is the notification stream.
@@ -34,15 +34,21 @@ type Past interface {
 	Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Recorded, error]
 }
 
-// Limits bound what replays take.
+// Limits bound what replays take. Zero means the default.
 type Limits struct {
-	// Most is how many notifications one replay sends, and Time how long it goes on.
+	// Most is how many notifications one replay sends: 100,000. Time is how long it goes on: 5 s.
 	Most int
 	Time time.Duration
-	// Wait is how long a subscriber may take to come, and to make room.
+	// Wait is how long a subscriber may take to connect and to make room: 2 s.
 	Wait time.Duration
-	// AtOnce is how many replays are under way, each of another subscription.
+	// AtOnce is the largest number of concurrent replays, each of another subscription: 4.
 	AtOnce int
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Most: cmp.Or(l.Most, 100_000), Time: cmp.Or(l.Time, 5*time.Second), Wait: cmp.Or(l.Wait, 2*time.Second), AtOnce: cmp.Or(l.AtOnce, 4),
+	}
 }
 
 // Options wires Replays.
@@ -65,7 +71,10 @@ type Replays struct {
 }
 
 // New returns Replays without any under way.
-func New(o Options) *Replays { return &Replays{Options: o, running: map[string]bool{}} }
+func New(o Options) *Replays {
+	o.Limits = o.withDefaults()
+	return &Replays{Options: o, running: map[string]bool{}}
+}
 
 // Replay sends what is ordered and returns what that was; by is who wants it, for the record. What was sent before an
 // error is on record too. Errors are NotFound for the subscription; Locked where it is; Invalid for a place or a limit
@@ -113,9 +122,9 @@ func (r *Replays) begin(subscription string) (done func(), err error) {
 // prepare returns the walk over what is to be sent. What is sent from now on is not part of it: whoever has
 // subscribed gets that anyhow.
 func (r *Replays) prepare(ctx context.Context, o domain.ReplayOrder) (*walk, error) {
-	settling, cancel := context.WithTimeout(ctx, r.Time)
+	flushing, cancel := context.WithTimeout(ctx, r.Time)
 	defer cancel()
-	if err := r.Bridge.Settle(settling); err != nil {
+	if err := r.Bridge.Flush(flushing); err != nil {
 		return nil, err
 	}
 	channels, err := r.channels(o.Subscription)
@@ -124,7 +133,7 @@ func (r *Replays) prepare(ctx context.Context, o domain.ReplayOrder) (*walk, err
 	}
 	w := &walk{Replays: r, channels: channels, to: r.Last(), most: cmp.Or(o.Limit, r.Most), Replay: domain.Replay{Subscription: o.Subscription}}
 	if w.most > r.Most {
-		return nil, domain.Errorf(domain.Invalid, "limit: %d is too many; give at most %d and go on from next, or raise the setting replay-limit", w.most, r.Most)
+		return nil, domain.Errorf(domain.Invalid, "limit: %d is too many; give at most %d and go on from next", w.most, r.Most)
 	}
 	if w.From, err = r.place(ctx, o, w.to); err != nil {
 		return nil, err
@@ -175,7 +184,7 @@ func (r *Replays) awaitSubscribers(ctx context.Context, name string, channels []
 	defer cancel()
 	all, cure := 0, ""
 	for _, c := range channels {
-		n, err := r.Sockets.AwaitSubscriber(ctx, c.Host, c.Port, c.Topic)
+		n, err := r.Sockets.AwaitSubscriber(ctx, c)
 		if err != nil {
 			cure = ": " + err.Error()
 		}

@@ -106,7 +106,7 @@ func (w *walk) send(ctx context.Context, id string, channels []domain.Channel) e
 		return nil
 	}
 	for _, c := range channels {
-		_, lost, err := w.Sockets.PublishPaced(ctx, c.Host, c.Port, c.Topic, n.Content, w.Wait)
+		_, lost, err := w.Sockets.PublishPaced(ctx, c, n.Content, w.Wait)
 		w.Dropped += lost
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -24,7 +24,7 @@ type Options struct {
 	Dial outward.Dial
 	// Timeout is how long a request may take from its first connection to the end of its answer: 10 s.
 	Timeout time.Duration
-	// IdleConnections are the connections that are kept for the next request: 64, of them 4 to one host and port. They
+	// IdleConnections are the connections that are kept for the next request: 64, of them 16 to one host and port. They
 	// are closed after IdleTime: 90 s.
 	IdleConnections int
 	IdleTime        time.Duration
@@ -40,7 +40,7 @@ type Options struct {
 }
 
 const (
-	idlePerHost  = 4
+	idlePerHost  = 16
 	maxRedirects = 3
 	// mostDrained is how much of an answer is read beyond what is put on record, so that its connection can be used again.
 	mostDrained = 64 << 10
@@ -93,6 +93,7 @@ func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (respons
 	if err != nil {
 		return "", &outward.Error{Err: err, Final: true}
 	}
+	outward.Mark(req.Header, m)
 	outward.Trace(req.Header, m.CorrelationID, m.Hops, s.o.Self)
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -190,10 +191,10 @@ func (s *Sender) judge(resp *http.Response, response string, hidden bool) error 
 		if hidden {
 			to = ""
 		}
-		return &outward.Error{Final: true, Err: fmt.Errorf("answered %s%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel%s", status(resp), to, maxRedirects, body)}
+		return &outward.Error{Final: true, Reply: true, Err: fmt.Errorf("answered %s%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel%s", status(resp), to, maxRedirects, body)}
 	}
 	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
-	return &outward.Error{Err: errors.New("answered " + response), Final: final, After: s.retryAfter(resp.Header.Get("Retry-After"))}
+	return &outward.Error{Err: errors.New("answered " + response), Final: final, Reply: true, After: s.retryAfter(resp.Header.Get("Retry-After"))}
 }
 
 // retryAfter reads seconds or a date (RFC 9110, 10.2.3).

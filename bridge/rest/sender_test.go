@@ -73,6 +73,19 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A receiver can tell repeats and the order.
+func TestMarks(t *testing.T) {
+	var got string
+	target := mustServe(t, func(_ http.ResponseWriter, r *http.Request) {
+		got = fmt.Sprint(r.Header.Get("ce-id"), " ", r.Header.Get("ce-time"), " ", r.Header.Get("ce-sequence"))
+	})
+	s, m := mustSender(t, nil), message
+	m.NotificationID, m.At, m.Sequence = "6877ff35", now, 42
+	if _, err := s.Send(context.Background(), target, m); err != nil || got != "6877ff35 2026-11-21T07:42:05.000Z 42" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 func TestStatuses(t *testing.T) {
 	status, after := 0, ""
 	target := mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -256,7 +269,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	mu.Unlock()
 	target.Path = "/wait"
-	const many = 10
+	const many = idlePerHost + 6
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,11 +31,14 @@ func NewAuthority(tb testing.TB, name string) *Authority {
 	return a
 }
 
-// Sign returns a certificate for 127.0.0.1, of a server and of a client, and its key.
+// Sign returns a certificate of a server and of a client, and its key. It is for 127.0.0.1, and for the name if that is one of DNS.
 func (a *Authority) Sign(tb testing.TB, name string) (certificate, private string) {
 	tb.Helper()
 	c := template(name)
 	c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	if strings.Contains(name, ".") {
+		c.DNSNames = []string{name}
+	}
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	certificate, key := issue(tb, c, a)
 	der, err := x509.MarshalPKCS8PrivateKey(key)

@@ -241,11 +241,3 @@ func (t *Turns) release(turn *Turn) {
 	t.use(turn, -1)
 	t.grant()
 }
-
-// Knows reports whether calls to a receiver are known to be fast or slow.
-func (t *Turns) Knows(receiver string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, known := t.known[receiver]
-	return known
-}

@@ -4,8 +4,8 @@ import "encoding/binary"
 
 // A sink receives the messages that zmq4 writes to one connection.
 type sink interface {
-	// wants is asked once for each message, with its first frame.
-	wants(topic []byte) bool
+	// wants is asked once for each message, with its audience and its topic.
+	wants(audience uint64, topic []byte) bool
 	// message is called at the end of each message, wanted or not.
 	message(message)
 }
@@ -16,12 +16,12 @@ type message struct {
 	head   []byte // nil unless the sink wanted the message
 	body   []byte
 	frames int
-	bytes  int // of all frames, without their headers
+	bytes  int // of all frames, without their headers and the audience
 }
 
 // assembler puts whole messages together from what zmq4 writes, however it cuts its writes. It
 // swallows the greeting and all commands, which are zmq4's half of a handshake that the
-// subscriber never sees.
+// subscriber never sees, and takes off the audience in front of the first frame.
 type assembler struct {
 	sink     sink
 	greeting int // bytes still to swallow
@@ -29,6 +29,8 @@ type assembler struct {
 	have     int // bytes of header present
 	inBody   bool
 	left     int // bytes of the frame's body to come
+	tag      [tagBytes]byte
+	tagLeft  int // bytes of the audience to come, which are not in left
 	topic    int // where the first frame's body begins in wire
 	keep     bool
 	wire     []byte
@@ -72,15 +74,19 @@ func (a *assembler) beginFrame() {
 	if a.header[0]&flagLong != 0 {
 		a.left = int(binary.BigEndian.Uint64(a.header[1:]))
 	}
+	if a.msg.frames == 0 {
+		a.tagLeft = min(a.left, tagBytes)
+		a.left -= a.tagLeft
+	}
 	if a.keep {
-		a.wire = append(a.wire, a.header[:a.have]...)
+		a.wire = appendHeader(a.wire, a.header[0]&^flagLong, a.left)
 	}
 	if a.msg.frames == 0 {
 		a.topic = len(a.wire)
 	}
 	a.msg.frames++
 	a.msg.bytes += a.left
-	if a.inBody = true; a.left == 0 {
+	if a.inBody = true; a.left+a.tagLeft == 0 {
 		a.endFrame()
 	}
 }
@@ -88,6 +94,9 @@ func (a *assembler) beginFrame() {
 // takeBody copies all but the end of a message's last frame. zmq4 writes a frame at once, so that
 // this is the whole body as it was published.
 func (a *assembler) takeBody(p []byte) int {
+	if a.tagLeft > 0 {
+		return a.takeTag(p)
+	}
 	n := min(a.left, len(p))
 	if last := a.msg.frames > 1 && a.header[0]&(flagMore|flagCommand) == 0; a.keep && last && n == a.left {
 		a.msg.body = p[:n:n]
@@ -100,6 +109,14 @@ func (a *assembler) takeBody(p []byte) int {
 	return n
 }
 
+func (a *assembler) takeTag(p []byte) int {
+	n := copy(a.tag[tagBytes-a.tagLeft:], p)
+	if a.tagLeft -= n; a.left+a.tagLeft == 0 {
+		a.endFrame()
+	}
+	return n
+}
+
 func (a *assembler) endFrame() {
 	a.inBody, a.have = false, 0
 	if a.header[0]&flagCommand != 0 {
@@ -107,7 +124,7 @@ func (a *assembler) endFrame() {
 		return
 	}
 	if a.msg.frames == 1 {
-		a.keep = a.sink.wants(a.wire[a.topic:])
+		a.keep = a.sink.wants(binary.BigEndian.Uint64(a.tag[:]), a.wire[a.topic:])
 	}
 	if a.header[0]&flagMore != 0 {
 		return

@@ -82,11 +82,18 @@ func (b *backlog) release(n int) {
 // meter is the sink of the first connection of each zmq4 socket. No subscriber is behind it: it
 // sees every message that leaves zmq4's queue, which is how the backlog is known.
 type meter struct {
-	backlog *backlog
-	fenced  chan struct{} // closed once the fence has come through
+	backlog   *backlog
+	audiences *audiences
+	audience  uint64        // of the message that is going to the queues
+	fenced    chan struct{} // closed once the fence has come through
 }
 
-func (m *meter) wants([]byte) bool { return false }
+// wants is called before the message goes to the subscribers, hence after the one before has.
+func (m *meter) wants(audience uint64, _ []byte) bool {
+	m.audiences.delivered(m.audience)
+	m.audience = audience
+	return false
+}
 
 // message ends zmq4's writer at the fence, a message of a single frame that follows everything
 // published. zmq4 offers no other way: its writer waits for messages for ever, even after Close.

@@ -5,6 +5,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"ledge/bridge/porttest"
+	"ledge/bridge/zeromqtest"
 )
 
 // BenchmarkPublish counts one operation for each published message of 200 bytes. Subscribers
@@ -12,27 +15,44 @@ import (
 // nothing is dropped.
 func BenchmarkPublish(b *testing.B) {
 	for _, subscribers := range []int{1, 10} {
-		b.Run(fmt.Sprint(subscribers), func(b *testing.B) { benchmarkPublish(b, subscribers) })
+		b.Run(fmt.Sprint(subscribers), func(b *testing.B) { benchmarkPublish(b, subscribers, false) })
+		b.Run(fmt.Sprint(subscribers, "-CURVE"), func(b *testing.B) { benchmarkPublish(b, subscribers, true) })
 	}
 }
 
-func benchmarkPublish(b *testing.B, subscribers int) {
-	p := MustListen(b, Options{QueueMessages: 1 << 30, QueueBytes: 1 << 30})
-	body := []byte(strings.Repeat("b", 200))
-	wire := len(rawFrame(1, "topic") + rawFrame(0, string(body)))
+// With CURVE, subscribers do not decrypt.
+func benchmarkPublish(b *testing.B, subscribers int, curve bool) {
+	client := zeromqtest.NewKeys()
+	s, server := mustServer(b, Options{QueueMessages: 1 << 30, QueueBytes: 1 << 30})
+	at := Channel{Host: "127.0.0.1", Port: porttest.Hold(b)}
+	if curve {
+		at = keyed(at.Port, client)
+	}
+	p := mustHold(b, s, at)
+	body := strings.Repeat("b", 200)
+	wire := len(rawFrame(1, "topic") + rawFrame(0, body))
+	if curve {
+		wire = len(rawFrame(0, "topic"+strings.Repeat("o", messageOverhead)) + rawFrame(0, body+strings.Repeat("o", messageOverhead)))
+	}
 	const window = 10_000
 	var credits, ends []chan struct{}
 	for range subscribers {
-		c, credit, end := MustJoin(b, p, "topic"), make(chan struct{}, 2), make(chan struct{})
+		var c io.Reader
+		if curve {
+			c = mustJoinCurve(b, p, server, client, "topic").Conn
+		} else {
+			c = MustJoin(b, p, "topic").r
+		}
+		credit, end := make(chan struct{}, 2), make(chan struct{})
 		credits, ends = append(credits, credit), append(ends, end)
 		messages := b.N
 		go func() {
 			defer close(end)
 			for n := window; n <= messages; n += window {
-				io.CopyN(io.Discard, c.r, int64(window*wire))
+				io.CopyN(io.Discard, c, int64(window*wire))
 				credit <- struct{}{}
 			}
-			io.CopyN(io.Discard, c.r, int64(messages%window*wire))
+			io.CopyN(io.Discard, c, int64(messages%window*wire))
 		}()
 	}
 	b.ResetTimer()
@@ -42,7 +62,7 @@ func benchmarkPublish(b *testing.B, subscribers int) {
 				<-credit
 			}
 		}
-		if err := p.Publish("topic", body); err != nil {
+		if _, err := s.Publish(at, "topic", body); err != nil {
 			b.Fatal(err)
 		}
 	}

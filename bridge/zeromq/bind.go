@@ -103,22 +103,38 @@ func interfaceNames() string {
 	return strings.Join(names, ", ")
 }
 
-// listen binds addr, which host resolved to, and starts a publisher on it.
-func listen(host string, addr netip.Addr, port int, l *limits) (*Publisher, error) {
+// listen binds addr, which host resolved to, and starts a publisher on it, with one channel.
+func listen(host string, addr netip.Addr, port int, access Access, l *limits) (*Publisher, error) {
 	tcp, err := listenTCP(addr, port)
 	if err != nil {
 		return nil, bindError(host, port, withCure(err))
 	}
 	p := newPublisher(tcp, l)
-	if err := p.start(); err != nil {
+	err = p.hold(host, access)
+	if err == nil {
+		err = p.start()
+	}
+	if err != nil {
 		_ = tcp.Close()
 		return nil, bindError(host, port, err)
 	}
-	if !addr.IsLoopback() {
-		l.o.Logger.Warn("ZeroMQ socket is open to other machines: all that can reach it may subscribe, without a password; "+
-			"the setting allow-binds limits where sockets are bound", "host", host, "address", tcp.Addr().String())
-	}
 	return p, nil
+}
+
+// hold adds a channel to the socket.
+func (p *Publisher) hold(host string, access Access) error {
+	if len(access.ClientKeys) > 0 && p.o.serverKeys == nil {
+		return errors.New("clientKeys: this server has no key for CURVE; its log says why at the start")
+	}
+	known := p.audiences.has(access)
+	if err := p.audiences.hold(access); err != nil {
+		return err
+	}
+	if at := p.tcp.Addr().(*net.TCPAddr); !known && access.isOpen() && !at.IP.IsLoopback() {
+		p.o.Logger.Warn("ZeroMQ socket is open to other machines: all that can reach it may subscribe, without a password; "+
+			"the fields allow and clientKeys of a channel limit who may, and the setting allow-binds where sockets are bound", "host", host, "address", at.String())
+	}
+	return nil
 }
 
 func listenTCP(addr netip.Addr, port int) (*net.TCPListener, error) {

@@ -67,7 +67,7 @@ func (p *Publisher) flush(timeUp <-chan time.Time) bool {
 func (p *Publisher) sendFence() {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	_ = p.socket.SendMulti(zmq4.NewMsg([]byte("fence")))
+	_ = p.socket.SendMulti(zmq4.NewMsg(tagged(everybody, "")))
 }
 
 // drain waits until all subscribers have gone, after each got what is queued for it. It reports

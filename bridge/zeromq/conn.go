@@ -24,7 +24,7 @@ type conn struct {
 }
 
 func newConn(s sink, local, remote net.Addr, onClose func(*conn)) *conn {
-	canned := append(greeting(), readyFrame("SUB")...)
+	canned := append(greeting(nullMechanism), commandFrame("READY", socketTypeIs("SUB"))...)
 	canned = append(canned, 0, 1, 1) // a frame of one byte: subscribe to ""
 	return &conn{
 		local: local, remote: remote,

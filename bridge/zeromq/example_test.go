@@ -12,16 +12,17 @@ func Example() {
 	sockets := zeromq.NewSockets(zeromq.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer sockets.Close(time.Second)
 
-	if err := sockets.Acquire("localhost", 0); err != nil {
+	camera := zeromq.Channel{Host: "localhost"}
+	if err := sockets.Acquire(camera); err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer sockets.Release("localhost", 0)
+	defer sockets.Release(camera)
 
-	subscribers, err := sockets.Publish("localhost", 0, "camera/1", "{}")
+	subscribers, err := sockets.Publish(camera, "camera/1", "{}")
 	fmt.Println(subscribers, err)
 
-	_, err = sockets.Publish("localhost", 5563, "camera/1", "{}")
+	_, err = sockets.Publish(zeromq.Channel{Host: "localhost", Port: 5563}, "camera/1", "{}")
 	fmt.Println(err)
 	// Output:
 	// 0 <nil>

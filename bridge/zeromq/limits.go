@@ -12,9 +12,10 @@ import (
 )
 
 var (
+	errRevoked = refuse(ReasonRevoked, "no channel of this socket admits it any more (fields of the channels)")
 	errSilent  = errors.New("silent for longest, without a subscription, when a newcomer needed its place")
-	errGreedy  = errors.New("most topics of the address with the most, when there was no room for more (setting zeromq-all-topic-bytes)")
-	errCrowded = errors.New("took no data for a second while others found no room in the queues (setting zeromq-all-queue-bytes)")
+	errGreedy  = errors.New("most topics of the address with the most, when there was no room for more")
+	errCrowded = errors.New("took no data for a second while others found no room in the queues")
 )
 
 // limits bounds what the peers of all sockets take together.
@@ -23,6 +24,8 @@ type limits struct {
 	room *room // of all queues
 
 	refusals, evictions, drops atomic.Uint64
+	reasons                    reasonCounts
+	computing, sealing         turns // CURVE handshakes, and long messages
 	relieving                  atomic.Bool
 	relieved                   atomic.Int64 // when relieve last looked, in nanoseconds since the Unix epoch
 
@@ -48,7 +51,8 @@ type connection struct {
 }
 
 func newLimits(o Options) *limits {
-	l := &limits{o: o, peers: map[*connection]struct{}{}, byAddress: map[netip.Addr]int{}}
+	l := &limits{o: o, reasons: newReasonCounts(), peers: map[*connection]struct{}{}, byAddress: map[netip.Addr]int{}}
+	l.computing, l.sealing = newTurns(), newTurns()
 	l.room = newRoom(o.AllQueueBytes, o.MaxPeers, l.relieve)
 	return l
 }
@@ -86,9 +90,9 @@ func (l *limits) count(c *connection) (evicted []*connection, err error) {
 		among   func(*connection) bool
 		setting string
 	}{
-		{l.o.MaxPeersPerAddress, func() int { return l.byAddress[c.address] }, func(p *connection) bool { return p.address == c.address }, "peers of this address are connected (setting zeromq-peers-per-address)"},
-		{l.o.MaxSubscribers, func() int { return c.socket.peers }, func(p *connection) bool { return p.socket == c.socket }, "peers of this socket are connected (setting zeromq-subscribers)"},
-		{l.o.MaxPeers, func() int { return len(l.peers) }, func(*connection) bool { return true }, "peers of all sockets are connected (setting zeromq-peers)"},
+		{l.o.MaxPeersPerAddress, func() int { return l.byAddress[c.address] }, func(p *connection) bool { return p.address == c.address }, "peers of this address are connected"},
+		{l.o.MaxSubscribers, func() int { return c.socket.peers }, func(p *connection) bool { return p.socket == c.socket }, "peers of this socket are connected"},
+		{l.o.MaxPeers, func() int { return len(l.peers) }, func(*connection) bool { return true }, "peers of all sockets are connected"},
 	} {
 		for limit.have() >= limit.most {
 			old := l.longestSilent(limit.among)
@@ -124,6 +128,9 @@ func (l *limits) shaken(p *connection, s *subscriber) error {
 	}
 	return p.gone
 }
+
+// countRefusal counts a refused peer by its reason.
+func (l *limits) countRefusal(err error) { l.reasons[reasonOf(err)].Add(1) }
 
 // leave is called at the end of a peer.
 func (l *limits) leave(p *connection) {

@@ -106,7 +106,7 @@ func TestPeersOfOneSocket(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	last.CloseWrite() // or Release lingers
-	s.Release("127.0.0.1", second)
+	s.Release(at("127.0.0.1", second))
 	eventually(t, "the peers of a released socket are gone", func() bool { return s.Use().Peers == 2 })
 }
 
@@ -116,12 +116,12 @@ func TestSocketLimit(t *testing.T) {
 	ports := []int{porttest.Hold(t), porttest.Hold(t), porttest.Hold(t)}
 	MustAcquire(t, s, "127.0.0.1", ports[0])
 	MustAcquire(t, s, "127.0.0.1", ports[1])
-	err := s.Acquire("127.0.0.1", ports[2])
-	if _, ok := errors.AsType[*LimitError](err); !ok || !strings.Contains(err.Error(), "2 ZeroMQ sockets are bound") || !strings.Contains(err.Error(), "zeromq-sockets") {
+	err := s.Acquire(at("127.0.0.1", ports[2]))
+	if _, ok := errors.AsType[*LimitError](err); !ok || !strings.Contains(err.Error(), "2 ZeroMQ sockets are bound") || !strings.Contains(err.Error(), "remove a subscription") {
 		t.Errorf("got %v", err)
 	}
 	MustAcquire(t, s, "localhost", ports[0]) // no further socket
-	s.Release("127.0.0.1", ports[1])
+	s.Release(at("127.0.0.1", ports[1]))
 	MustAcquire(t, s, "127.0.0.1", ports[2])
 }
 
@@ -133,7 +133,7 @@ func TestNamesOfSockets(t *testing.T) {
 	var err error
 	n := 0
 	for ; err == nil && n < 100; n++ {
-		err = s.Acquire(nameOfLoopback(n), port)
+		err = s.Acquire(at(nameOfLoopback(n), port))
 	}
 	if _, ok := errors.AsType[*LimitError](err); !ok {
 		t.Errorf("%d names: %v", n, err)

@@ -41,8 +41,10 @@ func (p *Publisher) accept() {
 }
 
 func (p *Publisher) admit(tcp *net.TCPConn) (*connection, error) {
-	if !p.o.allows(client(tcp)) {
-		return nil, errors.New("address is not in the allowed networks")
+	if !p.audiences.allow(client(tcp)) {
+		err := refuse(ReasonNetwork, "no channel of this socket allows its address (field allow of the channels)")
+		p.limits.countRefusal(err)
+		return nil, err
 	}
 	return p.limits.admit(p, tcp)
 }
@@ -53,7 +55,8 @@ func (p *Publisher) serve(c *connection) {
 	s, err := p.greet(c)
 	if err != nil {
 		_ = c.tcp.Close()
-		if !p.limits.evicted(c) { // then that was reported
+		if !p.limits.evicted(c) && !p.isUnbound() { // then that was reported
+			p.limits.countRefusal(err)
 			p.refusals.report(c.tcp.RemoteAddr(), err)
 		}
 		return
@@ -81,8 +84,10 @@ func (p *Publisher) greet(c *connection) (*subscriber, error) {
 	if err := tcp.SetDeadline(time.Now().Add(p.o.HandshakeTimeout)); err != nil {
 		return nil, err
 	}
-	r := bufio.NewReader(tcp)
-	if err := shake(tcp, r); err != nil {
+	h := &handshake{
+		r: bufio.NewReader(tcp), audiences: p.audiences, server: p.o.serverKeys, computing: p.limits.computing, who: identity{address: c.address},
+	}
+	if err := h.shake(tcp); err != nil {
 		return nil, fmt.Errorf("handshake: %w", err)
 	}
 	if err := tcp.SetDeadline(time.Time{}); err != nil {
@@ -91,11 +96,21 @@ func (p *Publisher) greet(c *connection) (*subscriber, error) {
 	// Later than any write deadline: when the kernel ends a connection, a reader may see a plain
 	// io.EOF, and a stall would pass for a leave.
 	setUserTimeout(tcp, 3*p.o.StallTimeout)
-	s := newSubscriber(c, r)
+	s := newSubscriber(c, h)
 	if err := p.limits.shaken(c, s); err != nil {
 		return nil, err
 	}
 	return p.add(s)
+}
+
+// revoke disconnects the subscribers of an audience that is gone, if no other admits them.
+func (p *Publisher) revoke(gone *audience) {
+	for _, s := range p.connected() {
+		if gone.admits(s.who) && !p.audiences.admit(s.who) {
+			p.limits.countRefusal(errRevoked)
+			s.end(errRevoked)
+		}
+	}
 }
 
 // refusals logs refused peers, at most one a second: anyone can be refused as often as they like.

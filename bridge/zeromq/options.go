@@ -15,15 +15,15 @@ type Options struct {
 
 	// MaxPeers, MaxPeersPerAddress and MaxSubscribers are how many connections may be open at
 	// once: to all sockets (2,048), to all sockets from one IP address (256), and to one socket
-	// (256). At each of these limits a newcomer takes the place of the peer that has been
+	// (1,024). At each of these limits a newcomer takes the place of the peer that has been
 	// silent for longest, which means without a subscription. Where no peer is silent, the
 	// newcomer is refused.
 	MaxPeers           int
 	MaxPeersPerAddress int
 	MaxSubscribers     int
 
-	// QueueMessages and QueueBytes bound what waits for one subscriber: 65,536 messages and
-	// 16 MiB. When either is reached, new messages are dropped for that subscriber alone.
+	// QueueMessages and QueueBytes bound what waits for one subscriber: 1,000 messages and
+	// 8 MiB. When either is reached, new messages are dropped for that subscriber alone.
 	// QueueBytes is also the size of the largest message that can be published.
 	QueueMessages int
 	QueueBytes    int
@@ -41,7 +41,7 @@ type Options struct {
 	MaxTopics     int
 	MaxTopicBytes int
 
-	// AllTopicBytes bounds the topics of all subscribers: 32 MiB. At this limit, of the
+	// AllTopicBytes bounds the topics of all subscribers: 16 MiB. At this limit, of the
 	// address whose subscribers have the most, the subscriber with the most is disconnected.
 	AllTopicBytes int
 
@@ -57,8 +57,9 @@ type Options struct {
 	// longest subscription: 64 KiB. A peer that claims more is disconnected.
 	MaxFrame int
 
-	// Allow lists the networks that subscribers may connect from. Empty means everyone.
-	Allow []netip.Prefix
+	// ServerKey is the private key of CURVE, 32 bytes. Without it no channel can have ClientKeys.
+	ServerKey  []byte
+	serverKeys *curveKeys
 
 	// Lookup returns the addresses of a name that is no interface. Nil asks the machine's name
 	// servers, for up to 5 s.
@@ -82,21 +83,25 @@ const (
 	namesPerSocket  = 16          // hosts that resolve to one address, on average
 )
 
-func (o Options) withDefaults() Options {
+// WithDefaults returns o with the documented default where a limit is zero or negative.
+func (o Options) WithDefaults() Options {
 	setDefault(&o.MaxSockets, 64)
 	setDefault(&o.MaxPeers, 2048)
 	setDefault(&o.MaxPeersPerAddress, 256)
-	setDefault(&o.MaxSubscribers, 256)
-	setDefault(&o.QueueMessages, 65536)
-	setDefault(&o.QueueBytes, 16<<20)
+	setDefault(&o.MaxSubscribers, 1024)
+	setDefault(&o.QueueMessages, 1000)
+	setDefault(&o.QueueBytes, 8<<20)
 	setDefault(&o.AllQueueBytes, 64<<20)
 	o.AllQueueBytes = max(o.AllQueueBytes, 4*o.QueueBytes)
 	setDefault(&o.MaxTopics, 16384)
 	setDefault(&o.MaxTopicBytes, 2<<20)
-	setDefault(&o.AllTopicBytes, 32<<20)
+	setDefault(&o.AllTopicBytes, 16<<20)
 	setDefault(&o.HandshakeTimeout, 5*time.Second)
 	setDefault(&o.StallTimeout, 30*time.Second)
 	setDefault(&o.MaxFrame, 64<<10)
+	if len(o.ServerKey) == keyBytes {
+		o.serverKeys = pairOf(curveKey(o.ServerKey))
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -107,23 +112,4 @@ func setDefault[T int | time.Duration](v *T, d T) {
 	if *v <= 0 {
 		*v = d
 	}
-}
-
-// allows tells whether a peer at addr may subscribe.
-func (o Options) allows(addr netip.Addr) bool {
-	addr = addr.Unmap().WithZone("")
-	for _, p := range o.Allow {
-		if unmapPrefix(p).Contains(addr) {
-			return true
-		}
-	}
-	return len(o.Allow) == 0
-}
-
-// unmapPrefix turns ::ffff:a.b.c.d/n into a.b.c.d/(n-96), which is how such peers are compared.
-func unmapPrefix(p netip.Prefix) netip.Prefix {
-	if p.Addr().Is4In6() && p.Bits() >= 96 {
-		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-	}
-	return p
 }

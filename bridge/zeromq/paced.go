@@ -13,28 +13,32 @@ import (
 // subscriber that makes no room within wait loses the message, which is counted in lost, and loses the next ones without
 // a wait until it has room again. What several goroutines publish comes in any order; what one does, in its order. Errors
 // are those of Publish without [ErrOverloaded], and that of ctx.
-func (s *Sockets) PublishPaced(ctx context.Context, host string, port int, topic, body string, wait time.Duration) (subscribers, lost int, err error) {
-	sock, err := s.socket(host, port)
+func (s *Sockets) PublishPaced(ctx context.Context, at Channel, topic, body string, wait time.Duration) (subscribers, lost int, err error) {
+	sock, err := s.socket(at)
 	if err != nil {
 		return 0, 0, err
 	}
-	subscribers, lost, err = sock.publishPaced(ctx, topic, body, wait)
+	subscribers, lost, err = sock.publishPaced(ctx, at.Access, topic, body, wait)
 	if errors.Is(err, ErrClosed) {
 		err = ErrNotBound // released by now
 	}
 	return subscribers, lost, err
 }
 
-// AwaitSubscriber waits until somebody subscribes to a prefix of the topic, and returns how many do: 0 where ctx ends
+// AwaitSubscriber waits until somebody that the channel admits subscribes to a prefix of the topic, and returns how many do: 0 where ctx ends
 // before. Errors are [ErrNotBound] and [ErrClosed].
-func (s *Sockets) AwaitSubscriber(ctx context.Context, host string, port int, topic string) (subscribers int, err error) {
-	sock, err := s.socket(host, port)
+func (s *Sockets) AwaitSubscriber(ctx context.Context, at Channel, topic string) (subscribers int, err error) {
+	sock, err := s.socket(at)
 	if err != nil {
 		return 0, err
 	}
 	for {
 		subscribed := sock.subscribed.next()
-		if n := sock.matching([]byte(topic)); n > 0 {
+		to := sock.audiences.find(at.Access)
+		if to == nil {
+			return 0, ErrNotBound
+		}
+		if n := sock.matching(to, []byte(topic)); n > 0 {
 			return n, nil
 		}
 		select {
@@ -47,17 +51,21 @@ func (s *Sockets) AwaitSubscriber(ctx context.Context, host string, port int, to
 	}
 }
 
-func (p *Publisher) publishPaced(ctx context.Context, topic, body string, wait time.Duration) (subscribers, lost int, err error) {
+func (p *Publisher) publishPaced(ctx context.Context, access Access, topic, body string, wait time.Duration) (subscribers, lost int, err error) {
 	if size := len(topic) + len(body); size > p.o.QueueBytes {
 		return 0, 0, fmt.Errorf("%w: %d bytes; at most %d can be queued", ErrTooLarge, size, p.o.QueueBytes)
 	}
 	if p.isUnbound() {
 		return 0, 0, ErrClosed
 	}
+	to := p.audiences.find(access)
+	if to == nil {
+		return 0, 0, ErrNotBound
+	}
 	p.published.Add(1)
 	head, bytes := headOf(topic, body), bytesOf(body)
 	for _, s := range p.connected() {
-		if !s.subs.match([]byte(topic)) {
+		if !s.subs.match([]byte(topic)) || !to.admits(s.who) {
 			continue
 		}
 		subscribers++

@@ -16,13 +16,13 @@ import (
 func mustAcquire(t *testing.T, o Options) (*Sockets, *Publisher, int) {
 	t.Helper()
 	o.Logger = quiet
-	s := NewSockets(o)
+	s := NewSockets(roomy(o))
 	t.Cleanup(func() { s.Close(0) })
 	port := porttest.Hold(t)
-	if err := s.Acquire("127.0.0.1", port); err != nil {
+	if err := s.Acquire(at("127.0.0.1", port)); err != nil {
 		t.Fatal(err)
 	}
-	sock, err := s.socket("127.0.0.1", port)
+	sock, err := s.socket(at("127.0.0.1", port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestPacedWaitsForTheSlow(t *testing.T) {
 	sent := make(chan error, 1)
 	go func() {
 		for i := range n {
-			subscribers, lost, err := s.PublishPaced(t.Context(), "127.0.0.1", port, fmt.Sprint(i), pacedBody(i), hang)
+			subscribers, lost, err := s.PublishPaced(t.Context(), at("127.0.0.1", port), fmt.Sprint(i), pacedBody(i), hang)
 			if err != nil || subscribers != 1 || lost != 0 {
 				sent <- fmt.Errorf("message %d: %d subscribers, %d lost, %w", i, subscribers, lost, err)
 				return
@@ -89,7 +89,7 @@ func TestPacedPassesTheStalled(t *testing.T) {
 		if !stalled.late.Load() {
 			wait = 300 * time.Millisecond
 		}
-		subscribers, lost, err := s.PublishPaced(ctx, "127.0.0.1", port, "t", pacedBody(0), wait)
+		subscribers, lost, err := s.PublishPaced(ctx, at("127.0.0.1", port), "t", pacedBody(0), wait)
 		if err != nil || subscribers != 2 {
 			t.Fatalf("message %d: %d subscribers, %v", i, subscribers, err)
 		}
@@ -114,7 +114,7 @@ func TestPacedLeavesRoom(t *testing.T) {
 	slow := MustJoin(t, p, "")
 	for lost := 0; lost == 0; {
 		var err error
-		if _, lost, err = s.PublishPaced(t.Context(), "127.0.0.1", port, "old", strings.Repeat("b", 1<<20), time.Millisecond); err != nil {
+		if _, lost, err = s.PublishPaced(t.Context(), at("127.0.0.1", port), "old", strings.Repeat("b", 1<<20), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestPacedEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		for {
-			if _, _, err := s.PublishPaced(ctx, "127.0.0.1", port, "t", strings.Repeat("b", 1<<20), hang); err != nil {
+			if _, _, err := s.PublishPaced(ctx, at("127.0.0.1", port), "t", strings.Repeat("b", 1<<20), hang); err != nil {
 				ended <- err
 				return
 			}
@@ -148,8 +148,8 @@ func TestPacedEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	s.Release("127.0.0.1", port)
-	if _, _, err := s.PublishPaced(t.Context(), "127.0.0.1", port, "t", "", hang); !errors.Is(err, ErrNotBound) {
+	s.Release(at("127.0.0.1", port))
+	if _, _, err := s.PublishPaced(t.Context(), at("127.0.0.1", port), "t", "", hang); !errors.Is(err, ErrNotBound) {
 		t.Errorf("after the release: got %v", err)
 	}
 }
@@ -159,12 +159,12 @@ func TestAwaitSubscriber(t *testing.T) {
 	MustJoin(t, p, "other")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := s.AwaitSubscriber(ctx, "127.0.0.1", port, "topic"); n != 0 || err != nil {
+	if n, err := s.AwaitSubscriber(ctx, at("127.0.0.1", port), "topic"); n != 0 || err != nil {
 		t.Errorf("nobody: got %d, %v", n, err)
 	}
 	found := make(chan int, 1)
 	go func() {
-		n, _ := s.AwaitSubscriber(t.Context(), "127.0.0.1", port, "topic")
+		n, _ := s.AwaitSubscriber(t.Context(), at("127.0.0.1", port), "topic")
 		found <- n
 	}()
 	MustJoin(t, p, "top")
@@ -173,7 +173,7 @@ func TestAwaitSubscriber(t *testing.T) {
 			t.Errorf("got %d subscribers", n)
 		}
 	})
-	if _, err := s.AwaitSubscriber(t.Context(), "127.0.0.1", port+1, "topic"); !errors.Is(err, ErrNotBound) {
+	if _, err := s.AwaitSubscriber(t.Context(), at("127.0.0.1", port+1), "topic"); !errors.Is(err, ErrNotBound) {
 		t.Errorf("got %v", err)
 	}
 	if !slices.Contains(p.Topics(), "top") {

@@ -18,7 +18,15 @@ const hang = time.Minute
 
 var quiet = slog.New(slog.DiscardHandler)
 
+// roomy gives subscribers queues that a test does not fill by publishing faster than it reads.
+func roomy(o Options) Options {
+	setDefault(&o.QueueMessages, 1<<16)
+	setDefault(&o.QueueBytes, 16<<20)
+	return o
+}
+
 func MustListen(tb testing.TB, o Options) *Publisher {
+	o = roomy(o)
 	tb.Helper()
 	if o.Logger == nil {
 		o.Logger = quiet

@@ -36,7 +36,9 @@ type Publisher struct {
 	socket  zmq4.Socket
 	backlog *backlog
 	meter   *meter
-	running sync.WaitGroup // the accept loop and all connections
+
+	audiences *audiences
+	running   sync.WaitGroup // the accept loop and all connections
 
 	published, drops, evictions atomic.Uint64
 	hurry                       atomic.Bool // the linger is over: distribute nothing more
@@ -69,13 +71,13 @@ func Listen(host string, port int, o Options) (*Publisher, error) {
 	if err != nil {
 		return nil, bindError(host, port, err)
 	}
-	return listen(host, addr, port, newLimits(o.withDefaults()))
+	return listen(host, addr, port, Access{}, newLimits(o.WithDefaults()))
 }
 
 func newPublisher(tcp *net.TCPListener, l *limits) *Publisher {
 	o := l.o
 	port := tcp.Addr().(*net.TCPAddr).Port
-	b := newBacklog(backlogMessages, backlogBytes)
+	b, a := newBacklog(backlogMessages, backlogBytes), newAudiences()
 	return &Publisher{
 		o:           o,
 		limits:      l,
@@ -83,7 +85,8 @@ func newPublisher(tcp *net.TCPListener, l *limits) *Publisher {
 		tcp:         tcp,
 		door:        newDoor(tcp.Addr()),
 		backlog:     b,
-		meter:       &meter{backlog: b, fenced: make(chan struct{})},
+		audiences:   a,
+		meter:       &meter{backlog: b, audiences: a, fenced: make(chan struct{})},
 		refusals:    refusals{logger: o.Logger, port: port},
 		subscribers: map[*subscriber]struct{}{},
 		unbound:     make(chan struct{}),
@@ -119,17 +122,21 @@ func (p *Publisher) start() error {
 // for at most a second; then it drops the message, counts it and returns [ErrOverloaded]. Other
 // errors are [ErrTooLarge] and [ErrClosed].
 func (p *Publisher) Publish(topic string, body []byte) error {
-	_, err := p.publish(topic, string(body))
+	_, err := p.publish(Access{}, topic, string(body))
 	return err
 }
 
 // publish also returns how many subscribers the message is meant for.
-func (p *Publisher) publish(topic, body string) (int, error) {
+func (p *Publisher) publish(access Access, topic, body string) (int, error) {
 	size := len(topic) + len(body)
 	if size > p.o.QueueBytes {
 		return 0, fmt.Errorf("%w: %d bytes; at most %d can be queued", ErrTooLarge, size, p.o.QueueBytes)
 	}
-	n := p.matching([]byte(topic))
+	to := p.audiences.find(access)
+	if to == nil {
+		return 0, ErrNotBound
+	}
+	n := p.matching(to, []byte(topic))
 	if n > 0 && !p.backlog.reserve(size, publishWait, p.unbound) && !p.isUnbound() {
 		p.drop(n)
 		return 0, ErrOverloaded
@@ -143,7 +150,8 @@ func (p *Publisher) publish(topic, body string) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	return n, p.socket.SendMulti(zmq4.NewMsgFrom(bytesOf(topic), bytesOf(body)))
+	p.audiences.send(to)
+	return n, p.socket.SendMulti(zmq4.NewMsgFrom(tagged(to.id, topic), bytesOf(body)))
 }
 
 // bytesOf returns the bytes of a text without a copy. zmq4 and the queues only read them.
@@ -155,12 +163,13 @@ func (p *Publisher) drop(n int) {
 	p.limits.drops.Add(uint64(n))
 }
 
-func (p *Publisher) matching(topic []byte) int {
+// matching counts the subscribers of a topic that an audience admits.
+func (p *Publisher) matching(to *audience, topic []byte) int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	n := 0
 	for s := range p.subscribers {
-		if s.subs.match(topic) {
+		if s.subs.match(topic) && to.admits(s.who) {
 			n++
 		}
 	}
@@ -176,11 +185,16 @@ func (p *Publisher) isUnbound() bool {
 	}
 }
 
+// add takes a peer among the subscribers. It looks at the audiences with p.mu held: so either it, or revoke, which looks at
+// the subscribers after the audiences have changed, finds out that the peer is not admitted any more.
 func (p *Publisher) add(s *subscriber) (*subscriber, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isUnbound() {
 		return nil, ErrClosed
+	}
+	if !p.audiences.admit(s.who) {
+		return nil, errRevoked
 	}
 	p.subscribers[s] = struct{}{}
 	return s, nil

@@ -13,6 +13,9 @@ type room struct {
 	used        atomic.Int64
 	none        func() // called when there is no room, without waiting
 
+	waiting atomic.Int64 // calls of queue.await that found none
+	freed   bell
+
 	mu     sync.Mutex
 	shared map[*byte]int // queues that have a long message
 }
@@ -50,7 +53,12 @@ func (r *room) takeShared(head, have int, body []byte) bool {
 	return true
 }
 
-func (r *room) give(n int) { r.used.Add(-int64(n)) }
+func (r *room) give(n int) {
+	r.used.Add(-int64(n))
+	if r.waiting.Load() > 0 {
+		r.freed.ring()
+	}
+}
 
 func (r *room) giveShared(head int, body []byte) {
 	r.mu.Lock()

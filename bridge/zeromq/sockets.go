@@ -77,7 +77,7 @@ type shared struct {
 
 // NewSockets returns a set without sockets. Each socket will have the bounds o.
 func NewSockets(o Options) *Sockets {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	return &Sockets{
 		o:      o,
 		limits: newLimits(o),
@@ -86,11 +86,14 @@ func NewSockets(o Options) *Sockets {
 	}
 }
 
-// Acquire binds the socket at its first use; see [Listen] for hosts and errors, to which comes a
-// [*LimitError]. Each call that succeeds must be followed by one call of Release with the same arguments.
-func (s *Sockets) Acquire(host string, port int) error {
+// Acquire binds the socket of a channel at its first use; see [Listen] for hosts and errors, to which comes a
+// [*LimitError]. Each call that succeeds must be followed by one call of Release with the same argument. Channels
+// with other Access can share a socket: it lets in all that one of them admits, and a message goes only to those that
+// its own channel admits.
+func (s *Sockets) Acquire(at Channel) error {
+	host, port := at.Host, at.Port
 	ep := endpoint{host, port}
-	if known, err := s.acquireKnown(ep); known || err != nil {
+	if known, err := s.acquireKnown(ep, at.Access); known || err != nil {
 		return err
 	}
 	ip, err := s.o.resolve(host) // may ask a name server, hence outside the lock
@@ -106,15 +109,19 @@ func (s *Sockets) Acquire(host string, port int) error {
 		return ErrClosed
 	}
 	if n := s.names[ep]; n != nil {
-		n.acquire()
-		return nil
+		return n.acquire(at)
 	}
-	sock, err := s.bind(host, address{ip, port})
+	sock, fresh, err := s.bind(at, address{ip, port})
 	if err != nil {
 		return err
 	}
-	s.names[ep] = &alias{socket: sock}
-	s.names[ep].acquire()
+	n := &alias{socket: sock}
+	if fresh {
+		n.count()
+	} else if err := n.acquire(at); err != nil {
+		return err
+	}
+	s.names[ep] = n
 	return nil
 }
 
@@ -125,47 +132,55 @@ func (s *Sockets) vet(host string, ip netip.Addr, port int) error {
 	return s.o.Vet(host, netip.AddrPortFrom(ip, uint16(port)))
 }
 
-func (s *Sockets) acquireKnown(ep endpoint) (bool, error) {
+func (s *Sockets) acquireKnown(ep endpoint, access Access) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false, ErrClosed
 	}
 	n := s.names[ep]
-	if n != nil {
-		n.acquire()
+	if n == nil {
+		return false, nil
 	}
-	return n != nil, nil
+	return true, n.acquire(Channel{ep.host, ep.port, access})
 }
 
-func (n *alias) acquire() {
+func (n *alias) acquire(at Channel) error {
+	if err := n.socket.hold(at.Host, at.Access); err != nil {
+		return bindError(at.Host, at.Port, err)
+	}
+	n.count()
+	return nil
+}
+
+func (n *alias) count() {
 	n.refs++
 	n.socket.refs++
 }
 
-// bind returns the socket at an address, which it binds if need be.
-func (s *Sockets) bind(host string, addr address) (*shared, error) {
+// bind returns the socket at an address. A fresh one is bound now, and has the channel.
+func (s *Sockets) bind(at Channel, addr address) (sock *shared, fresh bool, err error) {
 	if len(s.names) >= namesPerSocket*s.o.MaxSockets {
-		return nil, &LimitError{fmt.Sprintf("%d hosts and ports are in use, which is the limit for %d sockets (setting zeromq-sockets); "+
-			"use a host and port of another channel, remove a subscription or raise the setting", len(s.names), s.o.MaxSockets)}
+		return nil, false, &LimitError{fmt.Sprintf("%d hosts and ports are in use, which is the limit for %d sockets; "+
+			"use a host and port of another channel, or remove a subscription", len(s.names), s.o.MaxSockets)}
 	}
 	if sock := s.bound[addr]; sock != nil {
-		return sock, nil
+		return sock, false, nil
 	}
 	if len(s.bound) >= s.o.MaxSockets {
-		return nil, &LimitError{fmt.Sprintf("%d ZeroMQ sockets are bound, which is the limit (setting zeromq-sockets, or fewer where few files may be open); "+
-			"use the host and port of another channel, remove a subscription or raise the setting", len(s.bound))}
+		return nil, false, &LimitError{fmt.Sprintf("%d ZeroMQ sockets are bound, which is the limit (fewer where few files may be open); "+
+			"use the host and port of another channel, or remove a subscription", len(s.bound))}
 	}
-	p, err := listen(host, addr.ip, addr.port, s.limits)
+	p, err := listen(at.Host, addr.ip, addr.port, at.Access, s.limits)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = s.withOwner(err, addr.port)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	sock := &shared{Publisher: p, host: host, addr: addr}
+	sock = &shared{Publisher: p, host: at.Host, addr: addr}
 	s.bound[addr] = sock
-	return sock, nil
+	return sock, true, nil
 }
 
 // withOwner adds which of our own sockets stands in the way.
@@ -180,66 +195,70 @@ func (s *Sockets) withOwner(err error, port int) error {
 
 // Release gives back what Acquire got. The last reference closes the socket: the port is free
 // when Release returns, while its subscribers still receive what was published, for up to two
-// seconds. What was not acquired is ignored.
-func (s *Sockets) Release(host string, port int) {
-	sock := s.release(endpoint{host, port})
-	if sock == nil {
+// seconds. Subscribers that no other channel of the socket admits are disconnected. What was not
+// acquired is ignored.
+func (s *Sockets) Release(at Channel) {
+	sock, gone, last := s.release(endpoint{at.Host, at.Port}, at.Access)
+	if gone != nil {
+		sock.revoke(gone)
+	}
+	if !last {
 		return
 	}
 	go func() {
 		defer s.lingering.Done()
 		if err := sock.Close(releaseLinger); err != nil {
-			s.o.Logger.Warn("socket closed", "host", host, "port", port, "error", err)
+			s.o.Logger.Warn("socket closed", "host", at.Host, "port", at.Port, "error", err)
 		}
 	}()
 }
 
-// release returns the socket if that was its last reference. Its port is free then, so that the
-// next Acquire need not wait for the linger.
-func (s *Sockets) release(ep endpoint) *shared {
+// release takes a reference away. It returns the audience that is gone with it, if any. After the last one the socket's port is free when
+// release returns, so that the next Acquire need not wait for the linger.
+func (s *Sockets) release(ep endpoint, access Access) (sock *shared, gone *audience, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.names[ep]
-	if n == nil {
-		return nil
+	if n == nil || !n.socket.audiences.has(access) {
+		return nil, nil, false
 	}
-	sock := n.socket
+	sock = n.socket
 	if n.refs--; n.refs == 0 {
 		delete(s.names, ep)
 	}
 	if sock.refs--; sock.refs > 0 {
-		return nil
+		return sock, sock.audiences.release(access), false
 	}
 	delete(s.bound, sock.addr)
 	sock.unbind()
 	s.lingering.Add(1) // under the lock: Close waits for it
-	return sock
+	return sock, nil, true
 }
 
-// Publish sends a message on an acquired socket; see [Publisher.Publish]. It returns how many
+// Publish sends a message on an acquired channel; see [Publisher.Publish]. It returns how many
 // subscribers the message is meant for, and also the error [ErrNotBound].
-func (s *Sockets) Publish(host string, port int, topic, body string) (subscribers int, err error) {
-	sock, err := s.socket(host, port)
+func (s *Sockets) Publish(at Channel, topic, body string) (subscribers int, err error) {
+	sock, err := s.socket(at)
 	if err != nil {
 		return 0, err
 	}
-	subscribers, err = sock.publish(topic, body)
+	subscribers, err = sock.publish(at.Access, topic, body)
 	if errors.Is(err, ErrClosed) {
 		err = ErrNotBound // released by now
 	}
 	return subscribers, err
 }
 
-// socket returns an acquired socket.
-func (s *Sockets) socket(host string, port int) (*shared, error) {
+// socket returns the socket of an acquired channel.
+func (s *Sockets) socket(at Channel) (*shared, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	n := s.names[endpoint{host, port}]
+	n := s.names[endpoint{at.Host, at.Port}]
 	switch {
 	case s.closed:
 		return nil, ErrClosed
 	case n == nil:
-		return nil, fmt.Errorf("%w: host %q, port %d", ErrNotBound, host, port)
+		return nil, fmt.Errorf("%w: host %q, port %d", ErrNotBound, at.Host, at.Port)
 	}
 	return n.socket, nil
 }
@@ -310,6 +329,15 @@ func (s *Sockets) Use() Use {
 	s.mu.RUnlock()
 	s.limits.addTo(&u)
 	return u
+}
+
+// Refusals returns how many peers of all sockets were refused or disconnected so far, by reason.
+func (s *Sockets) Refusals() map[string]uint64 {
+	counts := map[string]uint64{}
+	for reason, n := range s.limits.reasons {
+		counts[string(reason)] = n.Load()
+	}
+	return counts
 }
 
 // Close closes all sockets at the same time, each as [Publisher.Close] does. Nothing can be

@@ -16,9 +16,12 @@ func MustSockets(t *testing.T) *Sockets {
 	return s
 }
 
+// at is a channel for everybody.
+func at(host string, port int) Channel { return Channel{Host: host, Port: port} }
+
 func MustAcquire(t *testing.T, s *Sockets, host string, port int) {
 	t.Helper()
-	if err := s.Acquire(host, port); err != nil {
+	if err := s.Acquire(at(host, port)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -40,12 +43,12 @@ func TestSocketsShare(t *testing.T) {
 	}
 	c := MustJoin(t, publisherOf(s, "localhost", port), "cam")
 	for _, host := range hosts {
-		if n, err := s.Publish(host, port, "camera", host); n != 1 || err != nil {
+		if n, err := s.Publish(at(host, port), "camera", host); n != 1 || err != nil {
 			t.Errorf("publish at %s: %d subscribers, %v", host, n, err)
 		}
 		c.want("camera", host)
 	}
-	if n, err := s.Publish("localhost", port, "dev", ""); n != 0 || err != nil {
+	if n, err := s.Publish(at("localhost", port), "dev", ""); n != 0 || err != nil {
 		t.Errorf("publish without a subscriber: %d subscribers, %v", n, err)
 	}
 	want := SocketStats{Host: "127.0.0.1", Port: port, Subscribers: 1, Published: 5}
@@ -54,11 +57,11 @@ func TestSocketsShare(t *testing.T) {
 	}
 	c.CloseWrite() // or Release lingers
 	for _, host := range hosts {
-		s.Release(host, port)
-		s.Release("127.0.0.2", port) // never acquired
+		s.Release(at(host, port))
+		s.Release(at("127.0.0.2", port)) // never acquired
 	}
 	c.wantEnd()
-	if _, err := s.Publish("localhost", port, "camera", ""); !errors.Is(err, ErrNotBound) {
+	if _, err := s.Publish(at("localhost", port), "camera", ""); !errors.Is(err, ErrNotBound) {
 		t.Errorf("got %v, want ErrNotBound", err)
 	}
 }
@@ -70,11 +73,11 @@ func TestReleaseFreesPort(t *testing.T) {
 	for range 20 {
 		MustAcquire(t, s, "127.0.0.1", port)
 		c := MustJoin(t, publisherOf(s, "127.0.0.1", port), "topic")
-		if _, err := s.Publish("127.0.0.1", port, "topic", "body"); err != nil {
+		if _, err := s.Publish(at("127.0.0.1", port), "topic", "body"); err != nil {
 			t.Fatal(err)
 		}
 		c.CloseWrite()
-		s.Release("127.0.0.1", port)
+		s.Release(at("127.0.0.1", port))
 		c.wantEnd()
 		c.Close()
 	}
@@ -85,11 +88,11 @@ func TestSocketsConflict(t *testing.T) {
 	port := porttest.Hold(t)
 	MustAcquire(t, s, "*", port)
 	MustAcquire(t, s, "::", port)
-	err := s.Acquire("0.0.0.0", port)
+	err := s.Acquire(at("0.0.0.0", port))
 	if err == nil || !strings.Contains(err.Error(), `bound the port for host "*"`) {
 		t.Errorf("got %v", err)
 	}
-	if err := s.Acquire("127.0.0.1", port+1<<16); err == nil {
+	if err := s.Acquire(at("127.0.0.1", port+1<<16)); err == nil {
 		t.Error("a port above 65535 was acquired")
 	}
 }
@@ -99,7 +102,7 @@ func TestSocketsClose(t *testing.T) {
 	port := porttest.Hold(t)
 	MustAcquire(t, s, "127.0.0.1", port)
 	c := MustJoin(t, publisherOf(s, "127.0.0.1", port), "topic")
-	if _, err := s.Publish("127.0.0.1", port, "topic", "last"); err != nil {
+	if _, err := s.Publish(at("127.0.0.1", port), "topic", "last"); err != nil {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 1)
@@ -110,11 +113,11 @@ func TestSocketsClose(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	_, err := s.Publish("127.0.0.1", port, "topic", "")
-	if !errors.Is(err, ErrClosed) || !errors.Is(s.Acquire("127.0.0.1", port), ErrClosed) {
+	_, err := s.Publish(at("127.0.0.1", port), "topic", "")
+	if !errors.Is(err, ErrClosed) || !errors.Is(s.Acquire(at("127.0.0.1", port)), ErrClosed) {
 		t.Errorf("after Close: publish gave %v", err)
 	}
-	s.Release("127.0.0.1", port)
+	s.Release(at("127.0.0.1", port))
 }
 
 func TestSocketsRaces(t *testing.T) {
@@ -124,15 +127,15 @@ func TestSocketsRaces(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "127.0.0.1", "localhost"} {
 		busy.Go(func() {
 			for range 50 {
-				if err := s.Acquire(host, port); err != nil {
+				if err := s.Acquire(at(host, port)); err != nil {
 					t.Error(err)
 					return
 				}
-				if _, err := s.Publish(host, port, "topic", ""); err != nil {
+				if _, err := s.Publish(at(host, port), "topic", ""); err != nil {
 					t.Error(err)
 				}
 				s.Stats()
-				s.Release(host, port)
+				s.Release(at(host, port))
 			}
 		})
 	}

@@ -112,7 +112,7 @@ func TestPublishTooLarge(t *testing.T) {
 }
 
 func TestQueueBounds(t *testing.T) {
-	o := Options{QueueMessages: 3, QueueBytes: 100}.withDefaults()
+	o := Options{QueueMessages: 3, QueueBytes: 100}.WithDefaults()
 	memory := newRoom(o.AllQueueBytes, o.MaxPeers, func() {})
 	q := newQueue(o, memory)
 	for i, tc := range []struct {
@@ -142,7 +142,7 @@ func TestQueueBounds(t *testing.T) {
 func TestAllQueuesBound(t *testing.T) {
 	asked := 0
 	memory := newRoom(1<<20, 32, func() { asked++ })
-	o := Options{QueueMessages: 1000}.withDefaults()
+	o := Options{QueueMessages: 1000}.WithDefaults()
 	greedy, other := newQueue(o, memory), newQueue(o, memory)
 	n := 0
 	for greedy.push(make([]byte, 4096), nil) {
@@ -168,7 +168,7 @@ func TestAllQueuesBound(t *testing.T) {
 // 2: a long message that waits for many counts once.
 func TestSharedMessageCountsOnce(t *testing.T) {
 	memory := newRoom(1<<20, 1000, func() {})
-	o := Options{}.withDefaults()
+	o := Options{}.WithDefaults()
 	body := make([]byte, 300<<10)
 	var queues []*queue
 	for range 100 {

@@ -1,7 +1,6 @@
 package zeromq
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,8 @@ type subscriber struct {
 	counted *connection
 	tcp     *net.TCPConn
 	remote  string
+	who     identity
+	curve   *session // nil without CURVE
 	frames  *frameReader
 	subs    *subscriptions
 	queue   *queue
@@ -41,24 +42,30 @@ type subscriber struct {
 	lost    int // messages queued but not written
 }
 
-func newSubscriber(c *connection, r *bufio.Reader) *subscriber {
+func newSubscriber(c *connection, h *handshake) *subscriber {
 	p, tcp := c.socket, c.tcp
 	s := &subscriber{
 		pub:     p,
 		counted: c,
 		tcp:     tcp,
 		remote:  tcp.RemoteAddr().String(),
+		who:     h.who,
+		curve:   h.session,
 		subs:    newSubscriptions(p.o),
 		queue:   newQueue(p.o, p.limits.room),
 		ended:   make(chan struct{}),
 	}
-	s.frames = &frameReader{r: r, max: p.o.MaxFrame, hold: func(n int) error { return p.limits.changeTopics(c, 0, n) }}
+	copies := 1
+	if s.curve != nil {
+		copies = 2 // it is decrypted into another buffer
+	}
+	s.frames = &frameReader{r: h.r, max: p.o.MaxFrame, hold: func(n int) error { return p.limits.changeTopics(c, 0, copies*n) }}
 	s.conn = newConn(s, tcp.LocalAddr(), tcp.RemoteAddr(), func(*conn) { s.end(errZMQ4) })
 	return s
 }
 
-func (s *subscriber) wants(topic []byte) bool {
-	if !s.subs.match(topic) {
+func (s *subscriber) wants(audience uint64, topic []byte) bool {
+	if !s.subs.match(topic) || !s.pub.audiences.admits(audience, s.who) {
 		return false
 	}
 	if s.pub.hurry.Load() {
@@ -89,6 +96,11 @@ func (s *subscriber) read() error {
 			return err
 		}
 		pace.frame(len(f.body), s.ended)
+		if s.curve != nil {
+			if f, err = s.curve.open(f); err != nil {
+				return err
+			}
+		}
 		switch {
 		case f.command:
 			err = s.command(f.body)
@@ -163,6 +175,9 @@ func (s *subscriber) write() {
 const pieceBytes = 256 << 10
 
 func (s *subscriber) send(b *block) error {
+	if s.curve != nil {
+		return s.sendSealed(b)
+	}
 	if err := s.sendBytes(b.buf); err != nil {
 		return err
 	}

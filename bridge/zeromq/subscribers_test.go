@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -62,12 +63,14 @@ func TestZMQ4Subscriber(t *testing.T) {
 }
 
 // libzmq runs a SUB socket of libzmq that writes each message in hexadecimal on a line, then
-// "disconnected" whenever its monitor says so, until a body "end".
+// "disconnected" whenever its monitor says so, until a body "end". With three keys, of the server and two of its own, it uses CURVE.
 const libzmq = `
 import sys, zmq
 from zmq.utils.monitor import recv_monitor_message
 port, topic, heartbeat, lines = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), sys.stdout
 sub = zmq.Context().socket(zmq.SUB)
+if len(sys.argv) > 4:
+    sub.curve_serverkey, sub.curve_publickey, sub.curve_secretkey = [k.encode() for k in sys.argv[4:7]]
 sub.setsockopt(zmq.RCVHWM, 0)
 if heartbeat:
     sub.setsockopt(zmq.HEARTBEAT_IVL, heartbeat)
@@ -93,13 +96,27 @@ while body != b"end":
 
 // MustLibzmq starts a subscriber and waits until it has joined. The lines it writes come
 // through the channel, which is closed after the last.
-func MustLibzmq(t *testing.T, p *Publisher, topic string, heartbeat int) <-chan string {
+func MustLibzmq(t *testing.T, p *Publisher, topic string, heartbeat int, keys ...string) <-chan string {
+	t.Helper()
+	lines := startLibzmq(t, p, topic, heartbeat, keys...)
+	eventually(t, "libzmq joins", func() bool { return slices.Contains(p.Topics(), topic) })
+	return lines
+}
+
+// startLibzmq is MustLibzmq for a subscriber that may not join.
+func startLibzmq(t *testing.T, p *Publisher, topic string, heartbeat int, keys ...string) <-chan string {
 	t.Helper()
 	python, err := exec.LookPath("/usr/bin/python3")
 	if err != nil || exec.Command(python, "-c", "import zmq").Run() != nil {
 		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
-	cmd := exec.Command(python, "-c", libzmq, fmt.Sprint(p.Port()), topic, fmt.Sprint(heartbeat))
+	return runSubscriber(t, exec.Command(python, append([]string{"-c", libzmq, fmt.Sprint(p.Port()), topic, fmt.Sprint(heartbeat)}, keys...)...))
+}
+
+// runSubscriber starts a process and returns the lines that it writes.
+func runSubscriber(t *testing.T, cmd *exec.Cmd) <-chan string {
+	t.Helper()
+	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -115,12 +132,11 @@ func MustLibzmq(t *testing.T, p *Publisher, topic string, heartbeat int) <-chan 
 	go func() {
 		defer close(lines)
 		scan := bufio.NewScanner(out)
-		scan.Buffer(nil, 1<<20)
+		scan.Buffer(nil, 8<<20)
 		for scan.Scan() {
 			lines <- scan.Text()
 		}
 	}()
-	eventually(t, "libzmq joins", func() bool { return slices.Contains(p.Topics(), topic) })
 	return lines
 }
 

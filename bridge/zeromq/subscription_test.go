@@ -87,7 +87,7 @@ func TestManySubscriptions(t *testing.T) {
 }
 
 func TestSubscriptions(t *testing.T) {
-	s := newSubscriptions(Options{}.withDefaults())
+	s := newSubscriptions(Options{}.WithDefaults())
 	for _, topic := range []string{"cam", "camera", "dev/1", "\xff\x00"} {
 		s.add(topic)
 	}

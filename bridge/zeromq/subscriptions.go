@@ -38,10 +38,10 @@ func (s *subscriptions) add(topic string) (first bool, err error) {
 	}
 	cost := costOf(topic)
 	if len(s.refs) >= s.maxTopics {
-		return false, fmt.Errorf("more than %d topics (setting zeromq-topics)", s.maxTopics)
+		return false, fmt.Errorf("more than %d topics", s.maxTopics)
 	}
 	if s.bytes+cost > s.maxBytes {
-		return false, fmt.Errorf("%d topics, which may take %d bytes, counting %d for each (setting zeromq-topic-bytes)",
+		return false, fmt.Errorf("%d topics, which may take %d bytes, counting %d for each",
 			len(s.refs), s.maxBytes, subscriptionOverhead)
 	}
 	s.bytes += cost

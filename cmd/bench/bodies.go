@@ -16,7 +16,7 @@ const bodyPath = "/api/v2/resource/sample-image/jpeg"
 
 // mostBodyBytes bounds what one measurement writes: there are no more clients than that has room for. What they leave is
 // removed before the next.
-const mostBodyBytes = 2_400_000_000
+const mostBodyBytes int64 = 2_400_000_000
 
 const (
 	bodyTarget     = 0.7
@@ -62,7 +62,7 @@ func (b *bench) bodiesOf(ctx context.Context, size int) error {
 		body: make([]byte, size),
 	}
 	for _, n := range []int{1, 8, 64} {
-		n = min(n, mostBodyBytes/size)
+		n = min(n, int(mostBodyBytes/int64(size)))
 		rows, err := compare(ctx, b.counts.bodyRounds, s.side(0, n), s.side(1, n))
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *bodySides) side(which, n int) side {
 		defer done()
 		size := len(s.body)
 		started, first := time.Now(), s.next
-		most := min(max(mostBodyBytes/size, n), s.counts.posts)
+		most := min(max(int(mostBodyBytes/int64(size)), n), s.counts.posts)
 		s.next += uint64(most)
 		before := s.servers[which].cpu()
 		w := work{workers: n, count: max(most, n), each: 1, limit: s.counts.limit, do: func(worker, i int) error {

@@ -151,7 +151,7 @@ func (h *httpSides) side(which int, l load) side {
 		before := h.servers[which].cpu()
 		m, err := w.run(ctx)
 		if err == nil {
-			err = h.servers[which].settle(ctx)
+			err = h.servers[which].awaitIdle(ctx)
 		}
 		m.cpu = h.servers[which].cpu() - before
 		return m, err

@@ -36,11 +36,16 @@ func patchLatency(ctx context.Context, b *bench) error {
 
 // latency adds the rows of n clients, each of which sends its next PATCH when the frame of the one before is there.
 func (b *bench) latency(ctx context.Context, ledge *process, n int) error {
-	frames, answers, err := b.patches(ctx, ledge, n, 0)
+	frames, answers, err := b.patches(ctx, ledge, n, 0, false)
 	if err != nil {
 		return fmt.Errorf("%s: %w", plural(n, "client"), err)
 	}
+	sealed, _, err := b.patches(ctx, ledge, n, 0, true)
+	if err != nil {
+		return fmt.Errorf("%s, with CURVE: %w", plural(n, "client"), err)
+	}
 	b.report.add(frames.alone("PATCH to frame, " + plural(n, "client"))).Target = aFifth(n, frames)
+	b.report.add(sealed.alone("PATCH to frame with CURVE, " + plural(n, "client")))
 	b.report.add(answers.alone("PATCH to answer, " + plural(n, "client")))
 	return nil
 }
@@ -61,7 +66,7 @@ const pace = 1000
 // paced sends PATCHes at a fixed pace. Their time counts from when each is due, so that one that holds up the next ones
 // counts for all of them.
 func (b *bench) paced(ctx context.Context, ledge *process) error {
-	frames, _, err := b.patches(ctx, ledge, 8, pace)
+	frames, _, err := b.patches(ctx, ledge, 8, pace, false)
 	if err != nil {
 		return fmt.Errorf("%d a second: %w", pace, err)
 	}
@@ -101,9 +106,9 @@ func (b *bench) addSubscriptions(ctx context.Context, ledge *process, count int)
 }
 
 // patches measures some rounds with n clients: the time to each frame and to each answer. A second's PATCHes are as many as
-// pace says, or as many as can be.
-func (b *bench) patches(ctx context.Context, ledge *process, n, pace int) (frames, answers results, err error) {
-	sub, err := subscribe(ctx, ledge.notes, n)
+// pace says, or as many as can be. With curve, frames are encrypted.
+func (b *bench) patches(ctx context.Context, ledge *process, n, pace int, curve bool) (frames, answers results, err error) {
+	sub, err := subscribe(ctx, ledge.notes, n, curve)
 	if err != nil {
 		return frames, answers, err
 	}
@@ -130,7 +135,7 @@ func (b *bench) patches(ctx context.Context, ledge *process, n, pace int) (frame
 		frames.rates, answers.rates = append(frames.rates, m.rate), append(answers.rates, m.rate)
 		frames.times, answers.times = append(frames.times, p.frames[:count]...), append(answers.times, p.answers[:count]...)
 	}
-	return frames, answers, nil
+	return frames, answers, sub.unsubscribe(ctx, ledge.notes)
 }
 
 // patching is some clients at work. The times are by the number of the call.

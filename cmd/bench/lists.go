@@ -111,7 +111,7 @@ func (p *pages) measureAll(ctx context.Context, lists []list) error {
 
 // rest waits until what the start does behind the ready line is over, and its memory given back.
 func (p *pages) rest(ctx context.Context) error {
-	if err := p.ledge.settle(ctx); err != nil {
+	if err := p.ledge.awaitIdle(ctx); err != nil {
 		return err
 	}
 	select {

@@ -2,9 +2,10 @@
 //
 // Machines are noisy, so what counts is the ratio of two sides that were measured in turns, A B A B; the absolute figures
 // stand beside it. The sections: append and writers (the log against a plain file), http (the real binary against a bare
-// handler), secure (secure mode against open mode), latency (PATCH to a SUB socket), rebuild (folding a log against reading it), lists (pages of long lists),
+// handler), secure (secure mode against open mode), latency (PATCH to a SUB socket),
+// delivery (PATCH to REST receivers that fail, are slow or dead), rebuild (folding a log against reading it), lists (pages of long lists),
 // readings (the same of readings, as many as -readings says), bodies (posting to device-rest against a handler that only
-// writes and syncs), startup (time and memory).
+// writes and syncs), mixed (memory under a load of all kinds), startup (time and memory).
 //
 // All is on 127.0.0.1 and in a temporary folder, which should be on the disk that is meant: see -dir.
 package main
@@ -20,8 +21,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"ledge/cmd/internal/heapgoal"
 )
 
 func main() {
@@ -29,7 +28,6 @@ func main() {
 		fatal(serveBare(os.Args[2]))
 		return
 	}
-	heapgoal.Tune() // as the program does: the sections that run in this process have the same for both sides
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := execute(ctx, os.Args[1:], os.Stdout); err != nil {
@@ -85,9 +83,9 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	counts, limit := full, 14*time.Minute
+	counts, limit := full, 16*time.Minute
 	if o.quick {
-		counts, limit = quick, time.Minute
+		counts, limit = quick, 2*time.Minute
 	}
 	if o.readings > 0 {
 		limit += time.Duration(o.readings) * perReading

@@ -32,6 +32,7 @@ type process struct {
 	data     string        // that of core-data
 	// deviceREST is that of device-rest.
 	deviceREST string
+	console    string // that of the console
 	// tls and token are those of secure mode; nil and empty in open mode.
 	tls   *tls.Config
 	token string
@@ -39,7 +40,7 @@ type process struct {
 
 func (b *bench) startLedge(ctx context.Context, dir string, flags ...string) (*process, error) {
 	args := []string{"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--data-port", "0", "--notifications-port", "0", "--tap-port", "0"}
+		"--data-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "0"}
 	if b.profiles != "" {
 		path, err := newProfile(b.profiles)
 		if err != nil {
@@ -131,11 +132,12 @@ func (p *process) watch(stderr io.Reader, from time.Time, ready chan<- error) {
 
 func (p *process) readAddresses(line []byte) error {
 	var urls struct {
-		Metadata, Notifications string
-		Data                    string `json:"core-data"`
-		DeviceREST              string `json:"device-rest"`
+		Metadata, Notifications, Console string
+		Data                             string `json:"core-data"`
+		DeviceREST                       string `json:"device-rest"`
 	}
 	err := json.Unmarshal(line, &urls)
+	p.console = addressIn(urls.Console)
 	p.metadata, p.deviceREST, p.notes, p.data = addressIn(urls.Metadata), addressIn(urls.DeviceREST), addressIn(urls.Notifications), addressIn(urls.Data)
 	return err
 }

@@ -25,10 +25,13 @@ func init() { // not a literal: -only's text lists them
 		{"http", "http: the real binary against a bare net/http handler with a map, a file and one fsync for all that wait", serveHTTP},
 		{"secure", "secure: secure mode, with TLS and a token on kept connections, against open mode", serveSecure},
 		{"latency", "latency: from sending a PATCH until the frame is in a SUB socket", patchLatency},
+		{"delivery", "delivery: from the first PATCH until REST receivers have it, sent again every 100 ms", deliverREST},
 		{"rebuild", "rebuild: reading and folding a log against reading it with nats.go alone", rebuildLog},
 		{"lists", "lists: pages of 20 from lists of devices, 8 clients", listPages},
 		{"readings", "readings: pages of 20 from lists of readings, 8 clients; the readings came from the log, in events of 10", listReadings},
+		{"console", "console: pages of the management UI, 4 clients", loadPages},
 		{"bodies", "bodies: posting to the real binary against a bare handler that writes each body to a file and syncs it", postBodies},
+		{"mixed", "mixed: adds, arrays, GETs and bodies of 10 KB and 1 MB in turns; memory meanwhile and after a rest of the same time", mixedLoad},
 		{"startup", "startup: from exec to the ready line, and memory when idle", startUp},
 	}
 }
@@ -71,6 +74,7 @@ type counts struct {
 	bodies        []int // bytes
 	bodyRounds    int
 	posts         int // of bodies, in one measurement
+	mixed         time.Duration
 }
 
 var (
@@ -78,13 +82,13 @@ var (
 		rounds: 7, limit: 2 * time.Second, groups: 300, groupEvents: 20_000, requests: 8_000, arrays: 80, patches: 2_000, subscriptions: 10_000,
 		events: 100_000, devices: []int{0, 10_000, 100_000}, starts: 7, idle: 4 * time.Second, rebuildRound: 5,
 		pageRounds: 5, pages: 500, readings: 1_000_000,
-		bodies: []int{10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}, bodyRounds: 2, posts: 20_000,
+		bodies: []int{10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}, bodyRounds: 2, posts: 20_000, mixed: time.Minute,
 	}
 	quick = counts{
 		rounds: 3, limit: 300 * time.Millisecond, groups: 50, groupEvents: 3_000, requests: 1_500, arrays: 15, patches: 200, subscriptions: 1_000,
 		events: 10_000, devices: []int{0, 10_000}, starts: 3, idle: time.Second, rebuildRound: 3,
 		pageRounds: 2, pages: 200, readings: 50_000,
-		bodies: []int{10_000, 100_000, 1_000_000, 10_000_000}, bodyRounds: 1, posts: 2_000,
+		bodies: []int{10_000, 100_000, 1_000_000, 10_000_000}, bodyRounds: 1, posts: 2_000, mixed: 6 * time.Second,
 	}
 )
 

@@ -39,17 +39,17 @@ func memoryOf(pid int) (m memory, ok bool) {
 }
 
 const (
-	settleStep  = 50 * time.Millisecond
-	settleLimit = 5 * time.Second
+	idleStep  = 50 * time.Millisecond
+	idleLimit = 5 * time.Second
 )
 
-// settle waits until the process has nothing to do, so that what it does after its answers does not slow the other side
+// awaitIdle waits until the process has nothing to do, so that what it does after its answers does not slow the other side
 // down: Ledge still tells of the changes that it has answered.
-func (p *process) settle(ctx context.Context) error {
+func (p *process) awaitIdle(ctx context.Context) error {
 	before := p.cpu()
-	for quiet, from := 0, time.Now(); quiet < 2 && time.Since(from) < settleLimit; {
+	for quiet, from := 0, time.Now(); quiet < 2 && time.Since(from) < idleLimit; {
 		select {
-		case <-time.After(settleStep):
+		case <-time.After(idleStep):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

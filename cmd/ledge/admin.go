@@ -26,10 +26,11 @@ func (p *Program) startIdentities(ctx context.Context) error {
 		return err
 	}
 	p.inBackground(func(done <-chan struct{}) { p.identities.keepTokenUses(done, p.Logger) })
+	p.inBackground(func(done <-chan struct{}) { p.identities.removeRetiredInTime(done, p.Logger) })
 	if !hasAdminSocket {
 		return nil
 	}
-	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.identities.do)
+	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.administer)
 	if err != nil {
 		p.Logger.Warn("ledge user and ledge token work only while this server is stopped", "error", err)
 		return nil

@@ -6,13 +6,15 @@ import (
 	"ledge/domain"
 )
 
-// adminRequest is what the commands user and token ask for, of a running server or of a data folder.
+// adminRequest is what the commands user, token and why ask for, of a running server or of a data folder.
 type adminRequest struct {
 	Do       string        `json:"do"` // such as "user add"
 	Name     string        `json:"name,omitempty"`
 	Role     domain.Role   `json:"role,omitempty"`
 	Password string        `json:"password,omitempty"`
 	Token    *domain.Token `json:"token,omitempty"`
+	// Notification is the id for "why", or empty.
+	Notification string `json:"notification,omitempty"`
 }
 
 // adminAnswer is the answer to it. Token is the text of a new token.
@@ -21,6 +23,7 @@ type adminAnswer struct {
 	Token  string       `json:"token,omitempty"`
 	Users  []userEntry  `json:"users,omitempty"`
 	Tokens []tokenEntry `json:"tokens,omitempty"`
+	Why    *whyAnswer   `json:"why,omitempty"`
 }
 
 // userEntry is a user in a list, without the id of the password.

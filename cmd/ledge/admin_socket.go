@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// adminSocketFile is the Unix socket at which a running server answers the commands user and token. A connection carries one
+// adminSocketFile is the Unix socket at which a running server answers the commands user, token and why. A connection carries one
 // adminRequest and one adminAnswer, as JSON.
 const adminSocketFile = "admin.sock"
 

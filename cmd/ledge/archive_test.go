@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,6 +75,7 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	beside := wholeLog(t, dir)
+	holdFiltersOverArchives(t, dir)
 	if a := p.call(http.MethodGet, p.metadata+"/api/v2/metrics", "", ""); !strings.Contains(a.body, `"archives":1`) {
 		t.Errorf("metrics: %s", a.body)
 	}
@@ -88,6 +90,18 @@ func TestArchive(t *testing.T) {
 	}
 	if out, errs, code := ledge(t, "archive", "--data-dir", dir); code != exitOK || !strings.Contains(out, "public key: ") || !strings.Contains(out, file+": events 1 to ") {
 		t.Errorf("archive: exit code %d: %s%s", code, out, errs)
+	}
+}
+
+// holdFiltersOverArchives compares what is chosen by time and number with the same choice from the whole history.
+func holdFiltersOverArchives(t *testing.T, dir string) {
+	t.Helper()
+	all := logged(t, dir)
+	if got := logged(t, dir, "--since", "20h"); !slices.Equal(got, all) { // what is archived here looks 8 hours older to the log
+		t.Errorf("--since over archives: %d lines, want %d", len(got), len(all))
+	}
+	if got := logged(t, dir, "-n", fmt.Sprint(len(all)-1)); !slices.Equal(got, all[1:]) {
+		t.Errorf("-n over archives: %d lines from %+v, want %d from %+v", len(got), got[:min(1, len(got))], len(all)-1, all[1])
 	}
 }
 

@@ -71,7 +71,7 @@ func TestAttackConnections(t *testing.T) {
 	if a.fds > attackDescriptors/2+storeDescriptors {
 		t.Errorf("%d descriptors were open, want at most those of HTTP and of the store", a.fds)
 	}
-	if text := a.call(http.MethodGet, a.coreData+"/metrics", "", "").body; strings.Contains(text, "ledge_http_connections_closed_total 0\n") || !strings.Contains(text, "ledge_http_connections_closed_total") {
+	if text := a.call(http.MethodGet, a.metadata+"/metrics", "", "").body; strings.Contains(text, "ledge_http_connections_closed_total 0\n") || !strings.Contains(text, "ledge_http_connections_closed_total") {
 		t.Error("/metrics counts no connections that were closed")
 	}
 	a.waitLog("the limit of connections is reached")
@@ -161,7 +161,7 @@ func TestAttackIdlePosts(t *testing.T) {
 
 // TestAttackIdempotencyTable has one client fill its share of the answers that are remembered.
 func TestAttackIdempotencyTable(t *testing.T) {
-	a := startAttack(t, "--limit-batch", "500", "--idempotency-answers", "5000")
+	a := startAttack(t)
 	attacker, good := clientAt(attackerAddress), clientAt(bystanderAddress)
 	defer attacker.CloseIdleConnections()
 	defer good.CloseIdleConnections()
@@ -183,13 +183,14 @@ func TestAttackIdempotencyTable(t *testing.T) {
 		}
 		return string(b), resp.Header.Get("Idempotent-Replayed") == "true"
 	}
-	all := "[" + strings.Repeat(deviceJSON("bystander")+",", 499) + deviceJSON("bystander") + "]" // refused for good, each with 409
+	const elements = 10_000                                                                              // which one request may have
+	all := "[" + strings.Repeat(deviceJSON("bystander")+",", elements-1) + deviceJSON("bystander") + "]" // refused for good, each with 409
 	refused := 0
 	for i := range 20 {
 		text, _ := post(attacker, fmt.Sprint("fill-", i), all)
 		refused += strings.Count(text, `"statusCode":503`)
 	}
-	if want := 20*500 - 5000*3/4; refused != want {
+	if want := 20*elements - 200_000*3/4; refused != want {
 		t.Errorf("%d elements of the attacker were refused with 503, want %d", refused, want)
 	}
 	if _, replayed := post(attacker, "fill-0", all); !replayed {

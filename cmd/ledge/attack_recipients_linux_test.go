@@ -50,7 +50,7 @@ func collect(t *testing.T) (url string, bodies chan string) {
 // Those who subscribed to the same alarm over REST and ZeroMQ get it all the same, and every channel is on record.
 func TestAttackManyRecipients(t *testing.T) {
 	a := startAttack(t, "--smtp-host", "127.0.0.1", "--smtp-port", fmt.Sprint(porttest.Hold(t)), "--smtp-sender", "ledge@example.com", "--smtp-secret-path", "",
-		"--resend-limit", "1", "--delivery-longest-pause", "1h", "--log-level", "debug")
+		"--resend-limit", "1", "--log-level", "debug")
 	url, bodies := collect(t)
 	port := porttest.Hold(t)
 	address := strings.Repeat("a", 50) + "@" + strings.Repeat("b", 150) + ".example"
@@ -61,7 +61,7 @@ func TestAttackManyRecipients(t *testing.T) {
 	a.postJSON(http.MethodPost, a.notifications+"/api/v2/subscription",
 		alarmJSON("z-last", "alarm", fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}`, port)), http.StatusCreated)
 	sub := a.subscribe(port, "t")
-	t.Logf("%d MiB before the alarm", a.peak(t)>>20)
+	t.Logf("%d MiB before the alarm", a.peak()>>20)
 	const channels = mailSubscriptions*mailChannels + 2
 	alarm := strings.Replace(notificationJSON("alarm", "fire"), "NORMAL", "CRITICAL", 1)
 	a.postJSON(http.MethodPost, a.notifications+"/api/v2/notification", alarm, http.StatusCreated)

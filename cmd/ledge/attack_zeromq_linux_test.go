@@ -102,7 +102,7 @@ func TestAttackZeroMQSockets(t *testing.T) {
 			last = got.body
 		}
 	}
-	if refused < 56 || !strings.Contains(last, `"statusCode":503`) || !strings.Contains(last, "zeromq-sockets") {
+	if refused < 56 || !strings.Contains(last, `"statusCode":503`) || !strings.Contains(last, "ZeroMQ sockets are bound, which is the limit") {
 		t.Errorf("%d of 60 were refused, the last with %s", refused, last)
 	}
 	a.getsAll(t, s, "good")

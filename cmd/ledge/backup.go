@@ -112,6 +112,10 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err := b.findEnds(ctx); err != nil {
 		return err
 	}
+	hashes, err := b.secrets()
+	if err != nil {
+		return err
+	}
 	if b.bodies, err = openBodies(b.config, &ledger{logs: make([]*store.Log, 3)}, b.logger); err != nil {
 		return err
 	}
@@ -133,11 +137,10 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err := b.small(signingKeyName, b.config.signingKey()); err != nil {
 		return err
 	}
-	if _, err := b.config.checkSecrets(); err != nil {
-		return secretsError(err)
-	}
-	if err := b.small(secretsName, b.config.secretsFile()); err != nil {
-		return err
+	if hashes != nil {
+		if err := b.file.addText(secretsName, hashes); err != nil {
+			return err
+		}
 	}
 	if err := b.authority(); err != nil {
 		return err
@@ -243,14 +246,32 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 	return nil
 }
 
+// secrets returns the secret store, nil where there is none. It is read as soon as the ends of the logs are known: a hash that an event names up
+// to there is kept for [keepRetired] after another one has taken its place.
+func (b *backup) secrets() ([]byte, error) {
+	if _, err := b.config.checkSecrets(); err != nil {
+		return nil, secretsError(err)
+	}
+	return readShort(b.config.secretsFile())
+}
+
 // small copies a file that is short, if it is there.
 func (b *backup) small(name, path string) error {
+	text, err := readShort(path)
+	if err != nil || text == nil {
+		return err
+	}
+	return b.file.addText(name, text)
+}
+
+// readShort reads a file that is short; without a file the text is nil.
+func readShort(path string) ([]byte, error) {
 	f, err := store.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostSmall+1))
@@ -258,9 +279,9 @@ func (b *backup) small(name, path string) error {
 		err = fmt.Errorf("%s has more than %d bytes", path, mostSmall)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return b.file.addText(name, text)
+	return text, nil
 }
 
 // mostSmall is the most bytes of an entry that is neither a block nor a body. The largest one is the secret store.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"ledge/bridge/asof"
 	"ledge/bridge/callback"
@@ -11,13 +10,8 @@ import (
 
 // startCallbacks starts to call device services back.
 func (p *Program) startCallbacks(ctx context.Context) error {
-	c := p.Config
 	p.callback = callback.New(callback.Options{
-		Limits: callback.Limits{
-			Timeout: c.CallbackTimeout, ValidationTimeout: c.CallbackValidationTimeout, Tries: c.CallbackTries, GiveUp: c.CallbackGiveUp,
-			Waiting: c.CallbackQueue, AtOnce: p.outgoing("callback-concurrency", c.CallbackConcurrency, p.files.Outgoing/4), AnswerBytes: int64(c.CallbackAnswerBytes),
-			Last: time.Second,
-		},
+		Limits: callback.Limits{AtOnce: p.outgoing("callbacks", callback.DefaultAtOnce, p.files.Outgoing/4)},
 		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Roots: p.roots, Self: p.instance, Now: p.Now, Logger: p.Logger,
 	})
 	err := p.data.whole(ctx, func() error {

@@ -26,18 +26,28 @@ func (p *Program) senders() map[string]delivery.Sender {
 			return p.out.mqtt.Send(ctx, mqttTarget(t.Channel), messageOf(t, n))
 		}),
 		domain.ChannelEmail: delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
-			return p.out.mail.Send(ctx, mail.Target{Recipients: t.Channel.Recipients}, messageOf(t, n))
+			return p.out.mail.Send(ctx, mailTarget(t), messageOf(t, n))
 		}),
 	}
 }
 
 func messageOf(t domain.Transmission, n domain.Notification) outward.Message {
 	id, hops := domain.CutHops(t.CorrelationID)
-	return outward.Message{ID: t.ID, Sender: n.Sender, ContentType: n.ContentType, Body: []byte(n.Content), CorrelationID: id, Hops: hops}
+	return outward.Message{
+		ID: t.ID, NotificationID: n.ID, At: time.UnixMilli(n.Created), Sequence: t.Sequence, Sender: n.Sender, ContentType: n.ContentType, Body: []byte(n.Content), CorrelationID: id, Hops: hops,
+	}
 }
 
 func restTarget(ch domain.Channel) rest.Target {
 	return rest.Target{Scheme: ch.Scheme, Host: ch.Host, Port: ch.Port, Path: ch.Path, Method: ch.HTTPMethod}
+}
+
+// mailTarget are the recipients that do not have the message yet.
+func mailTarget(t domain.Transmission) mail.Target {
+	if len(t.Left) > 0 {
+		return mail.Target{Recipients: t.Left}
+	}
+	return mail.Target{Recipients: t.Channel.Recipients}
 }
 
 func mqttTarget(ch domain.Channel) mqtt.Target {
@@ -51,12 +61,14 @@ func mqttTarget(ch domain.Channel) mqtt.Target {
 type reservations struct {
 	*bridge.Engine
 	guard *guard.Guard
-	out   waysOut
+	out   channelSenders
 	mail  bool // there is a mail server
+	// serverKey is the public key of CURVE, or empty.
+	serverKey string
 }
 
 func (p *Program) channels() reservations {
-	return reservations{p.engine, p.guard, p.out, p.Config.SMTPHost != ""}
+	return reservations{p.engine, p.guard, p.out, p.Config.SMTPHost != "", serverKey(p.curveKey)}
 }
 
 // Reserve implements notifications.Channels.
@@ -68,6 +80,9 @@ func (c reservations) Reserve(list []domain.Channel) (done func(seq uint64), err
 	}
 	return c.Engine.Reserve(list)
 }
+
+// ServerKey implements notifications.Channels.
+func (c reservations) ServerKey() string { return c.serverKey }
 
 // check returns an error that begins with the name of the field that is at fault.
 func (c reservations) check(ch domain.Channel) error {

@@ -33,7 +33,7 @@ func (d *data) newSweeper(state *projections.DB, log *store.Appender, stream *st
 // sweep removes until done is closed: by the cleanups of notifications and of data events, and by retention.
 func (p *Program) sweep(done <-chan struct{}) {
 	d := p.data
-	work := []func(context.Context) error{p.keeping.run, p.aging.run}
+	work := []func(context.Context) error{p.keeping.run, p.notificationAge.run}
 	for _, b := range newBounds(p) {
 		work = append(work, b.run)
 	}

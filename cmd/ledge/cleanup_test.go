@@ -78,6 +78,7 @@ func killedInTheMiddle(t *testing.T, try func() (inTheMiddle bool)) {
 // TestCleanupGoesOnAfterAKill asks for the removal of 20,000 notifications, kills the program in the middle and starts it
 // again: they all go, and what was posted after the request stays.
 func TestCleanupGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	const all = 20_000
 	var dir string
 	killedInTheMiddle(t, func() bool {
@@ -121,6 +122,7 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 // TestCleanupOfEventsGoesOnAfterAKill kills the program while it removes 20,000 data events of a device: they all go, and
 // what was recorded after the request, or of another device, stays.
 func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	const all, each = 20_000, 1000
 	var dir string
 	left := func(device string) int {

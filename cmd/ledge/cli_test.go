@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0"}
+	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -38,16 +38,18 @@ func TestRefusals(t *testing.T) {
 		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
-		{"word for a number", []string{"--limit-batch", "many"}, exitUsage, []string{`ledge: --limit-batch: "many": is no whole number; use digits only, such as 60; see`}},
-		{"number too large", []string{"--limit-batch", "99999999999999999999"}, exitUsage, []string{`ledge: --limit-batch: "99999999999999999999": is out of range; use a whole number`}},
+		{"word for a number", []string{"--max-result-count", "many"}, exitUsage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60; see`}},
+		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exitUsage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
 		{"word for a time", []string{"--limit-read-time", "5"}, exitUsage, []string{`ledge: --limit-read-time: "5": is no time; write it with its unit`}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
 		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},
 		{"no room for a body", []string{"--limit-body-memory", "16383"}, exitUsage, []string{"setting limit-body-memory: 16383: use 16KiB or more"}},
 		{"time of nothing", []string{"--limit-write-time", "0s"}, exitUsage, []string{"limit-write-time", "above 0"}},
-		{"given up at once", []string{"--callback-give-up", "0s"}, exitUsage, []string{"callback-give-up", "above 0"}},
+		{"given up at once", []string{"--delivery-give-up", "0s"}, exitUsage, []string{"delivery-give-up", "above 0"}},
 		{"negative age", []string{"--readings-max-age", "-1h"}, exitUsage, []string{"readings-max-age", "0 or more"}},
-		{"bad word", []string{"--sync", "never"}, exitUsage, []string{"sync", "never", "group or always"}},
+		{"bad word", []string{"--log-format", "xml"}, exitUsage, []string{"log-format", "xml", "auto, text or json"}},
+		{"removed", []string{"--sync", "group"}, exitUsage, []string{"--sync; it was removed", "Leave it out"}},
+		{"fixed", []string{"--zeromq-peers", "9"}, exitUsage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/operating.md"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
 		{"no sender", []string{"--smtp-host", "mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},
@@ -80,7 +82,7 @@ func TestRefusals(t *testing.T) {
 
 func TestSecondProcessIsRefused(t *testing.T) {
 	p := start(t, t.TempDir())
-	_, stderr, code := ledge(t, "serve", "--data-dir", p.dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
+	_, stderr, code := ledge(t, "serve", "--data-dir", p.dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
 	if code != exitInUse || !strings.Contains(stderr, fmt.Sprint("process ", p.cmd.Process.Pid)) {
 		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exitInUse, p.cmd.Process.Pid)
 	}
@@ -122,15 +124,15 @@ func TestConfigurationOrder(t *testing.T) {
 
 func TestConfigurationFileIsChecked(t *testing.T) {
 	for name, text := range map[string]string{
-		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "sync: group\ntap: [[1]]",
-		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: sync is there twice": "sync: group\nmetadata-port: 1\nsync: always",
-		"something follows its first document": "sync: group\n---\nmetadata-port: 1",
+		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "secure: true\ntap: [[1]]",
+		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: loopback is there twice": "loopback: open\nmetadata-port: 1\nloopback: secure",
+		"something follows its first document": "secure: true\n---\nmetadata-port: 1",
 		"yaml":                                 "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
 		`setting validate-units: "perhaps": is neither true nor false; use one of them` + "\n": "validate-units: perhaps",
 		"ledge.yaml: is larger than 1 MiB": "# " + strings.Repeat("long ", 1<<18),
-		"batch: 0: use 1 or more\nsetting limit-requests: 0: use 1 or more\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-tls: \"ssl\" is unknown; use one of none, opportunistic, mandatory, implicit\nsetting sync: never": "sync: never\nsmtp-tls: ssl\nlimit: {requests: 0, batch: 0}\nmetadata-port: -1",
-		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"":                              "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
-		"setting idempotency-answers: 13332: use 13333 or more: one request may have limit-batch (10000), and one client": "idempotency-answers: 13332", "setting idempotency-keep: 0s": "idempotency-keep: 0",
+		"event-bytes: 0: use 1 or more: nothing would be let in\nsetting limit-json-bytes: 0: use 1 or more: nothing would be let in\nsetting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-tls: \"ssl\" is unknown; use one of none, opportunistic, mandatory, implicit": "log-format: never\nsmtp-tls: ssl\nlimit: {json-bytes: 0, event-bytes: 0}\nmetadata-port: -1",
+		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"":  "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
+		"ledge.yaml: there is no setting \"limit-batch\"; it was removed: its value is fixed": "limit: {batch: 5}", "setting idempotency-keep: 0s": "idempotency-keep: 0",
 	} {
 		file := filepath.Join(t.TempDir(), "ledge.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -15,10 +15,13 @@ func newConfig() *cobra.Command {
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, source map[string]string) error {
 		fmt.Fprintln(c.OutOrStdout(), "# Settings of ledge: each as flag --name, as environment variable, or as a line of this file.")
-		config.settingsInForce(c.Flags(), func(f *pflag.Flag) {
-			fmt.Fprintf(c.OutOrStdout(), "\n# %s\n# default %s; %s; in force from %s\n%s: %q\n",
-				f.Usage, orNone(f.DefValue), envName(f.Name), source[f.Name], f.Name, f.Value.String())
-		})
+		for _, group := range config.groups {
+			fmt.Fprintf(c.OutOrStdout(), "\n## %s\n", group.title)
+			group.flags.VisitAll(func(f *pflag.Flag) {
+				fmt.Fprintf(c.OutOrStdout(), "\n# %s\n# default %s; %s; in force from %s\n%s: %q\n",
+					f.Usage, orNone(f.DefValue), envName(f.Name), source[f.Name], f.Name, f.Value.String())
+			})
+		}
 		return nil
 	})
 }
@@ -28,14 +31,4 @@ func orNone(s string) string {
 		return "none"
 	}
 	return s
-}
-
-// settingsInForce visits the settings among a command's flags, by name.
-func (c *Config) settingsInForce(flags *pflag.FlagSet, visit func(*pflag.Flag)) {
-	known := new(Config).settings()
-	known.VisitAll(func(k *pflag.Flag) {
-		if f := flags.Lookup(k.Name); f != nil {
-			visit(f)
-		}
-	})
 }

@@ -26,7 +26,7 @@ func (p *process) serviceConfig(url string) map[string]string {
 // together show all of them.
 func TestServicesShowTheirSettings(t *testing.T) {
 	t.Setenv("LEDGE_LIMIT_WRITE_TIME", "1m")
-	p := start(t, t.TempDir(), "--limit-batch", "77", "--limit-inline-bytes", "2048")
+	p := start(t, t.TempDir(), "--max-result-count", "77", "--limit-inline-bytes", "2048")
 	out, stderr, code := ledge(t, append([]string{"config"}, p.cmd.Args[2:]...)...)
 	var want map[string]string
 	if err := yaml.Unmarshal([]byte(out), &want); err != nil || code != exitOK {
@@ -37,10 +37,10 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{metadataService, p.metadata, "metadata-port limit-batch limit-profile-bytes strict-profile-changes strict-profile-deletes units-file validate-units allow-destinations deny-destinations connect-timeout", "allow-binds device-rest-port data-port notifications-port zeromq-linger limit-inline-bytes readings-max-age"},
-		{dataService, p.coreData, "data-port limit-event-bytes limit-inline-bytes readings-max-age", "metadata-port limit-json-bytes limit-batch limit-resource-bytes limit-secret-bytes notifications-host"},
-		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes limit-json-bytes readings-max-age readings-check-state", "metadata-port notifications-max-age limit-batch validate-units"},
-		{notificationsService, p.notifications, "notifications-port notifications-max-age zeromq-linger limit-json-bytes allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host limit-profile-bytes"},
+		{metadataService, p.metadata, "metadata-port limit-profile-bytes strict-profile-changes strict-profile-deletes units-file validate-units allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port limit-inline-bytes readings-max-age"},
+		{dataService, p.coreData, "data-port limit-event-bytes limit-inline-bytes readings-max-age", "metadata-port limit-json-bytes limit-resource-bytes notifications-host"},
+		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes limit-json-bytes readings-max-age readings-check-state", "metadata-port notifications-max-age validate-units"},
+		{notificationsService, p.notifications, "notifications-port notifications-max-age limit-json-bytes allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host limit-profile-bytes"},
 	} {
 		got := p.serviceConfig(s.url)
 		for name, value := range got {
@@ -48,7 +48,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", s.name, name, value, w)
 			}
 		}
-		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "sync", "limit-write-time", "limit-body-memory", "tap-port") {
+		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "limit-write-time", "limit-body-memory", "tap-port") {
 			if _, ok := got[name]; !ok {
 				t.Errorf("%s does not show %s: %v", s.name, name, got)
 			}
@@ -63,7 +63,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 	if !maps.Equal(shown, want) {
 		t.Errorf("shown by some service: %v\nwant %v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(want)))
 	}
-	for name, value := range map[string]string{"limit-batch": "77", "limit-inline-bytes": "2KiB", "limit-write-time": "1m0s"} {
+	for name, value := range map[string]string{"max-result-count": "77", "limit-inline-bytes": "2KiB", "limit-write-time": "1m0s"} {
 		if shown[name] != value {
 			t.Errorf("%s: got %q, want %q", name, shown[name], value)
 		}

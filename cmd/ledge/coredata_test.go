@@ -151,6 +151,7 @@ func TestCoreDataIsWholeAfterACrash(t *testing.T) {
 
 // TestEdgeXDataClients runs a program on EdgeX's own clients of core-data against Ledge.
 func TestEdgeXDataClients(t *testing.T) {
+	t.Parallel()
 	path := buildOnEdgeX(t, "testdata/dataclient")
 	p := start(t, t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*hangs)

@@ -216,6 +216,7 @@ func longerState(tb testing.TB, dir string, n, _ node) {
 }
 
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	n, other := newNode(t), newNode(t)
 	for _, tt := range damages {
 		t.Run(tt.name, func(t *testing.T) {

@@ -54,10 +54,13 @@ func (d *data) projections() []projection {
 	}
 }
 
+// mostChangeBytes is the most that the changes of one request may write to the log.
+const mostChangeBytes = 64 << 20
+
 // limits are what an appender refuses.
-func (p projection) limits(c *Config) (o store.AppenderOptions) {
+func (p projection) limits() (o store.AppenderOptions) {
 	if p.tables == projections.Events {
-		o.SubmitBytes = int(c.LimitChangeBytes)
+		o.SubmitBytes = mostChangeBytes
 	}
 	return o
 }
@@ -83,7 +86,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	if err := whenFree(ctx, d.logger, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
 		return storeError(err)
 	}
-	if o.Witnesses, err = d.openStates(c); err != nil {
+	if o.Checkpoints, err = d.openStates(c); err != nil {
 		return err
 	}
 	if d.store, err = store.Open(ctx, o); err != nil {
@@ -96,12 +99,11 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return storeError(err)
 		}
 		d.heal(p, p.db)
-		if *appenders[i], err = store.NewAppender(ctx, p.log, p.db, p.limits(c)); err != nil {
+		if *appenders[i], err = store.NewAppender(ctx, p.log, p.db, p.limits()); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
 		d.onClose(func() error { p.db.StopHealing(); return nil }) // what waits for it ends before its appender
-		p.db.RequestsFirst()
 	}
 	d.entities = &asof.Entities{State: d.state.State, Try: d.whole, Last: d.recorded, History: d.history}
 	d.forgetInBackground(ctx)
@@ -109,11 +111,11 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 }
 
 // openStates opens the projections. They come before the log: their checkpoints are witnesses of how far it was durable.
-func (d *data) openStates(c *Config) (map[string]store.Witness, error) {
+func (d *data) openStates(c *Config) (map[string]store.Checkpoint, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
-	seen := map[string]store.Witness{}
+	seen := map[string]store.Checkpoint{}
 	for i, to := range []struct {
 		db     **projections.DB
 		tables projections.Tables
@@ -130,7 +132,7 @@ func (d *data) openStates(c *Config) (map[string]store.Witness, error) {
 		d.onClose(db.Close)
 		*to.db = db
 		seq, chain := db.Checkpoint()
-		seen[to.stream] = store.Witness{Seq: seq, Chain: chain}
+		seen[to.stream] = store.Checkpoint{Seq: seq, Chain: chain}
 	}
 	return seen, nil
 }
@@ -176,7 +178,7 @@ func (d *data) forget(ctx context.Context, p projection) {
 // storeOptions has no limits of age and bytes: what is removed, and when, is decided here, see [bound].
 func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
-		Dir: c.logDir(), SyncAlways: c.Sync == "always", TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort, TapConnections: c.TapConnections, TapMemory: int64(c.TapMemory),
+		Dir: c.logDir(), TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort,
 		TapDescriptors: c.tapFiles, TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
 		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve), Logger: logger,
 		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
@@ -267,6 +269,12 @@ func (d *data) services() (names []string, err error) {
 // recorded is the last event that the state shows.
 func (d *data) recorded() uint64 {
 	seq, _ := d.state.Checkpoint()
+	return seq
+}
+
+// noted is the last sequence of the notification stream that requests were answered with.
+func (d *data) noted() uint64 {
+	seq, _ := d.notes.Checkpoint()
 	return seq
 }
 

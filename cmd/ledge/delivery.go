@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"ledge/bridge/delivery"
 	"ledge/domain"
@@ -13,8 +14,7 @@ func (p *Program) startDelivery(ctx context.Context) error {
 	c := p.Config
 	p.delivery = delivery.New(delivery.Options{
 		Limits: delivery.Limits{
-			AtOnce: c.DeliveryAtOnce, Concurrency: p.outgoing("delivery-concurrency", c.DeliveryConcurrency, p.files.Outgoing/2), Queue: c.DeliveryQueue,
-			Timeout: c.DeliveryTimeout, LongestWait: c.DeliveryLongestWait, LongestPause: c.DeliveryLongestPause, GiveUp: c.DeliveryGiveUp,
+			Concurrency: p.outgoing("deliveries", delivery.DefaultConcurrency, p.files.Outgoing/2), Timeout: c.DeliveryTimeout, GiveUp: c.DeliveryGiveUp,
 		},
 		Log: p.data.notifications, Look: p.data.noteLook, Senders: p.senders(),
 		Escalation: func() (domain.Subscription, bool) { return p.engine.Subscription(domain.EscalationSubscription) },
@@ -28,13 +28,24 @@ func (p *Program) startDelivery(ctx context.Context) error {
 	return nil
 }
 
-// outgoing is what a setting says of sends at once, or as many as there are file descriptors for. Slow endpoints and those that fail have as
-// many again.
-func (p *Program) outgoing(setting string, wanted, most int) int {
+// outgoing is how many sends of a kind may be under way at once: as many as wanted, or as there are file descriptors for.
+func (p *Program) outgoing(kind string, wanted, most int) int {
 	if most = max(1, most); wanted > most {
-		p.Logger.Info("fewer sends at once than the setting says, for want of file descriptors; raise the limit, such as with `ulimit -n 4096`", "setting", setting, "value", wanted, "used", most)
+		p.Logger.Info("concurrent "+kind+" are limited by the file descriptors of the process; raise their limit, such as with `ulimit -n 4096`", "wanted", wanted, "used", most)
 	}
 	return min(wanted, most)
+}
+
+// flushWait bounds how long a request waits for the record of what answered requests have raised.
+const flushWait = 250 * time.Millisecond
+
+// flushedNotes is a look at the notifications. It has all transmissions of what was answered before, unless their record takes long: a disk
+// may be full.
+func (p *Program) flushedNotes() (domain.View, func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), flushWait)
+	defer cancel()
+	_ = p.engine.Flush(ctx) // if it fails, the look is at what is on record
+	return p.data.noteView()
 }
 
 // noteLook is one consistent look at the notifications, for the delivery.

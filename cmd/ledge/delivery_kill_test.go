@@ -111,7 +111,7 @@ func TestDeliverySurvivesKills(t *testing.T) {
 	load := &deliveryLoad{}
 	final := map[[2]string]int{} // how often it had come when its delivery was on record
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(*seed, 3))
-	flags := []string{"--resend-limit", "99", "--resend-interval", "1ms", "--delivery-longest-wait", "20ms", "--delivery-longest-pause", "20ms"}
+	flags := []string{"--resend-limit", "99", "--resend-interval", "1ms"}
 	p := start(t, dir, flags...)
 	for _, m := range receivers {
 		p.subscribeAll(m.name, "alarm", restChannel(t, m.URL, "/"))

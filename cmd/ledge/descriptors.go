@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"ledge/handlers/connections"
@@ -41,13 +40,11 @@ func splitDescriptors(most int) (descriptors, error) {
 	return d, nil
 }
 
-// mostConnections is how many HTTP connections there may be by default; some 25 KB of memory each.
+// mostConnections is how many HTTP connections there may be ; some 25 KB of memory each.
 const mostConnections = 2048
 
 // connections are the limits of HTTP connections. Each may have a file open beside its socket.
-func (c *Config) connections(d descriptors) connections.Limits {
-	total := min(cmp.Or(c.LimitConnections, mostConnections), d.HTTP/2)
-	return connections.Limits{
-		Total: total, Service: min(cmp.Or(c.LimitServiceConnections, total-total/4), total), Client: c.LimitClientConnections,
-	}
+func (d descriptors) connections() connections.Limits {
+	total := min(mostConnections, d.HTTP/2)
+	return connections.Limits{Total: total, Service: total - total/4}
 }

@@ -13,6 +13,7 @@ import (
 // served, writes are refused with 507, removals make room, and with space again the same process takes writes. What was
 // acknowledged is there.
 func TestStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		stop func(p *process)

@@ -20,38 +20,58 @@ func TestServedDocuments(t *testing.T) {
 		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/yaml" || !strings.Contains(a.body, "title: Ledge, "+title+"\n") {
 			t.Errorf("%s: got %d, %v, %.200s", title, a.status, a.header, a.body)
 		}
+		if strings.Contains(a.body, "<<:") || strings.Contains(a.body, "(?i)") {
+			t.Errorf("%s: the document has merge keys or patterns that are not of ECMAScript", title)
+		}
 		if err := handlerstest.CheckText([]byte(a.body)); err != nil {
 			t.Errorf("%s: %v", title, err)
 		}
 	}
 }
 
-// TestPageInABrowser opens the page in a real browser: the policy must let it load what it needs, and it must show the
-// operations.
+// TestPageInABrowser opens the page of each service in a real browser: the policy must let it load what it needs, and it must show the
+// operations and no error of its parser.
 func TestPageInABrowser(t *testing.T) {
 	browser := findBrowser()
 	if browser == "" {
 		t.Skip("no browser is installed: Debian's package chromium-headless-shell or chromium")
 	}
 	p := start(t, t.TempDir())
+	for url, want := range map[string][]string{
+		p.metadata:      {"Ledge, core-metadata", "Add provision watchers", "/deviceprofile/uploadfile"},
+		p.coreData:      {"Ledge, core-data", "/reading/all", "/event/"},
+		p.deviceREST:    {"Ledge, device-rest", "Post a value"},
+		p.notifications: {"Ledge, support-notifications", "List the notifications that a subscription matched", "Send again what matched a subscription"},
+	} {
+		page, console := render(t, browser, url+"/api/v2/docs")
+		if strings.Contains(console, "Content Security Policy") {
+			t.Errorf("%s: the policy keeps something away:\n%s", want[0], console)
+		}
+		for _, text := range append(want, "See this document in a browser", "opblock-summary") {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s: %q is missing in the page: %.2000s", want[0], text, page)
+			}
+		}
+		if _, fault, found := strings.Cut(page, "Parser error"); found {
+			t.Errorf("%s: the page shows a parser error%.200s", want[0], fault)
+		}
+	}
+}
+
+// render returns what a browser makes of a page, and what it logs.
+func render(t *testing.T, browser, url string) (page, console string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"),
-		"--enable-logging=stderr", "--virtual-time-budget=30000", "--dump-dom", p.metadata+"/api/v2/docs")
-	var console bytes.Buffer
-	cmd.Stderr = &console
-	page, err := cmd.Output()
+		"--enable-logging=stderr", "--virtual-time-budget=30000", "--dump-dom", url)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	text, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", browser, err, &console)
+		t.Fatalf("%s: %v\n%s", browser, err, &log)
 	}
-	if strings.Contains(console.String(), "Content Security Policy") {
-		t.Errorf("the policy keeps something away:\n%s", &console)
-	}
-	for _, want := range []string{"Ledge, core-metadata", "Add provision watchers", "/deviceprofile/uploadfile", "See this document in a browser"} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("%q is missing in the page: %.2000s", want, page)
-		}
-	}
+	return string(text), log.String()
 }
 
 func findBrowser() string {

@@ -64,6 +64,7 @@ func (p *process) etags() map[string]string {
 
 // An ETag outlives restarts, crashes and rebuilds, and a name never gets one back.
 func TestETagsOutliveRestarts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)
 	p.addDevice("cam-1")

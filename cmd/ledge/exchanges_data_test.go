@@ -44,7 +44,7 @@ func isStored(x exchange) bool { return strings.HasPrefix(x.Case, "rest/stored-"
 
 // dataGiven are the events that later exchanges ask for.
 func dataGiven() []given {
-	event := func(before int, id string, origin int, reading, tags string) given {
+	event := func(before int, id string, origin int64, reading, tags string) given {
 		return given{before, http.MethodPost, "event/ref-zdbec7d9-prof/ref-zdbec7d9-evdev/r1", fmt.Sprintf(`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"ref-zdbec7d9-evdev",`+
 			`"profileName":"ref-zdbec7d9-prof","sourceName":"r1","origin":%d,"readings":[{"deviceName":"ref-zdbec7d9-evdev","profileName":"ref-zdbec7d9-prof",%s}]%s}}`, id, origin, reading, tags)}
 	}

@@ -19,8 +19,10 @@ const lookupTime = 5 * time.Second
 
 // bindSettings returns the settings of addresses that the program listens on, with the host of each.
 func (c *Config) bindSettings() [][2]string {
-	list := [][2]string{
-		{"metadata-host", c.MetadataHost}, {"data-host", c.CoreDataHost}, {"device-rest-host", c.DeviceRESTHost}, {"notifications-host", c.NotificationsHost},
+	var list [][2]string
+	for _, one := range services {
+		host, _ := c.listenAt(one)
+		list = append(list, [2]string{one.setting + "-host", host})
 	}
 	if c.TapPort >= 0 {
 		list = append(list, [2]string{"tap-host", c.TapHost})
@@ -105,10 +107,9 @@ func (p *Program) warnOfOpenAddresses() {
 	if p.Config.Secure {
 		return
 	}
-	actual := map[string]string{ // Linux listens on [::] for 0.0.0.0
-		"metadata-host": p.servers.address(metadataService), "data-host": p.servers.address(dataService),
-		"device-rest-host": p.servers.address(deviceRESTService), "notifications-host": p.servers.address(notificationsService),
-		"tap-host": tapAddress(p.data.store),
+	actual := map[string]string{"tap-host": tapAddress(p.data.store)} // Linux listens on [::] for 0.0.0.0
+	for _, one := range services {
+		actual[one.setting+"-host"] = p.servers.address(one.name)
 	}
 	var open []any
 	for _, s := range p.Config.bindSettings() {

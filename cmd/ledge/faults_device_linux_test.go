@@ -1,9 +1,10 @@
+//go:build amd64 || arm64
+
 package main
 
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -109,25 +110,4 @@ func failingRun(t *testing.T, rules func(f *faults.FS, kill func())) *recording 
 	p.kill()
 	r.Recording = f.Recording()
 	return r
-}
-
-// insist has every client send so many requests. Refusals are expected; a client ends with its connection.
-func (l *workload) insist(p *process, each int) {
-	var all sync.WaitGroup
-	for _, c := range l.clients {
-		all.Go(func() {
-			defer c.http.CloseIdleConnections()
-			for range each {
-				select {
-				case <-p.exited:
-					return
-				default:
-					if err := c.step(p); err == nil && l.onAck != nil { // what was acknowledged is on record
-						l.onAck()
-					}
-				}
-			}
-		})
-	}
-	all.Wait()
 }

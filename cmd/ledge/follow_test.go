@@ -14,7 +14,7 @@ func TestLogFollowsOverRestarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)
-	follow := exec.Command(binary, "log", "-f", "--json", "--data-dir", dir)
+	follow := exec.Command(binary, "log", "-f", "--from", "1", "--json", "--data-dir", dir)
 	out, errs := &syncBuffer{more: make(chan struct{}, 1)}, &syncBuffer{more: make(chan struct{}, 1)}
 	follow.Stdout, follow.Stderr = out, errs
 	if err := follow.Start(); err != nil {

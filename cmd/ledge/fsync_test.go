@@ -14,6 +14,7 @@ import (
 // TestPowerCutLeavesWhatWasSynced traces the system calls of the process from an empty folder on, and starts from
 // nothing but the bytes and the names that had been synced at some acknowledged moments.
 func TestPowerCutLeavesWhatWasSynced(t *testing.T) {
+	t.Parallel()
 	trace, runner := mustTrace(t)
 	cuts := 4
 	if testing.Short() {

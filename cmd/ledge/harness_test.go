@@ -62,9 +62,9 @@ type process struct {
 	dir string
 	log *syncBuffer
 
-	metadata, coreData, deviceREST, notifications, tap string // addresses, as the ready line gives them
-	exited                                             chan struct{}
-	err                                                error
+	metadata, coreData, deviceREST, notifications, console, tap string // addresses, as the ready line gives them
+	exited                                                      chan struct{}
+	err                                                         error
 }
 
 // start runs the binary on dir and returns when it is ready.
@@ -88,10 +88,15 @@ func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *p
 	tb.Helper()
 	args := append(append(slices.Clone(runner), binary), append([]string{
 		"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--data-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
+		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
 	}, flags...)...)
-	p := &process{tb: tb, dir: dir, log: &syncBuffer{more: make(chan struct{}, 1)}, exited: make(chan struct{})}
-	p.cmd = exec.Command(args[0], args[1:]...)
+	return launchCommand(tb, exec.Command(args[0], args[1:]...), dir)
+}
+
+// launchCommand runs a command that serves dir.
+func launchCommand(tb testing.TB, cmd *exec.Cmd, dir string) *process {
+	tb.Helper()
+	p := &process{tb: tb, cmd: cmd, dir: dir, log: &syncBuffer{more: make(chan struct{}, 1)}, exited: make(chan struct{})}
 	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)
@@ -110,7 +115,7 @@ func (p *process) waitReady() error {
 	for {
 		if line, ok := p.log.find(`"msg":"ready"`); ok {
 			p.metadata, p.coreData, p.deviceREST = field(line, "metadata"), field(line, "core-data"), field(line, "device-rest")
-			p.notifications, p.tap = field(line, "notifications"), field(line, "tap")
+			p.notifications, p.console, p.tap = field(line, "notifications"), field(line, "console"), field(line, "tap")
 			contracts.know("metadata", p.metadata)
 			contracts.know("data", p.coreData)
 			contracts.know("devicerest", p.deviceREST)

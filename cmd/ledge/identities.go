@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // identities are the users and tokens: the folded state, and the changes of it. A change writes the hash first, then the event
-// that names it, and then removes the old hash. So a crash never leaves a user without the password that the log names.
+// that names it. The old hash is removed [keepRetired] later. So a crash never leaves a user without the password that the log names,
+// nor does a backup that reads the log and then the secrets.
 type identities struct {
 	log     submitter
 	view    func() (domain.View, func())
@@ -27,6 +29,54 @@ type identities struct {
 	changed func(actor string)
 
 	changing sync.Mutex // so that each change sees the hash that it replaces
+	retired  []retired  // oldest first; the next start removes those that are left
+}
+
+// keepRetired is how long a hash is kept that no user and no token names any more.
+const keepRetired = time.Minute
+
+// retired is a hash that no user and no token names any more.
+type retired struct {
+	id string
+	at time.Time
+}
+
+// retire has a hash removed later. The caller holds the lock.
+func (i *identities) retire(id string) {
+	if id != "" {
+		i.retired = append(i.retired, retired{id, i.now()})
+	}
+}
+
+// removeRetired removes the hashes that were retired before a time.
+func (i *identities) removeRetired(before time.Time) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	old := map[string]bool{}
+	for len(i.retired) > 0 && i.retired[0].at.Before(before) {
+		old[i.retired[0].id] = true
+		i.retired = i.retired[1:]
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	return i.secrets.RemoveCredentials(old)
+}
+
+// removeRetiredInTime removes the hashes that are retired, until done.
+func (i *identities) removeRetiredInTime(done <-chan struct{}, logger *slog.Logger) {
+	tick := time.NewTicker(keepRetired)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		if err := i.removeRetired(i.now().Add(-keepRetired)); err != nil {
+			logger.Warn("old hashes of passwords stay in the secret store until the next start", "error", err)
+		}
+	}
 }
 
 // User returns the user of a name.
@@ -58,6 +108,9 @@ func (i *identities) Tokens() ([]domain.Token, error) {
 	list, _, err := v.Lists.Tokens(domain.Page{Limit: -1})
 	return list, err
 }
+
+// LastUsed returns when a token was last used, in milliseconds since the Unix epoch; 0 for never.
+func (i *identities) LastUsed(token string) int64 { return i.uses.Last(token) }
 
 // AddUser adds a user with a password.
 func (i *identities) AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error {
@@ -107,7 +160,8 @@ func (i *identities) RemoveUser(ctx context.Context, actor, name string) error {
 	if err := i.submit(ctx, actor, domain.RemoveUser{Name: name}); err != nil {
 		return err
 	}
-	return errors.Join(i.secrets.RemoveCredential(old.Credential), i.forgetAdminPassword(name))
+	i.retire(old.Credential)
+	return i.forgetAdminPassword(name)
 }
 
 // AddToken adds a token and returns its text, which is nowhere else. A token that is a client certificate has none.
@@ -133,10 +187,8 @@ func (i *identities) RemoveToken(ctx context.Context, actor, name string) error 
 	if err := i.submit(ctx, actor, domain.RemoveToken{Name: name}); err != nil {
 		return err
 	}
-	if old.Credential == "" {
-		return nil
-	}
-	return i.secrets.RemoveCredential(old.Credential)
+	i.retire(old.Credential)
+	return nil
 }
 
 // tell says that what an actor may do was changed, or may have been.
@@ -153,7 +205,7 @@ func (i *identities) withHash(ctx context.Context, actor, hash, old string, comm
 	return i.replace(ctx, actor, hash, old, command)
 }
 
-// replace stores a hash, records the command that names it, and removes the old hash. The caller holds the lock.
+// replace stores a hash, records the command that names it, and retires the old hash. The caller holds the lock.
 func (i *identities) replace(ctx context.Context, actor, hash, old string, command func(id string) domain.Command) error {
 	id := uuid.NewString()
 	if err := i.secrets.PutCredential(id, hash); err != nil {
@@ -161,12 +213,12 @@ func (i *identities) replace(ctx context.Context, actor, hash, old string, comma
 	}
 	err := i.submit(ctx, actor, command(id))
 	if _, refused := errors.AsType[*domain.Error](err); refused && !domain.InDoubt(err) {
-		return errors.Join(err, i.secrets.RemoveCredential(id))
+		return errors.Join(err, i.secrets.RemoveCredentials(map[string]bool{id: true}))
 	}
-	if err != nil || old == "" {
-		return err // the event may be on record: the next start removes the hash if it is not
+	if err == nil {
+		i.retire(old)
 	}
-	return i.secrets.RemoveCredential(old)
+	return err // in doubt, the event may be on record: the next start removes the hash if it is not
 }
 
 func (i *identities) submit(ctx context.Context, actor string, c domain.Command) error {

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alexedwards/argon2id"
 
 	"ledge/domain"
 	"ledge/handlers/identity"
@@ -122,7 +126,7 @@ func wantNowhere(t *testing.T, dir string, secrets ...string) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		found = found || bytes.Contains(text, []byte("user.anna.added"))
+		found = found || bytes.Contains(text, []byte("user/anna/added"))
 		for _, s := range secrets {
 			if bytes.Contains(text, []byte(s)) {
 				t.Errorf("%s has the secret %q", path, s)
@@ -258,7 +262,126 @@ func TestTokenText(t *testing.T) {
 func mustOpenIdentities(t *testing.T, c *Config) (*data, *identities) {
 	t.Helper()
 	d := mustOpenData(t, c)
-	file, err := secrets.Open(c.secretsFile())
+	file, err := secrets.OpenWith(c.secretsFile(), nil)
 	mustDo(t, err)
 	return d, d.identities(c, file, d.logger)
+}
+
+// TestRetiredHashes holds that an old hash outlives the change for a while, and not longer.
+func TestRetiredHashes(t *testing.T) {
+	t.Parallel()
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	d, i := mustOpenIdentities(t, c)
+	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false))
+	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
+	mustDo(t, err)
+	u, _ := i.User("anna")
+	token, _ := i.Token("pos-7")
+	has := func(id string) bool { _, ok := i.secrets.Credential(id); return ok }
+	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another"))
+	mustDo(t, i.RemoveToken(t.Context(), "cli:me", "pos-7"))
+	mustDo(t, i.removeRetired(i.now().Add(-keepRetired)))
+	if !has(u.Credential) || !has(token.Credential) {
+		t.Error("an old hash has gone with its event: a backup that ends before the event would be without it")
+	}
+	mustDo(t, i.removeRetired(i.now().Add(time.Second)))
+	if has(u.Credential) || has(token.Credential) {
+		t.Error("an old hash is kept for good")
+	}
+	if u, _ := i.User("anna"); !has(u.Credential) {
+		t.Error("the hash that is in use has gone")
+	}
+	mustDo(t, d.close())
+}
+
+// TestBackupBesidePasswords changes passwords and tokens of a running server beside backups of it: each backup has the hash for each user and
+// token of its log.
+func TestBackupBesidePasswords(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	mustLedge(t, dir, "first-secret\n", "user", "add", "anna")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_, _, _ = ledgeOn(t, dir, fmt.Sprintf("secret-%d\n", n), "user", "passwd", "anna")
+			_, _, _ = ledgeOn(t, dir, "", "token", "create", "--name", fmt.Sprint("pos-", n), "--role", "poster")
+			_, _, _ = ledgeOn(t, dir, "", "token", "revoke", fmt.Sprint("pos-", n-1))
+		}
+	}()
+	var folders []string
+	for range 4 {
+		file, _ := mustBackUp(t, dir)
+		to := filepath.Join(t.TempDir(), "new")
+		if out, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitOK {
+			t.Fatalf("%d\n%s%s", code, out, errs)
+		}
+		folders = append(folders, to)
+	}
+	close(stop)
+	<-done
+	p.stop()
+	for _, to := range folders {
+		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", to, "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB"))
+		users, err := i.Users()
+		mustDo(t, err)
+		tokens, err := i.Tokens()
+		mustDo(t, err)
+		if len(users) != 2 {
+			t.Errorf("got users %+v", users)
+		}
+		for _, u := range users {
+			if _, ok := i.secrets.Credential(u.Credential); !ok {
+				t.Errorf("the backup has user %s without a password", u.Name)
+			}
+		}
+		for _, token := range tokens {
+			if _, ok := i.secrets.Credential(token.Credential); !ok {
+				t.Errorf("the backup has token %s without its hash", token.Name)
+			}
+		}
+		mustDo(t, d.close())
+	}
+}
+
+// TestKillBesidePasswords kills a server while passwords are changed: after each kill, the password that the log names is the old one or the new one.
+func TestKillBesidePasswords(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	mustLedge(t, dir, "secret-0\n", "user", "add", "anna")
+	now := "secret-0"
+	for round := range 8 {
+		next := fmt.Sprint("secret-", round+1)
+		changed := make(chan error, 1)
+		go func() {
+			_, _, err := ledgeOn(t, dir, next+"\n", "user", "passwd", "anna")
+			changed <- err
+		}()
+		time.Sleep(rand.N(200 * time.Millisecond)) // the kill comes at any point of the change
+		p.kill()
+		acknowledged := <-changed == nil
+		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB"))
+		mustDo(t, i.sweep())
+		u, _ := i.User("anna")
+		hash, ok := i.secrets.Credential(u.Credential)
+		mustDo(t, d.close())
+		match := func(password string) bool {
+			ok, err := argon2id.ComparePasswordAndHash(password, hash)
+			return ok && err == nil
+		}
+		switch {
+		case !ok:
+			t.Fatalf("round %d: the log names a password that is not stored", round)
+		case match(next):
+			now = next
+		case acknowledged || !match(now):
+			t.Fatalf("round %d: acknowledged %t, and the password is not %s", round, acknowledged, next)
+		}
+		p = start(t, dir)
+	}
 }

@@ -38,7 +38,7 @@ func openLedger(ctx context.Context, c *Config) (*ledger, error) {
 		lock.close()
 		return nil, storeError(err)
 	}
-	if err := files.Mount(c.archiveDir(), c.snapshotDir()); err != nil {
+	if err := files.OpenArchives(c.archiveDir(), c.snapshotDir()); err != nil {
 		lock.close()
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func tapLedger(ctx context.Context, c *Config) (*ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tap of process %s: %w", pid, err)
 	}
-	if err := t.Mount(c.archiveDir(), c.snapshotDir()); err != nil {
+	if err := t.OpenArchives(c.archiveDir(), c.snapshotDir()); err != nil {
 		t.Close()
 		return nil, err
 	}

@@ -174,3 +174,24 @@ func (l *workload) settle(found map[string]int) {
 		}
 	}
 }
+
+// insist has every client send so many requests. Refusals are expected; a client ends with its connection.
+func (l *workload) insist(p *process, each int) {
+	var all sync.WaitGroup
+	for _, c := range l.clients {
+		all.Go(func() {
+			defer c.http.CloseIdleConnections()
+			for range each {
+				select {
+				case <-p.exited:
+					return
+				default:
+					if err := c.step(p); err == nil && l.onAck != nil { // what was acknowledged is on record
+						l.onAck()
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -24,43 +24,64 @@ type printer struct {
 const notPrinted = "not all of the log is printed; nothing is changed"
 
 func newLog() *cobra.Command {
-	var follow, asJSON bool
-	var from uint64
+	var asJSON bool
+	var filter logFilter
 	c := &cobra.Command{
 		Use:   "log",
-		Short: "Print what is on the log, oldest first; -f goes on with what is recorded from now on",
-		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where.
+		Short: "Print what is on the log, oldest first; -f prints what is recorded from now on",
+		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where. The flags that
+choose messages can be combined.
 
 Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing, one line on
 standard error says which events are in it, and the rest is printed.
 
-It works beside a running server, through its tap, and without one, on the data folder itself. -f needs a running server;
-while that is away it waits, and then goes on where it was, until Ctrl-C.`,
+It works beside a running server, through its tap, and without one, on the data folder itself. -f begins now: with -n, --since or
+--from it begins with what was recorded before. It needs a running server; while that is away it waits, and then goes on where it
+was, until Ctrl-C.`,
+		Example: `  ledge log -n 20
+  ledge log -f --device cam-1
+  ledge log --since 7d --until 2026-11-21 --type 'device.*'
+  ledge log --since 1h --subject 'ledge.event.subscription.>' --json`,
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is recorded from now on")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the payload where it is JSON")
-	c.Flags().Uint64Var(&from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
+	c.Flags().BoolVarP(&filter.follows, "follow", "f", false, "print what is recorded from now on")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")
+	filter.flags(c.Flags())
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		if err := filter.check(c.Flags(), now()); err != nil {
+			return exitError{exitUsage, err}
+		}
 		l, err := openLedger(ctx, config)
 		if err != nil {
 			return interrupted(ctx, err, notPrinted)
 		}
 		l.skipGaps(c.ErrOrStderr())
-		if follow && l.tap != nil {
-			return followLog(ctx, c.ErrOrStderr(), config, l, from, printer{c.OutOrStdout(), asJSON}.print)
+		print := printer{c.OutOrStdout(), asJSON}.print
+		if filter.follows && l.tap != nil {
+			return followLog(ctx, c.ErrOrStderr(), config, l, &filter, print)
 		}
 		defer l.close()
-		if follow {
+		if filter.follows {
 			return exitError{exitUsage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir)}
 		}
-		return interrupted(ctx, l.history(ctx, from, printer{c.OutOrStdout(), asJSON}.print), notPrinted)
+		return interrupted(ctx, l.history(ctx, &filter, print), notPrinted)
 	})
 }
 
 // followLog prints until ctx ends, from one run of the server to the next. It closes l.
-func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, from uint64, print func(store.Message) error) error {
-	for seen := (store.Place{}); ; {
-		err := l.tap.Follow(ctx, from, seen, print)
+func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, filter *logFilter, print func(store.Message) error) error {
+	seen, err := l.place(ctx, filter)
+	if err != nil {
+		l.close()
+		return interrupted(ctx, damaged(err), notPrinted)
+	}
+	chosen := func(m store.Message) error {
+		if filter.matches(m) {
+			return print(m)
+		}
+		return nil
+	}
+	for {
+		err := l.tap.Follow(ctx, filter.from, seen, chosen)
 		lost := l.tap.Lost()
 		l.close()
 		if err == nil || !lost {
@@ -94,10 +115,34 @@ func awaitTap(ctx context.Context, c *Config) *ledger {
 	}
 }
 
-// history prints all streams, merged by time.
-func (l *ledger) history(ctx context.Context, from uint64, print func(store.Message) error) error {
-	for m, err := range store.Merge(ctx, l.logs, from) {
-		if err == nil {
+// place is what a follower has seen before its beginning; empty where it begins at --from.
+func (l *ledger) place(ctx context.Context, filter *logFilter) (store.Place, error) {
+	seen := store.Place{}
+	if filter.fromGiven {
+		return seen, nil
+	}
+	starts, err := filter.starts(ctx, l.logs)
+	for i, start := range starts {
+		seen[l.logs[i].Name()] = start - 1
+	}
+	return seen, err
+}
+
+// history prints what the filter chooses of all streams, merged by time.
+func (l *ledger) history(ctx context.Context, filter *logFilter, print func(store.Message) error) error {
+	messages := store.Merge(ctx, l.logs, filter.from)
+	if !filter.fromGiven {
+		starts, err := filter.starts(ctx, l.logs)
+		if err != nil {
+			return damaged(err)
+		}
+		messages = store.MergeAt(ctx, l.logs, starts)
+	}
+	for m, err := range messages {
+		if err == nil && filter.ends(m) {
+			return nil
+		}
+		if err == nil && filter.matches(m) {
 			err = print(m)
 		}
 		if err != nil {
@@ -120,9 +165,8 @@ func (p printer) print(m store.Message) error {
 		return p.printJSON(m)
 	}
 	st, w := m.Stamp(), m.Wire()
-	stream, _, _ := strings.Cut(strings.TrimPrefix(m.Subject, "ledge."), ".")
 	_, err := fmt.Fprintf(p.w, "%s  %s %d  %s  %s  by %s from %s%s\n", st.At.Format("2006-01-02T15:04:05.000Z07:00"),
-		stream, m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, detail(w))
+		streamOf(m.Subject), m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, detail(w))
 	return err
 }
 
@@ -148,7 +192,7 @@ func detail(w domain.Wire) string {
 func (p printer) printJSON(m store.Message) error {
 	st, w := m.Stamp(), m.Wire()
 	line := map[string]any{
-		"subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
+		"stream": streamOf(m.Subject), "subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
 		"origin": st.Origin, "correlationId": st.CorrelationID, "contentType": w.ContentType, "size": len(w.Data),
 	}
 	if reason := undecodable(w); reason != "" {

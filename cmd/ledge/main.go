@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"ledge/cmd/internal/heapgoal"
 )
 
 // The exit codes.
@@ -38,7 +36,7 @@ type exitError struct {
 func (e exitError) Unwrap() error { return e.error }
 
 func main() {
-	heapgoal.Tune() // for all commands: a rebuild makes as much garbage as a load does
+	limitMemory()
 	tuneProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -114,17 +112,23 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
+		Version:       version,
 	}
+	root.SetVersionTemplate("ledge {{.Version}}\n")
+	root.SetUsageTemplate(withoutGlobalFlags(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), inWords(bad.GetFlag(), bad.Unwrap()))
 		}
-		return exitError{exitUsage, fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+		return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath())}
 	})
 	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
-	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newUser(), newToken(), newConfig(), newVersion())
+	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newConfig(), newVersion())
 	for _, c := range root.Commands() {
 		c.Args = usage(c.Args)
+		if c.Name() != "serve" {
+			hideSettings(c)
+		}
 	}
 	root.Args = usage(root.Args)
 	return root
@@ -134,7 +138,7 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return exitError{exitUsage, fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+			return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, commandLike(c, args), c.CommandPath())}
 		}
 		return nil
 	}
@@ -147,11 +151,13 @@ func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, 
 	settings.VisitAll(func(f *pflag.Flag) { c.Flags().AddFlag(f) })
 	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
 	c.Args = cobra.NoArgs
+	c.SetUsageFunc(groupedUsage(config))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
 			*file = v
 		}
 		source, err := load(settings, *file, os.LookupEnv)
+		err = errors.Join(err, unknownVariables(settings, os.Environ()))
 		if err == nil {
 			err = config.check()
 		}

@@ -2,64 +2,75 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-
-	"ledge/cmd/internal/heapgoal"
 )
 
-// quietLook is how often is looked how much is allocated, and quietBytes how much that is at most when there is little to do.
-const (
-	quietLook  = 500 * time.Millisecond
-	quietBytes = 1 << 20
-)
+// leastMemory is the lowest memory limit of the Go runtime, in bytes. Under an ordinary load some 70 MB are in use, so that garbage has room
+// for as much again.
+const leastMemory = 128 << 20
 
-// besideBodies is what the log, its queues and the overlays of the projections take at their bounds, in bytes.
-const besideBodies = 96 << 20
+// limitStep is by how much the limit changes at a time: each change stops the program for some microseconds.
+const limitStep = 16 << 20
 
-// memoryTarget is from where on the collector runs as often as it must: what lives is within it as long as each byte of a
-// body in work lives about once. A lower goal that follows what lives was tried: 112 MiB cost arrays of devices a third.
-func (c *Config) memoryTarget() int64 { return besideBodies + int64(c.LimitBodyMemory) }
+// limitFor is the memory limit for a heap of which so many bytes are in use after a collection. Half of that is left for garbage: with
+// less, a large request would keep the processors busy with collections.
+func limitFor(live int64) int64 {
+	limit := live + live/2 + limitStep
+	return max(leastMemory, limit/limitStep*limitStep)
+}
 
-// Memory is given back after so many quiet looks in a row: soon after a burst, and once more when the NATS server has let go of
-// its caches, 10 seconds after their last use.
-const (
-	quietSoon = 2
-	quietLong = 40
-)
-
-// tuneMemory bounds the memory, unless GOMEMLIMIT does, and gives memory back when a burst, or what the start does behind the ready
-// line, is over. It ends with done.
-func tuneMemory(done <-chan struct{}, target int64) {
+// limitMemory keeps the memory limit of the Go runtime at limitFor what is in use, unless GOMEMLIMIT sets another. How often
+// garbage is collected below the limit is left to GOGC.
+func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		heapgoal.Limit(target)
+		debug.SetMemoryLimit(leastMemory)
+		afterCollection(leastMemory)
 	}
-	look := time.NewTicker(quietLook)
-	defer look.Stop()
+}
+
+// afterCollection has the limit follow each collection. The runtime tells of one by collecting an object that nothing uses.
+func afterCollection(limit int64) {
+	runtime.AddCleanup(new([64]byte), func(limit int64) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		if next := limitFor(int64(live[0].Value.Uint64())); next != limit {
+			debug.SetMemoryLimit(next)
+			limit = next
+		}
+		afterCollection(limit)
+	}, limit)
+}
+
+// The process counts as idle when it has allocated at most idleBytes in each of two idleChecks in a row: by then the NATS server, too, has
+// let go of the blocks that it cached, which it does 10 seconds after their last use.
+const (
+	idleCheck = 10 * time.Second
+	idleBytes = 4 << 20
+)
+
+// freeWhenIdle gives the garbage of a load back to the system once the load is over. The runtime collects only as memory is
+// allocated, so without this an idle process would keep the heap of its last load.
+func freeWhenIdle(done <-chan struct{}) {
+	check := time.NewTicker(idleCheck)
+	defer check.Stop()
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(allocated)
-	for quiet, last := 0, allocated[0].Value.Uint64(); ; {
+	for idle, last := 0, uint64(0); ; {
 		select {
 		case <-done:
 			return
-		case <-look.C:
+		case <-check.C:
 		}
 		metrics.Read(allocated)
 		now := allocated[0].Value.Uint64()
-		if now-last > quietBytes {
-			quiet = 0
-		} else {
-			quiet++
+		if idle++; now-last > idleBytes {
+			idle = 0
 		}
-		last = now
-		switch quiet {
-		case quietSoon:
+		if last = now; idle == 2 {
 			debug.FreeOSMemory()
-		case quietLong:
-			for range 3 { // a buffer that goes to a pool when it is collected is free after two collections more
-				debug.FreeOSMemory()
-			}
+			debug.FreeOSMemory() // a pool keeps its buffers for one collection more
 		}
 	}
 }

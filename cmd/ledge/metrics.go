@@ -1,63 +1,105 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/VictoriaMetrics/metrics"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"ledge/bridge/zeromq"
 	"ledge/handlers"
-	"ledge/handlers/connections"
+	"ledge/handlers/transport"
 )
 
-// withMetrics serves, beside a service's own paths, what the program counts in the text form of Prometheus: what it stores,
-// and the usual of Go and of the process.
-func (p *Program) withMetrics(o handlers.Options, service http.Handler) http.Handler {
-	shown := handlers.Protect(o, http.HandlerFunc(p.showMetrics))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/metrics" || r.Method != http.MethodGet && r.Method != http.MethodHead {
-			service.ServeHTTP(w, r)
-			return
-		}
-		shown.ServeHTTP(w, r)
-	})
+// meters has what the program measures, in a registry for each service. Its port shows that: no series is shown by two
+// ports. The metadata service has the process's series beside its own.
+type meters struct {
+	registries map[string]*prometheus.Registry // by service
+	requests   map[string]*requestMeter        // by service
+	appends    appendMeter
+	deliveries deliveryMeter
 }
 
-func (p *Program) showMetrics(w http.ResponseWriter, _ *http.Request) {
-	var text bytes.Buffer
-	p.storage().write(&text)
-	write(&text, ofZeroMQ, []zeromq.Use{p.sockets.Use()}, func(zeromq.Use) string { return "" })
-	write(&text, ofConnections, []connections.Counts{p.servers.limiter.Counts()}, func(connections.Counts) string { return "" })
-	write(&text, ofRefusals, p.refusals(), func(r refusals) string { return fmt.Sprintf("{service=%q,reason=%q}", r.service, r.reason) })
-	write(&text, ofTap, refusalsIn(p.data.store.TapRefusals()), func(r refusedFor) string { return fmt.Sprintf("{reason=%q}", r.reason) })
-	write(&text, ofLogins, refusalsIn(p.authenticator.Load().Refusals()), func(r refusedFor) string { return fmt.Sprintf("{reason=%q}", r.reason) })
-	metrics.WriteProcessMetrics(&text)
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write(text.Bytes()) // fails when the client is gone: nobody is left to be told
-}
+// processService has the series of the process.
+const processService = metadataService
 
-// refusals are the requests to a service that were refused for one reason.
-type refusals struct {
-	service string
-	reason  handlers.Reason
-	count   int
-}
-
-func (p *Program) refusals() (all []refusals) {
-	for _, service := range []string{metadataService, dataService, deviceRESTService, notificationsService} {
-		for _, reason := range handlers.Reasons {
-			r := refusals{service: service, reason: reason}
-			if p.access != nil && p.access.Refusals != nil {
-				r.count = p.access.Refusals.Count(service, reason)
-			}
-			all = append(all, r)
-		}
+func newMeters() *meters {
+	m := &meters{registries: map[string]*prometheus.Registry{}, requests: map[string]*requestMeter{}, appends: newAppendMeter(), deliveries: newDeliveryMeter()}
+	for _, one := range services {
+		m.registries[one.name] = prometheus.NewPedanticRegistry()
+		m.requests[one.name] = newRequestMeter(one.name)
+		m.registries[one.name].MustRegister(m.requests[one.name])
 	}
-	return all
+	m.registries[processService].MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// register has the registries ask the running program.
+func (m *meters) register(p *Program) {
+	add := func(service string, list ...prometheus.Collector) { m.registries[service].MustRegister(list...) }
+	for _, one := range services {
+		stream, service := one.stream, one.name
+		if stream == "" {
+			continue
+		}
+		add(service, m.appends.of(stream)...)
+		add(service, metricsOf(ofStreams, []string{"stream"}, func() []withLabels[streamUse] { return p.streamUse(stream) }),
+			metricsOf(ofProjections, []string{"stream"}, func() []withLabels[projectionUse] { return p.projectionUse(stream) }))
+	}
+	for service := range m.registries {
+		add(service, metricsOf(ofRefusals, []string{"service", "reason"}, func() []withLabels[int] { return p.refusals(service) }))
+	}
+	add(processService,
+		metricsOf(ofBuild, []string{"version"}, func() []withLabels[int] { return []withLabels[int]{{1, []string{version}}} }),
+		metricsOf(ofMemory, nil, ownMemory),
+		metricsOf(ofStorage, nil, func() []withLabels[storage] { return unlabelled(p.changesUse()) }),
+		metricsOf(ofConnections, nil, p.connectionCounts),
+		metricsOf(ofTap, []string{"reason"}, func() []withLabels[int] { return byReason(p.data.store.TapRefusals()) }),
+		metricsOf(ofTapClients, nil, func() []withLabels[int] { return unlabelled(p.data.store.TapClients()) }),
+		metricsOf(ofLogins, []string{"reason"}, func() []withLabels[int] { return byReason(p.authenticator.Load().Refusals()) }),
+		metricsOf(ofCallbacks, []string{"result"}, p.callbackCounts),
+		metricsOf(ofWaitingCallbacks, nil, p.waitingCallbacks))
+	add(dataService,
+		metricsOf(ofPayloads, nil, func() []withLabels[payloadUse] { return unlabelled(p.payloadUse()) }),
+		metricsOf(ofRules, []string{"rule"}, p.ruleUse))
+	add(notificationsService, m.deliveries.all()...)
+	add(notificationsService,
+		metricsOf(ofEndpoints, []string{"kind"}, p.endpointUse),
+		metricsOf(ofUnrecorded, nil, func() []withLabels[int64] { return unlabelled(p.unrecorded()) }),
+		metricsOf(ofZeroMQ, nil, p.zeroMQUse),
+		metricsOf(ofPeers, []string{"reason"}, func() []withLabels[int] { return byReason(p.sockets.Refusals()) }))
+	if p.keeper != nil {
+		add(processService,
+			metricsOf(ofHandshakes, []string{"reason"}, p.failedHandshakes),
+			metricsOf(ofCertificate, nil, func() []withLabels[time.Duration] {
+				return unlabelled(p.keeper.Certificate().Leaf.NotAfter.Sub(p.Now()))
+			}))
+	}
+}
+
+// scrapes bounds the requests for metrics that are answered at a time, of each service.
+const scrapes = 4
+
+// withMetrics serves GET /metrics beside a service's own paths, in the text form of Prometheus, and profiles where they are
+// allowed.
+func (p *Program) withMetrics(o handlers.Options, service http.Handler) http.Handler {
+	text := promhttp.HandlerFor(p.meters.registries[o.Service], promhttp.HandlerOpts{
+		MaxRequestsInFlight: scrapes, DisableCompression: true, ErrorLog: metricErrors{p.Logger}, ErrorHandling: promhttp.ContinueOnError,
+	})
+	shown, profiles := handlers.Protect(o, text), handlers.Pprof(o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch read := r.Method == http.MethodGet || r.Method == http.MethodHead; {
+		case read && r.URL.Path == "/metrics":
+			shown.ServeHTTP(w, r)
+		case p.Config.Pprof && r.Method == http.MethodGet && o.Service == processService && strings.HasPrefix(r.URL.Path, handlers.PprofPath):
+			profiles.ServeHTTP(w, r)
+		default:
+			service.ServeHTTP(w, r)
+		}
+	})
 }
 
 // measure is one metric of an R. One whose name ends in _total is a counter.
@@ -66,75 +108,64 @@ type measure[R any] struct {
 	value      func(R) float64
 }
 
-var (
-	ofStorage = []measure[storage]{
-		{"ledge_disk_free_bytes", "Free disk space of the log.", func(s storage) float64 { return float64(s.FreeBytes) }},
-		{"ledge_archives", "Archives of the log of changes.", func(s storage) float64 { return float64(s.Archive.Archives) }},
-		{"ledge_archived_bytes", "Size of these archives.", func(s storage) float64 { return float64(s.Archive.ArchivedBytes) }},
-		{"ledge_disk_days_left", "Days that the disk lasts at the growth of the log of changes in the last hours; +Inf where that is not known.", func(s storage) float64 { return s.Archive.days() }},
-		{"ledge_payloads", "Values that are kept as files beside the log.", func(s storage) float64 { return float64(s.Payloads.Count) }},
-		{"ledge_payload_bytes", "Size of these files.", func(s storage) float64 { return float64(s.Payloads.Bytes) }},
-		{"ledge_notifications_unrecorded_total", "Notifications, deliveries to a subscription and outcomes of tries since the start that the log refused for good; the log file names each.", func(s storage) float64 { return float64(s.Unrecorded) }},
-		{"ledge_payload_damaged_reads_total", "Reads since the start that found one of these files damaged.", func(s storage) float64 { return float64(s.Payloads.Damaged) }},
-	}
-	ofStreams = []measure[streamUse]{
-		{"ledge_stream_bytes", "Size of the files of a stream.", func(s streamUse) float64 { return float64(s.Bytes) }},
-		{"ledge_stream_first_sequence", "Sequence of the first event that is kept.", func(s streamUse) float64 { return float64(s.First) }},
-		{"ledge_stream_last_sequence", "Sequence of the last event.", func(s streamUse) float64 { return float64(s.Last) }},
-		{"ledge_stream_reserve_bytes", "Free disk space below which requests are refused.", func(s streamUse) float64 { return float64(s.Reserve) }},
-		{"ledge_stream_refused_total", "Requests refused because the disk is full.", func(s streamUse) float64 { return float64(s.Refused) }},
-		{"ledge_stream_skipped_events", "Events that could not be decoded and were skipped.", func(s streamUse) float64 { return float64(s.Skipped) }},
-	}
-	ofZeroMQ = []measure[zeromq.Use]{
-		{"ledge_zeromq_sockets", "ZeroMQ sockets that are bound.", func(u zeromq.Use) float64 { return float64(u.Sockets) }},
-		{"ledge_zeromq_peers", "Connections to all ZeroMQ sockets.", func(u zeromq.Use) float64 { return float64(u.Peers) }},
-		{"ledge_zeromq_silent_peers", "Connections without a subscription.", func(u zeromq.Use) float64 { return float64(u.Silent) }},
-		{"ledge_zeromq_topics", "Topics of all ZeroMQ subscribers.", func(u zeromq.Use) float64 { return float64(u.Topics) }},
-		{"ledge_zeromq_topic_bytes", "Size of these topics, as their limit counts it.", func(u zeromq.Use) float64 { return float64(u.TopicBytes) }},
-		{"ledge_zeromq_queued_bytes", "Memory of the messages that wait for ZeroMQ subscribers.", func(u zeromq.Use) float64 { return float64(u.QueuedBytes) }},
-		{"ledge_zeromq_dropped_messages_total", "Messages that were not sent, counted once for each subscriber.", func(u zeromq.Use) float64 { return float64(u.Drops) }},
-		{"ledge_zeromq_evicted_peers_total", "Connections that were closed to make room for others.", func(u zeromq.Use) float64 { return float64(u.Evicted) }},
-		{"ledge_zeromq_refused_peers_total", "Connections that were refused at a limit.", func(u zeromq.Use) float64 { return float64(u.Refused) }},
-	}
-	ofConnections = []measure[connections.Counts]{
-		{"ledge_http_connections", "Connections to the HTTP services.", func(c connections.Counts) float64 { return float64(c.Open) }},
-		{"ledge_http_connections_closed_total", "Idle connections that were closed at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Closed) }},
-		{"ledge_http_connections_refused_total", "Connections that were refused at a limit since the start.", func(c connections.Counts) float64 { return float64(c.Refused) }},
-	}
-	ofTap = []measure[refusedFor]{
-		{"ledge_tap_refused_total", "Connections of NATS clients that were refused or ended since the start, by reason.", func(r refusedFor) float64 { return float64(r.count) }},
-	}
-	ofLogins = []measure[refusedFor]{
-		{"ledge_identity_refused_total", "Logins, tokens and certificates that were refused since the start, by reason.", func(r refusedFor) float64 { return float64(r.count) }},
-	}
-	ofRefusals = []measure[refusals]{
-		{"ledge_http_refusals_total", "Requests since the start that were refused for want of a login or a right.", func(r refusals) float64 { return float64(r.count) }},
-	}
-	ofRules = []measure[ruleUse]{
-		{"ledge_retention_kept_events", "Data events that fall under a rule.", func(r ruleUse) float64 { return float64(r.Kept) }},
-		{"ledge_retention_kept_bytes", "Size of their values.", func(r ruleUse) float64 { return float64(r.KeptBytes) }},
-		{"ledge_retention_removed_events_total", "Data events that a rule has removed.", func(r ruleUse) float64 { return float64(r.Removed) }},
-		{"ledge_retention_removed_bytes_total", "Size of their values.", func(r ruleUse) float64 { return float64(r.RemovedBytes) }},
-	}
-)
-
-func (s storage) write(w io.Writer) {
-	fmt.Fprintf(w, "# HELP ledge_build_info The version of the program.\n# TYPE ledge_build_info gauge\nledge_build_info{version=%q} 1\n", version)
-	write(w, ofStorage, []storage{s}, func(storage) string { return "" })
-	write(w, ofStreams, s.Streams, func(s streamUse) string { return fmt.Sprintf("{stream=%q}", s.Name) })
-	write(w, ofRules, s.Retention, func(r ruleUse) string { return fmt.Sprintf("{rule=%q}", r.Rule) })
+// withLabels is a value with the values of its labels.
+type withLabels[R any] struct {
+	value  R
+	labels []string
 }
 
-// write writes each measure of all of a list, which labels tell apart.
-func write[R any](w io.Writer, measures []measure[R], list []R, labels func(R) string) {
+func unlabelled[R any](value R) []withLabels[R] { return []withLabels[R]{{value: value}} }
+
+// measured asks for values when metrics are shown.
+type measured[R any] struct {
+	measures []measure[R]
+	descs    []*prometheus.Desc
+	list     func() []withLabels[R]
+}
+
+func metricsOf[R any](measures []measure[R], labels []string, list func() []withLabels[R]) prometheus.Collector {
+	c := measured[R]{measures: measures, list: list}
 	for _, m := range measures {
-		kind := "gauge"
+		c.descs = append(c.descs, prometheus.NewDesc(m.name, m.help, labels, nil))
+	}
+	return c
+}
+
+// Describe implements prometheus.Collector.
+func (c measured[R]) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c measured[R]) Collect(out chan<- prometheus.Metric) {
+	list := c.list()
+	for i, m := range c.measures {
+		kind := prometheus.GaugeValue
 		if strings.HasSuffix(m.name, "_total") {
-			kind = "counter"
+			kind = prometheus.CounterValue
 		}
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, kind)
 		for _, one := range list {
-			fmt.Fprintf(w, "%s%s %g\n", m.name, labels(one), m.value(one))
+			out <- prometheus.MustNewConstMetric(c.descs[i], kind, m.value(one.value), one.labels...)
 		}
 	}
+}
+
+// byReason orders counts by reason.
+func byReason[K ~string, N int | uint64](counts map[K]N) (list []withLabels[int]) {
+	for reason, n := range counts {
+		list = append(list, withLabels[int]{int(n), []string{string(reason)}})
+	}
+	slices.SortFunc(list, func(a, b withLabels[int]) int { return strings.Compare(a.labels[0], b.labels[0]) })
+	return list
+}
+
+// failedHandshakes are those of TLS, by reason.
+func (p *Program) failedHandshakes() []withLabels[int] {
+	counts := map[transport.Failure]uint64{}
+	for _, cause := range transport.Causes {
+		counts[cause] = p.transport.Failures.Count(cause)
+	}
+	return byReason(counts)
 }

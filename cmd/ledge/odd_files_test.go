@@ -84,6 +84,7 @@ func TestOddFilesBesideCommands(t *testing.T) {
 // TestReplacedFolder replaces the data folder, or one in it, under a running process: nothing is acknowledged any more, the process
 // ends with exit code 5 and says why, and writes nothing into the new folder.
 func TestReplacedFolder(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{".", "nats", "payloads"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")

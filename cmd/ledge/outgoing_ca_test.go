@@ -45,7 +45,7 @@ func TestOutgoingCA(t *testing.T) {
 	server := mailtest.Start(t, "implicit")
 	cert, key := ca.Sign(t, "broker")
 	broker := mqtttest.Start(t, "listener PORT 127.0.0.1\nallow_anonymous true\ncertfile DIR/cert\nkeyfile DIR/key\n", map[string]string{"cert": cert, "key": key})
-	p := start(t, t.TempDir(), "--outgoing-ca", mustWriteFile(t, "ca.pem", "two of them\n"+ca.PEM+"\n"+server.CA), "--resend-limit", "0", "--callback-tries", "1",
+	p := start(t, t.TempDir(), "--outgoing-ca", mustWriteFile(t, "ca.pem", "two of them\n"+ca.PEM+"\n"+server.CA), "--resend-limit", "0",
 		"--smtp-host", "127.0.0.1", "--smtp-port", fmt.Sprint(server.Port), "--smtp-tls", "implicit", "--smtp-secret-path", "", "--smtp-sender", "ledge@example.org")
 	rest := func(url string) string {
 		return strings.Replace(restChannel(t, url, "/hook"), `"type":"REST"`, `"type":"REST","scheme":"https"`, 1)

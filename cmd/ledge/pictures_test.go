@@ -21,6 +21,7 @@ import (
 // TestPictureConsumers runs the consumers that docs/taps.md shows: they save what was posted before they began, what
 // comes while they listen, while they do not, and while Ledge is away, byte for byte.
 func TestPictureConsumers(t *testing.T) {
+	t.Parallel()
 	doc := mustRead(t, "../../docs/taps.md")
 	program := filepath.Join(t.TempDir(), "pictures")
 	if out, err := exec.Command("go", "build", "-o", program, "../../docs/tour/pictures").CombinedOutput(); err != nil {

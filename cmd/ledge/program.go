@@ -16,6 +16,7 @@ import (
 	"ledge/bridge/callback"
 	"ledge/bridge/delivery"
 	"ledge/bridge/guard"
+	"ledge/bridge/sockets"
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/certs"
 	"ledge/domain"
@@ -30,38 +31,43 @@ import (
 type Program struct {
 	Config *Config
 	Logger *slog.Logger
+	// Source says of each setting where its value comes from; nil: from its default.
+	Source map[string]string
 	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
-	// Terminal, where it is not nil, is told how people and clients reach a server in secure mode.
+	// Terminal, where it is not nil, is told how people and clients reach the server.
 	Terminal io.Writer
 
-	files      descriptors
-	units      domain.UnitsOfMeasure
-	roots      *x509.CertPool // that outgoing connections trust; nil for those of the system
-	servers    *servers
-	keeper     certs.Keeper       // nil without secure
-	authority  *certs.Authority   // that signs the certificate; nil where it comes from files
-	transport  *transport.Options // nil without secure
-	data       *data
-	payloads   *payloads.Files
-	secrets    *secrets.File
-	keeping    *retention
-	aging      *aging
-	archiver   *archiver
-	guard      *guard.Guard
-	out        waysOut
-	sockets    *zeromq.Sockets
-	names      socketNames
-	engine     *bridge.Engine
-	delivery   *delivery.Delivery
-	callback   *callback.Callbacks
-	folders    *folders
-	identities *identities
-	access     *handlers.Access // of requests
+	files           descriptors
+	units           domain.UnitsOfMeasure
+	roots           *x509.CertPool // that outgoing connections trust; nil for those of the system
+	servers         *servers
+	keeper          certs.Keeper       // nil without secure
+	authority       *certs.Authority   // that signs the certificate; nil where it comes from files
+	transport       *transport.Options // nil without secure
+	data            *data
+	payloads        *payloads.Files
+	secrets         *secrets.File
+	keeping         *retention
+	notificationAge *notificationAge
+	archiver        *archiver
+	guard           *guard.Guard
+	out             channelSenders
+	sockets         sockets.Sockets
+	curveKey        []byte // private key of CURVE
+	names           socketNames
+	engine          *bridge.Engine
+	delivery        *delivery.Delivery
+	callback        *callback.Callbacks
+	folders         *folders
+	identities      *identities
+	access          *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
 	instance      string // id of this run, in the header that ends loops
 	failed        chan error
+	meters        *meters
+	running       atomic.Bool // all parts are there
 	closers       []func()
 }
 
@@ -150,24 +156,32 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.data.whole(ctx, func() (err error) { p.keeping, err = newRetention(ctx, p.Config, p.data); return err }); err != nil {
 		return err
 	}
-	p.aging = newAging(p.Config, p.data)
+	p.notificationAge = newNotificationAge(p.Config, p.data)
 	p.archiver = newArchiver(p.Config, p.data, p.Logger, p.Now)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
-	p.inBackground(func(done <-chan struct{}) { tuneMemory(done, p.Config.memoryTarget()) })
+	p.inBackground(freeWhenIdle)
 	p.inBackground(followProcessors)
 	p.inBackground(p.watch)
 	p.inBackground(p.watchFolders)
 	p.inBackground(spare.run)
+	p.meters = newMeters()
+	p.meters.register(p)
+	p.data.store.Observe(p.meters.appends)
+	p.inBackground(p.countDeliveries)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
 	if err := lock.write(p.data.store.LocalURL()); err != nil && !isFull(err) {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
+	p.running.Store(true)
 	p.warnOfOpenAddresses()
-	ready := []any{"metadata", p.servers.url(metadataService), "core-data", p.servers.url(dataService), "device-rest", p.servers.url(deviceRESTService),
-		"notifications", p.servers.url(notificationsService), "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir}
+	var ready []any
+	for _, one := range services {
+		ready = append(ready, one.key, p.servers.url(one.name))
+	}
+	ready = append(ready, "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.trust()...)...)
 	p.welcome()
 	return nil
@@ -278,21 +292,24 @@ func (p *Program) holdFolders() (err error) {
 func (p *Program) startBridge(ctx context.Context) error {
 	c := p.Config
 	p.guard = p.newGuard()
-	out, err := p.newWaysOut()
+	out, err := p.newSenders()
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
 	p.out = out
 	p.onClose(out.close)
 	hosts := c.newResolver()
+	if err := p.openCurveKey(); err != nil {
+		return err
+	}
 	o := p.socketOptions()
 	o.Lookup = hosts.Known
-	p.sockets = zeromq.NewSockets(o)
-	p.names = socketNames{hosts, p.sockets}
-	p.onClose(func() { p.sockets.Close(c.ZeroMQLinger) })
+	p.sockets = sockets.Sockets{Sockets: zeromq.NewSockets(o)}
+	p.names = socketNames{hosts, p.sockets.Sockets}
+	p.onClose(func() { p.sockets.Close(socketLinger) })
 	p.engine = bridge.New(bridge.Options{
 		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, Sockets: p.sockets, LookUp: p.names.before,
-		Now: p.Now, Logger: p.Logger, History: p.data.entities.Read, Recorded: p.data.recorded, Pending: p.data.pending,
+		Now: p.Now, Logger: p.Logger, History: p.data.entities.Read, Recorded: p.data.recorded, Noted: p.data.noted, Pending: p.data.pending,
 		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})
 	at, err := p.data.bridgeStart(ctx)

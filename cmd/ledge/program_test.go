@@ -22,7 +22,7 @@ func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *Progra
 	tb.Helper()
 	c := &Config{}
 	if err := c.settings().Parse(append([]string{
-		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--tap-port", "-1",
+		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "-1",
 	}, flags...)); err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +113,7 @@ func quoted(t *testing.T, text, prefix string) string {
 // follow runs the tour's `ledge log -f`.
 func (p *process) follow(t *testing.T) *syncBuffer {
 	t.Helper()
-	return (&shell{t: t}).background(exec.Command(binary, "log", "-f", "--data-dir", p.dir))
+	return (&shell{t: t}).background(exec.Command(binary, "log", "-f", "-n", "1000", "--data-dir", p.dir))
 }
 
 // shell runs a block of commands in the repository's folder.
@@ -214,5 +215,28 @@ func TestDocumentedHistory(t *testing.T) {
 	first, err := nc.Request(subject, []byte(body), hangs)
 	if err != nil || !strings.Contains(string(first.Data), `"device-rest"`) {
 		t.Fatalf("%s %s = %s, %v", subject, body, first.Data, err)
+	}
+}
+
+// TestNamedFilesExist holds that docs/architecture.md names only Go files that are there.
+func TestNamedFilesExist(t *testing.T) {
+	var files []string
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".go" {
+			files = append(files, filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash("../../"))))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/architecture.md"), -1)
+	if len(names) < 20 {
+		t.Errorf("the document names %d files", len(names))
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(files, func(file string) bool { return file == name[1] || strings.HasSuffix(file, "/"+name[1]) }) {
+			t.Errorf("docs/architecture.md names %s, which does not exist", name[1])
+		}
 	}
 }

@@ -4,9 +4,8 @@ import "ledge/bridge/replays"
 
 // newReplays wires the replays.
 func (p *Program) newReplays() *replays.Replays {
-	c, d := p.Config, p.data
+	d := p.data
 	return replays.New(replays.Options{
-		Limits: replays.Limits{Most: c.ReplayLimit, Time: c.ReplayTime, Wait: c.ReplayWait, AtOnce: c.ReplayConcurrency},
 		Bridge: p.engine, Sockets: p.sockets, Past: d.store.Notifications(), Look: d.noteLook, Log: d.notifications, Logger: p.Logger,
 		Last: func() uint64 { seq, _ := d.notes.Checkpoint(); return seq },
 	})

@@ -21,7 +21,7 @@ import (
 // sources are read: some 10 µs for each device and resource.
 type retention struct {
 	rules retentionRules
-	front
+	logStart
 	log   *store.Appender
 	woken chan struct{} // a rule is over its limit, or something was removed
 	from  []uint64      // by rule: no data event before is left that it is about
@@ -42,7 +42,7 @@ type tally struct{ count, bytes int64 }
 func newRetention(ctx context.Context, c *Config, d *data) (*retention, error) {
 	n := len(c.ReadingsRetention)
 	r := &retention{
-		rules: c.ReadingsRetention, log: d.readings, front: front{d.values, d.store.Readings(), d.logger, c.IdempotencyKeep, d.now},
+		rules: c.ReadingsRetention, log: d.readings, logStart: logStart{d.values, d.store.Readings(), d.logger, c.IdempotencyKeep, d.now},
 		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), kept: make([]tally, n), removed: make([]tally, n),
 	}
 	return r, r.recount(ctx)
@@ -164,7 +164,7 @@ func pace(age time.Duration) time.Duration { return min(max(age/1000, shortestPa
 
 // drop drops the front of the log; what is counted is not in it.
 func (r *retention) drop(ctx context.Context) {
-	before, first, needed := r.front.drop(ctx, 0)
+	before, first, needed := r.logStart.drop(ctx, 0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if first <= needed && r.first == before {

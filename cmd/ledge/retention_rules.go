@@ -98,7 +98,7 @@ func parseRule(fields []string) (r retentionRule, err error) {
 		r.text[name] = value
 		switch name {
 		case limitAge:
-			if r.age, err = time.ParseDuration(value); err != nil || r.age < time.Second {
+			if r.age, err = parseDuration(value); err != nil || r.age < time.Second {
 				return r, fmt.Errorf("%q is no age; write it as age=24h, 1s or more", f)
 			}
 		case limitBytes:

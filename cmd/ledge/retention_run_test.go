@@ -210,7 +210,7 @@ var keptEvents = regexp.MustCompile(`ledge_retention_kept_events{rule="[^"]*"} (
 // keptByRule asks for the metric.
 func (p *process) keptByRule() int {
 	p.tb.Helper()
-	text := p.call("GET", p.deviceREST+"/metrics", "", "").body
+	text := p.call("GET", p.coreData+"/metrics", "", "").body
 	found := keptEvents.FindStringSubmatch(text)
 	if found == nil {
 		p.tb.Fatalf("no ledge_retention_kept_events in\n%s", text)
@@ -225,6 +225,7 @@ func (p *process) keptByRule() int {
 // TestRetentionGoesOnAfterAKill kills the program while it removes by a rule: the next one goes on, and verify and rebuild
 // find all whole.
 func TestRetentionGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	const all = 20_000
 	const rule = "p.*.* count=500"
 	var dir string

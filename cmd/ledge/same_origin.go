@@ -13,7 +13,11 @@ const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-
 
 // sameOrigin says which web pages may use the services.
 func (c *Config) sameOrigin(logger *slog.Logger) handlers.SameOrigin {
-	hosts := append([]string{"localhost", c.MetadataHost, c.CoreDataHost, c.DeviceRESTHost, c.NotificationsHost}, c.AllowHosts.list...)
+	hosts := append([]string{"localhost"}, c.AllowHosts.list...)
+	for _, one := range services {
+		host, _ := c.listenAt(one)
+		hosts = append(hosts, host)
+	}
 	if name, err := os.Hostname(); err == nil {
 		short, _, _ := strings.Cut(name, ".")
 		hosts = append(hosts, name, short)

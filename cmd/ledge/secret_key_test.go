@@ -203,8 +203,9 @@ func TestEncryptedStoreIsBackedUp(t *testing.T) {
 // A kill while the store is encrypted for the first time leaves it as it was, or encrypted, and whole. The next start with the
 // key leaves no text in the clear.
 func TestKillDuringFirstEncryption(t *testing.T) {
+	t.Parallel()
 	dir, file := withSecret(t)
-	f, err := secrets.Open(file)
+	f, err := secrets.OpenWith(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

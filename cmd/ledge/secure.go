@@ -85,7 +85,7 @@ func (p *Program) secure() error {
 	c.tap = tapAccess{tls: certs.Config(p.keeper, c.TLSMinVersion == "1.2", clients), login: p.tapLogin, still: p.tapStill}
 	web := c.tap.tls.Clone()
 	web.NextProtos = []string{"http/1.1"} // the limits are for each connection
-	p.transport = &transport.Options{TLS: web, Logger: p.Logger}
+	p.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
 	if c.Loopback == "open" {
 		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.LoopbackRole)}
 	}
@@ -184,11 +184,17 @@ func (p *Program) trust() []any {
 
 // welcome tells a person at a terminal how to go on.
 func (p *Program) welcome() {
-	if p.Terminal == nil || !p.Config.Secure {
+	if p.Terminal == nil {
 		return
 	}
-	fmt.Fprintf(p.Terminal, "\nLedge runs in secure mode:\n  metadata       %s\n  data           %s\n  device-rest    %s\n  notifications  %s\n",
-		p.servers.url(metadataService), p.servers.url(dataService), p.servers.url(deviceRESTService), p.servers.url(notificationsService))
+	if !p.Config.Secure {
+		fmt.Fprintf(p.Terminal, "\nThe console is at %s; log in as %s.\n\n", p.servers.url(consoleService), adminName)
+		return
+	}
+	fmt.Fprint(p.Terminal, "\nLedge runs in secure mode:\n")
+	for _, one := range services {
+		fmt.Fprintf(p.Terminal, "  %-14s %s\n", one.setting, p.servers.url(one.name))
+	}
 	if p.authority != nil {
 		fmt.Fprintf(p.Terminal, "Clients have to trust its CA (SHA-256 %s):\n  ledge ca --data-dir %s > ledge-ca.pem\n  curl --cacert ledge-ca.pem %s/api/v2/ping\n",
 			certs.Fingerprint(p.authority.Cert), p.Config.DataDir, p.servers.url(metadataService))

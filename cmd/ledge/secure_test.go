@@ -164,7 +164,7 @@ func TestSwitchModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"serve", "--secure"}, {"verify"}, {"backup", file + ".2"}, {"ca"}} {
-		_, stderr, code := ledge(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0")...)
+		_, stderr, code := ledge(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")...)
 		if code != exitDamaged || args[0] != "verify" && !strings.Contains(stderr, "move both away") {
 			t.Errorf("%v with a damaged CA: %d %s", args, code, stderr)
 		}
@@ -372,29 +372,46 @@ func TestWelcome(t *testing.T) {
 	if err != nil {
 		t.Skip("script is not installed: Debian's package bsdutils")
 	}
-	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), hangs)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, script, "-qec", binary+" serve --secure --metadata-port 0 --device-rest-port 0 --notifications-port 0 --data-port 0 --tap-port -1 --data-dir "+dir, os.DevNull)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var text strings.Builder
-	for in := bufio.NewScanner(out); in.Scan(); {
-		text.WriteString(in.Text() + "\n")
-		if strings.Contains(in.Text(), "curl --cacert") {
-			break
+	for _, test := range []struct {
+		flag, last string
+		wants      []string
+	}{
+		{"--secure", "curl --cacert", []string{"ledge ca --data-dir DIR", "curl --cacert ledge-ca.pem https://", "DIR/admin-password", "console        https://"}},
+		{"", "The console is at", []string{"The console is at http://127.0.0.1:", "Log in as user admin with the password ", "DIR/admin-password"}},
+	} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithTimeout(t.Context(), hangs)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, script, "-qec", binary+" serve "+test.flag+
+			" --metadata-port 0 --device-rest-port 0 --notifications-port 0 --console-port 0 --data-port 0 --tap-port -1 --data-dir "+dir, os.DevNull)
+		keys, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	cancel()
-	_ = cmd.Wait()
-	for _, want := range []string{"ledge ca --data-dir " + dir, "curl --cacert ledge-ca.pem https://", filepath.Join(dir, "admin-password")} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("%q is missing: %s", want, text.String())
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for in := bufio.NewScanner(out); in.Scan(); {
+			text.WriteString(in.Text() + "\n")
+			if strings.Contains(in.Text(), test.last) {
+				// Control-C stops Ledge itself. To end script would leave Ledge writing in a folder that the test removes.
+				if _, err := keys.Write([]byte{3}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("after control-C: %v", err)
+		}
+		for _, want := range test.wants {
+			if want = strings.ReplaceAll(want, "DIR", dir); !strings.Contains(text.String(), want) {
+				t.Errorf("%q is missing: %s", want, text.String())
+			}
 		}
 	}
 }

@@ -20,9 +20,9 @@ the log is closed clean, and the exit code is 0. Under nohup SIGHUP is ignored. 
 process at once; nothing that was acknowledged is lost by that either. It also stops where it cannot go on: damage that
 is found while it runs ends it with exit code 6, a log that cannot be written any more or a service that fails with 1.`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
-		p := &Program{Config: config, Logger: newLogger(config, c.ErrOrStderr())}
+		p := &Program{Config: config, Source: source, Logger: newLogger(config, c.ErrOrStderr())}
 		for _, f := range []*os.File{os.Stdout, os.Stderr} {
 			if term.IsTerminal(int(f.Fd())) {
 				p.Terminal = f

@@ -1,17 +1,17 @@
 package main
 
-import "ledge/bridge/zeromq"
+import (
+	"time"
+
+	"ledge/bridge/zeromq"
+)
+
+// socketLinger is how long closing sockets may take to send what waits.
+const socketLinger = time.Second
 
 // socketOptions are the limits of the ZeroMQ sockets, as far as there are file descriptors for them.
 func (p *Program) socketOptions() zeromq.Options {
-	c := p.Config
-	o := zeromq.Options{
-		MaxSockets: c.ZeroMQSockets, MaxPeers: c.ZeroMQPeers, MaxPeersPerAddress: c.ZeroMQPeersPerAddress, MaxSubscribers: c.ZeroMQSubscribers,
-		QueueMessages: c.ZeroMQQueueMessages, QueueBytes: int(c.ZeroMQQueueBytes), AllQueueBytes: int(c.ZeroMQAllQueueBytes),
-		MaxTopics: c.ZeroMQTopics, MaxTopicBytes: int(c.ZeroMQTopicBytes), AllTopicBytes: int(c.ZeroMQAllTopicBytes),
-		HandshakeTimeout: c.ZeroMQHandshakeTime, StallTimeout: c.ZeroMQStallTime, MaxFrame: int(c.ZeroMQMaxFrame), Vet: p.guard.Bind,
-		Logger: p.Logger,
-	}
+	o := zeromq.Options{Vet: p.guard.Bind, ServerKey: p.curveKey, Logger: p.Logger}.WithDefaults()
 	if !fitSockets(&o, p.files.ZeroMQ) {
 		p.Logger.Info("ZeroMQ sockets and peers are limited by the file descriptors of the process; raise their limit, such as with ulimit -n, for more",
 			"sockets", o.MaxSockets, "peers", o.MaxPeers, "peersPerAddress", o.MaxPeersPerAddress, "descriptors", p.files.ZeroMQ)

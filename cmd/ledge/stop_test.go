@@ -20,7 +20,7 @@ func TestSecondProcess(t *testing.T) {
 	p := start(t, dir)
 	want := fmt.Sprintf("is in use by process %d;", p.cmd.Process.Pid)
 	for _, command := range []string{"serve", "rebuild"} {
-		_, errs, code := ledge(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--data-port", "0", "--tap-port", "0")
+		_, errs, code := ledge(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
 		if code != exitInUse || !strings.Contains(errs, want) {
 			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exitInUse, want)
 		}
@@ -115,7 +115,7 @@ func TestStopUnderLoad(t *testing.T) {
 func TestStopWithStalledUpload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, dir, "--shutdown-timeout", "10s")
+	p := start(t, dir)
 	beginUpload(t, p.deviceREST, "/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat("stalled", 1<<20))
 	beginUpload(t, p.notifications, "/api/v2/subscription", "application/json", "["+strings.Repeat(" ", 1<<10)+"]")
 	working := beginUpload(t, p.metadata, "/api/v2/device", "application/json", "["+deviceJSON("work")+"]")

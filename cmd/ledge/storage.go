@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"ledge/domain"
 	"ledge/store"
 )
 
@@ -39,33 +38,29 @@ type ruleUse struct {
 
 // storage looks at the disk. What cannot be read is logged and shown as 0.
 func (p *Program) storage() (s storage) {
-	var err error
-	warn := func(what string) {
-		if err != nil {
-			p.Logger.Warn("metrics incomplete", "what", what, "error", err)
-		}
-	}
-	s.FreeBytes, err = p.data.store.FreeBytes()
-	warn("free disk space")
+	s = p.changesUse()
 	for _, one := range p.data.projections() {
-		var st store.Stats
-		st, err = one.log.Stats()
-		warn(one.log.Name())
-		if one.log == p.data.store.Readings() {
-			st.Refused += p.payloads.Refused()
-		}
-		s.Streams = append(s.Streams, streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped})
+		s.Streams = append(s.Streams, p.useOf(one))
 	}
-	s.Archive, err = p.archiver.use()
-	warn("archives")
 	s.Retention = p.keeping.use()
-	use, err := p.payloads.Use()
-	if err != nil {
-		p.Logger.Warn("metrics incomplete", "what", "payloads", "error", err)
-	}
-	s.Unrecorded = p.engine.Refused() + p.delivery.Refused()
-	s.Payloads = payloadUse{use.Count, use.Bytes, p.payloads.Damaged()}
+	s.Unrecorded = p.unrecorded()
+	s.Payloads = p.payloadUse()
 	return s
+}
+
+func (p *Program) payloadUse() payloadUse {
+	use, err := p.payloads.Use()
+	p.warnMetric("payloads", err)
+	return payloadUse{use.Count, use.Bytes, p.payloads.Damaged()}
+}
+
+func (p *Program) useOf(one projection) streamUse {
+	st, err := one.log.Stats()
+	p.warnMetric(one.log.Name(), err)
+	if one.log == p.data.store.Readings() {
+		st.Refused += p.payloads.Refused()
+	}
+	return streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped}
 }
 
 // logDir is where the log is.
@@ -95,16 +90,7 @@ type payloadUse struct {
 	Damaged uint64 `json:"damagedReads"`
 }
 
-// ready says of a service whether it takes what is sent to it: whether its log does, and, of readings, whether there is room
-// for those that are files.
-func (p *Program) ready(service string) func() error {
-	log := map[string]*store.Log{metadataService: p.data.store.Events(), notificationsService: p.data.store.Notifications()}[service]
-	if log == nil {
-		return p.readyForReadings
-	}
-	return func() error { return p.readyFor(log) }
-}
-
+// readyFor returns why nothing can be recorded on a log, or nothing be read, nil if both work.
 func (p *Program) readyFor(log *store.Log) error {
 	ctx, cancel := context.WithTimeout(context.Background(), p.Config.LimitReadTime)
 	defer cancel()
@@ -115,18 +101,4 @@ func (p *Program) readyFor(log *store.Log) error {
 		return err
 	}
 	return log.Ready()
-}
-
-func (p *Program) readyForReadings() error {
-	if err := p.readyFor(p.data.store.Readings()); err != nil {
-		return err
-	}
-	if err := p.payloads.Err(); err != nil {
-		return err
-	}
-	dir := p.Config.payloadDir()
-	if free, err := store.FreeBytes(dir); err == nil && free < uint64(p.Config.DiskReadingsReserve) {
-		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve is %s (setting disk-readings-reserve); free some space or lower the reserve", free, dir, &p.Config.DiskReadingsReserve)
-	}
-	return nil
 }

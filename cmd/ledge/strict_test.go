@@ -60,7 +60,11 @@ func TestStrictProfiles(t *testing.T) {
 				}
 			}
 			p.sendProfile(http.MethodPost, thermometer("other", "C"), http.StatusCreated)
-			p.sendProfile(http.MethodPut, thermometer("other", "K"), tt.changes)
+			body := `[{"apiVersion":"v2","profile":` + thermometer("other", "K") + `}]`
+			want := map[int]int{ok: http.StatusMultiStatus, locked: locked}[tt.changes] // 423 is for the whole request
+			if a := p.call(http.MethodPut, p.metadata+"/api/v2/deviceprofile", "application/json", body); a.status != want || want != locked && !strings.Contains(a.body, `"statusCode":200`) {
+				t.Errorf("replace: got %d %s, want %d", a.status, a.body, want)
+			}
 		})
 	}
 }

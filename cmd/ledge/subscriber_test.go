@@ -27,11 +27,17 @@ func haveLibzmq() bool { return exec.Command(python, "-c", "import zmq").Run() =
 // installed, else zmq4's.
 func (p *process) subscribe(port int, topic string) *subscriber {
 	p.tb.Helper()
+	return p.subscribeWith(port, topic)
+}
+
+// subscribeWith is subscribe. With keys, that of the server and two of its own, the socket is libzmq's and uses CURVE.
+func (p *process) subscribeWith(port int, topic string, keys ...string) *subscriber {
+	p.tb.Helper()
 	s := &subscriber{tb: p.tb, frames: make(chan []string, 4096)}
 	joined := p.log.count(`"topic subscribed"`)
 	address := fmt.Sprintf("tcp://127.0.0.1:%d", port)
-	if haveLibzmq() {
-		s.runLibzmq(address, topic)
+	if len(keys) > 0 || haveLibzmq() {
+		s.runLibzmq(address, topic, keys...)
 	} else {
 		p.tb.Log("libzmq subscriber replaced by zmq4's: Debian's package python3-zmq is not installed")
 		s.runGo(address, topic)
@@ -43,15 +49,17 @@ func (p *process) subscribe(port int, topic string) *subscriber {
 const receive = `
 import sys, zmq
 s = zmq.Context.instance().socket(zmq.SUB)
+if len(sys.argv) > 3:
+    s.curve_serverkey, s.curve_publickey, s.curve_secretkey = [k.encode() for k in sys.argv[3:6]]
 s.setsockopt(zmq.SUBSCRIBE, sys.argv[2].encode())
 s.connect(sys.argv[1])
 while True:
     print(*[f.hex() or "-" for f in s.recv_multipart()], flush=True)
 `
 
-func (s *subscriber) runLibzmq(address, topic string) {
+func (s *subscriber) runLibzmq(address, topic string, keys ...string) {
 	s.tb.Helper()
-	cmd := exec.Command(python, "-c", receive, address, topic)
+	cmd := exec.Command(python, append([]string{"-c", receive, address, topic}, keys...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		s.tb.Fatal(err)

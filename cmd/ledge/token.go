@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -77,15 +76,9 @@ func newTokenList() *cobra.Command {
 // maxLifetime is a hundred years.
 const maxLifetime = 36_500 * 24 * time.Hour
 
-// parseLifetime reads a duration that may be in days.
+// parseLifetime reads a duration that is a lifetime.
 func parseLifetime(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		var n int
-		if n, err = strconv.Atoi(days); err == nil && n <= int(maxLifetime.Hours()/24) {
-			d = time.Duration(n) * 24 * time.Hour
-		}
-	}
+	d, err := parseDuration(s)
 	if err != nil || d <= 0 || d > maxLifetime {
 		return 0, fmt.Errorf("%q is no lifetime; write it as 90d or 12h, at most 36500d", s)
 	}

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
 
 const typedProfile = `[{"apiVersion":"v2","profile":{"name":"typed","manufacturer":"m","model":"m","deviceResources":[
+	{"name":"bytes","properties":{"valueType":"Uint8Array","readWrite":"R"}},
+	{"name":"floats","properties":{"valueType":"Float32Array","readWrite":"R"}},
+	{"name":"flags","properties":{"valueType":"BoolArray","readWrite":"R"}},
 	{"name":"words","properties":{"valueType":"StringArray","readWrite":"R"}},
 	{"name":"level","properties":{"valueType":"Float32","readWrite":"R","scale":"2","units":"m"}},
 	{"name":"asserted","properties":{"valueType":"String","readWrite":"R","assertion":"good"}}]}}]`
@@ -42,5 +47,26 @@ func TestPostedValues(t *testing.T) {
 	again := start(t, dir)
 	if a := again.call(http.MethodGet, again.metadata+"/api/v2/device/name/cam-1", "", ""); !strings.Contains(a.body, `"operatingState":"DOWN"`) {
 		t.Errorf("got %d %s, want it DOWN", a.status, a.body)
+	}
+}
+
+// A value of every length is recorded and comes back: as text in a header, in the message, or as it was posted.
+func TestPostedListsOfEveryLength(t *testing.T) {
+	p := start(t, t.TempDir())
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/deviceprofile", typedProfile, http.StatusCreated)
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+strings.Replace(deviceJSON("cam-1"), "sample-image", "typed", 1)+"]", http.StatusCreated)
+	for resource, element := range map[string]struct{ posted, text string }{
+		"bytes": {"200", "200"}, "floats": {"1.5", "1.500000e+00"}, "flags": {"1", "true"}, "words": {`"ü%"`, "ü%"},
+	} {
+		for n := 1; n < 2000; n += max(1, n/8) {
+			body := "[" + strings.Join(slices.Repeat([]string{element.posted}, n), ",") + "]"
+			if a := p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/cam-1/"+resource, "text/plain", body); a.status != http.StatusOK {
+				t.Fatalf("%s of %d: got %d %s", resource, n, a.status, a.body)
+			}
+			want := fmt.Sprintf(`"value":"[%s]"`, strings.Join(slices.Repeat([]string{element.text}, n), ", "))
+			if a := p.call(http.MethodGet, p.coreData+"/api/v2/reading/resourceName/"+resource+"?limit=1", "", ""); !strings.Contains(a.body, want) {
+				t.Fatalf("%s of %d: got %d %.300s", resource, n, a.status, a.body)
+			}
+		}
 	}
 }

@@ -194,7 +194,7 @@ func (l *Limiter) remove(c *conn) {
 func (l *Limiter) log() {
 	if now := time.Now(); now.Sub(l.logged) >= logEvery {
 		l.logged = now
-		l.logger.Warn("the limit of connections is reached; raise limit-connections, limit-service-connections or limit-client-connections if that is usual here",
+		l.logger.Warn("the limit of connections is reached; the longest idle one is closed for each new one",
 			"open", len(l.open), "closed", l.counts.Closed, "refused", l.counts.Refused)
 	}
 }

@@ -55,14 +55,16 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 		return item, err
 	}
 	var seq uint64
-	err = handlers.Settle(s.payloads, held, func() (uint64, error) {
+	err = handlers.SubmitReleasing(s.payloads, held, func() (uint64, error) {
 		_, seq, err = s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added})
 		return seq, err
 	})
 	if err != nil {
 		return item, err
 	}
-	handlers.SetETag(c, seq)
+	if seq > 0 { // else it is not stored
+		handlers.SetETag(c, seq)
+	}
 	item = handlers.Item{Envelope: s.Envelope(http.StatusCreated), ID: added.Event.ID}
 	item.RequestID = requestID
 	return item, nil

@@ -18,7 +18,7 @@ import (
 
 // document describes the routes of this package; what all services share is added to it.
 //
-//go:embed openapi.yaml
+//go:embed openapi_merged.yaml
 var document []byte
 
 // Payloads keeps values that are too long for the log, by the hex SHA-256 of their content.

@@ -68,7 +68,7 @@ func (s service) resourceNames(c *gin.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	room := s.EntryRoom(c)
+	room := s.EntryMemory(c)
 	defer room.Release()
 	if err := room.Hold(handlers.Entries(data)); err != nil {
 		return nil, err

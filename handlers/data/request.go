@@ -110,7 +110,7 @@ func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventA
 	if kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); kind == typeCBOR {
 		format, entries = handlers.Format{Name: "CBOR", Unmarshal: unmarshalCBOR}, countItems
 	}
-	room := s.EntryRoom(c)
+	room := s.EntryMemory(c)
 	defer room.Release()
 	if err := room.Hold(entries(data)); err != nil {
 		return added, "", err

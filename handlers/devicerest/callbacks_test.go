@@ -52,7 +52,7 @@ func TestCallbacks(t *testing.T) {
 		scenarios := []handlerstest.Scenario{
 			callback("known", c.method, c.path, body(c.known), 200, ""),
 			callback("no name", c.method, c.path, body(""), 400, c.key+".name: is missing or empty"),
-			callback("no entity", c.method, c.path, about("other", "{}"), 400, c.key+".name: is missing"),
+			callback("no entity", c.method, c.path, about("other", "{}"), 400, "other: is an unknown key; write"),
 			callback("other version", c.method, c.path, strings.Replace(body(c.known), "v2", "v3", 1), 400, `apiVersion: \"v3\" is unknown here`),
 			callback("an array", c.method, c.path, "["+body(c.known)+"]", 400, "a JSON array is not possible here"),
 			callback("no JSON", c.method, c.path, body(c.known)+"x", 400, "the body is no JSON: invalid character 'x' after top-level value at line 1, column "),

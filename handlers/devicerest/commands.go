@@ -38,7 +38,7 @@ func (s service) refuse(c *gin.Context, banned, words, verb string) error {
 	name, command := c.Param("name"), c.Param("command")
 	memory := s.AnswerMemoryOf(c)
 	defer memory.Release()
-	d, p, err := s.device(memory, name, true)
+	d, p, err := s.device(memory, name, checkUsable)
 	if err != nil {
 		return err
 	}

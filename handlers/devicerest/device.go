@@ -11,9 +11,9 @@ const (
 	writeOnly = "W"
 )
 
-// device returns a device of this service with its profile, for which there is memory where they are large. With check, a device that is
-// LOCKED or DOWN is refused, in the order of EdgeX's SDK, and every device where the service itself is LOCKED.
-func (s service) device(memory *handlers.AnswerMemory, name string, check bool) (d domain.Device, p domain.Profile, err error) {
+// device returns a device of this service with its profile, for which there is memory where they are large. A device that check
+// refuses is an error, and so is every device where the service itself is LOCKED; nil checks neither.
+func (s service) device(memory *handlers.AnswerMemory, name string, check deviceCheck) (d domain.Device, p domain.Profile, err error) {
 	for most := 0; ; {
 		d, p = domain.Device{}, domain.Profile{}
 		size, err := s.look(name, check, most, &d, &p)
@@ -28,10 +28,10 @@ func (s service) device(memory *handlers.AnswerMemory, name string, check bool) 
 }
 
 // look reads a device and its profile, under one view. Where those of them that are large take more than most bytes together, it returns how many.
-func (s service) look(name string, check bool, most int, d *domain.Device, p *domain.Profile) (size int, err error) {
+func (s service) look(name string, check deviceCheck, most int, d *domain.Device, p *domain.Profile) (size int, err error) {
 	view, done := s.state()
 	defer done()
-	if check {
+	if check != nil {
 		if err := checkService(view.State); err != nil {
 			return 0, err
 		}
@@ -49,8 +49,8 @@ func (s service) look(name string, check bool, most int, d *domain.Device, p *do
 	if d.ServiceName != domain.DeviceREST {
 		return 0, domain.Errorf(domain.NotFound, "Device '%s' not found: its serviceName is '%s'; change that to '%s' or correct the device name", name, d.ServiceName, domain.DeviceREST)
 	}
-	if check {
-		if err := checkDevice(*d); err != nil {
+	if check != nil {
+		if err := check(*d); err != nil {
 			return 0, err
 		}
 	}
@@ -67,15 +67,26 @@ func checkService(s domain.State) error {
 	return nil
 }
 
-func checkDevice(d domain.Device) error {
-	switch {
-	case d.AdminState == domain.StateLocked:
+// deviceCheck returns why a device's state forbids a request.
+type deviceCheck func(domain.Device) error
+
+// checkLocked is for values that are posted: a device that is DOWN may send them. Else one value that fails its assertion would stop all others.
+func checkLocked(d domain.Device) error {
+	if d.AdminState == domain.StateLocked {
 		return domain.Errorf(domain.Locked, "Device '%s' is LOCKED; set its adminState to UNLOCKED at core-metadata", d.Name)
-	case d.OperatingState == domain.StateDown:
-		return domain.Errorf(domain.Locked, "Device '%s' is DOWN; set its operatingState to UP at core-metadata", d.Name)
-	default:
-		return nil
 	}
+	return nil
+}
+
+// checkUsable is for commands, in the order of EdgeX's SDK.
+func checkUsable(d domain.Device) error {
+	if err := checkLocked(d); err != nil {
+		return err
+	}
+	if d.OperatingState == domain.StateDown {
+		return domain.Errorf(domain.Locked, "Device '%s' is DOWN; set its operatingState to UP at core-metadata", d.Name)
+	}
+	return nil
 }
 
 func shorten(name string) string {

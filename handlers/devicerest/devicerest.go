@@ -24,7 +24,7 @@ import (
 
 // document describes the routes of this package; what all services share is added to it.
 //
-//go:embed openapi.yaml
+//go:embed openapi_merged.yaml
 var document []byte
 
 // Payloads keeps values that are too long for the log. Put reads r to its end, or fails with r's error and keeps

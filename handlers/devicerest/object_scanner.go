@@ -12,10 +12,11 @@ import (
 // maxObjectDepth is the depth that all JSON may have.
 const maxObjectDepth = jsonlimit.Depth
 
-// objectScanner checks byte by byte that a text is one JSON object within the limits of domain/jsonlimit. It takes for
+// objectScanner checks byte by byte that a text is one JSON object, or with any one JSON value, within the limits of domain/jsonlimit. It takes for
 // JSON what json.Valid does: strings may hold invalid UTF-8 and unpaired surrogates, and keys may repeat. It keeps the
 // brackets that are open, one bit each, and of the text only the number that is being read.
 type objectScanner struct {
+	any    bool // any JSON value will do, but null
 	expect expectation
 	open   [maxObjectDepth/8 + 1]byte // by level, whether it is an object or an array
 	depth  int
@@ -30,14 +31,14 @@ type objectScanner struct {
 type expectation uint8
 
 const (
-	expectObject expectation = iota
+	expectFirst expectation = iota
 	expectKeyOrEnd
 	expectKey
 	expectColon
 	expectValue
 	expectValueOrEnd
 	expectCommaOrEnd
-	expectNothing // but white space: the object is complete
+	expectNothing // but white space: the value is complete
 
 	inString
 	inEscape
@@ -54,7 +55,10 @@ const (
 	inExponent
 )
 
-var errNoBrace = errors.New("it does not begin with {")
+var (
+	errNoBrace = errors.New("it does not begin with {")
+	errNull    = errors.New("null is no value")
+)
 
 // scan takes the next part of the text. After an error the scanner is spent.
 func (s *objectScanner) scan(p []byte) error {
@@ -89,10 +93,27 @@ func (s *objectScanner) end() error {
 	switch s.expect {
 	case expectNothing:
 		return nil
-	case expectObject:
-		return errNoBrace
-	default:
-		return s.after(io.ErrUnexpectedEOF)
+	case afterZero, inInteger, inFraction, inExponent:
+		if s.depth == 0 {
+			return s.endNumber()
+		}
+	}
+	return s.after(io.ErrUnexpectedEOF)
+}
+
+// endNumber takes a number whose last character was read.
+func (s *objectScanner) endNumber() error {
+	if what := jsonlimit.Number(s.figure); what != "" {
+		return s.after(errors.New(what))
+	}
+	s.endValue()
+	return nil
+}
+
+// endValue ends a value that is no key.
+func (s *objectScanner) endValue() {
+	if s.expect = expectCommaOrEnd; s.depth == 0 {
+		s.expect = expectNothing
 	}
 }
 
@@ -125,11 +146,14 @@ func (s *objectScanner) next(c byte) error {
 // structure takes what stands between tokens, or begins one.
 func (s *objectScanner) structure(c byte) error {
 	switch s.expect {
-	case expectObject:
-		if c != '{' {
+	case expectFirst:
+		switch {
+		case !s.any && c != '{':
 			return errNoBrace
+		case c == 'n':
+			return errNull
 		}
-		return s.enter(c)
+		return s.value(c)
 	case expectKeyOrEnd, expectKey:
 		return s.key(c)
 	case expectColon:
@@ -224,7 +248,7 @@ func (s *objectScanner) token(c byte) error {
 			return s.refuse(c, fmt.Sprintf("in a literal (expecting %q)", s.word[0]))
 		}
 		if s.word = s.word[1:]; s.word == "" {
-			s.expect = expectCommaOrEnd
+			s.endValue()
 		}
 	}
 	return nil
@@ -239,7 +263,7 @@ func (s *objectScanner) string(c byte) error {
 	case c == '"' && s.isKey:
 		s.expect = expectColon
 	case c == '"':
-		s.expect = expectCommaOrEnd
+		s.endValue()
 	}
 	return nil
 }
@@ -271,10 +295,9 @@ func (s *objectScanner) number(c byte) error {
 	case at == afterMinus, at == afterPoint, at == afterE, at == afterESign:
 		return s.refuse(c, "in numeric literal")
 	default:
-		if what := jsonlimit.Number(s.figure); what != "" {
-			return s.after(errors.New(what))
+		if err := s.endNumber(); err != nil {
+			return err
 		}
-		s.expect = expectCommaOrEnd
 		return s.next(c)
 	}
 	if len(s.figure) <= jsonlimit.NumberLength { // one more than is allowed tells that it is too long
@@ -320,8 +343,6 @@ func (s *objectScanner) enter(bracket byte) error {
 func (s *objectScanner) inObject() bool { return s.open[s.depth/8]&(1<<(s.depth%8)) != 0 }
 
 func (s *objectScanner) leave() {
-	s.expect = expectCommaOrEnd
-	if s.depth--; s.depth == 0 {
-		s.expect = expectNothing
-	}
+	s.depth--
+	s.endValue()
 }

@@ -32,9 +32,14 @@ func TestObjectReader(t *testing.T) {
 		{`{"a":"\u00Ff\ud800\"\\\/\b\f\n\r\t","a":"` + "\xff\x7f\u2028" + `"}`, io.EOF, ""},
 		{deep(maxObjectDepth), io.EOF, ""},
 		{`{}`, broken, "broken"},
-		{``, io.EOF, "it does not begin with {"},
-		{"\ufeff{}", io.EOF, "it does not begin with {"},
-		{`null`, io.EOF, "it does not begin with {"},
+		{`[1, {"a":"b"}] `, io.EOF, ""}, {`[]`, io.EOF, ""}, {`"text"`, io.EOF, ""}, {` true`, io.EOF, ""}, {`false `, io.EOF, ""},
+		{`0`, io.EOF, ""}, {`-12`, io.EOF, ""}, {`1.50 `, io.EOF, ""}, {`1e3`, io.EOF, ""},
+		{``, io.EOF, "after 0 bytes: unexpected EOF"},
+		{"\ufeff{}", io.EOF, "after 0 bytes: invalid character '\\xef' looking for beginning of value"},
+		{`null`, io.EOF, "null is no value"},
+		{`1.`, io.EOF, "after 2 bytes: unexpected EOF"}, {`-`, io.EOF, "after 1 bytes: unexpected EOF"}, {`"a`, io.EOF, "after 2 bytes: unexpected EOF"},
+		{`tru`, io.EOF, "after 3 bytes: unexpected EOF"}, {`[1`, io.EOF, "after 2 bytes: unexpected EOF"}, {`01`, io.EOF, "something follows it after 1 bytes"},
+		{`1e999`, io.EOF, "outside the range of a float64"}, {`1 2`, io.EOF, "something follows it after 2 bytes"},
 		{`{`, io.EOF, "after 1 bytes: unexpected EOF"},
 		{`{"a":"\u12`, io.EOF, "after 10 bytes: unexpected EOF"},
 		{`{"a":1`, io.EOF, "after 6 bytes: unexpected EOF"},
@@ -58,7 +63,7 @@ func TestObjectReader(t *testing.T) {
 		{`{"a":0.` + strings.Repeat("1", 2000) + `}`, io.EOF, "more than 1024 characters"},
 	} {
 		for _, r := range []io.Reader{&pull{c.text, c.end}, io.MultiReader(strings.NewReader(c.text), iotest.ErrReader(c.end))} {
-			o := newObjectReader(r, "r")
+			o := newValueReader(r, "r")
 			got, err := io.ReadAll(o)
 			if c.want == "" && (err != nil || string(got) != c.text) {
 				t.Errorf("%.40q: got %.40q, %v", c.text, got, err)
@@ -73,19 +78,29 @@ func TestObjectReader(t *testing.T) {
 	}
 }
 
-// What is an object here is what encoding/json takes for one and is within the limits of domain/jsonlimit, however the text is cut into parts.
+// Where an object is needed no other value will do.
+func TestObjectReaderTakesOnlyObjects(t *testing.T) {
+	for text, want := range map[string]bool{" {} ": true, "": false, "[]": false, "1": false, `"a"`: false, "true": false, "null": false} {
+		if _, err := io.ReadAll(newObjectReader(strings.NewReader(text), "r")); (err == nil) != want {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+// A value here is what encoding/json takes for one, but null, and is within the limits of domain/jsonlimit, however the text is cut into parts.
 func FuzzObjectScanner(f *testing.F) {
 	for _, text := range []string{
 		`{"a":[1,{"b":null}],"c":"\u00e9\n"} `, `{"n":[1e400]}`, `{"n":[0,-0,0.5,-1.5e+10,1E-2,01,1.,.5,+1,1e,-]}`, "\ufeff{}", "{\"\xff\":\"\x00\"}",
 		`{"a":"\ud800\q"}`, `{} {}`, `{"a":tru}`, `[{}]`, `{"a":{},}`, `{"a":[],"b":[{}]}x`, deep(maxObjectDepth), deep(maxObjectDepth + 1),
+		`[]`, `"a"`, `-1.5e3 `, `0`, `true`, `null`, ` nul`, `1e999`,
 	} {
 		f.Add([]byte(text), uint(1))
 		f.Add([]byte(text), uint(len(text)/2))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, cut uint) {
-		want := json.Valid(text) && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && jsonlimit.Check(text) == nil
+		want := json.Valid(text) && string(bytes.Trim(text, " \t\r\n")) != "null" && jsonlimit.Check(text) == nil
 		at := min(cut, uint(len(text)))
-		var s objectScanner
+		s := objectScanner{any: true}
 		err := s.scan(text[:at])
 		if err == nil {
 			err = s.scan(text[at:])

@@ -69,7 +69,7 @@ func (s service) record(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return handlers.Settle(s.payloads, v.held(), func() (uint64, error) {
+	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
 		o, err := s.Submit(c, s.readings, command)
 		return o.Seq, err
 	})
@@ -90,7 +90,7 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	return handlers.Settle(s.payloads, v.held(), func() (uint64, error) {
+	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
 		_, seq, err := s.Once(c, s.readings, key, digest, command)
 		return seq, err
 	})
@@ -124,9 +124,13 @@ func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (doma
 }
 
 // find returns a device of this service, its profile and a resource of that. Unlike EdgeX 2.3 it refuses a device that is
-// LOCKED or DOWN and a resource that is write-only, unless CheckState says otherwise.
+// LOCKED and a resource that is write-only, unless CheckState says otherwise.
 func (s service) find(memory *handlers.AnswerMemory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
-	d, p, err = s.device(memory, name, s.CheckState)
+	var check deviceCheck
+	if s.CheckState {
+		check = checkLocked
+	}
+	d, p, err = s.device(memory, name, check)
 	if err != nil {
 		return d, p, r, err
 	}

@@ -123,6 +123,32 @@ func TestPostValue(t *testing.T) {
 	}
 }
 
+// As in EdgeX 2.3, the value of an Object may be any JSON but null: short ones are read in memory, long ones as a stream.
+func TestPostAnyObject(t *testing.T) {
+	h, log, payloads := mustDeviceREST(t)
+	for _, body := range []string{`[1,{"a":null}]`, "[]", `"text"`, `""`, "0", "-1.5e3", "true", " false\n", "{}"} {
+		handlerstest.Run(t, h, log, []handlerstest.Scenario{post(body, resource+"vObject", "application/json", body, 200, "")})
+		if got := last(log); string(got.Value) != body || got.ValueType != "Object" {
+			t.Errorf("%s: got %+v %q", body, got.Reading, got.Value)
+		}
+		long := strings.Repeat(" ", inlineBytes) + body
+		handlerstest.Run(t, h, log, []handlerstest.Scenario{post("long "+body, resource+"vObject", "application/json", long, 200, "")})
+		if n := len(payloads.kept); n == 0 || string(payloads.kept[n-1]) != long {
+			t.Errorf("long %s: not kept as it was posted", body)
+		}
+	}
+	before := len(log.Recorded())
+	for _, body := range []string{"null", " null ", "nul", "x", "[1", `{"a"}`, "1 2", `"a`, "1."} {
+		handlerstest.Run(t, h, log, []handlerstest.Scenario{
+			post(body, resource+"vObject", "application/json", body, 400, ""),
+			post("long "+body, resource+"vObject", "application/json", strings.Repeat(" ", inlineBytes)+body, 400, ""),
+		})
+	}
+	if after := len(log.Recorded()); after != before {
+		t.Errorf("%d values recorded, want none", after-before)
+	}
+}
+
 func TestPostLongValue(t *testing.T) {
 	h, log, payloads := mustDeviceREST(t)
 	long := strings.Repeat("x", inlineBytes+1)
@@ -156,8 +182,9 @@ func TestBadPosts(t *testing.T) {
 		post("other content type", resource+"jpeg", "image/png", "x", 400, ""),
 		post("other content type, long", resource+"jpeg", "image/png", long+long, 400, ""),
 		post("object of another type", resource+"vObject", "text/plain", "{}", 400, ""),
-		post("object that is none", resource+"vObject", "application/json", "[1]", 400, ""),
-		post("long object that is none", resource+"vObject", "application/json", `["`+long+`"]`, 400, ""),
+		post("object that is null", resource+"vObject", "application/json", "null", 400, ""),
+		post("object that is no JSON", resource+"vObject", "application/json", "x", 400, ""),
+		post("long object that is no JSON", resource+"vObject", "application/json", long+long, 400, ""),
 		post("long object that ends early", resource+"vObject", "application/json", `{"a":"`+long+`"`, 400, ""),
 		post("long object with more after it", resource+"vObject", "application/json", `{"a":"`+long+`"} x`, 400, ""),
 		post("long object without sense", resource+"vObject", "application/json", `{"a":"`+long+`",1}`, 400, ""),

@@ -34,7 +34,6 @@ func (u unread) Read([]byte) (int, error) {
 func TestPostChecksState(t *testing.T) {
 	const (
 		locked  = "Device 'cam-1' is LOCKED; set its adminState to UNLOCKED at core-metadata\n"
-		down    = "Device 'cam-1' is DOWN; set its operatingState to UP at core-metadata\n"
 		service = "Device service 'device-rest' is LOCKED; set its adminState to UNLOCKED at core-metadata\n"
 		nosuch  = "Resource 'nosuch' not found in the profile 'all' of the device; add it there or correct the resource name\n"
 		write   = "Resource 'W' is write-only; set readWrite to R or RW in the profile 'all' or post to another resource\n"
@@ -50,8 +49,7 @@ func TestPostChecksState(t *testing.T) {
 		{"write-only", "W", nil, 405, write},
 		{"locked", "vInt32", []domain.Command{setDevice("LOCKED", "UP")}, 423, locked},
 		{"locked and down", "vInt32", []domain.Command{setDevice("LOCKED", "DOWN")}, 423, locked},
-		{"down", "vInt32", []domain.Command{setDevice("UNLOCKED", "DOWN")}, 423, down},
-		{"down, unknown resource", "nosuch", nil, 423, down},
+		{"down, unknown resource", "nosuch", []domain.Command{setDevice("UNLOCKED", "DOWN")}, 404, nosuch},
 		{"service locked", "vInt32", []domain.Command{setService("LOCKED"), setDevice("UNLOCKED", "UP")}, 423, service},
 		{"unknown state", "nosuch", []domain.Command{setService("UNLOCKED"), setDevice("UNLOCKED", "UNKNOWN")}, 404, nosuch},
 	} {
@@ -70,6 +68,8 @@ func TestPostChecksState(t *testing.T) {
 		t.Errorf("traces: %d events, %d submits, %d payloads", n-events, log.Submits(), len(payloads.kept))
 	}
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{post("unknown state counts as up", resource+"RW", "", "1", 200, "")})
+	log.Given(t, setDevice("UNLOCKED", "DOWN"))
+	handlerstest.Run(t, h, log, []handlerstest.Scenario{post("down", resource+"RW", "", "1", 200, "")})
 }
 
 // A device may be locked in the middle of a body: what was let in is recorded.
@@ -92,4 +92,22 @@ func TestPostWithoutStateChecks(t *testing.T) {
 		post("write-only", resource+"W", "", "46", 200, ""),
 		post("unknown", resource+"nosuch", "", "46", 404, ""),
 	})
+}
+
+// A value that fails its assertion sets the device DOWN. That does not stop the values that follow.
+func TestFailedAssertionDoesNotStopTheDevice(t *testing.T) {
+	h, log, _ := mustSensor(t)
+	for range 2 {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("POST", sensor+"asserted", strings.NewReader("bad")))
+		view, done := log.View()
+		d, _ := view.State.Devices.Get("sensor-1")
+		if done(); w.Code != 400 || d.OperatingState != domain.StateDown {
+			t.Fatalf("got %d %s, operatingState %s", w.Code, w.Body, d.OperatingState)
+		}
+		handlerstest.Run(t, h, log, []handlerstest.Scenario{
+			post("asserted", sensor+"asserted", "", "good", 200, ""),
+			post("another resource", sensor+"count", "", "7", 200, ""),
+		})
+	}
 }

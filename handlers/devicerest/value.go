@@ -9,10 +9,6 @@ import (
 	"ledge/handlers"
 )
 
-// maxTextHeader is how many bytes of a value's text go in a header of the message, beside the posted body; a longer text
-// is the message's payload, in place of the body.
-const maxTextHeader = 4 << 10
-
 // value is a posted body on its way to a reading.
 type value struct {
 	service
@@ -63,13 +59,13 @@ func (v *value) keep(ctx context.Context, body []byte) (err error) {
 		return domain.Errorf(domain.Invalid, "no request body provided; send the value of resource '%s' as the body", v.resource.Name)
 	}
 	v.inline, v.size = body, int64(len(body))
-	if v.Value, err = domain.ReadValue(v.profile, v.resource, v.contentType, body); err != nil || len(v.Text) <= maxTextHeader {
+	if v.Value, err = domain.ReadValue(v.profile, v.resource, v.contentType, body); err != nil || domain.HeaderBytes(v.Text) <= domain.MaxHeader {
 		return err
 	}
 	return v.keepText(ctx)
 }
 
-// keepText keeps the text in place of the body.
+// keepText keeps a text that is too long for a header of the message as its payload, in place of the body.
 func (v *value) keepText(ctx context.Context) (err error) {
 	text := v.Text
 	v.Text, v.MediaType, v.inline, v.size = "", "text/plain", nil, int64(len(text))
@@ -91,7 +87,7 @@ func (v *value) stream(ctx context.Context, body *handlers.Body) (err error) {
 	var whole io.Reader = body
 	var checked *objectReader
 	if object {
-		checked = newObjectReader(whole, v.resource.Name)
+		checked = newValueReader(whole, v.resource.Name)
 		whole = checked
 	}
 	v.digest, v.size, err = v.payloads.Put(ctx, whole, v.limit)

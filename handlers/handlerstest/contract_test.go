@@ -1,6 +1,7 @@
 package handlerstest
 
 import (
+	_ "embed"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -8,26 +9,10 @@ import (
 	"testing"
 )
 
-const smallDocument = `openapi: 3.0.3
-info: {title: t, version: v2}
-servers: [{url: /api/v2}]
-paths:
-  /thing/{name}:
-    parameters:
-      - {$ref: '#/components/parameters/CorrelationID'}
-      - {name: name, in: path, required: true, schema: {type: string}}
-    post:
-      parameters: [{$ref: '#/components/parameters/Limit'}]
-      requestBody:
-        required: true
-        content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Thing'}}}}
-      responses:
-        '200': {$ref: '#/components/responses/Done'}
-        '404': {$ref: '#/components/responses/NotFound'}
-components:
-  schemas:
-    Thing: {type: object, additionalProperties: false, required: [size], properties: {size: {type: integer}}}
-`
+// smallDocument is merged as the documents of the services are.
+//
+//go:embed testdata/openapi_merged.yaml
+var smallDocument []byte
 
 // TestContract holds that what is not in a document is noticed, in requests and in answers.
 func TestContract(t *testing.T) {
@@ -81,7 +66,7 @@ func TestContract(t *testing.T) {
 			for k, v := range c.header {
 				x.Header.Set(k, v)
 			}
-			err := LoadContract([]byte(smallDocument)).Check(x)
+			err := LoadContract(smallDocument).Check(x)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -90,7 +75,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractKnowsWhatIsNotDriven(t *testing.T) {
-	c := LoadContract([]byte(smallDocument))
+	c := LoadContract(smallDocument)
 	before := c.undriven()
 	for _, key := range []string{"POST /thing/{name} 200", "POST /thing/{name} 404", "GET /ping 200"} {
 		if !slices.Contains(before, key) {
@@ -105,7 +90,7 @@ func TestContractKnowsWhatIsNotDriven(t *testing.T) {
 }
 
 func TestContractKnowsRoutes(t *testing.T) {
-	got := LoadContract([]byte(smallDocument)).missing([]string{"POST /api/v2/thing/:id", "GET /api/v2/more"})
+	got := LoadContract(smallDocument).missing([]string{"POST /api/v2/thing/:id", "GET /api/v2/more"})
 	if !slices.Contains(got, "GET /api/v2/more is served and not in the document") || !slices.Contains(got, "GET /api/v2/ping is in the document and not served") || slices.ContainsFunc(got, func(m string) bool { return strings.Contains(m, "thing") }) {
 		t.Errorf("got %v", got)
 	}

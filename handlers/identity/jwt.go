@@ -95,7 +95,7 @@ func (i *issuer) check(c jwt.Claims) (reason string, err error) {
 	err = c.ValidateWithLeeway(jwt.Expected{Issuer: i.Issuer, AnyAudience: jwt.Audience{i.Audience}, Time: i.now()}, clockSkew)
 	switch {
 	case errors.Is(err, jwt.ErrExpired):
-		return expired, errExpired()
+		return expired, domain.ErrExpired
 	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):
 		return badJWT, errJWT("it is not valid yet; check the clocks of this machine and of the issuer")
 	case errors.Is(err, jwt.ErrInvalidIssuer):

@@ -61,10 +61,6 @@ func errToken() error {
 	return domain.Errorf(domain.Unauthenticated, "the token is not valid; ask for a new one")
 }
 
-func errExpired() error {
-	return domain.Errorf(domain.Unauthenticated, "the token has expired; ask for a new one")
-}
-
 // secretToken looks the token up each time: a revoked one is refused at once.
 func (a *Authenticator) secretToken(token string) (id domain.Identity, name, reason string, err error) {
 	rest := token[len(secretPrefix):]
@@ -82,7 +78,7 @@ func (a *Authenticator) secretToken(token string) (id domain.Identity, name, rea
 		return id, name, badToken, errToken()
 	}
 	if a.expired(t) {
-		return id, name, expired, errExpired()
+		return id, name, expired, domain.ErrExpired
 	}
 	a.used(t)
 	return domain.Identity{Actor: "token:" + t.Name, Role: t.Role, Devices: t.Devices}, name, "", nil

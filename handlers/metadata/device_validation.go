@@ -36,7 +36,7 @@ func (s service) staysHere(p domain.DevicePatch) bool {
 }
 
 // askAbout has a device's service asked about what a command makes of the device. Nobody is asked about a command that
-// is refused anyhow or that changes nothing. key is that of the device that is there, if there is one: there must be memory for it.
+// is refused anyhow, that changes nothing, or that changes only the times that the service reports. key is that of the device that is there, if there is one: there must be memory for it.
 func (s service) askAbout(command domain.Command, key func(domain.State) string) func(context.Context, domain.Stamp) error {
 	return func(ctx context.Context, by domain.Stamp) error {
 		memory := s.AnswerMemory(ctx, by.Client())
@@ -64,6 +64,9 @@ func (s service) wouldBe(command domain.Command) (owner domain.DeviceService, d 
 	case domain.DeviceAdded:
 		d = e.Device
 	case domain.DeviceUpdated:
+		if domain.OnlyReported(e.Changed) {
+			return owner, d, false
+		}
 		d = e.Device
 	default:
 		return owner, d, false

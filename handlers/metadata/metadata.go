@@ -14,7 +14,7 @@ import (
 
 // document describes the routes of this package; what all services share is added to it.
 //
-//go:embed openapi.yaml
+//go:embed openapi_merged.yaml
 var document []byte
 
 // service is core-metadata in one API version.

@@ -23,7 +23,7 @@ name: yaml-1
 manufacturer: ACME
 model: 7
 labels: [indoor, 5]
-somethingElse: {a: 1}
+x-something: {a: 1}
 deviceResources:
   - &jpeg
     name: jpeg

@@ -17,9 +17,9 @@ var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table
 func (s service) routeProfiles() {
 	r := s.Routes
 	r.POST("/deviceprofile", handlers.Batch(s.API, s.log, "profile", s.addProfile))
-	r.PUT("/deviceprofile", handlers.Batch(s.API, s.log, "profile", s.replaceProfile))
+	r.PUT("/deviceprofile", s.ifChangeable(handlers.Batch(s.API, s.log, "profile", s.replaceProfile)))
 	r.POST("/deviceprofile/uploadfile", s.uploadProfile(s.newProfile, http.StatusCreated))
-	r.PUT("/deviceprofile/uploadfile", s.uploadProfile(s.newerProfile, http.StatusOK))
+	r.PUT("/deviceprofile/uploadfile", s.ifChangeable(s.uploadProfile(s.newerProfile, http.StatusOK)))
 	r.GET("/deviceprofile/all", s.listProfiles(handlers.Labels))
 	r.GET("/deviceprofile/manufacturer/:manufacturer", s.listProfiles(handlers.By(domain.IndexManufacturer, "manufacturer")))
 	r.GET("/deviceprofile/manufacturer/:manufacturer/model/:model", s.listProfiles(byMakerAndModel))
@@ -42,18 +42,25 @@ func (s service) newProfile(shape shapes.Profile, at int64) handlers.Order {
 	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems, Refused: s.checkUnits(d.DeviceResources...)}
 }
 
-// replaceProfile takes the whole profile anew; the setting is each element's answer.
+// replaceProfile takes the whole profile anew.
 func (s service) replaceProfile(e *shapes.AddProfile, at int64) handlers.Order {
 	return s.newerProfile(e.Profile, at)
 }
 
 func (s service) newerProfile(shape shapes.Profile, at int64) handlers.Order {
 	d := shape.Entity()
-	refused := s.checkChangeable()
-	if refused == nil {
-		refused = s.checkUnits(d.DeviceResources...)
+	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: s.checkUnits(d.DeviceResources...)}
+}
+
+// ifChangeable looks at the setting before anything of the body is read, as EdgeX 2.3 does.
+func (s service) ifChangeable(serve handlers.Handler) handlers.Handler {
+	return func(c *gin.Context) {
+		if err := s.checkChangeable(); err != nil {
+			s.Fail(c, err)
+			return
+		}
+		serve(c)
 	}
-	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: refused}
 }
 
 func (s service) checkChangeable() error {

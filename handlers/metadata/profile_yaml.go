@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -12,7 +13,7 @@ import (
 	"ledge/handlers/shapes"
 )
 
-// decodeProfile reads a profile as EdgeX users write it: unknown keys are ignored, numbers and booleans stand where
+// decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where
 // text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to.
 func decodeProfile(file []byte, most int64) (d shapes.Profile, err error) {
 	defer func() {
@@ -33,6 +34,11 @@ func decodeProfile(file []byte, most int64) (d shapes.Profile, err error) {
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
 		return d, domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
+	}
+	var p domain.Problems
+	checkKeys(&p, root, reflect.TypeOf(d), "file")
+	if err := p.Err(); err != nil {
+		return d, err
 	}
 	if err := root.Decode(&d); err != nil {
 		return d, yamlError(err)

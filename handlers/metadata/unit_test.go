@@ -74,7 +74,7 @@ func TestValidateUnits(t *testing.T) {
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		send("add", "POST", batch("profile", inUnits("p-1", "lbs", "", "°")), 1, `"statusCode":201`),
 		send("add some, one in other units", "POST", batch("profile", inUnits("p-2", "furlong"), inUnits("p-3", "kilos")), 1,
-			`[{"apiVersion":"v2","message":"`+unlisted+`","statusCode":400},{"apiVersion":"v2","statusCode":201,"id":`),
+			`[{"apiVersion":"v2","message":"`+unlisted+`","statusCode":400,"errors":[{"path":`, `}]},{"apiVersion":"v2","statusCode":201,"id":`),
 		send("add, all that is wrong", "POST", batch("profile", inUnits("p-2", "furlong", "LBS")), 0, unlisted, `; device resource \"b\": units \"LBS\"`),
 		send("add what is there", "POST", batch("profile", inUnits("p-1", "furlong")), 0, `"statusCode":400`),
 		{Name: "not added", Method: "GET", Path: profilePath + "/name/p-2", Status: 404},
@@ -117,6 +117,6 @@ func TestUnitsWithoutValidation(t *testing.T) {
 func TestStrictBeforeUnits(t *testing.T) {
 	h, log := mustMetadata(t, withUnits(true), func(o *handlers.Options) { o.StrictProfileChanges = true })
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "replace", Method: "PUT", Path: profilePath, Body: batch("profile", inUnits("camera", "furlong")), Status: 207, Contains: []string{`"statusCode":423`}},
+		{Name: "replace", Method: "PUT", Path: profilePath, Body: batch("profile", inUnits("camera", "furlong")), Status: 423, Contains: []string{`"statusCode":423`}},
 	})
 }

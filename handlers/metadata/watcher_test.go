@@ -91,7 +91,7 @@ func TestAddWatcher(t *testing.T) {
 			`device profile \"nosuch\" does not exist; upload it first or correct profileName`, `"statusCode":404`),
 		post("missing service", batch("provisionWatcher", watcher("name", `"w-5"`, "serviceName", `"nosuch"`)),
 			`device service \"nosuch\" does not exist; add it first or correct serviceName`, `"statusCode":404`),
-		{Name: "no elements", Method: "POST", Path: watchers, Body: "[]", Status: 207, WantBody: "null\n"},
+		{Name: "no elements", Method: "POST", Path: watchers, Body: "[]", Status: 400},
 	})
 }
 
@@ -103,7 +103,7 @@ func TestBadWatchers(t *testing.T) {
 		{"malformed", `[{"apiVersion":"v2",`, "the body is no JSON"},
 		{"empty body", "", "the body is empty; send an array"},
 		{"number", "5", "the body is a number"},
-		{"array of null", "[null]", "[0].provisionWatcher.name: is missing or empty"},
+		{"array of null", "[null]", "[0]: is null; give an object"},
 		{"name missing", one("name", ""), "[0].provisionWatcher.name: is missing or empty"},
 		{"name with a space", one("name", `"a b"`), `[0].provisionWatcher.name: \"a b\" has the character ' '`},
 		{"id no UUID", one("id", `"x"`), `[0].provisionWatcher.id: \"x\" is no UUID`},

@@ -18,6 +18,8 @@ var everyType = []string{
 	`{"type":"MQTT","scheme":"ssl","host":"broker","port":8883,"topic":"alarms","publisher":"ledge","qos":1,"keepAlive":60,"retained":true,` +
 		`"autoReconnect":true,"connectTimeout":5,"secretPath":"mqtt","authMode":"usernamepassword","skipCertVerify":true}`,
 	zeroMQ,
+	`{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":["10.0.0.0/8","::1"]}`,
+	`{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","clientKeys":["wQmbA3Dm6zY.v@mEV+WT98:2i3u6R.3rF57PVf.m"],"serverKey":"the server's key"}`,
 }
 
 func TestChannelShapes(t *testing.T) {
@@ -41,6 +43,9 @@ func TestBadChannels(t *testing.T) {
 		{"e-mail to nobody", `{"type":"EMAIL"}`, "[0].subscription.channels[0].recipients: is missing"},
 		{"e-mail to no address", `{"type":"EMAIL","recipients":["nope"]}`, `[0].subscription.channels[0].recipients[0]: \"nope\" is no e-mail address`},
 		{"MQTT without a topic", `{"type":"MQTT","host":"h","port":1,"publisher":"p"}`, "[0].subscription.channels[0].topic: is missing"},
+		{"a host's name allowed", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":["till"]}`, `[0].subscription.channels[0].allow[0]: \"till\" is neither a network nor an address`},
+		{"a bad client key", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","clientKeys":["till"]}`, `[0].subscription.channels[0].clientKeys[0]: \"till\" is no public key of CURVE`},
+		{"allow a string", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":"::1"}`, "[0].subscription.channels.allow: a JSON string is not possible here"},
 		{"qos a string", `{"type":"MQTT","host":"h","port":1,"qos":"1"}`, "[0].subscription.channels.qos: a JSON string is not possible here"},
 	} {
 		scenarios = append(scenarios, handlerstest.Scenario{

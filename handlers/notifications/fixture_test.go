@@ -21,6 +21,9 @@ type ports struct {
 	done     []uint64
 }
 
+// ServerKey implements Channels.
+func (p *ports) ServerKey() string { return "the server's key" }
+
 func (p *ports) Reserve(channels []domain.Channel) (func(uint64), error) {
 	if slices.ContainsFunc(channels, func(c domain.Channel) bool { return c.Port == 1 }) {
 		return nil, domain.Errorf(domain.Conflict, "port 1 is taken; choose another")

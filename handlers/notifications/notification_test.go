@@ -58,7 +58,7 @@ func TestBadNotifications(t *testing.T) {
 	var scenarios []handlerstest.Scenario
 	for _, b := range []struct{ name, body, want string }{
 		{"object", `{"apiVersion":"v2"}`, "the body is an object"},
-		{"null", "[null]", "[0].apiVersion: is missing or empty"},
+		{"null", "[null]", "[0]: is null; give an object"},
 		{"neither category nor labels", "[" + notification(`"category":"c-1",`, "", `"labels":["l"],`, "") + "]", "[0].notification.category"},
 		{"bad category", "[" + notification("c-1", "a b") + "]", "[0].notification.category"},
 		{"empty content", "[" + notification(`"{\"a\":1}"`, `""`) + "]", "[0].notification.content"},

@@ -14,7 +14,7 @@ import (
 
 // document describes the routes of this package; what all services share is added to it.
 //
-//go:embed openapi.yaml
+//go:embed openapi_merged.yaml
 var document []byte
 
 // Channels binds the sockets of ZeroMQ channels before the subscription that asks for them is recorded, so that an
@@ -23,6 +23,8 @@ type Channels interface {
 	// Reserve holds the channels until done is called: with the sequence at which the subscription was recorded, or
 	// with 0 where it was not. An address that is taken or unknown is an Error.
 	Reserve(channels []domain.Channel) (done func(seq uint64), err error)
+	// ServerKey is the public key of CURVE that subscribers of channels with client keys need, in Z85. Empty: there is none.
+	ServerKey() string
 }
 
 type service struct {

@@ -114,7 +114,7 @@ func (s service) replayOrder(c *gin.Context) (o domain.ReplayOrder, err error) {
 
 // firstTime is the least number that is a time: in milliseconds since the Unix epoch it is in March 1973, and as a
 // sequence it is out of reach.
-const firstTime = 100_000_000_000
+const firstTime int64 = 100_000_000_000
 
 // parsePlace reads a place on the record: a sequence, or a time in milliseconds since the Unix epoch or as of RFC 3339. A
 // + that was not escaped arrives as a space.

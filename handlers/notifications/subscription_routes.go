@@ -17,7 +17,7 @@ func (s service) routeSubscriptions() {
 	r.GET("/subscription/receiver/:receiver", s.listSubscriptions(handlers.By(domain.IndexReceiver, "receiver")))
 	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name", subscriptionKind.Table,
 		func(e handlers.Envelope, d domain.Subscription) any {
-			return &subscriptionAnswer{e, shapeSubscription(d)}
+			return &subscriptionAnswer{e, s.shapeSubscription(d)}
 		}))
 	r.DELETE("/subscription/name/:name", handlers.Remove(s.API, s.events, "name",
 		func(name string) domain.Command { return domain.RemoveSubscription{Name: name} }))
@@ -57,5 +57,5 @@ func (s service) reserve(channels []domain.Channel) func() (func(uint64), error)
 }
 
 func (s service) listSubscriptions(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.subscriptions, subscriptionKind, filter, "subscriptions", shapeSubscription)
+	return handlers.List(s.API, s.subscriptions, subscriptionKind, filter, "subscriptions", s.shapeSubscription)
 }

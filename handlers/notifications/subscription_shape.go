@@ -60,9 +60,9 @@ func (d subscriptionShape) subscription() domain.Subscription {
 	}
 }
 
-func shapeSubscription(d domain.Subscription) subscriptionShape {
+func (s service) shapeSubscription(d domain.Subscription) subscriptionShape {
 	return subscriptionShape{
-		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Channels: shapeChannels(d.Channels), Receiver: d.Receiver,
+		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Channels: shapeChannels(d.Channels, s.channels.ServerKey()), Receiver: d.Receiver,
 		Categories: d.Categories, Labels: d.Labels, Description: d.Description, ResendLimit: d.ResendLimit,
 		ResendInterval: d.ResendInterval, AdminState: d.AdminState,
 	}

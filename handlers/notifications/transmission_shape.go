@@ -35,19 +35,15 @@ func shapeTransmission(d domain.Transmission) transmissionShape {
 		records[i] = recordShape(r)
 	}
 	return transmissionShape{
-		Created: d.Created, ID: d.ID, Channel: channelShape(d.Channel), NotificationID: d.NotificationID,
+		Created: d.Created, ID: d.ID, Channel: shapeChannel(d.Channel), NotificationID: d.NotificationID,
 		SubscriptionName: d.SubscriptionName, Records: records, ResendCount: d.ResendCount, Status: d.Status,
 	}
 }
 
-// hiddenResponse stands for what a receiver answered, which only those see who may change subscriptions: a receiver can be a
-// service that a reader may not reach.
-var hiddenResponse = "hidden; it needs the role " + domain.RolesThatMay(domain.MayChange)
-
 func hideResponses(d domain.Transmission) transmissionShape {
 	shape := shapeTransmission(d)
 	for i := range shape.Records {
-		shape.Records[i].Response = hiddenResponse
+		shape.Records[i].Response = domain.HiddenAnswer
 	}
 	return shape
 }

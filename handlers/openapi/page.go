@@ -1,3 +1,6 @@
+// Package openapi has the page that shows the OpenAPI document of a service. The folder merge makes the documents.
+//
+// The page is Swagger UI with all its files inside the program: it asks no other host for anything.
 package openapi
 
 import (

@@ -22,8 +22,9 @@ const (
 // conn decides at the first Read what the client speaks.
 type conn struct {
 	net.Conn
-	config *tls.Config
-	logger *slog.Logger
+	config   *tls.Config
+	failures *Failures
+	logger   *slog.Logger
 
 	once   sync.Once
 	failed error
@@ -52,6 +53,7 @@ func (c *conn) begin() {
 	_ = c.SetWriteDeadline(time.Now().Add(handshakeWrite))
 	if err := t.HandshakeContext(context.Background()); err != nil { // net/http has set a deadline for reading
 		c.failed = err
+		c.failures.add(err)
 		c.logger.Debug("TLS handshake failed", "remote", c.RemoteAddr().String(), "error", err)
 		return
 	}

@@ -22,13 +22,14 @@ import (
 type Options struct {
 	TLS *tls.Config
 	// Local is the identity of plain HTTP requests on loopback connections; nil refuses them.
-	Local  *domain.Identity
-	Logger *slog.Logger
+	Local    *domain.Identity
+	Failures *Failures // counts failed handshakes; it may be nil
+	Logger   *slog.Logger
 }
 
 // Wrap returns a connection on which the first Read finds out what the client speaks.
 func (o Options) Wrap(c net.Conn) net.Conn {
-	return &conn{Conn: c, config: o.TLS, logger: o.Logger}
+	return &conn{Conn: c, config: o.TLS, failures: o.Failures, logger: o.Logger}
 }
 
 type connKey struct{}

@@ -42,7 +42,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Files keeps payloads in a folder of the local disk.
+// Files keeps payloads in a folder of the local disk, each under its digest, a hex SHA-256. All methods may be called
+// concurrently.
 type Files struct {
 	holds
 	use     use
@@ -50,14 +51,14 @@ type Files struct {
 	o       Options
 	buffers *buffers
 	folder  *folder
-	turns   turns
+	turns   digestLocks
 	checks  checks
 	refused atomic.Uint64 // puts, for want of room
 	damaged atomic.Uint64 // reads that found a damaged file
 	failure atomic.Pointer[error]
 
-	keptLock sync.Mutex
-	kept     map[string]bool // what this process has made durable
+	durableLock sync.Mutex
+	durable     map[string]bool // what this process has made durable
 }
 
 const unfinished = "incoming-*"
@@ -81,16 +82,18 @@ func Open(dir string, o Options) (*Files, error) {
 		}
 	}
 	return &Files{
-		holds: newHolds(), dir: dir, o: o, buffers: newBuffers(), folder: &folder{dir: dir, do: o.SyncDir}, kept: map[string]bool{},
+		holds: newHolds(), dir: dir, o: o, buffers: newBuffers(), folder: &folder{dir: dir, do: o.SyncDir}, durable: map[string]bool{},
 	}, nil
 }
 
-// Put implements Payloads.
+// Put reads r to its end and stores the content durably; size is in bytes. More than limit bytes are a TooLarge Error; a full
+// disk is a Full Error. Then, and when r fails or ctx ends, Put stores nothing. The payload is held, so that it is not
+// collected, until Release was called as often as Put.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
 	if err := f.Err(); err != nil {
 		return "", 0, err
 	}
-	if err := f.room(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return "", 0, err
 	}
 	tmp, err := os.CreateTemp(f.dir, unfinished)
@@ -100,7 +103,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (digest strin
 	defer os.Remove(tmp.Name()) // after the rename there is nothing of that name
 	defer tmp.Close()
 	h := sha256.New()
-	size, err = f.buffers.pour(&watched{files: f, w: &output{file: tmp}}, h, io.LimitReader(reader{ctx, r}, limit+1))
+	size, err = f.buffers.pour(&spaceChecked{files: f, w: &output{file: tmp}}, h, io.LimitReader(reader{ctx, r}, limit+1))
 	if err != nil {
 		return "", 0, f.failed(err)
 	}
@@ -128,7 +131,7 @@ func tooLarge(limit int64) error {
 // that has its name need not be whole: its upload was never answered. A file of an earlier process is therefore never
 // relied on, but replaced, by a file that is durable before it takes the name: readings may refer to the old one.
 func (f *Files) keep(tmp *os.File, digest string, size int64) error {
-	defer f.turns.take(digest)()
+	defer f.turns.lock(digest)()
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (f *Files) keep(tmp *os.File, digest string, size int64) error {
 	if there {
 		before = info.Size()
 	}
-	if there && f.isKept(digest) && before == size {
+	if there && f.isDurable(digest) && before == size {
 		return nil
 	}
 	rename := func() error { return os.Rename(tmp.Name(), f.path(digest)) }
@@ -146,7 +149,7 @@ func (f *Files) keep(tmp *os.File, digest string, size int64) error {
 	if there {
 		steps = []func() error{sync, rename, f.syncFolder}
 	}
-	f.keepNot(digest)
+	f.forgetDurable(digest)
 	for _, step := range steps {
 		if err := step(); err != nil {
 			if !there {
@@ -155,7 +158,7 @@ func (f *Files) keep(tmp *os.File, digest string, size int64) error {
 			return err
 		}
 	}
-	f.noteKept(digest)
+	f.noteDurable(digest)
 	f.use.change(digest, before, size)
 	return nil
 }
@@ -185,37 +188,39 @@ func (f *Files) Err() error {
 	return nil
 }
 
-// mostKept is how many payloads are known to be durable; those that are not remembered are written again when they come
+// maxDurable is how many payloads are known to be durable; those that are not remembered are written again when they come
 // again.
-const mostKept = 10_000
+const maxDurable = 10_000
 
-func (f *Files) isKept(digest string) bool {
-	f.keptLock.Lock()
-	defer f.keptLock.Unlock()
-	return f.kept[digest]
+func (f *Files) isDurable(digest string) bool {
+	f.durableLock.Lock()
+	defer f.durableLock.Unlock()
+	return f.durable[digest]
 }
 
-func (f *Files) noteKept(digest string) {
-	f.keptLock.Lock()
-	defer f.keptLock.Unlock()
-	if len(f.kept) >= mostKept {
-		clear(f.kept)
+func (f *Files) noteDurable(digest string) {
+	f.durableLock.Lock()
+	defer f.durableLock.Unlock()
+	if len(f.durable) >= maxDurable {
+		clear(f.durable)
 	}
-	f.kept[digest] = true
+	f.durable[digest] = true
 }
 
-func (f *Files) keepNot(digest string) {
-	f.keptLock.Lock()
-	defer f.keptLock.Unlock()
-	delete(f.kept, digest)
+func (f *Files) forgetDurable(digest string) {
+	f.durableLock.Lock()
+	defer f.durableLock.Unlock()
+	delete(f.durable, digest)
 }
 
-// Get implements Payloads.
+// Get opens a payload. The error is fs.ErrNotExist if there is none. If the content does not match the digest, a read fails
+// with a domain.Damaged Error before it returns the last byte. Reading on may fail after the payload was collected.
 func (f *Files) Get(digest string) (io.ReadSeekCloser, error) { return f.open(digest) }
 
 func (f *Files) path(digest string) string { return filepath.Join(f.dir, filepath.Base(digest)) }
 
-// Collect implements Payloads.
+// Collect removes every payload that is not held and for which keep returns false. It returns how many it removed. It ends
+// early when keep fails or ctx ends.
 func (f *Files) Collect(ctx context.Context, keep func(digest string) (bool, error)) (removed int, err error) {
 	files, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -238,7 +243,7 @@ func (f *Files) Collect(ctx context.Context, keep func(digest string) (bool, err
 		if err != nil {
 			return err
 		}
-		f.keepNot(digest)
+		f.forgetDurable(digest)
 		f.use.change(digest, info.Size(), 0)
 		return nil
 	})

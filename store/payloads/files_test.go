@@ -62,7 +62,7 @@ func TestPutLeavesTheReserve(t *testing.T) {
 		name  string
 		bytes int
 		looks int // the one that says no
-	}{{"while it is written", 2 * lookEvery, 2}, {"before", 1, 3}} {
+	}{{"while it is written", 2 * checkFreeEvery, 2}, {"before", 1, 3}} {
 		_, _, err := f.Put(t.Context(), bytes.NewReader(make([]byte, tt.bytes)), 1<<30)
 		if domain.CodeOf(err) != domain.Full || looks != tt.looks {
 			t.Errorf("%s: %v after %d looks", tt.name, err, looks)

@@ -27,7 +27,7 @@ func (h *holds) hold(digest string) {
 	h.held[digest]++
 }
 
-// Release implements Payloads.
+// Release ends the hold of one Put. Call it once it is certain whether a message refers to the payload; used says so.
 func (h *holds) Release(digest string, used bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +43,7 @@ func (h *holds) Release(digest string, used bool) {
 	}
 }
 
-// Unused implements Payloads.
+// Unused receives a value after payloads were released unused.
 func (h *holds) Unused() <-chan struct{} { return h.unused }
 
 // begin reports whether nobody holds the payload. Then nobody can until end.

@@ -50,21 +50,16 @@ func (v *verified) Close() error { return v.file.Close() }
 
 // Seek implements io.Seeker.
 func (v *verified) Seek(offset int64, whence int) (int64, error) {
-	return seek(&v.at, v.size, offset, whence)
-}
-
-// seek moves a place in a payload of a size as io.Seeker says.
-func seek(at *int64, size, offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
-		offset += *at
+		offset += v.at
 	case io.SeekEnd:
-		offset += size
+		offset += v.size
 	}
 	if offset < 0 {
 		return 0, errors.New("seek before the start of a payload")
 	}
-	*at = offset
+	v.at = offset
 	return offset, nil
 }
 
@@ -156,7 +151,7 @@ func (f *Files) compare(digest string, h hash.Hash) error {
 // isDamaged counts a damaged payload and returns the error. The same body may come again: then the file is replaced.
 func (f *Files) isDamaged(digest, why string) error {
 	f.damaged.Add(1)
-	f.keepNot(digest)
+	f.forgetDurable(digest)
 	return domain.Errorf(domain.Damaged, "the stored body %s is damaged: %s; restore the file from a backup, or post the same body again", f.path(digest), why)
 }
 

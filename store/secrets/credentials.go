@@ -28,9 +28,9 @@ func (f *File) PutCredential(id, hash string) error {
 	})
 }
 
-// RemoveCredential removes a hash durably, where it is stored.
-func (f *File) RemoveCredential(id string) error {
-	return f.removeCredentials(func(stored string) bool { return stored == id })
+// RemoveCredentials removes hashes durably, where they are stored.
+func (f *File) RemoveCredentials(ids map[string]bool) error {
+	return f.removeCredentials(func(stored string) bool { return ids[stored] })
 }
 
 // KeepCredentials removes the credentials that are not in ids.
@@ -50,10 +50,16 @@ func (f *File) removeCredentials(remove func(id string) bool) error {
 	})
 }
 
+// StoredKey returns the 32 random bytes of that name, if they were made.
+func (f *File) StoredKey(name string) (key []byte, ok bool) {
+	key, ok = f.now().keys[name]
+	return bytes.Clone(key), ok
+}
+
 // Key returns the 32 random bytes of that name. The first call makes and stores them; its errors are those of [Secrets.Put].
 func (f *File) Key(name string) ([]byte, error) {
-	if key, ok := f.now().keys[name]; ok {
-		return bytes.Clone(key), nil
+	if key, ok := f.StoredKey(name); ok {
+		return key, nil
 	}
 	err := f.change(func(c content) (content, error) {
 		if _, ok := c.keys[name]; ok {

@@ -47,7 +47,7 @@ func TestCredentials(t *testing.T) {
 	}
 	holds(t, f, map[string]string{"a": hash + "a", "b": hash + "b", "c": hash + "c"}, "d")
 	mustPutCredential(t, f, "a", "other")
-	if err := f.RemoveCredential("b"); err != nil {
+	if err := f.RemoveCredentials(map[string]bool{"b": true}); err != nil {
 		t.Error(err)
 	}
 	holds(t, f, map[string]string{"a": "other", "c": hash + "c"}, "b")
@@ -66,7 +66,7 @@ func TestNothingToRemove(t *testing.T) {
 	if err := f.KeepCredentials(nil); err != nil {
 		t.Error(err)
 	}
-	if err := f.RemoveCredential("a"); err != nil {
+	if err := f.RemoveCredentials(map[string]bool{"a": true}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(f.name); err == nil {

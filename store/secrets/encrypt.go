@@ -25,8 +25,8 @@ var (
 	errWrongKey = errors.New("it is encrypted with another key; set secret-key-file to that one, or change the key with `ledge secrets rekey`")
 )
 
-// IsKey reports whether an error of [OpenWith] or [Rekey] says that the key is missing or is not the right one.
-func IsKey(err error) bool { return errors.Is(err, errNoKey) || errors.Is(err, errWrongKey) }
+// isKey reports whether an error of [OpenWith] or [Rekey] says that the key is missing or is not the right one.
+func isKey(err error) bool { return errors.Is(err, errNoKey) || errors.Is(err, errWrongKey) }
 
 // AgeKey encrypts the file.
 type AgeKey struct {

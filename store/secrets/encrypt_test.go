@@ -96,7 +96,7 @@ func TestEncryption(t *testing.T) {
 		key  *AgeKey
 		want string
 	}{{nil, "no key is given; set secret-key-file"}, {other, "encrypted with another key; set secret-key-file"}} {
-		if _, err := OpenWith(name, c.key); !IsKey(err) || IsDamage(err) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
+		if _, err := OpenWith(name, c.key); !isKey(err) || IsDamage(err) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 		if whole, err := Check(name, c.key); whole || err != nil {
@@ -123,7 +123,7 @@ func TestRekey(t *testing.T) {
 	}
 	before := mustReadFile(t, name)
 	for _, wrong := range []*AgeKey{nil, first} {
-		if there, err := Rekey(name, wrong, nil); there || !IsKey(err) {
+		if there, err := Rekey(name, wrong, nil); there || !isKey(err) {
 			t.Errorf("got %t, %v; want an error of the key", there, err)
 		}
 	}

@@ -49,11 +49,8 @@ func (f *File) now() content {
 	return f.content()
 }
 
-// Open is [OpenWith] without a key.
-func Open(name string) (*File, error) { return OpenWith(name, nil) }
-
 // OpenWith reads the file, where there is one. It refuses a file that others than its owner can read. With a key, the file is encrypted
-// from then on: one that is not yet is replaced before OpenWith returns. For an encrypted file without its key see [IsKey].
+// from then on: one that is not yet is replaced before OpenWith returns. For an encrypted file without its key see [isKey].
 func OpenWith(name string, key *AgeKey) (*File, error) {
 	f := &File{name: name, key: key}
 	f.hold(content{})
@@ -97,7 +94,7 @@ func (f *File) begin(key *AgeKey) (c *content, encrypted bool, err error) {
 // checksum; then whole is false.
 func Check(name string, key *AgeKey) (whole bool, err error) {
 	_, _, err = read(name, key)
-	if IsKey(err) {
+	if isKey(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -128,7 +125,7 @@ func read(name string, key *AgeKey) (c *content, encrypted bool, err error) {
 		read, err = decode(text)
 	}
 	switch {
-	case IsKey(err):
+	case isKey(err):
 		return nil, encrypted, fmt.Errorf("secrets: %s: %w", name, err)
 	case err != nil:
 		return nil, encrypted, cure(name, err)

@@ -16,7 +16,7 @@ const password = "s3cr3t-Pässwörd"
 
 func mustOpen(t *testing.T, name string) *File {
 	t.Helper()
-	f, err := Open(name)
+	f, err := OpenWith(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err := os.Chmod(name, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Open(name)
+		_, err := OpenWith(name, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), password) {
 			t.Errorf("%q with mode %o: got %v, want %q", c.text, c.mode, err, c.want)
 		}

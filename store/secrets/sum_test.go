@@ -50,7 +50,7 @@ func TestFlipsAreFound(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(name); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "ledge restore") {
+	if _, err := OpenWith(name, nil); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "ledge restore") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Remove(name); err != nil {
@@ -59,7 +59,7 @@ func TestFlipsAreFound(t *testing.T) {
 	if err := os.Symlink("elsewhere", name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(name); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+	if _, err := OpenWith(name, nil); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("a link: got %v", err)
 	}
 }

@@ -1,15 +1,18 @@
 // Dataclient is a client of core-data on EdgeX's own Go clients: it adds events, reads them back in every way that the
-// clients have, and removes them. It exits with an error that says what is not as it should be.
+// clients have, and removes them. LEDGE_CA and LEDGE_TOKEN are for a server in secure mode. It exits with an error that says what is not as it should be.
 package main
 
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
-	"github.com/edgexfoundry/go-mod-core-contracts/v2/clients/http"
+	clients "github.com/edgexfoundry/go-mod-core-contracts/v2/clients/http"
 	"github.com/edgexfoundry/go-mod-core-contracts/v2/clients/interfaces"
 	"github.com/edgexfoundry/go-mod-core-contracts/v2/dtos"
 	"github.com/edgexfoundry/go-mod-core-contracts/v2/dtos/requests"
@@ -17,11 +20,43 @@ import (
 )
 
 func main() {
-	c := client{http.NewEventClient(os.Args[1]), http.NewReadingClient(os.Args[1])}
+	if err := trust(os.Getenv("LEDGE_CA"), os.Getenv("LEDGE_TOKEN")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	c := client{clients.NewEventClient(os.Args[1]), clients.NewReadingClient(os.Args[1])}
 	if err := c.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// withToken sends a token with each request.
+type withToken struct {
+	http.RoundTripper
+	token string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+w.token)
+	return w.RoundTripper.RoundTrip(r)
+}
+
+// trust has EdgeX's clients, which use http.DefaultTransport, trust the CA in a file and send a token.
+func trust(ca, token string) error {
+	if ca == "" {
+		return nil
+	}
+	text, err := os.ReadFile(ca)
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	http.DefaultTransport = withToken{&http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, token}
+	return nil
 }
 
 type client struct {

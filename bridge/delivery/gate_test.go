@@ -1,0 +1,89 @@
+package delivery
+
+import (
+	"testing"
+	"time"
+)
+
+const longest = 5 * time.Second
+
+func TestPausesOfAServer(t *testing.T) {
+	at := time.Unix(1000, 0)
+	var g gate
+	if !g.broken(at, "refused", longest) || g.pause != firstPause {
+		t.Fatalf("the first failure of a server that never answered: got a pause of %v", g.pause)
+	}
+	for _, want := range []time.Duration{200, 400, 800, 1600, 3200, 5000, 5000} {
+		at = g.until
+		g.probe(at)
+		g.broken(at, "refused", longest)
+		if g.unanswered(at, longest); g.pause != want*time.Millisecond {
+			t.Errorf("got a pause of %v, want %v ms", g.pause, want)
+		}
+	}
+	g.probe(at)
+	if g.unanswered(at, longest); g.pause != longest || !g.until.Equal(at.Add(longest)) {
+		t.Errorf("a probe before the end of the pause makes one of %v until %v", g.pause, g.until)
+	}
+	if !g.ok(at) || g.paused() || g.fails != 0 {
+		t.Errorf("after a success: %+v", g)
+	}
+	for range steadyFailures - 1 {
+		if g.broken(at, "reset", longest) {
+			t.Error("a server that answered a moment ago is paused after fewer failures than there may be")
+		}
+	}
+	if !g.broken(at, "reset", longest) {
+		t.Error("no pause after failures in a row")
+	}
+}
+
+func TestPausesOfATarget(t *testing.T) {
+	at := time.Unix(1000, 0)
+	var g gate
+	for range 10 * steadyErrors {
+		if g.refused(at, "500", 0, longest) {
+			t.Fatal("a pause after errors of one moment")
+		}
+	}
+	if !g.refused(at.Add(steadyTime), "500", 0, longest) {
+		t.Error("no pause though nothing has succeeded for a while")
+	}
+	g.ok(at)
+	if !g.refused(at, "503", time.Second, longest) || g.pause != time.Second {
+		t.Errorf("who asks to be left alone for 1 s is for %v", g.pause)
+	}
+	g.ok(at)
+	if g.refused(at, "503", time.Hour, longest); g.pause != longest {
+		t.Errorf("who asks to be left alone for 1 h is for %v, want %v", g.pause, longest)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	const most = 16
+	w := newWindow(most)
+	if w.sends() != 1 {
+		t.Errorf("%d sends at first, want 1", w.sends())
+	}
+	for range 3 * most {
+		w.succeeded(most)
+	}
+	if w.sends() != most {
+		t.Errorf("%d sends after successes, want %d", w.sends(), most)
+	}
+	if w.failed(); w.sends() != most/2 {
+		t.Errorf("%d sends after a failure, want %d", w.sends(), most/2)
+	}
+	for range most/2 + 1 {
+		w.succeeded(most)
+	}
+	if w.sends() != most/2+1 {
+		t.Errorf("%d sends after a round of successes, want %d", w.sends(), most/2+1)
+	}
+	for range 10 {
+		w.failed()
+	}
+	if w.sends() != 1 {
+		t.Errorf("%d sends after failures only, want 1", w.sends())
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"ledge/domain"
+	"ledge/handlers"
+	"ledge/handlers/console"
+	"ledge/store"
+)
+
+// newConsole returns the management UI on the services that have started before it.
+func (p *Program) newConsole(o handlers.Options) http.Handler {
+	d := p.data
+	return console.New(console.Options{
+		Options: o, Services: p.servers.handlers(), State: d.view, Notes: p.flushedNotes, Values: d.valueView,
+		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
+		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, Idle: p.Config.ConsoleIdle, TLS: p.Config.Secure,
+		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,
+	})
+}
+
+// followChanges returns a function that tells of each event that is recorded from now on, until ctx ends.
+func (p *Program) followChanges(changed func(console.Change)) func(ctx context.Context) error {
+	type log struct {
+		*store.Appender
+		last uint64
+	}
+	var logs []log
+	for i, appender := range []*store.Appender{p.data.events, p.data.notifications, p.data.readings} {
+		last, _ := p.data.projections()[i].db.Checkpoint()
+		logs = append(logs, log{appender, last})
+	}
+	tell := func(group []domain.Recorded) error {
+		for _, r := range group {
+			changed(changeOf(r.Event))
+		}
+		changed(console.Change{Topic: "ledger"})
+		return nil
+	}
+	return func(ctx context.Context) error {
+		all, ctx := errgroup.WithContext(ctx)
+		for _, l := range logs {
+			all.Go(func() error { return l.Follow(ctx, l.last+1, tell) })
+		}
+		return all.Wait()
+	}
+}
+
+// position says how far the state is, of each log.
+func (p *Program) position() string {
+	var text []string
+	for _, one := range p.data.projections() {
+		seq, _ := one.db.Checkpoint()
+		text = append(text, strconv.FormatUint(seq, 36))
+	}
+	return strings.Join(text, ".")
+}
+
+// topics are what the console calls the kinds of entities in subjects of the log of changes.
+var topics = map[string]string{
+	"device": "devices", "profile": "profiles", "service": "services", "watcher": "watchers", "subscription": "subscriptions", "user": "users", "token": "tokens",
+}
+
+// changeOf says what an event has changed.
+func changeOf(e domain.Event) console.Change {
+	switch e := e.(type) {
+	case domain.ReadingPosted:
+		return console.Change{Topic: "readings", Name: e.Device}
+	case domain.DataEventAdded:
+		return console.Change{Topic: "readings", Name: e.Event.Device}
+	case domain.DataEventsRemoved:
+		return console.Change{Topic: "readings"}
+	case domain.TransmissionTried:
+		return console.Change{Topic: "transmissions", Name: e.Transmission.NotificationID}
+	}
+	s := e.Subject()
+	if len(s) < 2 {
+		return console.Change{}
+	}
+	if topic, ok := topics[s[0]]; ok {
+		return console.Change{Topic: topic, Name: s[1]}
+	}
+	return console.Change{Topic: "notifications", Name: s[1]}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ledge/domain"
+)
+
+// demoProfile is a profile with a resource of each kind that the console shows.
+const demoProfile = `name: boiler
+manufacturer: Example
+model: B-2
+labels: [heating]
+description: A boiler with a door, a camera and a log
+deviceResources:
+  - name: temperature
+    description: Water temperature
+    properties: { valueType: Float32, readWrite: R, units: C, minimum: "-40", maximum: "125" }
+  - name: pressure
+    description: Water pressure
+    properties: { valueType: Float32, readWrite: R }
+  - name: door
+    description: Whether the door is open
+    properties: { valueType: Bool, readWrite: R }
+  - name: picture
+    description: The gauge
+    properties: { valueType: Binary, readWrite: R, mediaType: image/jpeg }
+  - name: status
+    description: What the controller reports
+    properties: { valueType: Object, readWrite: R }
+`
+
+// fillConsole gives a node what a site has, so that each page shows something: hostile names are in other tests.
+func (p *process) fillConsole(t *testing.T) {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "boiler.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = part.Write([]byte(demoProfile)) // a buffer takes all
+	_ = form.Close()
+	if got := p.call(http.MethodPost, p.metadata+"/api/v2/deviceprofile/uploadfile", form.FormDataContentType(), body.String()); got.status != http.StatusCreated {
+		t.Fatal(got)
+	}
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/deviceservice", `[{"apiVersion":"v2","service":{"name":"device-modbus","baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED","labels":["modbus"],"description":"Meters on the bus"}}]`, http.StatusCreated)
+	for i, name := range []string{"boiler-1", "boiler-2", "boiler-3", "boiler-4"} {
+		state := []string{"UP", "UP", "DOWN", "UP"}[i]
+		p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":%q,"description":"Hall %d, cellar","adminState":"UNLOCKED","operatingState":%q,
+			"labels":["heating","hall-%d"],"serviceName":"device-rest","profileName":"boiler","protocolName":"rest","protocols":{"rest":{"address":"10.0.0.%d"}}}}]`, name, i+1, state, i+1, i+20), http.StatusCreated)
+	}
+	p.addDevice("hall")
+	p.postJSON(http.MethodPost, p.notifications+"/api/v2/subscription", `[{"apiVersion":"v2","subscription":{"name":"gate","description":"The alarm of the gate","receiver":"porter","adminState":"UNLOCKED",
+		"categories":["DEVICE_CHANGED"],"labels":["metadata"],"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/alarm","httpMethod":"POST"}]}}]`, http.StatusCreated)
+	p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"DEVICE_CHANGED","content":"The door of hall 2 is open","sender":"porter","severity":"CRITICAL","labels":["door"]}}]`, http.StatusCreated)
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/provisionwatcher", `[{"apiVersion":"v2","provisionWatcher":{"name":"finder","identifiers":{"address":"10\\.0\\.0\\..*"},"profileName":"boiler","serviceName":"device-rest","adminState":"UNLOCKED"}}]`, http.StatusCreated)
+	p.postDemoValues(t)
+}
+
+func (p *process) postDemoValues(t *testing.T) {
+	t.Helper()
+	post := func(resource, contentType, value string) {
+		if got := p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/"+resource, contentType, value); got.status != http.StatusOK {
+			t.Fatal(resource, got)
+		}
+	}
+	photo := mustRead(t, "../../docs/tour/photo.jpg")
+	const points = 40
+	for i := range points {
+		at := time.Now().Add(time.Duration(i-points) * 15 * time.Minute).UnixNano()
+		got := p.call(http.MethodPost, p.coreData+"/api/v2/event/boiler/boiler-2/temperature", "application/json", fmt.Sprintf(`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"boiler-2","profileName":"boiler","sourceName":"temperature","origin":%d,
+			"readings":[{"id":%q,"origin":%d,"deviceName":"boiler-2","resourceName":"temperature","profileName":"boiler","valueType":"Float32","units":"C","value":"%.1f"}]}}`,
+			uuid.NewString(), at, uuid.NewString(), at, 68+7*math.Sin(float64(i)/5)+float64(i*7%5)/4))
+		if got.status != http.StatusCreated {
+			t.Fatal(got)
+		}
+	}
+	post("boiler-2/pressure", "text/plain", "1.8")
+	post("boiler-2/door", "text/plain", "false")
+	post("boiler-2/status", "application/json", `{"mode":"auto","pump":{"rpm":1450,"hours":8123},"valves":["inlet","return"]}`)
+	for range 3 {
+		post("boiler-2/picture", "image/jpeg", photo)
+		post("sample-image/jpeg", "image/jpeg", photo)
+	}
+	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"boiler-2","adminState":"LOCKED"}}]`, http.StatusOK)
+	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"boiler-2","adminState":"UNLOCKED","description":"Hall 2, behind the pump"}}]`, http.StatusOK)
+}
+
+// TestConsolePictures takes the pictures of docs/console.md, where LEDGE_PICTURES names a folder for them.
+func TestConsolePictures(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("LEDGE_PICTURES") == "" {
+		t.Skip("no pictures are wanted: set LEDGE_PICTURES to a folder for them")
+	}
+	p := start(t, t.TempDir())
+	p.fillConsole(t)
+	b := p.logIn(t, domain.Admin)
+	for _, one := range []struct{ name, path string }{
+		{"overview", "/"}, {"devices", "/devices"}, {"device", "/devices/boiler-2?resource=temperature"}, {"image", "/devices/boiler-2?resource=picture"},
+		{"json", "/devices/boiler-2?resource=status"}, {"history", "/devices/boiler-2/history"}, {"subscription", "/subscriptions/gate"},
+	} {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{1280, 360} {
+				b.look(width, scheme)
+				b.open(one.path)
+				b.until(`document.readyState === "complete" && (!document.querySelector("[data-chart]") || !!document.querySelector(".uplot"))`)
+				b.picture(fmt.Sprintf("doc-%s-%d-%s", one.name, width, scheme))
+			}
+		}
+	}
+}

@@ -1,0 +1,559 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"ledge/domain"
+)
+
+// allKinds is a profile with a resource of each kind of value.
+const allKinds = `name: hall-sensor
+deviceResources:
+  - {name: temperature, description: In the middle of the hall, properties: {valueType: Float64, readWrite: RW, units: °C}}
+  - {name: image, properties: {valueType: Binary, readWrite: R, mediaType: image/jpeg}}
+  - {name: people, properties: {valueType: Uint16, readWrite: R}}
+  - {name: status, properties: {valueType: Object, readWrite: RW}}
+  - {name: note, properties: {valueType: String, readWrite: RW}}
+  - {name: clip, properties: {valueType: Binary, readWrite: R, mediaType: video/mp4}}
+  - {name: sound, properties: {valueType: Binary, readWrite: R, mediaType: audio/wav}}
+  - {name: firmware, properties: {valueType: Binary, readWrite: R}}
+`
+
+// hostile is a text that would run, or break out of an attribute, where a page did not escape it.
+const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>`
+
+func (p *process) addSensorProfile() {
+	p.tb.Helper()
+	if a := p.upload("file", allKinds); a.status != http.StatusCreated {
+		p.tb.Fatalf("profile: %d %s", a.status, a.body)
+	}
+}
+
+// sensorJSON is a device with the profile of allKinds. more are further fields, each with a comma before it.
+func sensorJSON(name, more string) string {
+	return fmt.Sprintf(`{"apiVersion":"v2","device":{"name":%q,"adminState":"UNLOCKED","operatingState":"UP","serviceName":"device-rest","profileName":"hall-sensor","protocolName":"rest","protocols":{"rest":{}}%s}}`, name, more)
+}
+
+func (p *process) addSensor(name, more string) {
+	p.tb.Helper()
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+sensorJSON(name, more)+"]", http.StatusCreated)
+}
+
+func (p *process) postTo(device, resource, contentType, body string) {
+	p.tb.Helper()
+	if a := p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/"+device+"/"+resource, contentType, body); a.status != http.StatusOK {
+		p.tb.Fatalf("%s: %d %s", resource, a.status, a.body)
+	}
+}
+
+// drawn is a JPEG of 640 by 400 with a gradient.
+func drawn(n int) string {
+	m := image.NewRGBA(image.Rect(0, 0, 640, 400))
+	for y := range 400 {
+		for x := range 640 {
+			m.Set(x, y, color.RGBA{uint8(x/4 + 40*n), uint8(y / 2), uint8(120 + 25*n), 255})
+		}
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, m, nil); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// pictures takes pictures of the page, wide and narrow, light and dark, and holds that nothing sticks out of a narrow one.
+func (b *tab) pictures(name string) {
+	b.Helper()
+	for _, width := range []int64{1280, 360} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.do(chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+				return err
+			}))
+			b.picture(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+		}
+		if over := ask[int](b, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+			b.Errorf("%s at %d px: the page is %d px too wide", name, width, over)
+		}
+	}
+	b.do(chromedp.EmulateViewport(1280, 900))
+}
+
+// TestConsoleOneDevice does what an operator does with one device, in a browser.
+func TestConsoleOneDevice(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	b := p.logIn(t, domain.Operator)
+	b.open("/devices")
+	b.see("a[href='/devices/+add']")
+	b.pictures("devices-empty")
+	b.click("a[href='/devices/+add']")
+	b.fill("#f-name", "hall-1", "#f-description", "North side", "#f-labels", "indoor, north", "#f-profileName", "no-such-profile")
+	b.pictures("device-add")
+	b.click("main button[type=submit]")
+	b.see("main .wrong")
+	if text := b.text("main .wrong"); !strings.Contains(text, "no-such-profile") {
+		t.Errorf("the message is %q, want the API's", text)
+	}
+	if kept := ask[string](b, "document.querySelector('#f-description').value"); kept != "North side" {
+		t.Errorf("after a refusal the description is %q", kept)
+	}
+	b.fill("#f-profileName", "hall-sensor")
+	b.click("main button[type=submit]")
+	b.see("#latest")
+	if at := b.path(); at != "/devices/hall-1" {
+		t.Errorf("after the device is added: at %s", at)
+	}
+
+	file := filepath.Join(t.TempDir(), "hall.jpg")
+	if err := os.WriteFile(file, []byte(drawn(0)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.open("/devices/hall-1?resource=image")
+	b.do(chromedp.SetUploadFiles(chromedp.CSS("#f-file"), []string{file}))
+	b.click("form.post button")
+	b.see("img.latest")
+	b.until("document.querySelector('img.latest').naturalWidth == 640")
+	// What others post appears by itself.
+	p.postTo("hall-1", "temperature", "text/plain", "20.5")
+	b.until("document.querySelector('#latest').innerText.includes('20.5')")
+	for i := range 5 {
+		p.postTo("hall-1", "image", "image/jpeg", drawn(i+1))
+	}
+	b.until("document.querySelectorAll('.strip img').length == 5 && document.querySelector('img.latest').complete")
+	for i := range 30 {
+		p.postTo("hall-1", "temperature", "text/plain", fmt.Sprint(20+float64(i*i%17)/4))
+	}
+	p.postTo("hall-1", "people", "text/plain", "17")
+	p.postTo("hall-1", "note", "text/plain", hostile)
+	p.postTo("hall-1", "status", "application/json", `{"doors":[{"name":"north","open":true},{"name":"south","open":false}],"power":{"battery":0.87,"source":"mains"},"`+"<script>alert(3)</script>"+`":null}`)
+	p.postTo("hall-1", "firmware", "application/octet-stream", "\x00\x01firmware")
+	b.pictures("device-image")
+	b.open("/devices/hall-1?resource=temperature")
+	b.until("document.querySelectorAll('.chart canvas').length == 1")
+	b.until("document.querySelectorAll('#numbers tbody tr').length == 31")
+	b.pictures("device-chart")
+	p.postTo("hall-1", "temperature", "text/plain", "42.25")
+	b.until("document.querySelectorAll('#numbers tbody tr').length == 32 && document.querySelectorAll('.chart canvas').length == 1")
+	b.open("/devices/hall-1?resource=status")
+	b.see(".tree details")
+	if text := b.text(".tree"); !strings.Contains(text, "<script>alert(3)</script>") || !strings.Contains(text, "0.87") {
+		t.Errorf("the tree is %q", text)
+	}
+	b.pictures("device-json")
+	b.open("/devices/hall-1?resource=people")
+	b.fill("#f-text", "many")
+	b.click("form.post button")
+	b.see("#f-text-error")
+	if kept := ask[string](b, "document.querySelector('#f-text').value"); kept != "many" {
+		t.Errorf("a value that is refused is not kept: %q", kept)
+	}
+
+	b.open("/devices/hall-1/edit")
+	b.fill("#f-description", "South side")
+	b.click("main button[type=submit]")
+	b.see(".notice")
+	b.click("button[value=LOCKED]")
+	b.see("button[value=UNLOCKED]")
+	b.open("/devices/hall-1/history")
+	text := b.text("main")
+	for _, want := range []string{"North side", "South side", "user:test-operator", "LOCKED", "Version 3 of 3"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the history lacks %q:\n%s", want, text)
+		}
+	}
+	b.pictures("device-history")
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Evaluate[bool]("(e => { e.value = 1; e.dispatchEvent(new Event('input', { bubbles: true })); return true })(document.querySelector('#f-version'))")(ctx, t)
+		return err
+	}))
+	b.until("document.querySelector('#past').innerText.includes('Version 1 of 3')")
+	if row := b.text("#past tr.differs"); !strings.Contains(row, "North side") || !strings.Contains(row, "South side") {
+		t.Errorf("the first difference is %q", row)
+	}
+	b.open("/devices/hall-1/delete")
+	b.pictures("device-delete")
+	b.click("main button.danger")
+	b.see(".notice")
+	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/hall-1", "", ""); a.status != http.StatusNotFound {
+		t.Errorf("after the deletion: %d", a.status)
+	}
+}
+
+// TestConsoleDevicesLive shows and searches the list in a browser.
+func TestConsoleDevicesLive(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	var all []string
+	for i := range 60 {
+		more := fmt.Sprintf(`,"labels":["floor-%d"]`, i%4)
+		if i == 7 {
+			more = fmt.Sprintf(`,"description":%q,"labels":[%q]`, hostile, hostile)
+		}
+		all = append(all, sensorJSON(fmt.Sprintf("sensor-%02d", i), more))
+	}
+	want := make([]int, len(all))
+	for i := range want {
+		want[i] = http.StatusCreated
+	}
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+strings.Join(all, ",")+"]", want...)
+	b := p.logIn(t, domain.Operator)
+	b.open("/devices")
+	b.see("#rows table")
+	b.pictures("devices")
+	b.do(chromedp.SendKeys(chromedp.CSS("#f-q"), "-41"))
+	b.until("document.querySelectorAll('#rows tbody tr').length == 1 && document.querySelector('#rows').innerText.includes('sensor-41')")
+	p.addSensor("sensor-41b", "")
+	b.until("document.querySelectorAll('#rows tbody tr').length == 1") // it does not match
+	p.addSensor("new-41", "")
+	b.until("document.querySelectorAll('#rows tbody tr').length == 3 || document.querySelector('#rows').innerText.includes('new-41')")
+	b.open("/devices")
+	b.click("input[value='sensor-03']")
+	b.click("input[value='sensor-04']")
+	b.click("button[value=lock]")
+	b.see(".notice")
+	if text := b.text("#rows"); strings.Count(text, "LOCKED") == 0 || !strings.Contains(b.text(".notice"), "2 devices are locked") {
+		t.Errorf("after the lock:\n%s", text)
+	}
+}
+
+func (c *consoleClient) rows(t *testing.T, path string) []string {
+	t.Helper()
+	got := c.get(path)
+	if got.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s\n%s", path, got.Status, got.text)
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`<th scope="row"><a href="/devices/[^"]*">([^<]*)</a>`).FindAllStringSubmatch(got.text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// TestConsoleDevices searches, sorts, pages and changes the list as a browser without scripts does.
+func TestConsoleDevices(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addConsoleUser(t, domain.Operator)
+	c := newConsoleClient(p)
+	c.login(t, "test-operator", consolePassword)
+	var all []string
+	want := []int{}
+	for i := range 120 {
+		all, want = append(all, sensorJSON(fmt.Sprintf("s-%03d", i), fmt.Sprintf(`,"labels":["row-%d","all"]`, i%3))), append(want, http.StatusCreated)
+	}
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+strings.Join(all, ",")+"]", want...)
+	next := regexp.MustCompile(`rel="(next|prev)" href="([^"]*)"`)
+	links := func(path string) map[string]string {
+		found := map[string]string{}
+		for _, m := range next.FindAllStringSubmatch(c.get(path).text, -1) {
+			found[m[1]] = strings.ReplaceAll(m[2], "&amp;", "&")
+		}
+		return found
+	}
+	for _, sort := range []string{"name", "-name", "changed", "-changed", "profile", "service", "-state"} {
+		var names []string
+		path, last := "/devices?label=all&sort="+sort, ""
+		for path != "" {
+			names = append(names, c.rows(t, path)...)
+			last, path = path, links(path)["next"]
+		}
+		if distinct := map[string]bool{}; true {
+			for _, n := range names {
+				distinct[n] = true
+			}
+			if len(names) != 120 || len(distinct) != 120 {
+				t.Errorf("sort %s: %d rows, %d devices", sort, len(names), len(distinct))
+			}
+		}
+		back := c.rows(t, links(last)["prev"])
+		if strings.Join(back, " ") != strings.Join(names[50:100], " ") {
+			t.Errorf("sort %s: the page before the last is %v", sort, back)
+		}
+	}
+	if got := c.rows(t, "/devices?q=ROW-1+s-00"); strings.Join(got, " ") != "s-001 s-004 s-007" {
+		t.Errorf("search: %v", got)
+	}
+	p.addSensor("other", `,"adminState":"LOCKED"`)
+	if got := c.rows(t, "/devices?state=locked"); strings.Join(got, " ") != "other" { // what was just added is found
+		t.Errorf("state: %v", got)
+	}
+	change := func(action string, status int, names ...string) page {
+		t.Helper()
+		got := c.post("/devices", url.Values{"name": names, "action": {action}, "label": {"marked"}, "back": {"/devices?q=s-0"}})
+		if got.StatusCode != status {
+			t.Errorf("%s: %s\n%s", action, got.Status, got.text)
+		}
+		return got
+	}
+	if to := change("lock", http.StatusSeeOther, "s-001", "s-002").Header.Get("Location"); to != "/devices?q=s-0" {
+		t.Errorf("after the change: %s", to)
+	}
+	change("label", http.StatusSeeOther, "s-001", "s-003")
+	if got := c.rows(t, "/devices?label=marked"); strings.Join(got, " ") != "s-001 s-003" {
+		t.Errorf("label: %v", got)
+	}
+	change("unlabel", http.StatusSeeOther, "s-001")
+	change("delete", http.StatusSeeOther, "s-001")
+	if got := c.rows(t, "/devices?q=s-00"); len(got) != 9 {
+		t.Errorf("after the deletion: %v", got)
+	}
+	if got := change("delete", http.StatusUnprocessableEntity, "s-001", "s-004"); !strings.Contains(got.text, "1 of 2 devices are deleted. Refused: s-001") {
+		t.Errorf("a refusal: %s", got.text)
+	}
+	change("lock", http.StatusUnprocessableEntity)
+	change("nothing", http.StatusUnprocessableEntity, "s-002")
+}
+
+// TestConsoleEditConflict has two editors of one device.
+func TestConsoleEditConflict(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addSensor("hall-1", `,"description":"first","labels":["a"]`)
+	p.addConsoleUser(t, domain.Operator)
+	c := newConsoleClient(p)
+	c.login(t, "test-operator", consolePassword)
+	revision := func(text string) string {
+		m := regexp.MustCompile(`name="revision" value="(\d+)"`).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("no revision in the form:\n%s", text)
+		}
+		return m[1]
+	}
+	form := url.Values{"labels": {"a, b"}, "protocolName": {"rest"}, "profileName": {"hall-sensor"}, "serviceName": {"device-rest"},
+		"protocols": {"rest:\n  host: 10.0.0.5"}, "autoEvents": {"- {sourceName: temperature, interval: 10s, onChange: true}"}}
+	send := func(revision, description string) page {
+		form.Set("revision", revision)
+		form.Set("description", description)
+		return c.post("/devices/hall-1/edit", form)
+	}
+	seen := revision(c.get("/devices/hall-1/edit").text)
+	if got := send(seen, "second"); got.StatusCode != http.StatusSeeOther {
+		t.Fatalf("the first editor: %s\n%s", got.Status, got.text)
+	}
+	late := send(seen, "third")
+	if late.StatusCode != http.StatusPreconditionFailed || !strings.Contains(late.text, ">third<") || !strings.Contains(late.text, ">second<") {
+		t.Fatalf("the second editor: %s\n%s", late.Status, late.text)
+	}
+	if got := send(revision(late.text), "third"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("the second editor, who has seen it: %s\n%s", got.Status, got.text)
+	}
+	a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/hall-1", "", "")
+	for _, want := range []string{`"third"`, `"b"`, `"host":"10.0.0.5"`, `"interval":"10s"`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the device lacks %s: %s", want, a.body)
+		}
+	}
+	form.Set("autoEvents", "- {")
+	if got := send("1", "x"); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.text, `id="f-autoEvents-error"`) {
+		t.Errorf("AutoEvents that are no YAML: %s", got.Status)
+	}
+}
+
+// importText sends an import as a browser does.
+func (c *consoleClient) importText(text, action string) page {
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	_ = form.WriteField("text", text)
+	_ = form.WriteField("action", action)
+	form.Close()
+	r, err := http.NewRequest(http.MethodPost, c.base+"/devices/+import", &b)
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.AddCookie(c.cookie)
+	return c.do(r)
+}
+
+// TestConsoleImport previews and imports devices.
+func TestConsoleImport(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addSensor("there", `,"description":"old"`)
+	p.addSensor("same", "")
+	p.addConsoleUser(t, domain.Operator)
+	c := newConsoleClient(p)
+	c.login(t, "test-operator", consolePassword)
+	text := `deviceList:
+  - {name: new-1, serviceName: device-rest, profileName: hall-sensor, protocolName: rest, protocols: {rest: {port: 502}}}
+  - {name: there, description: new}
+  - {name: same, profileName: hall-sensor}
+  - {name: new-2, serviceName: device-rest, profileName: no-such, protocolName: rest, protocols: {rest: {}}}
+  - {name: new-1}
+  - {name: "<script>alert(1)</script>"}
+`
+	for _, action := range []string{"preview", "apply"} {
+		got := c.importText(text, action)
+		if got.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s\n%s", action, got.Status, got.text)
+		}
+		for _, want := range []string{"<strong>1</strong> added", "<strong>1</strong> changed", "<strong>1</strong> unchanged", ">3</strong> refused", "no-such", "device 1 has the same name"} {
+			if !strings.Contains(got.text, want) {
+				t.Errorf("%s lacks %q:\n%s", action, want, got.text)
+			}
+		}
+		if strings.Contains(got.text, "<script>alert") {
+			t.Errorf("%s: a name runs", action)
+		}
+		status := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/new-1", "", "").status
+		if (status == http.StatusOK) != (action == "apply") {
+			t.Errorf("after %s: %d", action, status)
+		}
+	}
+	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/there", "", ""); !strings.Contains(a.body, `"new"`) {
+		t.Errorf("not changed: %s", a.body)
+	}
+	many := make([]string, 1200)
+	for i := range many {
+		many[i] = sensorJSON(fmt.Sprintf("many-%d", i), "")
+	}
+	if got := c.importText("["+strings.Join(many, ",")+"]", "apply"); !strings.Contains(got.text, "<strong>1200</strong> added") {
+		t.Errorf("many devices: %.3000s", got.text)
+	}
+	for _, bad := range []string{"", "{", "- [", "just text", strings.Repeat("- {}\n", 10_001)} {
+		if got := c.importText(bad, "preview"); got.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%.20q: %s", bad, got.Status)
+		}
+	}
+}
+
+// TestConsoleReadings lists readings and images.
+func TestConsoleReadings(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addSensor("hall-1", "")
+	p.addSensor("hall-2", "")
+	for i := range 60 {
+		p.postTo("hall-1", "temperature", "text/plain", fmt.Sprint(i))
+	}
+	p.postTo("hall-2", "note", "text/plain", hostile)
+	p.postTo("hall-2", "image", "image/jpeg", drawn(1))
+	b := p.logIn(t, domain.Operator)
+	b.open("/readings")
+	b.see("#rows tbody tr")
+	p.postTo("hall-2", "people", "text/plain", "4711")
+	b.until("document.querySelector('#rows').innerText.includes('4711')")
+	b.pictures("readings")
+	b.click("a[href='/readings?paused=1']")
+	b.see("a[href='/readings']")
+	p.postTo("hall-2", "people", "text/plain", "4712")
+	if live := ask[bool](b, "document.querySelector('[data-live]') !== null"); live {
+		t.Error("the page follows readings while it is paused")
+	}
+	for i := range 9 {
+		p.postTo("hall-1", "image", "image/jpeg", drawn(i))
+	}
+	b.open("/readings?view=images")
+	b.until("document.querySelectorAll('.gallery img').length == 10")
+	b.pictures("readings-gallery")
+
+	c := newConsoleClient(p)
+	c.login(t, "test-operator", consolePassword)
+	for path, want := range map[string]string{
+		"/readings?device=hall-2&resource=note": "1 reading</caption>", "/readings?resource=temperature": "60 readings", "/readings?device=hall-1": "69 readings",
+		"/readings?from=2020-01-01T00:00&to=2020-01-02T00:00": "No reading is like that", "/readings?resource=temperature&offset=50": "after the newest 50",
+	} {
+		if got := c.get(path); !strings.Contains(got.text, want) || strings.Contains(got.text, "<script>alert") {
+			t.Errorf("%s lacks %q, or something runs:\n%s", path, want, got.text)
+		}
+	}
+	if got := c.get("/readings?offset=99999999999"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "72 readings</caption>") && !strings.Contains(got.text, "73 readings</caption>") {
+		t.Errorf("an offset beyond the end: %s\n%s", got.Status, got.text)
+	}
+	if got := c.get("/readings?from=yesterday"); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.text, "f-from-error") {
+		t.Errorf("a time that cannot be read: %s", got.Status)
+	}
+	page := c.get("/devices/hall-2?resource=note")
+	_, note, _ := strings.Cut(page.text, `<pre class="value">`)
+	value := regexp.MustCompile(`/readings/[0-9a-f-]+/value`).FindString(note)
+	got := c.get(value)
+	if got.Header.Get("Content-Disposition") != "attachment" || !strings.Contains(got.Header.Get("Content-Security-Policy"), "sandbox") || got.text != hostile {
+		t.Errorf("%s: %v %.100q", value, got.Header, got.text)
+	}
+	for resource, tag := range map[string]string{"clip": "<video controls", "sound": "<audio controls"} {
+		p.postTo("hall-2", resource, map[string]string{"clip": "video/mp4", "sound": "audio/wav"}[resource], "not really")
+		got := c.get("/devices/hall-2?resource=" + resource)
+		_, player, found := strings.Cut(got.text, tag)
+		source := c.get(regexp.MustCompile(`/readings/[0-9a-f-]+/value`).FindString(player))
+		if !found || source.text != "not really" || !strings.Contains(source.Header.Get("Content-Security-Policy"), "media-src 'self'") {
+			t.Errorf("%s has no player, or not of its value: %v", resource, source.Header)
+		}
+	}
+	p.addConsoleUser(t, domain.Viewer)
+	v := newConsoleClient(p)
+	v.login(t, "test-viewer", consolePassword)
+	for _, path := range []string{"/devices", "/devices/hall-1", "/devices/hall-1/history"} {
+		if got := v.get(path); got.StatusCode != http.StatusOK || strings.Contains(got.text, `method="post" action="/devices`) || strings.Contains(got.text, "+add") {
+			t.Errorf("%s as viewer: %s, or with forms", path, got.Status)
+		}
+	}
+}
+
+// TestConsoleLongHistory changes a device more often than its history shows, and looks at it at several times.
+func TestConsoleLongHistory(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addSensor("hall-1", `,"description":"change 0"`)
+	p.addConsoleUser(t, domain.Viewer)
+	c := newConsoleClient(p)
+	c.login(t, "test-viewer", consolePassword)
+	if got := c.get("/devices/hall-1/history?at=2020-01-01T00:00"); !strings.Contains(got.text, "was not there. It was added later") {
+		t.Errorf("before the device was added:\n%s", got.text)
+	}
+	for i := range 260 {
+		p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":"hall-1","description":"change %d","labels":["row %d","%s"]}}]`, i+1, i+1, "x"), http.StatusOK)
+	}
+	first := c.get("/devices/hall-1/history")
+	for _, want := range []string{"Version <strong>250</strong> of 250", "<del>change 259</del>", "<ins>change 260</ins>"} {
+		if !strings.Contains(first.text, want) {
+			t.Errorf("the newest page lacks %q", want)
+		}
+	}
+	if strings.Contains(first.text, "<ins>change 235</ins>") || !strings.Contains(first.text, "<ins>change 236</ins>") {
+		t.Error("a page does not have 25 changes")
+	}
+	older := regexp.MustCompile(`before=\d+`)
+	pages, at := 0, "/devices/hall-1/history"
+	for ; at != ""; pages++ {
+		got := c.get(at)
+		if at = older.FindString(got.text); at != "" {
+			at = "/devices/hall-1/history?" + at
+		} else if !strings.Contains(got.text, "These are the last 250 changes.") {
+			t.Errorf("the last page does not say that there are more:\n%s", got.text)
+		}
+	}
+	if pages != 10 {
+		t.Errorf("%d pages, want 10", pages)
+	}
+	if got := c.get("/devices/hall-1/history?version=1"); !strings.Contains(got.text, "<td>change 11</td>") || !strings.Contains(got.text, "<td>row 11, x</td>") {
+		t.Errorf("the oldest version that is shown:\n%s", got.text)
+	}
+	if got := c.get("/devices/hall-1/history?at=x"); !strings.Contains(got.text, "The time cannot be read") {
+		t.Errorf("a time that cannot be read: %s", got.Status)
+	}
+}

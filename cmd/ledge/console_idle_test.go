@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"ledge/domain"
+)
+
+// TestConsoleIdle ends a session that is not used. What a live page loads by itself does not keep it alive.
+func TestConsoleIdle(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "--console-idle", "2s")
+	p.addConsoleUser(t, domain.Viewer)
+	c := newConsoleClient(p)
+	c.login(t, "test-viewer", consolePassword)
+	requests := 0
+	for ; c.send(http.MethodGet, "/devices", nil, "X-Live", "1").StatusCode == http.StatusOK; requests++ {
+	}
+	if requests == 0 {
+		t.Error("the session is over at once")
+	}
+	b := p.logIn(t, domain.Viewer)
+	b.see("#login-again") // above the open page, without a click
+}
+
+// TestConsoleCookies looks at the cookie under TLS: it has the prefix __Host-, so that no other site and no plain page can set it.
+func TestConsoleCookies(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t)
+	s.addConsoleUser(t, domain.Viewer)
+	c := newConsoleClient(s.process)
+	c.client.Transport = s.client.Transport
+	c.login(t, "test-viewer", consolePassword)
+	k := c.cookie
+	if k.Name != "__Host-ledge-session" || !k.Secure || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.Domain != "" {
+		t.Errorf("the cookie is %s", k)
+	}
+	if got := c.get("/system/api/core-metadata/docs"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "swagger") {
+		t.Errorf("the page of an API in secure mode: %s", got.Status)
+	}
+	if got := c.get("/devices"); got.StatusCode != http.StatusOK {
+		t.Errorf("with the cookie: %s", got.Status)
+	}
+	insecure := *c
+	insecure.cookie = &http.Cookie{Name: "ledge-session", Value: k.Value}
+	if got := insecure.get("/devices"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("with the cookie's value under another name: %s", got.Status)
+	}
+}
+
+// TestConsoleKeyboard logs in and moves through the console with the keyboard only.
+func TestConsoleKeyboard(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addConsoleUser(t, domain.Admin)
+	b := p.newTab(t)
+	b.open("/login")
+	press := func(keys string) { b.do(chromedp.KeyEvent(keys)) }
+	// tabTo presses Tab until the focus is on an element.
+	tabTo := func(css string) {
+		for range 60 {
+			press("\t")
+			if ask[bool](b, "!!document.activeElement && document.activeElement.matches("+jsText(css)+")") {
+				if !ask[bool](b, `document.activeElement.matches(":focus-visible")`) {
+					t.Errorf("the focus on %s is not visible", css)
+				}
+				return
+			}
+		}
+		t.Fatalf("Tab does not reach %s", css)
+	}
+	tabTo("#f-username")
+	press("test-admin")
+	tabTo("#f-password")
+	press(consolePassword)
+	press("\r")
+	b.until(`!!document.querySelector("#overview")`)
+	tabTo(".skip")
+	press("\r")
+	b.until(`document.activeElement?.id === "main"`)
+	b.open("/")
+	tabTo("nav a[href='/users']")
+	press("\r")
+	b.until(`document.querySelector("h1")?.innerText === "Users and tokens"`)
+	tabTo("details:has([action='/users']) summary")
+	press("\r")
+	tabTo("#f-name")
+	press("anna")
+	tabTo("#f-new-password")
+	press(consolePassword)
+	press("\r")
+	b.until(`document.querySelector("#users")?.innerText.includes("anna")`)
+	b.until(`document.activeElement?.id === "main"`) // a new page begins there
+	tabTo("form[action='/logout'] button")
+	press("\r")
+	b.until(`location.pathname === "/login"`)
+}
+
+// TestConsoleLiveConnections opens fifty pages: each is told of a change of what it shows, and of nothing else.
+func TestConsoleLiveConnections(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addDevice("hall")
+	p.addConsoleUser(t, domain.Viewer)
+	c := newConsoleClient(p)
+	c.login(t, "test-viewer", consolePassword)
+	told := make(chan string, 50)
+	ctx := t.Context()
+	for range cap(told) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.console+"/live?devices=hall&at="+strings.TrimSpace(positionOf(t, c)), http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(c.cookie)
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		if resp.StatusCode != http.StatusOK {
+			t.Fatal(resp.Status)
+		}
+		go func() {
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+					told <- data
+				}
+			}
+		}()
+	}
+	p.addDevice("other")
+	p.describeDevice("hall", "changed")
+	for range cap(told) {
+		if topic := <-told; topic != "devices" {
+			t.Errorf("a page is told of %q", topic)
+		}
+	}
+	select {
+	case topic := <-told:
+		t.Errorf("a page is told twice, of %q", topic)
+	default:
+	}
+}
+
+// positionOf is the position of the state that a page shows.
+func positionOf(t *testing.T, c *consoleClient) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(c.get("/devices").text, `data-at="`)
+	if !ok {
+		t.Fatal("the page has no position")
+	}
+	at, _, _ := strings.Cut(rest, `"`)
+	return at
+}

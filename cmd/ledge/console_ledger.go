@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ledge/domain"
+	"ledge/handlers/console"
+	"ledge/store"
+)
+
+const (
+	// ledgerWindow is how many events are read at once, on the way back, and ledgerBytes how many bytes of them are held at most;
+	// of larger events fewer are read at once.
+	ledgerWindow, ledgerBytes = 128, 16 << 20
+)
+
+// consoleLedger is the log as the console shows it.
+type consoleLedger struct {
+	names []string
+	logs  map[string]*store.Log
+	now   func() time.Time
+
+	mu       sync.Mutex
+	last     console.Verification
+	ctx      context.Context // that a verification lives in
+	running  sync.WaitGroup
+	archives *store.Log // the log that may go on in archives
+}
+
+// newConsoleLedger returns the ledger of the console. What it began ends with the program.
+func (p *Program) newConsoleLedger() *consoleLedger {
+	st := p.data.store
+	ctx, stop := context.WithCancel(context.Background())
+	l := &consoleLedger{
+		names: []string{"changes", "notifications", "readings"},
+		logs:  map[string]*store.Log{"changes": st.Events(), "notifications": st.Notifications(), "readings": st.Readings()},
+		now:   p.Now, ctx: ctx, archives: st.Events(),
+	}
+	p.onClose(func() { stop(); l.running.Wait() })
+	return l
+}
+
+// Logs implements console.Ledger.
+func (l *consoleLedger) Logs() (spans []console.LogSpan) {
+	for _, name := range l.names {
+		last, chain := l.logs[name].Last()
+		spans = append(spans, console.LogSpan{Name: name, First: l.first(name), Last: last, Chain: hex.EncodeToString(chain[:])})
+	}
+	return spans
+}
+
+// first is the first sequence that can be there.
+func (l *consoleLedger) first(name string) uint64 {
+	if log := l.logs[name]; log != l.archives {
+		return max(log.First(), 1)
+	}
+	return 1
+}
+
+// Back implements console.Ledger.
+func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most int, each func(console.Entry) bool) (next uint64, err error) {
+	log, first := l.logs[name], l.first(name)
+	window := uint64(ledgerWindow)
+	for looked := 0; from >= first && looked < most; {
+		to := from
+		begin := max(first, to-min(to-1, min(window, uint64(most-looked))-1))
+		list, whole, err := readWindow(ctx, log, begin, to)
+		if _, gap := errors.AsType[*store.Gap](err); gap {
+			err, first = nil, begin // what is before is in an archive that is not there
+		}
+		if err != nil {
+			return 0, damaged(err)
+		}
+		if !whole && window > 1 {
+			window = max(window/8, 1)
+			continue
+		}
+		for _, m := range slices.Backward(list) {
+			looked++
+			if !each(entryOf(name, m)) {
+				return goOn(m.Seq, first), nil
+			}
+		}
+		from = begin - 1
+	}
+	return goOn(from+1, first), nil
+}
+
+// goOn is the sequence before one, 0 where the log begins with that.
+func goOn(seq, first uint64) uint64 {
+	if seq <= first {
+		return 0
+	}
+	return seq - 1
+}
+
+// readWindow reads some events in a row; whole is false where they are too many bytes to hold.
+func readWindow(ctx context.Context, log *store.Log, from, to uint64) (list []store.Message, whole bool, err error) {
+	bytes := 0
+	for m, err := range log.ReadRaw(ctx, from, to) {
+		if err != nil {
+			return list, true, err
+		}
+		if bytes += len(m.Data); bytes > ledgerBytes && from < to {
+			return nil, false, nil
+		}
+		list = append(list, m)
+	}
+	return list, true, nil
+}
+
+// entryOf is an event without its data.
+func entryOf(log string, m store.Message) console.Entry {
+	w := m.Wire()
+	e := console.Entry{Log: log, Seq: m.Seq, Stamp: m.Stamp(), Type: w.Type, Subject: w.Subject, ContentType: w.ContentType, Size: len(m.Data)}
+	if e.Undecodable = undecodable(w); e.Undecodable == "" {
+		e.Detail = trimmed(detail(w))
+	}
+	return e
+}
+
+// trimmed is a detail without the space that separates it in a line, and not longer than a row should be.
+func trimmed(text string) string {
+	for len(text) > 0 && text[0] == ' ' {
+		text = text[1:]
+	}
+	if runes := []rune(text); len(runes) > 200 {
+		return string(runes[:200]) + "…"
+	}
+	return text
+}
+
+// Entry implements console.Ledger.
+func (l *consoleLedger) Entry(ctx context.Context, name string, seq uint64) (e console.Entry, ok bool, err error) {
+	log := l.logs[name]
+	if last, _ := log.Last(); seq == 0 || seq > last || seq < l.first(name) {
+		return e, false, nil
+	}
+	for m, err := range log.ReadRaw(ctx, seq, seq) {
+		if _, gap := errors.AsType[*store.Gap](err); gap {
+			return e, false, domain.Errorf(domain.NotFound, "%s", err)
+		}
+		if err != nil {
+			return e, false, damaged(err)
+		}
+		if m.Seq == seq {
+			e, ok = entryOf(name, m), true
+			e.Data = m.Data[:min(len(m.Data), console.MostEntryData)]
+			e.Changes = changesIn(m.Data)
+			for _, f := range m.Header {
+				e.Headers = append(e.Headers, [2]string{f.Name, f.Value})
+			}
+		}
+	}
+	for r, err := range log.Read(ctx, seq, seq) {
+		if err == nil && r.Seq == seq {
+			e.Chain = hex.EncodeToString(r.Chain[:])
+		}
+	}
+	return e, ok, ctx.Err()
+}
+
+// changesIn finds what an event says it has changed.
+func changesIn(data []byte) domain.Changes {
+	var e struct {
+		Changes domain.Changes `json:"changes"`
+	}
+	_ = json.Unmarshal(data, &e) // an event without changes has none
+	return e.Changes
+}
+
+// Since implements console.Ledger.
+func (l *consoleLedger) Since(ctx context.Context, name string, at time.Time) (uint64, error) {
+	return l.logs[name].Since(ctx, at)
+}
+
+// Verification implements console.Ledger.
+func (l *consoleLedger) Verification() console.Verification {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.last
+	v.Reports = slices.Clone(v.Reports)
+	return v
+}
+
+// Verify implements console.Ledger.
+func (l *consoleLedger) Verify(actor string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last.Running || l.ctx.Err() != nil {
+		return
+	}
+	l.last = console.Verification{Running: true, Actor: actor, Started: l.now().UnixMilli()}
+	for _, name := range l.names {
+		last, _ := l.logs[name].Last()
+		l.last.Total += last + 1 - min(max(l.logs[name].First(), 1), last+1)
+	}
+	l.running.Go(l.verify)
+}
+
+// change changes what is shown of the verification.
+func (l *consoleLedger) change(f func(v *console.Verification)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(&l.last)
+}
+
+// verify reads all logs. What a log goes on to be meanwhile it does not read.
+func (l *consoleLedger) verify() {
+	damage := ""
+	for _, name := range l.names {
+		l.change(func(v *console.Verification) { v.Log = name })
+		r, err := l.logs[name].Verify(l.ctx, func(group []domain.Recorded) error {
+			l.change(func(v *console.Verification) { v.Done += uint64(len(group)) })
+			return nil
+		})
+		if err != nil {
+			damage = fmt.Sprintf("%s: %v", name, err)
+			break
+		}
+		l.change(func(v *console.Verification) {
+			v.Reports = append(v.Reports, console.VerifiedLog{Name: name, Count: r.Count, First: r.First, Last: r.Last, Chain: hex.EncodeToString(r.Head[:]), Skipped: len(r.Skipped)})
+		})
+	}
+	l.change(func(v *console.Verification) { v.Running, v.Ended, v.Damage = false, l.now().UnixMilli(), damage })
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"ledge/domain"
+)
+
+// TestConsoleLighthouse has Lighthouse look at every page. It takes minutes and a quiet machine, so make testtools does not install it.
+func TestConsoleLighthouse(t *testing.T) {
+	program, err := filepath.Abs("../../bin/npm/node_modules/lighthouse/cli/index.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("Lighthouse is not installed: npm install --prefix bin/npm --no-save lighthouse@13.5.0")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed: Debian's package npm")
+	}
+	browser := findBrowser()
+	if browser == "" {
+		t.Skip("no browser is installed: Debian's package chromium-headless-shell or chromium")
+	}
+	p := start(t, t.TempDir())
+	p.fillConsole(t)
+	c := p.newRole(t, domain.Admin)
+	headers, err := json.Marshal(map[string]string{"Cookie": c.cookie.Name + "=" + c.cookie.Value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range consolePages(t, c) {
+		report := filepath.Join(t.TempDir(), "report.json")
+		cmd := exec.CommandContext(t.Context(), node, program, p.console+path, "--quiet", "--chrome-flags=--headless --no-sandbox --disable-gpu",
+			"--extra-headers", string(headers), "--output", "json", "--output-path", report, "--only-categories=performance,accessibility,best-practices")
+		cmd.Env = append(os.Environ(), "CHROME_PATH="+browser)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", path, err, out)
+		}
+		var got struct {
+			FinalDisplayedURL string
+			Categories        map[string]struct{ Score float64 }
+		}
+		if err := json.Unmarshal([]byte(mustRead(t, report)), &got); err != nil || len(got.Categories) != 3 || got.FinalDisplayedURL != p.console+path {
+			t.Fatalf("%s: %v, at %s", path, err, got.FinalDisplayedURL)
+		}
+		for name, category := range got.Categories {
+			if category.Score < 0.95 {
+				t.Errorf("%s: %s is %.2f, want 0.95 or more", path, name, category.Score)
+			}
+		}
+	}
+}

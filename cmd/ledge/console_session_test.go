@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"ledge/domain"
+)
+
+// foreignSite is a site of another origin with one page. The name of this machine's address is another site than the address.
+func foreignSite(t *testing.T, page string) (address string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, page)
+	}))
+	t.Cleanup(s.Close)
+	return strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+}
+
+// TestConsoleLinks opens a page of the console from a link of another site: who has logged in sees it.
+func TestConsoleLinks(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	site := foreignSite(t, fmt.Sprintf(`<a id="link" href="%s/devices?q=x">device</a>`, p.console))
+	b := p.newTab(t)
+	b.do(chromedp.Navigate(site), chromedp.Click(chromedp.CSS("#link")))
+	b.see("#f-username")
+	if at := b.path(); at != "/login?next=%2Fdevices%3Fq%3Dx" {
+		t.Errorf("without a login the link leads to %s", at)
+	}
+	b = p.logIn(t, domain.Viewer)
+	b.do(chromedp.Navigate(site), chromedp.Click(chromedp.CSS("#link")))
+	b.until(`document.querySelector("h1")?.innerText === "Devices"`)
+	if at := b.path(); at != "/devices?q=x" {
+		t.Errorf("the link leads to %s", at)
+	}
+}
+
+// TestConsoleForeignPages has pages of another site do what a page can: none gets a form through, and none shows the console in a frame.
+func TestConsoleForeignPages(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.logIn(t, domain.Admin)
+	site := foreignSite(t, fmt.Sprintf(`<form id="form" method="post" action="%[1]s/logout"><input name="a" value="b"></form>
+		<iframe id="frame" src="%[1]s/account"></iframe>`, p.console))
+	b.do(chromedp.Navigate(site))
+	b.until(`document.readyState === "complete"`)
+	if ask[bool](b, `(() => { try { return !!document.getElementById("frame").contentDocument.querySelector("#f-old") } catch (e) { return false } })()`) {
+		t.Error("the frame can be read")
+	}
+	ask[bool](b, `fetch("`+p.console+`/devices", {credentials: "include", mode: "no-cors"}).then(() => true, () => true)`)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("form").submit()`))
+	b.until(`location.pathname === "/logout"`)
+	if text := b.text("body"); !strings.Contains(text, "a page of the origin") {
+		t.Errorf("the foreign form was answered %q", text)
+	}
+	b.open("/devices")
+	if title := ask[string](b, "document.title"); title != "Devices · Ledge" {
+		t.Errorf("the foreign form has ended the session: %s", title)
+	}
+}
+
+// TestConsoleSessionEnds ends a session while a form is open: its user logs in above the page, and the form is sent with what was entered.
+func TestConsoleSessionEnds(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.logIn(t, domain.Viewer)
+	b.open("/account")
+	b.fill("#f-old", consolePassword, "#f-new", "another password", "#f-again", "something else")
+	b.do(chromedp.Evaluate[chromedp.Void](`fetch("/logout", {method: "POST"})`, chromedp.EvalAwaitPromise))
+	b.click("main button[type=submit]")
+	b.see("#login-again")
+	b.fill("#login-again [name=password]", "wrong")
+	b.click("#login-again button")
+	b.see("#login-again .wrong")
+	b.fill("#login-again [name=username]", "test-viewer", "#login-again [name=password]", consolePassword)
+	b.click("#login-again button")
+	b.see("#f-again-error") // of the form as it was entered
+	if at := b.path(); at != "/account/password" && at != "/account" {
+		t.Errorf("after the login: at %s", at)
+	}
+}
+
+// TestConsoleServerRestarts restarts the server under an open page: it says so, asks for a login, and shows what changed.
+func TestConsoleServerRestarts(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.logIn(t, domain.Viewer)
+	b.open("/devices")
+	b.until(`document.readyState === "complete"`)
+	p.addDevice("before")
+	b.until(`document.querySelector("main").innerText.includes("before")`) // the page is connected
+	if code := p.stop(); code != 0 {
+		t.Fatal(code)
+	}
+	b.see("#connection")
+	_, port, _ := strings.Cut(strings.TrimPrefix(p.console, "http://"), ":")
+	again := start(t, p.dir, "--console-port", port)
+	b.see("#login-again")
+	b.fill("#login-again [name=username]", "test-viewer", "#login-again [name=password]", consolePassword)
+	b.click("#login-again button")
+	b.until(`document.getElementById("connection").hidden`)
+	again.addDevice("after")
+	b.until(`document.querySelector("main").innerText.includes("after")`)
+}

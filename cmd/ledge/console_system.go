@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ledge/domain"
+	"ledge/handlers/console"
+)
+
+// consoleSystem tells the console of the program itself.
+type consoleSystem struct {
+	*Program
+	rates rates
+}
+
+// newConsoleSystem returns it, and counts what is recorded from now on.
+func (p *Program) newConsoleSystem() *consoleSystem {
+	s := &consoleSystem{Program: p}
+	p.inBackground(s.count)
+	return s
+}
+
+// Settings implements console.System.
+func (s *consoleSystem) Settings() (all []console.Setting) {
+	s.Config.declared.VisitAll(func(f *pflag.Flag) {
+		source := s.Source[f.Name]
+		if source == "" {
+			source = "default"
+		}
+		all = append(all, console.Setting{Name: f.Name, Value: f.Value.String(), Default: f.DefValue, Source: source, Help: f.Usage})
+	})
+	return all
+}
+
+// Versions implements console.System.
+func (s *consoleSystem) Versions() []console.Versioned {
+	all := []console.Versioned{{What: "Ledge", Version: version}, {What: "Go", Version: runtime.Version()}, {What: "Platform", Version: runtime.GOOS + "/" + runtime.GOARCH}}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return all
+	}
+	for _, one := range info.Settings {
+		if one.Key == "vcs.revision" {
+			all = append(all, console.Versioned{What: "Revision", Version: one.Value})
+		}
+	}
+	for _, m := range info.Deps {
+		if name, ok := shownModules[m.Path]; ok {
+			all = append(all, console.Versioned{What: name, Version: m.Version})
+		}
+	}
+	return all
+}
+
+// shownModules are the libraries whose versions an operator may be asked for.
+var shownModules = map[string]string{
+	"github.com/nats-io/nats-server/v2": "NATS server", "github.com/go-zeromq/zmq4": "zmq4", "go.etcd.io/bbolt": "bbolt", "github.com/gin-gonic/gin": "Gin",
+}
+
+// Status implements console.System.
+func (s *consoleSystem) Status() (st console.Status) {
+	free, err := s.data.store.FreeBytes()
+	if err != nil {
+		s.Logger.Warn("the free disk space is not known", "error", err)
+	}
+	st.FreeBytes = int64(min(free, 1<<62))
+	if days := s.archiver.daysLeft(); days < mostDays {
+		st.DaysLeft, st.DaysKnown = days, true
+	}
+	for _, one := range services {
+		if err := one.ready(s.Program); err != nil && one.name != consoleService {
+			st.Troubles = append(st.Troubles, one.name+": "+err.Error())
+		}
+	}
+	st.Troubles = append(st.Troubles, s.warnings()...)
+	st.ChangesPerSecond, st.ReadingsPerSecond = s.rates.now(s.upTo())
+	return st
+}
+
+// Endpoints implements console.System.
+func (s *consoleSystem) Endpoints() []domain.EndpointState { return s.delivery.Endpoints() }
+
+// TryNow implements console.System.
+func (s *consoleSystem) TryNow(c domain.Channel) int { return s.delivery.TryNow(c) }
+
+// Callbacks implements console.System.
+func (s *consoleSystem) Callbacks(service string) (last []console.Callback, waiting int) {
+	calls, waiting := s.callback.LastCalls(service)
+	for _, one := range calls {
+		last = append(last, console.Callback{
+			Kind: one.Kind, Entity: one.Entity, Method: one.Method, Answer: one.Answer, At: one.At.UnixMilli(), Accepted: one.Accepted,
+		})
+	}
+	slices.SortFunc(last, func(a, b console.Callback) int { return cmp.Compare(b.At, a.At) })
+	return last, waiting
+}
+
+// mostDays of disk that are left are as good as any number above.
+const mostDays = 10_000
+
+// rates are how many events were recorded in the last seconds.
+type rates struct {
+	mu      sync.Mutex
+	samples []upTo // oldest first
+}
+
+// upTo is the last sequences at a time.
+type upTo struct {
+	at                time.Time
+	changes, readings uint64
+}
+
+const (
+	// rateEvery is the time between two samples, rateSamples how many are kept: a rate is that of the last ten seconds.
+	rateEvery   = 2 * time.Second
+	rateSamples = 5
+)
+
+func (s *consoleSystem) upTo() upTo {
+	changes, _ := s.data.store.Events().Last()
+	readings, _ := s.data.store.Readings().Last()
+	return upTo{time.Now(), changes, readings}
+}
+
+// count takes samples until done.
+func (s *consoleSystem) count(done <-chan struct{}) {
+	tick := time.NewTicker(rateEvery)
+	defer tick.Stop()
+	for {
+		s.rates.add(s.upTo())
+		select {
+		case <-tick.C:
+		case <-done:
+			return
+		}
+	}
+}
+
+func (r *rates) add(c upTo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.samples = append(r.samples, c); len(r.samples) > rateSamples {
+		r.samples = r.samples[1:]
+	}
+}
+
+// now returns the rates per second up to now.
+func (r *rates) now(c upTo) (changes, readings float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.samples) == 0 {
+		return 0, 0
+	}
+	first := r.samples[0]
+	span := max(c.at.Sub(first.at).Seconds(), 1)
+	return float64(c.changes-first.changes) / span, float64(c.readings-first.readings) / span
+}

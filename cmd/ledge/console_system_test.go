@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"ledge/domain"
+)
+
+// acceptDialogs answers the questions of this document with yes.
+func acceptDialogs(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	return chromedp.Evaluate[chromedp.Void]("window.confirm = () => true; undefined")(ctx, t)
+}
+
+// TestConsoleSystem reads settings with their sources, and the page of each API.
+func TestConsoleSystem(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "--max-result-count", "77")
+	b := p.logIn(t, domain.Viewer)
+	b.open("/system")
+	for setting, want := range map[string]string{"max-result-count": "77 --max-result-count", "delivery-timeout": "default"} {
+		row := ask[string](b, `[...document.getElementById("setting-`+setting+`").parentElement.querySelectorAll("td")].slice(0, 2).map(e => e.innerText).join(" ")`)
+		if !strings.Contains(row, want) {
+			t.Errorf("setting %s is shown as %q, want %q", setting, row, want)
+		}
+	}
+	for _, service := range []string{metadataService, dataService, deviceRESTService, notificationsService} {
+		b.open("/system")
+		b.click("a[href='/system/api/" + service + "/docs']")
+		b.until(`document.querySelectorAll(".opblock").length > 3`)
+	}
+	c := newConsoleClient(p)
+	c.login(t, "test-viewer", consolePassword)
+	if got := c.get("/system/api/core-metadata/openapi.yaml"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "openapi: 3") {
+		t.Errorf("the document: %s", got.Status)
+	}
+	for _, path := range []string{"/system/api/core-metadata/docs/..%2fversion", "/system/api/console/docs", "/system/api/x/openapi.yaml", "/system/api/core-metadata/docs/x"} {
+		if got := c.get(path); got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, got.Status)
+		}
+	}
+}
+
+// TestConsoleOverview holds the overview to what happens: it tells of a device at once, and of an endpoint that fails and why.
+func TestConsoleOverview(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.logIn(t, domain.Operator)
+	b.until(`document.querySelector(".tile").innerText.startsWith("3")`)
+	p.fillConsole(t)
+	b.until(`document.querySelector(".tile").innerText.startsWith("8")`)
+	b.until(`document.querySelector("#overview").innerText.includes("anonymous@127.0.0.1")`)
+	if ask[bool](b, `document.querySelector("#overview").innerText.includes("test-operator")`) {
+		t.Error("an operator sees changes of users")
+	}
+	b.until(`document.querySelector("#overview").innerText.includes("connection refused")`)
+	b.until(`parseFloat([...document.querySelectorAll(".tile")].find(e => e.innerText.includes("readings per")).innerText) > 0`)
+	for _, tile := range ask[[]string](b, `[...document.querySelectorAll("a.tile")].map(e => new URL(e.href).pathname)`) {
+		if !strings.HasPrefix(tile, "/") {
+			t.Errorf("a tile links to %q", tile)
+		}
+	}
+	p.addConsoleUser(t, domain.Poster)
+	c := newConsoleClient(p)
+	c.login(t, "test-poster", consolePassword)
+	if got := c.get("/"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "posts values") || strings.Contains(got.text, "hall") {
+		t.Errorf("a poster's overview: %s\n%s", got.Status, got.text)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+)
+
+func TestConsoleLogin(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.newTab(t)
+	text, err := os.ReadFile(filepath.Join(p.dir, adminPasswordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated := strings.TrimSpace(string(text))
+	b.open("/devices?q=x")
+	b.fill("#f-username", "admin", "#f-password", "wrong")
+	b.click("main button[type=submit]")
+	b.see(".wrong")
+	b.fill("#f-username", "admin", "#f-password", generated)
+	b.click("main button[type=submit]")
+	b.see("#f-again")
+	if at := b.path(); at != "/account" {
+		t.Errorf("after the login with the generated password: at %s, want /account", at)
+	}
+	b.fill("#f-old", generated, "#f-new", "short", "#f-again", "short")
+	b.click("main button[type=submit]")
+	b.see("#f-new-error")
+	b.fill("#f-old", generated, "#f-new", consolePassword, "#f-again", consolePassword)
+	b.click("main button[type=submit]")
+	b.see(".notice")
+	if title := ask[string](b, "document.title"); title != "Overview · Ledge" {
+		t.Errorf("after the change of the password: %q", title)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, adminPasswordFile)); !os.IsNotExist(err) {
+		t.Errorf("the file with the generated password is still there: %v", err)
+	}
+	b.click(".me button")
+	b.see("#f-username")
+	b.picture("login")
+	b.open("/devices?q=x")
+	b.fill("#f-username", "admin", "#f-password", consolePassword)
+	b.click("main button[type=submit]")
+	b.see(".me")
+	if at := b.path(); at != "/devices?q=x" {
+		t.Errorf("after the login: at %s, want the page that was asked for", at)
+	}
+}
+
+// TestConsoleSession holds sessions to what a thief or an old browser could do with them.
+func TestConsoleSession(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addConsoleUser(t, domain.Viewer)
+	c := newConsoleClient(p)
+	if got := c.get("/devices"); got.StatusCode != http.StatusSeeOther {
+		t.Fatalf("without a login: %s", got.Status)
+	}
+	c.cookie = &http.Cookie{Name: "ledge-session", Value: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
+	c.login(t, "test-viewer", consolePassword)
+	if c.cookie.Value == "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" || !c.cookie.HttpOnly || c.cookie.SameSite != http.SameSiteStrictMode {
+		t.Errorf("the cookie of the session is %v, want a new value, HttpOnly and SameSite=Strict", c.cookie)
+	}
+	if got := c.get("/devices"); got.StatusCode != http.StatusOK {
+		t.Fatalf("with a login: %s", got.Status)
+	}
+	stolen := *c
+	c.post("/logout", nil)
+	if got := stolen.get("/devices"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("after the logout the session is still good: %s", got.Status)
+	}
+	c.login(t, "test-viewer", consolePassword)
+	if _, stderr, code := ledge(t, "user", "remove", "test-viewer", "--data-dir", p.dir); code != 0 {
+		t.Fatal(stderr)
+	}
+	if got := c.get("/devices"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("after the user is removed the session is still good: %s", got.Status)
+	}
+}
+
+// TestConsoleRights walks all routes with every role.
+func TestConsoleRights(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	for _, role := range domain.Roles() {
+		p.addConsoleUser(t, role)
+		c := newConsoleClient(p)
+		c.login(t, "test-"+string(role), consolePassword)
+		for route, right := range consoleRoutes() {
+			method, path, _ := strings.Cut(route, " ")
+			if path == "/logout" || path == "/login" {
+				continue
+			}
+			status := c.send(method, strings.NewReplacer(":", "x").Replace(path), nil).StatusCode
+			if may := right == "" || right == "login" || role.May(right); may == (status == http.StatusForbidden) {
+				t.Errorf("%s as %s: %d, want it refused: %v", route, role, status, !may)
+			}
+		}
+	}
+	for route, right := range consoleRoutes() {
+		method, path, _ := strings.Cut(route, " ")
+		if status := newConsoleClient(p).send(method, strings.NewReplacer(":", "x").Replace(path), nil).StatusCode; right != "" && status != http.StatusSeeOther && status != http.StatusUnauthorized {
+			t.Errorf("%s without a login: %d", route, status)
+		}
+	}
+}

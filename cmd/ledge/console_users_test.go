@@ -1,0 +1,120 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+)
+
+// TestConsoleUsers adds, changes and removes a user in the browser, and creates and revokes a token.
+func TestConsoleUsers(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.logIn(t, domain.Admin)
+	b.open("/users")
+	b.unfold("/users")
+	b.fill("#f-name", "anna", "#f-role", "viewer", "#f-new-password", "short")
+	b.click("[action='/users'] button")
+	b.see("#f-new-password-error")
+	if name := ask[string](b, `document.getElementById("f-name").value`); name != "anna" {
+		t.Errorf("after the refusal the name is %q", name)
+	}
+	b.fill("#f-new-password", consolePassword)
+	b.click("[name=mustChange]")
+	b.click("[action='/users'] button")
+	b.until(`document.querySelector(".notice")?.innerText.includes("added") && document.querySelector("#users").innerText.includes("anna")`)
+	anna := newConsoleClient(p)
+	anna.login(t, "anna", consolePassword)
+	b.click("a[href='/users/anna']")
+	b.until(`!!document.querySelector("[action='/users/anna/role']")`)
+	b.fill("#f-role", "auditor")
+	b.click("[action='/users/anna/role'] button")
+	b.until(`document.querySelector(".notice")?.innerText.includes("auditor")`)
+	if got := anna.get("/ledger"); got.StatusCode != http.StatusOK {
+		t.Errorf("the new role does not hold: %s", got.Status)
+	}
+	b.fill("#f-new-password", "another password")
+	b.click("[action='/users/anna/password'] button")
+	b.until(`document.querySelector(".notice")?.innerText.includes("password")`)
+	if got := anna.get("/ledger"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("after the new password the session goes on: %s", got.Status)
+	}
+	b.do(acceptDialogs)
+	b.click("[action='/users/anna/remove'] button")
+	b.until(`document.querySelector(".notice")?.innerText.includes("removed")`)
+	if strings.Contains(b.text("#users"), "anna") {
+		t.Error("the user that is removed is listed")
+	}
+
+	b.unfold("/tokens")
+	b.fill("#f-token-name", "robot", "#f-token-role", "viewer")
+	b.click("[action='/tokens'] button")
+	token := strings.TrimSpace(b.text(".secret"))
+	if got := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", "", "Authorization", "Bearer "+token); got.status != http.StatusOK {
+		t.Errorf("with the new token: %v", got)
+	}
+	b.open("/users")
+	b.see("[action='/tokens/robot/revoke'] button")
+	if ask[bool](b, `!!document.querySelector(".secret")`) {
+		t.Error("the token is shown twice")
+	}
+	if used := b.text("#tokens [data-label='Last used']"); used == "" || strings.Contains(used, "never") {
+		t.Errorf("the token was last used %q", used)
+	}
+	b.do(acceptDialogs)
+	b.click("[action='/tokens/robot/revoke'] button")
+	b.until(`document.querySelector(".notice")?.innerText.includes("revoked") && document.querySelector("#tokens").innerText.includes("no token yet")`)
+	if out, _, _ := ledge(t, "token", "list", "--data-dir", p.dir); strings.Contains(out, "robot") {
+		t.Errorf("after the revocation there are the tokens %s", out)
+	}
+}
+
+// TestConsoleUserRefusals has the domain's messages shown, and what was entered kept, as text.
+func TestConsoleUserRefusals(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addConsoleUser(t, domain.Admin)
+	c := newConsoleClient(p)
+	c.login(t, "test-admin", consolePassword)
+	for _, tt := range []struct {
+		path string
+		form url.Values
+		want string
+	}{
+		{"/users", url.Values{"name": {hostile}, "role": {"viewer"}, "new-password": {consolePassword}}, "f-name-error"},
+		{"/users", url.Values{"name": {"test-admin"}, "role": {"viewer"}, "new-password": {consolePassword}}, "exists already"},
+		{"/users", url.Values{"name": {"x"}, "role": {hostile}, "new-password": {consolePassword}}, "f-role-error"},
+		{"/tokens", url.Values{"token-name": {"x"}, "token-role": {"viewer"}, "days": {"0"}}, "f-days-error"},
+		{"/tokens", url.Values{"token-name": {hostile}, "token-role": {"viewer"}}, "f-token-name-error"},
+		{"/users/test-admin/password", url.Values{"new-password": {"short"}}, "f-new-password-error"},
+		{"/users/test-admin/role", url.Values{"role": {hostile}}, "f-role-error"},
+	} {
+		got := c.post(tt.path, tt.form)
+		if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.text, tt.want) {
+			t.Errorf("%s %v: %s, want 422 with %q", tt.path, tt.form, got.Status, tt.want)
+		}
+		if strings.Contains(got.text, "<script>alert") || strings.Contains(got.text, "<img src=x") {
+			t.Errorf("%s: hostile text is no text", tt.path)
+		}
+	}
+	if got := c.post("/users/admin/remove", nil); got.StatusCode != http.StatusSeeOther {
+		t.Fatalf("remove the other admin: %s\n%s", got.Status, got.text)
+	}
+	for _, path := range []string{"/users/test-admin/remove", "/users/test-admin/role"} {
+		if got := c.post(path, url.Values{"role": {"viewer"}}); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.text, "role=\"alert\"") {
+			t.Errorf("%s of the last admin: %s", path, got.Status)
+		}
+	}
+	if got := c.get("/users/nobody"); got.StatusCode != http.StatusNotFound {
+		t.Errorf("an unknown user: %s", got.Status)
+	}
+}
+
+// unfold opens the form that sends to a path. A click could miss it: parts above it load anew, and move it.
+func (b *tab) unfold(action string) {
+	b.Helper()
+	b.until(`document.querySelector("details:has([action='` + action + `'])").open = true`)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ledge/bridge/zeromq"
+	"ledge/domain"
+)
+
+// curveKeyName is the name of the private key of CURVE in the secret store.
+const curveKeyName = "curve"
+
+// openCurveKey reads the private key of CURVE, which the first start makes.
+func (p *Program) openCurveKey() (err error) {
+	p.curveKey, err = p.secrets.Key(curveKeyName)
+	if isFull(err) || domain.CodeOf(err) == domain.Full {
+		p.Logger.Warn("the disk is full: ZeroMQ channels with clientKeys are not bound until the next start, because the server's key cannot be kept", "error", err)
+		return nil
+	}
+	if err != nil {
+		return exitError{exitFolder, fmt.Errorf("make the server's key of CURVE: %w", err)}
+	}
+	return nil
+}
+
+// serverKey is the public key of a private one, in Z85; empty where there is none.
+func serverKey(private []byte) string {
+	if len(private) == 0 {
+		return ""
+	}
+	return zeromq.PublicKey(private)
+}
+
+func newCurve() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "curve --data-dir DIR",
+		Short: "Print the public key that ZeroMQ subscribers with CURVE need",
+		Long: `Print the server's public key of CURVE, 40 characters of Z85. Subscribers of a ZeroMQ channel with clientKeys have to know it:
+ZMQ_CURVE_SERVERKEY of libzmq. The first start of the server makes it. The command reads one file and changes nothing, whether a server runs
+or not. An encrypted secret store needs secret-key-file. Exit code 5 where there is no key.`,
+	}
+	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		if err := dataDirThere(config); err != nil {
+			return err
+		}
+		file, err := config.openSecrets()
+		if err != nil {
+			return err
+		}
+		key, ok := file.StoredKey(curveKeyName)
+		if !ok {
+			return exitError{exitFolder, fmt.Errorf("data folder %s has no key of CURVE; start once with `ledge serve`, which makes one", config.DataDir)}
+		}
+		fmt.Fprintln(c.OutOrStdout(), serverKey(key))
+		return nil
+	})
+}

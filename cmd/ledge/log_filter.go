@@ -1,0 +1,229 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ledge/store"
+)
+
+// logFilter chooses messages of the log.
+type logFilter struct {
+	since, until          time.Time // by the time of the event; zero for no bound
+	last                  int       // only so many, the newest; -1 for all
+	from                  uint64
+	kind, device, subject string // patterns; empty for all
+	follows               bool
+
+	sinceText, untilText string // as given
+	lastText             int
+	fromGiven, lastGiven bool
+}
+
+// mostLast bounds -n: the places of so many messages are held in memory for each stream.
+const mostLast = 1_000_000
+
+func (f *logFilter) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.sinceText, "since", "", "only what was recorded at this time or later: a time such as 2026-11-21T07:42:05Z or 2026-11-21, or how long ago, such as 2h or 7d")
+	flags.StringVar(&f.untilText, "until", "", "only what was recorded before this time, written as for --since")
+	flags.IntVarP(&f.lastText, "last", "n", 0, "only the newest so many of what the other flags choose; with -f so many from before")
+	flags.StringVar(&f.kind, "type", "", "only events of this type, such as device.added or 'device.*'")
+	flags.StringVar(&f.device, "device", "", "only changes of the device with this name, and what was posted to it")
+	flags.StringVar(&f.subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")
+	flags.Uint64Var(&f.from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
+}
+
+// check reads the flags as of now.
+func (f *logFilter) check(flags *pflag.FlagSet, now time.Time) (err error) {
+	f.fromGiven, f.lastGiven, f.last = flags.Changed("from"), flags.Changed("last"), -1
+	if f.since, err = parseMoment(f.sinceText, now); err != nil {
+		return fmt.Errorf("--since: %w", err)
+	}
+	if f.until, err = parseMoment(f.untilText, now); err != nil {
+		return fmt.Errorf("--until: %w", err)
+	}
+	if _, err := path.Match(f.kind, ""); err != nil {
+		return fmt.Errorf("--type: %q is no pattern; use a type such as device.added, and * for any characters", f.kind)
+	}
+	switch {
+	case f.lastGiven && (f.lastText < 0 || f.lastText > mostLast):
+		return fmt.Errorf("-n: %d: use a number from 0 to %d", f.lastText, mostLast)
+	case f.lastGiven && f.fromGiven:
+		return errors.New("-n and --from cannot be used together; use one of them")
+	case f.follows && f.untilText != "":
+		return errors.New("-f and --until cannot be used together; use one of them")
+	}
+	if f.lastGiven {
+		f.last = f.lastText
+	}
+	if f.follows && !f.lastGiven && !f.fromGiven && f.sinceText == "" {
+		f.last = 0
+	}
+	return nil
+}
+
+// parseMoment reads a time, or how long before now it was. Empty is the zero time.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := parseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time; write it as 2026-11-21T07:42:05Z, 2026-11-21, or how long ago, as 2h or 7d", text)
+}
+
+// matches reports whether a message is chosen, but for -n.
+func (f *logFilter) matches(m store.Message) bool {
+	if !f.since.IsZero() && m.Stamp().At.Before(f.since) || !f.until.IsZero() && !m.Stamp().At.Before(f.until) {
+		return false
+	}
+	return (f.subject == "" || subjectMatches(f.subject, m.Subject)) &&
+		(f.device == "" || deviceOf(m.Subject) == f.device) && (f.kind == "" || f.isKind(m.Wire().Type))
+}
+
+// lateness is how much later than its event's time a message may be stored: bodies take time to arrive, and commands wait.
+const lateness = time.Hour
+
+// ends reports whether nothing is chosen of what was stored at the time of m or later.
+func (f *logFilter) ends(m store.Message) bool {
+	return !f.until.IsZero() && m.At.After(f.until.Add(lateness))
+}
+
+// isKind compares a type such as device.added/1 with and without its version.
+func (f *logFilter) isKind(kind string) bool {
+	name, _, _ := strings.Cut(kind, "/")
+	whole, _ := path.Match(strings.ReplaceAll(f.kind, "/", "."), strings.ReplaceAll(kind, "/", "."))
+	short, _ := path.Match(f.kind, name)
+	return whole || short
+}
+
+// deviceOf is the device that a subject names: ledge.event.device.NAME.… or ledge.reading.PROFILE.NAME.….
+func deviceOf(subject string) string {
+	parts := strings.Split(subject, ".")
+	switch {
+	case len(parts) > 3 && parts[1] == "event" && parts[2] == "device", len(parts) > 3 && parts[1] == "reading":
+		return parts[3]
+	}
+	return ""
+}
+
+// subjectMatches is how NATS matches subjects.
+func subjectMatches(pattern, subject string) bool {
+	want, have := strings.Split(pattern, "."), strings.Split(subject, ".")
+	for i, w := range want {
+		switch {
+		case w == ">" && i == len(want)-1:
+			return len(have) > i
+		case i >= len(have) || w != "*" && w != have[i]:
+			return false
+		}
+	}
+	return len(want) == len(have)
+}
+
+// streamOf is the stream of a subject, as people name it: event, notification or reading.
+func streamOf(subject string) string {
+	stream, _, _ := strings.Cut(strings.TrimPrefix(subject, "ledge."), ".")
+	return stream
+}
+
+// streamParts are the second parts of the subjects of each log, in the order of the logs.
+var streamParts = []string{"event", "notification", "reading"}
+
+// reads reports whether a log can have something that is chosen.
+func (f *logFilter) reads(i int) bool {
+	if f.device != "" && streamParts[i] == "notification" {
+		return false
+	}
+	parts := strings.SplitN(f.subject, ".", 3)
+	return len(parts) < 2 || parts[1] == "*" || parts[1] == ">" || parts[1] == streamParts[i]
+}
+
+// starts is where each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
+func (f *logFilter) starts(ctx context.Context, logs []*store.Log) ([]uint64, error) {
+	starts := make([]uint64, len(logs))
+	for i, l := range logs {
+		last, _ := l.Last()
+		starts[i] = last + 1
+		if !f.reads(i) || f.last == 0 {
+			continue
+		}
+		starts[i] = 1
+		if !f.since.IsZero() {
+			var err error
+			if starts[i], err = l.Begin(ctx, f.since); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.last <= 0 {
+		return starts, nil
+	}
+	return f.newest(ctx, logs, starts)
+}
+
+// placed is the place of a message that is chosen.
+type placed struct {
+	log int
+	seq uint64
+	at  time.Time
+}
+
+// newest moves the starts on, so that only the newest f.last messages that are chosen remain.
+func (f *logFilter) newest(ctx context.Context, logs []*store.Log, starts []uint64) ([]uint64, error) {
+	var all []placed
+	for i, l := range logs {
+		list, err := f.newestOf(ctx, i, l, starts[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		last, _ := l.Last()
+		starts[i] = last + 1
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.log, b.log)) })
+	for _, one := range all[max(0, len(all)-f.last):] {
+		starts[one.log] = min(starts[one.log], one.seq)
+	}
+	return starts, nil
+}
+
+// firstLook is how many messages from its end newestOf reads of a log at first. It reads ever larger parts until it has
+// found enough, so that little is read of a long log for a few messages.
+const firstLook = 256
+
+func (f *logFilter) newestOf(ctx context.Context, i int, l *store.Log, from uint64) (list []placed, err error) {
+	end, _ := l.Last()
+	for look := uint64(max(firstLook, f.last)); end >= from && len(list) < f.last; look *= 8 {
+		begin := from
+		if end-from >= look {
+			begin = end - look + 1
+		}
+		var part []placed
+		for m, err := range l.ReadRaw(ctx, begin, end) {
+			if err != nil {
+				return nil, err
+			}
+			if m.Seq <= end && f.matches(m) {
+				part = append(part, placed{i, m.Seq, m.Stamp().At})
+			}
+		}
+		list = append(part[max(0, len(part)-(f.last-len(list))):], list...)
+		end = begin - 1
+	}
+	return list, nil
+}

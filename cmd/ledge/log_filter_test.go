@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSubjectPatterns(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, subject string
+		want             bool
+	}{
+		{"ledge.event.device.cam-1.added", "ledge.event.device.cam-1.added", true},
+		{"ledge.*.device.*.added", "ledge.event.device.cam-1.added", true},
+		{"ledge.>", "ledge.event.device.cam-1.added", true},
+		{"ledge.event.device.cam-1.added.>", "ledge.event.device.cam-1.added", false},
+		{"ledge.event", "ledge.event.device", false},
+		{"ledge.event.*", "ledge.event.device.x", false},
+		{"ledge.>.x", "ledge.event.x", false},
+	} {
+		if got := subjectMatches(tt.pattern, tt.subject); got != tt.want {
+			t.Errorf("%s, %s: got %v", tt.pattern, tt.subject, got)
+		}
+	}
+}
+
+func TestLogFilterFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
+	} {
+		if _, stderr, code := ledge(t, append([]string{"log", "--data-dir", t.TempDir()}, args...)...); code != exitUsage {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// logLine is what the tests look at of `ledge log --json`.
+type logLine struct {
+	Stream, Subject, Type string
+	Seq                   uint64
+	Time                  time.Time
+}
+
+func logged(t *testing.T, dir string, args ...string) (lines []logLine) {
+	t.Helper()
+	out, stderr, code := ledge(t, append([]string{"log", "--json", "--data-dir", dir}, args...)...)
+	if code != exitOK {
+		t.Fatalf("log %v: exit code %d, %s", args, code, stderr)
+	}
+	for text := range strings.Lines(out) {
+		var line logLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// TestLogFilters compares each filter with the same choice from the whole log, beside a server and without one.
+func TestLogFilters(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	for _, name := range []string{"cam-1", "cam-2", "cam-3"} {
+		p.addDevice(name)
+		p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/"+name+"/jpeg", "image/jpeg", name)
+	}
+	p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"c","content":"x","sender":"s","severity":"NORMAL"}}]`, http.StatusCreated)
+	compare := func() {
+		t.Helper()
+		all := logged(t, dir)
+		choose := func(f func(logLine) bool) []logLine {
+			return slices.DeleteFunc(slices.Clone(all), func(l logLine) bool { return !f(l) })
+		}
+		middle := all[len(all)/2].Time
+		for _, tt := range []struct {
+			args []string
+			want []logLine
+		}{
+			{[]string{"--type", "device.added"}, choose(func(l logLine) bool { return strings.HasPrefix(l.Type, "device.added/") })},
+			{[]string{"--type", "device.*/1"}, choose(func(l logLine) bool { return strings.HasPrefix(l.Type, "device.") && strings.HasSuffix(l.Type, "/1") })},
+			{[]string{"--device", "cam-2"}, choose(func(l logLine) bool { return strings.Contains(l.Subject, ".cam-2.") })},
+			{[]string{"--subject", "ledge.reading.>"}, choose(func(l logLine) bool { return l.Stream == "reading" })},
+			{[]string{"--since", middle.Format(time.RFC3339Nano)}, choose(func(l logLine) bool { return !l.Time.Before(middle) })},
+			{[]string{"--until", middle.Format(time.RFC3339Nano)}, choose(func(l logLine) bool { return l.Time.Before(middle) })},
+			{[]string{"--since", "0s"}, nil},
+			{[]string{"--since", "1d"}, all},
+			{[]string{"-n", "0"}, nil},
+			{[]string{"-n", "3"}, all[len(all)-3:]},
+			{[]string{"-n", "100000"}, all},
+			{[]string{"-n", "2", "--device", "cam-1"}, choose(func(l logLine) bool { return strings.Contains(l.Subject, ".cam-1.") })[:2]},
+		} {
+			if len(tt.want) == 0 && tt.args[1] != "0" && tt.args[1] != "0s" {
+				t.Fatalf("%v: nothing is to be chosen", tt.args)
+			}
+			if got := logged(t, dir, tt.args...); !slices.Equal(got, tt.want) {
+				t.Errorf("log %v:\ngot  %v\nwant %v", tt.args, got, tt.want)
+			}
+		}
+	}
+	compare()
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("stop: %d", code)
+	}
+	compare()
+	all := logged(t, dir)
+	holdStarts(t, dir, all[len(all)-2].Time)
+}
+
+// holdStarts holds that little of the log is read for what is chosen.
+func holdStarts(t *testing.T, dir string, late time.Time) {
+	t.Helper()
+	c := &Config{}
+	if err := c.settings().Parse([]string{"--data-dir", dir}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openLedger(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	for name, f := range map[string]*logFilter{
+		"since": {since: late, last: -1}, "last": {last: 1}, "device": {device: "cam-1", last: -1}, "subject": {subject: "ledge.reading.>", last: -1},
+	} {
+		starts, err := f.starts(t.Context(), l.logs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unread := func(i int) bool { last, _ := l.logs[i].Last(); return starts[i] == last+1 }
+		switch name {
+		case "since", "last":
+			if starts[0] < 4 || starts[2] == 1 {
+				t.Errorf("%s: the logs are read from %v", name, starts)
+			}
+		case "device":
+			if !unread(1) || starts[0] != 1 {
+				t.Errorf("device: the logs are read from %v", starts)
+			}
+		case "subject":
+			if !unread(0) || !unread(1) || starts[2] != 1 {
+				t.Errorf("subject: the logs are read from %v", starts)
+			}
+		}
+	}
+}
+
+// TestLogFollowsFromNow holds that -f prints nothing from before, or as much as -n says.
+func TestLogFollowsFromNow(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addDevice("before-1")
+	p.addDevice("before-2")
+	follow := func(args ...string) *syncBuffer {
+		cmd := exec.Command(binary, append([]string{"log", "-f", "--type", "device.added", "--data-dir", p.dir}, args...)...)
+		out := &syncBuffer{more: make(chan struct{}, 1)}
+		cmd.Stdout = out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return out
+	}
+	some, none := follow("-n", "1"), follow()
+	until(t, "the newest of before", func() bool { _, ok := some.find("before-2"); return ok })
+	n := 0
+	until(t, "what was added after the start", func() bool { // nothing says when the second follower has begun
+		n++
+		p.addDevice("after-" + string(rune('a'+n/26)) + string(rune('a'+n%26)))
+		_, ok := none.find("after-")
+		return ok
+	})
+	for name, out := range map[string]*syncBuffer{"-n 1": some, "without -n": none} {
+		if _, ok := out.find("before-1"); ok {
+			t.Errorf("%s printed what is older", name)
+		}
+	}
+	if _, ok := none.find("before-2"); ok {
+		t.Error("-f printed what was there before")
+	}
+}

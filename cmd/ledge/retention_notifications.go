@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"ledge/store"
+)
+
+// notificationAge removes notifications by the setting notifications-max-age, with their transmissions, the oldest first, in parts
+// that each are one event on the log. The age of a notification is the time since it was last modified: since it was made,
+// or had the last outcome of its deliveries, or was acknowledged. The files of the log follow, see logStart.
+type notificationAge struct {
+	logStart
+	log *store.Appender
+	age time.Duration
+}
+
+func newNotificationAge(c *Config, d *data) *notificationAge {
+	return &notificationAge{
+		log: d.notifications, age: c.NotificationsMaxAge,
+		logStart: logStart{d.notes, d.store.Notifications(), d.logger, c.IdempotencyKeep, d.now},
+	}
+}
+
+// run removes until ctx ends: a look at the oldest each thousandth of the age.
+func (a *notificationAge) run(ctx context.Context) error {
+	if a.age == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(pace(a.age))
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		a.sweep(ctx)
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// sweep removes what has come of age. What fails is logged, and tried again with the next look.
+func (a *notificationAge) sweep(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = a.remove(ctx); err != nil && ctx.Err() == nil {
+			a.logger.Warn("retention interrupted, tried again in a minute or sooner", "setting", "notifications-max-age", "error", err)
+		}
+	}
+	a.drop(ctx, a.age)
+}
+
+// remove removes one part; more is whether there may be another.
+func (a *notificationAge) remove(ctx context.Context) (more bool, err error) {
+	v, done := a.state.View()
+	part, err := v.Old(a.now().Add(-a.age).UnixMilli())
+	done()
+	if part.Empty() || err != nil {
+		return false, err
+	}
+	part.Rule = "notifications-max-age=" + a.age.String()
+	o, err := submit(ctx, a.log, a.logger, a.now, part)
+	return o.Event != nil, err
+}

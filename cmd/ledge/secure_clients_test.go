@@ -1,0 +1,312 @@
+package main
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/bridge/tlstest"
+	"ledge/domain"
+)
+
+// trial is how a client is admitted or refused: with a token, and the file of a CA.
+type trial struct {
+	name, token, ca string
+	want            string // in what the client prints
+}
+
+// trials are a good token and all ways of being refused. good is of an identity that may do what the client tries, also for the device;
+// poor is of one whose role may not.
+func (s *secured) trials(t *testing.T, good, poor domain.Role) []trial {
+	t.Helper()
+	ca := mustWriteFile(t, "ca.pem", s.ca())
+	other := mustWriteFile(t, "other.pem", tlstest.NewAuthority(t, "other").PEM)
+	token := s.createToken(t, "good", good, "sample-*")
+	revoked := s.createToken(t, "revoked", good, "sample-*")
+	s.ledge(t, "token", "revoke", "revoked")
+	expired := s.createExpired(t, "--role", string(good))
+	for s.send(expired, http.MethodGet, s.metadata+"/api/v2/version", "", "").status != http.StatusUnauthorized {
+	}
+	return []trial{
+		{"good", token, ca, ""},
+		{"expired", expired, ca, "the token has expired; ask for a new one"},
+		{"revoked", revoked, ca, "the token is not valid; ask for a new one"},
+		{"wrong role", s.createToken(t, "poor", poor, "sample-*"), ca, "token:poor is a " + string(poor)},
+		{"wrong pattern", s.createToken(t, "elsewhere", domain.Poster, "cam-*"), ca, "only to devices that match cam-*"},
+		{"unknown CA", token, other, "certificate"},
+	}
+}
+
+// ledge runs a command on the data folder.
+func (s *secured) ledge(t *testing.T, args ...string) string {
+	t.Helper()
+	out, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...)
+	if code != exitOK {
+		t.Fatalf("ledge %v: %d %s", args, code, stderr)
+	}
+	return out
+}
+
+// createExpired creates the token "expired", whose lifetime is as short as the server takes it.
+func (s *secured) createExpired(t *testing.T, flags ...string) string {
+	t.Helper()
+	for lifetime := 4 * time.Millisecond; ; lifetime *= 2 {
+		out, stderr, code := ledge(t, append([]string{"token", "create"}, append(flags, "--data-dir", s.dir, "--name", "expired", "--expires", lifetime.String())...)...)
+		if code == exitOK {
+			return strings.TrimSpace(out)
+		}
+		if !strings.Contains(stderr, "is not after the time of creation") {
+			t.Fatalf("ledge token create: %d %s", code, stderr)
+		}
+	}
+}
+
+// at127 is a service's URL at 127.0.0.1.
+func (s *secured) at127(t *testing.T, service string) string {
+	return at(t, service, "https", "127.0.0.1")
+}
+
+// shows runs a program and holds that it prints a text.
+func shows(t *testing.T, what, want, program string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	out, err := cmd.CombinedOutput()
+	if !strings.Contains(string(out), want) {
+		t.Errorf("%s: %v\n%s\nwant %s", what, err, out, want)
+	}
+}
+
+// TestPythonRequests posts with Python's requests, which trusts what `ledge ca` prints.
+func TestPythonRequests(t *testing.T) {
+	t.Parallel()
+	const python = "/usr/bin/python3"
+	if exec.Command(python, "-c", "import requests").Run() != nil {
+		t.Skip("Python's requests are not installed: Debian's package python3-requests")
+	}
+	s := startSecured(t)
+	for _, c := range s.trials(t, domain.Poster, domain.Viewer) {
+		if c.name == "good" {
+			c.want = "200 "
+		}
+		shows(t, c.name, c.want, python, "testdata/requests_client.py", s.at127(t, s.deviceREST)+"/api/v2/resource/sample-numeric/int", c.ca, c.token)
+	}
+}
+
+// TestCurl posts with curl and a token.
+func TestCurl(t *testing.T) {
+	t.Parallel()
+	curl := needCurl(t)
+	s := startSecured(t)
+	for _, c := range s.trials(t, domain.Poster, domain.Viewer) {
+		if c.name == "good" {
+			c.want = "200"
+		}
+		shows(t, c.name, c.want, curl, "-sS", "-w", "%{http_code}", "--noproxy", "*", "--cacert", c.ca, "-H", "Authorization: Bearer "+c.token, "-H", "Content-Type: text/plain",
+			"-d", "42", s.at127(t, s.deviceREST)+"/api/v2/resource/sample-numeric/int")
+	}
+}
+
+func needCurl(t *testing.T) string {
+	t.Helper()
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("curl is not installed: Debian's package curl")
+	}
+	return curl
+}
+
+// TestCurlCertificate posts with curl and a client certificate, for which the server has a token without a secret.
+func TestCurlCertificate(t *testing.T) {
+	t.Parallel()
+	curl := needCurl(t)
+	clients, other := tlstest.NewAuthority(t, "clients"), tlstest.NewAuthority(t, "other")
+	s := startSecured(t, "--tls-client-ca", mustWriteFile(t, "clients.pem", clients.PEM))
+	ca := mustWriteFile(t, "ca.pem", s.ca())
+	create := func(name string, flags ...string) {
+		t.Helper()
+		s.ledge(t, append([]string{"token", "create", "--certificate", "--name", name}, flags...)...)
+	}
+	create("good", "--devices", "sample-*")
+	create("elsewhere", "--devices", "cam-*")
+	create("reader", "--role", "viewer")
+	s.createExpired(t, "--certificate")
+	create("revoked")
+	s.ledge(t, "token", "revoke", "revoked")
+	for _, c := range []struct {
+		name   string
+		signer *tlstest.Authority
+		ca     string
+		want   string
+	}{
+		{"good", clients, ca, "200"},
+		{"elsewhere", clients, ca, "only to devices that match cam-*"},
+		{"reader", clients, ca, "is a viewer; POST /api/v2/resource/:device/:resource needs the role"},
+		{"expired", clients, ca, "has expired"},
+		{"revoked", clients, ca, "the client certificate gives no access"},
+		{"good", other, ca, "unknown ca"},
+		{"good", clients, mustWriteFile(t, "other.pem", other.PEM), "certificate"},
+	} {
+		certificate, key := c.signer.Sign(t, c.name)
+		shows(t, c.name, c.want, curl, "-sS", "-w", "%{http_code}", "--noproxy", "*", "--cacert", c.ca, "--cert", mustWriteFile(t, "cert.pem", certificate), "--key", mustWriteFile(t, "key.pem", key),
+			"-H", "Content-Type: text/plain", "-d", "42", s.at127(t, s.deviceREST)+"/api/v2/resource/sample-numeric/int")
+	}
+}
+
+// TestEdgeXClientsWithToken runs EdgeX's own Go clients of core-data with a token in an http.RoundTripper.
+func TestEdgeXClientsWithToken(t *testing.T) {
+	t.Parallel()
+	path := buildOnEdgeX(t, "testdata/dataclient")
+	s := startSecured(t)
+	for _, c := range s.trials(t, domain.Operator, domain.Viewer) {
+		cmd := exec.CommandContext(t.Context(), path, s.at127(t, s.coreData))
+		cmd.Env = append(os.Environ(), "LEDGE_CA="+c.ca, "LEDGE_TOKEN="+c.token)
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != (c.name == "good") || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v\n%s\nwant %s", c.name, err, out, c.want)
+		}
+	}
+}
+
+// findNATS returns the nats command, "" where there is none.
+func findNATS() string {
+	if own, err := filepath.Abs("../../bin/nats"); err == nil && isFile(own) {
+		return own
+	}
+	path, _ := exec.LookPath("nats")
+	return path
+}
+
+// TestNATSCommand taps with the nats command, as docs/security.md says.
+func TestNATSCommand(t *testing.T) {
+	t.Parallel()
+	command := findNATS()
+	if command == "" {
+		t.Skip("the nats command is not installed: .ci/testtools installs it in bin")
+	}
+	s := startSecured(t)
+	_, text, _ := strings.Cut(mustRead(t, securityDoc), "```text\nnats ")
+	text, _, _ = strings.Cut("nats "+text, "```")
+	documented := lines(text)
+	if len(documented) != 2 {
+		t.Fatalf("%s has %d lines for nats, want 2", securityDoc, len(documented))
+	}
+	password := mustWriteFile(t, "password", "correct horse battery\n")
+	s.ledge(t, "user", "add", "anna", "--role", "viewer", "--password-file", password)
+	d := newDesk(t)
+	run := func(line, token, ca string) *syncBuffer {
+		t.Helper()
+		cmd := d.command("exec " + strings.NewReplacer("nats ", command+" ", "ledge.example:4222", "127.0.0.1:"+natsPort(s.tap), "TOKEN", token, "ca.pem", ca, "…", "correct horse battery").Replace(line))
+		cmd.Env = append(cmd.Env, "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir)
+		out := &syncBuffer{more: make(chan struct{}, 1)}
+		cmd.Stdout, cmd.Stderr = out, out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return out
+	}
+	wants := map[string]string{
+		"expired": "User Authentication Expired", "revoked": "Authorization Violation", "wrong role": "role poster may not read; the tap needs viewer",
+		"unknown CA": "certificate signed by unknown authority",
+	}
+	for _, c := range s.trials(t, domain.Viewer, domain.Poster) {
+		switch want := wants[c.name]; {
+		case c.name == "good":
+			s.showsPosts(t, run(documented[0], "", c.ca))
+			s.showsPosts(t, run(documented[1], c.token, c.ca))
+		case want != "":
+			out := run(documented[1], c.token, c.ca)
+			for !strings.Contains(out.String(), want) {
+				out.wait(t, c.name+", want "+want)
+			}
+		}
+	}
+}
+
+// showsPosts posts values until a client of the tap shows one.
+func (s *secured) showsPosts(t *testing.T, out *syncBuffer) {
+	t.Helper()
+	for end := time.Now().Add(hangs); !strings.Contains(out.String(), "ledge.reading.sample-numeric.sample-numeric.int"); {
+		if a := s.send(s.tokens[domain.Operator], http.MethodPost, s.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", "42"); a.status != http.StatusOK || time.Now().After(end) {
+			t.Fatalf("post: %d %s; the client shows %s", a.status, a.body, out)
+		}
+	}
+}
+
+// wait returns when there is more.
+func (b *syncBuffer) wait(t *testing.T, what string) {
+	t.Helper()
+	select {
+	case <-b.more:
+	case <-time.After(hangs):
+		t.Fatalf("%s: got %s", what, b)
+	}
+}
+
+func natsPort(url string) string { return url[strings.LastIndexByte(url, ':')+1:] }
+
+// TestTLSMetrics holds that /metrics counts failed handshakes by their reason, and has the time until the certificate expires.
+func TestTLSMetrics(t *testing.T) {
+	t.Parallel()
+	clients, other := tlstest.NewAuthority(t, "clients"), tlstest.NewAuthority(t, "other")
+	s := startSecured(t, "--tls-client-ca", mustWriteFile(t, "clients.pem", clients.PEM))
+	url := s.at127(t, s.metadata) + "/api/v2/ping"
+	if _, err := overTLS(t, other.PEM, client13)(url); err == nil {
+		t.Error("a client that trusts another CA is connected")
+	}
+	if _, err := overTLS(t, s.ca(), client12)(url); err == nil {
+		t.Error("a client with TLS 1.2 is connected")
+	}
+	certificate, key := other.Sign(t, "x")
+	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := clientFrom(t, "127.0.0.1", s.ca())
+	foreign.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	if _, err := foreign.Get(url); err == nil {
+		t.Error("a client with a certificate of another CA is connected")
+	}
+	address := "127.0.0.1:" + strconv.Itoa(urlPort(t, s.metadata))
+	for _, sent := range []string{"\x16", "\x16\x03\x01\x00\x05hello"} {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_, err = c.Write([]byte(sent))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c) // until the server has ended the handshake
+		c.Close()
+	}
+	for end := time.Now().Add(hangs); ; {
+		text := s.send(s.tokens[domain.Viewer], http.MethodGet, s.metadata+"/metrics", "", "").body
+		missing := slices.DeleteFunc([]string{
+			`{reason="client_alert"} 1`, `{reason="client_certificate"} 1`, `{reason="version"} 1`, `{reason="timeout"} 0`, `{reason="gone"} 1`, `{reason="other"} 1`,
+		}, func(want string) bool { return strings.Contains(text, "ledge_tls_handshakes_failed_total"+want) })
+		if len(missing) == 0 {
+			left := regexp.MustCompile(`\nledge_tls_certificate_expires_seconds (\S+)\n`).FindStringSubmatch(text)
+			if left == nil {
+				t.Fatal("the time until the certificate expires is missing")
+			}
+			if n, err := strconv.ParseFloat(left[1], 64); err != nil || n < 80*86400 || n > 90*86400 {
+				t.Errorf("the certificate expires in %s seconds: %v", left[1], err)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("missing %v in %s", missing, text)
+		}
+	}
+}

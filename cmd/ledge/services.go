@@ -1,0 +1,106 @@
+package main
+
+import (
+	"net/http"
+
+	"ledge/domain"
+	"ledge/handlers"
+	coredata "ledge/handlers/data"
+	"ledge/handlers/devicerest"
+	"ledge/handlers/metadata"
+	"ledge/handlers/notifications"
+	"ledge/store"
+)
+
+// The HTTP services, by their names in EdgeX.
+const (
+	metadataService      = "core-metadata"
+	dataService          = "core-data"
+	deviceRESTService    = "device-rest"
+	notificationsService = "support-notifications"
+	consoleService       = "console" // the management UI, which has a port of its own
+)
+
+// service is an HTTP service of the program. A new service is a folder below handlers, with its routes and its OpenAPI document, its
+// rights in handlers/rights.go, and a row in services.
+type service struct {
+	name    string // in logs, in metrics and in the table of rights
+	key     string // of its URL in the ready line
+	setting string // begins the names of the settings for its address: SETTING-host and SETTING-port
+	about   string // in help texts
+	port    int    // by default
+	stream  string // of the log whose series its port shows, if any
+	// ready returns why the service does not take what is sent to it, nil if it does: its health.
+	ready func(*Program) error
+	// handler returns what serves its requests. If that has a method Close, the stop calls it.
+	handler func(*Program, handlers.Options) http.Handler
+}
+
+// services are all HTTP services. The console calls those before it.
+var services = []service{
+	{metadataService, "metadata", "metadata", "the metadata service", 59881, store.EventsStream, (*Program).readyForChanges, (*Program).newMetadata},
+	{dataService, "core-data", "data", "the data service, which is EdgeX's core-data", 59880, store.ReadingsStream, (*Program).readyForReadings, (*Program).newData},
+	{deviceRESTService, "device-rest", "device-rest", "the REST device service", 59986, "", (*Program).readyForReadings, (*Program).newDeviceREST},
+	{notificationsService, "notifications", "notifications", "the notifications service", 59860, store.NotificationsStream, (*Program).readyForNotifications, (*Program).newNotifications},
+	{consoleService, "console", "console", "the console, which is the management UI", 9090, "", (*Program).readyForChanges, (*Program).newConsole},
+}
+
+func (p *Program) newMetadata(o handlers.Options) http.Handler {
+	o.Units, o.ValidateUnits = p.units, p.Config.ValidateUnits
+	o.Devices = p.callback
+	return metadata.New(o, p.data.view, p.data.events)
+}
+
+func (p *Program) newData(o handlers.Options) http.Handler {
+	o.BodyBytes = int64(p.Config.LimitEventBytes)
+	return coredata.New(o, p.data.valueView, p.readingsLog(), p.data.store.Readings().EventAt, p.payloads)
+}
+
+func (p *Program) newDeviceREST(o handlers.Options) http.Handler {
+	return devicerest.New(p.withSecrets(o), p.data.view, p.data.events, p.readingsLog(), p.payloads)
+}
+
+// readingsLog takes what is posted to core-data and device-rest.
+func (p *Program) readingsLog() handlers.Submitter {
+	if p.Config.PersistData {
+		return p.data.readings
+	}
+	return store.Unstored{Appender: p.data.readings, Passes: func(c domain.Command) bool {
+		switch c.(type) {
+		case domain.PostReading, domain.AddDataEvent:
+			return true
+		}
+		return false
+	}}
+}
+
+func (p *Program) newNotifications(o handlers.Options) http.Handler {
+	o = p.withSecrets(o)
+	o.Names = p.names
+	return notifications.New(o, p.data.view, p.data.events, p.flushedNotes, p.data.notifications, p.channels(), p.newReplays(), p)
+}
+
+// withSecrets are the options of a service that stores secrets.
+func (p *Program) withSecrets(o handlers.Options) handlers.Options {
+	o.Secrets = p.secrets.Of(o.Service, nil)
+	return o
+}
+
+func (p *Program) readyForChanges() error { return p.readyFor(p.data.store.Events()) }
+
+func (p *Program) readyForNotifications() error { return p.readyFor(p.data.store.Notifications()) }
+
+// readyForReadings also looks whether there is room for values that are files.
+func (p *Program) readyForReadings() error {
+	if err := p.readyFor(p.data.store.Readings()); err != nil {
+		return err
+	}
+	if err := p.payloads.Err(); err != nil {
+		return err
+	}
+	dir := p.Config.payloadDir()
+	if free, err := store.FreeBytes(dir); err == nil && free < uint64(p.Config.DiskReadingsReserve) {
+		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve is %s (setting disk-readings-reserve); free some space or lower the reserve", free, dir, &p.Config.DiskReadingsReserve)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"ledge/domain"
+)
+
+func newWhy() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "why SUBSCRIPTION [NOTIFICATION]",
+		Short: "Explain why a notification did or did not arrive at a subscription",
+		Long: `Explain why a notification, by its id, did or did not arrive at a subscription. Without an id it explains what would become of
+the next one. Each line is about one cause: whether the subscription is locked, categories and labels, the endpoint or ZeroMQ
+socket of each channel with its topic, port, failures and queue, what was tried, and whether a replay helps.
+
+It asks the running server through the socket admin.sock in the data folder, which only the user of the server and root can
+use. On Windows look at GET /api/v2/endpoint/all of the notifications service instead.`,
+		Example: "  ledge why watch\n  ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json",
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		a, err := askRunning(ctx, config, adminRequest{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			e := json.NewEncoder(c.OutOrStdout())
+			e.SetIndent("", "  ")
+			return e.Encode(a.Why)
+		}
+		a.Why.print(c.OutOrStdout())
+		return nil
+	})
+	c.Args = cobra.RangeArgs(1, 2)
+	return c
+}
+
+// askRunning has a request answered by the running server of the data folder.
+func askRunning(ctx context.Context, c *Config, r adminRequest) (a adminAnswer, err error) {
+	if err := dataDirThere(c); err != nil {
+		return a, err
+	}
+	if !hasAdminSocket {
+		return a, exitError{exitUsage, errors.New("there is no socket to ask the server on this system; use GET /api/v2/endpoint/all and /api/v2/transmission/notification/id/ID of the notifications service")}
+	}
+	lock, err := lockDataDir(c.DataDir)
+	if err == nil {
+		lock.release()
+		return a, exitError{exitUsage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir)}
+	}
+	if e, ok := errors.AsType[exitError](err); !ok || e.code != exitInUse {
+		return a, err
+	}
+	return askAdminSocket(ctx, c.DataDir, r)
+}
+
+// administer answers a request at the admin socket.
+func (p *Program) administer(ctx context.Context, actor string, r adminRequest) (a adminAnswer, err error) {
+	if r.Do != "why" {
+		return p.identities.do(ctx, actor, r)
+	}
+	if !p.running.Load() {
+		return a, domain.Errorf(domain.Unavailable, "the server is starting; try again")
+	}
+	a.Why, err = p.why(r.Name, r.Notification)
+	return a, err
+}
+
+// finding is one thing that a delivery depends on.
+type finding struct {
+	// Cause is what it is about: locked, category, label, channel, endpoint, topic, port, queue, transmission or replay.
+	Cause string `json:"cause"`
+	// Stops says that nothing arrives because of it.
+	Stops bool   `json:"stops"`
+	Text  string `json:"text"`
+}
+
+// whyAnswer explains a delivery.
+type whyAnswer struct {
+	Subscription string    `json:"subscription"`
+	Notification string    `json:"notification,omitempty"`
+	Arrives      bool      `json:"arrives"` // nothing stops it, or it did arrive on some channel
+	Findings     []finding `json:"findings"`
+}
+
+func (w *whyAnswer) add(cause string, stops bool, text string, args ...any) {
+	w.Findings = append(w.Findings, finding{cause, stops, fmt.Sprintf(text, args...)})
+}
+
+func (w *whyAnswer) print(out io.Writer) {
+	what := "the next notification that matches"
+	if w.Notification != "" {
+		what = "notification " + w.Notification
+	}
+	verdict := map[bool]string{true: "nothing stops it", false: "it is stopped"}[w.Arrives]
+	fmt.Fprintf(out, "%s, to subscription %s: %s\n", what, w.Subscription, verdict)
+	for _, f := range w.Findings {
+		mark := "ok  "
+		if f.Stops {
+			mark = "STOP"
+		}
+		fmt.Fprintf(out, "%s  %-12s  %s\n", mark, f.Cause, f.Text)
+	}
+}

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+//go:embed static
+var static embed.FS
+
+// asset is a file that every page loads. Its address changes with its content, so browsers keep it for ever.
+type asset struct {
+	contentType    string
+	plain, gzipped []byte
+	version        string
+}
+
+var assets = readAssets()
+
+func readAssets() map[string]asset {
+	all := map[string]asset{}
+	names, err := fs.Glob(static, "static/*")
+	if err != nil {
+		panic(err) // the pattern is in the program
+	}
+	for _, name := range names {
+		text, err := static.ReadFile(name)
+		if err != nil {
+			panic(err) // it is in the program
+		}
+		var packed bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
+		_, _ = z.Write(text)                                       // a buffer takes all
+		_ = z.Close()
+		sum := sha256.Sum256(text)
+		all[path.Base(name)] = asset{typeOf(name), text, packed.Bytes(), hex.EncodeToString(sum[:6])}
+	}
+	return all
+}
+
+func typeOf(name string) string {
+	if t := mime.TypeByExtension(path.Ext(name)); t != "" {
+		return t
+	}
+	return "text/plain; charset=utf-8"
+}
+
+// assetPath is the address of a file in static.
+func assetPath(name string) string { return "/static/" + name + "?v=" + assets[name].version }
+
+func (s *Console) static(c *gin.Context) { serveAsset(c, c.Param("file")) }
+
+func (s *Console) favicon(c *gin.Context) { serveAsset(c, "icon.svg") }
+
+func serveAsset(c *gin.Context, name string) {
+	a, ok := assets[name]
+	if !ok {
+		c.String(http.StatusNotFound, "there is no such file\n")
+		return
+	}
+	text := a.plain
+	c.Header("Content-Type", a.contentType)
+	c.Header("Vary", "Accept-Encoding")
+	if c.Query("v") == a.version {
+		c.Header("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+		text = a.gzipped
+		c.Header("Content-Encoding", "gzip")
+	}
+	c.Header("Content-Length", strconv.Itoa(len(text)))
+	c.Status(http.StatusOK)
+	_, _ = c.Writer.Write(text) // fails when the browser is gone: nobody is left to be told
+}

@@ -1,0 +1,154 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// people are users with the password "right".
+type people map[string]domain.User
+
+func (p people) User(name string) (u domain.User, ok bool) { u, ok = p[name]; return u, ok }
+
+func (p people) Users() (all []domain.User, err error) {
+	for _, u := range p {
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+func (people) AddUser(context.Context, string, string, domain.Role, string, bool) error { return nil }
+func (people) SetRole(context.Context, string, string, domain.Role) error               { return nil }
+func (people) SetPassword(context.Context, string, string, string) error                { return nil }
+func (people) RemoveUser(context.Context, string, string) error                         { return nil }
+
+// fixture returns a console with the users of people, and a service that answers as service does.
+func fixture(t *testing.T, service http.HandlerFunc) *Console {
+	t.Helper()
+	s := New(Options{
+		Options: handlers.Options{Service: "console", Logger: slog.New(slog.DiscardHandler), BodyBytes: 1 << 10},
+		Users:   people{"anna": {Name: "anna", Role: domain.Admin, Credential: "1"}}, Idle: time.Hour,
+		Services: map[string]http.Handler{metadataService: service},
+		Password: func(_ context.Context, name, password, _ string) (domain.Identity, error) {
+			if name != "anna" || password != "right" {
+				return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "wrong")
+			}
+			return domain.Identity{Actor: "user:anna", Role: domain.Admin}, nil
+		},
+	})
+	t.Cleanup(s.Close)
+	return s
+}
+
+// login returns the cookie of a session of anna.
+func login(t *testing.T, s *Console) *http.Cookie {
+	t.Helper()
+	form := url.Values{"username": {"anna"}, "password": {"right"}}
+	r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != http.StatusSeeOther || len(w.Result().Cookies()) != 1 {
+		t.Fatalf("login: %d %s", w.Code, w.Body)
+	}
+	return w.Result().Cookies()[0]
+}
+
+func get(s *Console, path string, cookie *http.Cookie) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.AddCookie(cookie)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	s := fixture(t, nil)
+	first := login(t, s)
+	for range mostSessions - 1 {
+		login(t, s)
+	}
+	if got := get(s, "/account", first).Code; got != http.StatusOK {
+		t.Fatalf("at the bound: %d", got)
+	}
+	// The request has put the end of the first session off, so the second one gives way.
+	login(t, s)
+	if n := len(s.sessions.Store.(*sessionStore).sessions); n != mostSessions {
+		t.Errorf("%d sessions, want %d", n, mostSessions)
+	}
+	if got := get(s, "/account", first).Code; got != http.StatusOK {
+		t.Errorf("the session that was used last has ended: %d", got)
+	}
+}
+
+func TestListenersAreBounded(t *testing.T) {
+	l := newLive(nil, slog.New(slog.DiscardHandler))
+	defer l.close()
+	var all []*listener
+	for range mostListeners {
+		all = append(all, l.add(map[string]string{"devices": ""}))
+	}
+	if l.add(nil) != nil {
+		t.Fatal("one more is told of changes")
+	}
+	l.remove(all[0])
+	if l.add(nil) == nil {
+		t.Error("when one has gone the next one has no place")
+	}
+}
+
+func TestLiveTopics(t *testing.T) {
+	l := newLive(nil, slog.New(slog.DiscardHandler))
+	hall, all := l.add(map[string]string{"readings": "hall", "devices": ""}), l.add(map[string]string{"readings": ""})
+	for range 1000 {
+		l.changed(Change{"readings", "yard"})
+	}
+	if got := fmt.Sprint(hall.take(), all.take()); got != "[] [readings]" {
+		t.Errorf("told %s", got)
+	}
+	l.changed(Change{"readings", "hall"})
+	l.changed(Change{"devices", "yard"})
+	if got := fmt.Sprint(hall.take(), all.take()); got != "[devices readings] [readings]" {
+		t.Errorf("told %s", got)
+	}
+	l.close()
+	for range hall.wake { // the token of what was taken, then the end
+	}
+	l.changed(Change{"devices", "yard"})
+	if l.add(nil) != nil {
+		t.Error("after the end a page is told of changes")
+	}
+}
+
+func TestLongAnswers(t *testing.T) {
+	s := fixture(t, func(w http.ResponseWriter, _ *http.Request) {
+		for _, err := w.Write(make([]byte, 1<<20)); err == nil; _, err = w.Write(make([]byte, 1<<20)) {
+		}
+	})
+	c := testContext(t, s)
+	if a := s.call(c, metadataService, http.MethodGet, "/x", nil); a.ok() || !strings.Contains(a.Message, "longer than 8 MiB") || a.Body != nil {
+		t.Errorf("got %d %q with %d bytes", a.Status, a.Message, len(a.Body))
+	}
+}
+
+func TestLongForms(t *testing.T) {
+	s := fixture(t, nil)
+	form := url.Values{"username": {"anna"}, "password": {"right"}, "more": {strings.Repeat("x", int(s.mostBody()))}}
+	r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code == http.StatusSeeOther {
+		t.Error("a form beyond the bound was taken")
+	}
+}

@@ -1,0 +1,133 @@
+package console
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// Options are what the console shows and changes. Of the embedded ones it uses Service, Version, Config, Ready, Warnings, Logger, Now and
+// the limits of bodies and answers.
+type Options struct {
+	handlers.Options
+
+	// Services are the REST services by their names, such as core-metadata. They see the user's identity in the request's context.
+	Services map[string]http.Handler
+	// State, Notes and Values read entities, notifications and readings.
+	State, Notes, Values handlers.Reader
+	// Changes reads the log of changes.
+	Changes Changes
+	// Users are the people who may log in, and the tokens of programs.
+	Users  Users
+	Tokens Tokens
+	// Ledger is the log, System the program itself.
+	Ledger Ledger
+	System System
+	// Password proves that a user is asking, from an address. Its errors are domain Errors with the codes Unauthenticated or TooMany.
+	Password func(ctx context.Context, name, password, address string) (domain.Identity, error)
+	// Follow returns a function that calls changed for each event that is recorded after Follow was called, until ctx ends. changed does not
+	// block.
+	Follow func(changed func(Change)) func(ctx context.Context) error
+	// Position says how far the logs are: it is another one after each event.
+	Position func() string
+	// Interfaces are the network interfaces of the machine; Sockets are the ZeroMQ sockets that are bound; PortUse says whether a ZeroMQ
+	// channel can use a port. Each may be nil.
+	Interfaces func() []NetInterface
+	Sockets    func() []SocketState
+	PortUse    func(host string, port int) string
+	// Idle is how long a session lives without a request of the user.
+	Idle time.Duration
+	// TLS says that browsers reach the console over TLS only.
+	TLS bool
+}
+
+// Changes is the log of changes of devices, profiles and what else State has.
+type Changes interface {
+	// Last is the sequence of the last event that State shows.
+	Last() uint64
+	// At returns the event at a sequence; ok is false where it is in an archive, or is not there.
+	At(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error)
+	// Read calls f with the events from one sequence to another, both included.
+	Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
+}
+
+// Users changes users and tokens; actor is who asks. Errors are domain Errors.
+type Users interface {
+	User(name string) (domain.User, bool)
+	Users() ([]domain.User, error)
+	AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error
+	SetRole(ctx context.Context, actor, name string, role domain.Role) error
+	SetPassword(ctx context.Context, actor, name, password string) error
+	RemoveUser(ctx context.Context, actor, name string) error
+}
+
+// Console serves the pages.
+type Console struct {
+	Options
+	engine   *gin.Engine
+	sessions *scs.SessionManager
+	pages    map[string]*template.Template
+	live     *live
+	listing  *directory
+}
+
+// New returns the console. Close ends it.
+func New(o Options) *Console {
+	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger)}
+	s.sessions = newSessions(o.Idle, o.TLS)
+	s.listing = newDirectory(o.State, o.Changes)
+	s.engine.HandleMethodNotAllowed = true
+	s.engine.ForwardedByClientIP = false
+	s.engine.Use(s.recoverPanic, s.headers)
+	s.engine.NoRoute(s.session, s.authorize(anyRole), s.notFound)
+	s.engine.NoMethod(func(c *gin.Context) { c.String(http.StatusMethodNotAllowed, "this page has no such form\n") })
+	s.route()
+	return s
+}
+
+// Close ends the live connections.
+func (s *Console) Close() {
+	s.live.close()
+	s.listing.drop()
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+
+// Routes lists what is served, as "GET /devices/:name", with the right that each needs; "" where no login is needed.
+func (s *Console) Routes() map[string]domain.Right {
+	all := map[string]domain.Right{}
+	for _, r := range s.routes() {
+		all[r.method+" "+r.path] = r.right
+	}
+	return all
+}
+
+// policy is the Content-Security-Policy of every page: nothing is loaded from elsewhere, no script or style is in a page, and no other
+// site shows the console in a frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func (s *Console) headers(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if s.Position != nil {
+		c.Set("at", s.Position()) // before anything is read
+	}
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, s.mostBody())
+}
+
+// mostBody is the longest body of a form: that of the largest value that may be posted, and room for the form around it.
+func (s *Console) mostBody() int64 { return max(s.ResourceBytes, s.UploadBytes, s.BodyBytes) + 64<<10 }

@@ -1,0 +1,248 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+const (
+	// mostShownResources is how many resources of a device have their latest value shown.
+	mostShownResources = 60
+	// chartPoints is how many numbers a chart shows, stripImages how many images there are below the latest, textValues how many
+	// other values are listed.
+	chartPoints, stripImages, textValues = 200, 12, 20
+)
+
+// deviceData is one device with its values.
+type deviceData struct {
+	domain.Device
+	Resources []resourceValue
+	// More is how many resources are not shown.
+	More     int
+	Selected *selected
+	// Known is that the profile is there.
+	Known bool
+}
+
+// Link is an address below the device's page.
+func (d deviceData) Link(below string) string { return "/devices/" + url.PathEscape(d.Name) + below }
+
+// PostsHere reports whether values can be posted to the device at device-rest.
+func (d deviceData) PostsHere() bool { return d.ServiceName == domain.DeviceREST }
+
+// resourceValue is a resource with its latest value, if there is one.
+type resourceValue struct {
+	domain.DeviceResource
+	Latest  *value
+	Current bool
+}
+
+// Kind says how values of the resource are shown.
+func (r resourceValue) Kind() string {
+	if r.Latest != nil {
+		return r.Latest.Kind()
+	}
+	return kindOf(r.Properties.ValueType, r.Properties.MediaType)
+}
+
+// selected is the resource that is shown in full.
+type selected struct {
+	resourceValue
+	Values []value // the newest first
+	Total  int
+	Tree   *node
+	Text   string // the latest value, where it is a text
+	Posted string // a text that was refused
+	Error  string
+}
+
+// Earlier are the values before the latest.
+func (s selected) Earlier() []value {
+	if len(s.Values) < 2 {
+		return nil
+	}
+	return s.Values[1:]
+}
+
+// Rest is how many values there are beside those that are shown.
+func (s selected) Rest() int { return s.Total - len(s.Values) }
+
+// Writable reports whether the posted text is to be written in a large field.
+func (s selected) Accept() string { return s.Properties.MediaType }
+
+func (s *Console) showDevice(c *gin.Context) {
+	s.showDevicePage(c, http.StatusOK, "", "")
+}
+
+// showDevicePage shows the device in the path. wrong is why a value, whose text is posted, was refused.
+func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted string) {
+	d, ok := s.deviceData(c.Param("name"))
+	if !ok {
+		s.noDevice(c)
+		return
+	}
+	if err := s.latest(&d); err != nil {
+		s.fail(c, err)
+		return
+	}
+	if err := s.selectResource(c, &d); err != nil {
+		s.fail(c, err)
+		return
+	}
+	if d.Selected != nil {
+		d.Selected.Posted, d.Selected.Error = posted, wrong
+	}
+	name := url.QueryEscape(d.Name)
+	s.show(c, status, "device", Page{
+		Title: d.Name, Message: wrong, Data: d,
+		Live: template.URL("devices=" + name + "&readings=" + name), //nolint:gosec // escaped
+	})
+}
+
+// deviceData reads a device with the resources of its profile.
+func (s *Console) deviceData(name string) (d deviceData, ok bool) {
+	view, done := s.State()
+	defer done()
+	if d.Device, ok = view.State.Devices.Get(name); !ok {
+		return d, false
+	}
+	var p domain.Profile
+	if p, d.Known = view.State.Profiles.Get(d.ProfileName); !d.Known {
+		return d, true
+	}
+	for _, r := range p.DeviceResources {
+		if len(d.Resources) == mostShownResources {
+			d.More = len(p.DeviceResources) - mostShownResources
+			break
+		}
+		d.Resources = append(d.Resources, resourceValue{DeviceResource: r})
+	}
+	return d, true
+}
+
+// latest reads the latest value of each resource.
+func (s *Console) latest(d *deviceData) error {
+	view, done := s.Values()
+	defer done()
+	for i := range d.Resources {
+		r := &d.Resources[i]
+		list, _, err := view.Lists.Readings(domain.Page{Limit: 1}, ofResource(d.Name, r.Name))
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 {
+			r.Latest = &value{list[0]}
+		}
+	}
+	return nil
+}
+
+func ofResource(device, resource string) domain.Filter {
+	return domain.Filter{Index: domain.IndexDeviceResource, Value: domain.DeviceResourceKey(device, resource)}
+}
+
+// selectResource shows one resource in full: the one that is asked for, else the first image, else the first that has a value.
+func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
+	if len(d.Resources) == 0 {
+		return nil
+	}
+	asked := cmp.Or(c.Param("resource"), c.Query("resource"))
+	at := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == asked })
+	if at < 0 {
+		at = slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Latest != nil && r.Kind() == kindImage })
+	}
+	if at < 0 {
+		at = max(0, slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Latest != nil }))
+	}
+	d.Resources[at].Current = true
+	chosen := &selected{resourceValue: d.Resources[at]}
+	d.Selected = chosen
+	limit := map[string]int{kindNumber: chartPoints, kindImage: stripImages + 1}[chosen.Kind()]
+	list, total, err := s.readings(domain.Page{Limit: cmp.Or(limit, textValues)}, ofResource(d.Name, chosen.Name))
+	if err != nil {
+		return err
+	}
+	chosen.Values, chosen.Total = valuesOf(list), total
+	if chosen.Latest == nil || chosen.Kind() != kindJSON && chosen.Kind() != kindText {
+		return nil
+	}
+	if text, ok := s.textOf(c, *chosen.Latest); ok {
+		chosen.Text = string(text)
+		if chosen.Kind() == kindJSON {
+			chosen.Tree = treeOf(text)
+		}
+	}
+	return nil
+}
+
+// postValue posts a file, or a text, to a resource, as a third party does.
+func (s *Console) postValue(c *gin.Context) {
+	a, text := s.postPart(c)
+	if !a.ok() {
+		s.showDevicePage(c, a.Status, a.Message, text)
+		return
+	}
+	s.done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
+}
+
+// postPart posts the first part of a form that has something in it. A file passes through as it comes.
+func (s *Console) postPart(c *gin.Context) (a answer, text string) {
+	form, err := c.Request.MultipartReader()
+	if err != nil {
+		return answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}, ""
+	}
+	for {
+		part, err := form.NextPart()
+		if err != nil {
+			return answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}, ""
+		}
+		switch {
+		case part.FormName() == "text":
+			body, err := io.ReadAll(io.LimitReader(part, treeBytes+1))
+			if err != nil || len(body) > treeBytes {
+				return answer{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The text is longer than %d KiB. Post it as a file.", treeBytes>>10)}, ""
+			}
+			if text = string(body); text != "" {
+				return s.sendValue(c, body, ""), text
+			}
+		case part.FormName() == "file" && part.FileName() != "":
+			return s.sendValue(c, part, fileType(part)), ""
+		}
+	}
+}
+
+// fileType is the media type of an uploaded file, as its browser says it.
+func fileType(part *multipart.Part) string {
+	if t := part.Header.Get("Content-Type"); t != "application/octet-stream" {
+		return t
+	}
+	return ""
+}
+
+// sendValue posts a value. The media type is that of the profile, unless that leaves it open; mediaType is what is known of the value.
+func (s *Console) sendValue(c *gin.Context, body any, mediaType string) answer {
+	d, _ := s.deviceData(c.Param("name"))
+	i := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == c.Param("resource") })
+	switch {
+	case i < 0: // the service says what is wrong
+	case d.Resources[i].Properties.ValueType == domain.Binary:
+		mediaType = cmp.Or(mediaType, d.Resources[i].Properties.MediaType)
+	case d.Resources[i].Properties.ValueType == "Object", strings.HasSuffix(d.Resources[i].Properties.ValueType, "Array"):
+		mediaType = "application/json"
+	default:
+		mediaType = "text/plain"
+	}
+	path := "/api/v2/resource/" + url.PathEscape(c.Param("name")) + "/" + url.PathEscape(c.Param("resource"))
+	return s.call(c, deviceRESTService, http.MethodPost, path, body, "Content-Type", cmp.Or(mediaType, "application/octet-stream"))
+}

@@ -1,0 +1,257 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"gopkg.in/yaml.v3"
+
+	"ledge/domain"
+)
+
+// deviceForm is the form to add or to edit a device, as its user has filled it in.
+type deviceForm struct {
+	Name, Description, Labels, Protocol, Profile, Service string
+	// Properties are those of the protocols, Auto the AutoEvents, both as YAML.
+	Properties, Auto string
+	// Revision is that of the device that is edited; empty: the device is new.
+	Revision           string
+	Problems           problems
+	Profiles, Services []option
+	// Others are what somebody else has changed meanwhile.
+	Others []conflict
+}
+
+// conflict is a field that is not as the user of a form has seen it.
+type conflict struct{ Field, Mine, Now string }
+
+// New reports whether the form adds a device.
+func (f deviceForm) New() bool { return f.Revision == "" }
+
+// More reports whether the fields below More are open.
+func (f deviceForm) More() bool {
+	return f.Problems.Of("protocols") != "" || f.Problems.Of("autoEvents") != ""
+}
+
+// Protocols are those to suggest.
+func (deviceForm) Protocols() []option { return options("rest") }
+
+func (s *Console) showAddDevice(c *gin.Context) {
+	f := deviceForm{Protocol: "rest", Service: domain.DeviceREST, Profile: c.Query("profile")}
+	s.showDeviceForm(c, http.StatusOK, f, "")
+}
+
+func (s *Console) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) {
+	var err error
+	if f.Profiles, f.Services, err = s.pickers(); err != nil {
+		s.fail(c, err)
+		return
+	}
+	title := "Add a device"
+	if !f.New() {
+		title = "Edit " + f.Name
+	}
+	s.show(c, status, "device_form", Page{Title: title, Message: message, Data: f})
+}
+
+func formOf(c *gin.Context) deviceForm {
+	text := func(name string) string { return strings.TrimSpace(c.PostForm(name)) }
+	return deviceForm{
+		Name: text("name"), Description: text("description"), Labels: text("labels"), Protocol: text("protocolName"), Profile: text("profileName"),
+		Service: text("serviceName"), Properties: text("protocols"), Auto: text("autoEvents"), Revision: text("revision"),
+	}
+}
+
+// fields are what the form says of a device, as the API takes it. Problems say which texts cannot be read.
+func (f *deviceForm) fields() map[string]any {
+	protocols := map[string]map[string]string{}
+	if err := yaml.Unmarshal([]byte(f.Properties), &protocols); err != nil {
+		f.Problems = append(f.Problems, problem{Path: "device.protocols", Cure: readableYAML(err)})
+	}
+	events := []map[string]any{}
+	if err := yaml.Unmarshal([]byte(f.Auto), &events); err != nil {
+		f.Problems = append(f.Problems, problem{Path: "device.autoEvents", Cure: readableYAML(err)})
+	}
+	if len(protocols) == 0 {
+		protocols = map[string]map[string]string{cmp.Or(f.Protocol, "other"): {}}
+	}
+	return map[string]any{
+		"name": f.Name, "description": f.Description, "labels": splitLabels(f.Labels), "protocolName": f.Protocol, "profileName": f.Profile,
+		"serviceName": f.Service, "protocols": protocols, "autoEvents": events,
+	}
+}
+
+// readableYAML is what is wrong with a YAML text, with its lines.
+func readableYAML(err error) string {
+	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n ", "")
+}
+
+// splitLabels reads labels that are separated by commas or lines.
+func splitLabels(text string) []string {
+	labels := []string{}
+	for _, l := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }) {
+		if l = strings.TrimSpace(l); l != "" {
+			labels = append(labels, l)
+		}
+	}
+	return labels
+}
+
+func (s *Console) addDevice(c *gin.Context) {
+	f := formOf(c)
+	fields := f.fields()
+	if len(f.Problems) > 0 {
+		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, "Correct the fields that are marked.")
+		return
+	}
+	fields["adminState"], fields["operatingState"] = domain.StateUnlocked, domain.StateUp
+	a := s.call(c, metadataService, http.MethodPost, "/api/v2/device", []any{map[string]any{"apiVersion": "v2", "device": fields}})
+	if !a.ok() {
+		f.Problems = a.Problems
+		s.showDeviceForm(c, a.Status, f, a.Message)
+		return
+	}
+	s.done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is added.", f.Name)
+}
+
+// formFrom is the form as it shows a device.
+func formFrom(d domain.Device, revision uint64) deviceForm {
+	f := deviceForm{
+		Name: d.Name, Description: d.Description, Labels: strings.Join(d.Labels, ", "), Protocol: d.ProtocolName, Profile: d.ProfileName,
+		Service: d.ServiceName, Revision: fmt.Sprint(revision),
+	}
+	if text, err := yaml.Marshal(d.Protocols); err == nil {
+		f.Properties = string(text)
+	}
+	type event struct {
+		Interval   string `yaml:"interval"`
+		OnChange   bool   `yaml:"onChange"`
+		SourceName string `yaml:"sourceName"`
+	}
+	var events []event
+	for _, e := range d.AutoEvents {
+		events = append(events, event(e))
+	}
+	if text, err := yaml.Marshal(events); err == nil && len(events) > 0 {
+		f.Auto = string(text)
+	}
+	return f
+}
+
+// noDevice answers that there is no such device.
+func (s *Console) noDevice(c *gin.Context) {
+	s.showError(c, http.StatusNotFound, fmt.Sprintf("There is no device %.80q. It was deleted, or its name is another.", c.Param("name")))
+}
+
+func (s *Console) showEditDevice(c *gin.Context) {
+	d, revision, ok := s.device(c.Param("name"))
+	if !ok {
+		s.noDevice(c)
+		return
+	}
+	s.showDeviceForm(c, http.StatusOK, formFrom(d, revision), "")
+}
+
+func (s *Console) editDevice(c *gin.Context) {
+	f := formOf(c)
+	f.Name = c.Param("name")
+	f.Revision = cmp.Or(f.Revision, "0")
+	fields := f.fields()
+	if len(f.Problems) > 0 {
+		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, "Correct the fields that are marked.")
+		return
+	}
+	a := s.patchDevice(c, fields, "If-Match", fmt.Sprintf("%q", strings.Trim(f.Revision, `"`)))
+	switch {
+	case a.ok():
+		s.done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is saved.", f.Name)
+	case a.Status == http.StatusPreconditionFailed:
+		s.showConflict(c, f)
+	default:
+		f.Problems = a.Problems
+		s.showDeviceForm(c, a.Status, f, a.Message)
+	}
+}
+
+// showConflict shows what somebody else has changed since the form was opened. The form has the new revision then, so that it can be saved
+// by somebody who has seen that.
+func (s *Console) showConflict(c *gin.Context, f deviceForm) {
+	d, revision, ok := s.device(f.Name)
+	if !ok {
+		s.noDevice(c)
+		return
+	}
+	now := formFrom(d, revision)
+	for _, one := range []conflict{
+		{"Description", f.Description, now.Description}, {"Labels", f.Labels, now.Labels}, {"Protocol", f.Protocol, now.Protocol},
+		{"Device profile", f.Profile, now.Profile}, {"Device service", f.Service, now.Service},
+		{"Protocol properties", f.Properties, now.Properties}, {"AutoEvents", f.Auto, now.Auto},
+	} {
+		if strings.TrimSpace(one.Mine) != strings.TrimSpace(one.Now) {
+			f.Others = append(f.Others, one)
+		}
+	}
+	f.Revision = now.Revision
+	s.showDeviceForm(c, http.StatusPreconditionFailed, f,
+		"This device was changed after you opened the form, and nothing of yours is saved yet. Compare, correct the form, and save again.")
+}
+
+// setDeviceState locks or unlocks a device, or says whether it works.
+func (s *Console) setDeviceState(c *gin.Context) {
+	fields := map[string]any{"name": c.Param("name")}
+	var words string
+	switch state := c.PostForm("state"); state {
+	case domain.StateLocked, domain.StateUnlocked:
+		fields["adminState"], words = state, strings.ToLower(state)
+	case domain.StateUp, domain.StateDown:
+		fields["operatingState"], words = state, state
+	default:
+		s.showError(c, http.StatusUnprocessableEntity, "There is no such state. Go back and choose one.")
+		return
+	}
+	if a := s.patchDevice(c, fields); !a.ok() {
+		s.showError(c, a.Status, a.Message)
+		return
+	}
+	s.done(c, "/devices/"+url.PathEscape(c.Param("name")), "The device is %s.", words)
+}
+
+// deletion says what goes with a device.
+type deletion struct {
+	domain.Device
+	Readings int
+}
+
+func (s *Console) showDeleteDevice(c *gin.Context) {
+	d, _, ok := s.device(c.Param("name"))
+	if !ok {
+		s.noDevice(c)
+		return
+	}
+	_, readings, err := s.readings(domain.Page{}, domain.Filter{Index: domain.IndexDevice, Value: d.Name})
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "device_delete", Page{Title: "Delete " + d.Name, Data: deletion{d, readings}})
+}
+
+func (s *Console) deleteDevice(c *gin.Context) {
+	name := c.Param("name")
+	if a := s.call(c, metadataService, http.MethodDelete, "/api/v2/device/name/"+url.PathEscape(name), nil); !a.ok() {
+		s.showError(c, a.Status, a.Message)
+		return
+	}
+	s.done(c, "/devices", "The device %s is deleted.", name)
+}
+
+// readings returns a page of readings, the newest first, and how many there are.
+func (s *Console) readings(p domain.Page, filters ...domain.Filter) ([]domain.Reading, int, error) {
+	view, done := s.Values()
+	defer done()
+	return view.Lists.Readings(p, filters...)
+}

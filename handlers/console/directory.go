@@ -1,0 +1,374 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+const (
+	// mostListed bounds the devices that the directory holds, some 400 bytes each. Of more it holds those that changed last.
+	mostListed = 250_000
+	// directoryIdle is how long the directory is kept without a query.
+	directoryIdle = 10 * time.Minute
+	// mostBehind is how many events the directory reads to catch up; if there are more, it reads all devices again.
+	mostBehind = 50_000
+	// readTogether is how many devices are read in one look at the state.
+	readTogether = 500
+)
+
+// listed is what the directory knows of a device.
+type listed struct {
+	Name, Profile, Service     string
+	AdminState, OperatingState string
+	Labels                     []string
+	Modified                   int64  // in milliseconds since the Unix epoch
+	gone                       bool   // it was removed, and leaves the directory with the next sort
+	text                       string // that a search looks in, in lower case
+}
+
+// directory finds devices by a part of their names, which the API cannot. It is made of the state at the first query. Each query first reads
+// what was recorded since the one before, so it finds all that a client was told of.
+type directory struct {
+	state   handlers.Reader
+	changes Changes
+
+	mu      sync.RWMutex
+	loaded  bool
+	devices []listed          // by name; new ones are at the end until sort
+	sorted  int               // how many of them are in order
+	leaving int               // how many of them are gone
+	shared  map[string]string // one copy of each text that several devices have
+	total   int               // how many devices there are
+	seq     uint64            // of the last event that is in it
+	end     *time.Timer       // of a directory that is not used
+}
+
+func newDirectory(state handlers.Reader, changes Changes) *directory {
+	return &directory{state: state, changes: changes}
+}
+
+// drop forgets all devices until the next query.
+func (d *directory) drop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forget()
+}
+
+func (d *directory) forget() {
+	if d.end != nil {
+		d.end.Stop()
+	}
+	d.loaded, d.devices, d.sorted, d.leaving, d.shared, d.total = false, nil, 0, 0, nil, 0
+}
+
+// find returns a page of the devices that a query matches.
+func (d *directory) find(ctx context.Context, q deviceQuery) (found, error) {
+	if err := d.refresh(context.WithoutCancel(ctx)); err != nil { // it is of use to the next query too
+		return found{}, err
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	f := q.search(d.devices)
+	f.All, f.Left = d.total, d.total-len(d.devices)
+	return f, nil
+}
+
+// refresh brings the directory up to the state.
+func (d *directory) refresh(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.end == nil {
+		d.end = time.AfterFunc(directoryIdle, d.drop)
+	} else {
+		d.end.Reset(directoryIdle)
+	}
+	last := d.changes.Last() // before the state is read, which may be later
+	var err error
+	switch {
+	case !d.loaded || last > d.seq+mostBehind:
+		err = d.load(ctx)
+	case last > d.seq:
+		err = d.catchUp(ctx, last)
+	}
+	if err != nil {
+		d.forget()
+		return err
+	}
+	d.loaded, d.seq = true, last
+	return nil
+}
+
+// load reads all devices.
+func (d *directory) load(ctx context.Context) error {
+	names, total, err := d.keys(mostListed)
+	if err != nil {
+		return err
+	}
+	d.total = total
+	d.devices, d.sorted, d.leaving, d.shared = make([]listed, 0, len(names)), 0, 0, map[string]string{}
+	return d.read(ctx, names)
+}
+
+func (d *directory) keys(most int) ([]string, int, error) {
+	view, done := d.state()
+	defer done()
+	return view.Lists.Keys(domain.ListDevices, domain.Page{Limit: most})
+}
+
+// catchUp reads the devices anew that have changed.
+func (d *directory) catchUp(ctx context.Context, last uint64) error {
+	changed := map[string]bool{}
+	err := d.changes.Read(ctx, d.seq+1, last, func(r domain.Recorded) error {
+		if s := r.Event.Subject(); len(s) > 1 && s[0] == "device" {
+			changed[s[1]] = true
+		}
+		return nil
+	})
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	if _, d.total, err = d.keys(0); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(changed))
+	for name := range changed {
+		names = append(names, name)
+	}
+	return d.read(ctx, names)
+}
+
+// read puts or removes devices as the state has them now. No look at the state is long.
+func (d *directory) read(ctx context.Context, names []string) error {
+	for some := range slices.Chunk(names, readTogether) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.readSome(some)
+	}
+	d.sort()
+	return nil
+}
+
+// sort merges the new devices into the others, and drops those that are gone.
+func (d *directory) sort() {
+	added := slices.Clone(d.devices[d.sorted:])
+	slices.SortFunc(added, func(a, b listed) int { return byName(&a, &b) })
+	old := d.sorted - 1
+	for at := len(d.devices) - 1; len(added) > 0; at-- {
+		if last := len(added) - 1; old >= 0 && d.devices[old].Name > added[last].Name {
+			d.devices[at] = d.devices[old]
+			old--
+		} else {
+			d.devices[at] = added[last]
+			added = added[:last]
+		}
+	}
+	if d.leaving > 0 {
+		d.devices = slices.DeleteFunc(d.devices, func(l listed) bool { return l.gone })
+	}
+	d.sorted, d.leaving = len(d.devices), 0
+}
+
+func byName(a, b *listed) int { return strings.Compare(a.Name, b.Name) }
+
+// at finds a device among those that are in order.
+func (d *directory) at(name string) (i int, known bool) {
+	return slices.BinarySearchFunc(d.devices[:d.sorted], name, func(l listed, name string) int { return strings.Compare(l.Name, name) })
+}
+
+func (d *directory) readSome(names []string) {
+	view, done := d.state()
+	defer done()
+	for _, name := range names {
+		if device, ok := view.State.Devices.Get(name); ok {
+			d.put(device)
+		} else {
+			d.remove(name)
+		}
+	}
+}
+
+func (d *directory) put(device domain.Device) {
+	l := listed{
+		Name: device.Name, Profile: d.share(device.ProfileName), Service: d.share(device.ServiceName), AdminState: d.share(device.AdminState),
+		OperatingState: d.share(device.OperatingState), Modified: device.Modified,
+	}
+	for _, label := range device.Labels {
+		l.Labels = append(l.Labels, d.share(label))
+	}
+	l.text = strings.ToLower(strings.Join(append([]string{l.Name, l.Profile, l.Service}, l.Labels...), "\n"))
+	if i, known := d.at(l.Name); known {
+		if d.devices[i].gone {
+			d.leaving--
+		}
+		d.devices[i] = l
+	} else if len(d.devices)-d.leaving < mostListed {
+		d.devices = append(d.devices, l)
+	}
+}
+
+func (d *directory) share(text string) string {
+	if one, known := d.shared[text]; known {
+		return one
+	}
+	if len(d.shared) < mostListed {
+		text = strings.Clone(text)
+		d.shared[text] = text
+	}
+	return text
+}
+
+func (d *directory) remove(name string) {
+	if i, known := d.at(name); known && !d.devices[i].gone {
+		d.devices[i].gone = true
+		d.leaving++
+	}
+}
+
+// deviceQuery is what is asked of the directory: which devices, in which order, and from where on.
+type deviceQuery struct {
+	Words                          []string // in lower case; a device has all of them
+	Label, Profile, Service, State string
+	Sort                           string // one of deviceSorts; with a minus before it the other way round
+	After, Before                  string // a cursor: the name of a device, and, after a dot, its key in the order
+	Limit                          int
+}
+
+// found is a page of devices.
+type found struct {
+	Devices []listed
+	// Matched is how many devices match, All how many there are, Left how many of them the directory does not hold.
+	Matched, All, Left int
+	// Next and Previous are cursors; empty: there is no such page.
+	Next, Previous string
+}
+
+var deviceSorts = []string{"name", "changed", "profile", "service", "state"}
+
+func (q *deviceQuery) key(l *listed) string {
+	switch strings.TrimPrefix(q.Sort, "-") {
+	case "changed":
+		return strconv.FormatInt(l.Modified, 10)
+	case "profile":
+		return l.Profile
+	case "service":
+		return l.Service
+	case "state":
+		return l.AdminState + "/" + l.OperatingState
+	}
+	return ""
+}
+
+func (q *deviceQuery) cursor(l *listed) string { return l.Name + "." + q.key(l) } // no name has a dot
+
+// position is a device as a cursor has it.
+func (q *deviceQuery) position(cursor string) listed {
+	name, key, _ := strings.Cut(cursor, ".")
+	admin, operating, _ := strings.Cut(key, "/")
+	l := listed{Name: name, Profile: key, Service: key, AdminState: admin, OperatingState: operating}
+	l.Modified, _ = strconv.ParseInt(key, 10, 64)
+	return l
+}
+
+// order compares devices as the page has them. A page that ends at a cursor is looked for from its end, in the other order. down says that
+// names fall in this order.
+func (q *deviceQuery) order() (compare func(a, b *listed) int, down bool) {
+	sort, down := strings.CutPrefix(q.Sort, "-")
+	key := func(*listed, *listed) int { return 0 }
+	switch sort {
+	case "changed": // the newest first
+		key = func(a, b *listed) int { return cmp.Compare(b.Modified, a.Modified) }
+	case "profile":
+		key = func(a, b *listed) int { return strings.Compare(a.Profile, b.Profile) }
+	case "service":
+		key = func(a, b *listed) int { return strings.Compare(a.Service, b.Service) }
+	case "state":
+		key = func(a, b *listed) int {
+			return cmp.Or(strings.Compare(a.AdminState, b.AdminState), strings.Compare(a.OperatingState, b.OperatingState))
+		}
+	}
+	up := func(a, b *listed) int {
+		if c := key(a, b); c != 0 {
+			return c
+		}
+		return byName(a, b)
+	}
+	if down != (q.Before != "") {
+		return func(a, b *listed) int { return up(b, a) }, true
+	}
+	return up, false
+}
+
+func (q *deviceQuery) matches(l *listed) bool {
+	if q.Profile != "" && l.Profile != q.Profile || q.Service != "" && l.Service != q.Service ||
+		q.State != "" && l.AdminState != q.State && l.OperatingState != q.State || q.Label != "" && !slices.Contains(l.Labels, q.Label) {
+		return false
+	}
+	for _, word := range q.Words {
+		if !strings.Contains(l.text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// search looks at each of the devices, which are sorted by name, once, and holds no more than a page of them.
+func (q *deviceQuery) search(devices []listed) (f found) {
+	from := q.position(cmp.Or(q.Before, q.After))
+	order, down := q.order()
+	var page []*listed // one more than is shown
+	skipped := false
+	for i := range devices {
+		l := &devices[i]
+		if down { // in the order of the page, if that is by name: then most devices are compared once
+			l = &devices[len(devices)-1-i]
+		}
+		if !q.matches(l) {
+			continue
+		}
+		f.Matched++
+		if from.Name != "" && order(l, &from) <= 0 {
+			skipped = true
+			continue
+		}
+		if len(page) > q.Limit && order(l, page[q.Limit]) >= 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(page, l, order)
+		page = slices.Insert(page, at, l)
+		page = page[:min(len(page), q.Limit+1)]
+	}
+	q.fill(&f, page, skipped)
+	return f
+}
+
+// fill makes the page of what was found, which is in the other order where it was looked for from its end. skipped says that there are
+// devices on the other side of the cursor.
+func (q *deviceQuery) fill(f *found, page []*listed, skipped bool) {
+	more := len(page) > q.Limit
+	page = page[:min(len(page), q.Limit)]
+	if q.Before != "" {
+		slices.Reverse(page)
+		more, skipped = skipped, more
+	}
+	for _, l := range page {
+		f.Devices = append(f.Devices, *l)
+	}
+	if len(page) == 0 {
+		return
+	}
+	if more {
+		f.Next = q.cursor(page[len(page)-1])
+	}
+	if skipped {
+		f.Previous = q.cursor(page[0])
+	}
+}

@@ -1,0 +1,230 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"ledge/domain"
+	"ledge/handlers/handlerstest"
+)
+
+// logChanges is the log of changes of a handlerstest.Log.
+type logChanges struct{ log *handlerstest.Log }
+
+func (l logChanges) Last() uint64 { return uint64(len(l.log.Recorded())) }
+
+func (l logChanges) At(_ context.Context, seq uint64) (domain.Recorded, bool, error) {
+	return l.log.Recorded()[seq-1], true, nil
+}
+
+func (l logChanges) Read(_ context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	for _, r := range l.log.Recorded()[from-1 : to] {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mustDirectory(tb testing.TB) (*directory, *handlerstest.Log) {
+	tb.Helper()
+	log := handlerstest.NewLog()
+	log.Given(tb,
+		domain.AddService{Service: domain.DeviceService{ID: handlerstest.ID(1), Name: "s", BaseAddress: "http://localhost:1", AdminState: "UNLOCKED"}},
+		domain.AddProfile{Profile: domain.Profile{ID: handlerstest.ID(2), Name: "p"}})
+	d := newDirectory(log.View, logChanges{log})
+	tb.Cleanup(d.drop)
+	return d, log
+}
+
+func addListed(n int) domain.Command {
+	return domain.AddDevice{Device: domain.Device{
+		ID: handlerstest.ID(1000 + n), Name: fmt.Sprintf("d-%03d", n), AdminState: "UNLOCKED", OperatingState: "UP", ServiceName: "s", ProfileName: "p",
+		Labels: []string{fmt.Sprintf("row-%d", n%2)}, Protocols: map[string]map[string]string{"other": {}}, Modified: int64(100 - n),
+	}}
+}
+
+func (d *directory) names(tb testing.TB, q deviceQuery) string {
+	tb.Helper()
+	f, err := d.find(tb.Context(), q)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var names []string
+	for _, l := range f.Devices {
+		names = append(names, l.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestDirectoryFollowsTheLog finds what was added, changed and removed since the query before, also after it was dropped.
+func TestDirectoryFollowsTheLog(t *testing.T) {
+	d, log := mustDirectory(t)
+	all := deviceQuery{Limit: 10}
+	if got := d.names(t, all); got != "" {
+		t.Errorf("without devices: %q", got)
+	}
+	log.Given(t, addListed(1), addListed(2), addListed(3))
+	if got := d.names(t, all); got != "d-001 d-002 d-003" {
+		t.Errorf("after three were added: %q", got)
+	}
+	name := "d-002"
+	log.Given(t, domain.RemoveDevice{Name: "d-001"}, domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, Labels: []string{"Fresh"}}, At: 500})
+	for range 2 {
+		if got := d.names(t, all); got != "d-002 d-003" {
+			t.Errorf("after one was removed: %q", got)
+		}
+		if got := d.names(t, deviceQuery{Limit: 10, Words: []string{"fresh"}}); got != "d-002" {
+			t.Errorf("after one was changed: %q", got)
+		}
+		if got := d.names(t, deviceQuery{Limit: 1, Sort: "changed"}); got != "d-002" {
+			t.Errorf("the last change: %q", got)
+		}
+		d.drop()
+	}
+}
+
+// TestDirectoryIsDropped ends a directory as its timer does, and holds that nothing of it is left.
+func TestDirectoryIsDropped(t *testing.T) {
+	d, log := mustDirectory(t)
+	log.Given(t, addListed(1))
+	d.names(t, deviceQuery{Limit: 1})
+	if d.end == nil || len(d.devices) != 1 {
+		t.Fatal("there is no directory, or nothing ends it")
+	}
+	if !d.end.Reset(0) {
+		t.Fatal("the end has come already")
+	}
+	for { // the timer runs drop in a goroutine of its own; the time limit of all tests ends this where it does not
+		d.mu.RLock()
+		gone := !d.loaded && d.devices == nil && d.sorted == 0 && d.shared == nil
+		d.mu.RUnlock()
+		if gone {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestDirectoryIsBounded puts more devices into a directory than it holds.
+func TestDirectoryIsBounded(t *testing.T) {
+	d := &directory{shared: map[string]string{}, loaded: true}
+	for n := range mostListed + 10 {
+		d.put(domain.Device{Name: fmt.Sprint("d-", n), Labels: []string{fmt.Sprint("l-", n)}})
+	}
+	if len(d.devices) != mostListed || len(d.shared) > mostListed {
+		t.Errorf("it holds %d devices and %d texts, want %d", len(d.devices), len(d.shared), mostListed)
+	}
+	d.sort()
+	d.remove("d-5")
+	d.put(domain.Device{Name: "another"})
+	d.sort()
+	if _, known := d.at("another"); !known || len(d.devices) != mostListed {
+		t.Error("the place of a device that is gone is not used again")
+	}
+}
+
+// TestDirectoryPages walks all pages forth and back in each order.
+func TestDirectoryPages(t *testing.T) {
+	d, log := mustDirectory(t)
+	for n := range 25 {
+		log.Given(t, addListed(n))
+	}
+	for _, sort := range []string{"", "name", "-name", "changed", "-changed", "profile", "service", "state", "-state"} {
+		var forth []string
+		q := deviceQuery{Sort: sort, Limit: 7}
+		var last found
+		for {
+			f, err := d.find(t.Context(), q)
+			if err != nil || f.Matched != 25 {
+				t.Fatal(err, f.Matched)
+			}
+			for _, l := range f.Devices {
+				forth = append(forth, l.Name)
+			}
+			last = f
+			if q.After = f.Next; q.After == "" {
+				break
+			}
+		}
+		if n := len(slices.Compact(slices.Sorted(slices.Values(forth)))); len(forth) != 25 || n != 25 {
+			t.Errorf("sort %q: %d rows, %d devices", sort, len(forth), n)
+		}
+		q = deviceQuery{Sort: sort, Limit: 7, Before: last.Previous}
+		if got := d.names(t, q); got != strings.Join(forth[14:21], " ") {
+			t.Errorf("sort %q: back: %s", sort, got)
+		}
+	}
+}
+
+// TestDirectoryAgainstAModel adds, changes and removes devices at random between searches in each order, and compares with a plain sort.
+func TestDirectoryAgainstAModel(t *testing.T) {
+	d, log := mustDirectory(t)
+	there := map[int]bool{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		for range 1 + r.IntN(80) {
+			n := r.IntN(400)
+			if there[n] {
+				log.Given(t, domain.RemoveDevice{Name: fmt.Sprintf("d-%03d", n)})
+			} else {
+				log.Given(t, addListed(n))
+			}
+			there[n] = !there[n]
+		}
+		var want []string
+		for n, here := range there {
+			if here {
+				want = append(want, fmt.Sprintf("d-%03d", n))
+			}
+		}
+		slices.Sort(want) // and by changed, newest first, as addListed makes them
+		for _, sort := range []string{"", "-name", "changed", "-changed", "profile", "state"} {
+			if strings.HasPrefix(sort, "-") {
+				slices.Reverse(want)
+			}
+			var got []string
+			q := deviceQuery{Sort: sort, Limit: 7}
+			for page := 0; page == 0 || q.After != ""; page++ {
+				f, err := d.find(t.Context(), q)
+				if err != nil || f.Matched != len(want) {
+					t.Fatalf("sort %q: %d match, want %d; %v", sort, f.Matched, len(want), err)
+				}
+				for _, l := range f.Devices {
+					got = append(got, l.Name)
+				}
+				q.After = f.Next
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("sort %q: got %v\nwant %v", sort, got, want)
+			}
+			if strings.HasPrefix(sort, "-") {
+				slices.Reverse(want)
+			}
+		}
+	}
+}
+
+func BenchmarkDirectory(b *testing.B) {
+	d := &directory{shared: map[string]string{}, loaded: true}
+	for n := range 100_000 {
+		d.put(domain.Device{
+			Name: fmt.Sprintf("building-%02d-sensor-%06d", n%40, n), ProfileName: "p", ServiceName: "s", Modified: int64(n * 7919 % 100_003),
+			Labels: []string{fmt.Sprint("floor-", n%7)}, AdminState: "UNLOCKED", OperatingState: "UP",
+		})
+	}
+	d.sort()
+	for _, q := range []deviceQuery{{}, {Words: []string{"sensor", "0999"}}, {Sort: "changed", Label: "floor-3"}, {Sort: "-profile"}, {Words: []string{"nothing"}}} {
+		q.Limit = pageRows
+		b.Run(fmt.Sprintf("%s %s %v", q.Sort, q.Label, q.Words), func(b *testing.B) {
+			for b.Loop() {
+				q.search(d.devices)
+			}
+		})
+	}
+}

@@ -1,0 +1,363 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// Ledger reads the logs and verifies them.
+type Ledger interface {
+	// Logs are all logs with what is on them.
+	Logs() []LogSpan
+	// Back calls each for the events of a log from a sequence on backwards, the newest first, until each returns false, at most so many
+	// of them, or the log begins. next is the sequence where a reader goes on; 0 where the log begins.
+	Back(ctx context.Context, log string, from uint64, most int, each func(Entry) bool) (next uint64, err error)
+	// Entry returns one event with its data; ok is false where it is not on the log.
+	Entry(ctx context.Context, log string, seq uint64) (e Entry, ok bool, err error)
+	// Since returns the first sequence that was recorded at a time or later, or the one after the last.
+	Since(ctx context.Context, log string, at time.Time) (uint64, error)
+	// Verify begins to verify all logs in the name of an actor, unless that is under way.
+	Verify(actor string)
+	// Verification is the one that is under way, or else the last.
+	Verification() Verification
+}
+
+// LogSpan is a log with the sequences that are on it or archived.
+type LogSpan struct {
+	Name        string // changes, notifications or readings
+	First, Last uint64
+	Chain       string // of the last event, in hexadecimal digits
+}
+
+// Entry is an event on a log.
+type Entry struct {
+	Log   string // its name
+	Seq   uint64
+	Stamp domain.Stamp
+	Type  string // such as device.added/1
+	// Subject is that of the log: of most events the kind of the entity, its name and what happened to it; of readings the profile, the
+	// device and the resource.
+	Subject []string
+	Detail  string // what is worth a look at once
+	// Undecodable says why this version cannot read the event; "" where it can.
+	Undecodable string
+
+	// The rest is set by [Ledger.Entry] only.
+	Headers     [][2]string
+	ContentType string
+	Data        []byte // not longer than MostEntryData
+	Size        int    // of the whole data
+	Changes     domain.Changes
+	Chain       string // in hexadecimal digits, as computed from the event and the one before
+}
+
+// MostEntryData is how much of the data of one event is shown, in bytes.
+const MostEntryData = 64 << 10
+
+// Verification is a check of all logs.
+type Verification struct {
+	Running        bool
+	Actor          string
+	Started, Ended int64 // in milliseconds since the Unix epoch
+	Done, Total    uint64
+	Log            string // that is read now
+	// Reports are what was found of each log that is whole; Damage is what is wrong.
+	Reports []VerifiedLog
+	Damage  string
+}
+
+// VerifiedLog is a log that was found whole.
+type VerifiedLog struct {
+	Name               string
+	Count, First, Last uint64
+	Chain              string
+	Skipped            int // events that this version cannot read
+}
+
+// Percent is how much is done.
+func (v Verification) Percent() uint64 {
+	if v.Total == 0 {
+		return 0
+	}
+	return min(100, 100*v.Done/v.Total)
+}
+
+const (
+	// ledgerRows is how many events a page lists.
+	ledgerRows = 50
+	// mostLookedAt bounds the events that one request of the ledger reads.
+	mostLookedAt = 2000
+)
+
+func (s *Console) ledgerRoutes() []route {
+	return []route{
+		{"GET", "/ledger", domain.MayAudit, s.ledger},
+		{"GET", "/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent},
+		{"GET", "/verify", domain.MayAudit, s.showVerify},
+		{"POST", "/verify", domain.MayAudit, s.verify},
+	}
+}
+
+// ledgerFilter is what the query asks for.
+type ledgerFilter struct {
+	Log, Kind, Name, Type, Actor, From, To string
+	from                                   time.Time
+}
+
+type ledgerData struct {
+	Filter   ledgerFilter
+	Filtered bool
+	Logs     []option
+	Kinds    []option
+	Span     LogSpan
+	Rows     []ledgerRow
+	Newest   bool
+	Looked   int
+	Next     string // the address where the rows go on; "" at the end
+	NewestAt string // the address of the newest
+	Full     bool   // the page is full; else the reader has looked at as many events as one request may
+	Wrong    problems
+}
+
+type ledgerRow struct {
+	Entry
+	Path, Entity string
+}
+
+func (s *Console) ledger(c *gin.Context) {
+	d := ledgerData{Filter: filterOf(c), Kinds: entityKinds()}
+	for _, l := range s.Ledger.Logs() {
+		d.Logs = append(d.Logs, option{l.Name, l.Name})
+		if l.Name == d.Filter.Log || d.Span.Name == "" {
+			d.Span = l
+		}
+	}
+	d.Filter.Log = d.Span.Name
+	start, err := s.ledgerStart(c, &d)
+	if err == nil && len(d.Wrong) == 0 {
+		err = s.readLedger(c, &d, start)
+	}
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	p := Page{Title: "Ledger", Data: d}
+	status := http.StatusOK
+	if len(d.Wrong) > 0 {
+		status = http.StatusUnprocessableEntity
+	} else if d.Newest {
+		p.Live = "ledger"
+	}
+	s.show(c, status, "ledger", p)
+}
+
+func filterOf(c *gin.Context) ledgerFilter {
+	get := func(name string) string {
+		value := strings.TrimSpace(c.Query(name))
+		return value[:min(len(value), mostFilter)]
+	}
+	return ledgerFilter{Log: get("log"), Kind: get("kind"), Name: get("name"), Type: get("type"), Actor: get("actor"), From: get("from"), To: get("to")}
+}
+
+// entityKinds are those that subjects begin with.
+func entityKinds() []option {
+	all := []option{{"", "all"}}
+	return append(all, options("device", "profile", "service", "watcher", "subscription", "user", "token", "notification", "cleanup", "callbacks", "replays", "request")...)
+}
+
+// ledgerStart is the sequence that the rows begin at, 0 where there is none.
+func (s *Console) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
+	f := &d.Filter
+	d.Filtered = f.Kind+f.Name+f.Type+f.Actor+f.From+f.To != ""
+	to, toOK := readTime(f.To)
+	from, fromOK := readTime(f.From)
+	if f.from = from; !fromOK {
+		d.Wrong = append(d.Wrong, problem{"form.from", f.From, timeCure})
+	}
+	if !toOK {
+		d.Wrong = append(d.Wrong, problem{"form.to", f.To, timeCure})
+	}
+	if len(d.Wrong) > 0 {
+		return 0, nil
+	}
+	start := d.Span.Last
+	d.Newest = true
+	if !to.IsZero() {
+		next, err := s.Ledger.Since(c.Request.Context(), d.Span.Name, to)
+		if err != nil {
+			return 0, err
+		}
+		start, d.Newest = min(start, max(next, 1)-1), false
+	}
+	if at, err := strconv.ParseUint(c.Query("at"), 10, 64); err == nil && at < start {
+		start, d.Newest = at, false
+	}
+	return start, nil
+}
+
+const timeCure = "write it as 2006-01-02 15:04, in UTC"
+
+// readTime reads a time in UTC, as a person or an input writes it. Nothing is the zero time.
+func readTime(text string) (t time.Time, ok bool) {
+	if text == "" {
+		return t, true
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02"} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t, true
+		}
+	}
+	return t, false
+}
+
+func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error {
+	d.NewestAt = "/ledger?" + d.Filter.query().Encode()
+	if start == 0 {
+		return nil
+	}
+	var stop uint64
+	next, err := s.Ledger.Back(c.Request.Context(), d.Span.Name, start, mostLookedAt, func(e Entry) bool {
+		d.Looked++
+		if !d.Filter.from.IsZero() && e.Stamp.At.Before(d.Filter.from) {
+			stop = e.Seq
+			return false
+		}
+		if d.Filter.keeps(e) {
+			d.Rows = append(d.Rows, ledgerRow{e, fmt.Sprintf("/ledger/%s/%d", d.Span.Name, e.Seq), entityPath(e)})
+		}
+		return len(d.Rows) < ledgerRows
+	})
+	if err != nil {
+		return err
+	}
+	d.Full = len(d.Rows) == ledgerRows
+	if next > 0 && stop == 0 {
+		q := d.Filter.query()
+		q.Set("at", strconv.FormatUint(next, 10))
+		d.Next = "/ledger?" + q.Encode()
+	}
+	return nil
+}
+
+// query is the filter as the query of an address.
+func (f ledgerFilter) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"log": f.Log, "kind": f.Kind, "name": f.Name, "type": f.Type, "actor": f.Actor, "from": f.From, "to": f.To} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// keeps reports whether an event passes the filter.
+func (f ledgerFilter) keeps(e Entry) bool {
+	kind, name := subjectOf(e)
+	has := func(text, part string) bool {
+		return part == "" || strings.Contains(strings.ToLower(text), strings.ToLower(part))
+	}
+	return (f.Kind == "" || f.Kind == kind) && has(name, f.Name) && has(e.Type, f.Type) && has(e.Stamp.Actor, f.Actor)
+}
+
+// subjectOf is what an event is about. A reading is about its device.
+func subjectOf(e Entry) (kind, name string) {
+	if len(e.Subject) < 2 {
+		return strings.Join(e.Subject, " "), ""
+	}
+	switch kind, name = e.Subject[0], e.Subject[1]; {
+	case e.Log == "readings" && strings.HasSuffix(e.verb(), "ed") && len(e.Subject) == 3 && !strings.HasPrefix(e.Type, "events."):
+		kind = "device"
+	case e.Log == "notifications" && kind != "cleanup":
+		kind = "notification"
+	}
+	return kind, name
+}
+
+// Kind is the kind of the entity that the event is about.
+func (e Entry) Kind() string { kind, _ := subjectOf(e); return kind }
+
+// Name is the name of that entity.
+func (e Entry) Name() string { _, name := subjectOf(e); return name }
+
+// What is what has happened, such as device added.
+func (e Entry) What() string { return strings.ReplaceAll(e.verb(), ".", " ") }
+
+// verb is the type without its version.
+func (e Entry) verb() string { what, _, _ := strings.Cut(e.Type, "/"); return what }
+
+// Resource is that of a reading; "" where there is none.
+func (e Entry) Resource() string {
+	if e.Log == "readings" && len(e.Subject) == 3 && e.Kind() == "device" {
+		return e.Subject[2]
+	}
+	return ""
+}
+
+// entityPath is the page of the entity that an event is about; "" where there is none.
+func entityPath(e Entry) string {
+	lists := map[string]string{"device": "/devices/", "profile": "/profiles/", "service": "/services/", "watcher": "/watchers/", "subscription": "/subscriptions/", "user": "/users/"}
+	kind, name := subjectOf(e)
+	if list, ok := lists[kind]; ok && name != "" && !strings.HasSuffix(e.verb(), ".removed") {
+		return list + url.PathEscape(name)
+	}
+	return ""
+}
+
+type eventData struct {
+	Entry
+	Entity        string
+	Text          string // the data where it is text
+	Cut           bool
+	Differences   []difference
+	Before, After string // addresses
+}
+
+// difference is one value that an event has changed.
+type difference struct{ Field, Was, Is string }
+
+func (s *Console) ledgerEvent(c *gin.Context) {
+	log := c.Param("log")
+	seq, err := strconv.ParseUint(c.Param("seq"), 10, 64)
+	spans := s.Ledger.Logs()
+	at := slices.IndexFunc(spans, func(l LogSpan) bool { return l.Name == log })
+	if err != nil || at < 0 {
+		s.showError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
+		return
+	}
+	e, ok, err := s.Ledger.Entry(c.Request.Context(), log, seq)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	if !ok {
+		s.showError(c, http.StatusNotFound, fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
+		return
+	}
+	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: flatten("", e.Changes, nil)}
+	if seq > spans[at].First {
+		d.Before = fmt.Sprintf("/ledger/%s/%d", log, seq-1)
+	}
+	if seq < spans[at].Last {
+		d.After = fmt.Sprintf("/ledger/%s/%d", log, seq+1)
+	}
+	s.show(c, http.StatusOK, "event", Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
+}
+
+func (s *Console) verify(c *gin.Context) {
+	s.Ledger.Verify(actorOf(c))
+	s.redirect(c, "/verify")
+}
+
+func (s *Console) showVerify(c *gin.Context) {
+	s.show(c, http.StatusOK, "verify", Page{Title: "Verify", Data: s.Ledger.Verification()})
+}

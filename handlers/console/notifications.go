@@ -1,0 +1,207 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// mostExamined bounds the notifications that a page looks at to find those with a severity, which has no index.
+const mostExamined = 500
+
+func (s *Console) notificationRoutes() []route {
+	return []route{
+		{"GET", "/notifications", domain.MayRead, s.notifications},
+		{"GET", "/notifications/+send", domain.MayChange, s.showSendNotification},
+		{"POST", "/notifications/+send", domain.MayChange, s.sendNotification},
+		{"GET", "/notifications/:id", domain.MayRead, s.notification},
+		{"POST", "/notifications/:id/acknowledge", domain.MayChange, s.acknowledge},
+		{"POST", "/notifications/:id/delete", domain.MayChange, s.deleteNotification},
+	}
+}
+
+type notificationsData struct {
+	Notifications []domain.Notification
+	Pager         listPager
+	Query         url.Values
+	Examined      int
+}
+
+// Get returns a filter.
+func (d notificationsData) Get(name string) string { return d.Query.Get(name) }
+
+// Severities are those to choose from.
+func (notificationsData) Severities() []option {
+	return []option{{"", "any"}, {domain.SeverityMinor, "minor"}, {domain.SeverityNormal, "normal"}, {domain.SeverityCritical, "critical"}}
+}
+
+// Statuses are those to choose from.
+func (notificationsData) Statuses() []option {
+	return []option{{"", "any"}, {domain.StatusNew, "new"}, {domain.StatusProcessed, "processed"}, {domain.StatusEscalated, "escalated"}}
+}
+
+// Acks are the answers to whether a notification is acknowledged.
+func (notificationsData) Acks() []option {
+	return []option{{"", "any"}, {"true", "acknowledged"}, {"false", "not acknowledged"}}
+}
+
+func (s *Console) notifications(c *gin.Context) {
+	list, total, examined, err := s.findNotifications(c)
+	if err != nil {
+		s.failList(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: notificationsData{
+		list, pagerOf(c, total, examined), c.Request.URL.Query(), examined,
+	}})
+}
+
+func (s *Console) findNotifications(c *gin.Context) (found []domain.Notification, total, examined int, err error) {
+	filters := indexFilters(c, domain.IndexStatus, domain.IndexCategory, domain.IndexLabel, domain.IndexSubscription)
+	from, hasFrom := parseInput(filterText(c, "from"))
+	to, hasTo := parseInput(filterText(c, "to"))
+	if hasFrom || hasTo {
+		between := domain.Between(0, 1<<62)
+		if hasFrom {
+			between.From = from.UnixMilli()
+		}
+		if hasTo {
+			between.To = to.UnixMilli()
+		}
+		filters = append(filters, between)
+	}
+	if ack := filterText(c, "ack"); ack == "true" || ack == "false" {
+		filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
+	}
+	severity := filterText(c, "severity")
+	view, done := s.Notes()
+	defer done()
+	for examined < mostExamined && len(found) < pageRows {
+		list, n, err := view.Lists.Notifications(domain.Page{Offset: offset(c) + examined, Limit: pageRows - len(found)}, filters...)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		total = n
+		examined += len(list)
+		found = append(found, slices.DeleteFunc(list, func(d domain.Notification) bool { return severity != "" && d.Severity != severity })...)
+		if severity == "" || len(list) == 0 || offset(c)+examined >= total {
+			break
+		}
+	}
+	return found, total, examined, nil
+}
+
+// transmissionView is a transmission as the API shows it to the user: what receivers have answered is not for every role.
+type transmissionView struct {
+	ID               string                      `json:"id"`
+	Channel          domain.Channel              `json:"channel"`
+	SubscriptionName string                      `json:"subscriptionName"`
+	Records          []domain.TransmissionRecord `json:"records"`
+	ResendCount      int                         `json:"resendCount"`
+	Status           string                      `json:"status"`
+}
+
+type notificationData struct {
+	Notification  domain.Notification
+	Transmissions []transmissionView
+	Total         int
+}
+
+func (s *Console) notification(c *gin.Context) {
+	id := c.Param("id")
+	view, done := s.Notes()
+	n, ok := view.State.Notifications.Get(id)
+	done()
+	if !ok {
+		s.fail(c, domain.Errorf(domain.NotFound, "There is no notification %.80q. It may have been removed by its age.", id))
+		return
+	}
+	var got struct {
+		Total         int                `json:"totalCount"`
+		Transmissions []transmissionView `json:"transmissions"`
+	}
+	a := s.call(c, notificationsService, http.MethodGet, apiPath("transmission/notification/id/", id)+"?limit=50", nil)
+	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
+	s.show(c, http.StatusOK, "notification", Page{Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Data: notificationData{n, got.Transmissions, got.Total}})
+}
+
+func (s *Console) acknowledge(c *gin.Context) {
+	id, verb, notice := c.Param("id"), "acknowledge", "The notification is acknowledged."
+	if c.PostForm("undo") != "" {
+		verb, notice = "unacknowledge", "The notification is not acknowledged any more."
+	}
+	a := s.call(c, notificationsService, http.MethodPut, apiPath("notification/"+verb+"/ids/", id), nil)
+	s.finish(c, a, "/notifications/"+url.PathEscape(id), "%s", notice)
+}
+
+func (s *Console) deleteNotification(c *gin.Context) {
+	a := s.call(c, notificationsService, http.MethodDelete, apiPath("notification/id/", c.Param("id")), nil)
+	s.finish(c, a, "/notifications", "The notification is deleted.")
+}
+
+// notificationForm is a notification as the user has entered it.
+type notificationForm struct {
+	Category, Labels, Severity, Sender, Description, Content, ContentType string
+	Problems                                                              problems
+	CategoriesInUse                                                       []option
+}
+
+// Severities are those to choose from.
+func (notificationForm) Severities() []option {
+	return []option{{domain.SeverityNormal, "normal"}, {domain.SeverityMinor, "minor"}, {domain.SeverityCritical, "critical"}}
+}
+
+func (s *Console) showSendNotification(c *gin.Context) {
+	u, _ := user(c)
+	s.showNotificationForm(c, http.StatusOK, "", notificationForm{Severity: domain.SeverityNormal, Sender: u.Name})
+}
+
+func (s *Console) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
+	var err error
+	if f.CategoriesInUse, _, err = s.tagsInUse(); err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, status, "notification_form", Page{Title: "Send a notification", Message: message, Data: f})
+}
+
+func (s *Console) sendNotification(c *gin.Context) {
+	f := notificationForm{
+		Category: strings.TrimSpace(c.PostForm("category")), Labels: c.PostForm("labels"), Severity: c.PostForm("severity"), Sender: c.PostForm("sender"),
+		Description: c.PostForm("description"), Content: c.PostForm("content"), ContentType: strings.TrimSpace(c.PostForm("contentType")),
+	}
+	fields := map[string]any{"category": f.Category, "severity": f.Severity, "sender": f.Sender, "description": f.Description, "content": f.Content, "contentType": f.ContentType}
+	if labels := splitLabels(f.Labels); len(labels) > 0 {
+		fields["labels"] = labels
+	}
+	a, id := s.sendOne(c, fields)
+	if !a.ok() {
+		f.Problems = a.Problems
+		s.showNotificationForm(c, a.Status, a.Message, f)
+		return
+	}
+	s.done(c, "/notifications/"+id, "The notification is sent.")
+}
+
+// postNotification sends a notification and shows it.
+func (s *Console) postNotification(c *gin.Context, fields map[string]any, notice string) {
+	a, id := s.sendOne(c, fields)
+	s.finish(c, a, "/notifications/"+id, "%s", notice)
+}
+
+func (s *Console) sendOne(c *gin.Context, fields map[string]any) (a answer, id string) {
+	a = s.changeOne(c, notificationsService, http.MethodPost, "/api/v2/notification", "notification", fields, "")
+	var items []struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(a.Body, &items) == nil && len(items) == 1 {
+		id = items[0].ID
+	}
+	return a, id
+}

@@ -1,0 +1,163 @@
+package console
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+type overviewData struct {
+	Devices, Profiles, Subscriptions int
+	Status                           Status
+	Rates                            bool // something was recorded in the last seconds
+	Waiting                          int
+	More                             bool // more is waiting than Waiting says
+	Failing                          []failing
+	MoreFailing                      int
+	Changes                          LogSpan
+	Verified                         uint64 // of the changes
+	Verification                     Verification
+	Recent                           []recentChange
+}
+
+// failing is an endpoint that cannot be reached.
+type failing struct {
+	domain.EndpointState
+	Name         string // as people write it
+	Why          string // the answer to the last try; "" where it is not on record
+	Subscription string
+}
+
+// recentChange is a change with its entity.
+type recentChange struct {
+	Entry
+	Entity string // the address of its page, if there is one
+	Path   string // the address of the event, for those who may read the ledger
+}
+
+const (
+	mostFailing = 10
+	mostRecent  = 8
+	// recentLook bounds the events that are read for the recent changes.
+	recentLook = 200
+	// openLook bounds the transmissions that are read for why an endpoint fails.
+	openLook = 5
+)
+
+// overview answers "is everything well?".
+func (s *Console) overview(c *gin.Context) {
+	u, _ := user(c)
+	if !u.Role.May(domain.MayRead) {
+		s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Data: overviewData{}})
+		return
+	}
+	d, err := s.overviewData(c.Request.Context(), u.Role)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&readings&ledger", Data: d})
+}
+
+func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overviewData, err error) {
+	if err := s.countEntities(&d); err != nil {
+		return d, err
+	}
+	d.Status = s.System.Status()
+	d.Rates = d.Status.ChangesPerSecond+d.Status.ReadingsPerSecond > 0
+	if err := s.findFailing(&d, role); err != nil {
+		return d, err
+	}
+	d.Changes, d.Verification = s.Ledger.Logs()[0], s.Ledger.Verification()
+	for _, r := range d.Verification.Reports {
+		if r.Name == d.Changes.Name {
+			d.Verified = r.Last
+		}
+	}
+	d.Recent, err = s.recent(ctx, d.Changes, role)
+	return d, err
+}
+
+func (s *Console) countEntities(d *overviewData) (err error) {
+	view, done := s.State()
+	defer done()
+	for list, n := range map[string]*int{domain.ListDevices: &d.Devices, domain.ListProfiles: &d.Profiles, domain.ListSubscriptions: &d.Subscriptions} {
+		if _, *n, err = view.Lists.Keys(list, domain.Page{Limit: 0}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findFailing counts what waits, and finds what the endpoints that fail have answered.
+func (s *Console) findFailing(d *overviewData, role domain.Role) error {
+	notes, done := s.Notes()
+	defer done()
+	for _, e := range s.System.Endpoints() {
+		d.Waiting += e.Waiting + e.UnderWay
+		d.More = d.More || e.More
+		if e.Failures == 0 {
+			continue
+		}
+		if len(d.Failing) == mostFailing {
+			d.MoreFailing++
+			continue
+		}
+		open, _, err := notes.Lists.Transmissions(domain.Page{Limit: openLook}, domain.Filter{Index: domain.IndexEndpoint, Value: e.Target})
+		if err != nil {
+			return err
+		}
+		one := failing{EndpointState: e, Name: endpointName(e.Endpoint)}
+		for _, t := range open {
+			if n := len(t.Records); n > 0 {
+				one.Why, one.Subscription = t.Records[n-1].Response, t.SubscriptionName
+				break
+			}
+		}
+		if one.Why != "" && !role.May(domain.MayChange) {
+			one.Why = domain.HiddenAnswer
+		}
+		d.Failing = append(d.Failing, one)
+	}
+	return nil
+}
+
+// endpointName is the name of an endpoint as people write it: REST/127.0.0.1/8080/in is REST 127.0.0.1:8080/in.
+func endpointName(endpoint string) string {
+	kind, at, _ := strings.Cut(endpoint, "/")
+	host, at, _ := strings.Cut(at, "/")
+	port, path, _ := strings.Cut(at, "/")
+	switch {
+	case host == "":
+		return kind
+	case port != "" && port != "0":
+		host = net.JoinHostPort(host, port)
+	}
+	return strings.TrimSuffix(kind+" "+host+"/"+path, "/")
+}
+
+// recent are the last changes of entities. Changes of users and tokens are for those who may read the ledger.
+func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (list []recentChange, err error) {
+	if log.Last == 0 {
+		return nil, nil
+	}
+	_, err = s.Ledger.Back(ctx, log.Name, log.Last, recentLook, func(e Entry) bool {
+		kind := e.Kind()
+		if kind != "user" && kind != "token" || role.May(domain.MayAudit) {
+			one := recentChange{Entry: e, Entity: entityPath(e)}
+			if role.May(domain.MayAudit) {
+				one.Path = "/ledger/" + url.PathEscape(log.Name) + "/" + strconv.FormatUint(e.Seq, 10)
+			}
+			list = append(list, one)
+		}
+		return len(list) < mostRecent
+	})
+	return list, err
+}

@@ -1,0 +1,190 @@
+package console
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+func (s *Console) profileRoutes() []route {
+	return []route{
+		{"GET", "/profiles", domain.MayRead, s.profiles},
+		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload},
+		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile},
+		{"GET", "/profiles/:name", domain.MayRead, s.profile},
+		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile},
+		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile},
+		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile},
+	}
+}
+
+type profilesData struct {
+	Profiles                   []domain.Profile
+	Pager                      listPager
+	Label, Manufacturer, Model string
+}
+
+func (s *Console) profiles(c *gin.Context) {
+	view, done := s.State()
+	list, total, err := view.Lists.Profiles(domain.Page{Offset: offset(c), Limit: pageRows},
+		indexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel)...)
+	done()
+	if err != nil {
+		s.failList(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "profiles", Page{Title: "Profiles", Live: "profiles", Data: profilesData{
+		list, pagerOf(c, total, len(list)), filterText(c, domain.IndexLabel), filterText(c, domain.IndexManufacturer), filterText(c, domain.IndexModel),
+	}})
+}
+
+type profileData struct {
+	Profile                   domain.Profile
+	YAML                      string
+	Devices, Watchers         []string
+	DeviceCount, WatcherCount int
+}
+
+func (s *Console) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
+
+func (s *Console) showProfile(c *gin.Context, status int, message string) {
+	d, _, err := s.readProfile(c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, status, "profile", Page{Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d})
+}
+
+// readProfile returns a profile, its revision, and what uses it.
+func (s *Console) readProfile(name string) (d profileData, revision uint64, err error) {
+	view, done := s.State()
+	defer done()
+	p, ok := view.State.Profiles.Get(name)
+	if !ok {
+		return d, 0, domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
+	}
+	d.Profile = p
+	by := domain.Filter{Index: domain.IndexProfile, Value: name}
+	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: pageRows}, by); err != nil {
+		return d, 0, err
+	}
+	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
+		return d, 0, err
+	}
+	d.YAML, err = profileYAML(p)
+	return d, domain.Revision(view.State.Profiles, name), err
+}
+
+// profileForm is the text of a profile while it is added or edited. Name is empty for a new one.
+type profileForm struct {
+	Name, YAML, Revision string
+	Faults               []yamlFault
+}
+
+func (s *Console) showUpload(c *gin.Context) {
+	s.show(c, http.StatusOK, "profile_form", Page{Title: "Upload a profile", Data: profileForm{}})
+}
+
+// uploadProfile takes a file, or the text of the form where there is no file.
+func (s *Console) uploadProfile(c *gin.Context) {
+	text, err := s.profileText(c)
+	if err != nil {
+		s.showError(c, http.StatusRequestEntityTooLarge, err.Error())
+		return
+	}
+	a := s.sendProfile(c, http.MethodPost, text, "")
+	if !a.ok() {
+		s.show(c, a.Status, "profile_form", Page{Title: "Upload a profile", Message: a.Message, Data: profileForm{YAML: text, Faults: faultsIn(text, a)}})
+		return
+	}
+	to := "/profiles"
+	if name := yamlName(text); name != "" {
+		to += "/" + name
+	}
+	s.done(c, to, "The profile is uploaded.")
+}
+
+func (s *Console) profileText(c *gin.Context) (string, error) {
+	f, _, err := c.Request.FormFile("file")
+	if err != nil {
+		text := c.PostForm("yaml")
+		return text, s.checkLength(len(text))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, s.UploadBytes+1))
+	if err == nil {
+		err = s.checkLength(len(text))
+	}
+	if len(text) == 0 && err == nil {
+		return c.PostForm("yaml"), nil
+	}
+	return string(text), err
+}
+
+func (s *Console) checkLength(n int) error {
+	if int64(n) > s.UploadBytes {
+		return domain.Errorf(domain.Invalid, "The profile is longer than %s. Split it, or raise the setting limit-profile-bytes.", showBytes(s.UploadBytes))
+	}
+	return nil
+}
+
+// sendProfile uploads the text as the file of a multipart form, as any client does.
+func (s *Console) sendProfile(c *gin.Context, method, text, revision string) answer {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "profile.yaml")
+	if err == nil {
+		_, err = io.WriteString(part, text)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		return answer{Status: http.StatusInternalServerError, Message: err.Error()}
+	}
+	return changedMeanwhile(s.call(c, metadataService, method, "/api/v2/deviceprofile/uploadfile", &body, append(ifMatch(revision), "Content-Type", form.FormDataContentType())...))
+}
+
+func (s *Console) showEditProfile(c *gin.Context) {
+	d, revision, err := s.readProfile(c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "profile_form", Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{
+		Name: d.Profile.Name, YAML: d.YAML, Revision: strconv.FormatUint(revision, 10),
+	}})
+}
+
+func (s *Console) editProfile(c *gin.Context) {
+	form := profileForm{Name: c.Param("name"), YAML: c.PostForm("yaml"), Revision: c.PostForm("revision")}
+	a := answer{Status: http.StatusUnprocessableEntity}
+	if name := yamlName(form.YAML); name != "" && name != form.Name {
+		a.Message = "The name of a profile cannot be changed. Upload a new profile, or restore the name " + form.Name + "."
+	} else {
+		a = s.sendProfile(c, http.MethodPut, form.YAML, form.Revision)
+	}
+	if !a.ok() {
+		form.Faults = faultsIn(form.YAML, a)
+		s.show(c, a.Status, "profile_form", Page{Title: "Edit profile " + form.Name, Message: a.Message, Data: form})
+		return
+	}
+	s.done(c, "/profiles/"+form.Name, "The profile is changed.")
+}
+
+// deleteProfile shows the profile again where it is refused: the page says what uses it.
+func (s *Console) deleteProfile(c *gin.Context) {
+	a := s.call(c, metadataService, http.MethodDelete, apiPath("deviceprofile/name/", c.Param("name")), nil)
+	if !a.ok() && a.Status != http.StatusNotFound {
+		s.showProfile(c, a.Status, a.Message)
+		return
+	}
+	s.finish(c, a, "/profiles", "The profile %s is deleted.", c.Param("name"))
+}

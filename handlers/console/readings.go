@@ -1,0 +1,173 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+const (
+	// mostReadingsOffset bounds how far a page of readings is from the newest. Further back a time is to be given.
+	mostReadingsOffset = 10_000
+	// galleryImages is how many images a page shows, and galleryLook among how many readings they are looked for.
+	galleryImages, galleryLook = 48, 1000
+)
+
+func (s *Console) readingRoutes() []route {
+	return []route{
+		{"GET", "/readings", domain.MayRead, s.showReadings},
+		{"GET", "/readings/:id/value", domain.MayRead, s.serveValue},
+	}
+}
+
+// readingsData is a list of readings, or the images among them.
+type readingsData struct {
+	Query   url.Values
+	Values  []value
+	Total   int
+	Offset  int
+	Next    int // where the next page begins; 0: nowhere
+	Paused  bool
+	Gallery bool
+	// Looked is how many readings were looked at for images.
+	Looked int
+	From   string // what is wrong with the times
+	To     string
+}
+
+// Get returns a filter.
+func (d readingsData) Get(name string) string { return d.Query.Get(name) }
+
+// At is the address of the page with a parameter changed.
+func (d readingsData) At(name, value string) template.URL {
+	return address("/readings", d.Query, name, value)
+}
+
+// Page is the address of another page.
+func (d readingsData) Page(offset int) template.URL {
+	if offset <= 0 {
+		return d.At("", "")
+	}
+	return d.At("offset", strconv.Itoa(offset))
+}
+
+// Previous is where the page before begins; negative: nowhere.
+func (d readingsData) Previous() int {
+	if d.Offset == 0 {
+		return -1
+	}
+	return max(0, d.Offset-pageRows)
+}
+
+// Filtered reports whether not all readings are asked for.
+func (d readingsData) Filtered() bool {
+	return d.Get("device")+d.Get("resource")+d.Get("from")+d.Get("to") != ""
+}
+
+// Live reports whether the page follows new readings: only the first one does.
+func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Get("to") == "" }
+
+func (s *Console) showReadings(c *gin.Context) {
+	d := readingsData{Query: filters(c, "device", "resource", "from", "to", "paused", "view")}
+	d.Paused, d.Gallery = d.Get("paused") == "1", d.Get("view") == "images"
+	d.Offset, _ = strconv.Atoi(c.Query("offset"))
+	d.Offset = min(max(d.Offset, 0), mostReadingsOffset)
+	which, ok := d.filters()
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusUnprocessableEntity
+	} else if err := s.fillReadings(&d, which); err != nil {
+		s.fail(c, err)
+		return
+	}
+	p := Page{Title: "Readings", Data: d}
+	if d.Live() && ok {
+		p.Live = "readings"
+		if device := d.Get("device"); device != "" {
+			p.Live = template.URL("readings=" + url.QueryEscape(device)) //nolint:gosec // escaped
+		}
+	}
+	s.show(c, status, "readings", p)
+}
+
+// filters are those of the query; ok is false where a time cannot be read.
+func (d *readingsData) filters() (all []domain.Filter, ok bool) {
+	device, resource := d.Get("device"), d.Get("resource")
+	switch {
+	case device != "" && resource != "":
+		all = append(all, ofResource(device, resource))
+	case device != "":
+		all = append(all, domain.Filter{Index: domain.IndexDevice, Value: device})
+	case resource != "":
+		all = append(all, domain.Filter{Index: domain.IndexResource, Value: resource})
+	}
+	from, to := int64(0), int64(math.MaxInt64)
+	const cure = "Write the time as 2006-01-02T15:04, in UTC."
+	if text := d.Get("from"); text != "" {
+		t, err := parseTime(text)
+		if err != nil {
+			d.From = cure
+		}
+		from = t.Truncate(time.Second).UnixNano()
+		if len(text) == len("2006-01-02T15:04") {
+			from = t.Truncate(time.Minute).UnixNano()
+		}
+	}
+	if text := d.Get("to"); text != "" {
+		t, err := parseTime(text)
+		if err != nil {
+			d.To = cure
+		}
+		to = t.UnixNano()
+	}
+	if d.Get("from") != "" || d.Get("to") != "" {
+		all = append(all, domain.Between(from, to))
+	}
+	return all, d.From+d.To == ""
+}
+
+// fillReadings reads the page.
+func (s *Console) fillReadings(d *readingsData, filters []domain.Filter) error {
+	limit := pageRows
+	if d.Gallery {
+		limit = galleryLook
+	}
+	list, total, err := s.readings(domain.Page{Offset: d.Offset, Limit: limit}, filters...)
+	if domain.CodeOf(err) == domain.OutOfRange { // there are fewer by now
+		d.Offset = 0
+		list, total, err = s.readings(domain.Page{Limit: limit}, filters...)
+	}
+	if err != nil {
+		return err
+	}
+	d.Total = total
+	for _, v := range valuesOf(list) {
+		d.Looked++
+		if !d.Gallery || v.Kind() == kindImage {
+			d.Values = append(d.Values, v)
+		}
+		if d.Gallery && len(d.Values) == galleryImages {
+			break
+		}
+	}
+	if next := d.Offset + d.Looked; next < total && next <= mostReadingsOffset {
+		d.Next = next
+	}
+	return nil
+}
+
+// Beyond says that there are more readings than pages go to.
+func (d readingsData) Beyond() string {
+	if d.Next == 0 && d.Offset+d.Looked < d.Total {
+		return fmt.Sprintf("Pages end after %d readings. Choose a time to see earlier ones.", mostReadingsOffset)
+	}
+	return ""
+}

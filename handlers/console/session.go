@@ -1,0 +1,213 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+// A session is kept in memory: a restart ends it. It has the user's name and the id of the password, so that a new password, or the end of
+// the user, ends it too. The role is always that of now.
+
+const (
+	// longestSession is how long a session lives, whatever is done in it.
+	longestSession = 7 * 24 * time.Hour
+	// mostSessions bounds the sessions. At the limit the one that ends first gives way.
+	mostSessions = 1000
+	// cookieName is the session's cookie; with TLS browsers hold its prefix to the rules of RFC 6265bis.
+	cookieName, secureCookieName = "ledge-session", "__Host-ledge-session"
+
+	keyUser, keyCredential = "user", "credential"
+)
+
+func newSessions(idle time.Duration, tls bool) *scs.SessionManager {
+	m := scs.New()
+	m.Store = &sessionStore{sessions: map[string]storedSession{}}
+	m.IdleTimeout, m.Lifetime = idle, longestSession
+	m.HashTokenInStore = true
+	m.Cookie.Name, m.Cookie.Secure, m.Cookie.Persist = cookieName, tls, false
+	m.Cookie.HttpOnly, m.Cookie.SameSite, m.Cookie.Path = true, http.SameSiteStrictMode, "/"
+	if tls {
+		m.Cookie.Name = secureCookieName
+	}
+	return m
+}
+
+// session loads the session of a request. Each request of the user puts the end of the session off; a page that loads a part anew by itself
+// does not.
+func (s *Console) session(c *gin.Context) {
+	token := ""
+	if cookie, err := c.Request.Cookie(s.sessions.Cookie.Name); err == nil {
+		token = cookie.Value
+	}
+	ctx, err := s.sessions.Load(c.Request.Context(), token)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Request = c.Request.WithContext(ctx)
+	u, ok := s.sessionUser(c)
+	if !ok {
+		return
+	}
+	if !isLive(c) && c.FullPath() != "/live" {
+		if _, _, err := s.sessions.Commit(ctx); err != nil {
+			s.fail(c, err)
+			return
+		}
+	}
+	c.Set("user", u)
+	c.Request = c.Request.WithContext(handlers.WithLogin(ctx, domain.Identity{Actor: "user:" + u.Name, Role: u.Role}))
+}
+
+// isLive reports whether a page loads a part anew by itself. Such a request neither keeps the session alive nor takes what is shown once.
+func isLive(c *gin.Context) bool { return c.GetHeader("X-Live") != "" }
+
+// sessionUser is whose session a request has, as long as the user has the password of then. The session must be loaded.
+func (s *Console) sessionUser(c *gin.Context) (domain.User, bool) {
+	ctx := c.Request.Context()
+	u, ok := s.Users.User(s.sessions.GetString(ctx, keyUser))
+	return u, ok && u.Credential != "" && u.Credential == s.sessions.GetString(ctx, keyCredential)
+}
+
+// stillLoggedIn reports whether the session of a request goes on, for a request that lasts.
+func (s *Console) stillLoggedIn(c *gin.Context) bool {
+	cookie, err := c.Request.Cookie(s.sessions.Cookie.Name)
+	if err != nil {
+		return false
+	}
+	ctx, err := s.sessions.Load(context.Background(), cookie.Value)
+	if err != nil {
+		return false
+	}
+	u, ok := s.Users.User(s.sessions.GetString(ctx, keyUser))
+	return ok && u.Credential != "" && u.Credential == s.sessions.GetString(ctx, keyCredential)
+}
+
+// user is who is logged in; ok is false where nobody is.
+func user(c *gin.Context) (u domain.User, ok bool) {
+	value, _ := c.Get("user")
+	u, ok = value.(domain.User)
+	return u, ok
+}
+
+// begin starts the session of a user, with a new token, so that a token from before the login is worth nothing.
+func (s *Console) begin(c *gin.Context, u domain.User) error {
+	ctx := c.Request.Context()
+	if err := s.sessions.RenewToken(ctx); err != nil {
+		return err
+	}
+	s.sessions.Put(ctx, keyUser, u.Name)
+	s.sessions.Put(ctx, keyCredential, u.Credential)
+	token, until, err := s.sessions.Commit(ctx)
+	if err != nil {
+		return err
+	}
+	s.sessions.WriteSessionCookie(ctx, c.Writer, token, until)
+	return nil
+}
+
+// end ends the session of a request.
+func (s *Console) end(c *gin.Context) error {
+	ctx := c.Request.Context()
+	if err := s.sessions.Destroy(ctx); err != nil {
+		return err
+	}
+	s.sessions.WriteSessionCookie(ctx, c.Writer, "", time.Time{})
+	return nil
+}
+
+// authorize lets a request go on that its user may send. It sends who is not logged in to the login, and from there back.
+func (s *Console) authorize(right domain.Right) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		u, known := user(c)
+		switch {
+		case c.IsAborted() || right == noLogin:
+		case !known:
+			s.askForLogin(c)
+		case u.MustChange && c.Request.URL.Path != "/account" && c.Request.URL.Path != "/account/password":
+			s.redirect(c, "/account")
+			c.Abort()
+		case right != anyRole && !u.Role.May(right):
+			s.fail(c, domain.Errorf(domain.Forbidden, "your role is %s; this needs the role %s", u.Role, domain.RolesThatMay(right)))
+		}
+	}
+}
+
+// askForLogin answers 401 where a script asks, which then shows the login above the page, and sends a browser to the login.
+func (s *Console) askForLogin(c *gin.Context) {
+	c.Abort()
+	if c.GetHeader("HX-Request") != "" || c.Request.URL.Path == "/live" {
+		c.String(http.StatusUnauthorized, "the session has ended; log in again\n")
+		return
+	}
+	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && handlers.IsLink(c.Request) {
+		s.show(c, http.StatusOK, "again", Page{Title: "One moment"}) // from a link elsewhere a browser sends no cookie; from this page it does
+		return
+	}
+	to := "/login"
+	if c.Request.Method == http.MethodGet && c.Request.URL.Path != "/" {
+		to += "?next=" + url.QueryEscape(c.Request.URL.RequestURI())
+	}
+	c.Redirect(http.StatusSeeOther, to)
+}
+
+type storedSession struct {
+	data []byte
+	ends time.Time
+}
+
+// sessionStore is an scs.Store in memory, with a bound.
+type sessionStore struct {
+	mu       sync.Mutex
+	sessions map[string]storedSession
+}
+
+// Find implements scs.Store.
+func (s *sessionStore) Find(token string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.sessions[token]
+	if !ok || !time.Now().Before(one.ends) {
+		return nil, false, nil
+	}
+	return one.data, true, nil
+}
+
+// Commit implements scs.Store.
+func (s *sessionStore) Commit(token string, data []byte, ends time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.sessions[token]; !known && len(s.sessions) >= mostSessions {
+		s.makeRoom()
+	}
+	s.sessions[token] = storedSession{data, ends}
+	return nil
+}
+
+// makeRoom removes the session that ends first.
+func (s *sessionStore) makeRoom() {
+	first := ""
+	for token, one := range s.sessions {
+		if first == "" || one.ends.Before(s.sessions[first].ends) {
+			first = token
+		}
+	}
+	delete(s.sessions, first)
+}
+
+// Delete implements scs.Store.
+func (s *sessionStore) Delete(token string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, token)
+	return nil
+}

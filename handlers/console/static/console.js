@@ -1,0 +1,193 @@
+// What the pages of the console do beside htmx: they are told of changes, say when the server is away, ask for a new login where the
+// session has ended, and show times in the time zone of the browser.
+(function () {
+  "use strict";
+
+  // Changes. The element with data-live names the topics. Each change is an event live-TOPIC at the body, which hx-trigger listens to.
+  // A hidden page closes its connection, since browsers have few of them for one server.
+  var source = null, wanted = "", retry = 0, lost = false;
+
+  function tell(topic) {
+    document.body.dispatchEvent(new CustomEvent("live-" + topic, { bubbles: true }));
+  }
+
+  function banner(text) {
+    var b = document.getElementById("connection");
+    if (b) { b.textContent = text; b.hidden = !text; }
+  }
+
+  function close() {
+    clearTimeout(retry);
+    if (source) { source.close(); source = null; }
+  }
+
+  function connect() {
+    var el = document.querySelector("[data-live]");
+    var query = el && !document.hidden ? el.dataset.live : "";
+    if (source && query === wanted) { return; }
+    close();
+    wanted = query;
+    if (!query) { return; }
+    source = new EventSource("/live?" + query + "&at=" + encodeURIComponent(el.dataset.at));
+    source.onmessage = function (e) { tell(e.data); };
+    source.onopen = function () {
+      if (lost) { lost = false; banner(""); }
+    };
+    source.onerror = function () {
+      var gone = source && source.readyState === EventSource.CLOSED;
+      lost = true;
+      banner("The server does not answer. This page connects again by itself.");
+      if (!gone) { return; }
+      source = null;
+      retry = setTimeout(function () {
+        fetch("/live?", { headers: { Accept: "text/event-stream" } }).then(function (r) {
+          if (r.body) { r.body.cancel(); }
+          if (r.status === 401) { banner(""); askForLogin(null); return; }
+          connect();
+        }, connect);
+      }, 2000);
+    };
+  }
+
+  document.addEventListener("visibilitychange", function () {
+    if (document.hidden) { close(); wanted = ""; return; }
+    connect();
+  });
+
+  // A part that loads anew by itself does not keep the session alive.
+  document.addEventListener("htmx:configRequest", function (e) {
+    var by = e.detail.triggeringEvent;
+    if (by && /^live-/.test(by.type)) { e.detail.headers["X-Live"] = "1"; }
+  });
+
+  // A part is not replaced while its user works in it.
+  document.addEventListener("htmx:beforeSwap", function (e) {
+    var by = e.detail.requestConfig && e.detail.requestConfig.triggeringEvent;
+    if (by && /^live-/.test(by.type) && e.detail.target.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
+      e.detail.shouldSwap = false;
+    }
+    if (by && /^live-/.test(by.type) && e.detail.target.querySelector("input[type=checkbox]:checked")) {
+      e.detail.shouldSwap = false;
+    }
+  });
+
+  // The login above the page. What was refused is sent again after it.
+  var refused = null;
+
+  function askForLogin(el) {
+    refused = el;
+    var d = document.getElementById("login-again");
+    if (d && !d.open) { d.showModal(); }
+  }
+
+  function again(el) {
+    if (!el || !el.isConnected) { return; }
+    if (el.tagName === "FORM") { el.requestSubmit(submitter && submitter.form === el ? submitter : null); }
+    if (el.tagName === "A") { el.click(); }
+  }
+
+  // The button of a form whose request is refused: it is pressed again, so that its value is sent again.
+  var submitter = null;
+  document.addEventListener("submit", function (e) {
+    if (!e.target.closest("#login-again")) { submitter = e.submitter; }
+  }, true);
+
+  document.addEventListener("htmx:responseError", function (e) {
+    if (e.detail.xhr.status === 401) { askForLogin(e.detail.elt); }
+  });
+  document.addEventListener("htmx:sendError", function () {
+    banner("The server does not answer. Try again when it does.");
+    lost = true;
+  });
+
+  document.addEventListener("submit", function (e) {
+    var d = e.target.closest("#login-again");
+    if (!d) { return; }
+    e.preventDefault();
+    fetch("/login", { method: "POST", body: new URLSearchParams(new FormData(e.target)), headers: { "HX-Request": "true" } }).then(function (r) {
+      var wrong = d.querySelector(".wrong");
+      if (r.status !== 204) {
+        wrong.textContent = r.status === 401 ? "The user name or the password is wrong." : "The login is refused for now. Try again later.";
+        wrong.hidden = false;
+        return;
+      }
+      var other = e.target.elements.username.value !== e.target.elements.username.defaultValue;
+      wrong.hidden = true;
+      e.target.reset();
+      if (other) { location.reload(); return; } // the page is that of another user
+      d.close();
+      wanted = "";
+      connect();
+      again(refused);
+      refused = null;
+    });
+  });
+
+  // Questions before what cannot be undone.
+  document.addEventListener("submit", function (e) {
+    var text = (e.submitter && e.submitter.dataset.confirm) || e.target.dataset.confirm;
+    if (text && !window.confirm(text)) { e.preventDefault(); e.stopImmediatePropagation(); }
+  }, true);
+
+  function showTimes(root) {
+    root.querySelectorAll("time[datetime]:not([title])").forEach(function (t) {
+      var d = new Date(t.getAttribute("datetime"));
+      t.title = t.textContent;
+      t.textContent = d.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+    });
+  }
+
+  // A button above each text that people copy. The selection is copied, not the clipboard written: that works over plain HTTP too.
+  function addCopyButtons() {
+    document.querySelectorAll("pre.snippet, pre.secret").forEach(function (pre) {
+      if (pre.previousElementSibling && pre.previousElementSibling.classList.contains("copy")) { return; }
+      var button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy second small";
+      button.textContent = "Copy";
+      button.addEventListener("click", function () {
+        window.getSelection().selectAllChildren(pre);
+        button.textContent = document.execCommand("copy") ? "Copied" : "Selected: press Ctrl+C";
+      });
+      pre.before(button);
+    });
+  }
+
+  // The chart and its library are loaded with the first page that has one.
+  function load(path, then) {
+    var script = document.createElement("script");
+    script.src = path;
+    script.onload = then;
+    document.head.appendChild(script);
+  }
+
+  var charts = false;
+  function loadChart() {
+    var table = document.querySelector("[data-chart-script]");
+    if (!table || charts) { return; }
+    charts = true;
+    var style = document.createElement("link");
+    style.rel = "stylesheet";
+    style.href = table.dataset.uplotStyle;
+    document.head.appendChild(style);
+    load(table.dataset.uplot, function () { load(table.dataset.chartScript); });
+  }
+
+  function settle() {
+    if (!source || source.readyState === EventSource.OPEN) { banner(""); lost = false; }
+    showTimes(document);
+    addCopyButtons();
+    connect();
+    loadChart();
+  }
+  document.addEventListener("DOMContentLoaded", settle);
+  document.addEventListener("htmx:afterSettle", function (e) {
+    settle();
+    var by = e.detail.requestConfig && e.detail.requestConfig.triggeringEvent;
+    if (e.detail.target === document.body && !(by && /^live-/.test(by.type))) {
+      var first = document.querySelector("[aria-invalid=true]") || document.getElementById("main");
+      if (first) { first.focus({ preventScroll: first.id === "main" }); }
+      window.scrollTo(0, 0);
+    }
+  });
+})();

@@ -1,0 +1,247 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+func (s *Console) subscriptionRoutes() []route {
+	return []route{
+		{"GET", "/subscriptions", domain.MayRead, s.subscriptions},
+		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription},
+		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription},
+		{"GET", "/subscriptions/:name", domain.MayRead, s.subscription},
+		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription},
+		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription},
+		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState},
+		{"POST", "/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription},
+		{"POST", "/subscriptions/:name/test", domain.MayChange, s.testSubscription},
+		{"POST", "/subscriptions/:name/try", domain.MayChange, s.trySubscription},
+		{"POST", "/subscriptions/:name/replay", domain.MayChange, s.replaySubscription},
+	}
+}
+
+type subscriptionsData struct {
+	Subscriptions             []domain.Subscription
+	Pager                     listPager
+	Category, Label, Receiver string
+}
+
+func (s *Console) subscriptions(c *gin.Context) {
+	view, done := s.State()
+	list, total, err := view.Lists.Subscriptions(domain.Page{Offset: offset(c), Limit: pageRows},
+		indexFilters(c, domain.IndexCategory, domain.IndexLabel, domain.IndexReceiver)...)
+	done()
+	if err != nil {
+		s.failList(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions", Data: subscriptionsData{
+		list, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
+	}})
+}
+
+// channelView is a channel with what is known about its delivery.
+type channelView struct {
+	domain.Channel
+	Address string // to connect to
+	// Sockets are those of a ZeroMQ channel that are bound now.
+	Sockets  []SocketState
+	Delivery *domain.EndpointState // nil where nothing waits and nothing has failed
+	Snippets []snippet
+}
+
+type subscriptionData struct {
+	Subscription domain.Subscription
+	Channels     []channelView
+	// Also are other subscriptions that a test is sent to.
+	Also   []string
+	Recent []domain.Transmission
+	Now    time.Time
+}
+
+func (s *Console) subscription(c *gin.Context) {
+	d, err := s.readSubscription(c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	d.Channels, d.Now = s.channelViews(c, d.Subscription.Channels), time.Now()
+	s.show(c, http.StatusOK, "subscription", Page{Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d})
+}
+
+func (s *Console) readSubscription(name string) (d subscriptionData, err error) {
+	view, done := s.State()
+	sub, ok := view.State.Subscriptions.Get(name)
+	if ok {
+		d.Also, err = alsoTested(view.Lists, sub)
+	}
+	done()
+	if !ok {
+		return d, domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", name)
+	}
+	if err != nil {
+		return d, err
+	}
+	d.Subscription = sub
+	notes, end := s.Notes()
+	defer end()
+	d.Recent, _, err = notes.Lists.Transmissions(domain.Page{Limit: 20}, domain.Filter{Index: domain.IndexSubscription, Value: name})
+	return d, err
+}
+
+// alsoTested names the other subscriptions that match the test of one.
+func alsoTested(lists domain.Lists, sub domain.Subscription) (names []string, err error) {
+	index, value := testMark(sub)
+	list, _, err := lists.Subscriptions(domain.Page{Limit: pageRows}, domain.Filter{Index: index, Value: value})
+	for _, one := range list {
+		if one.Name != sub.Name && one.AdminState == domain.StateUnlocked {
+			names = append(names, one.Name)
+		}
+	}
+	return names, err
+}
+
+// testMark is the category or the label by which a subscription matches a test.
+func testMark(sub domain.Subscription) (index, value string) {
+	if len(sub.Categories) > 0 {
+		return domain.IndexCategory, sub.Categories[0]
+	}
+	if len(sub.Labels) > 0 {
+		return domain.IndexLabel, sub.Labels[0]
+	}
+	return domain.IndexCategory, ""
+}
+
+func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) []channelView {
+	states := s.System.Endpoints()
+	views := make([]channelView, len(channels))
+	for i, ch := range channels {
+		views[i] = channelView{Channel: ch}
+		if at := slices.IndexFunc(states, func(e domain.EndpointState) bool { return e.Target == ch.Target() }); at >= 0 {
+			views[i].Delivery = &states[at]
+		}
+		if ch.Type == domain.ChannelZeroMQ {
+			views[i].Sockets = s.socketsOf(ch)
+			views[i].Address = s.connectTo(c, ch)
+			views[i].Snippets = snippets(views[i].Address, ch.Topic)
+		}
+	}
+	return views
+}
+
+func (s *Console) socketsOf(ch domain.Channel) (list []SocketState) {
+	if s.Sockets == nil {
+		return nil
+	}
+	for _, one := range s.Sockets() {
+		if one.Port == ch.Port {
+			list = append(list, one)
+		}
+	}
+	if len(list) > 1 {
+		list = slices.DeleteFunc(list, func(one SocketState) bool { return one.Host != ch.Host })
+	}
+	return list
+}
+
+func (s *Console) setSubscriptionState(c *gin.Context) {
+	name := c.Param("name")
+	a := s.changeOne(c, notificationsService, http.MethodPatch, "/api/v2/subscription", "subscription",
+		map[string]any{"name": name, "adminState": c.PostForm("adminState")}, "")
+	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "The subscription is %s.", strings.ToLower(c.PostForm("adminState")))
+}
+
+func (s *Console) deleteSubscription(c *gin.Context) {
+	a := s.call(c, notificationsService, http.MethodDelete, apiPath("subscription/name/", c.Param("name")), nil)
+	s.finish(c, a, "/subscriptions", "The subscription %s is deleted.", c.Param("name"))
+}
+
+// testSubscription posts a notification that the subscription matches, and shows where it goes. The API has no way to send to one
+// subscription alone.
+func (s *Console) testSubscription(c *gin.Context) {
+	d, err := s.readSubscription(c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	content, _ := json.Marshal(map[string]any{"test": true, "subscription": d.Subscription.Name, "message": "This is a test from the console."}) // text always encodes
+	fields := map[string]any{
+		"content": string(content), "contentType": "application/json", "sender": "console", "severity": domain.SeverityNormal,
+		"description": "Test of the subscription " + d.Subscription.Name,
+	}
+	if index, value := testMark(d.Subscription); index == domain.IndexLabel {
+		fields["labels"] = []string{value}
+	} else {
+		fields["category"] = value
+	}
+	s.postNotification(c, fields, "The test is sent. Below is what was sent and what happened.")
+}
+
+// trySubscription has what waits for the endpoints of the subscription sent now.
+func (s *Console) trySubscription(c *gin.Context) {
+	d, err := s.readSubscription(c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	waited, tried := 0, map[string]bool{}
+	for _, ch := range d.Subscription.Channels {
+		if name := ch.Endpoint(); !tried[name] {
+			tried[name] = true
+			waited += s.System.TryNow(ch)
+		}
+	}
+	to := "/subscriptions/" + url.PathEscape(d.Subscription.Name)
+	if waited == 0 {
+		s.done(c, to, "Nothing waits for the endpoints of this subscription.")
+		return
+	}
+	s.done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
+}
+
+// replaySubscription sends again what matched the subscription from a time on.
+func (s *Console) replaySubscription(c *gin.Context) {
+	name := c.Param("name")
+	from := strings.TrimSpace(c.PostForm("from"))
+	if at, ok := parseInput(from); ok {
+		from = at.Format(time.RFC3339)
+	}
+	q := url.Values{"limit": {"1000"}}
+	if from != "" {
+		q.Set("from", from)
+	}
+	a := s.call(c, notificationsService, http.MethodPost, apiPath("subscription/name/", name)+"/replay?"+q.Encode(), nil)
+	var got struct {
+		Replay struct {
+			Count, Dropped int
+			Next           uint64
+			More           bool
+		} `json:"replay"`
+	}
+	_ = json.Unmarshal(a.Body, &got) // a refusal has none
+	more := ""
+	if got.Replay.More {
+		more = " There are more: replay again from the end of these."
+	}
+	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
+		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)
+}
+
+// parseInput reads the value of an input for a time, which is meant in UTC.
+func parseInput(text string) (time.Time, bool) {
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers/openapi"
+)
+
+// System tells of the program itself.
+type System interface {
+	// Settings are all settings; none holds a secret.
+	Settings() []Setting
+	Versions() []Versioned
+	Status() Status
+	// Endpoints are those where deliveries wait or have failed, the worst first.
+	Endpoints() []domain.EndpointState
+	// TryNow has what waits for the endpoint of a channel sent now. It returns how many transmissions waited.
+	TryNow(domain.Channel) int
+	// Callbacks are the last calls of a device service, one for each kind of entity, and how many wait for it.
+	Callbacks(service string) (last []Callback, waiting int)
+}
+
+// Callback is a call of a device service about a change, and what came of it.
+type Callback struct {
+	Kind, Entity, Method, Answer string
+	At                           int64 // in milliseconds since the Unix epoch
+	Accepted                     bool
+}
+
+// Setting is a setting as it is in force.
+type Setting struct{ Name, Value, Default, Source, Help string }
+
+// Changed reports whether the value is another one than the default.
+func (s Setting) Changed() bool { return s.Value != s.Default }
+
+// rank puts settings that somebody has changed first.
+func (s Setting) rank() int {
+	if s.Changed() {
+		return 0
+	}
+	return 1
+}
+
+// Versioned is a part of the program with its version.
+type Versioned struct{ What, Version string }
+
+// Status is how the program does now.
+type Status struct {
+	FreeBytes int64
+	// DaysLeft is for how many days the disk lasts at the growth of the last hours, where DaysKnown.
+	DaysLeft  float64
+	DaysKnown bool
+	// Troubles are what an operator has to look at.
+	Troubles []string
+	// The rates are those of the last seconds.
+	ChangesPerSecond, ReadingsPerSecond float64
+}
+
+// documented returns the services, each of which has an OpenAPI document.
+func (s *Console) documented() []string { return slices.Sorted(maps.Keys(s.Services)) }
+
+func (s *Console) systemRoutes() []route {
+	return []route{
+		{"GET", "/system", domain.MayRead, s.system},
+		{"GET", "/system/api/:service/openapi.yaml", domain.MayRead, s.apiDocument},
+		{"GET", "/system/api/:service/docs", domain.MayRead, s.apiPage},
+		{"GET", "/system/api/:service/docs/:file", domain.MayRead, s.apiFile},
+	}
+}
+
+type systemData struct {
+	Settings     []Setting
+	Changed      int
+	Versions     []Versioned
+	Services     []string
+	Troubles     []string
+	Verification Verification
+}
+
+func (s *Console) system(c *gin.Context) {
+	d := systemData{Settings: s.System.Settings(), Versions: s.System.Versions(), Services: s.documented(), Troubles: s.System.Status().Troubles, Verification: s.Ledger.Verification()}
+	slices.SortStableFunc(d.Settings, func(a, b Setting) int { return cmp.Compare(a.rank(), b.rank()) })
+	for _, one := range d.Settings {
+		if one.Changed() {
+			d.Changed++
+		}
+	}
+	s.show(c, http.StatusOK, "system", Page{Title: "System", Data: d})
+}
+
+func (s *Console) apiDocument(c *gin.Context) { s.forwardDocument(c, "/openapi.yaml") }
+func (s *Console) apiPage(c *gin.Context)     { s.forwardDocument(c, "/docs") }
+func (s *Console) apiFile(c *gin.Context)     { s.forwardDocument(c, "/docs/"+c.Param("file")) }
+
+// forwardDocument serves a file of the page of an API, with the policy that the page needs, which lets it load from the console only.
+func (s *Console) forwardDocument(c *gin.Context, path string) {
+	service := c.Param("service")
+	if s.Services[service] == nil || strings.ContainsAny(path, "?#%\\") || strings.Contains(path, "..") {
+		s.notFound(c)
+		return
+	}
+	c.Header("Content-Security-Policy", openapi.Policy)
+	s.forward(c, service, http.MethodGet, "/api/v2"+path, "If-None-Match", c.GetHeader("If-None-Match"), "Accept-Encoding", c.GetHeader("Accept-Encoding"))
+}

@@ -1,0 +1,204 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+)
+
+// The kinds of values, by how a page shows them.
+const (
+	kindImage  = "image"
+	kindVideo  = "video"
+	kindAudio  = "audio"
+	kindFile   = "file"
+	kindNumber = "number"
+	kindJSON   = "json"
+	kindText   = "text"
+)
+
+const (
+	// mostTree bounds the values of a JSON tree, and treeBytes its text.
+	mostTree, treeBytes = 2000, 256 << 10
+	// shortText is how much of a text a list shows, in bytes.
+	shortText = 200
+)
+
+// value is a reading as pages show it.
+type value struct{ domain.Reading }
+
+func valuesOf(readings []domain.Reading) []value {
+	all := make([]value, len(readings))
+	for i, r := range readings {
+		all[i] = value{r}
+	}
+	return all
+}
+
+// Kind says how the value is shown.
+func (v value) Kind() string { return kindOf(v.ValueType, v.MediaType) }
+
+func kindOf(valueType, mediaType string) string {
+	switch {
+	case valueType == domain.Binary:
+		return mediaKind(mediaType)
+	case valueType == "Object":
+		return kindJSON
+	case !strings.HasSuffix(valueType, "Array") && (strings.HasPrefix(valueType, "Int") || strings.HasPrefix(valueType, "Uint") || strings.HasPrefix(valueType, "Float")):
+		return kindNumber
+	}
+	return kindText
+}
+
+// mediaKind is how bytes are shown. SVG can have scripts, so it is a file, as core-data says as well.
+func mediaKind(mediaType string) string {
+	name, _, err := mime.ParseMediaType(mediaType)
+	if err != nil || strings.Contains(name, "xml") || strings.Contains(name, "svg") {
+		return kindFile
+	}
+	switch first, _, _ := strings.Cut(name, "/"); first {
+	case kindImage, kindVideo, kindAudio:
+		return first
+	}
+	return kindFile
+}
+
+// At is the time of the value, in milliseconds since the Unix epoch.
+func (v value) At() int64 { return v.Origin / 1e6 }
+
+// Link is the address of the value's bytes.
+func (v value) Link() string { return "/readings/" + url.PathEscape(v.ID) + "/value" }
+
+// Number is a number in its usual form.
+func (v value) Number() string {
+	n, err := strconv.ParseFloat(v.Text, 64)
+	if err != nil || !strings.HasPrefix(v.ValueType, "Float") {
+		return v.Text
+	}
+	bits := 64
+	if v.ValueType == "Float32" {
+		bits = 32
+	}
+	return strconv.FormatFloat(n, 'g', -1, bits)
+}
+
+// Short is the beginning of the value's text.
+func (v value) Short() string {
+	switch {
+	case v.Kind() == kindNumber:
+		return strings.TrimSpace(v.Number() + " " + v.Units)
+	case v.Text == "" && v.Size > 0:
+		return showBytes(v.Size)
+	case len(v.Text) > shortText:
+		return strings.ToValidUTF8(v.Text[:shortText], "") + "…"
+	}
+	return strings.TrimSpace(v.Text + " " + v.Units)
+}
+
+// FileName is what a download is called.
+func (v value) FileName() string {
+	end := ""
+	if all, err := mime.ExtensionsByType(v.MediaType); err == nil && len(all) > 0 {
+		end = all[len(all)-1]
+	}
+	return fmt.Sprintf("%s-%s-%d%s", v.Device, v.Resource, v.At(), end)
+}
+
+// serveValue answers with the bytes of a reading, as core-data does.
+func (s *Console) serveValue(c *gin.Context) {
+	var header []string
+	for _, name := range []string{"Range", "If-Range", "If-None-Match"} {
+		if value := c.GetHeader(name); value != "" {
+			header = append(header, name, value)
+		}
+	}
+	s.forward(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(c.Param("id"))), header...)
+}
+
+// textOf is the whole text of a value; ok is false where it is too long to be shown.
+func (s *Console) textOf(c *gin.Context, v value) (text []byte, ok bool) {
+	if v.Text != "" || v.Size == 0 {
+		return []byte(v.Text), true
+	}
+	if v.Size > treeBytes {
+		return nil, false
+	}
+	a := s.call(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(v.ID)), nil)
+	return a.Body, a.ok()
+}
+
+// node is a part of a JSON value.
+type node struct {
+	Key, Text string
+	Nodes     []node
+	List      bool
+	Left      int // how many more there are that are not shown
+}
+
+// Open reports whether the node is open at first.
+func (n node) Open() bool { return len(n.Nodes) <= 20 }
+
+// Size says how much is in it.
+func (n node) Size() string {
+	if n.List {
+		return fmt.Sprintf("[%d]", len(n.Nodes)+n.Left)
+	}
+	return fmt.Sprintf("{%d}", len(n.Nodes)+n.Left)
+}
+
+// treeOf is the tree of a JSON text; nil where it is none.
+func treeOf(text []byte) *node {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	var v any
+	if in.Decode(&v) != nil {
+		return nil
+	}
+	left := mostTree
+	n := nodeOf("", v, &left)
+	return &n
+}
+
+func nodeOf(key string, v any, left *int) node {
+	n := node{Key: key}
+	add := func(key string, v any) {
+		if *left--; *left < 0 {
+			n.Left++
+			return
+		}
+		n.Nodes = append(n.Nodes, nodeOf(key, v, left))
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			add(key, v[key])
+		}
+	case []any:
+		n.List = true
+		for i, one := range v {
+			add(strconv.Itoa(i), one)
+		}
+	default:
+		text, _ := json.Marshal(v) // it was decoded from JSON
+		n.Text = string(text)
+	}
+	if n.Text == "" && len(n.Nodes) == 0 && n.Left == 0 {
+		n.Text = map[bool]string{true: "[]", false: "{}"}[n.List]
+	}
+	return n
+}

@@ -1,0 +1,41 @@
+package handlers
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers/connections"
+)
+
+// EntryMemory is the memory that the entries of a request's lists and objects take, decoded, beside its text.
+type EntryMemory struct {
+	api    *API
+	client string
+	// room is how much of the client's share of BodyMemory is left to the request beside its text, held how much of that it has.
+	room, held int64
+}
+
+// EntryMemory returns the room of a request, of which it holds nothing yet.
+func (a *API) EntryMemory(c *gin.Context) *EntryMemory {
+	r := &EntryMemory{api: a, client: connections.Client(c.Request), room: a.memory.Most()}
+	if c.Request.ContentLength != 0 {
+		r.room -= bodyOf(c).counted
+	}
+	return r
+}
+
+// Hold takes hold of memory for entries that are about to be decoded.
+func (r *EntryMemory) Hold(entries int) error {
+	n := int64(entries) * entryBytes
+	if r.held+n > r.room {
+		return domain.Errorf(domain.TooLarge, "the lists and objects of the body have more than %d entries, which is the limit; send several requests or raise the setting limit-body-memory", r.room/entryBytes)
+	}
+	if !r.api.memory.Take(r.client, n) {
+		return r.api.noMemory()
+	}
+	r.held += n
+	return nil
+}
+
+// Release gives back what is held.
+func (r *EntryMemory) Release() { r.api.memory.Give(r.client, r.held) }

@@ -1,0 +1,50 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"ledge/handlers"
+	"ledge/handlers/handlerstest"
+)
+
+// failure is the body of a refusal.
+type failure struct {
+	Message string           `json:"message"`
+	Errors  []handlers.Fault `json:"errors"`
+}
+
+// A refusal says in errors what it says in message: in its own body, and in the element of a batch.
+func TestErrorsBesideTheMessage(t *testing.T) {
+	h, log := mustService(t, nil)
+	for _, tt := range []struct {
+		body string
+		want []handlers.Fault
+	}{
+		{`[{"apiVersion":"v2","services":{"name":"a"}}]`, []handlers.Fault{{Path: "[0].services", Cure: `write "service" in its place`}}},
+		{`[{"apiVersion":"v2","service":{"name":"a"}},{"apiVersion":"v2","servce":{},"servic":{}}]`, []handlers.Fault{
+			{Path: "[1].servce", Cure: `write "service" in its place`}, {Path: "[1].servic", Cure: `write "service" in its place`}}},
+		{`[{"apiVersion":"v3","service":{"name":"a.b"}}]`, []handlers.Fault{
+			{Path: "[0].apiVersion", Value: "v3", Cure: `use "v2"`}, {Path: "[0].service.name", Value: "a.b", Cure: "use only letters, digits and - _ ~ : ; ="}}},
+		{`[{"apiVersion":"v2","service":{"name":"a","tags":["x",null]}},null]`, []handlers.Fault{
+			{Path: "[0].service.tags[1]", Cure: "give an entry or leave it out"}, {Path: "[1]", Cure: "give an object"}}},
+		{`[{"apiVersion":"v2","service":null}]`, []handlers.Fault{{Path: "[0].service.name", Cure: "give a name"}}},
+		{"null", []handlers.Fault{{Cure: "send an array of objects: [{…}]"}}},
+		{"[]", []handlers.Fault{{Cure: "send an array of objects: [{…}]"}}},
+	} {
+		w := handlerstest.Serve(h, "POST", "/api/v2/service", tt.body)
+		var got failure
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 400 || got.Message == "" || len(got.Errors) != len(tt.want) {
+			t.Errorf("%s: got %d %s, want %+v", tt.body, w.Code, w.Body, tt.want)
+			continue
+		}
+		for i, want := range tt.want {
+			if got.Errors[i] != want {
+				t.Errorf("%s: got %+v, want %+v", tt.body, got.Errors[i], want)
+			}
+		}
+	}
+	if n := len(log.Recorded()); n != 0 {
+		t.Errorf("%d events recorded, want none", n)
+	}
+}

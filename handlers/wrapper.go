@@ -1,0 +1,63 @@
+package handlers
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"ledge/domain"
+)
+
+// maxUnknown is how many unknown keys of one object a message names.
+const maxUnknown = 8
+
+// misnamed notes what an object that lacks its entity has in place of it. It notes nothing where the entity is there.
+func misnamed(object []byte, entity string) (p domain.Problems) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(object, &keys) != nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		switch {
+		case strings.EqualFold(key, entity):
+			return nil
+		case strings.EqualFold(key, "apiVersion"), strings.EqualFold(key, "requestId"):
+		case len(p) < maxUnknown:
+			p.Add(shortKey(key), "is an unknown key; write %q in its place", entity)
+		}
+	}
+	return p
+}
+
+func shortKey(key string) string { return cutTo(key, 80) }
+
+// wrapperOf returns the key under which a request has its entity, with the index of the field; empty where it has several or none.
+func wrapperOf(t reflect.Type) (key string, index int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			continue
+		}
+		if key != "" {
+			return "", 0
+		}
+		key, _, _ = strings.Cut(f.Tag.Get("json"), ",")
+		index = i
+	}
+	return key, index
+}
+
+// checkWrapper refuses an object whose entity is missing while it has keys that are unknown.
+func checkWrapper[E any](e *E, object []byte) error {
+	v := reflect.ValueOf(e).Elem()
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	key, i := wrapperOf(v.Type())
+	if key == "" || !v.Field(i).IsZero() {
+		return nil
+	}
+	return misnamed(object, key).Err()
+}
