@@ -382,7 +382,8 @@ func TestWelcome(t *testing.T) {
 		dir := t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), hangs)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, script, "-qec", binary+" serve "+test.flag+
+		// exec: control-C would end a shell that waits for Ledge too, and dash then answers 130 for both.
+		cmd := exec.CommandContext(ctx, script, "-qec", "exec "+binary+" serve "+test.flag+
 			" --metadata-port 0 --device-rest-port 0 --notifications-port 0 --console-port 0 --data-port 0 --tap-port -1 --data-dir "+dir, os.DevNull)
 		keys, err := cmd.StdinPipe()
 		if err != nil {
