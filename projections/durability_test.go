@@ -205,7 +205,7 @@ func TestCloseOfACutFile(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "damaged") {
 					t.Errorf("got %v, want an error that says so", err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatal("still closing")
 			}
 			if _, err := os.Stat(condemned(f.path)); err != nil {

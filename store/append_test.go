@@ -34,7 +34,7 @@ func TestIsAck(t *testing.T) {
 	}
 	defer s.Close()
 	l := s.Events()
-	ack, err := s.node.write.Request(l.ingest+"device.cam-1.added", nil, 10*time.Second)
+	ack, err := s.node.write.Request(l.ingest+"device.cam-1.added", nil, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,7 @@ func AskAll(nc *nats.Conn, subject, body string) (all []*nats.Msg, err error) {
 		return nil, err
 	}
 	for {
-		m, err := sub.NextMsg(apiWait)
+		m, err := sub.NextMsg(time.Minute)
 		if err != nil {
 			return all, err
 		}
