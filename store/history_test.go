@@ -271,8 +271,8 @@ func TestHistoryWaitsForReaders(t *testing.T) {
 	mustBeCut(t, silent)
 }
 
-// TestHistoryMemoryIsBounded has connections leave unread, of large messages, what may wait for all together. Another is served as
-// soon as one of them is cut off.
+// TestHistoryMemoryIsBounded has connections leave unread, of large messages, what may wait for all together. They are
+// cut off, and another is served all along. It asks for a small message: on a busy machine, a reader of large ones may be too slow itself.
 func TestHistoryMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	o := options(t.TempDir())
@@ -282,18 +282,20 @@ func TestHistoryMemoryIsBounded(t *testing.T) {
 	s := mustOpen(t, o)
 	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
 	storetest.MustSubmit(t, a, storetest.AddLarge("large", store.ReadersWindow*3/4))
+	storetest.MustAdd(t, a, "small", 1)
 	for range 3 {
 		asks(rawTap(t, s, "127.0.0.2"), 4, `{"seq":1}`)
 	}
 	nc := mustConnect(t, s.HistoryURL())
-	for range 3 {
-		if m := mustAsk(t, nc, "", `{"seq":1}`); sequenceOf(m[0]) != 1 {
-			t.Errorf("another is answered %v", m[0].Header)
+	for deadline := time.Now().Add(time.Minute); logged.count("it does not read what it has asked for") == 0; {
+		if m := mustAsk(t, nc, "", `{"seq":2}`); sequenceOf(m[0]) != 2 {
+			t.Fatalf("another is answered %v", m[0].Header)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("none is cut off")
 		}
 	}
-	if n := logged.count("it does not read what it has asked for"); n == 0 {
-		t.Errorf("%d are cut off", n)
-	}
+	_ = mustAsk(t, nc, "", `{"seq":2}`)
 }
 
 // TestHistoryInboxes holds that a tap that listens to everybody's answers is cut off, and that an answer goes to no subject but an
