@@ -5,6 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TESTSUM := gotest.tools/gotestsum@v1.13.0
 FUZZ    ?= 20s
+PACKAGES ?= ./...
 # Tests share one compilation of all libraries (-pgo=off); `make lint` vets (-vet=off); some tests mostly wait for a
 # process or a deadline (-parallel).
 TESTFLAGS ?= -pgo=off -vet=off -parallel 4
@@ -23,9 +24,14 @@ build: ## build bin/ledge
 run: build ## run all services on 127.0.0.1, data in ./data
 	./bin/ledge serve
 
-test: build testtools ## run every test, against the real binary where it matters; ends with what was skipped and installed
-	@CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname -- $(TESTFLAGS) -timeout 20m ./...; \
-	  status=$$?; cat bin/testtools.txt; exit $$status
+test: build testtools ## run every test, against the real binary; ends with failures, skipped, slowest and flaky tests
+	@rm -f bin/test.json bin/flaky.txt
+	@CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname --jsonfile bin/test.json \
+	  --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=bin/flaky.txt --packages '$(PACKAGES)' -- $(TESTFLAGS) -timeout 20m; \
+	  status=$$?; \
+	  if [ -s bin/test.json ]; then echo "slowest tests:"; $(GO) run $(TESTSUM) tool slowest --num 10 --jsonfile bin/test.json; fi; \
+	  if grep -qs ', 1 failures$$' bin/flaky.txt; then echo "flaky tests, which failed and then passed alone (mend them at once):"; grep ', 1 failures$$' bin/flaky.txt; fi; \
+	  cat bin/testtools.txt; exit $$status
 
 platforms: ## compile everything for each platform, and run the tour on ARM under qemu
 	@.ci/platforms
