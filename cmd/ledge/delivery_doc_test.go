@@ -1,9 +1,29 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"ledge/domain"
 )
+
+// TestEachKindOfChannelIsServed holds that the program has a sender for each kind of channel, and docs/delivery.md its fields.
+func TestEachKindOfChannelIsServed(t *testing.T) {
+	text := mustRead(t, "../../docs/delivery.md")
+	rows := (&Program{Config: &Config{}}).channelRows()
+	for _, k := range domain.ChannelKinds() {
+		if _, ok := rows[k.Type]; !ok {
+			t.Errorf("%s has no row in channelRows", k.Type)
+		}
+		if want := fmt.Sprintf("| `%s` | `%s` |\n", k.Type, strings.Join(k.Fields, "`, `")); !strings.Contains(text, want) {
+			t.Errorf("docs/delivery.md lacks %s", want)
+		}
+	}
+	if len(rows) != len(domain.ChannelKinds()) {
+		t.Errorf("%d kinds have senders, want %d", len(rows), len(domain.ChannelKinds()))
+	}
+}
 
 // TestDeliveryDoc types the commands of docs/delivery.md.
 func TestDeliveryDoc(t *testing.T) {
