@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,6 +242,44 @@ func TestEscalatedInTime(t *testing.T) {
 		}
 	}
 	n.until("escalations", func(domain.State, delivery.Transmissions) bool { return boss.count() == many })
+}
+
+// A CRITICAL notification without resends of its subscription's own is escalated once at the age at which EdgeX's defaults escalate it. Its
+// resends go on, and it arrives when its receiver is back.
+func TestEscalatedWhileResendsGoOn(t *testing.T) {
+	n := mustNode(t)
+	n.standStill()
+	boss := mustReceiver(t, nil)
+	var back atomic.Bool
+	away := mustReceiver(t, func(w http.ResponseWriter, _ string) {
+		if !back.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	n.startDelivery(quick, subscription("ESCALATION", boss.channel()))
+	n.interval = time.Hour.Milliseconds()
+	note := n.post("fire", domain.SeverityCritical, 20, away.channel())
+	tried := func(tries, escalations int) {
+		t.Helper()
+		n.until(fmt.Sprintf("try %d", tries), func(_ domain.State, lists delivery.Transmissions) bool {
+			ts, _, err := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexNotification, Value: note.ID})
+			told, _, failed := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexSubscription, Value: "ESCALATION"})
+			return err == nil && failed == nil && len(ts) == 1 && len(ts[0].Records) == tries && ts[0].IsOpen() && len(told) == escalations
+		})
+	}
+	tried(1, 0)
+	n.ahead.Add(int64(10 * time.Second))
+	n.post("look again", domain.SeverityNormal, 0, away.channel())
+	tried(2, 1)
+	n.ahead.Add(int64(quick.LongestWait * 2))
+	n.post("look again", domain.SeverityNormal, 0, away.channel())
+	tried(3, 1)
+	back.Store(true)
+	n.ahead.Add(int64(quick.LongestWait * 2))
+	n.post("look again", domain.SeverityNormal, 0, away.channel())
+	if ts := n.ended(note.ID, domain.StatusProcessed); ts[0].Status != domain.StatusSent || len(ts[0].Records) != 4 {
+		t.Errorf("got %+v, want SENT at the fourth try", ts[0])
+	}
 }
 
 // What is CRITICAL goes before what waited for longer.

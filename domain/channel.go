@@ -70,23 +70,3 @@ const (
 	MaxRecipients = 64
 	MaxPath       = 2048
 )
-
-// Trim returns c without what its Type does not use: EdgeX drops that too.
-func (c Channel) Trim() Channel {
-	t := Channel{Type: c.Type}
-	switch c.Type {
-	case ChannelREST:
-		t.Scheme, t.Host, t.Port, t.Path, t.HTTPMethod = c.Scheme, c.Host, c.Port, c.Path, c.HTTPMethod
-	case ChannelEmail:
-		t.Recipients = c.Recipients
-	case ChannelMQTT:
-		t = c
-		t.Path, t.HTTPMethod, t.Recipients, t.Allow, t.ClientKeys = "", "", nil, nil, nil
-	case ChannelZeroMQ:
-		t.Host, t.Port, t.Topic, t.Publisher = c.Host, c.Port, c.Topic, c.Publisher
-		t.Allow, t.ClientKeys = c.Allow, c.ClientKeys
-	default:
-		return c // it is refused, and named as it was given
-	}
-	return t
-}

@@ -15,16 +15,12 @@ import (
 // Check notes what is wrong with a channel.
 func (c Channel) Check() Problems {
 	var p Problems
-	p.checkOneOf("type", c.Type, ChannelREST, ChannelEmail, ChannelMQTT, ChannelZeroMQ)
-	switch c.Type {
-	case ChannelREST:
-		c.checkREST(&p)
-	case ChannelEmail:
-		c.checkEmail(&p)
-	case ChannelMQTT:
-		c.checkMQTT(&p)
-	case ChannelZeroMQ:
-		c.checkZeroMQ(&p)
+	p.checkOneOf("type", c.Type, ChannelTypes()...)
+	if k, ok := c.Kind(); ok {
+		k.check(c, &p)
+		if c.Scheme != "" && len(k.Schemes) > 0 {
+			p.checkOneOf("scheme", c.Scheme, k.Schemes...)
+		}
 	}
 	return p
 }
@@ -105,9 +101,6 @@ func (c Channel) checkTopic(p *Problems, cure string) {
 func (c Channel) checkREST(p *Problems) {
 	c.checkAddress(p, "give the receiver's address or name")
 	p.checkOneOf("httpMethod", c.HTTPMethod, "POST", "PUT", "PATCH", "GET", "HEAD", "DELETE")
-	if c.Scheme != "" {
-		p.checkOneOf("scheme", c.Scheme, "http", "https")
-	}
 	if len(c.Path) > MaxPath {
 		p.Add("path", "is %d bytes long; use at most %d", len(c.Path), MaxPath)
 		return
@@ -150,9 +143,6 @@ func (c Channel) checkEmail(p *Problems) {
 func (c Channel) checkMQTT(p *Problems) {
 	c.checkAddress(p, "give the broker's address or name")
 	c.checkHost(p)
-	if c.Scheme != "" {
-		p.checkOneOf("scheme", c.Scheme, "tcp", "mqtt", "ssl", "tls", "mqtts")
-	}
 	if c.Publisher == "" {
 		p.Add("publisher", "is missing or empty; give the client id at the broker")
 	}

@@ -1,9 +1,6 @@
 package domain
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Endpoint names the server at the other end of a channel: a broken connection to it concerns all channels that share it.
 func (c Channel) Endpoint() string {
@@ -18,20 +15,12 @@ func (c Channel) Endpoint() string {
 // Target names where on its Endpoint a channel leads: the path of a URL, the topic at a broker, the first recipient of an e-mail. An answer
 // with an error concerns the target alone.
 func (c Channel) Target() string {
-	name := c.Endpoint()
-	switch c.Type {
-	case ChannelREST:
-		if path := strings.TrimPrefix(c.Path, "/"); path != "" {
-			name += "/" + path
-		}
-	case ChannelMQTT:
-		name += "/" + c.Topic
-	case ChannelEmail:
-		if len(c.Recipients) > 0 {
-			name += "/" + c.Recipients[0]
+	if k, ok := c.Kind(); ok && k.where != nil {
+		if where := k.where(c); where != "" {
+			return c.Endpoint() + "/" + where
 		}
 	}
-	return name
+	return c.Endpoint()
 }
 
 // EndpointState is how the delivery to an endpoint goes at a moment.

@@ -24,7 +24,8 @@ type RecordTry struct {
 	Next   int64
 	// Left and Refused are those of the transmission after the try.
 	Left, Refused []string
-	// Escalation, where there is one, is the notification that tells of a transmission that is ESCALATED.
+	// Escalation, if there is one, tells the escalation subscription that a CRITICAL notification does not arrive. The transmission is
+	// ESCALATED, or its resends go on.
 	Escalation *Raised
 	At         int64 // milliseconds since the Unix epoch
 	// Size estimates the bytes of the transmission, which the event repeats.
@@ -51,10 +52,10 @@ func (c RecordTry) Decide(s State) (Event, error) {
 	if !ok {
 		return e, nil
 	}
-	e.Topic = n.topic()
+	e.Topic, e.Escalated = n.topic(), c.Escalation
 	if !t.IsOpen() {
 		n = n.closeOne(c.At)
-		e.Notification, e.Escalated = &n, c.Escalation
+		e.Notification = &n
 	}
 	return e, nil
 }

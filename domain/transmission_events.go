@@ -9,7 +9,7 @@ type TransmissionTried struct {
 	// Notification has one open transmission less than before; nil where the transmission is open still, or where the
 	// notification is gone.
 	Notification *Notification `json:"notification,omitempty"`
-	// Escalated is the notification that tells of a transmission that is ESCALATED.
+	// Escalated tells the escalation subscription of a transmission that does not arrive. Its resends may go on.
 	Escalated *Raised `json:"escalated,omitempty"`
 }
 

@@ -110,15 +110,46 @@ func (d *Delivery) outcome(t domain.Transmission, n domain.Notification, respons
 	old := now.Sub(time.UnixMilli(t.Created)) > d.GiveUp
 	if !outward.Permanent(err) && tries <= t.ResendLimit && !old {
 		c.Status, c.Next, c.Left = domain.StatusResending, now.Add(wait).UnixMilli(), left
-		return c
+		return d.escalateEarly(c, t, n)
 	}
 	c.Status = domain.StatusFailed
-	if n.Severity == domain.SeverityCritical && n.Status != domain.StatusEscalated {
+	if escalates(n) {
 		c.Status = domain.StatusEscalated
-		c.Escalation = d.escalate(t, n, c.At)
+		if !escalatedEarly(t) {
+			c.Escalation = d.escalate(t, n, c.At)
+		}
 	}
 	d.Logger.Warn("notification given up", "notification", n.ID, "subscription", t.SubscriptionName, "tries", tries, "status", c.Status, "error", c.Record.Response)
 	return c
+}
+
+// escalateAfter is the age at which EdgeX 2.3 escalates with its defaults: two resends, 5 s apart.
+const escalateAfter = 10 * time.Second
+
+// escalates reports whether the escalation subscription is told that a notification does not arrive.
+func escalates(n domain.Notification) bool {
+	return n.Severity == domain.SeverityCritical && n.Status != domain.StatusEscalated
+}
+
+// escalateEarly escalates a critical notification at the age of [escalateAfter] if its subscription has no interval of its own: the resends
+// go on for hours. A try comes due at that age.
+func (d *Delivery) escalateEarly(c domain.RecordTry, t domain.Transmission, n domain.Notification) domain.RecordTry {
+	due := t.Created + escalateAfter.Milliseconds()
+	switch {
+	case !escalates(n) || t.FixedInterval || escalatedEarly(t):
+	case c.At >= due:
+		c.Escalation = d.escalate(t, n, c.At)
+	default:
+		c.Next = min(c.Next, due)
+	}
+	return c
+}
+
+// escalatedEarly reports whether a try at the age of [escalateAfter] is on record.
+func escalatedEarly(t domain.Transmission) bool {
+	return !t.FixedInterval && slices.ContainsFunc(t.Records, func(r domain.TransmissionRecord) bool {
+		return r.Sent >= t.Created+escalateAfter.Milliseconds()
+	})
 }
 
 // escalate is the notification that the escalation subscription gets, with the wording of EdgeX 2.3. It is not sent again

@@ -7,7 +7,6 @@ import (
 
 	"ledge/bridge"
 	"ledge/bridge/delivery"
-	"ledge/bridge/guard"
 	"ledge/bridge/mail"
 	"ledge/bridge/mqtt"
 	"ledge/bridge/outward"
@@ -15,20 +14,60 @@ import (
 	"ledge/domain"
 )
 
+// channelRow is what the program has for one kind of channel.
+type channelRow struct {
+	send delivery.Sender
+	// check returns an error for a channel that could never be delivered. It begins with the name of the field at fault. nil checks nothing.
+	check func(domain.Channel) error
+}
+
+// channelRows has a row for each row of domain.ChannelKinds, by its type.
+func (p *Program) channelRows() map[string]channelRow {
+	by := func(send func(context.Context, domain.Transmission, outward.Message) (string, error)) delivery.Sender {
+		return delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
+			return send(ctx, t, messageOf(t, n))
+		})
+	}
+	return map[string]channelRow{
+		domain.ChannelZeroMQ: {send: p.engine},
+		domain.ChannelREST: {
+			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
+				return p.out.rest.Send(ctx, restTarget(t.Channel), m)
+			}),
+			check: func(ch domain.Channel) error { return p.guard.Destination(ch.Host, ch.Port) },
+		},
+		domain.ChannelMQTT: {
+			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
+				return p.out.mqtt.Send(ctx, mqttTarget(t.Channel), m)
+			}),
+			check: func(ch domain.Channel) error {
+				if err := p.guard.Destination(ch.Host, ch.Port); err != nil {
+					return err
+				}
+				return p.out.mqtt.CheckSecret(mqttTarget(ch))
+			},
+		},
+		domain.ChannelEmail: {
+			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
+				return p.out.mail.Send(ctx, mailTarget(t), m)
+			}),
+			check: func(domain.Channel) error {
+				if p.Config.SMTPHost == "" {
+					return errors.New("type: EMAIL cannot be delivered, because there is no mail server; name one in the setting smtp-host")
+				}
+				return p.out.mail.CheckSecret()
+			},
+		},
+	}
+}
+
 // senders are the ways to the channels, by their type.
 func (p *Program) senders() map[string]delivery.Sender {
-	return map[string]delivery.Sender{
-		domain.ChannelZeroMQ: p.engine,
-		domain.ChannelREST: delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
-			return p.out.rest.Send(ctx, restTarget(t.Channel), messageOf(t, n))
-		}),
-		domain.ChannelMQTT: delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
-			return p.out.mqtt.Send(ctx, mqttTarget(t.Channel), messageOf(t, n))
-		}),
-		domain.ChannelEmail: delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
-			return p.out.mail.Send(ctx, mailTarget(t), messageOf(t, n))
-		}),
+	senders := map[string]delivery.Sender{}
+	for kind, row := range p.channelRows() {
+		senders[kind] = row.send
 	}
+	return senders
 }
 
 func messageOf(t domain.Transmission, n domain.Notification) outward.Message {
@@ -60,21 +99,23 @@ func mqttTarget(ch domain.Channel) mqtt.Target {
 // reservations are for the channels of subscriptions: what could never be delivered is refused.
 type reservations struct {
 	*bridge.Engine
-	guard *guard.Guard
-	out   channelSenders
-	mail  bool // there is a mail server
+	rows map[string]channelRow
 	// serverKey is the public key of CURVE, or empty.
 	serverKey string
 }
 
 func (p *Program) channels() reservations {
-	return reservations{p.engine, p.guard, p.out, p.Config.SMTPHost != "", serverKey(p.curveKey)}
+	return reservations{p.engine, p.channelRows(), serverKey(p.curveKey)}
 }
 
 // Reserve implements notifications.Channels.
 func (c reservations) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
 	for i, ch := range list {
-		if err := c.check(ch); err != nil {
+		check := c.rows[ch.Type].check
+		if check == nil {
+			continue
+		}
+		if err := check(ch); err != nil {
 			return nil, domain.Errorf(domain.Invalid, "channels[%d].%v", i, err)
 		}
 	}
@@ -83,22 +124,3 @@ func (c reservations) Reserve(list []domain.Channel) (done func(seq uint64), err
 
 // ServerKey implements notifications.Channels.
 func (c reservations) ServerKey() string { return c.serverKey }
-
-// check returns an error that begins with the name of the field that is at fault.
-func (c reservations) check(ch domain.Channel) error {
-	switch ch.Type {
-	case domain.ChannelREST:
-		return c.guard.Destination(ch.Host, ch.Port)
-	case domain.ChannelMQTT:
-		if err := c.guard.Destination(ch.Host, ch.Port); err != nil {
-			return err
-		}
-		return c.out.mqtt.CheckSecret(mqttTarget(ch))
-	case domain.ChannelEmail:
-		if !c.mail {
-			return errors.New("type: EMAIL cannot be delivered, because there is no mail server; name one in the setting smtp-host")
-		}
-		return c.out.mail.CheckSecret()
-	}
-	return nil
-}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,18 +16,18 @@ import (
 	"ledge/domain"
 )
 
-// moodyReceiver takes notifications, but sometimes cuts the line, is out of order, or takes its time.
+// moodyReceiver takes notifications, but fails one call in three: it cuts the line or answers with an error. Sometimes it takes its time.
 type moodyReceiver struct {
 	*httptest.Server
-	name   string // of the subscription that leads here
-	mu     sync.Mutex
-	random *rand.Rand
-	took   map[string]int // by body: how often
-	calm   bool
+	name    string // of the subscription that leads here
+	mu      sync.Mutex
+	random  *rand.Rand
+	took    map[string]int      // by body: how often
+	changes map[string][]uint64 // by device: the sequences, in the order in which they came
 }
 
 func newMoodyReceiver(t *testing.T, name string) *moodyReceiver {
-	m := &moodyReceiver{name: name, random: rand.New(rand.NewPCG(*seed, uint64(len(name)))), took: map[string]int{}}
+	m := &moodyReceiver{name: name, random: rand.New(rand.NewPCG(*seed, uint64(len(name)))), took: map[string]int{}, changes: map[string][]uint64{}}
 	m.Server = httptest.NewServer(m)
 	t.Cleanup(m.Close)
 	return m
@@ -37,18 +39,15 @@ func (m *moodyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m.mu.Lock()
-	mood := m.random.IntN(10)
-	if m.calm {
-		mood = 9
-	}
+	mood := m.random.IntN(12)
 	m.mu.Unlock()
-	switch {
-	case mood == 0:
+	switch mood {
+	case 0:
 		panic(http.ErrAbortHandler)
-	case mood < 3:
+	case 1, 2, 3:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
-	case mood == 3:
+	case 4:
 		select {
 		case <-time.After(30 * time.Millisecond):
 		case <-r.Context().Done():
@@ -58,6 +57,29 @@ func (m *moodyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.took[string(body)]++
+	var change struct{ DeviceName string }
+	if json.Unmarshal(body, &change) == nil {
+		seq, _ := strconv.ParseUint(r.Header.Get("ce-sequence"), 10, 64)
+		m.changes[change.DeviceName] = append(m.changes[change.DeviceName], seq)
+	}
+}
+
+// isInOrder holds that the changes of each device came in the order of the log, apart from repeats, and that the newest came last.
+func (m *moodyReceiver) isInOrder(t *testing.T) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for device, all := range m.changes {
+		var first []uint64
+		for _, seq := range all {
+			if !slices.Contains(first, seq) {
+				first = append(first, seq)
+			}
+		}
+		if first[0] == 0 || !slices.IsSorted(first) || all[len(all)-1] != first[len(first)-1] {
+			t.Errorf("%s: the changes of %s came as %v", m.name, device, all)
+		}
+	}
 }
 
 func (m *moodyReceiver) times(body string) int {
@@ -98,12 +120,11 @@ func delivered(all []fact) map[[2]string][]domain.TransmissionRecord {
 	return sent
 }
 
-// TestDeliverySurvivesKills kills the process again and again in the middle of delivery to moody receivers, and holds
-// that all that was acknowledged arrives, that nothing is sent again whose delivery is on record, and that in the end all
-// of it is.
+// TestDeliverySurvivesKills kills the process again and again in the middle of delivery to moody receivers. All that was acknowledged
+// arrives, the changes of each device in order. What is on record as delivered is not sent again, and in the end all of it is on record.
 func TestDeliverySurvivesKills(t *testing.T) {
 	t.Parallel()
-	rounds := 4
+	rounds := 8
 	if testing.Short() {
 		rounds = 2
 	}
@@ -130,18 +151,18 @@ func TestDeliverySurvivesKills(t *testing.T) {
 		t.Logf("kill %d: %d acknowledged in all, %d deliveries on record, %d more than before", round, len(load.acked), len(final), len(final)-before)
 		p = start(t, dir, flags...)
 	}
-	for _, m := range receivers {
-		m.mu.Lock()
-		m.calm = true
-		m.mu.Unlock()
-	}
+	began := time.Now()
 	awaitNotified(t, p) // of what was added a moment before the last kill there is no notification yet
 	p.waitCount("transmission/status/RESENDING?limit=0", none)
+	t.Logf("all of it is delivered %v after the last start", time.Since(began).Round(time.Millisecond))
 	all := p.count("transmission/all?limit=0")
 	if n := p.count("transmission/status/SENT?limit=0"); n != all || n < len(load.acked)*len(receivers) {
 		t.Errorf("%d of %d transmissions are SENT; %d notifications were acknowledged", n, all, len(load.acked))
 	}
 	p.stop()
+	for _, m := range receivers {
+		m.isInOrder(t)
+	}
 	tries := checkDelivered(t, receivers, load.acked, delivered(facts(t, dir)))
 	for key, want := range final {
 		if got := receiverOf(receivers, key[0]).times(key[1]); got != want {
@@ -184,7 +205,7 @@ func checkDelivered(t *testing.T, receivers []*moodyReceiver, acked []string, se
 	return tries
 }
 
-// deliveryLoad adds devices and posts notifications, and remembers the contents of the notifications that have to come.
+// deliveryLoad adds and changes devices and posts notifications, and remembers the contents of the notifications that have to come.
 type deliveryLoad struct {
 	mu    sync.Mutex
 	acked []string
@@ -203,14 +224,21 @@ func (l *deliveryLoad) until(p *process, round int) {
 }
 
 func (l *deliveryLoad) one(p *process, name string) bool {
-	change := fmt.Sprintf(`{"deviceName":%q,"deviceServiceName":"device-rest","actionType":"Device creation","operatingState":"UP","adminState":"UNLOCKED"}`, name)
-	return l.send(p.metadata+"/api/v2/device", "["+deviceJSON(name)+"]", change) &&
-		l.send(p.notifications+"/api/v2/notification", notificationJSON("alarm", "posted "+name), "posted "+name)
+	change := func(action, operating, admin string) string {
+		return fmt.Sprintf(`{"deviceName":%q,"deviceServiceName":"device-rest","actionType":%q,"operatingState":%q,"adminState":%q}`, name, action, operating, admin)
+	}
+	patch := func(operating, admin string) bool {
+		return l.send(http.MethodPatch, p.metadata+"/api/v2/device", fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":%q,"operatingState":%q,"adminState":%q}}]`, name, operating, admin),
+			change("Device update", operating, admin))
+	}
+	return l.send(http.MethodPost, p.metadata+"/api/v2/device", "["+deviceJSON(name)+"]", change("Device creation", "UP", "UNLOCKED")) &&
+		patch("DOWN", "UNLOCKED") && patch("DOWN", "LOCKED") && patch("UP", "LOCKED") &&
+		l.send(http.MethodPost, p.notifications+"/api/v2/notification", notificationJSON("alarm", "posted "+name), "posted "+name)
 }
 
-func (l *deliveryLoad) send(url, body, content string) bool {
-	a, err := tryCall(http.MethodPost, url, "application/json", body)
-	if err != nil || len(statuses(a)) != 1 || statuses(a)[0] != http.StatusCreated {
+func (l *deliveryLoad) send(method, url, body, content string) bool {
+	a, err := tryCall(method, url, "application/json", body)
+	if err != nil || len(statuses(a)) != 1 || statuses(a)[0] >= http.StatusMultipleChoices {
 		return false
 	}
 	l.mu.Lock()

@@ -97,6 +97,6 @@ var (
 )
 
 // kinds are the kinds of channels as labels have them.
-var kinds = []string{domain.ChannelREST, domain.ChannelMQTT, domain.ChannelEmail, domain.ChannelZeroMQ}
+var kinds = domain.ChannelTypes()
 
 func count(n int) float64 { return float64(n) }

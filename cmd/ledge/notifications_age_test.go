@@ -16,7 +16,6 @@ func TestOldNotificationsGo(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "--notifications-max-age", "1s", "--resend-limit", "99")
 	r := newMoodyReceiver(t, "fine")
-	r.calm = true
 	p.subscribeAll(r.name, "alarm", restChannel(t, r.URL, "/"))
 	p.subscribeAll("dead", "alarm", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, porttest.Hold(t)))
 	delivered := func(content string) func() bool { // a notification may be of age before it is delivered

@@ -45,7 +45,7 @@ const mostTries = 1000
 
 // delivered returns a notification with its transmissions to a subscription.
 func (p *Program) delivered(subscription, id string) (n domain.Notification, list []domain.Transmission, err error) {
-	v, done := p.data.noteView()
+	v, done := p.flushedNotes()
 	defer done()
 	n, ok := v.State.Notifications.Get(id)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"ledge/domain"
 )
 
-// channelKinds are the types of channels, in the order of the forms.
-var channelKinds = []string{domain.ChannelZeroMQ, domain.ChannelREST, domain.ChannelMQTT, domain.ChannelEmail}
+// channelKinds are the types of channels.
+var channelKinds = domain.ChannelTypes()
 
 // firstPort is the port from which on a free one is proposed for a new ZeroMQ channel.
 const firstPort = 5563
@@ -46,10 +46,8 @@ func (subscriptionForm) States() []option { return lockOptions() }
 
 // Schemes are those of a channel.
 func (f channelForm) Schemes() []option {
-	if f.Type == domain.ChannelMQTT {
-		return options("tcp", "ssl", "ws", "wss")
-	}
-	return options("http", "https")
+	k, _ := f.Kind()
+	return options(k.Schemes...)
 }
 
 // Methods are those of a REST channel.
