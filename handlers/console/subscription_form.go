@@ -12,8 +12,8 @@ import (
 	"ledge/domain"
 )
 
-// channelKinds are the types of channels.
-var channelKinds = domain.ChannelTypes()
+// channelKinds are the types of channels. The form begins with ZeroMQ.
+var channelKinds = append([]string{domain.ChannelZeroMQ}, slices.DeleteFunc(domain.ChannelTypes(), func(t string) bool { return t == domain.ChannelZeroMQ })...)
 
 // firstPort is the port from which on a free one is proposed for a new ZeroMQ channel.
 const firstPort = 5563
