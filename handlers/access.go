@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -190,13 +191,11 @@ func Actor(r *http.Request) string {
 	return domain.AnonymousAt(r.RemoteAddr)
 }
 
-// smallBody is how much of a refused request's body is read so that its connection can be used again, in bytes.
-const smallBody = 16 << 10
-
-// refuse answers 401, 403 or 429, before anything of the body is read. path is the route's, "" where it is not known.
+// refuse answers 401, 403, 429 or 503. Of the body it reads at most what a login may have, so that the connection can be used again. path is
+// the route's, "" where it is not known.
 func (o *Options) refuse(w http.ResponseWriter, r *http.Request, path string, err error) {
 	h := w.Header()
-	if r.ContentLength < 0 || r.ContentLength > smallBody {
+	if !o.readSmall(r) {
 		h.Set("Connection", "close")
 	}
 	status := statuses[domain.CodeOf(err)]
@@ -212,6 +211,20 @@ func (o *Options) refuse(w http.ResponseWriter, r *http.Request, path string, er
 	h.Set("Content-Length", fmt.Sprint(len(text)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // fails when the client is gone: nobody is left to be told
+}
+
+// readSmall reads the body of a request that is refused, within the limits for clients that have not logged in.
+func (o *Options) readSmall(r *http.Request) bool {
+	if r.ContentLength <= 0 || r.ContentLength > LoginBytes || r.Header.Get("Expect") != "" {
+		return r.ContentLength == 0
+	}
+	done, err := o.beginUnknown(r)
+	if err != nil {
+		return false
+	}
+	defer done()
+	_, err = io.Copy(io.Discard, r.Body)
+	return err == nil
 }
 
 // noteRefusal sets the headers of a refusal, counts it and logs it.

@@ -108,6 +108,8 @@ type Options struct {
 	// CheckState refuses what is posted to a LOCKED device or a LOCKED device-rest, with 423, and to a write-only resource, with
 	// 405 (setting readings-check-state).
 	CheckState bool
+
+	unknown *Quota // requests with a body from clients that have not logged in
 }
 
 // withDefaults fills in what is not set.
@@ -132,6 +134,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.NewID == nil {
 		o.NewID = newID
+	}
+	if o.unknown == nil {
+		o.unknown = NewUnknown()
 	}
 	o.BatchElements = cmp.Or(o.BatchElements, 10_000)
 	o.BodyRate = cmp.Or(o.BodyRate, 8<<10)

@@ -47,6 +47,15 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unrouted(w, r)
 		return
 	}
+	if s.options.isBeforeLogin(r) {
+		done, err := s.options.beginUnknown(r)
+		if err != nil {
+			s.options.refuse(w, r, "", err)
+			s.unrouted(w, r)
+			return
+		}
+		defer done()
+	}
 	// A name never holds a slash; decoded, one would make two path segments of it.
 	if hasEncodedSlash(r.URL.RawPath) || !strings.HasPrefix(r.URL.Path, "/") {
 		http.NotFound(w, r)

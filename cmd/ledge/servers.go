@@ -106,7 +106,7 @@ func (s *servers) start(o handlers.Options, h http.Handler) {
 	}
 	srv := &http.Server{
 		Handler: handlers.Deadlines(o, h), ReadHeaderTimeout: 10 * time.Second, ConnContext: transport.ConnContext,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 24 << 10,
 		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
 	s.byName[name].server = srv

@@ -17,6 +17,7 @@ type conn struct {
 	remote          string // address of the peer, host:port
 	// idle is since when there is no request in work, in nanoseconds since the Unix epoch, or busy, or closed by the limiter.
 	idle atomic.Int64
+	long bool // a long header is under way; guarded by the limiter's mu
 }
 
 const (
@@ -40,15 +41,14 @@ func limited(c net.Conn) *conn {
 	}
 }
 
-// became notes what net/http does with the connection: a request is in work while it is active.
-func (c *conn) became(state http.ConnState) {
-	switch since := c.idle.Load(); {
-	case state == http.StateActive && since > busy:
-		c.idle.CompareAndSwap(since, busy)
-	case state == http.StateIdle:
-		c.idle.CompareAndSwap(busy, time.Now().UnixNano())
-	}
+// works is called when a request begins; false where the connection was closed just now.
+func (c *conn) works() bool {
+	since := c.idle.Load()
+	return since == busy || since > busy && c.idle.CompareAndSwap(since, busy)
 }
+
+// rests is called when a request has ended.
+func (c *conn) rests() { c.idle.CompareAndSwap(busy, time.Now().UnixNano()) }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {

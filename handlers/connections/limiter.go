@@ -2,7 +2,7 @@
 //
 // At a limit the connection that has been idle for longest is closed, of the client that has the most connections. A
 // connection with a request in work is never closed, and none of a client that has fewer than the one that connects. If no
-// connection can be closed, the new one is refused.
+// connection can be closed, the new one is refused. A request is in work from the end of its header on.
 package connections
 
 import (
@@ -21,9 +21,16 @@ import (
 type Limits struct {
 	// Total is for all services together, Service for each of them.
 	Total, Service int
-	// Client is for each client at all services; with 0 a client may have three times as many as are free.
+	// Client is for each client at all services; with 0 a client may have three times as many as are free, of Total and of Service.
 	Client int
 }
+
+// Of a request's header, net/http keeps each line. So the lines are limited, and how many headers longer than shortHeader may be under way.
+const (
+	mostHeaderLines = 100
+	shortHeader     = 4 << 10
+	mostLongHeaders = 128
+)
 
 // Counts are what a [Limiter] has seen.
 type Counts struct {
@@ -42,16 +49,22 @@ type Limiter struct {
 	open     map[*conn]struct{}
 	services map[string]int
 	clients  map[string]int
+	shares   map[share]int
+	long     map[string]int // long headers under way, by client
+	allLong  int
 	counts   Counts
 	logged   time.Time // when a limit was last logged
 }
+
+// share is what a client has of a service.
+type share struct{ service, client string }
 
 // logEvery is how often the log may say that a limit is reached.
 const logEvery = time.Minute
 
 // New returns a limiter without connections.
 func New(limits Limits, logger *slog.Logger) *Limiter {
-	return &Limiter{limits: limits, logger: logger, open: map[*conn]struct{}{}, services: map[string]int{}, clients: map[string]int{}}
+	return &Limiter{limits: limits, logger: logger, open: map[*conn]struct{}{}, services: map[string]int{}, clients: map[string]int{}, shares: map[share]int{}, long: map[string]int{}}
 }
 
 // Counts returns the numbers of now.
@@ -66,17 +79,22 @@ func (l *Limiter) Counts() Counts {
 // applied to each connection that is admitted, such as for TLS; it must not wait for the client, and what it returns must have
 // a method NetConn. nil is for plain HTTP.
 func (l *Limiter) Serve(srv *http.Server, service string, listener net.Listener, wrap func(net.Conn) net.Conn) error {
-	srv.ConnState = func(c net.Conn, state http.ConnState) { limited(c).became(state) }
+	srv.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateIdle {
+			c.(*headerConn).restart()
+			limited(c).rests()
+		}
+	}
 	before := srv.ConnContext
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if before != nil {
-			ctx = before(ctx, c)
+			ctx = before(ctx, c.(*headerConn).Conn)
 		}
 		return context.WithValue(ctx, connKey{}, limited(c))
 	}
 	next := srv.Handler
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok && c.idle.Load() == closed {
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.works() {
 			panic(http.ErrAbortHandler) // the request came just when the connection was closed; nobody would see its answer
 		}
 		next.ServeHTTP(w, r)
@@ -106,9 +124,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			continue
 		}
 		if l.wrap != nil {
-			return l.wrap(c), nil
+			return &headerConn{Conn: l.wrap(c), below: c}, nil
 		}
-		return c, nil
+		return &headerConn{Conn: c, below: c}, nil
 	}
 }
 
@@ -146,11 +164,14 @@ func (l *Limiter) admit(c *conn) bool {
 // full returns which connections may be closed for c, nil where there is room.
 func (l *Limiter) full(c *conn) (among func(*conn) bool) {
 	mine, free := l.clients[c.client], l.limits.Total-len(l.open)
+	here, freeHere := l.shares[share{c.service, c.client}], l.limits.Service-l.services[c.service]
 	switch {
 	case l.limits.Client > 0 && mine >= l.limits.Client:
 		return func(other *conn) bool { return other.client == c.client }
-	case l.services[c.service] >= l.limits.Service:
-		return func(other *conn) bool { return other.service == c.service && l.clients[other.client] >= mine }
+	case freeHere <= 0, l.limits.Client == 0 && int64(here) >= domain.Share(int64(here), int64(freeHere)):
+		return func(other *conn) bool {
+			return other.service == c.service && l.shares[share{c.service, other.client}] >= here
+		}
 	case free <= 0, l.limits.Client == 0 && int64(mine) >= domain.Share(int64(mine), int64(free)):
 		return func(other *conn) bool { return l.clients[other.client] >= mine }
 	}
@@ -178,6 +199,7 @@ func (l *Limiter) add(c *conn) {
 	l.open[c] = struct{}{}
 	l.services[c.service]++
 	l.clients[c.client]++
+	l.shares[share{c.service, c.client}]++
 }
 
 func (l *Limiter) remove(c *conn) {
@@ -188,6 +210,42 @@ func (l *Limiter) remove(c *conn) {
 	l.services[c.service]--
 	if l.clients[c.client]--; l.clients[c.client] == 0 {
 		delete(l.clients, c.client)
+	}
+	key := share{c.service, c.client}
+	if l.shares[key]--; l.shares[key] == 0 {
+		delete(l.shares, key)
+	}
+	l.endHeader(c)
+}
+
+// longHeader counts a long header; false where there are too many.
+func (l *Limiter) longHeader(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, there := l.open[c]; !there {
+		return false
+	}
+	held := int64(l.long[c.client])
+	if held+1 > domain.Share(held, int64(mostLongHeaders-l.allLong)) {
+		l.counts.Refused++
+		l.log()
+		return false
+	}
+	l.long[c.client]++
+	l.allLong++
+	c.long = true
+	return true
+}
+
+// endHeader is called with the lock held.
+func (l *Limiter) endHeader(c *conn) {
+	if !c.long {
+		return
+	}
+	c.long = false
+	l.allLong--
+	if l.long[c.client]--; l.long[c.client] == 0 {
+		delete(l.long, c.client)
 	}
 }
 

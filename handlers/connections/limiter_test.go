@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -210,4 +211,65 @@ func TestBusyClientTakesNoConnections(t *testing.T) {
 	}
 	answers.Wait()
 	r.counted(Counts{Open: 4, Refused: 1})
+}
+
+// Of the service, too, a client has three times what is free.
+func TestSharesOfAService(t *testing.T) {
+	r := newRig(t, Limits{Total: 100, Service: 8})
+	const one, two = "127.0.0.1", "127.0.0.2"
+	var answers sync.WaitGroup
+	for range 6 {
+		c := r.dial("a", one)
+		answers.Go(func() { c.get("/wait") })
+		<-r.entered
+	}
+	if got := r.dial("a", one).get("/"); got != "" {
+		t.Errorf("one more: got %q", got)
+	}
+	r.open("a", two)
+	r.open("b", one)
+	for range 6 {
+		r.released <- struct{}{}
+	}
+	answers.Wait()
+}
+
+// Long headers under way are limited; short ones are not, and a client that sends no whole header gives way to others.
+func TestLongHeaders(t *testing.T) {
+	r := newRig(t, Limits{Total: 1000, Service: 1000, Client: 1000})
+	long := "GET / HTTP/1.1\r\nHost: h\r\nA: " + strings.Repeat("b", shortHeader)
+	share := mostLongHeaders - mostLongHeaders/4
+	var all []client
+	for range share {
+		c := r.dial("a", "127.0.0.1")
+		fmt.Fprint(c, long)
+		all = append(all, c)
+	}
+	held := func() int {
+		r.limiter.mu.Lock()
+		defer r.limiter.mu.Unlock()
+		return r.limiter.allLong
+	}
+	for held() < share {
+		time.Sleep(time.Millisecond)
+	}
+	c := r.dial("a", "127.0.0.1")
+	fmt.Fprint(c, long)
+	if _, err := c.in.ReadByte(); err == nil {
+		if line, _ := c.in.ReadString('\n'); !strings.Contains(line, "400") {
+			t.Errorf("one long header too many: %q", line)
+		}
+	}
+	r.open("a", "127.0.0.1")
+	other := r.dial("a", "127.0.0.2")
+	fmt.Fprint(other, long)
+	for _, c := range append(all, other) {
+		fmt.Fprint(c, "\r\n\r\n")
+		if resp, err := http.ReadResponse(c.in, nil); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+	}
+	if n := held(); n != 0 {
+		t.Errorf("%d long headers are held", n)
+	}
 }

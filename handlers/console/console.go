@@ -76,11 +76,12 @@ type Console struct {
 	pages    map[string]*template.Template
 	live     *live
 	listing  *directory
+	unknown  *handlers.Quota // logins under way
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
-	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger)}
+	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown()}
 	s.sessions = newSessions(o.Idle, o.TLS)
 	s.listing = newDirectory(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
@@ -126,7 +127,19 @@ func (s *Console) headers(c *gin.Context) {
 	if s.Position != nil {
 		c.Set("at", s.Position()) // before anything is read
 	}
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, s.mostBody())
+	most := s.mostBody()
+	if c.FullPath() == "/login" && c.Request.ContentLength != 0 {
+		done, err := handlers.BeginUnknown(s.unknown, c.Request)
+		if err != nil {
+			h.Set("Connection", "close")
+			c.AbortWithStatus(http.StatusServiceUnavailable)
+			return
+		}
+		defer done()
+		most = handlers.LoginBytes
+	}
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, most)
+	c.Next()
 }
 
 // mostBody is the longest body of a form: that of the largest value that may be posted, and room for the form around it.

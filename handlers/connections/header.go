@@ -1,0 +1,77 @@
+package connections
+
+import (
+	"errors"
+	"net"
+)
+
+// headerConn is a connection as net/http reads it, above TLS. It limits the lines of each request's header.
+type headerConn struct {
+	net.Conn
+	below *conn
+
+	// What follows is of the header that is read. Only net/http's goroutine of the connection uses it.
+
+	refused bool // net/http reads on after an error in the middle of a line
+	ended   bool
+	newLine bool // nothing came since the last line's end
+	lines   int
+	bytes   int
+}
+
+var errHeader = errors.New("the header of the request is too long, or too many long ones are under way")
+
+// Read implements net.Conn.
+func (h *headerConn) Read(b []byte) (int, error) {
+	if h.refused {
+		return 0, errHeader
+	}
+	n, err := h.Conn.Read(b)
+	if h.ended || h.take(b[:n]) {
+		return n, err
+	}
+	h.refused = true
+	return 0, errHeader
+}
+
+// take looks at the next bytes of a header. What is behind the header is not looked at.
+func (h *headerConn) take(text []byte) bool {
+	before := h.bytes
+	for _, b := range text {
+		h.bytes++
+		switch {
+		case b == '\n' && h.newLine:
+			h.end()
+			return true
+		case b == '\n':
+			h.newLine = true
+			if h.lines++; h.lines > mostHeaderLines {
+				return false
+			}
+		case b != '\r':
+			h.newLine = false
+		}
+	}
+	return before > shortHeader || h.bytes <= shortHeader || h.below.limiter.longHeader(h.below)
+}
+
+func (h *headerConn) end() {
+	h.ended = true
+	h.below.limiter.mu.Lock()
+	h.below.limiter.endHeader(h.below)
+	h.below.limiter.mu.Unlock()
+}
+
+// restart is called between two requests.
+func (h *headerConn) restart() { h.ended, h.newLine, h.lines, h.bytes = false, false, 0, 0 }
+
+// CloseWrite tells the client that no more comes.
+func (h *headerConn) CloseWrite() error {
+	if c, ok := h.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
+}
+
+// NetConn returns the connection below.
+func (h *headerConn) NetConn() net.Conn { return h.Conn }
