@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -190,3 +191,36 @@ func (w *answerWriter) SetReadDeadline(time.Time) error  { return nil }
 func (w *answerWriter) SetWriteDeadline(time.Time) error { return nil }
 
 var _ http.ResponseWriter = (*answerWriter)(nil)
+
+// apiPath is an address of a service below a name.
+func apiPath(before, name string) string { return "/api/v2/" + before + url.PathEscape(name) }
+
+// ifMatch is the header for a change of the revision that the user has seen.
+func ifMatch(revision string) []string {
+	if revision == "" {
+		return nil
+	}
+	return []string{"If-Match", fmt.Sprintf("%q", revision)}
+}
+
+// changeOne sends one entity to a service in the array that the service takes.
+func (s *Console) changeOne(c *gin.Context, service, method, path, key string, fields map[string]any, revision string) answer {
+	return changedMeanwhile(s.call(c, service, method, path, []any{map[string]any{"apiVersion": "v2", key: fields}}, ifMatch(revision)...))
+}
+
+// changedMeanwhile says in the user's words that the revision of a change is not the latest.
+func changedMeanwhile(a answer) answer {
+	if a.Status == http.StatusPreconditionFailed {
+		a.Message = "Somebody else has changed this meanwhile. Copy your changes, open the page again, and enter them there. " + a.Message
+	}
+	return a
+}
+
+// finish answers a form without input: with a notice on the next page, or with what is wrong.
+func (s *Console) finish(c *gin.Context, a answer, to, notice string, args ...any) {
+	if !a.ok() {
+		s.showError(c, a.Status, a.Message)
+		return
+	}
+	s.done(c, to, notice, args...)
+}

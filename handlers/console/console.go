@@ -1,9 +1,19 @@
+// Package console is the management UI: pages for operators on port 9090, behind a login.
+//
+// Pages are rendered on the server. Each has one file here and one of the same name below templates; console.go lists them with the right
+// that each needs. htmx loads pages without a reload of the document, and nothing needs it: without scripts every page and form works.
+// What changes while a page is open is announced over /live (live.go), and the page loads the part anew that shows it.
+//
+// A page reads the state as the REST services do, through [handlers.Reader]. It changes nothing by itself: it sends the request that any
+// client would send to the REST service, in process and in the user's name (calls.go). So the checks, the messages, the rights and
+// what is on the log are those of the API.
 package console
 
 import (
 	"context"
 	"html/template"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -11,6 +21,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/console/assets"
+	"ledge/handlers/console/devicesearch"
 )
 
 // Options are what the console shows and changes. Of the embedded ones it uses Service, Version, Config, Ready, Warnings, Logger, Now and
@@ -75,7 +87,7 @@ type Console struct {
 	sessions *scs.SessionManager
 	pages    map[string]*template.Template
 	live     *live
-	listing  *directory
+	listing  *devicesearch.Index
 	unknown  *handlers.Quota // logins under way
 }
 
@@ -83,7 +95,7 @@ type Console struct {
 func New(o Options) *Console {
 	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown()}
 	s.sessions = newSessions(o.Idle, o.TLS)
-	s.listing = newDirectory(o.State, o.Changes)
+	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
 	s.engine.Use(s.recoverPanic, s.headers)
@@ -96,7 +108,7 @@ func New(o Options) *Console {
 // Close ends the live connections.
 func (s *Console) Close() {
 	s.live.close()
-	s.listing.drop()
+	s.listing.Drop()
 }
 
 // ServeHTTP implements http.Handler.
@@ -144,3 +156,38 @@ func (s *Console) headers(c *gin.Context) {
 
 // mostBody is the longest body of a form: that of the largest value that may be posted, and room for the form around it.
 func (s *Console) mostBody() int64 { return max(s.ResourceBytes, s.UploadBytes, s.BodyBytes) + 64<<10 }
+
+// Rights of routes beside those of roles.
+const (
+	noLogin domain.Right = ""
+	anyRole domain.Right = "login"
+)
+
+// route is one path of the console, and the right that it needs.
+type route struct {
+	method, path string
+	right        domain.Right
+	handle       gin.HandlerFunc
+}
+
+// routes is the one table of all paths.
+func (s *Console) routes() []route {
+	return slices.Concat([]route{
+		{"GET", "/static/:file", noLogin, func(c *gin.Context) { assets.Serve(c, c.Param("file")) }},
+		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { assets.Serve(c, "icon.svg") }},
+		{"GET", "/login", noLogin, s.showLogin},
+		{"POST", "/login", noLogin, s.login},
+		{"POST", "/logout", noLogin, s.logout},
+		{"GET", "/account", anyRole, s.showAccount},
+		{"POST", "/account/password", anyRole, s.changePassword},
+		{"GET", "/live", domain.MayRead, s.serveLive},
+		{"GET", "/", anyRole, s.overview},
+	}, s.deviceRoutes(), s.readingRoutes(), s.profileRoutes(), s.serviceRoutes(), s.watcherRoutes(), s.subscriptionRoutes(), s.notificationRoutes(),
+		s.ledgerRoutes(), s.userRoutes(), s.systemRoutes())
+}
+
+func (s *Console) route() {
+	for _, r := range s.routes() {
+		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), r.handle)
+	}
+}

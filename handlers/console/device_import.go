@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// lookedUp is how many devices are looked up in one view of the state, and sent in one request.
+	lookedUp = 500
 	// mostImported bounds the devices of one import.
 	mostImported = 10_000
 	// importRows is how many devices of an import a page lists; those that are refused come first.
@@ -213,7 +215,7 @@ func (s *Console) plan(c *gin.Context, rows []importRow) error {
 		if err := c.Request.Context().Err(); err != nil {
 			return err
 		}
-		n := min(len(rows), readTogether)
+		n := min(len(rows), lookedUp)
 		s.planSome(rows[:n], seen)
 		rows = rows[n:]
 	}
@@ -297,7 +299,7 @@ func (s *Console) apply(c *gin.Context, rows []importRow, what, method string) {
 		if rows[i].What != what {
 			continue
 		}
-		if len(batch) == min(s.BatchElements, readTogether) || size > 0 && size+len(rows[i].device) > importBody {
+		if len(batch) == min(s.BatchElements, lookedUp) || size > 0 && size+len(rows[i].device) > importBody {
 			send()
 		}
 		batch, size = append(batch, &rows[i]), size+len(rows[i].device)

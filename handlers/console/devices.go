@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/devicesearch"
 )
 
 const (
@@ -44,7 +45,7 @@ func (s *Console) deviceRoutes() []route {
 
 // devicesData is the list of devices with what it is filtered by.
 type devicesData struct {
-	found
+	devicesearch.Result
 	Query              url.Values
 	Profiles, Services []option
 	Filtered           bool
@@ -104,12 +105,12 @@ func (s *Console) showDevices(c *gin.Context) {
 
 func (s *Console) listDevices(c *gin.Context, status int, message string) {
 	q := filters(c, "q", "label", "profile", "service", "state", "sort", "after", "before")
-	if !slices.Contains(deviceSorts, strings.TrimPrefix(q.Get("sort"), "-")) {
+	if !slices.Contains(devicesearch.Sorts, strings.TrimPrefix(q.Get("sort"), "-")) {
 		q.Del("sort")
 	}
 	d := devicesData{Query: q}
 	var err error
-	d.found, err = s.listing.find(c.Request.Context(), deviceQuery{
+	d.Result, err = s.listing.Find(c.Request.Context(), devicesearch.Query{
 		Words: strings.Fields(strings.ToLower(q.Get("q"))), Label: q.Get("label"), Profile: q.Get("profile"), Service: q.Get("service"),
 		State: strings.ToUpper(q.Get("state")), Sort: q.Get("sort"), After: q.Get("after"), Before: q.Get("before"), Limit: pageRows,
 	})

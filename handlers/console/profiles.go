@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/profileyaml"
 )
 
 func (s *Console) profileRoutes() []route {
@@ -78,14 +79,14 @@ func (s *Console) readProfile(name string) (d profileData, revision uint64, err 
 	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
 		return d, 0, err
 	}
-	d.YAML, err = profileYAML(p)
+	d.YAML, err = profileyaml.Encode(p)
 	return d, domain.Revision(view.State.Profiles, name), err
 }
 
 // profileForm is the text of a profile while it is added or edited. Name is empty for a new one.
 type profileForm struct {
 	Name, YAML, Revision string
-	Faults               []yamlFault
+	Faults               []profileyaml.Fault
 }
 
 func (s *Console) showUpload(c *gin.Context) {
@@ -101,11 +102,11 @@ func (s *Console) uploadProfile(c *gin.Context) {
 	}
 	a := s.sendProfile(c, http.MethodPost, text, "")
 	if !a.ok() {
-		s.show(c, a.Status, "profile_form", Page{Title: "Upload a profile", Message: a.Message, Data: profileForm{YAML: text, Faults: faultsIn(text, a)}})
+		s.show(c, a.Status, "profile_form", Page{Title: "Upload a profile", Message: a.Message, Data: profileForm{YAML: text, Faults: profileyaml.Faults(text, a.Message)}})
 		return
 	}
 	to := "/profiles"
-	if name := yamlName(text); name != "" {
+	if name := profileyaml.Name(text); name != "" {
 		to += "/" + name
 	}
 	s.done(c, to, "The profile is uploaded.")
@@ -166,13 +167,13 @@ func (s *Console) showEditProfile(c *gin.Context) {
 func (s *Console) editProfile(c *gin.Context) {
 	form := profileForm{Name: c.Param("name"), YAML: c.PostForm("yaml"), Revision: c.PostForm("revision")}
 	a := answer{Status: http.StatusUnprocessableEntity}
-	if name := yamlName(form.YAML); name != "" && name != form.Name {
+	if name := profileyaml.Name(form.YAML); name != "" && name != form.Name {
 		a.Message = "The name of a profile cannot be changed. Upload a new profile, or restore the name " + form.Name + "."
 	} else {
 		a = s.sendProfile(c, http.MethodPut, form.YAML, form.Revision)
 	}
 	if !a.ok() {
-		form.Faults = faultsIn(form.YAML, a)
+		form.Faults = profileyaml.Faults(form.YAML, a.Message)
 		s.show(c, a.Status, "profile_form", Page{Title: "Edit profile " + form.Name, Message: a.Message, Data: form})
 		return
 	}

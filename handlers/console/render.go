@@ -18,25 +18,26 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/assets"
 )
 
 //go:embed templates
 var templates embed.FS
 
-// parsePages returns a template for each file in templates but the layout and the parts, which all of them share.
+// parsePages returns a template for each file below templates but the layout and the parts, which all of them share.
 func parsePages() map[string]*template.Template {
-	shared := template.Must(template.New("").Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/parts.html"))
-	names, err := fs.Glob(templates, "templates/*.html")
-	if err != nil {
-		panic(err) // the pattern is in the program
-	}
+	shared := template.Must(template.New("").Funcs(functions).ParseFS(templates, "templates/shared/layout.html", "templates/shared/parts.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range names {
+	err := fs.WalkDir(templates, "templates", func(name string, entry fs.DirEntry, err error) error {
 		page := strings.TrimSuffix(path.Base(name), ".html")
-		if page == "layout" || page == "parts" {
-			continue
+		if err != nil || entry.IsDir() || page == "layout" || page == "parts" {
+			return err
 		}
 		pages[page] = template.Must(template.Must(shared.Clone()).ParseFS(templates, name))
+		return nil
+	})
+	if err != nil {
+		panic(err) // the templates are in the program
 	}
 	return pages
 }
@@ -222,7 +223,7 @@ func (s *Console) recoverPanic(c *gin.Context) {
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"asset": assetPath,
+	"asset": assets.Path,
 	"time":  showTime,
 	"ago":   ago,
 	"join":  strings.Join,
@@ -271,4 +272,151 @@ func showBytes(n int64) string {
 		value, unit = value/(1<<10), unit+1
 	}
 	return fmt.Sprintf("%.1f %ciB", value, "KMGT"[unit])
+}
+
+// field is one input of a form, with its label and what is wrong with it. See the template of the same name.
+type field struct {
+	Name, Label, Value string
+	// Type is that of the input, or textarea, or select, which has Options.
+	Type     string
+	Required bool
+	Error    string
+	Hint     string
+	// Options are those of a select, or suggestions for an input.
+	Options []option
+	// Autocomplete is the attribute of the same name.
+	Autocomplete string
+}
+
+// ID is that of the input in the page.
+func (f field) ID() string {
+	return "f-" + strings.NewReplacer("[", "-", "]", "-", ".", "-").Replace(f.Name)
+}
+
+// Described are the ids of what explains the input.
+func (f field) Described() string {
+	var ids []string
+	if f.Hint != "" {
+		ids = append(ids, f.ID()+"-hint")
+	}
+	if f.Error != "" {
+		ids = append(ids, f.ID()+"-error")
+	}
+	return strings.Join(ids, " ")
+}
+
+type option struct {
+	Value, Label string
+}
+
+func options(values ...string) []option {
+	all := make([]option, len(values))
+	for i, v := range values {
+		all[i] = option{v, v}
+	}
+	return all
+}
+
+// newField makes a field for the templates: more has pairs of an attribute's name and its value.
+func newField(name, label, value string, more ...any) (f field, err error) {
+	f = field{Name: name, Label: label, Value: value, Type: "text"}
+	for i := 0; i+1 < len(more); i += 2 {
+		text, _ := more[i+1].(string)
+		switch more[i] {
+		case "type":
+			f.Type = text
+		case "error":
+			f.Error = text
+		case "hint":
+			f.Hint = text
+		case "autocomplete":
+			f.Autocomplete = text
+		case "required":
+			f.Required, _ = more[i+1].(bool)
+		case "options":
+			f.Options, _ = more[i+1].([]option)
+		default:
+			return f, fmt.Errorf("field %s: %v is no attribute", name, more[i])
+		}
+	}
+	return f, nil
+}
+
+const (
+	// mostOffset bounds the position in a list.
+	mostOffset = 1_000_000
+	// mostFilter bounds the text of a filter, in bytes.
+	mostFilter = 300
+	// mostSuggested bounds the entities that suggestions are taken from.
+	mostSuggested = 300
+)
+
+// listPager is the position in a list, with links to its neighbours.
+type listPager struct {
+	Total, First, Last int
+	Previous, Next     string // addresses; empty: none
+}
+
+// offset reads the position of a list from the query.
+func offset(c *gin.Context) int {
+	n, err := strconv.Atoi(c.Query("offset"))
+	if err != nil {
+		return 0
+	}
+	return min(max(n, 0), mostOffset)
+}
+
+// pagerOf describes the rows from offset on. examined is how many entries the page has looked at.
+func pagerOf(c *gin.Context, total, examined int) listPager {
+	at := offset(c)
+	p := listPager{Total: total, First: min(at+1, total), Last: min(at+examined, total)}
+	if at > 0 {
+		p.Previous = withOffset(c, max(0, at-pageRows))
+	}
+	if p.Last < total && examined > 0 {
+		p.Next = withOffset(c, p.Last)
+	}
+	return p
+}
+
+func withOffset(c *gin.Context, at int) string {
+	q := c.Request.URL.Query()
+	q.Del("offset")
+	if at > 0 {
+		q.Set("offset", strconv.Itoa(at))
+	}
+	if len(q) == 0 {
+		return c.Request.URL.Path
+	}
+	return c.Request.URL.Path + "?" + q.Encode()
+}
+
+// filterText reads a filter from the query.
+func filterText(c *gin.Context, name string) string {
+	text := strings.TrimSpace(c.Query(name))
+	return text[:min(len(text), mostFilter)]
+}
+
+// indexFilters makes a filter of each parameter of the query that is not empty.
+func indexFilters(c *gin.Context, indexes ...string) (list []domain.Filter) {
+	for _, index := range indexes {
+		if text := filterText(c, index); text != "" {
+			list = append(list, domain.Filter{Index: index, Value: text})
+		}
+	}
+	return list
+}
+
+// failList answers for a list that could not be read. A position after the end leads to the begin of the list.
+func (s *Console) failList(c *gin.Context, err error) {
+	if domain.CodeOf(err) == domain.OutOfRange && offset(c) > 0 {
+		s.redirect(c, withOffset(c, 0))
+		return
+	}
+	s.fail(c, err)
+}
+
+// lockOptions are the admin states to choose from.
+func lockOptions() []option {
+	return []option{{domain.StateUnlocked, "UNLOCKED: in use"}, {domain.StateLocked, "LOCKED: not in use"}}
 }

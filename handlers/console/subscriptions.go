@@ -2,9 +2,12 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -245,3 +248,140 @@ func parseInput(text string) (time.Time, bool) {
 	}
 	return time.Time{}, false
 }
+
+// NetInterface is a network interface of the machine with its addresses.
+type NetInterface struct {
+	Name      string
+	Addresses []string
+}
+
+// SocketState is a bound ZeroMQ socket and its subscribers.
+type SocketState struct {
+	Host        string
+	Port        int
+	Subscribers int
+	// Published are the messages so far, Drops those that slow subscribers have missed, and Evictions the subscribers that were disconnected.
+	Published, Drops, Evictions uint64
+}
+
+// The uses of a port, as Options.PortUse says them.
+const (
+	PortFree    = "free"
+	PortShared  = "shared" // a ZeroMQ channel of Ledge is bound to it
+	PortTaken   = "taken"  // another program or service listens there
+	PortUnknown = ""       // not known
+)
+
+// bindHosts are the values for the host of a ZeroMQ channel.
+func (s *Console) bindHosts() []option {
+	list := []option{{"*", "all interfaces"}}
+	if s.Interfaces == nil {
+		return list
+	}
+	for _, one := range s.Interfaces() {
+		list = append(list, option{one.Name, one.Name + ": " + strings.Join(one.Addresses, ", ")})
+		for _, at := range one.Addresses {
+			list = append(list, option{at, at + " (" + one.Name + ")"})
+		}
+	}
+	return list
+}
+
+// portHint says whether a port can be used.
+func (s *Console) portHint(ch domain.Channel, text string) string {
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 || s.PortUse == nil {
+		return "The TCP port that subscribers connect to."
+	}
+	switch s.PortUse(ch.Host, port) {
+	case PortFree:
+		return fmt.Sprintf("Port %d is free.", port)
+	case PortShared:
+		return fmt.Sprintf("Port %d is shared with another ZeroMQ channel: subscribers choose by topic.", port)
+	case PortTaken:
+		return fmt.Sprintf("Port %d is taken by another program; choose another.", port)
+	}
+	return "The TCP port that subscribers connect to."
+}
+
+// connectTo is the address that subscribers of a ZeroMQ channel connect to.
+func (s *Console) connectTo(c *gin.Context, ch domain.Channel) string {
+	host := ch.Host
+	if host == "*" || host == "0.0.0.0" || host == "::" {
+		host = c.Request.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+	}
+	if s.Interfaces != nil {
+		for _, one := range s.Interfaces() {
+			if one.Name == host && len(one.Addresses) > 0 {
+				host = one.Addresses[0]
+			}
+		}
+	}
+	return "tcp://" + net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(ch.Port))
+}
+
+// snippet is a program that subscribes.
+type snippet struct{ Title, Needs, Code string }
+
+// snippets are programs that subscribe to a topic. All texts are quoted in the language of the program.
+func snippets(address, topic string) []snippet {
+	return []snippet{
+		{"Python", "pip install pyzmq, or apt install python3-zmq", fmt.Sprintf(pythonSnippet, topic, address)},
+		{"Go", "go get github.com/pebbe/zmq4, which uses libzmq", fmt.Sprintf(goSnippet, address, topic)},
+		{"Shell", "python3-zmq, as above", fmt.Sprintf(shellSnippet, shellQuote(address), shellQuote(topic))},
+	}
+}
+
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+const pythonSnippet = `import zmq
+
+socket = zmq.Context.instance().socket(zmq.SUB)
+socket.setsockopt(zmq.SUBSCRIBE, %q.encode())
+socket.connect(%q)
+while True:
+    topic, body = socket.recv_multipart()
+    print(topic.decode(), body.decode(), flush=True)
+`
+
+const goSnippet = `package main
+
+import (
+	"fmt"
+	"log"
+
+	zmq "github.com/pebbe/zmq4"
+)
+
+func main() {
+	socket, err := zmq.NewSocket(zmq.SUB)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := socket.Connect(%q); err != nil {
+		log.Fatal(err)
+	}
+	if err := socket.SetSubscribe(%q); err != nil {
+		log.Fatal(err)
+	}
+	for {
+		message, err := socket.RecvMessage(0)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(message)
+	}
+}
+`
+
+const shellSnippet = `python3 -uc '
+import sys, zmq
+s = zmq.Context.instance().socket(zmq.SUB)
+s.setsockopt(zmq.SUBSCRIBE, sys.argv[2].encode())
+s.connect(sys.argv[1])
+while True: print(*[f.decode() for f in s.recv_multipart()])
+' %s %s
+`

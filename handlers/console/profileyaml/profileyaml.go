@@ -1,4 +1,5 @@
-package console
+// Package profileyaml writes a device profile as YAML, and finds the line and column of what a service says is wrong with one.
+package profileyaml
 
 import (
 	"regexp"
@@ -12,14 +13,14 @@ import (
 	"ledge/handlers/shapes"
 )
 
-// yamlFault is an error in a YAML text at a line and, where it is known, a column; both count from 1.
-type yamlFault struct {
+// Fault is an error in a YAML text at a line and, where it is known, a column; both count from 1.
+type Fault struct {
 	Line, Column int
 	Text, What   string
 }
 
-// profileYAML writes a profile as YAML without the fields that are empty.
-func profileYAML(p domain.Profile) (string, error) {
+// Encode writes a profile as YAML without the fields that are empty.
+func Encode(p domain.Profile) (string, error) {
 	var n yaml.Node
 	if err := n.Encode(shapes.OfProfile(p)); err != nil {
 		return "", err
@@ -57,8 +58,8 @@ func emptyNode(n *yaml.Node) bool {
 	return len(n.Content) == 0
 }
 
-// yamlName is the name of the profile in a text; "" where it has none.
-func yamlName(text string) string {
+// Name is the name of the profile in a text; "" where it has none.
+func Name(text string) string {
 	var d struct {
 		Name string `yaml:"name"`
 	}
@@ -74,13 +75,13 @@ var (
 // mostFaults bounds the errors that a page shows by line.
 const mostFaults = 50
 
-// faultsIn finds the lines and columns of what a service says is wrong with a text.
-func faultsIn(text string, a answer) (faults []yamlFault) {
+// Faults finds the lines and columns of what a service says is wrong with a text.
+func Faults(text, message string) (faults []Fault) {
 	lines := strings.Split(text, "\n")
 	var root yaml.Node
 	_ = yaml.Unmarshal([]byte(text), &root) // where it is no YAML, the message has the line
-	for _, one := range strings.Split(a.Message, "; ") {
-		f := yamlFault{What: one}
+	for _, one := range strings.Split(message, "; ") {
+		f := Fault{What: one}
 		if m := lineIn.FindStringSubmatch(one); m != nil {
 			f.Line, _ = strconv.Atoi(m[1])
 			f.Column, _ = strconv.Atoi(m[2])
@@ -96,7 +97,7 @@ func faultsIn(text string, a answer) (faults []yamlFault) {
 		}
 		faults = append(faults, f)
 	}
-	slices.SortStableFunc(faults, func(a, b yamlFault) int { return a.Line - b.Line })
+	slices.SortStableFunc(faults, func(a, b Fault) int { return a.Line - b.Line })
 	return faults
 }
 

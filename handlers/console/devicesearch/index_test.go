@@ -1,4 +1,4 @@
-package console
+package devicesearch
 
 import (
 	"context"
@@ -31,14 +31,14 @@ func (l logChanges) Read(_ context.Context, from, to uint64, f func(domain.Recor
 	return nil
 }
 
-func mustDirectory(tb testing.TB) (*directory, *handlerstest.Log) {
+func mustIndex(tb testing.TB) (*Index, *handlerstest.Log) {
 	tb.Helper()
 	log := handlerstest.NewLog()
 	log.Given(tb,
 		domain.AddService{Service: domain.DeviceService{ID: handlerstest.ID(1), Name: "s", BaseAddress: "http://localhost:1", AdminState: "UNLOCKED"}},
 		domain.AddProfile{Profile: domain.Profile{ID: handlerstest.ID(2), Name: "p"}})
-	d := newDirectory(log.View, logChanges{log})
-	tb.Cleanup(d.drop)
+	d := New(log.View, logChanges{log})
+	tb.Cleanup(d.Drop)
 	return d, log
 }
 
@@ -49,9 +49,9 @@ func addListed(n int) domain.Command {
 	}}
 }
 
-func (d *directory) names(tb testing.TB, q deviceQuery) string {
+func (d *Index) names(tb testing.TB, q Query) string {
 	tb.Helper()
-	f, err := d.find(tb.Context(), q)
+	f, err := d.Find(tb.Context(), q)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -62,10 +62,10 @@ func (d *directory) names(tb testing.TB, q deviceQuery) string {
 	return strings.Join(names, " ")
 }
 
-// TestDirectoryFollowsTheLog finds what was added, changed and removed since the query before, also after it was dropped.
-func TestDirectoryFollowsTheLog(t *testing.T) {
-	d, log := mustDirectory(t)
-	all := deviceQuery{Limit: 10}
+// TestIndexFollowsTheLog finds what was added, changed and removed since the query before, also after it was dropped.
+func TestIndexFollowsTheLog(t *testing.T) {
+	d, log := mustIndex(t)
+	all := Query{Limit: 10}
 	if got := d.names(t, all); got != "" {
 		t.Errorf("without devices: %q", got)
 	}
@@ -79,23 +79,23 @@ func TestDirectoryFollowsTheLog(t *testing.T) {
 		if got := d.names(t, all); got != "d-002 d-003" {
 			t.Errorf("after one was removed: %q", got)
 		}
-		if got := d.names(t, deviceQuery{Limit: 10, Words: []string{"fresh"}}); got != "d-002" {
+		if got := d.names(t, Query{Limit: 10, Words: []string{"fresh"}}); got != "d-002" {
 			t.Errorf("after one was changed: %q", got)
 		}
-		if got := d.names(t, deviceQuery{Limit: 1, Sort: "changed"}); got != "d-002" {
+		if got := d.names(t, Query{Limit: 1, Sort: "changed"}); got != "d-002" {
 			t.Errorf("the last change: %q", got)
 		}
-		d.drop()
+		d.Drop()
 	}
 }
 
-// TestDirectoryIsDropped ends a directory as its timer does, and holds that nothing of it is left.
-func TestDirectoryIsDropped(t *testing.T) {
-	d, log := mustDirectory(t)
+// TestIndexIsDropped ends an index as its timer does, and holds that nothing of it is left.
+func TestIndexIsDropped(t *testing.T) {
+	d, log := mustIndex(t)
 	log.Given(t, addListed(1))
-	d.names(t, deviceQuery{Limit: 1})
+	d.names(t, Query{Limit: 1})
 	if d.end == nil || len(d.devices) != 1 {
-		t.Fatal("there is no directory, or nothing ends it")
+		t.Fatal("there is no index, or nothing ends it")
 	}
 	if !d.end.Reset(0) {
 		t.Fatal("the end has come already")
@@ -111,9 +111,9 @@ func TestDirectoryIsDropped(t *testing.T) {
 	}
 }
 
-// TestDirectoryIsBounded puts more devices into a directory than it holds.
-func TestDirectoryIsBounded(t *testing.T) {
-	d := &directory{shared: map[string]string{}, loaded: true}
+// TestIndexIsBounded puts more devices into an index than it holds.
+func TestIndexIsBounded(t *testing.T) {
+	d := &Index{shared: map[string]string{}, loaded: true}
 	for n := range mostListed + 10 {
 		d.put(domain.Device{Name: fmt.Sprint("d-", n), Labels: []string{fmt.Sprint("l-", n)}})
 	}
@@ -129,18 +129,18 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestDirectoryPages walks all pages forth and back in each order.
-func TestDirectoryPages(t *testing.T) {
-	d, log := mustDirectory(t)
+// TestIndexPages walks all pages forth and back in each order.
+func TestIndexPages(t *testing.T) {
+	d, log := mustIndex(t)
 	for n := range 25 {
 		log.Given(t, addListed(n))
 	}
 	for _, sort := range []string{"", "name", "-name", "changed", "-changed", "profile", "service", "state", "-state"} {
 		var forth []string
-		q := deviceQuery{Sort: sort, Limit: 7}
-		var last found
+		q := Query{Sort: sort, Limit: 7}
+		var last Result
 		for {
-			f, err := d.find(t.Context(), q)
+			f, err := d.Find(t.Context(), q)
 			if err != nil || f.Matched != 25 {
 				t.Fatal(err, f.Matched)
 			}
@@ -155,16 +155,16 @@ func TestDirectoryPages(t *testing.T) {
 		if n := len(slices.Compact(slices.Sorted(slices.Values(forth)))); len(forth) != 25 || n != 25 {
 			t.Errorf("sort %q: %d rows, %d devices", sort, len(forth), n)
 		}
-		q = deviceQuery{Sort: sort, Limit: 7, Before: last.Previous}
+		q = Query{Sort: sort, Limit: 7, Before: last.Previous}
 		if got := d.names(t, q); got != strings.Join(forth[14:21], " ") {
 			t.Errorf("sort %q: back: %s", sort, got)
 		}
 	}
 }
 
-// TestDirectoryAgainstAModel adds, changes and removes devices at random between searches in each order, and compares with a plain sort.
-func TestDirectoryAgainstAModel(t *testing.T) {
-	d, log := mustDirectory(t)
+// TestIndexAgainstAModel adds, changes and removes devices at random between searches in each order, and compares with a plain sort.
+func TestIndexAgainstAModel(t *testing.T) {
+	d, log := mustIndex(t)
 	there := map[int]bool{}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -189,9 +189,9 @@ func TestDirectoryAgainstAModel(t *testing.T) {
 				slices.Reverse(want)
 			}
 			var got []string
-			q := deviceQuery{Sort: sort, Limit: 7}
+			q := Query{Sort: sort, Limit: 7}
 			for page := 0; page == 0 || q.After != ""; page++ {
-				f, err := d.find(t.Context(), q)
+				f, err := d.Find(t.Context(), q)
 				if err != nil || f.Matched != len(want) {
 					t.Fatalf("sort %q: %d match, want %d; %v", sort, f.Matched, len(want), err)
 				}
@@ -211,7 +211,7 @@ func TestDirectoryAgainstAModel(t *testing.T) {
 }
 
 func BenchmarkDirectory(b *testing.B) {
-	d := &directory{shared: map[string]string{}, loaded: true}
+	d := &Index{shared: map[string]string{}, loaded: true}
 	for n := range 100_000 {
 		d.put(domain.Device{
 			Name: fmt.Sprintf("building-%02d-sensor-%06d", n%40, n), ProfileName: "p", ServiceName: "s", Modified: int64(n * 7919 % 100_003),
@@ -219,8 +219,8 @@ func BenchmarkDirectory(b *testing.B) {
 		})
 	}
 	d.sort()
-	for _, q := range []deviceQuery{{}, {Words: []string{"sensor", "0999"}}, {Sort: "changed", Label: "floor-3"}, {Sort: "-profile"}, {Words: []string{"nothing"}}} {
-		q.Limit = pageRows
+	for _, q := range []Query{{}, {Words: []string{"sensor", "0999"}}, {Sort: "changed", Label: "floor-3"}, {Sort: "-profile"}, {Words: []string{"nothing"}}} {
+		q.Limit = 50
 		b.Run(fmt.Sprintf("%s %s %v", q.Sort, q.Label, q.Words), func(b *testing.B) {
 			for b.Loop() {
 				q.search(d.devices)

@@ -1,4 +1,5 @@
-package console
+// Package assets has the files that every page of the console loads: scripts, the style sheet and the icon.
+package assets
 
 import (
 	"bytes"
@@ -26,10 +27,10 @@ type asset struct {
 	version        string
 }
 
-var assets = readAssets()
+var all = readAll()
 
-func readAssets() map[string]asset {
-	all := map[string]asset{}
+func readAll() map[string]asset {
+	files := map[string]asset{}
 	names, err := fs.Glob(static, "static/*")
 	if err != nil {
 		panic(err) // the pattern is in the program
@@ -44,9 +45,9 @@ func readAssets() map[string]asset {
 		_, _ = z.Write(text)                                       // a buffer takes all
 		_ = z.Close()
 		sum := sha256.Sum256(text)
-		all[path.Base(name)] = asset{typeOf(name), text, packed.Bytes(), hex.EncodeToString(sum[:6])}
+		files[path.Base(name)] = asset{typeOf(name), text, packed.Bytes(), hex.EncodeToString(sum[:6])}
 	}
-	return all
+	return files
 }
 
 func typeOf(name string) string {
@@ -56,15 +57,12 @@ func typeOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// assetPath is the address of a file in static.
-func assetPath(name string) string { return "/static/" + name + "?v=" + assets[name].version }
+// Path is the address of a file in static.
+func Path(name string) string { return "/static/" + name + "?v=" + all[name].version }
 
-func (s *Console) static(c *gin.Context) { serveAsset(c, c.Param("file")) }
-
-func (s *Console) favicon(c *gin.Context) { serveAsset(c, "icon.svg") }
-
-func serveAsset(c *gin.Context, name string) {
-	a, ok := assets[name]
+// Serve answers with a file in static, or 404.
+func Serve(c *gin.Context, name string) {
+	a, ok := all[name]
 	if !ok {
 		c.String(http.StatusNotFound, "there is no such file\n")
 		return

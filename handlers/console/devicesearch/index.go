@@ -1,4 +1,6 @@
-package console
+// Package devicesearch finds devices by a part of their names, labels, profiles or services, which the EdgeX API cannot. The console's list of
+// devices uses it. The index is in memory, is made at the first search, and follows the log of changes.
+package devicesearch
 
 import (
 	"cmp"
@@ -14,65 +16,74 @@ import (
 )
 
 const (
-	// mostListed bounds the devices that the directory holds, some 400 bytes each. Of more it holds those that changed last.
+	// mostListed bounds the devices that the index holds, some 400 bytes each. Of more it holds those that changed last.
 	mostListed = 250_000
-	// directoryIdle is how long the directory is kept without a query.
-	directoryIdle = 10 * time.Minute
-	// mostBehind is how many events the directory reads to catch up; if there are more, it reads all devices again.
+	// idle is how long the index is kept without a query.
+	idle = 10 * time.Minute
+	// mostBehind is how many events the index reads to catch up; if there are more, it reads all devices again.
 	mostBehind = 50_000
 	// readTogether is how many devices are read in one look at the state.
 	readTogether = 500
 )
 
-// listed is what the directory knows of a device.
-type listed struct {
+// Device is what the index knows of a device.
+type Device struct {
 	Name, Profile, Service     string
 	AdminState, OperatingState string
 	Labels                     []string
 	Modified                   int64  // in milliseconds since the Unix epoch
-	gone                       bool   // it was removed, and leaves the directory with the next sort
+	gone                       bool   // it was removed, and leaves the index with the next sort
 	text                       string // that a search looks in, in lower case
 }
 
-// directory finds devices by a part of their names, which the API cannot. It is made of the state at the first query. Each query first reads
+// Index finds devices by a part of their names, which the API cannot. It is made of the state at the first query. Each query first reads
 // what was recorded since the one before, so it finds all that a client was told of.
-type directory struct {
+type Index struct {
 	state   handlers.Reader
 	changes Changes
 
 	mu      sync.RWMutex
 	loaded  bool
-	devices []listed          // by name; new ones are at the end until sort
+	devices []Device          // by name; new ones are at the end until sort
 	sorted  int               // how many of them are in order
 	leaving int               // how many of them are gone
 	shared  map[string]string // one copy of each text that several devices have
 	total   int               // how many devices there are
 	seq     uint64            // of the last event that is in it
-	end     *time.Timer       // of a directory that is not used
+	end     *time.Timer       // of an index that is not used
 }
 
-func newDirectory(state handlers.Reader, changes Changes) *directory {
-	return &directory{state: state, changes: changes}
+// Changes reads the log of changes.
+type Changes interface {
+	// Last is the sequence of the last event that the state shows.
+	Last() uint64
+	// Read calls f with the events from one sequence to another, both included.
+	Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 }
 
-// drop forgets all devices until the next query.
-func (d *directory) drop() {
+// New returns an index of the devices in state. Drop ends it.
+func New(state handlers.Reader, changes Changes) *Index {
+	return &Index{state: state, changes: changes}
+}
+
+// Drop forgets all devices until the next query.
+func (d *Index) Drop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget()
 }
 
-func (d *directory) forget() {
+func (d *Index) forget() {
 	if d.end != nil {
 		d.end.Stop()
 	}
 	d.loaded, d.devices, d.sorted, d.leaving, d.shared, d.total = false, nil, 0, 0, nil, 0
 }
 
-// find returns a page of the devices that a query matches.
-func (d *directory) find(ctx context.Context, q deviceQuery) (found, error) {
+// Find returns a page of the devices that a query matches.
+func (d *Index) Find(ctx context.Context, q Query) (Result, error) {
 	if err := d.refresh(context.WithoutCancel(ctx)); err != nil { // it is of use to the next query too
-		return found{}, err
+		return Result{}, err
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -81,14 +92,14 @@ func (d *directory) find(ctx context.Context, q deviceQuery) (found, error) {
 	return f, nil
 }
 
-// refresh brings the directory up to the state.
-func (d *directory) refresh(ctx context.Context) error {
+// refresh brings the index up to the state.
+func (d *Index) refresh(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.end == nil {
-		d.end = time.AfterFunc(directoryIdle, d.drop)
+		d.end = time.AfterFunc(idle, d.Drop)
 	} else {
-		d.end.Reset(directoryIdle)
+		d.end.Reset(idle)
 	}
 	last := d.changes.Last() // before the state is read, which may be later
 	var err error
@@ -107,24 +118,24 @@ func (d *directory) refresh(ctx context.Context) error {
 }
 
 // load reads all devices.
-func (d *directory) load(ctx context.Context) error {
+func (d *Index) load(ctx context.Context) error {
 	names, total, err := d.keys(mostListed)
 	if err != nil {
 		return err
 	}
 	d.total = total
-	d.devices, d.sorted, d.leaving, d.shared = make([]listed, 0, len(names)), 0, 0, map[string]string{}
+	d.devices, d.sorted, d.leaving, d.shared = make([]Device, 0, len(names)), 0, 0, map[string]string{}
 	return d.read(ctx, names)
 }
 
-func (d *directory) keys(most int) ([]string, int, error) {
+func (d *Index) keys(most int) ([]string, int, error) {
 	view, done := d.state()
 	defer done()
 	return view.Lists.Keys(domain.ListDevices, domain.Page{Limit: most})
 }
 
 // catchUp reads the devices anew that have changed.
-func (d *directory) catchUp(ctx context.Context, last uint64) error {
+func (d *Index) catchUp(ctx context.Context, last uint64) error {
 	changed := map[string]bool{}
 	err := d.changes.Read(ctx, d.seq+1, last, func(r domain.Recorded) error {
 		if s := r.Event.Subject(); len(s) > 1 && s[0] == "device" {
@@ -146,7 +157,7 @@ func (d *directory) catchUp(ctx context.Context, last uint64) error {
 }
 
 // read puts or removes devices as the state has them now. No look at the state is long.
-func (d *directory) read(ctx context.Context, names []string) error {
+func (d *Index) read(ctx context.Context, names []string) error {
 	for some := range slices.Chunk(names, readTogether) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -158,9 +169,9 @@ func (d *directory) read(ctx context.Context, names []string) error {
 }
 
 // sort merges the new devices into the others, and drops those that are gone.
-func (d *directory) sort() {
+func (d *Index) sort() {
 	added := slices.Clone(d.devices[d.sorted:])
-	slices.SortFunc(added, func(a, b listed) int { return byName(&a, &b) })
+	slices.SortFunc(added, func(a, b Device) int { return byName(&a, &b) })
 	old := d.sorted - 1
 	for at := len(d.devices) - 1; len(added) > 0; at-- {
 		if last := len(added) - 1; old >= 0 && d.devices[old].Name > added[last].Name {
@@ -172,19 +183,19 @@ func (d *directory) sort() {
 		}
 	}
 	if d.leaving > 0 {
-		d.devices = slices.DeleteFunc(d.devices, func(l listed) bool { return l.gone })
+		d.devices = slices.DeleteFunc(d.devices, func(l Device) bool { return l.gone })
 	}
 	d.sorted, d.leaving = len(d.devices), 0
 }
 
-func byName(a, b *listed) int { return strings.Compare(a.Name, b.Name) }
+func byName(a, b *Device) int { return strings.Compare(a.Name, b.Name) }
 
 // at finds a device among those that are in order.
-func (d *directory) at(name string) (i int, known bool) {
-	return slices.BinarySearchFunc(d.devices[:d.sorted], name, func(l listed, name string) int { return strings.Compare(l.Name, name) })
+func (d *Index) at(name string) (i int, known bool) {
+	return slices.BinarySearchFunc(d.devices[:d.sorted], name, func(l Device, name string) int { return strings.Compare(l.Name, name) })
 }
 
-func (d *directory) readSome(names []string) {
+func (d *Index) readSome(names []string) {
 	view, done := d.state()
 	defer done()
 	for _, name := range names {
@@ -196,8 +207,8 @@ func (d *directory) readSome(names []string) {
 	}
 }
 
-func (d *directory) put(device domain.Device) {
-	l := listed{
+func (d *Index) put(device domain.Device) {
+	l := Device{
 		Name: device.Name, Profile: d.share(device.ProfileName), Service: d.share(device.ServiceName), AdminState: d.share(device.AdminState),
 		OperatingState: d.share(device.OperatingState), Modified: device.Modified,
 	}
@@ -215,7 +226,7 @@ func (d *directory) put(device domain.Device) {
 	}
 }
 
-func (d *directory) share(text string) string {
+func (d *Index) share(text string) string {
 	if one, known := d.shared[text]; known {
 		return one
 	}
@@ -226,34 +237,35 @@ func (d *directory) share(text string) string {
 	return text
 }
 
-func (d *directory) remove(name string) {
+func (d *Index) remove(name string) {
 	if i, known := d.at(name); known && !d.devices[i].gone {
 		d.devices[i].gone = true
 		d.leaving++
 	}
 }
 
-// deviceQuery is what is asked of the directory: which devices, in which order, and from where on.
-type deviceQuery struct {
+// Query is what is asked of the index: which devices, in which order, and from where on.
+type Query struct {
 	Words                          []string // in lower case; a device has all of them
 	Label, Profile, Service, State string
-	Sort                           string // one of deviceSorts; with a minus before it the other way round
+	Sort                           string // one of Sorts; with a minus before it the other way round
 	After, Before                  string // a cursor: the name of a device, and, after a dot, its key in the order
 	Limit                          int
 }
 
-// found is a page of devices.
-type found struct {
-	Devices []listed
-	// Matched is how many devices match, All how many there are, Left how many of them the directory does not hold.
+// Result is a page of devices.
+type Result struct {
+	Devices []Device
+	// Matched is how many devices match, All how many there are, Left how many of them the index does not hold.
 	Matched, All, Left int
 	// Next and Previous are cursors; empty: there is no such page.
 	Next, Previous string
 }
 
-var deviceSorts = []string{"name", "changed", "profile", "service", "state"}
+// Sorts are the orders of a result.
+var Sorts = []string{"name", "changed", "profile", "service", "state"}
 
-func (q *deviceQuery) key(l *listed) string {
+func (q *Query) key(l *Device) string {
 	switch strings.TrimPrefix(q.Sort, "-") {
 	case "changed":
 		return strconv.FormatInt(l.Modified, 10)
@@ -267,47 +279,47 @@ func (q *deviceQuery) key(l *listed) string {
 	return ""
 }
 
-func (q *deviceQuery) cursor(l *listed) string { return l.Name + "." + q.key(l) } // no name has a dot
+func (q *Query) cursor(l *Device) string { return l.Name + "." + q.key(l) } // no name has a dot
 
 // position is a device as a cursor has it.
-func (q *deviceQuery) position(cursor string) listed {
+func (q *Query) position(cursor string) Device {
 	name, key, _ := strings.Cut(cursor, ".")
 	admin, operating, _ := strings.Cut(key, "/")
-	l := listed{Name: name, Profile: key, Service: key, AdminState: admin, OperatingState: operating}
+	l := Device{Name: name, Profile: key, Service: key, AdminState: admin, OperatingState: operating}
 	l.Modified, _ = strconv.ParseInt(key, 10, 64)
 	return l
 }
 
 // order compares devices as the page has them. A page that ends at a cursor is looked for from its end, in the other order. down says that
 // names fall in this order.
-func (q *deviceQuery) order() (compare func(a, b *listed) int, down bool) {
+func (q *Query) order() (compare func(a, b *Device) int, down bool) {
 	sort, down := strings.CutPrefix(q.Sort, "-")
-	key := func(*listed, *listed) int { return 0 }
+	key := func(*Device, *Device) int { return 0 }
 	switch sort {
 	case "changed": // the newest first
-		key = func(a, b *listed) int { return cmp.Compare(b.Modified, a.Modified) }
+		key = func(a, b *Device) int { return cmp.Compare(b.Modified, a.Modified) }
 	case "profile":
-		key = func(a, b *listed) int { return strings.Compare(a.Profile, b.Profile) }
+		key = func(a, b *Device) int { return strings.Compare(a.Profile, b.Profile) }
 	case "service":
-		key = func(a, b *listed) int { return strings.Compare(a.Service, b.Service) }
+		key = func(a, b *Device) int { return strings.Compare(a.Service, b.Service) }
 	case "state":
-		key = func(a, b *listed) int {
+		key = func(a, b *Device) int {
 			return cmp.Or(strings.Compare(a.AdminState, b.AdminState), strings.Compare(a.OperatingState, b.OperatingState))
 		}
 	}
-	up := func(a, b *listed) int {
+	up := func(a, b *Device) int {
 		if c := key(a, b); c != 0 {
 			return c
 		}
 		return byName(a, b)
 	}
 	if down != (q.Before != "") {
-		return func(a, b *listed) int { return up(b, a) }, true
+		return func(a, b *Device) int { return up(b, a) }, true
 	}
 	return up, false
 }
 
-func (q *deviceQuery) matches(l *listed) bool {
+func (q *Query) matches(l *Device) bool {
 	if q.Profile != "" && l.Profile != q.Profile || q.Service != "" && l.Service != q.Service ||
 		q.State != "" && l.AdminState != q.State && l.OperatingState != q.State || q.Label != "" && !slices.Contains(l.Labels, q.Label) {
 		return false
@@ -321,10 +333,10 @@ func (q *deviceQuery) matches(l *listed) bool {
 }
 
 // search looks at each of the devices, which are sorted by name, once, and holds no more than a page of them.
-func (q *deviceQuery) search(devices []listed) (f found) {
+func (q *Query) search(devices []Device) (f Result) {
 	from := q.position(cmp.Or(q.Before, q.After))
 	order, down := q.order()
-	var page []*listed // one more than is shown
+	var page []*Device // one more than is shown
 	skipped := false
 	for i := range devices {
 		l := &devices[i]
@@ -352,7 +364,7 @@ func (q *deviceQuery) search(devices []listed) (f found) {
 
 // fill makes the page of what was found, which is in the other order where it was looked for from its end. skipped says that there are
 // devices on the other side of the cursor.
-func (q *deviceQuery) fill(f *found, page []*listed, skipped bool) {
+func (q *Query) fill(f *Result, page []*Device, skipped bool) {
 	more := len(page) > q.Limit
 	page = page[:min(len(page), q.Limit)]
 	if q.Before != "" {
