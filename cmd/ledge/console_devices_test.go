@@ -441,6 +441,34 @@ func TestConsoleImport(t *testing.T) {
 }
 
 // TestConsoleReadings lists readings and images.
+// TestConsoleActiveMedia posts what a browser would run as a page. The console gives it out as a download only.
+func TestConsoleActiveMedia(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	profile := "name: pages\ndeviceResources:\n"
+	active := map[string]string{"html": "text/html", "svg": "image/svg+xml", "xhtml": "application/xhtml+xml"}
+	for name, mediaType := range active {
+		profile += fmt.Sprintf("  - name: %s\n    properties: {valueType: Binary, readWrite: R, mediaType: %q}\n", name, mediaType)
+	}
+	if a := p.upload("file", profile); a.status != http.StatusCreated {
+		t.Fatalf("profile: %d %s", a.status, a.body)
+	}
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+strings.Replace(sensorJSON("pages", ""), "hall-sensor", "pages", 1)+"]", http.StatusCreated)
+	c := p.newRole(t, domain.Viewer)
+	for name, mediaType := range active {
+		p.postTo("pages", name, mediaType, hostile)
+		page := c.get("/devices/pages?resource=" + name)
+		got := c.get(regexp.MustCompile(`/readings/[0-9a-f-]+/value`).FindString(page.text))
+		h := got.Header
+		if got.text != hostile || h.Get("Content-Disposition") != "attachment" || h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
+			t.Errorf("%s: %s %v", mediaType, got.Status, h)
+		}
+		if strings.Contains(page.text, "<iframe") || strings.Contains(page.text, "<object") || strings.Contains(page.text, `<img class="latest"`) {
+			t.Errorf("%s is shown in the page:\n%s", mediaType, page.text)
+		}
+	}
+}
+
 func TestConsoleReadings(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())

@@ -46,6 +46,11 @@ func TestConsoleCookies(t *testing.T) {
 	if got := c.get("/devices"); got.StatusCode != http.StatusOK {
 		t.Errorf("with the cookie: %s", got.Status)
 	}
+	rest := *c
+	rest.base = s.metadata
+	if got := rest.get("/api/v2/device/all"); got.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a REST port takes the cookie of the console: %s", got.Status)
+	}
 	insecure := *c
 	insecure.cookie = &http.Cookie{Name: "ledge-session", Value: k.Value}
 	if got := insecure.get("/devices"); got.StatusCode != http.StatusSeeOther {
@@ -53,10 +58,11 @@ func TestConsoleCookies(t *testing.T) {
 	}
 }
 
-// TestConsoleKeyboard logs in and moves through the console with the keyboard only.
+// TestConsoleKeyboard logs in, onboards a device and adds a user with the keyboard only.
 func TestConsoleKeyboard(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
+	p.addSensorProfile()
 	p.addConsoleUser(t, domain.Admin)
 	b := p.newTab(t)
 	b.open("/login")
@@ -83,6 +89,17 @@ func TestConsoleKeyboard(t *testing.T) {
 	tabTo(".skip")
 	press("\r")
 	b.until(`document.activeElement?.id === "main"`)
+	b.open("/devices")
+	tabTo("a[href='/devices/+add']")
+	press("\r")
+	b.until(`location.pathname === "/devices/+add"`)
+	tabTo("#f-name")
+	press("hall-1")
+	tabTo("#f-profileName")
+	press("hall-sensor")
+	tabTo("main button[type=submit]")
+	press("\r")
+	b.until(`location.pathname === "/devices/hall-1"`)
 	b.open("/")
 	tabTo("nav a[href='/users']")
 	press("\r")

@@ -170,6 +170,40 @@ func TestConsoleSubscriptions(t *testing.T) {
 	c.post("/subscriptions/watch/delete", nil).want(t, http.StatusSeeOther)
 }
 
+// TestConsoleChannelForms adds a subscription of each kind of channel by its form. A missing field is named beside its input, and the
+// input is kept.
+func TestConsoleChannelForms(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "--smtp-host", "127.0.0.1", "--smtp-port", strconv.Itoa(porttest.Hold(t)), "--smtp-sender", "ledge@example.org", "--smtp-tls", "none", "--smtp-secret-path", "")
+	c := p.newRole(t, domain.Operator)
+	for kind, one := range map[string]struct {
+		fields           map[string]string
+		missing, problem string
+	}{
+		"ZeroMQ": {map[string]string{"host": "127.0.0.1", "port": strconv.Itoa(porttest.Hold(t)), "topic": "changes"}, "topic", "f-channels-0-topic-error"},
+		"REST":   {map[string]string{"scheme": "http", "host": "127.0.0.1", "port": "8123", "path": "/in", "httpMethod": "POST"}, "host", "f-channels-0-host-error"},
+		"MQTT":   {map[string]string{"scheme": "tcp", "host": "127.0.0.1", "port": "1883", "topic": "site/alarms", "publisher": "ledge"}, "publisher", "f-channels-0-publisher-error"},
+		"EMAIL":  {map[string]string{"recipients": "anna@example.org"}, "recipients", "f-channels-0-recipients-error"},
+	} {
+		name := "by-" + strings.ToLower(kind)
+		form := url.Values{"name": {name}, "receiver": {"people"}, "adminState": {"UNLOCKED"}, "categories": {"DEVICE_CHANGED"}, "channels[0].type": {kind}}
+		for field, value := range one.fields {
+			form.Set("channels[0]."+field, value)
+		}
+		value := form.Get("channels[0]." + one.missing)
+		form.Set("channels[0]."+one.missing, "")
+		c.post("/subscriptions/+add", form).want(t, http.StatusBadRequest, `id="`+one.problem+`"`, `value="people"`)
+		form.Set("channels[0]."+one.missing, value)
+		c.post("/subscriptions/+add", form).want(t, http.StatusSeeOther)
+		stored := p.call(http.MethodGet, p.notifications+"/api/v2/subscription/name/"+name, "", "").body
+		for _, want := range []string{`"type":"` + kind + `"`, value} {
+			if !strings.Contains(stored, want) {
+				t.Errorf("%s is stored without %s: %s", kind, want, stored)
+			}
+		}
+	}
+}
+
 // TestConsoleSnippets runs the Python program that the page shows.
 func TestConsoleSnippets(t *testing.T) {
 	t.Parallel()
