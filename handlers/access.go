@@ -30,6 +30,8 @@ type Access struct {
 	Open bool
 	// Refusals counts and logs what is refused; nil: nothing does.
 	Refusals *Refusals
+	// Now is the clock by which client certificates expire; nil: the real one.
+	Now func() time.Time
 }
 
 // What is wrong with a request that has no credentials, or none that can be used.
@@ -62,7 +64,7 @@ func (a *Access) identify(r *http.Request) (domain.Identity, error) {
 	case ok:
 		return a.Bearer(r.Context(), token, r.RemoteAddr)
 	case r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.VerifiedChains[0]) > 0:
-		return a.Certificate(r.TLS.VerifiedChains[0][0])
+		return a.certificate(r.TLS.VerifiedChains[0][0])
 	}
 	if id, ok := IdentityOf(r.Context()); ok && !isForwarded(r) {
 		return id, nil
@@ -70,10 +72,27 @@ func (a *Access) identify(r *http.Request) (domain.Identity, error) {
 	return domain.Identity{}, errNoLogin
 }
 
+// certificate is Certificate of one that has not expired since the connection was opened.
+func (a *Access) certificate(c *x509.Certificate) (domain.Identity, error) {
+	now := time.Now
+	if a.Now != nil {
+		now = a.Now
+	}
+	if now().After(c.NotAfter) {
+		return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the client certificate has expired; connect with a new one")
+	}
+	return a.Certificate(c)
+}
+
 // isForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
 // this machine passes on what others send.
 func isForwarded(r *http.Request) bool {
-	return len(r.Header[forwardedFor]) > 0 || len(r.Header["Forwarded"]) > 0
+	for _, name := range []string{"Forwarded", forwardedFor, "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+		if len(r.Header[name]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // admit lets a request in that may be for a path of the service, and gives it its identity. Public paths need none. Where it

@@ -226,15 +226,19 @@ func TestIdentitySources(t *testing.T) {
 		status int
 	}{
 		{"certificate", func(r *http.Request) *http.Request {
-			r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}
+			r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{NotAfter: time.Now().Add(time.Hour)}}}}
 			return r
 		}, 200},
+		{"certificate that expired while the connection was open", func(r *http.Request) *http.Request {
+			r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{NotAfter: time.Now().Add(-time.Second)}}}}
+			return r
+		}, 401},
 		{"certificate that is not verified", func(r *http.Request) *http.Request {
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}
 			return r
 		}, 401},
 		{"certificate and a bad token", func(r *http.Request) *http.Request {
-			r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}
+			r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{NotAfter: time.Now().Add(time.Hour)}}}}
 			r.Header.Set("Authorization", "Bearer wrong")
 			return r
 		}, 401},

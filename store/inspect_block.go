@@ -121,7 +121,11 @@ func (in *inspector) plausible(text []byte) bool {
 	if seq&(erasedBit|tombstoneBit) != 0 {
 		return n == recordHead+recordSum
 	}
-	return in.due == 0 || seq > in.due && seq-in.due < farAhead
+	least := in.due + 1
+	if in.due == 0 && in.start != nil {
+		least = in.start.First
+	}
+	return in.due == 0 && in.start == nil || seq >= least && seq-least < farAhead
 }
 
 // bad takes note of bytes that do not make a whole record.

@@ -24,11 +24,11 @@ type Tap struct {
 func OpenTap(ctx context.Context, address string) (*Tap, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("tap: %w", err)
+		return nil, errors.New("tap: the address of the running server is not a URL")
 	}
 	live, err := nats.Connect(u.String(), nats.Name("ledge-tap"), nats.NoReconnect(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
-		return nil, fmt.Errorf("tap %s: %w", u, err)
+		return nil, fmt.Errorf("tap %s: %w", u.Redacted(), err)
 	}
 	read, err := nats.Connect(u.String(), nats.Name("ledge-history"))
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Tap) Refresh(ctx context.Context) error {
 	defer cancel()
 	all, err := askInfo(ctx, t.logs[0].store.node.read)
 	if err != nil {
-		return fmt.Errorf("tap: %w", err)
+		return errors.New("tap: the address of the running server is not a URL")
 	}
 	for _, l := range t.logs {
 		var chain Chain
@@ -93,14 +93,14 @@ type Place map[string]uint64
 func (t *Tap) Follow(ctx context.Context, from uint64, seen Place, f func(Message) error) error {
 	sub, err := t.live.SubscribeSync("ledge.>")
 	if err != nil {
-		return fmt.Errorf("tap: %w", err)
+		return errors.New("tap: the address of the running server is not a URL")
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := sub.SetPendingLimits(liveMessages, liveBytes); err != nil {
-		return fmt.Errorf("tap: %w", err)
+		return errors.New("tap: the address of the running server is not a URL")
 	}
 	if err := t.live.FlushTimeout(apiWait); err != nil {
-		return fmt.Errorf("tap: %w", err)
+		return errors.New("tap: the address of the running server is not a URL")
 	}
 	pass := func(m Message) error {
 		if err := f(m); err != nil {

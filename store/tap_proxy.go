@@ -104,7 +104,7 @@ func (d *proxy) enter(conn net.Conn, local bool) {
 		conn.Close()
 		return
 	}
-	v := newSession(d, conn, inside, clientKey(conn.RemoteAddr()))
+	v := newSession(d, conn, inside, domain.ClientOf(conn.RemoteAddr().String()))
 	v.local = local
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -239,12 +239,4 @@ func (d *proxy) close() {
 	}
 	d.mu.Unlock()
 	d.working.Wait()
-}
-
-// clientKey is the key of the limits per client: its IP address.
-func clientKey(address net.Addr) string {
-	if tcp, ok := address.(*net.TCPAddr); ok {
-		return tcp.IP.String()
-	}
-	return address.String()
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ledge/domain"
 )
 
 var (
@@ -31,8 +33,8 @@ type limits struct {
 
 	mu         sync.Mutex
 	peers      map[*connection]struct{}
-	byAddress  map[netip.Addr]int // peers
-	silent     list.List          // of *connection, those without a topic, the longest silent first
+	byClient   map[string]int // peers
+	silent     list.List      // of *connection, those without a topic, the longest silent first
 	topics     int
 	topicBytes int
 }
@@ -41,6 +43,7 @@ type limits struct {
 type connection struct {
 	tcp     *net.TCPConn
 	address netip.Addr
+	client  string // with which it shares limits
 	socket  *Publisher
 
 	subscriber *subscriber // nil during the handshake
@@ -51,14 +54,14 @@ type connection struct {
 }
 
 func newLimits(o Options) *limits {
-	l := &limits{o: o, reasons: newReasonCounts(), peers: map[*connection]struct{}{}, byAddress: map[netip.Addr]int{}}
+	l := &limits{o: o, reasons: newReasonCounts(), peers: map[*connection]struct{}{}, byClient: map[string]int{}}
 	l.computing, l.sealing = newTurns(), newTurns()
 	l.room = newRoom(o.AllQueueBytes, o.MaxPeers, l.relieve)
 	return l
 }
 
-// client is what a limit for each client counts by.
-func client(c net.Conn) netip.Addr {
+// addressOfPeer is without a zone, as rules name addresses.
+func addressOfPeer(c net.Conn) netip.Addr {
 	a, _ := c.RemoteAddr().(*net.TCPAddr)
 	return a.AddrPort().Addr().Unmap().WithZone("")
 }
@@ -66,7 +69,7 @@ func client(c net.Conn) netip.Addr {
 // admit counts a new connection to a socket. At a limit the longest silent peer gives way; where
 // none is silent, the error says which limit it is.
 func (l *limits) admit(p *Publisher, tcp *net.TCPConn) (*connection, error) {
-	c := &connection{tcp: tcp, socket: p, address: client(tcp)}
+	c := &connection{tcp: tcp, socket: p, address: addressOfPeer(tcp), client: domain.ClientOf(tcp.RemoteAddr().String())}
 	evicted, err := l.count(c)
 	for _, old := range evicted {
 		l.evict(old, errSilent)
@@ -90,7 +93,7 @@ func (l *limits) count(c *connection) (evicted []*connection, err error) {
 		among   func(*connection) bool
 		setting string
 	}{
-		{l.o.MaxPeersPerAddress, func() int { return l.byAddress[c.address] }, func(p *connection) bool { return p.address == c.address }, "peers of this address are connected"},
+		{l.o.MaxPeersPerAddress, func() int { return l.byClient[c.client] }, func(p *connection) bool { return p.client == c.client }, "peers of this client are connected"},
 		{l.o.MaxSubscribers, func() int { return c.socket.peers }, func(p *connection) bool { return p.socket == c.socket }, "peers of this socket are connected"},
 		{l.o.MaxPeers, func() int { return len(l.peers) }, func(*connection) bool { return true }, "peers of all sockets are connected"},
 	} {
@@ -104,7 +107,7 @@ func (l *limits) count(c *connection) (evicted []*connection, err error) {
 		}
 	}
 	l.peers[c] = struct{}{}
-	l.byAddress[c.address]++
+	l.byClient[c.client]++
 	c.socket.peers++
 	c.silent = l.silent.PushBack(c)
 	return evicted, nil
@@ -146,8 +149,8 @@ func (l *limits) forget(p *connection, why error) {
 	}
 	p.gone = why
 	delete(l.peers, p)
-	if l.byAddress[p.address]--; l.byAddress[p.address] == 0 {
-		delete(l.byAddress, p.address)
+	if l.byClient[p.client]--; l.byClient[p.client] == 0 {
+		delete(l.byClient, p.client)
 	}
 	p.socket.peers--
 	l.topics -= p.topics
@@ -230,13 +233,13 @@ func (l *limits) countTopics(p *connection, topics, bytes int) (evicted []*conne
 // greediest is the peer with the most topics of the address with the most, so that nobody who
 // connects often takes the topics of others; l.mu is held.
 func (l *limits) greediest() (most *connection) {
-	sums := map[netip.Addr]int{}
+	sums := map[string]int{}
 	for p := range l.peers {
-		sums[p.address] += p.topicBytes
+		sums[p.client] += p.topicBytes
 	}
 	for p := range l.peers {
-		if p.topicBytes > 0 && (most == nil || sums[p.address] > sums[most.address] ||
-			sums[p.address] == sums[most.address] && p.topicBytes > most.topicBytes) {
+		if p.topicBytes > 0 && (most == nil || sums[p.client] > sums[most.client] ||
+			sums[p.client] == sums[most.client] && p.topicBytes > most.topicBytes) {
 			most = p
 		}
 	}

@@ -41,7 +41,7 @@ func (p *Publisher) accept() {
 }
 
 func (p *Publisher) admit(tcp *net.TCPConn) (*connection, error) {
-	if !p.audiences.allow(client(tcp)) {
+	if !p.audiences.allow(addressOfPeer(tcp)) {
 		err := refuse(ReasonNetwork, "no channel of this socket allows its address (field allow of the channels)")
 		p.limits.countRefusal(err)
 		return nil, err

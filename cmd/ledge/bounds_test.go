@@ -91,7 +91,7 @@ var boundTests = map[string][]string{
 	"CURVE handshakes, and long messages, that are being computed at once":      {"TestComputingIsBounded"},
 	"memory in which messages are encrypted for a ZeroMQ subscriber with CURVE": {"TestRoomIsAwaited", "TestCurveStalled", "TestSealedNeedsRoom"},
 	"`allow` and `clientKeys` of a ZeroMQ channel":                              {"TestChannels"},
-	"connections to a ZeroMQ socket, to all of them, and of one IP address":     {"TestAttackZeroMQSilentPeers", "TestSilentPeersGiveWay", "TestPeersOfOneAddress", "TestPeersOfOneSocket"},
+	"connections to a ZeroMQ socket, to all of them, and of one client":     {"TestAttackZeroMQSilentPeers", "TestSilentPeersGiveWay", "TestPeersOfOneAddress", "TestPeersOfOneSocket"},
 	"file descriptors of ZeroMQ sockets and their peers":                        {"TestFitSockets", "TestAttackZeroMQSilentPeers"},
 	"time for the handshake of a peer":                                          {"TestHandshakeTimeout"},
 	"frame of a peer":                                                           {"TestHostileFrameHeader", "TestLongFramesCount"},

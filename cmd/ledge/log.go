@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -207,8 +208,15 @@ func (p printer) printJSON(m store.Message) error {
 	if json.Valid(w.Data) {
 		line["data"] = json.RawMessage(w.Data)
 	}
-	return json.NewEncoder(p.w).Encode(line)
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = fmt.Fprintln(p.w, unseen.ReplaceAllStringFunc(string(text), func(s string) string { return fmt.Sprintf(`\u%04x`, []rune(s)[0]) }))
+	}
+	return err
 }
+
+// unseen are characters that JSON leaves as they are and that steer a terminal: control characters, and those that turn the direction of text.
+var unseen = regexp.MustCompile(`[\x{7f}-\x{9f}\x{202a}-\x{202e}]`)
 
 // undecodable says why an event cannot be decoded and is skipped, "" where it can.
 func undecodable(w domain.Wire) string {

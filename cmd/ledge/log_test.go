@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -21,5 +22,17 @@ func TestLogOfUndecodable(t *testing.T) {
 				t.Errorf("got %s, %v, want %s", out.String(), err, want)
 			}
 		}
+	}
+}
+
+// TestLogEscapesUnseen holds that no character of an event steers the terminal that `ledge log --json` prints to.
+func TestLogEscapesUnseen(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addDevice("cam")
+	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"cam","description":"a\u009b31m\u202eb\u007fc"}}]`, http.StatusOK)
+	out, errs, code := ledge(t, "log", "--json", "--data-dir", p.dir)
+	if code != exitOK || strings.ContainsAny(out, "\u009b\u202e\u007f") || !strings.Contains(out, `a\u009b31m\u202eb\u007fc`) {
+		t.Errorf("%d %s %q", code, errs, out)
 	}
 }

@@ -185,6 +185,9 @@ func TestLoopbackOpen(t *testing.T) {
 		{"https", "127.0.0.1", nil, http.StatusUnauthorized},
 		{"http", "127.0.0.1", []string{"X-Forwarded-For", "203.0.113.9"}, http.StatusBadRequest},
 		{"http", "127.0.0.1", []string{"Forwarded", "for=203.0.113.9"}, http.StatusBadRequest},
+		{"http", "127.0.0.1", []string{"Via", "1.1 proxy"}, http.StatusBadRequest},
+		{"http", "127.0.0.1", []string{"X-Forwarded-Host", "edge.example.org"}, http.StatusBadRequest},
+		{"http", "127.0.0.1", []string{"X-Forwarded-Proto", "https"}, http.StatusBadRequest},
 	} {
 		a, err := get(at(t, p.metadata, test.scheme, test.host)+"/api/v2/device/all", test.header...)
 		if err != nil || a.status != test.want {

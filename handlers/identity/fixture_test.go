@@ -94,7 +94,7 @@ func mustNew(tb testing.TB, w *world, change func(*Options)) (*Authenticator, *l
 	if change != nil {
 		change(&o)
 	}
-	return newAuthenticator(o, newTurns(mostComputing), cheap), log
+	return newAuthenticator(o, newTurns(testComputing), cheap), log
 }
 
 // lines is a log.
@@ -129,3 +129,6 @@ func hexOf(token string) string {
 
 // at is a time that tests start from.
 var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// testComputing is how many passwords are computed at once in tests.
+const testComputing = 2

@@ -64,10 +64,10 @@ func flood(t *testing.T, one bool) {
 	if one && computed.Load() > 40 {
 		t.Errorf("%d computations for one client that fails", computed.Load())
 	}
-	if most.Load() != mostComputing && !one || most.Load() > mostComputing {
-		t.Errorf("%d computations at once, want %d", most.Load(), mostComputing)
+	if most.Load() != testComputing && !one || most.Load() > testComputing {
+		t.Errorf("%d computations at once, want %d", most.Load(), testComputing)
 	}
-	if a.turns.free != mostComputing || a.turns.waiting != 0 || len(a.turns.clients) != 0 {
+	if a.turns.free != testComputing || a.turns.waiting != 0 || len(a.turns.clients) != 0 {
 		t.Errorf("turns are lost: %d free, %d waiting", a.turns.free, a.turns.waiting)
 	}
 }

@@ -83,6 +83,9 @@ func (i *issuer) identity(token string) (id domain.Identity, reason string, err 
 	if id.Devices, err = devices(all); err != nil {
 		return id, noRole, err
 	}
+	if len(id.Devices) > 0 && id.Role != domain.Poster { // a token of that kind cannot be made either
+		return id, noRole, domain.Errorf(domain.Forbidden, "the JWT has the claim devices and the role %s, and only the role %s is restricted to devices; have the issuer leave the claim out or give that role", id.Role, domain.Poster)
+	}
 	return id, "", nil
 }
 

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -10,13 +11,13 @@ import (
 
 // The bounds of the computations that wait.
 const (
-	mostComputing    = 2    // at once
 	mostWaiting      = 1024 // of all clients
 	mostWaitingOfOne = 32   // of one client
 )
 
 // computing has the turns of this process.
-var computing = newTurns(mostComputing)
+// At most half of the processors compute: the rest is for clients that have logged in.
+var computing = newTurns(max(1, runtime.NumCPU()/2))
 
 // turns lets clients compute one after the other. Each client has one turn before any has a second one.
 type turns struct {

@@ -77,7 +77,7 @@ func refuse(w http.ResponseWriter, why string) {
 
 // forwarded reports whether a proxy has passed on the request: its client may be on another machine.
 func forwarded(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
 		if _, there := r.Header[name]; there {
 			return true
 		}
