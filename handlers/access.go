@@ -66,7 +66,7 @@ func (a *Access) identify(r *http.Request) (domain.Identity, error) {
 	case r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.VerifiedChains[0]) > 0:
 		return a.certificate(r.TLS.VerifiedChains[0][0])
 	}
-	if id, ok := IdentityOf(r.Context()); ok && !isForwarded(r) {
+	if id, ok := IdentityOf(r.Context()); ok && !IsForwarded(r) {
 		return id, nil
 	}
 	return domain.Identity{}, errNoLogin
@@ -84,9 +84,9 @@ func (a *Access) certificate(c *x509.Certificate) (domain.Identity, error) {
 	return a.Certificate(c)
 }
 
-// isForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
+// IsForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
 // this machine passes on what others send.
-func isForwarded(r *http.Request) bool {
+func IsForwarded(r *http.Request) bool {
 	for _, name := range []string{"Forwarded", forwardedFor, "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
 		if len(r.Header[name]) > 0 {
 			return true

@@ -32,7 +32,7 @@ func Pprof(o Options) http.Handler {
 		var err error
 		if o.Access != nil && !o.Access.Open {
 			err = o.mayCall(r, pprofRoute, r.PathValue)
-		} else if from, perr := netip.ParseAddrPort(r.RemoteAddr); perr != nil || !from.Addr().Unmap().IsLoopback() || isForwarded(r) {
+		} else if from, perr := netip.ParseAddrPort(r.RemoteAddr); perr != nil || !from.Addr().Unmap().IsLoopback() || IsForwarded(r) {
 			err = errNotLoopback
 		}
 		if err != nil {

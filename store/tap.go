@@ -62,7 +62,7 @@ func (t *Tap) Refresh(ctx context.Context) error {
 	defer cancel()
 	all, err := askInfo(ctx, t.logs[0].store.node.read)
 	if err != nil {
-		return errors.New("tap: the address of the running server is not a URL")
+		return fmt.Errorf("tap: %w", err)
 	}
 	for _, l := range t.logs {
 		var chain Chain
@@ -93,14 +93,14 @@ type Place map[string]uint64
 func (t *Tap) Follow(ctx context.Context, from uint64, seen Place, f func(Message) error) error {
 	sub, err := t.live.SubscribeSync("ledge.>")
 	if err != nil {
-		return errors.New("tap: the address of the running server is not a URL")
+		return fmt.Errorf("tap: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := sub.SetPendingLimits(liveMessages, liveBytes); err != nil {
-		return errors.New("tap: the address of the running server is not a URL")
+		return fmt.Errorf("tap: %w", err)
 	}
 	if err := t.live.FlushTimeout(apiWait); err != nil {
-		return errors.New("tap: the address of the running server is not a URL")
+		return fmt.Errorf("tap: %w", err)
 	}
 	pass := func(m Message) error {
 		if err := f(m); err != nil {

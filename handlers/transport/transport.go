@@ -62,7 +62,7 @@ func (o Options) Handler(next http.Handler) http.Handler {
 		switch {
 		case o.Local == nil || !c.isLocal():
 			refuse(w, needsTLS)
-		case forwarded(r):
+		case handlers.IsForwarded(r):
 			refuse(w, needsProxy)
 		default:
 			next.ServeHTTP(w, r.WithContext(handlers.WithIdentity(r.Context(), *o.Local)))
@@ -73,14 +73,4 @@ func (o Options) Handler(next http.Handler) http.Handler {
 func refuse(w http.ResponseWriter, why string) {
 	w.Header().Set("Connection", "close") // net/http would read the body before it goes on
 	http.Error(w, why, http.StatusBadRequest)
-}
-
-// forwarded reports whether a proxy has passed on the request: its client may be on another machine.
-func forwarded(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
-		if _, there := r.Header[name]; there {
-			return true
-		}
-	}
-	return false
 }
