@@ -180,10 +180,10 @@ func TestConsoleChannelForms(t *testing.T) {
 		fields           map[string]string
 		missing, problem string
 	}{
-		"ZeroMQ": {map[string]string{"host": "127.0.0.1", "port": strconv.Itoa(porttest.Hold(t)), "topic": "changes"}, "topic", "f-channels-0-topic-error"},
-		"REST":   {map[string]string{"scheme": "http", "host": "127.0.0.1", "port": "8123", "path": "/in", "httpMethod": "POST"}, "host", "f-channels-0-host-error"},
-		"MQTT":   {map[string]string{"scheme": "tcp", "host": "127.0.0.1", "port": "1883", "topic": "site/alarms", "publisher": "ledge"}, "publisher", "f-channels-0-publisher-error"},
-		"EMAIL":  {map[string]string{"recipients": "anna@example.org"}, "recipients", "f-channels-0-recipients-error"},
+		"ZeroMQ": {map[string]string{"host": "127.0.0.1", "port": strconv.Itoa(porttest.Hold(t)), "topic": "changes"}, "topic", "f-channels-0--topic-error"},
+		"REST":   {map[string]string{"scheme": "http", "host": "127.0.0.1", "port": "8123", "path": "/in", "httpMethod": "POST"}, "host", "f-channels-0--host-error"},
+		"MQTT":   {map[string]string{"scheme": "tcp", "host": "127.0.0.1", "port": "1883", "topic": "site/alarms", "publisher": "ledge"}, "publisher", "f-channels-0--publisher-error"},
+		"EMAIL":  {map[string]string{"recipients": "anna@example.org"}, "recipients", "f-channels-0--recipients-error"},
 	} {
 		name := "by-" + strings.ToLower(kind)
 		form := url.Values{"name": {name}, "receiver": {"people"}, "adminState": {"UNLOCKED"}, "categories": {"DEVICE_CHANGED"}, "channels[0].type": {kind}}
