@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"ledge/domain"
 )
 
 var (
@@ -69,7 +67,7 @@ func addressOfPeer(c net.Conn) netip.Addr {
 // admit counts a new connection to a socket. At a limit the longest silent peer gives way; where
 // none is silent, the error says which limit it is.
 func (l *limits) admit(p *Publisher, tcp *net.TCPConn) (*connection, error) {
-	c := &connection{tcp: tcp, socket: p, address: addressOfPeer(tcp), client: domain.ClientOf(tcp.RemoteAddr().String())}
+	c := &connection{tcp: tcp, socket: p, address: addressOfPeer(tcp), client: l.o.ClientOf(tcp.RemoteAddr().String())}
 	evicted, err := l.count(c)
 	for _, old := range evicted {
 		l.evict(old, errSilent)

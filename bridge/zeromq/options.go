@@ -2,6 +2,7 @@ package zeromq
 
 import (
 	"log/slog"
+	"net"
 	"net/netip"
 	"time"
 )
@@ -13,8 +14,11 @@ type Options struct {
 	// MaxSockets is how many sockets may be bound at once: 64.
 	MaxSockets int
 
+	// ClientOf returns the client at an address, host:port: peers of one client share a limit. Without it, a client is an IP address.
+	ClientOf func(address string) string
+
 	// MaxPeers, MaxPeersPerAddress and MaxSubscribers are how many connections may be open at
-	// once: to all sockets (2,048), to all sockets from one IP address (256), and to one socket
+	// once: to all sockets (2,048), to all sockets from one client (256), and to one socket
 	// (1,024). At each of these limits a newcomer takes the place of the peer that has been
 	// silent for longest, which means without a subscription. Where no peer is silent, the
 	// newcomer is refused.
@@ -85,6 +89,12 @@ const (
 
 // WithDefaults returns o with the documented default where a limit is zero or negative.
 func (o Options) WithDefaults() Options {
+	if o.ClientOf == nil {
+		o.ClientOf = func(address string) string {
+			host, _, _ := net.SplitHostPort(address) // an address of a connection has a port
+			return host
+		}
+	}
 	setDefault(&o.MaxSockets, 64)
 	setDefault(&o.MaxPeers, 2048)
 	setDefault(&o.MaxPeersPerAddress, 256)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ledge/bridge/zeromq"
+	"ledge/domain"
 )
 
 // socketLinger is how long closing sockets may take to send what waits.
@@ -11,7 +12,7 @@ const socketLinger = time.Second
 
 // socketOptions are the limits of the ZeroMQ sockets, as far as there are file descriptors for them.
 func (p *Program) socketOptions() zeromq.Options {
-	o := zeromq.Options{Vet: p.guard.Bind, ServerKey: p.curveKey, Logger: p.Logger}.WithDefaults()
+	o := zeromq.Options{Vet: p.guard.Bind, ClientOf: domain.ClientOf, ServerKey: p.curveKey, Logger: p.Logger}.WithDefaults()
 	if !fitSockets(&o, p.files.ZeroMQ) {
 		p.Logger.Info("ZeroMQ sockets and peers are limited by the file descriptors of the process; raise their limit, such as with ulimit -n, for more",
 			"sockets", o.MaxSockets, "peers", o.MaxPeers, "peersPerAddress", o.MaxPeersPerAddress, "descriptors", p.files.ZeroMQ)
