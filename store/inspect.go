@@ -143,7 +143,7 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 				o.Progress(done, total)
 			}
 		}
-		in.start = begins.known(st.name)
+		in.start, in.startUnknown = begins.known(st.name), len(faults) > 0
 		if err := in.run(ctx); err != nil {
 			return nil, err
 		}

@@ -9,15 +9,16 @@ import (
 // inspector reads the blocks of one stream in order. What cannot be read is a fault, or, at the very end, an unfinished
 // write: see pending.
 type inspector struct {
-	log      *Log
-	files    *blocks
-	parser   *blockReader // takes records apart
-	link     linker
-	known    []Known // ascending; those that were passed are taken away
-	furthest uint64  // the highest sequence that is known of
-	start    *logStart
-	progress func(bytes int64)
-	each     func(Record) error // may be nil
+	log          *Log
+	files        *blocks
+	parser       *blockReader // takes records apart
+	link         linker
+	known        []Known // ascending; those that were passed are taken away
+	furthest     uint64  // the highest sequence that is known of
+	start        *logStart
+	startUnknown bool // where the log begins is not known: the record of it is damaged
+	progress     func(bytes int64)
+	each         func(Record) error // may be nil
 
 	report  Inspection
 	due     uint64 // the sequence that comes next; 0 where any is believed
@@ -52,7 +53,7 @@ func newInspector(dir string, st stream) *inspector {
 
 // begin says which event comes first and how far the log must reach, as far as that is known.
 func (in *inspector) begin() {
-	if in.start == nil && in.log.forever {
+	if in.start == nil && in.log.forever && !in.startUnknown {
 		in.start = &logStart{First: 1}
 	}
 	in.marked = in.start != nil && in.start.Marked

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ledge/domain"
@@ -61,12 +62,34 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 			return list, err
 		}
 	}
-	if _, err := readLogStarts(from); err == nil {
+	if _, err := readLogStarts(from); IsDamage(err) {
+		if err := recordFound(to, all); err != nil {
+			return list, err
+		}
+	} else if err == nil {
 		if err := CopyFile(filepath.Join(from, logStartsFile), filepath.Join(to, logStartsFile), -1); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return list, err
 		}
 	}
 	return list, SyncDir(to)
+}
+
+// recordFound records that each log begins with the first event found in it.
+func recordFound(dir string, all []Inspection) error {
+	starts, err := readLogStarts(dir)
+	if err != nil {
+		return err
+	}
+	begin := map[string]logStart{}
+	for _, in := range all {
+		begin[in.Stream] = logStart{First: max(in.First, 1)}
+	}
+	return starts.record(begin)
+}
+
+// blocksWhole reports whether the log itself is whole.
+func blocksWhole(list []Fault) bool {
+	return !slices.ContainsFunc(list, func(f Fault) bool { return f.Stream != logStartsFile })
 }
 
 // clearMade removes what an empty store has left: its blocks, its index, its record of the stop.
@@ -90,16 +113,18 @@ func clearMade(dir string) error {
 }
 
 func salvageStream(ctx context.Context, from, to string, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
-	if len(in.Faults) == 0 && (o.Drop == nil || st.name != streams[2].name) {
+	if blocksWhole(in.Faults) && (o.Drop == nil || st.name != streams[2].name) {
 		return Salvaged{Stream: st.name, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
 	}
-	starts, err := readLogStarts(from)
-	if err != nil && !IsDamage(err) {
-		return Salvaged{}, err
-	}
 	read := newInspector(from, st)
-	if err == nil {
+	starts, err := readLogStarts(from)
+	switch {
+	case err == nil:
 		read.start = starts.known(st.name)
+	case !IsDamage(err):
+		return Salvaged{}, err
+	default:
+		err, read.startUnknown = nil, true
 	}
 	w := &salvage{
 		blockWriter: blockWriter{blocks: newBlocks(streamDir(to, st.name))}, log: read.log, o: o, result: Salvaged{Stream: st.name},

@@ -145,6 +145,9 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 	if err := s.copySnapshots(); err != nil {
 		return err
 	}
+	if err := s.copyArchives(ctx); err != nil {
+		return err
+	}
 	streams, err := s.copyLogs(ctx, source.logs)
 	if err != nil {
 		return err
@@ -294,7 +297,6 @@ func (s *salvaging) copyAuthority() error {
 }
 
 // copySnapshots copies the snapshots of the state that are whole: a log whose first changes are archived is folded from them.
-// The key that signs them is not copied; the new folder gets a new one.
 func (s *salvaging) copySnapshots() error {
 	list, err := store.Snapshots(s.from.snapshotDir())
 	if err != nil || len(list) == 0 {
@@ -318,6 +320,50 @@ func (s *salvaging) copySnapshots() error {
 		}
 	}
 	return syncFolder(s.target.snapshotDir())
+}
+
+// copyArchives copies the archives that are whole, and the key that signs the next one. Archives in a folder of their own stay there.
+func (s *salvaging) copyArchives(ctx context.Context) error {
+	key, err := store.ReadSigningKey(s.from.signingKey())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		s.partial = true
+		s.say("the key that signs archives is left out: %v", err)
+	default:
+		if err := store.CopyFile(s.from.signingKey(), s.target.signingKey(), -1); err != nil {
+			return err
+		}
+	}
+	if s.from.ArchiveDir != "" {
+		return nil
+	}
+	archives := store.OpenArchives(s.from.archiveDir(), nil)
+	list, err := archives.List()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := makeFolder(s.target.archiveDir()); err != nil {
+		return err
+	}
+	for _, ref := range list {
+		check := &archiveCheck{c: s.from, w: io.Discard}
+		if key != nil {
+			check.own = key.Public()
+		}
+		if err := check.archive(ctx, archives, ref); err != nil {
+			return err
+		}
+		if check.damaged != nil {
+			s.partial = true
+			s.say("an archive is left out: %v", check.damaged)
+			continue
+		}
+		if err := store.CopyFile(filepath.Join(s.from.archiveDir(), ref.File), filepath.Join(s.target.archiveDir(), ref.File), -1); err != nil {
+			return err
+		}
+	}
+	return syncFolder(s.target.archiveDir())
 }
 
 // tell reports what became of the logs and the bodies.

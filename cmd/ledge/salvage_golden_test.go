@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSalvageOfArchived salvages a folder whose first changes are archived: archive, key and snapshot come along. Before, they stayed behind
+// and the command said that all was whole; and after a flipped byte in fronts.json it refused with the sentence that recommends it.
+func TestSalvageOfArchived(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		code int
+		do   func(dir string)
+	}{
+		{"whole", exitOK, func(string) {}},
+		{"fronts.json", exitPartial, func(dir string) { flipByte(t, filepath.Join(dir, "nats", "fronts.json")) }},
+		{"archive", exitPartial, func(dir string) { flipByte(t, archivesIn(t, dir)[0]) }},
+		{"key", exitPartial, func(dir string) { mustDo(t, os.WriteFile(filepath.Join(dir, "archive-key.pem"), []byte("x"), 0o600)) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir, to := t.TempDir(), filepath.Join(t.TempDir(), "new")
+			unpackGolden(t, dir)
+			before := wholeLogOf(t, dir)
+			test.do(dir)
+			out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+			if code != test.code || test.code == exitOK != strings.Contains(out, "all was whole") {
+				t.Fatalf("exit code %d, want %d\n%s%s", code, test.code, out, errs)
+			}
+			if strings.Contains(out, "lost: ") {
+				t.Errorf("events are lost\n%s", out)
+			}
+			if test.name != "archive" && wholeLogOf(t, to) != before {
+				t.Error("the log is another one")
+			}
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+				t.Errorf("verify: %d\n%s%s", code, out, errs)
+			}
+			p := start(t, to)
+			p.describeDevice("cam-1", "after the salvage")
+			if code := p.stop(); code != exitOK {
+				t.Errorf("exit code %d\n%s", code, p.log)
+			}
+		})
+	}
+}
+
+func archivesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "archive", "*.archive"))
+	if err != nil || len(list) == 0 {
+		t.Fatal("no archive", err)
+	}
+	return list
+}
+
+func wholeLogOf(t *testing.T, dir string) string {
+	t.Helper()
+	out, errs, code := ledge(t, "log", "--data-dir", dir)
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	return out
+}
