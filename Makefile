@@ -33,7 +33,7 @@ test: build testtools ## run every test, against the real binary; ends with fail
 	  if grep -qs ', 1 failures$$' bin/flaky.txt; then echo "flaky tests, which failed and then passed alone (mend them at once):"; grep ', 1 failures$$' bin/flaky.txt; fi; \
 	  cat bin/testtools.txt; exit $$status
 
-platforms: ## compile everything for each platform, and run the tour on ARM under qemu
+platforms: ## build for each platform, compile the tests for two, and run the tour on ARM under qemu
 	@.ci/platforms
 
 faults: build testtools ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row

@@ -136,7 +136,7 @@ var boundTests = map[string][]string{
 	"readings of a pattern":                                    {"TestRetentionByRules"},
 	"devices in the console's search, some 400 bytes each; how long they are kept without a query": {"TestIndexIsBounded", "TestIndexIsDropped"},
 	"devices of one import of the console; its text":                                               {"TestConsoleImport"},
-	"changes of a device in the console's history":                                                 {"TestConsoleLongHistory"},
+	"changes that the console undoes to show a device as it was":                                   {"TestConsoleLongHistory"},
 	"pages of readings in the console":                                                             {"TestConsoleReadings"},
 }
 

@@ -175,17 +175,17 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.see("button[value=UNLOCKED]")
 	b.open("/devices/hall-1/history")
 	text := b.text("main")
-	for _, want := range []string{"North side", "South side", "user:test-operator", "LOCKED", "Version 3 of 3"} {
+	for _, want := range []string{"North side", "South side", "user:test-operator", "LOCKED", "The device as it is now"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the history lacks %q:\n%s", want, text)
 		}
 	}
 	b.pictures("device-history")
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := chromedp.Evaluate[bool]("(e => { e.value = 1; e.dispatchEvent(new Event('input', { bubbles: true })); return true })(document.querySelector('#f-version'))")(ctx, t)
+		_, err := chromedp.Evaluate[bool]("(e => { e.value = -2; e.dispatchEvent(new Event('input', { bubbles: true })); return true })(document.querySelector('#f-back'))")(ctx, t)
 		return err
 	}))
-	b.until("document.querySelector('#past').innerText.includes('Version 1 of 3')")
+	b.until("document.querySelector('#past').innerText.includes('2 changes before now')")
 	if row := b.text("#past tr.differs"); !strings.Contains(row, "North side") || !strings.Contains(row, "South side") {
 		t.Errorf("the first difference is %q", row)
 	}
@@ -546,8 +546,8 @@ func TestConsoleLongHistory(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
 	p.addSensorProfile()
-	p.addSensor("hall-1", `,"description":"change 0"`)
 	p.addConsoleUser(t, domain.Viewer)
+	p.addSensor("hall-1", `,"description":"change 0"`)
 	c := newConsoleClient(p)
 	c.login(t, "test-viewer", consolePassword)
 	if got := c.get("/devices/hall-1/history?at=2020-01-01T00:00"); !strings.Contains(got.text, "was not there. It was added later") {
@@ -557,7 +557,7 @@ func TestConsoleLongHistory(t *testing.T) {
 		p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":"hall-1","description":"change %d","labels":["row %d","%s"]}}]`, i+1, i+1, "x"), http.StatusOK)
 	}
 	first := c.get("/devices/hall-1/history")
-	for _, want := range []string{"Version <strong>250</strong> of 250", "<del>change 259</del>", "<ins>change 260</ins>"} {
+	for _, want := range []string{"The device as it is now", `min="-250"`, "<del>change 259</del>", "<ins>change 260</ins>"} {
 		if !strings.Contains(first.text, want) {
 			t.Errorf("the newest page lacks %q", want)
 		}
@@ -565,21 +565,38 @@ func TestConsoleLongHistory(t *testing.T) {
 	if strings.Contains(first.text, "<ins>change 235</ins>") || !strings.Contains(first.text, "<ins>change 236</ins>") {
 		t.Error("a page does not have 25 changes")
 	}
-	older := regexp.MustCompile(`before=\d+`)
-	pages, at := 0, "/devices/hall-1/history"
+	older := regexp.MustCompile(`from=\d+`)
+	pages, at, change, last := 0, "/devices/hall-1/history", 260, ""
 	for ; at != ""; pages++ {
 		got := c.get(at)
+		last = got.text
+		for ; change >= 0 && strings.Contains(got.text, fmt.Sprintf("<ins>change %d</ins>", change)); change-- { // each change once, in order
+		}
 		if at = older.FindString(got.text); at != "" {
 			at = "/devices/hall-1/history?" + at
-		} else if !strings.Contains(got.text, "These are the last 250 changes.") {
-			t.Errorf("the last page does not say that there are more:\n%s", got.text)
+		} else if !strings.Contains(got.text, "<strong>added</strong>") {
+			t.Errorf("the last page is not that of the oldest change:\n%s", got.text)
 		}
 	}
-	if pages != 10 {
-		t.Errorf("%d pages, want 10", pages)
+	if pages != 11 || change != -1 {
+		t.Errorf("%d pages, want 11; change %d is not listed", pages, change)
 	}
-	if got := c.get("/devices/hall-1/history?version=1"); !strings.Contains(got.text, "<td>change 11</td>") || !strings.Contains(got.text, "<td>row 11, x</td>") {
-		t.Errorf("the oldest version that is shown:\n%s", got.text)
+	seqs := regexp.MustCompile(`seq=(\d+)"`).FindAllStringSubmatch(last, -1)
+	versions := map[string]string{
+		"back=-250": "change 10", "back=-255": "change 5", "back=-260": "change 0", "back=-1": "change 259", "seq=" + seqs[len(seqs)-5][1]: "change 4",
+	}
+	for query, want := range versions {
+		if got := c.get("/devices/hall-1/history?" + query); !strings.Contains(got.text, "<td>"+want+"</td>") {
+			t.Errorf("%s lacks %s:\n%s", query, want, got.text)
+		}
+	}
+	p.addSensor("hall-2", "")
+	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall-1","description":"the last"}}]`, http.StatusOK)
+	other := regexp.MustCompile(`seq=(\d+)"`).FindStringSubmatch(c.get("/devices/hall-2/history").text)[1]
+	for _, from := range []string{"1", other, "18446744073709551615", "-1", "x"} { // none of them shows what is not the device's
+		if got := c.get("/devices/hall-1/history?from=" + from); got.StatusCode != http.StatusOK || strings.Contains(got.text, "hall-2") {
+			t.Errorf("from %s: %s\n%s", from, got.Status, got.text)
+		}
 	}
 	if got := c.get("/devices/hall-1/history?at=x"); !strings.Contains(got.text, "The time cannot be read") {
 		t.Errorf("a time that cannot be read: %s", got.Status)

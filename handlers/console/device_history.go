@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,8 +18,10 @@ import (
 )
 
 const (
-	// mostVersions is how many changes of a device a page goes back, one event after the other. Earlier ones are in the ledger.
-	mostVersions = 250
+	// mostBack is how many changes the slider goes back.
+	mostBack = 250
+	// mostUndone is how many changes are undone to show the device as it was: some two seconds of reading.
+	mostUndone = 20_000
 	// mostFields bounds the differences that are shown of one change.
 	mostFields = 100
 	// historyRows is how many changes a page shows.
@@ -42,18 +45,17 @@ type historyData struct {
 	Name    string
 	Changes []deviceChange // on this page, the newest first
 	Newer   bool           // there is a page before
-	Older   uint64         // where the next page begins
+	Older   uint64         // the event that the next page begins with
 	// End says why there are no earlier changes, where the device was not added then.
 	End string
 
-	// Versions is how many versions can be looked at, Version the one that is shown: 1 is the oldest.
-	Versions, Version int
-	Then              *deviceChange // the change that made the version
-	Device            domain.Device
-	Facts             []fact
-	// At is the time that was asked for; Before is that the device was not there.
-	At     string
-	Before bool
+	// Slider is how many changes the slider goes back, Back how many the version that is shown is back from now.
+	Slider, Back int
+	Then         *deviceChange // the change that made the version; nil where it was not found
+	Device       domain.Device
+	Facts        []fact
+	// At is the time that was asked for; Missing says why there is no version.
+	At, Missing string
 }
 
 // Link is an address of the device.
@@ -72,58 +74,141 @@ func (s *Console) showDeviceHistory(c *gin.Context) {
 		return
 	}
 	h := historyData{Name: device.Name, At: c.Query("at")}
-	events, end, err := s.versions(c.Request.Context(), device.Name, revision)
+	from, err := strconv.ParseUint(c.Query("from"), 10, 64)
+	if h.Newer = err == nil && from < revision; !h.Newer {
+		from = revision
+	}
+	wanted, message := h.wanted(c.Query("back"), c.Query("seq"))
+	err = s.list(c.Request.Context(), &h, from)
+	if err == nil {
+		err = s.reconstruct(c.Request.Context(), &h, device, revision, wanted)
+	}
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	h.End = end
-	h.page(events, c.Query("before"))
-	message := h.choose(events, c.Query("version"), c.Query("seq"))
-	h.reconstruct(events, device)
 	s.show(c, http.StatusOK, "device_history", Page{Title: "History of " + device.Name, Message: message, Data: h})
 }
 
-// versions are the events of a device, the newest first, each of which names the one before. end says why there are none before them.
-func (s *Console) versions(ctx context.Context, name string, seq uint64) (events []domain.Recorded, end string, err error) {
-	for len(events) < mostVersions {
-		r, ok, err := s.Changes.At(ctx, seq)
-		if err != nil {
-			return nil, "", err
-		}
-		subject := r.Event
-		if !ok || subject == nil || len(subject.Subject()) < 2 || subject.Subject()[1] != name {
-			return events, "Earlier changes are in an archive of the log.", nil
-		}
-		events = append(events, r)
-		switch e := r.Event.(type) {
-		case domain.DeviceAdded:
-			return events, "", nil
-		case domain.DevicePatched:
-			seq = e.Prev
-		default:
-			seq = 0
-		}
-		if seq == 0 {
-			return events, "Earlier changes were recorded by an older version; the ledger has them.", nil
-		}
+// version reads the event seq, which made a version of a device. prev is the event of the version before, 0 where there is none; end says
+// why, where the device was not added by this event. ok is false where seq is no event of the device, or is not in the log any more.
+func (s *Console) version(ctx context.Context, name string, seq uint64) (r domain.Recorded, prev uint64, end string, ok bool, err error) {
+	r, ok, err = s.Changes.At(ctx, seq)
+	if err != nil || !ok {
+		return r, 0, "", false, err
 	}
-	return events, fmt.Sprintf("These are the last %d changes. The ledger has the earlier ones.", mostVersions), nil
+	switch e := r.Event.(type) {
+	case domain.DeviceAdded:
+		return r, 0, "", e.Device.Name == name, nil
+	case domain.DevicePatched:
+		prev, ok = e.Prev, e.Name == name
+	case domain.DeviceUpdated:
+		ok = e.Device.Name == name
+	default:
+		ok = false
+	}
+	if ok && prev == 0 {
+		end = "Earlier changes were recorded by an older version; the ledger has them."
+	}
+	return r, prev, end, ok, nil
 }
 
-// page chooses the changes to list: those before a sequence.
-func (h *historyData) page(events []domain.Recorded, before string) {
-	from := 0
-	if seq, err := strconv.ParseUint(before, 10, 64); err == nil {
-		from = max(0, slices.IndexFunc(events, func(r domain.Recorded) bool { return r.Seq < seq }))
-	}
-	h.Newer = from > 0
-	to := min(len(events), from+historyRows)
-	for _, r := range events[from:to] {
+// archived says why a change that the next one names cannot be shown.
+const archived = "Earlier changes are in an archive of the log."
+
+// list reads the changes of a page, each of which names the one before.
+func (s *Console) list(ctx context.Context, h *historyData, seq uint64) error {
+	for len(h.Changes) < historyRows {
+		r, prev, end, ok, err := s.version(ctx, h.Name, seq)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			h.End = archived
+			return nil
+		}
 		h.Changes = append(h.Changes, changeOf(r))
+		if h.End, seq = end, prev; seq == 0 {
+			return nil
+		}
 	}
-	if to < len(events) {
-		h.Older = events[to-1].Seq
+	h.Older = seq
+	return nil
+}
+
+// wanted returns which version to show: so many changes back, or the one at a sequence or a time; else that of now. message is what is
+// wrong with the time.
+func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) bool, message string) {
+	if n, err := strconv.Atoi(strings.TrimPrefix(back, "-")); err == nil {
+		return func(domain.Recorded) bool { return h.Back >= n }, ""
+	}
+	if n, err := strconv.ParseUint(seq, 10, 64); err == nil {
+		return func(r domain.Recorded) bool { return r.Seq <= n }, ""
+	}
+	now := func(domain.Recorded) bool { return true }
+	if h.At == "" {
+		return now, ""
+	}
+	at, err := parseTime(h.At)
+	if err != nil {
+		return now, "The time cannot be read. Write it as 2006-01-02T15:04, in UTC."
+	}
+	return func(r domain.Recorded) bool { return !r.At.After(at) }, ""
+}
+
+// reconstruct makes the device as it was: changes are undone, the newest first, until the wanted version. It also counts how far the
+// slider goes.
+func (s *Console) reconstruct(ctx context.Context, h *historyData, now domain.Device, seq uint64, wanted func(domain.Recorded) bool) error {
+	device := now
+	for n := 0; ; n++ {
+		if h.Then == nil && n > mostUndone {
+			h.Missing = fmt.Sprintf("The device is shown as it was up to %d changes ago. The list below goes further back.", mostUndone)
+		}
+		if n > mostBack && (h.Then != nil || h.Missing != "") {
+			return nil
+		}
+		r, prev, end, ok, err := s.version(ctx, h.Name, seq)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			if h.Then == nil {
+				h.Missing = "At this time the device was not there, or its changes are not here: " + archived
+			}
+			return nil
+		}
+		h.Slider = min(n, mostBack)
+		if h.Then == nil {
+			h.Back = n
+			if wanted(r) {
+				h.show(r, device, now)
+			} else if e, ok := r.Event.(domain.DevicePatched); ok {
+				device = domain.Before(e.Update, device)
+			}
+		}
+		if seq = prev; seq == 0 {
+			if h.Then == nil {
+				h.Missing = "At this time the device was not there. " + cmp.Or(end, "It was added later.")
+			}
+			return nil
+		}
+	}
+}
+
+// show is the version of a device that r made; now is the device of today.
+func (h *historyData) show(r domain.Recorded, device, now domain.Device) {
+	switch e := r.Event.(type) {
+	case domain.DeviceAdded:
+		device = e.Device
+	case domain.DeviceUpdated:
+		device = e.Device
+	case domain.DevicePatched:
+		device.Modified = e.Modified
+	}
+	then := changeOf(r)
+	h.Then, h.Device, h.Facts = &then, device, factsOf(device)
+	for i, f := range factsOf(now) {
+		h.Facts[i].Now, h.Facts[i].Differs = f.Value, f.Value != h.Facts[i].Value
 	}
 }
 
@@ -178,37 +263,6 @@ func plainJSON(value json.RawMessage) string {
 	return string(value)
 }
 
-// choose finds the version to show: by its number, by the sequence of its change, or by a time; else the one of now. It returns what is
-// wrong with the time.
-func (h *historyData) choose(events []domain.Recorded, version, seq string) (message string) {
-	h.Versions = len(events)
-	h.Version = h.Versions
-	if n, err := strconv.Atoi(version); err == nil {
-		h.Version = min(max(n, 1), h.Versions)
-		return ""
-	}
-	if n, err := strconv.ParseUint(seq, 10, 64); err == nil {
-		if i := slices.IndexFunc(events, func(r domain.Recorded) bool { return r.Seq <= n }); i >= 0 {
-			h.Version = h.Versions - i
-		}
-		return ""
-	}
-	if h.At == "" {
-		return ""
-	}
-	at, err := parseTime(h.At)
-	if err != nil {
-		return "The time cannot be read. Write it as 2006-01-02T15:04, in UTC."
-	}
-	i := slices.IndexFunc(events, func(r domain.Recorded) bool { return !r.At.After(at) })
-	if i < 0 {
-		h.Version, h.Before = 0, true
-		return ""
-	}
-	h.Version = h.Versions - i
-	return ""
-}
-
 // parseTime reads a time in UTC, as the inputs of pages give it. A minute or a second is meant to its end.
 func parseTime(text string) (time.Time, error) {
 	if t, err := time.Parse("2006-01-02T15:04", text); err == nil {
@@ -218,33 +272,6 @@ func parseTime(text string) (time.Time, error) {
 		return t.Add(time.Second - time.Millisecond), nil
 	}
 	return time.Parse(time.RFC3339, text)
-}
-
-// reconstruct makes the device as it was: changes are taken back from the device as it is, the newest first.
-func (h *historyData) reconstruct(events []domain.Recorded, now domain.Device) {
-	if h.Before || h.Versions == 0 {
-		return
-	}
-	at := h.Versions - h.Version
-	device := now
-	for _, r := range events[:at] {
-		if e, ok := r.Event.(domain.DevicePatched); ok {
-			device = domain.Before(e.Update, device)
-		}
-	}
-	switch e := events[at].Event.(type) {
-	case domain.DeviceAdded:
-		device = e.Device
-	case domain.DeviceUpdated:
-		device = e.Device
-	case domain.DevicePatched:
-		device.Modified = e.Modified
-	}
-	then := changeOf(events[at])
-	h.Then, h.Device, h.Facts = &then, device, factsOf(device)
-	for i, f := range factsOf(now) {
-		h.Facts[i].Now, h.Facts[i].Differs = f.Value, f.Value != h.Facts[i].Value
-	}
 }
 
 // factsOf lists the fields of a device.
