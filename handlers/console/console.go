@@ -21,8 +21,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/console/assets"
 	"ledge/handlers/console/devicesearch"
+	"ledge/handlers/console/static"
 )
 
 // Options are what the console shows and changes. Of the embedded ones it uses Service, Version, Config, Ready, Warnings, Logger, Now and
@@ -173,8 +173,8 @@ type route struct {
 // routes is the one table of all paths.
 func (s *Console) routes() []route {
 	return slices.Concat([]route{
-		{"GET", "/static/:file", noLogin, func(c *gin.Context) { assets.Serve(c, c.Param("file")) }},
-		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { assets.Serve(c, "icon.svg") }},
+		{"GET", "/static/:file", noLogin, func(c *gin.Context) { static.Serve(c, c.Param("file")) }},
+		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { static.Serve(c, "icon.svg") }},
 		{"GET", "/login", noLogin, s.showLogin},
 		{"POST", "/login", noLogin, s.login},
 		{"POST", "/logout", noLogin, s.logout},

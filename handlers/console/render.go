@@ -18,7 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers/console/assets"
+	"ledge/handlers/console/static"
 )
 
 //go:embed templates
@@ -223,7 +223,7 @@ func (s *Console) recoverPanic(c *gin.Context) {
 
 // functions are those of the templates.
 var functions = template.FuncMap{
-	"asset": assets.Path,
+	"asset": static.Path,
 	"time":  showTime,
 	"ago":   ago,
 	"join":  strings.Join,

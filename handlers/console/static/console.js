@@ -173,10 +173,19 @@
     load(table.dataset.uplot, function () { load(table.dataset.chartScript); });
   }
 
+  // In a narrow window the menu is one line that scrolls: the current page is brought into view.
+  function showCurrent() {
+    var link = document.querySelector(".top nav a[aria-current]");
+    if (!link) { return; }
+    var nav = link.closest("nav"), a = link.getBoundingClientRect(), n = nav.getBoundingClientRect();
+    nav.scrollLeft += a.left - n.left - (n.width - a.width) / 2;
+  }
+
   function settle() {
     if (!source || source.readyState === EventSource.OPEN) { banner(""); lost = false; }
     showTimes(document);
     addCopyButtons();
+    showCurrent();
     connect();
     loadChart();
   }

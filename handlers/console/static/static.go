@@ -1,5 +1,5 @@
-// Package assets has the files that every page of the console loads: scripts, the style sheet and the icon.
-package assets
+// Package static has the files that every page of the console loads: scripts, the style sheet and the icon.
+package static
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-//go:embed static
-var static embed.FS
+//go:embed *.js *.css *.svg *.LICENSE
+var folder embed.FS
 
 // asset is a file that every page loads. Its address changes with its content, so browsers keep it for ever.
 type asset struct {
@@ -31,12 +31,12 @@ var all = readAll()
 
 func readAll() map[string]asset {
 	files := map[string]asset{}
-	names, err := fs.Glob(static, "static/*")
+	names, err := fs.Glob(folder, "*")
 	if err != nil {
 		panic(err) // the pattern is in the program
 	}
 	for _, name := range names {
-		text, err := static.ReadFile(name)
+		text, err := folder.ReadFile(name)
 		if err != nil {
 			panic(err) // it is in the program
 		}
@@ -45,7 +45,7 @@ func readAll() map[string]asset {
 		_, _ = z.Write(text)                                       // a buffer takes all
 		_ = z.Close()
 		sum := sha256.Sum256(text)
-		files[path.Base(name)] = asset{typeOf(name), text, packed.Bytes(), hex.EncodeToString(sum[:6])}
+		files[name] = asset{typeOf(name), text, packed.Bytes(), hex.EncodeToString(sum[:6])}
 	}
 	return files
 }
@@ -57,10 +57,10 @@ func typeOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// Path is the address of a file in static.
+// Path is the address of a file in this folder.
 func Path(name string) string { return "/static/" + name + "?v=" + all[name].version }
 
-// Serve answers with a file in static, or 404.
+// Serve answers with a file in this folder, or 404.
 func Serve(c *gin.Context, name string) {
 	a, ok := all[name]
 	if !ok {
