@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,6 +37,61 @@ func newBlocks(streamDir string) *blocks {
 
 func (b *blocks) path(n uint32) string {
 	return b.dir + string(filepath.Separator) + strconv.FormatUint(uint64(n), 10) + ".blk"
+}
+
+// sector is how much of a file is given up where the disk cannot read it.
+const sector = 4 << 10
+
+// unread says which sectors of a file the disk could not read, in ascending order, and the last error.
+type unread struct {
+	sectors []int // where each begins
+	err     error
+}
+
+// in returns the error if one of the sectors has bytes between two offsets.
+func (u unread) in(from, to int) error {
+	for _, at := range u.sectors {
+		if at < to && at+sector > from {
+			return u.err
+		}
+	}
+	return nil
+}
+
+// readOn reads the beginning of a file into b, which is not longer than the file, and goes on behind each sector that cannot be read. It
+// leaves zeros there.
+func readOn(r io.ReaderAt, b []byte) (n int, bad unread) {
+	for n < len(b) {
+		got, err := r.ReadAt(b[n:], int64(n))
+		if n += got; err == nil || errors.Is(err, io.EOF) {
+			break
+		}
+		at := n / sector * sector
+		bad.sectors, bad.err = append(bad.sectors, at), err
+		end := min(at+sector, len(b))
+		clear(b[n:end])
+		n = end
+	}
+	return n, bad
+}
+
+// load reads a block into buf, or into a larger buffer, up to mostBlock bytes of it, and returns the size of the file.
+func (b *blocks) load(n uint32, buf []byte) (text []byte, size int64, bad unread, err error) {
+	f, err := OpenFile(b.path(n), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, 0, bad, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, 0, bad, err
+	}
+	most := int(min(st.Size(), mostBlock))
+	if cap(buf) < most {
+		buf = make([]byte, most)
+	}
+	got, bad := readOn(f, buf[:most])
+	return buf[:got], st.Size(), bad, nil
 }
 
 func exists(path string) bool {

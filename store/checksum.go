@@ -65,7 +65,9 @@ type altered struct {
 	block uint32
 }
 
-func (a altered) Error() string { return fmt.Sprintf("its record in %d.blk is altered", a.block) }
+func (a altered) Error() string {
+	return fmt.Sprintf("its record in %d.blk is altered or cannot be read", a.block)
+}
 
 // why returns why the record that is due is not where it should be. It goes over the block that is being read, and the one
 // before it, where that record may be too. The error is [altered] if a record before the next good one is not as it was

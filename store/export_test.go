@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -293,3 +294,9 @@ func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + hist
 
 // ErrSealed is in the chain of errors for a file that is not as it was sealed.
 var ErrSealed = errSealed
+
+// ReadOn is readOn; sectors are the offsets of what could not be read.
+func ReadOn(r io.ReaderAt, b []byte) (n int, sectors []int, err error) {
+	n, bad := readOn(r, b)
+	return n, bad.sectors, bad.err
+}

@@ -2,33 +2,14 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
-	"io"
+	"fmt"
 	"os"
 )
 
 // read reads a block into memory, its first mostBlock bytes at most.
 func (in *inspector) read(n uint32) (text []byte, size int64, err error) {
-	f, err := OpenFile(in.files.path(n), os.O_RDONLY, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
-	}
-	size = st.Size()
-	want := int(min(size, mostBlock))
-	if cap(in.buf) < want {
-		in.buf = make([]byte, want)
-	}
-	text = in.buf[:want]
-	got, err := io.ReadFull(f, text)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return text[:got], size, err
+	in.buf, size, in.unread, err = in.files.load(n, in.buf)
+	return in.buf, size, err
 }
 
 // bytesFrom is how many bytes the blocks have from a fault on.
@@ -48,7 +29,7 @@ func (in *inspector) records(n uint32, text []byte) error {
 	budget := 8*len(text) + readChunk // bytes to hash in looking for whole records
 	for at := 0; at < len(text); {
 		r, m, ok := in.whole(text[at:])
-		if !ok {
+		if !ok || in.unread.in(at, at+len(r)) != nil {
 			next := in.next(text, at, &budget)
 			in.bad(n, text, at, next)
 			at = next
@@ -147,6 +128,11 @@ func (in *inspector) bad(n uint32, text []byte, at, next int) {
 	if after > f.Seq {
 		f.To = after - 1
 	}
-	in.fault(f, true)
+	err := in.unread.in(at, next)
+	if err != nil { // a crash tears a write, but leaves bytes that can be read
+		f.What = fmt.Sprintf("its record cannot be read: %v", err)
+		in.keepPending()
+	}
+	in.fault(f, err == nil)
 	in.lose()
 }

@@ -25,6 +25,7 @@ type inspector struct {
 	removed uint64 // the highest sequence that a tombstone names
 	marked  bool   // this log marks where groups begin: its recorded start says so, or such a record was seen
 	buf     []byte
+	unread  unread // of the block in buf
 
 	// pending are the faults behind the last whole group. A later group was written only after these bytes were durable, so
 	// when one turns up they are damage. When none does, and no checkpoint was further, the write of the last group was cut short.

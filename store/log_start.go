@@ -72,6 +72,8 @@ func readLogStarts(dir string) (*logStarts, error) {
 		return f, nil
 	case len(text) > maxLogStarts:
 		return nil, f.damage(fmt.Sprintf("it is longer than %d bytes", maxLogStarts))
+	case Unreadable(err):
+		return nil, f.damage(err.Error())
 	case err != nil:
 		return nil, fmt.Errorf("record of where the logs begin: %w", err)
 	}

@@ -140,9 +140,7 @@ func (b *blockReader) records(send func(page) bool) error {
 		switch {
 		case err == nil:
 			want = max(b.chunk, need)
-		case err != io.EOF && err != io.ErrUnexpectedEOF:
-			return err
-		case b.next <= b.to && len(rest) > 0:
+		case b.next <= b.to && (len(rest) > 0 || err != io.EOF && err != io.ErrUnexpectedEOF): // or the disk cannot read it
 			return errNotDue
 		default:
 			return nil

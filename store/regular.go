@@ -47,6 +47,12 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
+// Unreadable reports whether err is of a file that was opened, and that the disk cannot read.
+func Unreadable(err error) bool {
+	failed, ok := errors.AsType[*fs.PathError](err)
+	return ok && failed.Op == "read"
+}
+
 func notRegular(path string, mode fs.FileMode) error {
 	return fmt.Errorf("%s: %w: it is a %s; remove it, and put the file back that Ledge has written, if there was one", path, ErrNotRegular, kindOf(mode))
 }

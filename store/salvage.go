@@ -141,8 +141,8 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 	if err := read.run(ctx); err != nil {
 		return w.result, errors.Join(err, w.close())
 	}
-	for _, f := range in.Faults { // those who know of more
-		w.last = max(w.last, f.To)
+	for _, f := range in.Faults { // of the end, or those who know of more
+		w.last = max(w.last, f.Seq, f.To)
 	}
 	if w.next == 0 {
 		w.next = w.last // nothing is left; one event says how far the log was

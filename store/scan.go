@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
-	"os"
 
 	"ledge/store/natsfiles"
 )
@@ -36,28 +34,20 @@ type scanner struct {
 	*blocks
 	public string // what all subjects begin with
 	buf    []byte
+	unread error // why the disk could not read a part of a block that was read
 }
 
 // read returns all of a block; it holds until the next read.
 func (s *scanner) read(n uint32) ([]byte, error) {
-	f, err := os.Open(s.path(n))
-	if err != nil {
-		return nil, err
+	text, size, bad, err := s.load(n, s.buf)
+	if err == nil && size > mostBlock {
+		err = fmt.Errorf("%s is no block file of the server: %d bytes", s.path(n), size)
 	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
+	s.buf = text
+	if bad.err != nil {
+		s.unread = bad.err
 	}
-	if !st.Mode().IsRegular() || st.Size() > mostBlock {
-		return nil, fmt.Errorf("%s is no block file of the server: %s, %d bytes", s.path(n), st.Mode(), st.Size())
-	}
-	if int64(cap(s.buf)) < st.Size() {
-		s.buf = make([]byte, st.Size())
-	}
-	b := s.buf[:st.Size()]
-	_, err = io.ReadFull(f, b)
-	return b, err
+	return text, err
 }
 
 // block goes over a block whose first event is due, or any where due is 0, and calls each with every event, until one is

@@ -224,8 +224,15 @@ func (s *survey) tears(scanner *scanner, k scan, rest []uint32) error {
 		}
 	}
 	marked := s.start.Marked || slices.ContainsFunc(s.blocks, func(k scan) bool { return k.group >= 0 })
-	if behind.groups || bytes > mostGroup || behind.records && !marked {
-		return s.log.damage(max(s.last, s.before())+1, "its record in %d.blk, at byte %d, is altered or missing, and there are durable events behind it; nothing was changed", k.Number, k.good)
+	why := ""
+	switch {
+	case scanner.unread != nil: // a crash tears a write, but leaves bytes that can be read
+		why = fmt.Sprintf("cannot be read: %v", scanner.unread)
+	case behind.groups || bytes > mostGroup || behind.records && !marked:
+		why = "is altered or missing, and there are durable events behind it"
+	}
+	if why != "" {
+		return s.log.damage(max(s.last, s.before())+1, "its record in %d.blk, at byte %d, %s; nothing was changed", k.Number, k.good, why)
 	}
 	s.torn = &torn{k.Number, k.good, rest}
 	return nil

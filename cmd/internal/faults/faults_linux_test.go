@@ -160,6 +160,33 @@ func TestFailedFsyncIsReportedOnce(t *testing.T) {
 	}
 }
 
+func TestUnreadable(t *testing.T) {
+	f := faults.Mount(t, "")
+	path := filepath.Join(f.Dir, "dir", "file")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, bytes.Repeat([]byte("x"), 1<<20), true)
+	folder := t.TempDir()
+	if err := f.Recording().Killed(len(f.Recording().Ops), folder); err != nil {
+		t.Fatal(err)
+	}
+	f = faults.Mount(t, folder) // so that no page is in the kernel's cache
+	f.Unreadable("dir/file", 400<<10, 404<<10)
+	file, err := os.Open(filepath.Join(f.Dir, "dir", "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	b := make([]byte, 1<<20)
+	if n, err := file.ReadAt(b, 0); n != 400<<10 || !errors.Is(err, syscall.EIO) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if n, err := file.ReadAt(b[404<<10:], 404<<10); n != 620<<10 || err != nil {
+		t.Errorf("behind it: %d bytes, %v", n, err)
+	}
+}
+
 // TestDatabaseReadsItsMap has bbolt read through a shared map what it writes with pwrite.
 //
 // Another process has the database: a page fault holds its processor until the file system has answered, so that a

@@ -22,6 +22,7 @@ type FS struct {
 	disk  *disk
 	ops   []Op
 	rules []*Rule
+	bad   map[string][2]int64
 
 	close func()
 }
@@ -34,7 +35,7 @@ func Mount(tb testing.TB, folder string) *FS {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f := &FS{Dir: tb.TempDir(), base: base, disk: base.clone()}
+	f := &FS{Dir: tb.TempDir(), base: base, disk: base.clone(), bad: map[string][2]int64{}}
 	cached := time.Hour // nothing but the kernel changes the files
 	_, err = fs.Mount(f.Dir, &inode{fs: f, n: f.disk.nodes[rootID]}, &fs.Options{
 		MountOptions: fuse.MountOptions{
@@ -72,6 +73,14 @@ func (f *FS) Set(r Rule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rules = append(f.rules, &r)
+}
+
+// Unreadable makes each read fail with EIO that has to do with bytes from one offset to another, as a bad sector does. The path is relative
+// to the mounted folder.
+func (f *FS) Unreadable(path string, from, to int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.bad[path] = [2]int64{from, to}
 }
 
 // Clear removes all rules.

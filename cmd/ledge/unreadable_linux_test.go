@@ -1,0 +1,77 @@
+//go:build amd64 || arm64
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ledge/cmd/internal/faults"
+)
+
+// newReadingsFolder is the folder of a stopped node with 20 readings of 50,000 bytes on the log.
+func newReadingsFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := start(t, dir)
+	for i := range 20 {
+		p.postImage(strings.Repeat(fmt.Sprintf("%05d", i), 10_000))
+	}
+	awaitNotified(t, p)
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	return dir
+}
+
+// TestUnreadableSector has a disk that cannot read one sector of a log, or of the record of where the logs begin. Every command names it, and
+// salvage keeps the rest. Before, verify, backup, salvage and serve ended with 1, and salvage kept none of the 20 readings.
+func TestUnreadableSector(t *testing.T) {
+	t.Parallel()
+	from := newReadingsFolder(t)
+	blk, _ := filepath.Rel(from, block(from, "LEDGE_READINGS", "1"))
+	for _, tt := range []struct {
+		name, path string
+		at         int64
+		kept       string
+		killed     bool
+	}{
+		{"in the middle", blk, 500_000, "LEDGE_READINGS: 19 events kept, 1 lost", false},
+		{"the first", blk, 0, "LEDGE_READINGS: 19 events kept, 1 lost", false},
+		{"the last after a kill", blk, 1_000_000, "LEDGE_READINGS: 19 events kept, 1 lost", true},
+		{"fronts.json", "nats/fronts.json", 0, "LEDGE_READINGS: 20 events kept, 0 lost", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir, to := clone(t, from), filepath.Join(t.TempDir(), "new")
+			if tt.killed {
+				remove(t, filepath.Join(dir, "nats/clean-stop.json"))
+				remove(t, filepath.Join(dir, "readings.db"))
+			}
+			disk := faults.Mount(t, dir)
+			at := tt.at / 4096 * 4096
+			disk.Unreadable(tt.path, at, at+4096)
+			for _, args := range [][]string{{"verify"}, {"backup", filepath.Join(t.TempDir(), "backup")}} {
+				out, errs, code := ledge(t, append(args, "--data-dir", disk.Dir)...)
+				if code != exitDamaged || !strings.Contains(errs, "input/output error") || !strings.Contains(errs, "`ledge salvage`") {
+					t.Errorf("%s: exit code %d\n%s%s", args[0], code, out, errs)
+				}
+			}
+			if out, errs, code := ledge(t, "salvage", "--data-dir", disk.Dir, "--to", to); code != exitPartial || !strings.Contains(out, tt.kept) {
+				t.Errorf("salvage: exit code %d, want %q\n%s%s", code, tt.kept, out, errs)
+			}
+			p := launch(t, disk.Dir)
+			if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), "`ledge salvage`") {
+				t.Errorf("serve: exit code %d\n%s", code, p.log)
+			}
+			p = start(t, to)
+			p.addDevice("next")
+			if code := p.stop(); code != exitOK {
+				t.Errorf("serve on what is salvaged: exit code %d\n%s", code, p.log)
+			}
+			verify(t, to)
+		})
+	}
+}
