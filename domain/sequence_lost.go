@@ -6,8 +6,12 @@ type SequenceLost struct {
 	Reason string `json:"reason"`
 }
 
-// Evolve changes nothing: nobody knows what the event was.
-func (SequenceLost) Evolve(State) {}
+// Evolve changes no entity: nobody knows what the event was. The samples are not written again, as this log had them.
+func (SequenceLost) Evolve(s State) {
+	if s.Seeds != nil { // it is the log of changes
+		s.Seeds.Put(seedSamples, true)
+	}
+}
 
 // Subject implements Event.
 func (SequenceLost) Subject() Subject { return Subject{"salvage", "sequence", "lost"} }

@@ -24,14 +24,18 @@ type ArchiveRef struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// Gap is the error for archived events whose archive is missing in the folder.
+// Gap is the error for archived events whose archive is missing in the folder, or damaged.
 type Gap struct {
 	Stream string
 	ArchiveRef
-	Dir string
+	Dir    string
+	Damage error // nil where the archive is missing
 }
 
 func (g *Gap) Error() string {
+	if g.Damage != nil {
+		return fmt.Sprintf("%s: events %d to %d are in an archive that is damaged: %v; restore the file from a backup", g.Stream, g.First, g.Last, g.Damage)
+	}
 	in := "an archive that is"
 	if g.File != "" {
 		in = "archive " + g.File + ", which is"
@@ -126,49 +130,49 @@ func (a *Archives) Gaps(from, to uint64) (gaps []*Gap, err error) {
 			ref = ArchiveRef{Last: end}
 		}
 		ref.First, ref.Last = from, min(end, ref.Last)
-		gaps = append(gaps, &Gap{a.log.name, ref, a.dir})
+		gaps = append(gaps, &Gap{a.log.name, ref, a.dir, nil})
 		from = ref.Last + 1
 	}
 	return gaps, nil
 }
 
 // read sends pages of the events from one sequence to another, until send says no. Where the archive of an event is not
-// there, skip is told, or, where it is nil, the error is a [Gap]. The error is errSealed where an archive is damaged. Memory
-// is bounded by a page.
+// there, or damaged, skip is told, or, where it is nil, the error is a [Gap]. Memory is bounded by a page.
 func (a *Archives) read(ctx context.Context, from, to uint64, skip func(*Gap), send func(page) bool) error {
 	for from <= to && ctx.Err() == nil {
 		list, err := a.List()
 		if err != nil {
 			return err
 		}
-		ref, ok := at(list, from)
-		if !ok {
-			gaps, err := a.Gaps(from, to)
-			switch {
-			case err != nil:
-				return err
-			case len(gaps) == 0 || gaps[0].First > from:
-				continue // it was put there between the two looks
-			case skip == nil:
-				return gaps[0]
+		var gaps []*Gap
+		if ref, ok := at(list, from); ok {
+			end := min(to, ref.Last)
+			from, err = a.readOne(ctx, ref, from, end, send)
+			if errors.Is(err, errSealed) || Unreadable(err) {
+				gaps, err = []*Gap{{a.log.name, ArchiveRef{File: ref.File, First: from, Last: end}, a.dir, err}}, nil
 			}
-			skip(gaps[0])
-			from = gaps[0].Last + 1
-			continue
+		} else {
+			gaps, err = a.Gaps(from, to)
 		}
-		if err := a.readOne(ctx, ref, from, min(to, ref.Last), send); err != nil {
+		switch {
+		case err != nil:
 			return err
+		case len(gaps) == 0 || gaps[0].First > from: // the archive was read, or put there between the two looks
+			continue
+		case skip == nil:
+			return gaps[0]
 		}
-		from = ref.Last + 1
+		skip(gaps[0])
+		from = gaps[0].Last + 1
 	}
 	return ctx.Err()
 }
 
-// readOne sends pages of one archive.
-func (a *Archives) readOne(ctx context.Context, ref ArchiveRef, from, to uint64, send func(page) bool) error {
+// readOne sends pages of one archive. It returns the sequence behind the last one that was sent.
+func (a *Archives) readOne(ctx context.Context, ref ArchiveRef, from, to uint64, send func(page) bool) (next uint64, err error) {
 	r, err := a.log.openArchive(filepath.Join(a.dir, ref.File))
 	if err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return from, fmt.Errorf("archive: %w", err)
 	}
 	defer r.close()
 	var p page
@@ -176,7 +180,7 @@ func (a *Archives) readOne(ctx context.Context, ref ArchiveRef, from, to uint64,
 	for ctx.Err() == nil {
 		m, err := r.next()
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("archive: %w", err)
+			return from, fmt.Errorf("archive: %w", err)
 		}
 		ended := err != nil || m.Seq > to
 		if !ended && m.Seq >= from {
@@ -184,13 +188,14 @@ func (a *Archives) readOne(ctx context.Context, ref ArchiveRef, from, to uint64,
 		}
 		if full := len(p.messages) == pageEvents || bytes >= pageBytes; len(p.messages) > 0 && (full || ended) {
 			if !send(p) {
-				return context.Canceled
+				return from, context.Canceled
 			}
+			from = p.messages[len(p.messages)-1].Seq + 1
 			p, bytes = page{}, 0
 		}
 		if ended {
-			return nil
+			return to + 1, nil
 		}
 	}
-	return ctx.Err()
+	return from, ctx.Err()
 }

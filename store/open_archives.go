@@ -29,7 +29,7 @@ func (l *Log) openArchives(archiveDir, snapshotDir string) error {
 	return nil
 }
 
-// SkipGaps makes reads call f for each missing archive and continue behind it. Without it, a read ends there.
+// SkipGaps makes reads call f for each archive that is missing or damaged and continue behind it. Without it, a read ends there.
 func (l *Log) SkipGaps(f func(*Gap)) { l.skipGap = f }
 
 // OpenArchives lets the tap read archived changes from these folders, see [Options].

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"path/filepath"
 	"sort"
 	"time"
 )
@@ -19,8 +20,12 @@ func (l *Log) Begin(ctx context.Context, t time.Time) (uint64, error) {
 		return seq, err
 	}
 	i := sort.Search(len(list), func(i int) bool {
-		m, err := l.one(ctx, list[i].First)
-		return err == nil && !m.At.Before(t)
+		r, err := l.openArchive(filepath.Join(l.archives.dir, list[i].File))
+		if err != nil {
+			return false
+		}
+		defer r.close()
+		return !r.header.From.Before(t)
 	})
 	return list[max(i, 1)-1].First, ctx.Err()
 }

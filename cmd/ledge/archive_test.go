@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +181,30 @@ func TestArchiveMissing(t *testing.T) {
 	flipByte(t, file)
 	flipByte(t, snapshot)
 	verify("with a damaged snapshot", exitDamaged, filepath.Base(snapshot))
+}
+
+// TestArchiveDamaged damages an archive. Before, ledge log ended at it with 1 and printed nothing, and a start that needs it ended with 1.
+func TestArchiveDamaged(t *testing.T) {
+	t.Parallel()
+	dir, file := archived(t)
+	flipByte(t, file)
+	gap := regexp.MustCompile(`not printed: LEDGE_EVENTS: events \d+ to \d+ are in an archive that is damaged: .*` + filepath.Base(file) + `.*; restore the file from a backup`)
+	for _, args := range [][]string{{"log"}, {"log", "--since", "100000h"}, {"log", "-n", "1000"}} {
+		out, errs, code := ledge(t, append(args, "--data-dir", dir)...)
+		if code != exitOK || len(gap.FindAllString(errs, -1)) != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(out, "device cam-3") {
+			t.Errorf("%v: exit code %d: %s\n%.500s", args, code, errs, out)
+		}
+	}
+	p := start(t, dir) // from state.db
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, p.log)
+	}
+	mustUnlink(t, snapshotsIn(dir)[0])
+	mustUnlink(t, filepath.Join(dir, "state.db"))
+	p = launch(t, dir)
+	if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), filepath.Base(file)) || !strings.Contains(p.log.String(), "restore the file from a backup") {
+		t.Errorf("serve without snapshot and state: exit code %d\n%s", code, p.log)
+	}
 }
 
 func mustRename(t *testing.T, from, to string) {

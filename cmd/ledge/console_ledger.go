@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -72,8 +71,8 @@ func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most
 		to := from
 		begin := max(first, to-min(to-1, min(window, uint64(most-looked))-1))
 		list, whole, err := readWindow(ctx, log, begin, to)
-		if _, gap := errors.AsType[*store.Gap](err); gap {
-			err, first = nil, begin // what is before is in an archive that is not there
+		if isGap(err) {
+			err, first = nil, begin // what is before is in an archive that is missing or damaged
 		}
 		if err != nil {
 			return 0, damaged(err)
@@ -144,7 +143,7 @@ func (l *consoleLedger) Entry(ctx context.Context, name string, seq uint64) (e c
 		return e, false, nil
 	}
 	for m, err := range log.ReadRaw(ctx, seq, seq) {
-		if _, gap := errors.AsType[*store.Gap](err); gap {
+		if isGap(err) {
 			return e, false, domain.Errorf(domain.NotFound, "%s", err)
 		}
 		if err != nil {

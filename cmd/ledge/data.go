@@ -316,13 +316,19 @@ func storeError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrListen):
 		return exitError{exitPort, err}
-	case store.IsDamage(err):
+	case store.IsDamage(err), isGap(err):
 		return exitError{exitDamaged, err}
 	case isFolderTrouble(err):
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	default:
 		return err
 	}
+}
+
+// isGap reports whether what is to be folded is in an archive that is missing or damaged.
+func isGap(err error) bool {
+	_, ok := errors.AsType[*store.Gap](err)
+	return ok
 }
 
 // isFolderTrouble reports whether the file system says no for reasons that are not the log's: rights, space, an unreachable

@@ -77,7 +77,7 @@ func tapLedger(ctx context.Context, c *Config) (*ledger, error) {
 	return &ledger{logs: t.Logs(), tap: t, pid: pid, close: t.Close}, nil
 }
 
-// skipGaps has the log of changes read on behind archives that are missing, with a line for each.
+// skipGaps has the log of changes read on behind archives that are missing or damaged, with a line for each.
 func (l *ledger) skipGaps(w io.Writer) {
 	l.logs[0].SkipGaps(func(g *store.Gap) { fmt.Fprintf(w, "ledge: not printed: %v\n", g) })
 }

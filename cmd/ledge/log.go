@@ -33,8 +33,8 @@ func newLog() *cobra.Command {
 		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where. The flags that
 choose messages can be combined.
 
-Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing, one line on
-standard error says which events are in it, and the rest is printed.
+Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing or damaged, one
+line on standard error says which events are in it, and the rest is printed.
 
 It works beside a running server, through its tap, and without one, on the data folder itself. -f begins now: with -n, --since or
 --from it begins with what was recorded before. It needs a running server; while that is away it waits, and then goes on where it

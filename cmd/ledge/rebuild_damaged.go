@@ -24,7 +24,7 @@ func (d *data) heal(p projection, db *projections.DB) {
 				return
 			}
 			for r, err := range p.log.Read(ctx, from, last) {
-				if store.IsDamage(err) {
+				if store.IsDamage(err) || isGap(err) {
 					d.giveUp(err)
 				}
 				if !yield(r, err) || err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	bytesof "encoding/binary"
 	"fmt"
 	"net/http"
 	"os"
@@ -118,6 +119,37 @@ func TestSalvage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSalvageMakesNoSamples loses the first events of a node, with the built-in device service and the samples. Before, the next start made all
+// 7 again.
+func TestSalvageMakesNoSamples(t *testing.T) {
+	t.Parallel()
+	dir, to := newFolder(t), filepath.Join(t.TempDir(), "new")
+	alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte {
+		at := 0
+		for range 8 {
+			at += int(bytesof.LittleEndian.Uint32(b[at:]) &^ (1 << 31))
+		}
+		clear(b[:at])
+		return b
+	})
+	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to); code != exitPartial || !strings.Contains(out, "lost: LEDGE_EVENTS 1 to 8: ") {
+		t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+	p := start(t, to)
+	for _, path := range []string{"deviceservice/all", "deviceprofile/all"} {
+		if a := p.call(http.MethodGet, p.metadata+"/api/v2/"+path, "", ""); !strings.Contains(a.body, `"totalCount":0`) {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", ""); !strings.Contains(a.body, `"totalCount":6`) {
+		t.Errorf("devices: %s", a.body)
+	}
+	if code := p.stop(); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, p.log)
+	}
+	verify(t, to)
 }
 
 // TestSalvageRefuses holds which folders it does not take, and that it makes nothing then.
