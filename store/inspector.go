@@ -65,6 +65,12 @@ func (in *inspector) begin() {
 
 func (in *inspector) run(ctx context.Context) error {
 	in.begin()
+	err := in.log.noPurge()
+	if d, ok := errors.AsType[*Damage](err); ok {
+		in.keep(Fault{What: d.What})
+	} else if err != nil {
+		return err
+	}
 	all, err := in.files.list()
 	if err != nil {
 		return err
@@ -270,7 +276,11 @@ func (in *inspector) end() {
 	if in.removed > in.report.Last {
 		in.report.Last, in.report.Head = in.removed, Chain{}
 	}
-	if last := in.report.Last; in.furthest > last {
+	last := in.report.Last
+	if s := in.start; s != nil && (last+1 < s.First || in.report.Count == 0 && last+1 > s.First) {
+		in.keep(Fault{Seq: min(last+1, s.First), To: max(last, s.First), What: fmt.Sprintf("the log ends at %d, and its recorded start is %d", last, s.First)})
+	}
+	if in.furthest > last {
 		k := in.known[len(in.known)-1]
 		in.keep(Fault{Seq: last + 1, To: k.Seq, What: fmt.Sprintf("the log ends at %d, but %s is at %d", last, k.By, k.Seq)})
 	}
@@ -279,5 +289,5 @@ func (in *inspector) end() {
 // unfinished reports whether the pending bytes are the end of a write without an answer: no checkpoint is that far, and
 // where whole records are behind it the log is one that marks where groups begin.
 func (in *inspector) unfinished() bool {
-	return in.furthest <= in.at.Last && (in.behind == 0 || in.marked) && in.bytesFrom(in.pending[0]) <= mostGroup
+	return in.furthest <= in.at.Last && (in.start == nil || in.start.First <= in.at.Last+1) && (in.behind == 0 || in.marked) && in.bytesFrom(in.pending[0]) <= mostGroup
 }

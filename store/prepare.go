@@ -65,7 +65,7 @@ func (l *Log) look(bound int64) (*survey, error) {
 
 // noPurge refuses a folder in which the server left a purge unfinished: it would replace all blocks. Ledge asks for none.
 func (l *Log) noPurge() error {
-	left, err := filepath.Glob(filepath.Join(streamDir(l.store.o.Dir, l.name), "__msgs__", "*.blk"))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(l.blocks.dir), "__msgs__", "*.blk"))
 	if err != nil || len(left) == 0 {
 		return err
 	}

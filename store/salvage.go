@@ -26,6 +26,7 @@ type SalvageOptions struct {
 // Salvaged is what became of one stream.
 type Salvaged struct {
 	Stream string
+	First  uint64 // of what was written; 0 for nothing
 	Kept   uint64
 	Lost   []Range // of the new log; sequence.lost stands there
 	More   int     // ranges beyond mostFaults
@@ -63,7 +64,7 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 		}
 	}
 	if _, err := readLogStarts(from); IsDamage(err) {
-		if err := recordFound(to, all); err != nil {
+		if err := recordFound(to, list); err != nil {
 			return list, err
 		}
 	} else if err == nil {
@@ -74,15 +75,15 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 	return list, SyncDir(to)
 }
 
-// recordFound records that each log begins with the first event found in it.
-func recordFound(dir string, all []Inspection) error {
+// recordFound records that each log begins with the first event that was written.
+func recordFound(dir string, list []Salvaged) error {
 	starts, err := readLogStarts(dir)
 	if err != nil {
 		return err
 	}
 	begin := map[string]logStart{}
-	for _, in := range all {
-		begin[in.Stream] = logStart{First: max(in.First, 1)}
+	for _, s := range list {
+		begin[s.Stream] = logStart{First: max(s.First, 1)}
 	}
 	return starts.record(begin)
 }
@@ -114,7 +115,7 @@ func clearMade(dir string) error {
 
 func salvageStream(ctx context.Context, from, to string, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
 	if blocksWhole(in.Faults) && (o.Drop == nil || st.name != streams[2].name) {
-		return Salvaged{Stream: st.name, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
+		return Salvaged{Stream: st.name, First: in.First, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
 	}
 	read := newInspector(from, st)
 	starts, err := readLogStarts(from)
@@ -150,7 +151,7 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 	if w.last >= w.next && w.last > 0 && len(in.Faults) > 0 {
 		err = w.lose(w.last+1, "")
 	}
-	w.result.Head = w.chain
+	w.result.First, w.result.Head = w.next-w.result.Kept-w.result.Total, w.chain
 	return w.result, errors.Join(err, w.close())
 }
 

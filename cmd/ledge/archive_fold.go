@@ -99,7 +99,7 @@ func restoreSnapshot(s *store.Store, path string, from, to uint64, logger *slog.
 
 // refill brings the state file to where the log begins, if it is behind that: the events before are archived. It reopens
 // the file that it replaces.
-func (d *data) refill(c *Config, p projection) (*projections.DB, error) {
+func (d *data) refill(ctx context.Context, c *Config, p projection) (*projections.DB, error) {
 	seq, _ := p.db.Checkpoint()
 	first := p.log.First()
 	if p.tables != projections.Events || seq+1 >= first {
@@ -113,7 +113,7 @@ func (d *data) refill(c *Config, p projection) (*projections.DB, error) {
 	err := restoreSnapshot(d.store, path, first-1, last, d.logger)
 	switch {
 	case errors.Is(err, errNoSnapshot):
-		if err := d.foldable(c, seq, first); err != nil {
+		if err := foldable(ctx, c, p.log, seq); err != nil {
 			return nil, err
 		}
 		d.logger.Warn("the state is folded from the archives, because there is no snapshot of it that can be used", "file", path, "from", seq+1, "to", first-1)
@@ -131,35 +131,41 @@ func (d *data) refill(c *Config, p projection) (*projections.DB, error) {
 	return db, nil
 }
 
-// foldable holds that the archives have all between the state and the log.
-func (d *data) foldable(c *Config, seq, first uint64) error {
-	gaps, err := d.store.Archives().Gaps(seq+1, first-1)
-	if err != nil || len(gaps) == 0 {
-		return err
+// foldable holds that the state can be folded from the event behind seq on: what is not on the log any more is in a whole snapshot of the
+// state, or in whole archives.
+func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error {
+	first := log.First()
+	last, _ := log.Last()
+	if seq+1 >= first {
+		return nil
 	}
-	return exitError{exitDamaged, fmt.Errorf("the state is as of event %d, the log begins at %d, and %s has no whole snapshot of the state as of %d: %w; or restore the snapshot from a backup", seq, first, c.snapshotDir(), first-1, gaps[0])}
-}
-
-// foldableAnew holds that the state can be folded without the one that is there: all changes are on the log, or those before
-// it are in a whole snapshot, or in whole archives.
-func (d *data) foldableAnew(ctx context.Context) error {
-	first := d.store.Events().First()
-	last, _ := d.store.Events().Last()
-	for _, s := range d.store.Snapshots() {
-		if s.Seq >= first-1 && s.Seq <= last && s.Check() == nil {
+	list, err := store.Snapshots(c.snapshotDir())
+	if err != nil {
+		return exitError{exitFolder, err}
+	}
+	var known []store.ArchiveRef
+	for _, at := range list {
+		s, err := store.OpenSnapshot(c.snapshotDir(), at)
+		if err != nil {
+			continue // verify names it
+		}
+		if at+1 >= first && at <= last && s.Check() == nil {
 			return nil
 		}
+		if known == nil {
+			known = s.Archives
+		}
 	}
-	archives := d.store.Archives()
-	gaps, err := archives.Gaps(1, first-1)
+	archives := store.OpenArchives(c.archiveDir(), known)
+	gaps, err := archives.Gaps(seq+1, first-1)
 	if err == nil && len(gaps) > 0 {
 		err = gaps[0]
 	}
-	for at := uint64(1); err == nil && at < first; {
+	for at := seq + 1; err == nil && at < first; {
 		at, err = archives.CheckFrom(ctx, at)
 	}
-	if err != nil && ctx.Err() == nil {
-		return exitError{exitDamaged, fmt.Errorf("there is no whole snapshot of the state as of event %d or later, and without the archives the state cannot be folded, so it is not thrown away: %w; or restore the snapshot from a backup", first-1, err)}
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	return exitError{exitDamaged, fmt.Errorf("the state is as of event %d, the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq, first, c.snapshotDir(), first-1, err)}
 }

@@ -169,7 +169,9 @@ func TestArchiveMissing(t *testing.T) {
 	}
 	verify("without the snapshot", exitOK, "archives: whole")
 	mustRename(t, file, file+".away")
+	verify("without archive and snapshot", exitOK, "archives: not verified: ")
 	mustUnlink(t, filepath.Join(dir, "state.db"))
+	verify("without archive, snapshot and state", exitDamaged, "put it there") // 0 before
 	p = launch(t, dir)
 	if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), filepath.Join(dir, "archive")) {
 		t.Errorf("serve without archive, snapshot and state: exit code %d\n%s", code, p.log)

@@ -95,7 +95,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	d.onClose(d.store.Close)
 	appenders := []**store.Appender{&d.events, &d.notifications, &d.readings}
 	for i, p := range d.projections() {
-		if p.db, err = d.refill(c, p); err != nil {
+		if p.db, err = d.refill(ctx, c, p); err != nil {
 			return storeError(err)
 		}
 		d.heal(p, p.db)

@@ -38,12 +38,12 @@ archives are whole, nothing is thrown away: exit code 6.`,
 		if err != nil {
 			return interrupted(ctx, err, "nothing is thrown away")
 		}
-		foldable := old.foldableAnew(ctx)
+		fault := foldable(ctx, config, old.store.Events(), 0)
 		if err := old.close(); err != nil {
 			return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
 		}
-		if foldable != nil {
-			return interrupted(ctx, foldable, "nothing is thrown away")
+		if fault != nil {
+			return interrupted(ctx, fmt.Errorf("nothing is thrown away: %w", fault), "nothing is thrown away")
 		}
 		for _, file := range stateFiles {
 			if err := os.Remove(filepath.Join(config.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,6 +16,7 @@ import (
 
 	"ledge/cmd/internal/certs"
 	"ledge/domain"
+	"ledge/projections"
 	"ledge/store"
 	"ledge/store/payloads"
 )
@@ -31,8 +32,9 @@ a server that has it must be stopped first. ` + "`ledge serve`" + ` starts on DI
 A log that is whole is copied byte for byte. Of a damaged one every whole event is written under its old sequence, id, time
 and headers. In the place of each event that is not whole stands a sequence.lost event, which changes nothing: so sequences,
 ETags and positions stay what they were. From the first of these on the chain hashes are new ones; hashes that somebody noted
-do not hold there any more. A posted value whose file is missing or altered is lost with its event. The state is not copied:
-the first start folds it from the log. What is left out is listed on the terminal and in DIR2/salvage.txt.
+do not hold there any more. A posted value whose file is missing or altered is lost with its event. The state is not copied,
+as the first start folds it from the log, unless its first changes are archived and neither a snapshot of it nor the
+archives are left. What is left out is listed on the terminal and in DIR2/salvage.txt.
 
 Exit code 0 where all was whole, 7 where something is left out.`,
 	}
@@ -154,6 +156,9 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 	}
 	s.tell(source.logs, streams, lost)
 	if err := s.startStore(ctx); err != nil {
+		return err
+	}
+	if err := s.copyState(ctx, source, streams[0]); err != nil {
 		return err
 	}
 	if err := (&folderCheck{config: s.target, logger: s.logger, w: io.Discard, progress: s.progress}).run(ctx); err != nil {
@@ -364,6 +369,23 @@ func (s *salvaging) copyArchives(ctx context.Context) error {
 		}
 	}
 	return syncFolder(s.target.archiveDir())
+}
+
+// copyState copies the state of the changes if nothing is left that it could be folded from.
+func (s *salvaging) copyState(ctx context.Context, source *folderCheck, events store.Salvaged) error {
+	files, err := store.OpenFiles(ctx, s.target.logDir())
+	if err != nil || !events.Copied || !source.states[0].usable {
+		return err
+	}
+	missing := foldable(ctx, s.target, files.Logs()[0], 0)
+	if missing == nil || ctx.Err() != nil {
+		return missing
+	}
+	if err := projections.Inspect(source.stateOptions(0), func(in *projections.Inspection) error { return in.Dump(io.Discard) }); err != nil {
+		return fmt.Errorf("%w; and %s is damaged: %w", missing, stateFiles[0], err)
+	}
+	s.say("the state is copied, as it cannot be folded: %v", missing)
+	return store.CopyFile(filepath.Join(s.from.DataDir, stateFiles[0]), filepath.Join(s.target.DataDir, stateFiles[0]), -1)
 }
 
 // tell reports what became of the logs and the bodies.

@@ -33,7 +33,8 @@ to are counted. What state and bodies are compared with is folded from the log i
 has its temporary files (TMPDIR); it takes as much room as the state, and is removed at the end.
 
 What is archived of the changes is checked too: each archive in archive-dir from end to end, its signature, how it goes on
-into the next one and into the log, and the snapshots of the state. An archive that is not there is named, and is no damage.
+into the next one and into the log, and the snapshots of the state. An archive that is not there is named, and is no damage as
+long as the state, or a snapshot of it, is there. What verify finds whole, ledge serve starts on.
 
 An event that is as it was written, but that this version cannot decode, is named and is no damage: earlier versions
 took requests that were nested too deep. The state is folded without it.

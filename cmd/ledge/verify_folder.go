@@ -180,6 +180,15 @@ func (f *folderCheck) fold(ctx context.Context) error {
 			f.first = archived
 		}
 	}
+	if f.logs[0].Damage() == nil {
+		err := foldable(ctx, f.config, files.Logs()[0], f.states[0].at)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			f.damage(err)
+		}
+	}
 	for i, in := range f.logs {
 		if in.Damage() != nil {
 			fmt.Fprintf(f.w, "%s: not compared: %s is damaged\n", stateFiles[i], in.Stream)
