@@ -43,7 +43,7 @@ func TestCallbacks(t *testing.T) {
 	a, b := n.mustService("a"), n.mustService("b")
 	watcher := domain.ProvisionWatcher{ID: uuid.NewString(), Name: "w", Identifiers: map[string]string{"x": "y"}, ServiceName: "a", ProfileName: "profile", AdminState: domain.StateUnlocked}
 	d := deviceOf(a, "d")
-	d.Labels = []string{"l"}
+	d.Labels, d.ProtocolName = []string{"l"}, "modbus-tcp"
 	n.do(domain.AddDevice{Device: d},
 		patch("d", func(p *domain.DevicePatch) { p.Labels = []string{} }),
 		describeProfile("other"),
@@ -68,8 +68,8 @@ func TestCallbacks(t *testing.T) {
 		"PUT /api/v2/callback/service", "DELETE "+devicePath+"/name/d")
 	b.wantCalls("PUT "+watcherPath, "DELETE "+watcherPath+"/name/w")
 	for i, want := range []string{
-		`adminState:UNLOCKED created:0 id:` + d.ID + ` labels:[l] modified:0 name:d operatingState:UP profileName:profile protocols:map[other:map[]] serviceName:a`,
-		`adminState:UNLOCKED autoEvents:[] description: id:` + d.ID + ` labels:[] lastConnected:0 lastReported:0 location:<nil> name:d notify:false operatingState:UP profileName:profile protocols:map[other:map[]] serviceName:a`,
+		`adminState:UNLOCKED created:0 id:` + d.ID + ` labels:[l] modified:0 name:d operatingState:UP profileName:profile protocolName:modbus-tcp protocols:map[other:map[]] serviceName:a`,
+		`adminState:UNLOCKED autoEvents:[] description: id:` + d.ID + ` labels:[] lastConnected:0 lastReported:0 location:<nil> name:d notify:false operatingState:UP profileName:profile protocolName:modbus-tcp protocols:map[other:map[]] serviceName:a`,
 		`description:other`,
 		`adminState:UNLOCKED created:0 id:` + watcher.ID + ` identifiers:map[x:y] modified:0 name:w profileName:profile serviceName:a`,
 		`adminState:UNLOCKED autoEvents:[] blockingIdentifiers:map[] id:` + watcher.ID + ` identifiers:map[x:y] labels:[] name:w profileName:profile serviceName:b`,

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"ledge/domain/fastjson"
 )
 
 // Changes are what differs between two states of an entity: by the JSON names of its fields, by the keys of a map, or by the
@@ -193,7 +195,7 @@ func memberType(t reflect.Type, key string) (reflect.Type, error) {
 		if f, ok := fieldOf(t, key); ok {
 			return f.Type, nil
 		}
-		return nil, fmt.Errorf("the field %w", errUnknownType)
+		return nil, unknown("field", key)
 	case reflect.Map:
 		return t.Elem(), nil
 	case reflect.Slice:
@@ -223,7 +225,7 @@ func (c Difference) check(t reflect.Type) error {
 	}
 	for _, text := range []json.RawMessage{c.Was, c.Is} {
 		if len(text) > 0 {
-			if err := json.Unmarshal(text, reflect.New(t).Interface()); err != nil {
+			if err := known(fastjson.UnmarshalKnown(text, reflect.New(t).Interface())); err != nil {
 				return err
 			}
 		}

@@ -134,3 +134,74 @@ func TestEveryGoldenFileHasKind(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFieldIsGolden holds that each field that an event can have is in a golden file: a field that is added comes with a variant.
+func TestEveryFieldIsGolden(t *testing.T) {
+	shown := map[string]bool{"DataEvent.readings": true, "DataEvent.size": true} // the fold counts these, the event has them not
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(byName)), slices.Collect(maps.Keys(goldenVariants))) {
+		first, _, _ := strings.Cut(name, "+")
+		if k := byName[first]; k.ext == nil && !isUpdate(k) {
+			fieldsShown(k.typ, decodedJSON(t, mustReadGolden(t, name).Data), shown)
+		}
+	}
+	for _, k := range byType {
+		if k.ext != nil || isUpdate(k) {
+			continue // no JSON, and the fields of an entity, which other events have
+		}
+		for _, field := range fieldsOf(k.typ, nil) {
+			if !shown[field] {
+				t.Errorf("%s: no golden file has %s", k.name, field)
+			}
+		}
+	}
+}
+
+func isUpdate(k kind) bool {
+	return k.typ.NumField() == 1 && k.typ.Field(0).Type == reflect.TypeFor[Update]()
+}
+
+// fieldsShown notes the fields of structs that a value has, as Type.field.
+func fieldsShown(typ reflect.Type, v any, shown map[string]bool) {
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, element := range v {
+			if typ.Kind() == reflect.Slice {
+				fieldsShown(typ.Elem(), element, shown)
+			}
+		}
+	case map[string]any:
+		for name, member := range v {
+			switch typ.Kind() {
+			case reflect.Struct:
+				if f, ok := fieldOf(typ, name); ok {
+					shown[typ.Name()+"."+name] = true
+					fieldsShown(f.Type, member, shown)
+				}
+			case reflect.Map:
+				fieldsShown(typ.Elem(), member, shown)
+			}
+		}
+	}
+}
+
+// fieldsOf lists the fields of a struct and of those in it, as Type.field.
+func fieldsOf(typ reflect.Type, seen []reflect.Type) (fields []string) {
+	switch typ.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return fieldsOf(typ.Elem(), seen)
+	case reflect.Struct:
+		if slices.Contains(seen, typ) {
+			return nil
+		}
+		for i := range typ.NumField() {
+			if name := jsonName(typ.Field(i)); name != "" && name != "-" {
+				fields = append(fields, typ.Name()+"."+name)
+				fields = append(fields, fieldsOf(typ.Field(i).Type, append(seen, typ))...)
+			}
+		}
+	}
+	return fields
+}

@@ -13,4 +13,15 @@ var goldenVariants = map[string]Event{
 			Entity: "cam-1", Sequence: 4711, Critical: true, Left: []string{"ben@example.org"}, Refused: []string{"cat@example.org"},
 		},
 	},
+	"cleanup.requested/1+asked":       CleanupRequested{Cleanup{Kind: "processed", Until: 1760000000400, Asked: 1760000000500}},
+	"token.added/1+certificate":       TokenAdded{Token{Name: "till-3.example.org", Role: Operator, Certificate: true, Created: 1760000000000}},
+	"notifications.removed/1+cleanup": NotificationsRemoved{Cleanup: "processed", Notifications: []string{"f7b2c8e1-2b3c-4f5a-9c8d-0e1f2a3b4c05"}},
+	"notifications.removed/1+rule":    NotificationsRemoved{Rule: "retention-notifications-age", Notifications: []string{"f7b2c8e1-2b3c-4f5a-9c8d-0e1f2a3b4c05"}},
+	"notification.processed/1+partial": NotificationProcessed{
+		Notification: Notification{
+			ID: "9d1c0b6a-0f0e-4e0c-8a55-1b2c3d4e5f09", Category: "gate", Content: "open", Sender: "guard", Severity: "CRITICAL",
+			Status: "NEW", Created: 1760000000260, Modified: 1760000000261, Open: 1, Partial: true, Upto: "night-watch",
+		},
+		Transmissions: []Transmission{},
+	},
 }

@@ -1,12 +1,18 @@
 package domain
 
-// NotificationAdded records a notification that was posted.
+// NotificationAdded records a notification that was posted. Before there was [NotificationsRaised], it also recorded one that a device change
+// raised, which has a Cause.
 type NotificationAdded struct {
 	Notification Notification `json:"notification"`
 }
 
-// Evolve adds the notification.
-func (e NotificationAdded) Evolve(s State) { s.Notifications.Put(e.Notification.ID, e.Notification) }
+// Evolve adds the notification. One with a cause moves the cursor of device changes.
+func (e NotificationAdded) Evolve(s State) {
+	s.Notifications.Put(e.Notification.ID, e.Notification)
+	if e.Notification.Cause > 0 {
+		s.Cursors.Put(CursorDeviceChanges, e.Notification.Cause)
+	}
+}
 
 // AddedID is the answer to who asked for it.
 func (e NotificationAdded) AddedID() string { return e.Notification.ID }

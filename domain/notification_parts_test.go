@@ -173,3 +173,12 @@ func TestChannelsBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestAddedWithCause holds that the event with which the first versions recorded the notification of a device change still moves the cursor of
+// device changes. Without that, their logs would be notified of a second time.
+func TestAddedWithCause(t *testing.T) {
+	s := given(mustDecode(t, mustReadGolden(t, "notification.added/1")))
+	if at, _ := s.Cursors.Get(CursorDeviceChanges); at != 42 {
+		t.Errorf("got the cursor at %d, want 42", at)
+	}
+}

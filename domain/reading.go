@@ -104,6 +104,9 @@ func encodeReading(event Event, w Wire) (Wire, error) {
 	return w, nil
 }
 
+// readingAttributes are those that encodeReading writes.
+var readingAttributes = []string{"readingid", "eventid", "valuetype", "origin", "size", "units", "value", "digest", "dataref"}
+
 func decodeReading(w Wire) (Event, error) {
 	if len(w.Subject) != 3 {
 		return nil, fmt.Errorf("decode %s: subject %v has not the three tokens profile, device, resource", w.Type, w.Subject)

@@ -3,12 +3,16 @@ package domain
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"ledge/domain/fastjson"
 )
 
-// kinds is the table from wire name to decoder. A line is never changed or taken away: an event whose fields change
-// gets a new line with the next version, and the old line decodes into today's type.
+// kinds is the table from wire name to decoder. A line is never changed or taken away.
+//
+// An event changes by one rule. A new field that is left out where it is empty, and then means what the event meant before, keeps the version,
+// and gets a variant of the event's golden file. Anything else is a new version: a new line, which decodes into today's type as the old line
+// goes on to do. An older Ledge refuses both, the field and the version, because to drop them would be to forget a change.
 var kinds = []kind{
 	of[ProfileAdded]("profile.added/1"),
 	of[ProfileUpdated]("profile.updated/1"),
@@ -41,7 +45,7 @@ var kinds = []kind{
 	of[NotificationsRemoved]("notifications.removed/1"),
 	of[CleanupRequested]("cleanup.requested/1"),
 	of[CleanupFinished]("cleanup.finished/1"),
-	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading, encodeReading},
+	{"reading.posted/1", reflect.TypeFor[ReadingPosted](), decodeReading, encodeReading, readingAttributes},
 	of[DataEventAdded]("event.added/1"),
 	of[DataEventsRemoved]("events.removed/1"),
 	// Before these, an update had the whole entity.
@@ -68,6 +72,7 @@ type kind struct {
 	typ    reflect.Type
 	decode func(Wire) (Event, error)
 	encode func(Event, Wire) (Wire, error) // adds what the event has to a Wire
+	ext    []string                        // the attributes that it may have
 }
 
 // of is the kind of an event whose fields are written as JSON.
@@ -75,7 +80,7 @@ func of[E Event](name string) kind {
 	codec := fastjson.Of[E]()
 	decode := func(w Wire) (Event, error) {
 		var e E
-		if err := codec.Unmarshal(w.Data, &e); err != nil {
+		if err := known(codec.UnmarshalKnown(w.Data, &e)); err != nil {
 			return nil, fmt.Errorf("decode %s: %w", name, err)
 		}
 		return e, nil
@@ -89,7 +94,7 @@ func of[E Event](name string) kind {
 		w.Data = data
 		return w, nil
 	}
-	return kind{name, reflect.TypeFor[E](), decode, encode}
+	return kind{name, reflect.TypeFor[E](), decode, encode, nil}
 }
 
 // usualEvent is room for most events, in bytes.
@@ -130,11 +135,17 @@ func (k kind) wire(e Event) (Wire, error) {
 
 const typeJSON = "application/json"
 
-// Decode is the inverse of Encode. An unknown Type is an error: an older Ledge must not skip what it cannot read.
+// Decode is the inverse of Encode. An unknown type, field or attribute is an error: an older Ledge must not skip what it
+// does not know.
 func Decode(w Wire) (Event, error) {
 	k, ok := byName[w.Type]
 	if !ok {
-		return nil, fmt.Errorf("event type %q %w", w.Type, errUnknownType)
+		return nil, unknown("event type", w.Type)
+	}
+	for name := range w.Ext {
+		if !slices.Contains(k.ext, name) {
+			return nil, fmt.Errorf("decode %s: %w", w.Type, unknown("attribute", name))
+		}
 	}
 	return k.decode(w)
 }

@@ -131,7 +131,7 @@ func update[E interface {
 			return nil, fmt.Errorf("decode %s: subject %v has not the three tokens entity, name, updated", name, w.Subject)
 		}
 		u := Update{}
-		err := updateCodec.Unmarshal(w.Data, &u)
+		err := known(updateCodec.UnmarshalKnown(w.Data, &u))
 		if err == nil {
 			err = u.Changes.check(reflect.TypeFor[T]())
 		}
@@ -150,7 +150,7 @@ func update[E interface {
 		w.Data = data
 		return w, nil
 	}
-	return kind{name, reflect.TypeFor[E](), decode, encode}
+	return kind{name, reflect.TypeFor[E](), decode, encode, nil}
 }
 
 // Whole returns an update as the event that it was in version 1, with the whole entity after it; s is the state before it. Any

@@ -55,7 +55,7 @@ type fields map[string]any
 func updateDevice(d domain.Device) fields {
 	return fields{
 		"id": d.ID, "name": d.Name, "description": d.Description, "adminState": d.AdminState, "operatingState": d.OperatingState,
-		"lastConnected": d.LastConnected, "lastReported": d.LastReported, "serviceName": d.ServiceName, "profileName": d.ProfileName,
+		"lastConnected": d.LastConnected, "lastReported": d.LastReported, "serviceName": d.ServiceName, "profileName": d.ProfileName, "protocolName": d.ProtocolName,
 		"labels": list(d.Labels), "location": d.Location, "autoEvents": list(d.AutoEvents), "protocols": d.Protocols, "notify": d.Notify,
 	}
 }

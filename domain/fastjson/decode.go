@@ -1,7 +1,9 @@
 package fastjson
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -17,9 +19,16 @@ const (
 )
 
 // Unmarshal is that of encoding/json into a zero value.
-func (c Codec[T]) Unmarshal(data []byte, v *T) error {
+func (c Codec[T]) Unmarshal(data []byte, v *T) error { return c.unmarshal(data, v, json.Unmarshal) }
+
+// UnmarshalKnown is Unmarshal, and refuses a field that the type has not with an [UnknownFieldError].
+func (c Codec[T]) UnmarshalKnown(data []byte, v *T) error {
+	return c.unmarshal(data, v, UnmarshalKnown)
+}
+
+func (c Codec[T]) unmarshal(data []byte, v *T, rest func([]byte, any) error) error {
 	if len(data) <= mostBytes {
-		d := decoder{text: string(data)}
+		d := decoder{text: string(data), rest: rest}
 		if d.space(); d.value(c.plan, reflect.ValueOf(v).Elem()) {
 			if d.space(); d.at == len(d.text) {
 				return nil
@@ -28,13 +37,37 @@ func (c Codec[T]) Unmarshal(data []byte, v *T) error {
 		var zero T
 		*v = zero
 	}
-	return json.Unmarshal(data, v)
+	return rest(data, v)
 }
 
-// decoder reads a text. Its methods return false where the text is none for us.
+// UnknownFieldError says that an object has a field that its type has not.
+type UnknownFieldError struct{ Name string }
+
+// Error implements error.
+func (e UnknownFieldError) Error() string { return fmt.Sprintf("json: unknown field %q", e.Name) }
+
+// UnmarshalKnown is [json.Unmarshal], and refuses a field that the type of v has not with an [UnknownFieldError].
+func UnmarshalKnown(data []byte, v any) error {
+	if bytes.IndexByte(data, '{') < 0 {
+		return json.Unmarshal(data, v)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if name, ok := strings.CutPrefix(fmt.Sprint(err), "json: unknown field "); ok {
+		return UnknownFieldError{strings.Trim(name, `"`)}
+	}
+	if err != nil || len(bytes.TrimSpace(data[d.InputOffset():])) > 0 {
+		return json.Unmarshal(data, v) // whose errors are better
+	}
+	return nil
+}
+
+// decoder reads a text. Its methods return false where the text is none for us; a value may then be one for rest.
 type decoder struct {
 	text string
 	at   int
+	rest func([]byte, any) error
 }
 
 func (d *decoder) space() {
@@ -111,7 +144,7 @@ func (d *decoder) value(p *plan, v reflect.Value) bool {
 		return d.object(p, v)
 	}
 	token, ok := d.token()
-	return ok && json.Unmarshal(token, v.Addr().Interface()) == nil
+	return ok && d.rest(token, v.Addr().Interface()) == nil
 }
 
 func (d *decoder) object(p *plan, v reflect.Value) bool {
