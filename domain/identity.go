@@ -1,5 +1,10 @@
 package domain
 
+import (
+	"slices"
+	"strings"
+)
+
 // Identity is the person or program that sends a request.
 type Identity struct {
 	// Actor is what events say: "user:anna", "token:pos-7", "cert:cam-1", "jwt:subject", "local", or [AnonymousAt] an address.
@@ -7,6 +12,51 @@ type Identity struct {
 	Role  Role
 	// Devices are patterns of the names of the devices to which the identity may post; * stands for any characters. Empty is every device.
 	Devices []string
+	// Credential is the id of the hash that proved the identity; empty where none did, as for a client certificate.
+	Credential string
+	// Until is when the identity ends, in milliseconds since the Unix epoch; 0 is never.
+	Until int64
+}
+
+// Identity is that of the user.
+func (u User) Identity() Identity {
+	return Identity{Actor: "user:" + u.Name, Role: u.Role, Credential: u.Credential}
+}
+
+// Identity is that of a client that proves to have the token.
+func (t Token) Identity() Identity {
+	kind := "token:"
+	if t.Certificate {
+		kind = "cert:"
+	}
+	return Identity{Actor: kind + t.Name, Role: t.Role, Devices: t.Devices, Credential: t.Credential, Until: t.Expires}
+}
+
+// Still refuses, with Forbidden, an identity that is not what it was: its user or token is gone, has another role, other devices or other
+// credentials, or its time is over. at is in milliseconds since the Unix epoch. What is not a user or a token here can only expire.
+func (i Identity) Still(s State, at int64) error {
+	now, known := i, true
+	switch kind, name, _ := strings.Cut(i.Actor, ":"); kind {
+	case "user":
+		var u User
+		u, known = s.Users.Get(name)
+		now = u.Identity()
+	case "token", "cert":
+		var t Token
+		t, known = s.Tokens.Get(name)
+		now = t.Identity()
+	}
+	switch {
+	case !known:
+		return Errorf(Forbidden, "%s was removed or revoked while the request was under way; send it again with another login", i.Actor)
+	case now.Actor != i.Actor || now.Credential != i.Credential:
+		return Errorf(Forbidden, "%s got a new password, or was revoked and made again, while the request was under way; log in again and repeat it", i.Actor)
+	case i.Until != 0 && at >= i.Until:
+		return Errorf(Forbidden, "%s expired while the request was under way; log in again and repeat it", i.Actor)
+	case now.Role != i.Role || !slices.Equal(now.Devices, i.Devices):
+		return Errorf(Forbidden, "%s got the role %s in place of %s, or other devices, while the request was under way; repeat it if that role may send it", i.Actor, now.Role, i.Role)
+	}
+	return nil
 }
 
 // MayPostTo reports whether the identity may post values to a device.

@@ -11,6 +11,8 @@ type Stamp struct {
 	// Actor is who asked: AnonymousAt an address, or "ledge" for what the program does by itself. Events of earlier versions
 	// have "anonymous" without an address.
 	Actor string
+	// By is the identity that asks; nil for what the program does by itself and for clients without a login. It is not recorded.
+	By *Identity
 	// Origin is where the request came from: a network address, or "internal".
 	Origin string
 	// CorrelationID is the X-Correlation-ID of the request.

@@ -3,8 +3,14 @@ package domain
 import "errors"
 
 // Decide decides a request's command. With a key, what was answered before is an [Answered] error, and what is refused for
-// good, or is nothing to do, makes a [RequestAnswered].
+// good, or is nothing to do, makes a [RequestAnswered]. It refuses what comes from an identity that is not any more what it was when the
+// request was let in, so that no event has an actor who had no right at its sequence.
 func Decide(s State, r Request) (Event, error) {
+	if r.By != nil {
+		if err := r.By.Still(s, r.At.UnixMilli()); err != nil {
+			return nil, err
+		}
+	}
 	if r.Key == nil {
 		return r.Command.Decide(s)
 	}

@@ -37,7 +37,7 @@ func (roleAccess) Bearer(_ context.Context, token, _ string) (domain.Identity, e
 	if !slices.Contains(domain.Roles(), domain.Role(token)) {
 		return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the token is not valid")
 	}
-	id := domain.Identity{Actor: "token:" + token, Role: domain.Role(token)}
+	id := domain.Identity{Actor: "jwt:" + token, Role: domain.Role(token)}
 	if token == "poster" {
 		id.Devices = []string{"cam-*"}
 	}
@@ -192,9 +192,9 @@ func TestRefusals(t *testing.T) {
 		status                        int
 		message                       string
 	}{
-		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer viewer", 403, "token:viewer is a viewer; PATCH /api/v2/device needs the role operator or admin"},
-		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer auditor", 403, "token:auditor is an auditor; "},
-		{"device-rest", "POST", "/api/v2/resource/door-1/jpeg", "Authorization: Bearer poster", 403, `token:poster may not post to the device \"door-1\", only to devices that match cam-*`},
+		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer viewer", 403, "jwt:viewer is a viewer; PATCH /api/v2/device needs the role operator or admin"},
+		{"core-metadata", "PATCH", "/api/v2/device", "Authorization: Bearer auditor", 403, "jwt:auditor is an auditor; "},
+		{"device-rest", "POST", "/api/v2/resource/door-1/jpeg", "Authorization: Bearer poster", 403, `jwt:poster may not post to the device \"door-1\", only to devices that match cam-*`},
 		{"core-data", "POST", "/api/v2/event/p/door-1/s", "Authorization: Bearer poster", 403, "door-1"},
 		{"core-data", "GET", "/api/v2/event/all", "Authorization: Bearer poster", 403, "needs the role viewer or operator or auditor or admin"},
 		{"core-data", "GET", "/nosuch", "X: y", 401, "a login is needed"},
@@ -304,7 +304,7 @@ func TestHealthHasNoDetailsWithoutLogin(t *testing.T) {
 }
 
 func TestActorIsOnTheLog(t *testing.T) {
-	for token, want := range map[string]string{"operator": "token:operator", "admin": "token:admin"} {
+	for token, want := range map[string]string{"operator": "jwt:operator", "admin": "jwt:admin"} {
 		h, log := mustService(t, func(o *handlers.Options) { secure(o); o.Access.Open = true })
 		w := handlerstest.Serve(h, "POST", "/api/v2/service", service("a"), "Authorization: Bearer "+token)
 		if recorded := log.Recorded(); w.Code != 207 || len(recorded) != 1 || recorded[0].Actor != want {

@@ -31,3 +31,11 @@ func IdentityOf(ctx context.Context) (domain.Identity, bool) {
 	i, ok := ctx.Value(identityKey{}).(domain.Identity)
 	return i, ok
 }
+
+// Sender is the identity that sends a request with the context, as commands have it; nil where nobody has logged in.
+func Sender(ctx context.Context) *domain.Identity {
+	if i, ok := IdentityOf(ctx); ok {
+		return &i
+	}
+	return nil
+}

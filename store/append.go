@@ -73,7 +73,7 @@ func (l *Log) seal(st domain.Stamp, e domain.Event, w domain.Wire, seq uint64, p
 			return entry{}, domain.Errorf(domain.Invalid, "%.80q cannot be a part of a subject: use one or more of a-z A-Z 0-9 - _ ~ : ; =", t)
 		}
 	}
-	st.At = st.At.UTC().Round(0) // as it will be read back
+	st.At, st.By = st.At.UTC().Round(0), nil // as it will be read back
 	h, err := eventHeader(st, w)
 	if err != nil {
 		return entry{}, err

@@ -33,7 +33,7 @@ type Options struct {
 	// Login tells who a client of the tap is, by the user and password or by the token that it sends; address is its IP address. The error of
 	// a refusal is a domain.Error. nil is open mode: nobody logs in.
 	Login func(ctx context.Context, user, password, token, address string) (domain.Identity, error)
-	// Still reports whether an identity that has logged in still has its role and devices: it was not removed or changed, and has not expired.
+	// Still reports whether an identity that has logged in is what it was then: its user or token was not removed or changed, and it has not expired.
 	// It must be quick. nil is always. See [Store.RecheckTaps].
 	Still func(domain.Identity) bool
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default

@@ -17,14 +17,7 @@ const tapRecheck = 10 * time.Second
 // tokens have changed.
 func (s *Store) RecheckTaps() {
 	if s.taps != nil {
-		s.taps.recheck(nil)
-	}
-}
-
-// EndTaps ends the connections of an actor at the tap, for a new password or a token that was made anew. A client may log in again.
-func (s *Store) EndTaps(actor string) {
-	if s.taps != nil {
-		s.taps.recheck(func(_ *session, a access) bool { return a.identity.Actor == actor })
+		s.taps.recheck(false)
 	}
 }
 
@@ -49,15 +42,15 @@ func (d *proxy) recheckAgain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			d.recheck(d.expired)
+			d.recheck(true)
 		}
 	}
 }
 
-// recheck ends the connections of the identities that have lost their rights, and those that ends names.
-func (d *proxy) recheck(ends func(*session, access) bool) {
+// recheck ends the connections of the identities that have lost their rights. With tokens, each token is checked anew.
+func (d *proxy) recheck(tokens bool) {
 	for v, a := range d.identified() {
-		if !d.still(a.identity) || ends != nil && ends(v, a) {
+		if !d.still(a.identity) || tokens && d.expired(v, a) {
 			d.end(v)
 		}
 	}

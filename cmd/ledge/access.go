@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"slices"
-	"strings"
 
 	"ledge/domain"
 	"ledge/handlers"
@@ -31,10 +29,7 @@ func (p *Program) startAccess() error {
 		a.Run(ctx)
 	})
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Refusals: &handlers.Refusals{Logger: p.Logger}}
-	p.identities.changed = func(actor string) {
-		p.data.store.EndTaps(actor)
-		p.data.store.RecheckTaps()
-	}
+	p.identities.changed = p.data.store.RecheckTaps
 	p.authenticator.Store(a)
 	return nil
 }
@@ -55,20 +50,12 @@ func (p *Program) tapLogin(ctx context.Context, user, password, token, address s
 	}
 }
 
-// tapStill reports whether an identity has what it had when it logged in. What is not a user or a token here is judged by its
-// next login.
+// tapStill reports whether an identity has what it had when it logged in.
 func (p *Program) tapStill(was domain.Identity) bool {
 	if p.authenticator.Load() == nil {
 		return true
 	}
-	kind, name, _ := strings.Cut(was.Actor, ":")
-	switch kind {
-	case "user":
-		u, ok := p.identities.User(name)
-		return ok && u.Role == was.Role
-	case "token", "cert":
-		t, ok := p.identities.Token(name)
-		return ok && t.Role == was.Role && slices.Equal(t.Devices, was.Devices) && (t.Expires == 0 || t.Expires > p.Now().UnixMilli())
-	}
-	return true
+	v, release := p.identities.view()
+	defer release()
+	return was.Still(v.State, p.Now().UnixMilli()) == nil
 }

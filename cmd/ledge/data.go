@@ -99,7 +99,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return storeError(err)
 		}
 		d.heal(p, p.db)
-		if *appenders[i], err = store.NewAppender(ctx, p.log, p.db, p.limits()); err != nil {
+		if *appenders[i], err = store.NewAppender(ctx, p.log, d.decideOn(p), p.limits()); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
@@ -109,6 +109,44 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	d.forgetInBackground(ctx)
 	return nil
 }
+
+// decideOn is the state that the requests of a stream are decided on.
+func (d *data) decideOn(p projection) store.Projection {
+	if p.db == d.state {
+		return p.db
+	}
+	return withIdentities{p.db, d.state}
+}
+
+// withIdentities is the state of another stream than the log of changes. Its users and tokens are those of the log of changes at the moment
+// when a decision asks: a request that has lost its right changes nothing on any stream.
+type withIdentities struct {
+	*projections.DB
+	changes *projections.DB
+}
+
+// State implements store.Projection.
+func (p withIdentities) State() (domain.State, func()) {
+	s, release := p.DB.State()
+	s.Users = asked[domain.User](func(name string) (domain.User, bool) {
+		v, done := p.changes.View()
+		defer done()
+		return v.State.Users.Get(name)
+	})
+	s.Tokens = asked[domain.Token](func(name string) (domain.Token, bool) {
+		v, done := p.changes.View()
+		defer done()
+		return v.State.Tokens.Get(name)
+	})
+	return s, release
+}
+
+// asked is a table that is only read.
+type asked[S any] func(name string) (S, bool)
+
+func (t asked[S]) Get(name string) (S, bool) { return t(name) }
+func (asked[S]) Put(string, S)               { panic("only the log of changes changes users and tokens") }
+func (asked[S]) Delete(string)               { panic("only the log of changes changes users and tokens") }
 
 // openStates opens the projections. They come before the log: their checkpoints are witnesses of how far it was durable.
 func (d *data) openStates(c *Config) (map[string]store.Checkpoint, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/identity"
 	"ledge/store/secrets"
 )
@@ -25,8 +26,8 @@ type identities struct {
 	now     func() time.Time
 	uses    *tokenUses
 
-	// changed is told of each actor that has lost or changed what it may do; nil where nobody has to know.
-	changed func(actor string)
+	// changed is told when somebody has lost or changed what it may do; nil where nobody has to know.
+	changed func()
 
 	changing sync.Mutex // so that each change sees the hash that it replaces
 	retired  []retired  // oldest first; the next start removes those that are left
@@ -125,7 +126,7 @@ func (i *identities) AddUser(ctx context.Context, actor, name string, role domai
 
 // SetRole gives a user another role.
 func (i *identities) SetRole(ctx context.Context, actor, name string, role domain.Role) error {
-	defer i.tell("user:" + name)
+	defer i.tell()
 	return i.submit(ctx, actor, domain.ChangeUser{Name: name, Role: role, At: i.now().UnixMilli()})
 }
 
@@ -141,7 +142,7 @@ func (i *identities) SetPassword(ctx context.Context, actor, name, password stri
 	if !ok {
 		return domain.Errorf(domain.NotFound, "user %q does not exist; add it first or correct the name", name)
 	}
-	defer i.tell("user:" + name)
+	defer i.tell()
 	at := i.now().UnixMilli()
 	if err := i.replace(ctx, actor, hash, old.Credential, func(id string) domain.Command {
 		return domain.SetPassword{Name: name, Credential: id, At: at}
@@ -155,7 +156,7 @@ func (i *identities) SetPassword(ctx context.Context, actor, name, password stri
 func (i *identities) RemoveUser(ctx context.Context, actor, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	defer i.tell("user:" + name)
+	defer i.tell()
 	old, _ := i.User(name)
 	if err := i.submit(ctx, actor, domain.RemoveUser{Name: name}); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token)
 func (i *identities) RemoveToken(ctx context.Context, actor, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	defer i.tell("token:" + name)
+	defer i.tell()
 	old, _ := i.Token(name)
 	if err := i.submit(ctx, actor, domain.RemoveToken{Name: name}); err != nil {
 		return err
@@ -191,10 +192,10 @@ func (i *identities) RemoveToken(ctx context.Context, actor, name string) error 
 	return nil
 }
 
-// tell says that what an actor may do was changed, or may have been.
-func (i *identities) tell(actor string) {
+// tell says that what somebody may do was changed, or may have been.
+func (i *identities) tell() {
 	if i.changed != nil {
-		i.changed(actor)
+		i.changed()
 	}
 }
 
@@ -222,7 +223,7 @@ func (i *identities) replace(ctx context.Context, actor, hash, old string, comma
 }
 
 func (i *identities) submit(ctx context.Context, actor string, c domain.Command) error {
-	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, Origin: "internal"}
+	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: handlers.Sender(ctx), Origin: "internal"}
 	outcomes, err := i.log.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
 	if err != nil {
 		return err

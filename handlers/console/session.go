@@ -65,7 +65,7 @@ func (s *Console) session(c *gin.Context) {
 		}
 	}
 	c.Set("user", u)
-	c.Request = c.Request.WithContext(handlers.WithLogin(ctx, domain.Identity{Actor: "user:" + u.Name, Role: u.Role}))
+	c.Request = c.Request.WithContext(handlers.WithLogin(ctx, u.Identity()))
 }
 
 // isLive reports whether a page loads a part anew by itself. Such a request neither keeps the session alive nor takes what is shown once.

@@ -21,5 +21,5 @@ func (a *Authenticator) Certificate(c *x509.Certificate) (domain.Identity, error
 		return domain.Identity{}, a.refuse("", expired, domain.Errorf(domain.Unauthenticated, "the access of the client certificate has expired; ask for a new one"))
 	}
 	a.used(t)
-	return domain.Identity{Actor: "cert:" + t.Name, Role: t.Role, Devices: t.Devices}, nil
+	return t.Identity(), nil
 }

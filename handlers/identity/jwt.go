@@ -76,7 +76,7 @@ func (i *issuer) identity(token string) (id domain.Identity, reason string, err 
 	if reason, err := i.check(claims); err != nil {
 		return id, reason, err
 	}
-	id.Actor = "jwt:" + claims.Subject
+	id.Actor, id.Until = "jwt:"+claims.Subject, claims.Expiry.Time().Add(clockSkew).UnixMilli()
 	if id.Role, err = i.role(all); err != nil {
 		return id, noRole, err
 	}

@@ -64,5 +64,7 @@ func (a *Authenticator) loginToken(token string) (id domain.Identity, name, reas
 	if a.Now().Unix() >= until {
 		return id, name, expired, domain.Errorf(domain.Unauthenticated, "the login has expired; log in again")
 	}
-	return domain.Identity{Actor: "user:" + u.Name, Role: u.Role}, name, "", nil
+	id = u.Identity()
+	id.Until = until * 1000
+	return id, name, "", nil
 }

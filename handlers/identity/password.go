@@ -53,7 +53,7 @@ func (a *Authenticator) Password(ctx context.Context, name, password, address st
 	if err != nil {
 		return domain.Identity{}, err
 	}
-	return domain.Identity{Actor: "user:" + u.Name, Role: u.Role}, nil
+	return u.Identity(), nil
 }
 
 // user returns the user with a name and a password.

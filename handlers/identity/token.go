@@ -81,7 +81,7 @@ func (a *Authenticator) secretToken(token string) (id domain.Identity, name, rea
 		return id, name, expired, domain.ErrExpired
 	}
 	a.used(t)
-	return domain.Identity{Actor: "token:" + t.Name, Role: t.Role, Devices: t.Devices}, name, "", nil
+	return t.Identity(), name, "", nil
 }
 
 func (a *Authenticator) expired(t domain.Token) bool {
