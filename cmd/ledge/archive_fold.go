@@ -167,5 +167,5 @@ func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error 
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return exitError{exitDamaged, fmt.Errorf("the state is as of event %d, the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq, first, c.snapshotDir(), first-1, err)}
+	return exitError{exitDamaged, fmt.Errorf("the state cannot be folded from event %d on: the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq+1, first, c.snapshotDir(), first-1, err)}
 }

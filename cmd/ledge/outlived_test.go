@@ -79,7 +79,7 @@ func TestRequestOutlivesItsRight(t *testing.T) {
 		{"POST", s.notifications + "/api/v2/notification", "application/json", notice, true, remove, "removed"},
 	} {
 		name := "late-" + string(rune('a'+i))
-		token := ""
+		var token string
 		if row.login {
 			s.ledge(t, "user", "add", name, "--role", "operator", "--password-file", password)
 			token, _ = s.login(name, "pass-4711-of-tests")

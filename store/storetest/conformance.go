@@ -314,7 +314,7 @@ func testHeaders(t *testing.T, s *store.Store) {
 	MustSubmit(t, a, r)
 	got := MustRead(t, s.Events(), 0, 0)
 	if !reflect.DeepEqual(got, p.Events()) || got[0].Actor != nasty || got[0].CorrelationID != nasty+" " || got[0].Origin != " "+nasty {
-		t.Errorf("stamp %q", got[0].Stamp)
+		t.Errorf("stamp %+v", got[0].Stamp)
 	}
 	r = Add("two")
 	r.CorrelationID = string(make([]byte, 1<<20))
