@@ -162,7 +162,9 @@ func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error 
 		err = gaps[0]
 	}
 	for at := seq + 1; err == nil && at < first; {
-		at, err = archives.CheckFrom(ctx, at)
+		if at, err = archives.CheckFrom(ctx, at); err != nil {
+			err = fmt.Errorf("%w; restore the file from a backup", err)
+		}
 	}
 	if err == nil || ctx.Err() != nil {
 		return err
