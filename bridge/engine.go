@@ -22,7 +22,7 @@ type Log interface {
 // Options wires an Engine.
 type Options struct {
 	Events, Notifications Log
-	// History reads the event stream from one sequence to another, both included.
+	// History reads the events of subscriptions from one sequence of the event stream to another, both included, with whole entities.
 	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 	// Recorded is the last sequence of the event stream that requests were answered with.
 	Recorded func() uint64

@@ -44,9 +44,8 @@ const (
 	mostSteps = 64
 	// mostKnown is how many bytes of JSON are remembered of entities that had to be looked for: their next update is the next
 	// to be asked about. A follower that is far behind reads the stream once for each entity, as long as they are not
-	// more. An entity of more than largeEntity bytes is not remembered.
-	mostKnown   = 8 << 20
-	largeEntity = 64 << 10
+	// more. One entity is remembered whatever its size.
+	mostKnown = 8 << 20
 )
 
 // Whole returns an event with the whole entity, where it is an update of one: as the event of version 1, such as a
@@ -220,9 +219,6 @@ func (p *Entities) remember(key string, v version) {
 	defer p.mu.Unlock()
 	p.bytes -= p.known[key].bytes
 	delete(p.known, key)
-	if v.bytes > largeEntity {
-		return
-	}
 	if p.known == nil || p.bytes+v.bytes > mostKnown {
 		p.known, p.bytes = map[string]version{}, 0
 	}

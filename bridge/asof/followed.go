@@ -39,3 +39,19 @@ func (p *Entities) Read(ctx context.Context, from, to uint64, f func(domain.Reco
 		return f(r)
 	})
 }
+
+// ReadSubscriptions is Read of the events of subscriptions alone. No other update is made whole, which can take a look at the stream for each.
+func (p *Entities) ReadSubscriptions(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	return p.History(ctx, from, to, func(r domain.Recorded) error {
+		switch r.Event.(type) {
+		case domain.SubscriptionAdded, domain.SubscriptionUpdated, domain.SubscriptionPatched, domain.SubscriptionRemoved:
+		default:
+			return nil
+		}
+		r, err := p.Whole(ctx, r)
+		if err != nil {
+			return err
+		}
+		return f(r)
+	})
+}

@@ -117,11 +117,11 @@ func (o one[T]) older(ctx context.Context, p *Entities, r domain.Recorded) (doma
 	return o.with(domain.After(domain.Update{Modified: o.Modified}, after)), nil
 }
 
-// size is how many bytes of JSON an entity has; one that cannot be encoded is too large.
+// size is how many bytes of JSON an entity has; one that cannot be encoded counts as all that is remembered.
 func size(entity any) int {
 	text, err := json.Marshal(entity)
 	if err != nil {
-		return largeEntity + 1
+		return mostKnown
 	}
 	return len(text)
 }

@@ -309,7 +309,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	p.onClose(func() { p.sockets.Close(socketLinger) })
 	p.engine = bridge.New(bridge.Options{
 		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, Sockets: p.sockets, LookUp: p.names.before,
-		Now: p.Now, Logger: p.Logger, History: p.data.entities.Read, Recorded: p.data.recorded, Noted: p.data.noted, Pending: p.data.pending,
+		Now: p.Now, Logger: p.Logger, History: p.data.entities.ReadSubscriptions, Recorded: p.data.recorded, Noted: p.data.noted, Pending: p.data.pending,
 		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})
 	at, err := p.data.bridgeStart(ctx)
