@@ -119,35 +119,16 @@ func (v *session) limited(limit time.Duration) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// classFor returns the class of an identity: who may audit reads history too. Patterns of devices narrow a client to the readings of these
-// devices, live: history is not kept apart by device.
+// classFor returns the class of an identity: who may audit reads history too. Only posters are restricted to devices, and they may not read.
 func classFor(i domain.Identity) (class, error) {
-	switch devices, err := devicesOf(i); {
+	switch {
 	case !i.Role.May(domain.MayRead):
 		why := fmt.Errorf("role %s may not read; the tap needs %s", i.Role, domain.RolesThatMay(domain.MayRead))
 		return 0, refusal{byRole, "permissions violation: " + why.Error(), why}
-	case err != nil:
-		return 0, err
-	case i.Role.May(domain.MayAudit) && devices == nil:
+	case i.Role.May(domain.MayAudit):
 		return ofHistory, nil
 	}
 	return ofTaps, nil
-}
-
-// devicesOf returns the names of the devices whose readings an identity is narrowed to, nil for no limit. A subject of NATS has a
-// wildcard for a whole name only, so a pattern with * inside a name is refused.
-func devicesOf(i domain.Identity) (names []string, err error) {
-	for _, name := range i.Devices {
-		switch {
-		case name == "*":
-			return nil, nil
-		case !isToken(name):
-			why := fmt.Errorf("device pattern %.80q: a tap can be narrowed to whole device names only; use a token with the names, or without devices", name)
-			return nil, refusal{byDevices, "permissions violation: " + why.Error(), why}
-		}
-		names = append(names, name)
-	}
-	return names, nil
 }
 
 // admit gives a session its access, within the limits of the class.

@@ -15,7 +15,6 @@ import (
 const (
 	byCredentials = "credentials" // nobody is known by them
 	byRole        = "role"        // the role may not read
-	byDevices     = "devices"     // the device patterns cannot be held
 	byRate        = "rate"        // too many failed logins
 	byTLS         = "tls"         // no TLS, or a handshake that fails
 	byConnections = "connections" // a limit of connections
@@ -88,7 +87,7 @@ type refusals struct {
 
 func newRefusals() *refusals {
 	r := &refusals{counts: map[string]uint64{}, logged: map[string]time.Time{}}
-	for _, reason := range []string{byCredentials, byRole, byDevices, byRate, byTLS, byConnections, byLimit, byEnd} {
+	for _, reason := range []string{byCredentials, byRole, byRate, byTLS, byConnections, byLimit, byEnd} {
 		r.counts[reason] = 0
 	}
 	return r
