@@ -18,6 +18,8 @@ type conn struct {
 	// idle is since when there is no request in work, in nanoseconds since the Unix epoch, or busy, or closed by the limiter.
 	idle atomic.Int64
 	long bool // a long header is under way; guarded by the limiter's mu
+	// twoLengths says that the last header has Content-Length and Transfer-Encoding. Only net/http's goroutine of the connection uses it.
+	twoLengths bool
 }
 
 const (

@@ -17,7 +17,13 @@ type headerConn struct {
 	newLine bool // nothing came since the last line's end
 	lines   int
 	bytes   int
+	name    [len(transferEncoding)]byte // of the line, in lower case, as far as there is room
+	named   int
+	length  bool // there is a Content-Length
+	coding  bool // there is a Transfer-Encoding
 }
+
+const contentLength, transferEncoding = "content-length:", "transfer-encoding:"
 
 var errHeader = errors.New("the header of the request is too long, or too many long ones are under way")
 
@@ -48,14 +54,31 @@ func (h *headerConn) take(text []byte) bool {
 			if h.lines++; h.lines > mostHeaderLines {
 				return false
 			}
+			h.named = 0
 		case b != '\r':
 			h.newLine = false
+			h.note(b)
 		}
 	}
 	return before > shortHeader || h.bytes <= shortHeader || h.below.limiter.longHeader(h.below)
 }
 
+// note takes the next byte of a line.
+func (h *headerConn) note(b byte) {
+	if h.named == len(h.name) {
+		return
+	}
+	if 'A' <= b && b <= 'Z' {
+		b += 'a' - 'A'
+	}
+	h.name[h.named] = b
+	h.named++
+	h.length = h.length || string(h.name[:h.named]) == contentLength
+	h.coding = h.coding || string(h.name[:h.named]) == transferEncoding
+}
+
 func (h *headerConn) end() {
+	h.below.twoLengths = h.length && h.coding
 	h.ended = true
 	h.below.limiter.mu.Lock()
 	h.below.limiter.endHeader(h.below)
@@ -63,7 +86,7 @@ func (h *headerConn) end() {
 }
 
 // restart is called between two requests.
-func (h *headerConn) restart() { h.ended, h.newLine, h.lines, h.bytes = false, false, 0, 0 }
+func (h *headerConn) restart() { *h = headerConn{Conn: h.Conn, below: h.below} }
 
 // CloseWrite tells the client that no more comes.
 func (h *headerConn) CloseWrite() error {

@@ -94,8 +94,14 @@ func (l *Limiter) Serve(srv *http.Server, service string, listener net.Listener,
 	}
 	next := srv.Handler
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.works() {
+		c, ok := r.Context().Value(connKey{}).(*conn)
+		if ok && !c.works() {
 			panic(http.ErrAbortHandler) // the request came just when the connection was closed; nobody would see its answer
+		}
+		if ok && c.twoLengths { // RFC 9112, 6.1: net/http would believe one of them, and a proxy before it perhaps the other
+			w.Header().Set("Connection", "close")
+			http.Error(w, "the request has both Content-Length and Transfer-Encoding; send one of them", http.StatusBadRequest)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -273,3 +273,38 @@ func TestLongHeaders(t *testing.T) {
 		t.Errorf("%d long headers are held", n)
 	}
 }
+
+// TestTwoLengths holds that a request with Content-Length and Transfer-Encoding is refused, and its connection closed. Before, net/http dropped the
+// length, so that a proxy that believed it passed on a second request unseen.
+func TestTwoLengths(t *testing.T) {
+	r := newRig(t, Limits{Total: 10, Service: 10, Client: 10})
+	const chunked, sized = "Transfer-Encoding: chunked\r\n", "Content-Length: 5\r\n"
+	for _, c := range []struct {
+		headers string
+		status  int
+	}{
+		{chunked, http.StatusOK},
+		{sized, http.StatusOK},
+		{chunked + sized, http.StatusBadRequest},
+		{sized + chunked, http.StatusBadRequest},
+		{"CONTENT-length:5\r\nA: b\r\ntransfer-ENCODING:chunked\r\n", http.StatusBadRequest},
+		{"Content-Length : 5\r\n" + chunked, http.StatusBadRequest},
+		{"X-Content-Length: 5\r\nA: Content-Length: 5\r\n" + chunked, http.StatusOK},
+	} {
+		second := r.open("a", "127.0.0.1")
+		r.idle(1)
+		fmt.Fprintf(second, "POST / HTTP/1.1\r\nHost: h\r\n%s\r\n", c.headers)
+		fmt.Fprint(second, "0\r\n\r\n")
+		resp, err := http.ReadResponse(second.in, nil)
+		if err != nil || resp.StatusCode != c.status {
+			t.Errorf("%q: got %v, %v, want %d", c.headers, resp, err, c.status)
+			continue
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		if c.status == http.StatusBadRequest && second.get("/") != "" {
+			t.Errorf("%q: the connection goes on", c.headers)
+		}
+		second.Close()
+		r.idle(0)
+	}
+}
