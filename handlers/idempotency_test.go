@@ -153,7 +153,7 @@ func TestKeysAreTheServices(t *testing.T) {
 	}
 	first := send("a")
 	service = "another-service"
-	if got := send("b"); !strings.Contains(got, "201") {
+	if got := send("b"); !strings.Contains(got, `"statusCode":201`) {
 		t.Errorf("at another service: got %s", got)
 	}
 	service, now = "a-service", now.Add(24*time.Hour-time.Millisecond)
@@ -161,7 +161,7 @@ func TestKeysAreTheServices(t *testing.T) {
 		t.Errorf("within a day: got %s, want %s", got, first)
 	}
 	now = now.Add(time.Millisecond)
-	if got := send("c"); !strings.Contains(got, "201") {
+	if got := send("c"); !strings.Contains(got, `"statusCode":201`) {
 		t.Errorf("after a day: got %s", got)
 	}
 }

@@ -99,7 +99,7 @@ func TestReplacedFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			a, err := tryCall(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON("after")+"]")
-			if err == nil && strings.Contains(a.body, "201") {
+			if err == nil && strings.Contains(a.body, `"statusCode":201`) {
 				t.Errorf("acknowledged: %d %s", a.status, a.body)
 			}
 			if code := p.wait(); code != exitFolder || !strings.Contains(p.log.String(), "was replaced, moved or removed") {

@@ -74,7 +74,7 @@ func TestAddOnce(t *testing.T) {
 			return w.Code, w.Body.String()
 		}
 		status, first := send()
-		if status != 207 || !strings.Contains(first, "201") {
+		if status != 207 || !strings.Contains(first, `"statusCode":201`) {
 			t.Errorf("%s: got %d %s", path, status, first)
 		}
 		wantReplay(t, send, log, status, first)
