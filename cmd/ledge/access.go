@@ -12,7 +12,11 @@ import (
 // startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
 // login then only says who it was.
 func (p *Program) startAccess() error {
-	key, err := p.secrets.Key("login")
+	name, err := p.Config.loginKey()
+	if err != nil {
+		return exitError{exitFolder, err}
+	}
+	key, err := p.secrets.Key(name)
 	if isFull(err) || domain.CodeOf(err) == domain.Full {
 		p.Logger.Warn("the disk is full: logins are valid until the server stops, because the key that signs them cannot be kept", "error", err)
 		key, err = make([]byte, 32), nil

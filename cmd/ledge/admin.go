@@ -52,22 +52,28 @@ func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequ
 		return a, err
 	}
 	defer lock.release()
+	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
+		a, err = i.do(ctx, "cli:"+ownName(), r)
+		return err
+	})
+	return a, err
+}
+
+// onIdentities opens a locked data folder for f.
+func onIdentities(ctx context.Context, c *Config, logger *slog.Logger, f func(*identities) error) error {
 	if err := onlyFiles(c.DataDir); err != nil {
-		return a, exitError{exitFolder, err}
+		return exitError{exitFolder, err}
 	}
 	file, err := c.openSecrets()
 	if err != nil {
-		return a, err
+		return err
 	}
 	d, err := openData(ctx, c, -1, logger)
 	if err != nil {
-		return a, err
-	}
-	err = d.whole(ctx, func() (err error) {
-		a, err = d.identities(c, file, logger).do(ctx, "cli:"+ownName(), r)
 		return err
-	})
-	return a, errors.Join(err, d.close())
+	}
+	err = d.whole(ctx, func() error { return f(d.identities(c, file, logger)) })
+	return errors.Join(err, d.close())
 }
 
 // ownName is the name of the user that runs this process.

@@ -19,7 +19,10 @@ func newRestore() *cobra.Command {
 		Short: "Make a data folder of a backup",
 		Long: `Make a data folder of a backup that ` + "`ledge backup`" + ` has written. DIR must not exist or be empty: nothing is overwritten.
 The backup is verified as a whole, unpacked beside DIR, into DIR.restoring-*, and what is unpacked is verified as by
-` + "`ledge verify`" + `. Only when all of it is whole and on disk does it become DIR. The first start folds the state from the log.
+` + "`ledge verify`" + `. Only when all of it is whole and on disk does it become DIR. Then the state is folded from the log.
+
+No login from before is valid in DIR. Users, passwords and tokens are as they were at the backup, and are listed: remove and revoke
+those that were removed since.
 
 Exit code 6 where the backup is damaged or cut off; there is no DIR then.`,
 	}
@@ -66,7 +69,9 @@ func (r *restore) run(ctx context.Context) error {
 		return errors.Join(exitError{exitFolder, err}, os.RemoveAll(beside))
 	}
 	fmt.Fprintf(r.out, "restored to %s\n", dir)
-	return nil
+	target := *r.config
+	target.DataDir = dir
+	return tellIdentities(ctx, &target, r.logger, r.out)
 }
 
 // fill unpacks the backup into a folder and verifies what is there.
@@ -85,6 +90,9 @@ func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
 		if e := m.Streams[in.Stream]; in.Last != e.Last || in.Torn != nil {
 			return exitError{exitDamaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last)}
 		}
+	}
+	if err := refuseOldLogins(dir); err != nil {
+		return exitError{exitFolder, err}
 	}
 	return syncFolders(dir)
 }

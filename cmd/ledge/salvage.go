@@ -276,7 +276,10 @@ func (s *salvaging) copySecrets() error {
 		s.say("secrets are left out: %v", err)
 		return nil
 	}
-	return writeDurably(s.target.secretsFile(), text, 0o600)
+	if err := writeDurably(s.target.secretsFile(), text, 0o600); err != nil {
+		return err
+	}
+	return refuseOldLogins(s.target.DataDir) // the event that removed a user may be lost
 }
 
 // copyAuthority copies the local CA if it is whole.

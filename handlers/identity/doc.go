@@ -6,7 +6,7 @@
 //
 // # Guessing
 //
-// A password costs an argon2id computation: 19 MiB and some milliseconds. The process computes at most two at once. The
+// A password costs an argon2id computation: 19 MiB and some milliseconds. The process computes on at most half of the processors. The
 // others wait in turns, one turn for each client. A client is an IPv4 address or an IPv6 network /64 ([domain.ClientOf]).
 //
 // Failures slow down the client that fails:

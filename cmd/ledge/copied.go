@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"ledge/store"
+)
+
+// loginsFile is the file in a data folder that `ledge restore` or `ledge salvage` has made. It names the key that signs logins there, so that
+// no login from before is valid. The secret store need not be open for that: it may be encrypted with a key that is elsewhere.
+const loginsFile = "logins"
+
+// refuseOldLogins ends all logins of a data folder that is a copy: users may have been removed since.
+func refuseOldLogins(dir string) error {
+	return writeDurably(filepath.Join(dir, loginsFile), []byte(rand.Text()+"\n"), 0o600)
+}
+
+// loginKey is the name in the secret store of the key that signs logins.
+func (c *Config) loginKey() (string, error) {
+	name, err := store.ReadFile(filepath.Join(c.DataDir, loginsFile), mostSmall)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "login", nil
+	case err != nil:
+		return "", err
+	}
+	return "login-" + strings.TrimSpace(string(name)), nil
+}
+
+// mostTold is how many users and how many tokens tellIdentities lists.
+const mostTold = 100
+
+// tellIdentities lists the users and tokens of a data folder that is a copy: those that were removed since it was taken are there again.
+func tellIdentities(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer) error {
+	lock, err := lockDataDir(c.DataDir)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	var users, tokens adminAnswer
+	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
+		if users, err = i.do(ctx, "", adminRequest{Do: "user list"}); err == nil {
+			tokens, err = i.do(ctx, "", adminRequest{Do: "token list"})
+		}
+		return err
+	})
+	if err != nil {
+		fmt.Fprintf(w, "users and tokens are as they were: see `ledge user list` and `ledge token list`, and remove or revoke those that were removed since (they are not listed here: %v)\n", err)
+		return nil
+	}
+	fmt.Fprintln(w, "no login from before is valid; passwords and tokens are as they were. Remove with `ledge user remove`, and revoke with `ledge token revoke`, those of these that were removed since:")
+	for _, u := range users.Users[:min(mostTold, len(users.Users))] {
+		fmt.Fprintf(w, "  user %s, %s\n", u.Name, u.Role)
+	}
+	for _, t := range tokens.Tokens[:min(mostTold, len(tokens.Tokens))] {
+		fmt.Fprintf(w, "  token %s, %s\n", t.Name, t.Role)
+	}
+	if more := max(0, len(users.Users)-mostTold) + max(0, len(tokens.Tokens)-mostTold); more > 0 {
+		fmt.Fprintf(w, "  and %d more; see `ledge user list` and `ledge token list`\n", more)
+	}
+	return nil
+}

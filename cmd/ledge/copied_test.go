@@ -1,0 +1,56 @@
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLoginsEndAtRestore removes a user and a token after a backup, and restores it. Before, the user's login was valid in the restored folder
+// again, and nothing said that both were back.
+func TestLoginsEndAtRestore(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t)
+	s.ledge(t, "user", "add", "anna", "--role", "operator", "--password-file", mustWriteFile(t, "password", "pass-4711-of-anna\n"))
+	login, _ := s.login("anna", "pass-4711-of-anna")
+	file := filepath.Join(t.TempDir(), "ledge.backup")
+	s.ledge(t, "backup", file)
+	s.ledge(t, "user", "remove", "anna")
+	s.ledge(t, "token", "revoke", "a-poster")
+	s.stop()
+	restored := filepath.Join(t.TempDir(), "restored")
+	out, errs, code := ledge(t, "restore", "--data-dir", restored, file)
+	if code != exitOK {
+		t.Fatalf("ledge restore: exit code %d: %s", code, errs)
+	}
+	for _, want := range []string{"no login from before is valid", "ledge user remove", "ledge token revoke", "user anna, operator\n", "token a-poster, poster\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("ledge restore does not say %q:\n%s", want, out)
+		}
+	}
+	salvaged := filepath.Join(t.TempDir(), "salvaged")
+	if _, errs, code := ledge(t, "salvage", "--data-dir", restored, "--to", salvaged); code != exitOK {
+		t.Fatalf("ledge salvage: exit code %d: %s", code, errs)
+	}
+	for _, dir := range []string{restored, salvaged} {
+		var again string
+		for range 2 { // and once more after a restart
+			r := &secured{process: start(t, dir, "--secure")}
+			r.trust(t)
+			for _, token := range []string{login, again} {
+				want := http.StatusUnauthorized
+				if token == again && token != "" {
+					want = http.StatusOK
+				}
+				if a := r.send(token, http.MethodGet, r.metadata+"/api/v2/device/all", "", ""); token != "" && a.status != want {
+					t.Errorf("%s: got %d %s, want %d", filepath.Base(dir), a.status, a.body, want)
+				}
+			}
+			if again == "" {
+				again, _ = r.login("anna", "pass-4711-of-anna")
+			}
+			r.stop()
+		}
+	}
+}
