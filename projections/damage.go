@@ -15,6 +15,8 @@ import (
 // the page lies behind the end of the file, or a value has a wrong checksum or does not decode.
 type damage struct{ err error }
 
+var errUnreadable = errors.New("the disk cannot read one of its pages, or the file has become shorter")
+
 func (d damage) Error() string { return "projection file is damaged: " + d.err.Error() }
 func (d damage) Unwrap() error { return d.err }
 
@@ -33,6 +35,8 @@ func faults() func() {
 		case nil:
 		case damage:
 			panic(r)
+		case interface{ Addr() uintptr }: // of a [runtime.Error]: a fault in the mapped file
+			panic(damage{errUnreadable})
 		case error:
 			panic(damage{r})
 		default:

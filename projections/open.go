@@ -142,16 +142,25 @@ func (d *DB) with(path string, readOnly bool, f func() error) error {
 	if err != nil || readOnly {
 		err = errors.Join(err, opened.close())
 	}
-	if isDamage(err) {
+	if isDamage(err) || unreadable(err) {
 		return &distrust{err}
 	}
 	return err
+}
+
+// unreadable reports whether err is of a page that the disk cannot read.
+func unreadable(err error) bool {
+	failed, ok := errors.AsType[*fs.PathError](err)
+	return ok && failed.Op == "read"
 }
 
 // whyClosed tells a file that bbolt does not understand from one that it may not open.
 func whyClosed(err error) error {
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return fmt.Errorf("another process has it open; stop that process first: %w", err)
+	}
+	if unreadable(err) {
+		return &distrust{err}
 	}
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err

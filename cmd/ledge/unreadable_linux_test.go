@@ -75,3 +75,40 @@ func TestUnreadableSector(t *testing.T) {
 		})
 	}
 }
+
+// TestUnreadableState has a disk that cannot read a page of a file of the state, which is a fold of the log: verify says so, and a start and
+// `ledge rebuild` set the file aside and fold it again. Before, both ended with 5, and at page 0 with a nil dereference.
+func TestUnreadableState(t *testing.T) {
+	t.Parallel()
+	from := newReadingsFolder(t)
+	p := start(t, from)
+	want := p.askAll()
+	p.stop()
+	for _, file := range stateFiles {
+		for _, page := range []int64{0, 1, 2, 3, 4, 5} {
+			t.Run(fmt.Sprint(file, " page ", page), func(t *testing.T) {
+				t.Parallel()
+				for _, command := range []string{"serve", "rebuild"} {
+					disk := faults.Mount(t, clone(t, from))
+					disk.Unreadable(file, page*4096, (page+1)*4096)
+					out, errs, code := ledge(t, "verify", "--data-dir", disk.Dir)
+					if code != exitOK && (code != exitDamaged || !strings.Contains(errs, "`ledge rebuild`") || strings.Contains(errs, "nil pointer")) {
+						t.Errorf("verify: exit code %d\n%s%s", code, out, errs)
+					}
+					if command == "rebuild" {
+						if out, errs, code := ledge(t, "rebuild", "--data-dir", disk.Dir); code != exitOK {
+							t.Errorf("rebuild: exit code %d\n%s%s", code, out, errs)
+						}
+					}
+					p := start(t, disk.Dir)
+					if o := p.askAll().compare(want); o.verdict != recovered {
+						t.Errorf("after %s: %s", command, o.why)
+					}
+					if code := p.stop(); code != exitOK {
+						t.Errorf("exit code %d\n%s", code, p.log)
+					}
+				}
+			})
+		}
+	}
+}

@@ -172,7 +172,7 @@ func (i *inode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Er
 
 func (i *inode) Read(_ context.Context, _ fs.FileHandle, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	defer i.lock()()
-	if bad := i.fs.bad[i.path("")]; off < bad[1] && off+int64(len(dest)) > bad[0] {
+	if bad := i.fs.bad[i.n]; off < bad[1] && off+int64(len(dest)) > bad[0] {
 		return nil, syscall.EIO
 	}
 	if off >= int64(len(i.n.data)) {

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -22,7 +23,7 @@ type FS struct {
 	disk  *disk
 	ops   []Op
 	rules []*Rule
-	bad   map[string][2]int64
+	bad   map[*node][2]int64 // a bad sector stays with its file when that gets another name
 
 	close func()
 }
@@ -35,7 +36,7 @@ func Mount(tb testing.TB, folder string) *FS {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f := &FS{Dir: tb.TempDir(), base: base, disk: base.clone(), bad: map[string][2]int64{}}
+	f := &FS{Dir: tb.TempDir(), base: base, disk: base.clone(), bad: map[*node][2]int64{}}
 	cached := time.Hour // nothing but the kernel changes the files
 	_, err = fs.Mount(f.Dir, &inode{fs: f, n: f.disk.nodes[rootID]}, &fs.Options{
 		MountOptions: fuse.MountOptions{
@@ -80,7 +81,11 @@ func (f *FS) Set(r Rule) {
 func (f *FS) Unreadable(path string, from, to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.bad[path] = [2]int64{from, to}
+	n := f.disk.nodes[rootID]
+	for name := range strings.SplitSeq(path, "/") {
+		n = n.entries[name]
+	}
+	f.bad[n] = [2]int64{from, to}
 }
 
 // Clear removes all rules.
