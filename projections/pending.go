@@ -12,6 +12,8 @@ import (
 type pending struct {
 	tx   *bbolt.Tx     // nil where nothing is pending; changes under DB.writing and lock
 	rows *bbolt.Bucket // of tx
+	// both is that tx has what is in fresh beside what is in flushing, which stalls: it cannot be committed as flushing alone.
+	both bool
 	// lock is held for reading by the Views that read tx, until their release, and for writing by what changes it. It is
 	// taken after DB.writing.
 	lock sync.RWMutex
@@ -74,17 +76,30 @@ func (d *DB) gather() error {
 		return ErrClosed
 	case d.failed() != nil:
 		return d.failed()
-	case d.Stalled() != nil:
-		return d.Stalled()
-	case d.fresh == nil:
-		return nil
 	}
 	d.pending.lock.Lock()
 	defer d.pending.lock.Unlock()
-	if err := d.put(d.fresh); err != nil {
-		return d.writeFailed(err)
+	for _, o := range []*overlay{d.flushing, d.fresh} { // while the disk is full, flushing stays; the transaction needs none of the disk
+		if o == nil {
+			continue
+		}
+		if err := d.put(o); err != nil {
+			return d.writeFailed(err)
+		}
 	}
+	d.pending.both = d.flushing != nil && d.fresh != nil
 	return nil
+}
+
+// separate takes what is in fresh out of the transaction, so that flushing can be committed. The caller holds DB.writing and applying.
+func (d *DB) separate() {
+	if !d.pending.both {
+		return
+	}
+	d.pending.lock.Lock()
+	defer d.pending.lock.Unlock()
+	d.dropPending(d.flushing)
+	d.fresh.requeue()
 }
 
 // commit writes what is pending, and what the overlay has got since, to the disk, with fsync.
@@ -110,10 +125,14 @@ func (d *DB) dropPending(o *overlay) {
 	if d.pending.tx != nil {
 		_ = ignoreClosed(guarded(d.pending.tx.Rollback)) // a commit that failed has rolled back, or has panicked
 	}
-	d.pending.tx, d.pending.rows = nil, nil
-	if o == nil {
-		return
+	d.pending.tx, d.pending.rows, d.pending.both = nil, nil, false
+	if o != nil {
+		o.requeue()
 	}
+}
+
+// requeue has all of the overlay written by the next put.
+func (o *overlay) requeue() {
 	for _, t := range o.layers {
 		if t != nil {
 			t.requeue()

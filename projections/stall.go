@@ -36,7 +36,7 @@ const (
 )
 
 // Stalled returns nil, or, while the disk has no room for what was applied, a [domain.Error] of code Full. All that was
-// applied can be read one by one meanwhile, but lists have this error too. Apply takes a few thousand events more: append
+// applied can be read meanwhile. Apply takes a few thousand events more: append
 // none before this is nil again, which it is soon after there is room.
 func (d *DB) Stalled() error {
 	if s := d.stalled.Load(); s != nil {

@@ -49,12 +49,12 @@ func TestViewAfterAFailedList(t *testing.T) {
 	changed.Description = "changed"
 	f.add(t, domain.DeviceUpdated{Device: changed})
 	must(t, f.Sync())
-	full := domain.Errorf(domain.Full, "the disk is full")
-	f.stalled.Store(&stall{err: full})
-	if _, _, err := v.Devices(Page{Limit: 1}); !errors.Is(err, full) {
+	failed := domain.Errorf(domain.Unavailable, "the file cannot be used")
+	f.broken.Store(&broken{failed, failed})
+	if _, _, err := v.Devices(Page{Limit: 1}); !errors.Is(err, failed) {
 		t.Errorf("list: got %v", err)
 	}
-	f.stalled.Store(nil)
+	f.broken.Store(nil)
 	got, _ := v.State.Devices.Get(camera(1).Name)
 	if seq, _ := v.Checkpoint(); seq != 4 || got.Description != "changed" {
 		t.Errorf("at %d: %q", seq, got.Description)

@@ -184,6 +184,7 @@ func (d *DB) takeFresh() *overlay {
 		return nil
 	}
 	if d.flushing != nil || d.fresh == nil {
+		d.separate()
 		return d.flushing
 	}
 	d.fresh.below = nil // it is in the file

@@ -22,6 +22,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 		{"after a clean stop", func(p *process) { p.stop() }, nil},
 		{"after a kill", func(p *process) { p.kill() }, nil},
 		{"without the state", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, "state.db")) }},
+		// Before, this start ended when the state was to be written before the start had read its lists.
+		{"without the spare space after a kill", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, spareFile)) }},
 		{"without the mark and the pid", func(p *process) { p.stop() }, func(dir string) error {
 			_ = os.Remove(filepath.Join(dir, "ledge.pid"))
 			return os.Remove(filepath.Join(dir, "nats", "clean-stop.json"))
@@ -69,6 +71,10 @@ func TestStartOnAFullDisk(t *testing.T) {
 			until(t, "changes to be taken again", func() bool { status, _ := f.addOne(); return status == http.StatusCreated })
 			status, body := f.postOne(1000)
 			must(t, "a reading with room again", http.StatusOK, status, body)
+			if code := f.stop(); code != exitOK {
+				t.Errorf("exit code %d\n%s", code, f.log)
+			}
+			f.process = start(t, dir, flags...) // where there was no room, no file names the tap, which `ledge log` asks
 			awaitNotified(t, f.process)
 			if code := f.stop(); code != exitOK {
 				t.Errorf("exit code %d\n%s", code, f.log)
