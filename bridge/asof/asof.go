@@ -51,17 +51,17 @@ const (
 // Whole returns an event with the whole entity, where it is an update of one: as the event of version 1, such as a
 // domain.DeviceUpdated. An update of an entity that was not there is returned as it is, and means nothing.
 func (p *Entities) Whole(ctx context.Context, r domain.Recorded) (domain.Recorded, error) {
-	group, err := p.Group(ctx, []domain.Recorded{r})
+	group, err := p.Group(ctx, []domain.Recorded{r}, nil)
 	if err != nil {
 		return r, err
 	}
 	return group[0], nil
 }
 
-// Group is Whole for all of a group, which it does not change.
-func (p *Entities) Group(ctx context.Context, group []domain.Recorded) ([]domain.Recorded, error) {
+// Group is Whole for the events of a group for which want is true (nil: for all). It does not change the group.
+func (p *Entities) Group(ctx context.Context, group []domain.Recorded, want func(domain.Event) bool) ([]domain.Recorded, error) {
 	group = slices.Clone(group)
-	older, err := p.latest(ctx, group)
+	older, err := p.latest(ctx, group, want)
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +73,15 @@ func (p *Entities) Group(ctx context.Context, group []domain.Recorded) ([]domain
 	return group, nil
 }
 
-// latest makes the updates whole that are the last ones of their entity, with one look at the state, and returns the indexes of the others.
-func (p *Entities) latest(ctx context.Context, group []domain.Recorded) (older []int, err error) {
+// latest makes the wanted updates whole that are the last ones of their entity, with one look at the state, and returns the indexes of the
+// other wanted ones.
+func (p *Entities) latest(ctx context.Context, group []domain.Recorded, want func(domain.Event) bool) (older []int, err error) {
 	updates := make([]update, len(group))
 	found := false
 	for i, r := range group {
-		updates[i] = updateOf(r.Event)
+		if want == nil || want(r.Event) {
+			updates[i] = updateOf(r.Event)
+		}
 		found = found || updates[i] != nil
 	}
 	if !found {

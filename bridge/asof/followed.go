@@ -16,12 +16,29 @@ type Log interface {
 type Followed struct {
 	Log
 	*Entities
+	// Want says which updates the follower uses (nil: all of them). The others stay as they are on the log, because making one whole can take
+	// a look at the stream.
+	Want func(domain.Event) bool
+}
+
+// Notified reports whether notifications depend on an event: it is a change of a device, or of a subscription.
+func Notified(e domain.Event) bool {
+	_, device := e.(domain.DevicePatched)
+	return device || subscribed(e)
+}
+
+func subscribed(e domain.Event) bool {
+	switch e.(type) {
+	case domain.SubscriptionAdded, domain.SubscriptionUpdated, domain.SubscriptionPatched, domain.SubscriptionRemoved:
+		return true
+	}
+	return false
 }
 
 // Follow calls f with groups as Log does.
 func (l Followed) Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error {
 	return l.Log.Follow(ctx, from, func(group []domain.Recorded) error {
-		group, err := l.Group(ctx, group)
+		group, err := l.Group(ctx, group, l.Want)
 		if err != nil {
 			return err
 		}
@@ -43,9 +60,7 @@ func (p *Entities) Read(ctx context.Context, from, to uint64, f func(domain.Reco
 // ReadSubscriptions is Read of the events of subscriptions alone. No other update is made whole, which can take a look at the stream for each.
 func (p *Entities) ReadSubscriptions(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
 	return p.History(ctx, from, to, func(r domain.Recorded) error {
-		switch r.Event.(type) {
-		case domain.SubscriptionAdded, domain.SubscriptionUpdated, domain.SubscriptionPatched, domain.SubscriptionRemoved:
-		default:
+		if !subscribed(r.Event) {
 			return nil
 		}
 		r, err := p.Whole(ctx, r)

@@ -308,7 +308,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	p.names = socketNames{hosts, p.sockets.Sockets}
 	p.onClose(func() { p.sockets.Close(socketLinger) })
 	p.engine = bridge.New(bridge.Options{
-		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, Sockets: p.sockets, LookUp: p.names.before,
+		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities, Want: asof.Notified}, Notifications: p.data.notifications, Sockets: p.sockets, LookUp: p.names.before,
 		Now: p.Now, Logger: p.Logger, History: p.data.entities.ReadSubscriptions, Recorded: p.data.recorded, Noted: p.data.noted, Pending: p.data.pending,
 		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})
