@@ -106,7 +106,7 @@ func TestArchiveBackup(t *testing.T) {
 	backUp()
 	p := start(t, dir, "--events-max-age", agedOut[2])
 	backUp()
-	p.awaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 	backUp()
 	if code := p.stop(); code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, p.log)

@@ -42,7 +42,7 @@ func archived(t *testing.T) (dir, file string) {
 	t.Helper()
 	dir = aged(t)
 	p := start(t, dir, "--events-max-age", agedOut[2])
-	p.awaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 	if code := p.stop(); code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
@@ -51,12 +51,6 @@ func archived(t *testing.T) (dir, file string) {
 		t.Fatalf("archives: %v\n%s", files, p.log)
 	}
 	return dir, files[0]
-}
-
-// awaitLog returns when a line with a text is logged.
-func (p *process) awaitLog(text string) {
-	p.tb.Helper()
-	until(p.tb, text, func() bool { _, ok := p.log.find(text); return ok })
 }
 
 // TestArchive closes a stretch of the log with the real program: the log is shorter, `ledge log` prints it all the same, and

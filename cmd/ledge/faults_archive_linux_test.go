@@ -70,7 +70,7 @@ func (l *workload) close(t *testing.T, dir string, before int, age string) *clos
 		c.moments = append(c.moments, m)
 	}
 	l.insist(p, 2) // all of it is answered, so that the next recording knows where it begins
-	p.awaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 	until(t, "the snapshots to be dropped", func() bool { return len(snapshotsIn(dataOf(f.Dir))) <= 2 })
 	c.to = f.Count()
 	p.kill()

@@ -192,7 +192,7 @@ func writeGolden(t *testing.T) {
 	p.stop()
 	ageLog(t, dir)
 	p = start(t, dir, append([]string{"--events-max-age", agedOut[2]}, g.Flags...)...)
-	p.awaitLog(`"msg":"a stretch of the log of changes is archived"`)
+	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 	p.describeDevice("cam-3", "after the archive")
 	awaitNotified(t, p)
 	p.stop()

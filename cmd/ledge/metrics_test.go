@@ -155,7 +155,8 @@ func TestMetricsMove(t *testing.T) {
 			t.Errorf("what a client sends is a label: %s", name)
 		}
 	}
-	if line, ok := p.log.find(`"request refused"`); !ok || !strings.Contains(line, `"level":"INFO"`) || !strings.Contains(line, `"reason":`) {
+	p.waitLog(`"request refused"`)
+	if line, _ := p.log.find(`"request refused"`); !strings.Contains(line, `"level":"INFO"`) || !strings.Contains(line, `"reason":`) {
 		t.Errorf("no line of a refused request:\n%s", p.log)
 	}
 }
