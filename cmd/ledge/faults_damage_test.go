@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -218,13 +219,72 @@ const structuralDamages = 300
 // TestStructuralDamage deletes, cuts, swaps, doubles, zeroes and puts back old copies of the files of a large folder.
 func TestStructuralDamage(t *testing.T) {
 	t.Parallel()
+	tryStructural(t, "structural damage", 12, func(from damagedNode, what string, do func(testing.TB, string)) outcome {
+		return damagedCopy(t, from.dir, what, do, from.want)
+	})
+}
+
+// TestSalvageOfDamage runs salvage on the same damages: what it makes is whole, and it says what is not as it was.
+func TestSalvageOfDamage(t *testing.T) {
+	t.Parallel()
+	tryStructural(t, "salvage of structural damage", 8, func(from damagedNode, what string, do func(testing.TB, string)) outcome {
+		return scratch(t, func(dir string) outcome {
+			copied, to := filepath.Join(dir, "data"), filepath.Join(dir, "new")
+			copyTree(t, from.dir, copied, everything)
+			do(t, copied)
+			o := judgeSalvaged(t, copied, to, from.want)
+			o.why = fmt.Sprintf("%s: %s", what, strings.ReplaceAll(o.why, dir, ""))
+			return o
+		})
+	})
+}
+
+// judgeSalvaged salvages a folder and starts on what comes of it.
+func judgeSalvaged(t *testing.T, dir, to string, want answers) outcome {
+	before, err := takeSnapshot(dir)
+	if err != nil {
+		return outcomef(broken, "%v", err)
+	}
+	out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+	if code != exitOK && code != exitPartial {
+		return outcomef(broken, "ledge salvage: exit code %d: %s", code, lastLine(errs))
+	}
+	after, err := takeSnapshot(dir)
+	if err != nil {
+		return outcomef(broken, "%v", err)
+	}
+	damage, touched, err := verifyCopy(to)
+	if err != nil || damage != "" {
+		return outcomef(broken, "ledge verify of what is salvaged: %s, %v", damage, err)
+	}
+	p, named, o := serveOn(t, to)
+	if o.verdict != recovered || named != "" {
+		return outcomef(broken, "ledge serve on what is salvaged: %s%s", named, o.why)
+	}
+	o = p.askAll().compare(want)
+	if stopped := p.stop(); stopped != exitOK {
+		return outcomef(broken, "ledge serve on what is salvaged: exit code %d at the stop: %s", stopped, lastLine(p.log.String()))
+	}
+	if o.verdict != recovered && code == exitPartial {
+		o = outcomef(found, "%s", lastLine(out))
+	}
+	o.touched = cmp.Or(before.changed(after), touched)
+	return o
+}
+
+// damagedNode is a folder to damage.
+type damagedNode struct {
+	dir, older string
+	want       answers
+}
+
+// tryStructural tries structural damages of a clean and of a killed folder.
+func tryStructural(t *testing.T, name string, few int, judge func(from damagedNode, what string, do func(testing.TB, string)) outcome) {
+	t.Helper()
 	n := newNode(t)
-	folders := []struct {
-		dir, older string
-		want       answers
-	}{{n.longer, n.clean, wanted(t, n.longer)}, {n.killed, n.clean, wanted(t, n.killed)}}
-	row := &faultRow{name: "structural damage"}
-	row.try(t, structuralDamages, 12, func(t *testing.T, i int) outcome {
+	folders := []damagedNode{{n.longer, n.clean, wanted(t, n.longer)}, {n.killed, n.clean, wanted(t, n.killed)}}
+	row := &faultRow{name: name}
+	row.try(t, structuralDamages, few, func(t *testing.T, i int) outcome {
 		from := folders[i%len(folders)]
 		random := rand.New(rand.NewPCG(*seed, uint64(i)))
 		files := filesOf(t, from.dir, func(rel string) bool { return rel != "ledge.pid" })
@@ -235,8 +295,6 @@ func TestStructuralDamage(t *testing.T) {
 		a := rels[random.IntN(len(rels))]
 		similar := slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { return rel == a || filepath.Ext(rel) != filepath.Ext(a) })
 		d := structural[i/len(folders)%len(structural)]
-		return damagedCopy(t, from.dir, d.name+" "+a, func(tb testing.TB, dir string) {
-			d.do(tb, wound{dir, from.older, a, similar, random})
-		}, from.want)
+		return judge(from, d.name+" "+a, func(tb testing.TB, dir string) { d.do(tb, wound{dir, from.older, a, similar, random}) })
 	})
 }

@@ -112,3 +112,38 @@ func TestUnreadableState(t *testing.T) {
 		}
 	}
 }
+
+// TestReadErrors has a disk that cannot read a page of a file of a small folder, any page of any file.
+func TestReadErrors(t *testing.T) {
+	t.Parallel()
+	dir, flags := newSmallNode(t)
+	want := wanted(t, dir, flags...)
+	const page = 4096
+	taken := map[string]bool{}
+	for _, kind := range kindsOfFile {
+		pages := flipped{files: filesOf(t, dir, func(rel string) bool { return !taken[rel] && kind.has(rel) })}
+		for i := range pages.files {
+			f := &pages.files[i]
+			taken[f.rel] = true
+			f.size = (f.size + page - 1) / page
+			pages.bytes += f.size
+		}
+		row := &faultRow{name: "page unreadable in " + kind.name}
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			row.try(t, pages.bytes, 3, func(t *testing.T, i int) outcome {
+				rel, at := pages.locate(i)
+				disk := faults.Mount(t, clone(t, dir))
+				defer disk.Close()
+				disk.Unreadable(rel, int64(at)*page, int64(at+1)*page)
+				_, errs, code := ledge(t, "verify", "--data-dir", disk.Dir)
+				if code != exitOK && code != exitDamaged {
+					return outcomef(broken, "%s, page %d: ledge verify: exit code %d: %s", rel, at, code, lastLine(errs))
+				}
+				o := judgeDamaged(t, disk.Dir, lastLine(errs), want, flags...)
+				o.why = fmt.Sprintf("%s, page %d: %s", rel, at, strings.ReplaceAll(o.why, disk.Dir, ""))
+				return o
+			})
+		})
+	}
+}

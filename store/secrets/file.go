@@ -115,7 +115,7 @@ func read(name string, key *AgeKey) (c *content, encrypted bool, err error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(file, MaxFileBytes+1))
 	if err != nil {
-		return nil, false, fmt.Errorf("secrets: %w", err)
+		return nil, false, cure(name, fmt.Errorf("%w: %w", errUnreadable, err))
 	}
 	if encrypted = isEncrypted(text); encrypted {
 		text, err = key.decrypt(text)

@@ -86,14 +86,17 @@ func (s *sealed) compact() bool {
 	return true
 }
 
-// errNotOurs and errAltered say nothing of the content: it may be secret.
+// These errors say nothing of the content: it may be secret.
 var (
-	errNotOurs = errors.New("it is not what Ledge has written")
-	errAltered = errors.New("it is damaged: its content does not match its checksum")
+	errUnreadable = errors.New("the disk cannot read it")
+	errNotOurs    = errors.New("it is not what Ledge has written")
+	errAltered    = errors.New("it is damaged: its content does not match its checksum")
 )
 
 // IsDamage reports whether an error of [Open] or [Check] says that the content of the file is damaged.
-func IsDamage(err error) bool { return errors.Is(err, errNotOurs) || errors.Is(err, errAltered) }
+func IsDamage(err error) bool {
+	return errors.Is(err, errUnreadable) || errors.Is(err, errNotOurs) || errors.Is(err, errAltered)
+}
 
 // decode reads the text of the file.
 func decode(text []byte) (content, error) {
