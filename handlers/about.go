@@ -17,10 +17,18 @@ import (
 // routeAbout adds what every service of EdgeX tells about itself.
 func (a *API) routeAbout() {
 	a.Routes.GET("/ping", a.about("timestamp", func() any { return a.Now().UTC().Format(time.UnixDate) }))
-	a.Routes.GET("/version", a.about("version", func() any { return a.Version }))
+	a.Routes.GET("/version", a.version)
 	a.Routes.GET("/config", a.about("config", a.Config))
 	a.Routes.GET("/metrics", a.about("metrics", func() any { return metricsOf(a.Storage) }))
 	a.Routes.GET("/health", a.health)
+}
+
+func (a *API) version(c *gin.Context) {
+	if a.DeviceService {
+		writeJSON(c, http.StatusOK, fmt.Appendf(nil, `{"apiVersion":%q,"version":%q,"serviceName":%q,"sdk_version":%q}`, a.APIVersion, a.Version, a.Service, a.Version))
+		return
+	}
+	a.about("version", func() any { return a.Version })(c)
 }
 
 // health answers 503 with the reason while the service refuses what is sent to it. EdgeX has no such path, and ping

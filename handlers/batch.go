@@ -148,6 +148,11 @@ func (b *batch) serve(c *gin.Context, log Submitter) {
 		return
 	}
 	w := b.api.Answer(c, http.StatusMultiStatus, typeJSON)
+	if len(outcomes) == 0 { // as EdgeX 2.3 does
+		w.Print("null\n")
+		w.End()
+		return
+	}
 	separator := "["
 	for i, o := range outcomes {
 		w.Print(separator)

@@ -28,9 +28,12 @@ const sendAnArray = "send an array of objects: [{…}]"
 
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
 // are decoded one by one, each of at most maxElement bytes, maxEntries and the limits of domain/jsonlimit; before that,
-// hold is asked for the memory of an element's entries. As in EdgeX 2.3, what follows the array is not looked at. An empty array is
-// refused. What e points to is another element as soon as each returns.
+// hold is asked for the memory of an element's entries. As in EdgeX 2.3, what follows the array is not looked at, and null is
+// an array without elements. What e points to is another element as soon as each returns.
 func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError)) error {
+	if bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("null")) {
+		return nil
+	}
 	rest, err := enterArray(data)
 	if err != nil {
 		return err
@@ -41,7 +44,7 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 		element, after, entries := cutElement(rest)
 		element = bytes.Trim(element, jsonSpace)
 		if i == 0 && len(element) == 0 && bytes.HasPrefix(after, []byte("]")) {
-			return domain.Errorf(domain.Invalid, "the body is an empty array; %s", sendAnArray)
+			return nil
 		}
 		if len(after) == 0 || after[0] == '}' {
 			return malformed(data, io.ErrUnexpectedEOF, sendAnArray)
@@ -94,8 +97,6 @@ func kindOf(text []byte) string {
 		return "an object"
 	case c == '"':
 		return "a string"
-	case bytes.HasPrefix(text, []byte("null")):
-		return "null"
 	case bytes.HasPrefix(text, []byte("true")), bytes.HasPrefix(text, []byte("false")):
 		return "a boolean"
 	case c == '-' || '0' <= c && c <= '9':

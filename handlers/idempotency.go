@@ -109,7 +109,7 @@ func (b *batch) recall(c *gin.Context, outcomes []domain.Outcome) error {
 			}
 		}
 	}
-	if replayed == len(outcomes) {
+	if replayed > 0 && replayed == len(outcomes) {
 		c.Header(replayedHeader, "true")
 	}
 	return nil

@@ -39,6 +39,8 @@ type Options struct {
 	Instance string
 	// Version is the program's version, as shown by GET /version.
 	Version string
+	// DeviceService has GET /version show sdk_version too, as EdgeX's device services do; there is no SDK, so it is Version.
+	DeviceService bool
 	// Config returns what GET /config shows; it must hold no secrets. nil: nothing.
 	Config func() any
 	// Ready returns why the service refuses what is sent to it, as GET /health answers; nil: it never does.

@@ -29,8 +29,7 @@ func TestErrorsBesideTheMessage(t *testing.T) {
 		{`[{"apiVersion":"v2","service":{"name":"a","tags":["x",null]}},null]`, []handlers.Fault{
 			{Path: "[0].service.tags[1]", Cure: "give an entry or leave it out"}, {Path: "[1]", Cure: "give an object"}}},
 		{`[{"apiVersion":"v2","service":null}]`, []handlers.Fault{{Path: "[0].service.name", Cure: "give a name"}}},
-		{"null", []handlers.Fault{{Cure: "send an array of objects: [{…}]"}}},
-		{"[]", []handlers.Fault{{Cure: "send an array of objects: [{…}]"}}},
+		{"{}", []handlers.Fault{{Cure: "send an array of objects: [{…}]"}}},
 	} {
 		w := handlerstest.Serve(h, "POST", "/api/v2/service", tt.body)
 		var got failure

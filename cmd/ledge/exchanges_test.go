@@ -64,17 +64,6 @@ var clientMistakes = map[int]string{
 // knownWrong are the exchanges that Ledge answers otherwise, and how; docs/edgex-differences.md lists them.
 var knownWrong = map[int]string{
 	10:   "a CORS preflight of an origin that is not trusted is answered 403; EdgeX answers 200 without a CORS header",
-	135:  "a batch without elements is refused; EdgeX answers null",
-	180:  "a batch without elements is refused; EdgeX answers null",
-	211:  "a batch without elements is refused; EdgeX answers null",
-	217:  "a batch without elements is refused; EdgeX answers null",
-	218:  "a batch without elements is refused; EdgeX answers null",
-	235:  "a batch without elements is refused; EdgeX answers null",
-	299:  "a batch without elements is refused; EdgeX answers null",
-	418:  "a batch without elements is refused; EdgeX answers null",
-	488:  "a batch without elements is refused; EdgeX answers null",
-	611:  "a batch without elements is refused; EdgeX answers null",
-	645:  "a batch without elements is refused; EdgeX answers null",
 	801:  "a binary value comes back; EdgeX has emptied it",
 	905:  "media types are compared whatever their case",
 	932:  "an integer out of the type's range is refused; EdgeX wraps it around",

@@ -8,8 +8,8 @@ import (
 	"ledge/handlers"
 )
 
-// edgexHosts are the names of the services in EdgeX's compose files.
-const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-support-notifications"
+// edgexHosts are the names of the services in EdgeX's compose files, and the name that a container has for its machine.
+const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-support-notifications,host.docker.internal"
 
 // sameOrigin says which web pages may use the services.
 func (c *Config) sameOrigin(logger *slog.Logger) handlers.SameOrigin {

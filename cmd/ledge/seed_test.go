@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -375,6 +376,27 @@ func TestSeed_9_1_PathsAreBelowAPIv2(t *testing.T) {
 			if a := p.call(http.MethodGet, service+path, "", ""); a.status != want {
 				t.Errorf("GET %s%s = %d, want %d", service, path, a.status, want)
 			}
+		}
+	}
+}
+
+// TestVersionAndHost has a device service say which SDK it was built with, and a container reach the services of its machine.
+func TestVersionAndHost(t *testing.T) {
+	p := startSeed(t)
+	for service, device := range map[string]bool{p.metadata: false, p.coreData: false, p.deviceREST: true, p.notifications: false} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, service+"/api/v2/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "host.docker.internal:59881"
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"sdk_version":"`) != device {
+			t.Errorf("%s: %d %s", service, resp.StatusCode, text)
 		}
 	}
 }

@@ -57,6 +57,7 @@ func (p *Program) newData(o handlers.Options) http.Handler {
 }
 
 func (p *Program) newDeviceREST(o handlers.Options) http.Handler {
+	o.DeviceService = true
 	return devicerest.New(p.withSecrets(o), p.data.view, p.data.events, p.readingsLog(), p.payloads)
 }
 

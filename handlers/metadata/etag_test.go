@@ -138,7 +138,7 @@ func TestBadConditions(t *testing.T) {
 			several := bad("If-Match: *", "If-Match is for a request of exactly one element, and this one has 2; send one request for each")
 			element := strings.TrimSuffix(strings.TrimPrefix(several.Body, "["), "]")
 			several.Body = "[" + element + "," + element + "]"
-			none := bad("If-Match: *", "the body is an empty array")
+			none := bad("If-Match: *", "If-Match is for a request of exactly one element, and this one has 0")
 			none.Body = "[]"
 			scenarios = append(scenarios, several, none)
 		}
