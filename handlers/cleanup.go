@@ -9,7 +9,8 @@ import (
 	"ledge/domain"
 )
 
-// CleanUp asks for a cleanup and answers 202: it goes on when the answer is out, and after a restart.
+// CleanUp asks for a cleanup and answers 202 when reads no longer show what it removes, or, of a long one, when a.Swept has waited for long
+// enough: then it goes on when the answer is out, and after a restart.
 func CleanUp(a *API, log Submitter, cleanup func(*gin.Context) (domain.Cleanup, error)) Handler {
 	return func(c *gin.Context) {
 		asked, err := cleanup(c)
@@ -19,6 +20,9 @@ func CleanUp(a *API, log Submitter, cleanup func(*gin.Context) (domain.Cleanup, 
 		if err != nil {
 			a.Fail(c, err)
 			return
+		}
+		if a.Swept != nil {
+			a.Swept(c.Request.Context(), asked.Kind)
 		}
 		a.Reply(c, http.StatusAccepted, a.Envelope(http.StatusAccepted))
 	}

@@ -49,6 +49,8 @@ type Options struct {
 	Warnings func() []string
 	// Storage returns what GET /metrics shows beside EdgeX's numbers; nil: nothing.
 	Storage func() any
+	// Swept returns when no cleanup of a kind goes on, and when it has waited for long enough; nil: nothing is waited for.
+	Swept func(ctx context.Context, kind string)
 	// Logger discards where it is nil.
 	Logger *slog.Logger
 	// Now is the clock of commands; NewID makes UUIDs for events, entities and correlation. nil: the real ones.

@@ -82,6 +82,29 @@ func (s *sweeper) notice(group []domain.Recorded) error {
 	return nil
 }
 
+// sweptWithin is how long a request for a cleanup waits for its end. A short one, as clients expect it, ends within some 20 ms.
+const sweptWithin = time.Second
+
+// swept is the [handlers.Options.Swept] of the cleanups that are in a state.
+func swept(state *projections.DB) func(context.Context, string) {
+	return func(ctx context.Context, kind string) {
+		ctx, cancel := context.WithTimeout(ctx, sweptWithin)
+		defer cancel()
+		for going := true; going; {
+			at, _ := state.Checkpoint()
+			err := tried(func() error {
+				s, done := state.State()
+				defer done()
+				_, going = s.Cleanups.Get(kind)
+				return nil
+			})
+			if err != nil || going && state.Wait(ctx, at+1) != nil {
+				return
+			}
+		}
+	}
+}
+
 // wake has the reader of c, which has room for one, look again.
 func wake(c chan<- struct{}) {
 	select {

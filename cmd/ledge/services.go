@@ -52,7 +52,7 @@ func (p *Program) newMetadata(o handlers.Options) http.Handler {
 }
 
 func (p *Program) newData(o handlers.Options) http.Handler {
-	o.BodyBytes = int64(p.Config.LimitEventBytes)
+	o.BodyBytes, o.Swept = int64(p.Config.LimitEventBytes), swept(p.data.values)
 	return coredata.New(o, p.data.valueView, p.readingsLog(), p.data.store.Readings().EventAt, p.payloads)
 }
 
@@ -77,7 +77,7 @@ func (p *Program) readingsLog() handlers.Submitter {
 
 func (p *Program) newNotifications(o handlers.Options) http.Handler {
 	o = p.withSecrets(o)
-	o.Names = p.names
+	o.Names, o.Swept = p.names, swept(p.data.notes)
 	return notifications.New(o, p.data.view, p.data.events, p.flushedNotes, p.data.notifications, p.channels(), p.newReplays(), p)
 }
 
