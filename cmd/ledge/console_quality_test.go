@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,7 @@ var consoleExamples = map[string]string{
 // consolePages are the addresses of all pages: each route of GET that answers with HTML, with its parameters filled.
 func consolePages(t *testing.T, c *consoleClient) (pages []string) {
 	t.Helper()
+	pages = regexp.MustCompile(`/notifications/[0-9a-f-]{36}`).FindAllString(c.get("/notifications").text, 1)
 	for route := range consoleRoutes() {
 		path, isGet := strings.CutPrefix(route, "GET ")
 		if !isGet || strings.HasPrefix(path, "/static") || path == "/live" || path == "/login" || path == "/favicon.ico" {
@@ -70,6 +72,9 @@ func consolePages(t *testing.T, c *consoleClient) (pages []string) {
 		} else if got.StatusCode >= 400 {
 			t.Errorf("%s: %s\n%s", path, got.Status, got.text)
 		}
+	}
+	for _, resource := range []string{"temperature", "door", "picture", "status"} { // each kind of value is shown in another way
+		pages = append(pages, "/devices/boiler-2?resource="+resource)
 	}
 	slices.Sort(pages)
 	return pages
