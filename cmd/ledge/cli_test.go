@@ -30,6 +30,7 @@ func TestRefusals(t *testing.T) {
 		says []string
 	}{
 		{"port in use", []string{"--metadata-port", port}, exitPort, []string{"metadata-port", port, "in use"}},
+		{"console port in use", []string{"--console-port", port}, exitPort, []string{"console-port", port, "in use"}},
 		{"tap port in use", []string{"--tap-port", port}, exitPort, []string{"tap-port", port, "in use"}},
 		{"empty address", []string{"--data-host", ""}, exitUsage, []string{`setting data-host: ""`, "0.0.0.0"}},
 		{"empty tap address", []string{"--tap-host", ""}, exitUsage, []string{`setting tap-host: ""`, "0.0.0.0"}},

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"ledge/domain"
@@ -128,6 +130,20 @@ func (b *tab) click(css string) {
 		return before !== undefined && before === place();
 	})()`)
 	b.do(chromedp.Click(chromedp.CSS(css)))
+}
+
+// dropFile drags a file from outside the browser onto an element.
+func (b *tab) dropFile(css, file string) {
+	b.Helper()
+	at := ask[[]float64](b, `(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(`+jsText(css)+`).getBoundingClientRect())`)
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, input.DispatchDragEvent, input.DispatchDragEventParams{
+				Type: kind, X: at[0], Y: at[1], Data: &input.DragData{Items: []*input.DragDataItem{}, Files: []string{file}, DragOperationsMask: 1},
+			})
+			return err
+		}))
+	}
 }
 
 // text returns what an element shows.

@@ -110,8 +110,10 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.pictures("device-add")
 	b.click("main button[type=submit]")
 	b.see("main .wrong")
-	if text := b.text("main .wrong"); !strings.Contains(text, "no-such-profile") {
-		t.Errorf("the message is %q, want the API's", text)
+	for _, place := range []string{"main .wrong", "#f-profileName-error"} {
+		if text := b.text(place); !strings.Contains(text, "no-such-profile") {
+			t.Errorf("the message at %s is %q, want the API's", place, text)
+		}
 	}
 	if kept := ask[string](b, "document.querySelector('#f-description').value"); kept != "North side" {
 		t.Errorf("after a refusal the description is %q", kept)
@@ -132,9 +134,17 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.click("form.post button")
 	b.see("img.latest")
 	b.until("document.querySelector('img.latest').naturalWidth == 640")
+	// A viewer in another browser sees the same picture and no form that changes something.
+	viewer := p.logIn(t, domain.Viewer)
+	viewer.open("/devices/hall-1?resource=image")
+	viewer.until("document.querySelector('img.latest').naturalWidth == 640")
+	if forms := ask[int](viewer, "document.querySelectorAll('main form, main .button.danger').length"); forms > 0 {
+		t.Errorf("a viewer sees %d forms", forms)
+	}
 	// What others post appears by itself.
 	p.postTo("hall-1", "temperature", "text/plain", "20.5")
 	b.until("document.querySelector('#latest').innerText.includes('20.5')")
+	viewer.until("document.querySelector('#latest').innerText.includes('20.5')")
 	for i := range 5 {
 		p.postTo("hall-1", "image", "image/jpeg", drawn(i+1))
 	}
@@ -440,7 +450,6 @@ func TestConsoleImport(t *testing.T) {
 	}
 }
 
-// TestConsoleReadings lists readings and images.
 // TestConsoleActiveMedia posts what a browser would run as a page. The console gives it out as a download only.
 func TestConsoleActiveMedia(t *testing.T) {
 	t.Parallel()
@@ -469,6 +478,7 @@ func TestConsoleActiveMedia(t *testing.T) {
 	}
 }
 
+// TestConsoleReadings lists readings and images.
 func TestConsoleReadings(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
@@ -503,7 +513,7 @@ func TestConsoleReadings(t *testing.T) {
 	c.login(t, "test-operator", consolePassword)
 	for path, want := range map[string]string{
 		"/readings?device=hall-2&resource=note": "1 reading</caption>", "/readings?resource=temperature": "60 readings", "/readings?device=hall-1": "69 readings",
-		"/readings?from=2020-01-01T00:00&to=2020-01-02T00:00": "No reading is like that", "/readings?resource=temperature&offset=50": "after the newest 50",
+		"/readings?from=2020-01-01T00:00&to=2020-01-02T00:00": "No reading matches", "/readings?resource=temperature&offset=50": "after the newest 50",
 	} {
 		if got := c.get(path); !strings.Contains(got.text, want) || strings.Contains(got.text, "<script>alert") {
 			t.Errorf("%s lacks %q, or something runs:\n%s", path, want, got.text)
@@ -550,7 +560,7 @@ func TestConsoleLongHistory(t *testing.T) {
 	p.addSensor("hall-1", `,"description":"change 0"`)
 	c := newConsoleClient(p)
 	c.login(t, "test-viewer", consolePassword)
-	if got := c.get("/devices/hall-1/history?at=2020-01-01T00:00"); !strings.Contains(got.text, "was not there. It was added later") {
+	if got := c.get("/devices/hall-1/history?at=2020-01-01T00:00"); !strings.Contains(got.text, "did not exist. It was added later") {
 		t.Errorf("before the device was added:\n%s", got.text)
 	}
 	for i := range 260 {
@@ -586,7 +596,7 @@ func TestConsoleLongHistory(t *testing.T) {
 		"back=-250": "change 10", "back=-255": "change 5", "back=-260": "change 0", "back=-1": "change 259", "seq=" + seqs[len(seqs)-5][1]: "change 4",
 	}
 	for query, want := range versions {
-		if got := c.get("/devices/hall-1/history?" + query); !strings.Contains(got.text, "<td>"+want+"</td>") {
+		if got := c.get("/devices/hall-1/history?" + query); !strings.Contains(got.text, ">"+want+"</td>") {
 			t.Errorf("%s lacks %s:\n%s", query, want, got.text)
 		}
 	}

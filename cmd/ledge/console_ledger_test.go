@@ -37,7 +37,7 @@ func TestConsoleLedger(t *testing.T) {
 	b.until(`!document.querySelector("ins.is")`)
 	b.open("/verify")
 	b.click("main form button")
-	b.until(`document.querySelector("#verification").innerText.includes("All is whole")`)
+	b.until(`document.querySelector("#verification").innerText.includes("No damage found")`)
 	if text := b.text("#verification"); !strings.Contains(text, "user:test-auditor") || !strings.Contains(text, "readings") {
 		t.Errorf("the result of the verification is %q", text)
 	}

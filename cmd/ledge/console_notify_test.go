@@ -18,8 +18,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"ledge/bridge/porttest"
 	"ledge/domain"
 )
@@ -36,7 +34,7 @@ func TestConsoleProfileToEnvelope(t *testing.T) {
 	}
 	b.open("/profiles/+upload")
 	b.picture("profile-upload")
-	b.do(chromedp.SetUploadFiles(chromedp.CSS("#f-file"), []string{file}))
+	b.dropFile("#f-file", file)
 	b.click("form[enctype] button")
 	b.see(".notice")
 	if at := b.path(); at != "/profiles/camera" {

@@ -71,6 +71,10 @@ func (s *consoleSystem) Status() (st console.Status) {
 		s.Logger.Warn("the free disk space is not known", "error", err)
 	}
 	st.FreeBytes = int64(min(free, 1<<62))
+	st.UsedBytes = s.payloadUse().Bytes
+	for _, one := range s.data.projections() {
+		st.UsedBytes += s.useOf(one).Bytes
+	}
 	if days := s.archiver.daysLeft(); days < mostDays {
 		st.DaysLeft, st.DaysKnown = days, true
 	}

@@ -54,6 +54,7 @@ func TestConsoleOverview(t *testing.T) {
 	p.fillConsole(t)
 	b.until(`document.querySelector(".tile").innerText.startsWith("8")`)
 	b.until(`document.querySelector("#overview").innerText.includes("anonymous@127.0.0.1")`)
+	b.until(`/GiB.*free on disk.*[1-9].* used/s.test(document.querySelector(".tile[href='/system']").innerText)`)
 	if ask[bool](b, `document.querySelector("#overview").innerText.includes("test-operator")`) {
 		t.Error("an operator sees changes of users")
 	}
@@ -67,7 +68,7 @@ func TestConsoleOverview(t *testing.T) {
 	p.addConsoleUser(t, domain.Poster)
 	c := newConsoleClient(p)
 	c.login(t, "test-poster", consolePassword)
-	if got := c.get("/"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "posts values") || strings.Contains(got.text, "hall") {
+	if got := c.get("/"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "post values") || strings.Contains(got.text, "hall") {
 		t.Errorf("a poster's overview: %s\n%s", got.Status, got.text)
 	}
 }

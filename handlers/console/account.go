@@ -12,7 +12,7 @@ import (
 // leastPassword is how many characters a new password must have.
 const leastPassword = 10
 
-// accountForm is what is wrong with a change of one's own password.
+// accountForm has the errors of a change of one's own password.
 type accountForm struct {
 	Old, New, Again string
 }

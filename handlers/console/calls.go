@@ -29,15 +29,15 @@ type answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// Message says what is wrong, in the service's words; empty where nothing is.
+	// Message is the error message of the service; empty for a success.
 	Message string
-	// Problems are what is wrong with single fields.
+	// Problems are the errors of single fields.
 	Problems problems
 }
 
 func (a answer) ok() bool { return a.Status < 300 }
 
-// problem is what is wrong with one field of a request.
+// problem is an error of one field of a request.
 type problem struct {
 	Path  string `json:"path"`
 	Value string `json:"value"`
@@ -46,7 +46,7 @@ type problem struct {
 
 type problems []problem
 
-// Of says what is wrong with a field, by its path below the entity, such as "name" or "channels[0].host"; "" where nothing is.
+// Of returns the errors of a field, by its path below the entity, such as "name" or "channels[0].host"; "" if there are none.
 func (p problems) Of(field string) string {
 	var all []string
 	for _, one := range p {
@@ -65,8 +65,8 @@ func (p problem) text() string {
 	return p.Value + ": " + p.Cure
 }
 
-// call sends a request to a service in the name of the user, and reads the whole answer. body may be nil; other than bytes and readers it
-// is sent as JSON. header has pairs of names and values.
+// call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
+// or a reader; anything else is sent as JSON. header has pairs of names and values.
 func (s *Console) call(c *gin.Context, service, method, path string, body any, header ...string) answer {
 	r, err := s.request(c, method, path, body, header...)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Console) request(c *gin.Context, method, path string, body any, header 
 	return r, nil
 }
 
-// read finds what is wrong. Of an array with one element the answer is that of the element.
+// read finds the error in the body. For an array with one element it is the error of the element.
 func (a *answer) read() {
 	if !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {
 		if !a.ok() {
@@ -159,9 +159,25 @@ func (a *answer) read() {
 	if !a.ok() {
 		a.Message, a.Problems = e.Message, e.Errors
 	}
+	if field, ok := fieldOfCure(a.Message); ok && len(a.Problems) == 0 {
+		a.Problems = problems{{Path: "entity." + field, Cure: a.Message}}
+	}
 }
 
-// answerWriter holds an answer. It has deadlines, as a connection has, and they do nothing.
+// fieldOfCure returns the field that a refusal is about. Refusals that depend on other entities have no list of fields, but their message
+// ends with a cure.
+func fieldOfCure(message string) (field string, ok bool) {
+	for cure, field := range map[string]string{
+		"correct profileName": "profileName", "correct serviceName": "serviceName", "choose another name or change the one that is there": "name",
+	} {
+		if strings.HasSuffix(message, cure) {
+			return field, true
+		}
+	}
+	return "", false
+}
+
+// answerWriter holds an answer. Its deadlines do nothing.
 type answerWriter struct {
 	header  http.Header
 	status  int
@@ -208,7 +224,7 @@ func (s *Console) changeOne(c *gin.Context, service, method, path, key string, f
 	return changedMeanwhile(s.call(c, service, method, path, []any{map[string]any{"apiVersion": "v2", key: fields}}, ifMatch(revision)...))
 }
 
-// changedMeanwhile says in the user's words that the revision of a change is not the latest.
+// changedMeanwhile explains a refusal because of an old revision.
 func changedMeanwhile(a answer) answer {
 	if a.Status == http.StatusPreconditionFailed {
 		a.Message = "Somebody else has changed this meanwhile. Copy your changes, open the page again, and enter them there. " + a.Message
@@ -216,7 +232,7 @@ func changedMeanwhile(a answer) answer {
 	return a
 }
 
-// finish answers a form without input: with a notice on the next page, or with what is wrong.
+// finish answers a form without input: with a notice on the next page, or with the error.
 func (s *Console) finish(c *gin.Context, a answer, to, notice string, args ...any) {
 	if !a.ok() {
 		s.showError(c, a.Status, a.Message)

@@ -1,12 +1,12 @@
 // Package console is the management UI: pages for operators on port 9090, behind a login.
 //
 // Pages are rendered on the server. Each has one file here and one of the same name below templates; console.go lists them with the right
-// that each needs. htmx loads pages without a reload of the document, and nothing needs it: without scripts every page and form works.
-// What changes while a page is open is announced over /live (live.go), and the page loads the part anew that shows it.
+// that each needs. htmx loads pages without a reload of the document. Every page and form also works without scripts.
+// An open page gets the topics of changes over /live (live.go) and reloads the parts that show them.
 //
 // A page reads the state as the REST services do, through [handlers.Reader]. It changes nothing by itself: it sends the request that any
 // client would send to the REST service, in process and in the user's name (calls.go). So the checks, the messages, the rights and
-// what is on the log are those of the API.
+// the events are those of the API.
 package console
 
 import (
@@ -25,7 +25,7 @@ import (
 	"ledge/handlers/console/static"
 )
 
-// Options are what the console shows and changes. Of the embedded ones it uses Service, Version, Config, Ready, Warnings, Logger, Now and
+// Options configure the console. Of the embedded options it uses Service, Version, Config, Ready, Warnings, Logger, Now and
 // the limits of bodies and answers.
 type Options struct {
 	handlers.Options
@@ -36,7 +36,7 @@ type Options struct {
 	State, Notes, Values handlers.Reader
 	// Changes reads the log of changes.
 	Changes Changes
-	// Users are the people who may log in, and the tokens of programs.
+	// Users are the users that may log in, Tokens the tokens of programs.
 	Users  Users
 	Tokens Tokens
 	// Ledger is the log, System the program itself.
@@ -47,7 +47,7 @@ type Options struct {
 	// Follow returns a function that calls changed for each event that is recorded after Follow was called, until ctx ends. changed does not
 	// block.
 	Follow func(changed func(Change)) func(ctx context.Context) error
-	// Position says how far the logs are: it is another one after each event.
+	// Position identifies the ends of the logs. Each event changes it.
 	Position func() string
 	// Interfaces are the network interfaces of the machine; Sockets are the ZeroMQ sockets that are bound; PortUse says whether a ZeroMQ
 	// channel can use a port. Each may be nil.
@@ -60,17 +60,17 @@ type Options struct {
 	TLS bool
 }
 
-// Changes is the log of changes of devices, profiles and what else State has.
+// Changes is the log of changes of devices, profiles and the other entities in State.
 type Changes interface {
 	// Last is the sequence of the last event that State shows.
 	Last() uint64
-	// At returns the event at a sequence; ok is false where it is in an archive, or is not there.
+	// At returns the event at a sequence; ok is false if it is in an archive, or is not there.
 	At(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error)
 	// Read calls f with the events from one sequence to another, both included.
 	Read(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 }
 
-// Users changes users and tokens; actor is who asks. Errors are domain Errors.
+// Users changes users and tokens; actor is the user that asks. Errors are domain Errors.
 type Users interface {
 	User(name string) (domain.User, bool)
 	Users() ([]domain.User, error)
@@ -114,7 +114,7 @@ func (s *Console) Close() {
 // ServeHTTP implements http.Handler.
 func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
-// Routes lists what is served, as "GET /devices/:name", with the right that each needs; "" where no login is needed.
+// Routes lists the routes, such as "GET /devices/:name", with the right that each needs; "" for a route without login.
 func (s *Console) Routes() map[string]domain.Right {
 	all := map[string]domain.Right{}
 	for _, r := range s.routes() {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -39,6 +40,56 @@ func TestProblemsOfFields(t *testing.T) {
 	for field, want := range map[string]string{"name": "a b: use only letters", "protocols": "give one", "description": ""} {
 		if got := a.Problems.Of(field); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
+		}
+	}
+}
+
+// TestFieldOfCure has a refusal that depends on other entities shown beside its field.
+func TestFieldOfCure(t *testing.T) {
+	for message, field := range map[string]string{
+		`device "a": device profile "b" does not exist; upload it first or correct profileName`:             "profileName",
+		`device "a": device service "b" does not exist; add it first or correct serviceName`:                "serviceName",
+		`device name "a" exists already; choose another name or change the one that is there`:               "name",
+		`device profile "a" is in use (devices and provision watchers: 1); remove them or give them others`: "",
+	} {
+		s := fixture(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(map[string]any{"statusCode": http.StatusNotFound, "message": message})
+		})
+		a := s.call(testContext(t, s), metadataService, http.MethodPost, "/api/v2/device", []any{})
+		for _, name := range []string{"name", "profileName", "serviceName"} {
+			if got, want := a.Problems.Of(name) == message, name == field; got != want {
+				t.Errorf("%s: beside %s: %v, want %v", message, name, got, want)
+			}
+		}
+	}
+}
+
+// endlessChanges is a log of changes in which each event changes the device hall and names the event before.
+type endlessChanges struct{ read int }
+
+func (*endlessChanges) Last() uint64 { return 100_000 }
+
+func (c *endlessChanges) At(_ context.Context, seq uint64) (domain.Recorded, bool, error) {
+	c.read++
+	return domain.Recorded{Seq: seq, Event: domain.DevicePatched{Update: domain.Update{Name: "hall", Prev: seq - 1}}}, true, nil
+}
+
+func (*endlessChanges) Read(context.Context, uint64, uint64, func(domain.Recorded) error) error {
+	return nil
+}
+
+// TestHistoryIsBounded looks for a version that is further back than one page goes: the page says so, and offers the changes before.
+func TestHistoryIsBounded(t *testing.T) {
+	s, log := fixture(t, nil), &endlessChanges{}
+	s.Changes = log
+	for seq, further := range map[uint64]uint64{100_000 - mostUndone + 1: 0, 100_000 - mostUndone: 100_000 - mostUndone} {
+		h := historyData{Name: "hall"}
+		log.read = 0
+		err := s.reconstruct(t.Context(), &h, domain.Device{Name: "hall"}, log.Last(), func(r domain.Recorded) bool { return r.Seq == seq })
+		if err != nil || h.Further != further || (h.Then == nil) != (further > 0) || (h.Missing == "") != (further == 0) || log.read != mostUndone {
+			t.Errorf("event %d: further %d, want %d; %d events read, want %d; %q, %v", seq, h.Further, further, log.read, mostUndone, h.Missing, err)
 		}
 	}
 }

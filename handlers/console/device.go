@@ -31,7 +31,7 @@ type deviceData struct {
 	// More is how many resources are not shown.
 	More     int
 	Selected *selected
-	// Known is that the profile is there.
+	// Known reports whether the profile exists.
 	Known bool
 }
 
@@ -62,7 +62,7 @@ type selected struct {
 	Values []value // the newest first
 	Total  int
 	Tree   *node
-	Text   string // the latest value, where it is a text
+	Text   string // the latest value if it is a text
 	Posted string // a text that was refused
 	Error  string
 }
@@ -75,17 +75,14 @@ func (s selected) Earlier() []value {
 	return s.Values[1:]
 }
 
-// Rest is how many values there are beside those that are shown.
+// Rest is the number of values that are not shown.
 func (s selected) Rest() int { return s.Total - len(s.Values) }
-
-// Writable reports whether the posted text is to be written in a large field.
-func (s selected) Accept() string { return s.Properties.MediaType }
 
 func (s *Console) showDevice(c *gin.Context) {
 	s.showDevicePage(c, http.StatusOK, "", "")
 }
 
-// showDevicePage shows the device in the path. wrong is why a value, whose text is posted, was refused.
+// showDevicePage shows the device in the path. wrong is the reason of a refusal of the value posted.
 func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted string) {
 	d, ok := s.deviceData(c.Param("name"))
 	if !ok {
@@ -152,7 +149,7 @@ func ofResource(device, resource string) domain.Filter {
 	return domain.Filter{Index: domain.IndexDeviceResource, Value: domain.DeviceResourceKey(device, resource)}
 }
 
-// selectResource shows one resource in full: the one that is asked for, else the first image, else the first that has a value.
+// selectResource shows one resource in full: the one in the query, else the first image, else the first that has a value.
 func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
 	if len(d.Resources) == 0 {
 		return nil
@@ -196,7 +193,7 @@ func (s *Console) postValue(c *gin.Context) {
 	s.done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
 }
 
-// postPart posts the first part of a form that has something in it. A file passes through as it comes.
+// postPart posts the first part of a form that is not empty. It streams a file.
 func (s *Console) postPart(c *gin.Context) (a answer, text string) {
 	form, err := c.Request.MultipartReader()
 	if err != nil {
@@ -230,7 +227,7 @@ func fileType(part *multipart.Part) string {
 	return ""
 }
 
-// sendValue posts a value. The media type is that of the profile, unless that leaves it open; mediaType is what is known of the value.
+// sendValue posts a value. The media type is that of the profile, unless that leaves it open; mediaType is the one of the upload; it may be empty.
 func (s *Console) sendValue(c *gin.Context, body any, mediaType string) answer {
 	d, _ := s.deviceData(c.Param("name"))
 	i := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == c.Param("resource") })

@@ -18,15 +18,15 @@ type deviceForm struct {
 	Name, Description, Labels, Protocol, Profile, Service string
 	// Properties are those of the protocols, Auto the AutoEvents, both as YAML.
 	Properties, Auto string
-	// Revision is that of the device that is edited; empty: the device is new.
+	// Revision is that of the device that is edited; empty for a new device.
 	Revision           string
 	Problems           problems
 	Profiles, Services []option
-	// Others are what somebody else has changed meanwhile.
+	// Others are the fields that somebody else has changed meanwhile.
 	Others []conflict
 }
 
-// conflict is a field that is not as the user of a form has seen it.
+// conflict is a field that has changed since the form was opened.
 type conflict struct{ Field, Mine, Now string }
 
 // New reports whether the form adds a device.
@@ -66,7 +66,7 @@ func formOf(c *gin.Context) deviceForm {
 	}
 }
 
-// fields are what the form says of a device, as the API takes it. Problems say which texts cannot be read.
+// fields returns the fields of the API's request. It adds a problem for each text that cannot be read.
 func (f *deviceForm) fields() map[string]any {
 	protocols := map[string]map[string]string{}
 	if err := yaml.Unmarshal([]byte(f.Properties), &protocols); err != nil {
@@ -85,7 +85,7 @@ func (f *deviceForm) fields() map[string]any {
 	}
 }
 
-// readableYAML is what is wrong with a YAML text, with its lines.
+// readableYAML is the message of a YAML error, with its lines.
 func readableYAML(err error) string {
 	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n ", "")
 }
@@ -144,7 +144,7 @@ func formFrom(d domain.Device, revision uint64) deviceForm {
 
 // noDevice answers that there is no such device.
 func (s *Console) noDevice(c *gin.Context) {
-	s.showError(c, http.StatusNotFound, fmt.Sprintf("There is no device %.80q. It was deleted, or its name is another.", c.Param("name")))
+	s.showError(c, http.StatusNotFound, fmt.Sprintf("There is no device %.80q. It may have been deleted.", c.Param("name")))
 }
 
 func (s *Console) showEditDevice(c *gin.Context) {
@@ -177,8 +177,7 @@ func (s *Console) editDevice(c *gin.Context) {
 	}
 }
 
-// showConflict shows what somebody else has changed since the form was opened. The form has the new revision then, so that it can be saved
-// by somebody who has seen that.
+// showConflict shows the changes since the form was opened. The form then has the new revision, so its user can save it.
 func (s *Console) showConflict(c *gin.Context, f deviceForm) {
 	d, revision, ok := s.device(f.Name)
 	if !ok {
@@ -200,7 +199,7 @@ func (s *Console) showConflict(c *gin.Context, f deviceForm) {
 		"This device was changed after you opened the form, and nothing of yours is saved yet. Compare, correct the form, and save again.")
 }
 
-// setDeviceState locks or unlocks a device, or says whether it works.
+// setDeviceState sets the admin state or the operating state of a device.
 func (s *Console) setDeviceState(c *gin.Context) {
 	fields := map[string]any{"name": c.Param("name")}
 	var words string
@@ -220,7 +219,7 @@ func (s *Console) setDeviceState(c *gin.Context) {
 	s.done(c, "/devices/"+url.PathEscape(c.Param("name")), "The device is %s.", words)
 }
 
-// deletion says what goes with a device.
+// deletion is a device with the number of its readings.
 type deletion struct {
 	domain.Device
 	Readings int

@@ -20,7 +20,7 @@ import (
 const (
 	// mostBack is how many changes the slider goes back.
 	mostBack = 250
-	// mostUndone is how many changes are undone to show the device as it was: some two seconds of reading.
+	// mostUndone is how many events of the log a page reads to show the device as it was, which takes about two seconds.
 	mostUndone = 20_000
 	// mostFields bounds the differences that are shown of one change.
 	mostFields = 100
@@ -40,28 +40,30 @@ type deviceChange struct {
 // fieldChange is a field with its value before and after.
 type fieldChange struct{ Name, Was, Is string }
 
-// historyData is what a device was.
+// historyData is a device as it was at some time, and a page of its changes.
 type historyData struct {
 	Name    string
 	Changes []deviceChange // on this page, the newest first
 	Newer   bool           // there is a page before
 	Older   uint64         // the event that the next page begins with
-	// End says why there are no earlier changes, where the device was not added then.
+	// End says why the list ends before the event that added the device.
 	End string
 
-	// Slider is how many changes the slider goes back, Back how many the version that is shown is back from now.
+	// Slider is how many changes the slider goes back, Back the number of changes since the version that is shown.
 	Slider, Back int
-	Then         *deviceChange // the change that made the version; nil where it was not found
+	Then         *deviceChange // the change that made the version; nil if it was not found
 	Device       domain.Device
 	Facts        []fact
-	// At is the time that was asked for; Missing says why there is no version.
+	// At is the time in the request; Missing says why there is no version.
 	At, Missing string
+	// Further is the change at which the page stopped; 0 unless it reached its limit.
+	Further uint64
 }
 
 // Link is an address of the device.
 func (h historyData) Link(below string) string { return "/devices/" + url.PathEscape(h.Name) + below }
 
-// fact is a field of a device; Now is its value today, where that is another.
+// fact is a field of a device; Now is its value today, Differs whether that is another.
 type fact struct {
 	Name, Value, Now string
 	Differs          bool
@@ -90,8 +92,8 @@ func (s *Console) showDeviceHistory(c *gin.Context) {
 	s.show(c, http.StatusOK, "device_history", Page{Title: "History of " + device.Name, Message: message, Data: h})
 }
 
-// version reads the event seq, which made a version of a device. prev is the event of the version before, 0 where there is none; end says
-// why, where the device was not added by this event. ok is false where seq is no event of the device, or is not in the log any more.
+// version reads the event seq, which made a version of a device. prev is the event of the version before; 0 if there is none. If
+// prev is 0 although the event did not add the device, end says why. ok is false if seq is not an event of the device, or is not in the log any more.
 func (s *Console) version(ctx context.Context, name string, seq uint64) (r domain.Recorded, prev uint64, end string, ok bool, err error) {
 	r, ok, err = s.Changes.At(ctx, seq)
 	if err != nil || !ok {
@@ -136,8 +138,8 @@ func (s *Console) list(ctx context.Context, h *historyData, seq uint64) error {
 	return nil
 }
 
-// wanted returns which version to show: so many changes back, or the one at a sequence or a time; else that of now. message is what is
-// wrong with the time.
+// wanted returns a function that recognizes the version to show: a number of changes back, at a sequence, at a time, or now. message is the
+// error of the time.
 func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) bool, message string) {
 	if n, err := strconv.Atoi(strings.TrimPrefix(back, "-")); err == nil {
 		return func(domain.Recorded) bool { return h.Back >= n }, ""
@@ -156,13 +158,13 @@ func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) boo
 	return func(r domain.Recorded) bool { return !r.At.After(at) }, ""
 }
 
-// reconstruct makes the device as it was: changes are undone, the newest first, until the wanted version. It also counts how far the
-// slider goes.
+// reconstruct makes the device as it was. It undoes the changes, newest first, down to the wanted version, and counts how far the slider
+// goes.
 func (s *Console) reconstruct(ctx context.Context, h *historyData, now domain.Device, seq uint64, wanted func(domain.Recorded) bool) error {
 	device := now
 	for n := 0; ; n++ {
-		if h.Then == nil && n > mostUndone {
-			h.Missing = fmt.Sprintf("The device is shown as it was up to %d changes ago. The list below goes further back.", mostUndone)
+		if h.Then == nil && n == mostUndone {
+			h.Missing, h.Further = fmt.Sprintf("This is more than %d changes ago. One page goes back no further.", mostUndone), seq
 		}
 		if n > mostBack && (h.Then != nil || h.Missing != "") {
 			return nil
@@ -173,7 +175,7 @@ func (s *Console) reconstruct(ctx context.Context, h *historyData, now domain.De
 		}
 		if !ok {
 			if h.Then == nil {
-				h.Missing = "At this time the device was not there, or its changes are not here: " + archived
+				h.Missing = "At this time the device did not exist, or its changes cannot be read. " + archived
 			}
 			return nil
 		}
@@ -188,7 +190,7 @@ func (s *Console) reconstruct(ctx context.Context, h *historyData, now domain.De
 		}
 		if seq = prev; seq == 0 {
 			if h.Then == nil {
-				h.Missing = "At this time the device was not there. " + cmp.Or(end, "It was added later.")
+				h.Missing = "At this time the device did not exist. " + cmp.Or(end, "It was added later.")
 			}
 			return nil
 		}

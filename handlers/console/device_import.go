@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// lookedUp is how many devices are looked up in one view of the state, and sent in one request.
+	// lookedUp is the number of devices per view of the state, and per request.
 	lookedUp = 500
 	// mostImported bounds the devices of one import.
 	mostImported = 10_000
 	// importRows is how many devices of an import a page lists; those that are refused come first.
 	importRows = 200
-	// importBody is how long the body of one request is at most, in bytes, unless one device is longer.
+	// importBody is the longest body of a request, in bytes, unless one device is longer.
 	importBody = 512 << 10
 )
 
-// What becomes of a device of an import.
+// Results of an import for a device.
 const (
 	toAdd     = "added"
 	toChange  = "changed"
@@ -50,7 +50,7 @@ type importRow struct {
 	device     json.RawMessage
 }
 
-// Count is how many devices become what.
+// Count is the number of devices with a result.
 func (d importData) Count(what string) (n int) {
 	for _, r := range d.Rows {
 		if r.What == what {
@@ -137,8 +137,8 @@ func (s *Console) importForm(c *gin.Context) (text, action string, err error) {
 // readImport finds the devices in a text: a list of devices or of requests as for the API, an object with such a list, or one device.
 func readImport(text []byte) (rows []importRow, err error) {
 	defer func() {
-		if p := recover(); p != nil { // the YAML library promises none
-			err = domain.Errorf(domain.Invalid, "The text is no YAML: %v", p)
+		if p := recover(); p != nil { // the YAML library may panic
+			err = domain.Errorf(domain.Invalid, "The text is not YAML: %v", p)
 		}
 	}()
 	var all any
@@ -207,8 +207,7 @@ func withTexts(v any, inProtocols bool) any {
 	return v
 }
 
-// plan finds out what becomes of each device: it decides on the state as the API does. A device service may still refuse a device of its
-// own when it is asked.
+// plan finds the result for each device. It makes the decisions of the API on the state, but does not ask device services for validation.
 func (s *Console) plan(c *gin.Context, rows []importRow) error {
 	seen := map[string]int{}
 	for len(rows) > 0 {

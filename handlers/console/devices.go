@@ -43,7 +43,7 @@ func (s *Console) deviceRoutes() []route {
 	}
 }
 
-// devicesData is the list of devices with what it is filtered by.
+// devicesData is the list of devices with its filters.
 type devicesData struct {
 	devicesearch.Result
 	Query              url.Values
@@ -66,12 +66,12 @@ func (devicesData) Sorts() []option {
 		{"profile", "profile"}, {"service", "service"}, {"state", "state"}}
 }
 
-// At is the address of the list with a parameter changed; without a position where that is not what changes.
+// At is the address of the list with one parameter changed.
 func (d devicesData) At(name, value string) template.URL {
 	return address("/devices", d.Query, name, value)
 }
 
-// address is a page with one parameter of its query changed. Any position in a list is left out.
+// address is a page with one parameter of its query changed, at the begin of its list unless the parameter is a position.
 func address(path string, query url.Values, name, value string) template.URL {
 	q := url.Values{}
 	for key, values := range query {
@@ -125,7 +125,7 @@ func (s *Console) listDevices(c *gin.Context, status int, message string) {
 	s.show(c, status, "devices", Page{Title: "Devices", Live: "devices", Message: message, Data: d})
 }
 
-// pickers are the names of profiles and services to choose from.
+// pickers returns the names of profiles and services to choose from.
 func (s *Console) pickers() (profiles, services []option, err error) {
 	view, done := s.State()
 	defer done()
@@ -177,7 +177,7 @@ func (s *Console) changeDevices(c *gin.Context) {
 	s.done(c, back, "%d devices are %s.", len(names), words)
 }
 
-// deviceAction is what is done with one device, and what it is afterwards; nil, and what is wrong, where it is nothing.
+// deviceAction returns the function for an action and the participle for its notice. For an unknown action do is nil and words the error.
 func (s *Console) deviceAction(c *gin.Context, action, label string) (do func(name string) answer, words string) {
 	patch := func(name, field string, value any, header ...string) answer {
 		return s.patchDevice(c, map[string]any{"name": name, field: value}, header...)

@@ -23,9 +23,9 @@ type Ledger interface {
 	// Logs are all logs with what is on them.
 	Logs() []LogSpan
 	// Back calls each for the events of a log from a sequence on backwards, the newest first, until each returns false, at most so many
-	// of them, or the log begins. next is the sequence where a reader goes on; 0 where the log begins.
+	// of them, or the log begins. next is the sequence where a reader goes on; 0 if the log begins.
 	Back(ctx context.Context, log string, from uint64, most int, each func(Entry) bool) (next uint64, err error)
-	// Entry returns one event with its data; ok is false where it is not on the log.
+	// Entry returns one event with its data; ok is false if it is not on the log.
 	Entry(ctx context.Context, log string, seq uint64) (e Entry, ok bool, err error)
 	// Since returns the first sequence that was recorded at a time or later, or the one after the last.
 	Since(ctx context.Context, log string, at time.Time) (uint64, error)
@@ -52,7 +52,7 @@ type Entry struct {
 	// device and the resource.
 	Subject []string
 	Detail  string // what is worth a look at once
-	// Undecodable says why this version cannot read the event; "" where it can.
+	// Undecodable says why this version cannot read the event; "" if it can.
 	Undecodable string
 
 	// The rest is set by [Ledger.Entry] only.
@@ -128,7 +128,7 @@ type ledgerData struct {
 	Looked   int
 	Next     string // the address where the rows go on; "" at the end
 	NewestAt string // the address of the newest
-	Full     bool   // the page is full; else the reader has looked at as many events as one request may
+	Full     bool   // the page is full; else the reader has reached the limit of events per request
 	Wrong    problems
 }
 
@@ -178,7 +178,7 @@ func entityKinds() []option {
 	return append(all, options("device", "profile", "service", "watcher", "subscription", "user", "token", "notification", "cleanup", "callbacks", "replays", "request")...)
 }
 
-// ledgerStart is the sequence that the rows begin at, 0 where there is none.
+// ledgerStart is the sequence that the rows begin at, 0 if there is none.
 func (s *Console) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
 	f := &d.Filter
 	d.Filtered = f.Kind+f.Name+f.Type+f.Actor+f.From+f.To != ""
@@ -298,7 +298,7 @@ func (e Entry) What() string { return strings.ReplaceAll(e.verb(), ".", " ") }
 // verb is the type without its version.
 func (e Entry) verb() string { what, _, _ := strings.Cut(e.Type, "/"); return what }
 
-// Resource is that of a reading; "" where there is none.
+// Resource is that of a reading; "" if there is none.
 func (e Entry) Resource() string {
 	if e.Log == "readings" && len(e.Subject) == 3 && e.Kind() == "device" {
 		return e.Subject[2]
@@ -306,7 +306,7 @@ func (e Entry) Resource() string {
 	return ""
 }
 
-// entityPath is the page of the entity that an event is about; "" where there is none.
+// entityPath is the page of the entity that an event is about; "" if there is none.
 func entityPath(e Entry) string {
 	lists := map[string]string{"device": "/devices/", "profile": "/profiles/", "service": "/services/", "watcher": "/watchers/", "subscription": "/subscriptions/", "user": "/users/"}
 	kind, name := subjectOf(e)
@@ -319,7 +319,7 @@ func entityPath(e Entry) string {
 type eventData struct {
 	Entry
 	Entity        string
-	Text          string // the data where it is text
+	Text          string // the data if it is text
 	Cut           bool
 	Differences   []difference
 	Before, After string // addresses
@@ -403,7 +403,7 @@ func flatten(path string, changes domain.Changes, rows []difference) []differenc
 	return rows
 }
 
-// indented is a JSON value for people; "" where there is none.
+// indented is a JSON value for people; "" if there is none.
 func indented(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -416,7 +416,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// readable is the data of an event where it is text; JSON is indented.
+// readable is the data of an event if it is text; JSON is indented.
 func readable(e Entry) string {
 	if e.Size == len(e.Data) && json.Valid(e.Data) {
 		return indented(e.Data)

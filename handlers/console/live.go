@@ -24,29 +24,29 @@ type Change struct{ Topic, Name string }
 var Topics = []string{"devices", "profiles", "services", "watchers", "subscriptions", "notifications", "transmissions", "readings", "users", "tokens", "ledger"}
 
 const (
-	// mostListeners bounds the open pages that are told of changes.
+	// mostListeners bounds the open pages with a live connection.
 	mostListeners = 256
-	// liveEvery is how often a page is told at most: of what came meanwhile it is told once.
+	// liveEvery is the shortest time between two messages to a page. Changes in between become one message.
 	liveEvery = 500 * time.Millisecond
-	// liveBeat is how often an idle connection is used, so that one that broke is noticed.
+	// liveBeat is the time between two messages on an idle connection. It detects broken connections.
 	liveBeat = 20 * time.Second
 )
 
-// live tells open pages of changes. It follows the log while there is one.
+// live sends the topics of changes to open pages. It follows the log while a page is open.
 type live struct {
 	follow func(changed func(Change)) func(ctx context.Context) error
 	logger *slog.Logger
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
-	stop      context.CancelFunc // nil while nobody follows
+	stop      context.CancelFunc // nil while no page is open
 	running   sync.WaitGroup
 	closed    bool
 }
 
 // listener is one open page.
 type listener struct {
-	topics map[string]string // to the name that is wanted; "" for all
+	topics map[string]string // to the name of an entity; "" for all
 	wake   chan struct{}     // holds one token when there is something new
 	mu     sync.Mutex
 	news   map[string]bool // by topic
@@ -73,7 +73,7 @@ func (l *live) close() {
 	l.running.Wait()
 }
 
-// add starts to tell a page; nil where there are too many.
+// add returns the listener of a page; nil at the limit.
 func (l *live) add(topics map[string]string) *listener {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *live) remove(one *listener) {
 	}
 }
 
-// changed notes a change for all pages that want to know.
+// changed notes a change for all pages with its topic.
 func (l *live) changed(c Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,9 +158,9 @@ func (o *listener) take() []string {
 	return topics
 }
 
-// serveLive tells a page of changes as server-sent events: the data of each is a topic. The query names topics, each with the name of one
-// entity or without: devices=hall&readings=hall. at is the position of the state that the page shows: where it is another one now, the page is
-// told of all topics at once.
+// serveLive sends changes to a page as server-sent events: the data of each is a topic. The query names topics, each with the name of one
+// entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position has changed
+// since, the page gets all topics at once.
 func (s *Console) serveLive(c *gin.Context) {
 	wanted := map[string]string{}
 	query := c.Request.URL.Query()
@@ -176,7 +176,7 @@ func (s *Console) serveLive(c *gin.Context) {
 	one := s.live.add(wanted)
 	if one == nil {
 		c.Header("Retry-After", "10")
-		c.String(http.StatusServiceUnavailable, "too many pages are open; this one is not told of changes\n")
+		c.String(http.StatusServiceUnavailable, "too many pages are open; this page does not show changes\n")
 		return
 	}
 	defer s.live.remove(one)
@@ -234,6 +234,6 @@ func tell(c *gin.Context, text string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	below := c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap() // Gin's Flush does nothing where the writer below has none of its own
+	below := c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap() // Gin's Flush does nothing if the writer below has no Flush
 	return http.NewResponseController(below).Flush()
 }

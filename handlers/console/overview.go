@@ -31,7 +31,7 @@ type overviewData struct {
 type failing struct {
 	domain.EndpointState
 	Name         string // as people write it
-	Why          string // the answer to the last try; "" where it is not on record
+	Why          string // the answer to the last try; "" if it is not recorded
 	Subscription string
 }
 
@@ -39,7 +39,7 @@ type failing struct {
 type recentChange struct {
 	Entry
 	Entity string // the address of its page, if there is one
-	Path   string // the address of the event, for those who may read the ledger
+	Path   string // the address of the event, for auditors
 }
 
 const (
@@ -143,7 +143,7 @@ func endpointName(endpoint string) string {
 	return strings.TrimSuffix(kind+" "+host+"/"+path, "/")
 }
 
-// recent are the last changes of entities. Changes of users and tokens are for those who may read the ledger.
+// recent are the last changes of entities. Changes of users and tokens are for auditors.
 func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (list []recentChange, err error) {
 	if log.Last == 0 {
 		return nil, nil

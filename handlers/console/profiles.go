@@ -93,7 +93,7 @@ func (s *Console) showUpload(c *gin.Context) {
 	s.show(c, http.StatusOK, "profile_form", Page{Title: "Upload a profile", Data: profileForm{}})
 }
 
-// uploadProfile takes a file, or the text of the form where there is no file.
+// uploadProfile takes a file, or the text of the form if there is no file.
 func (s *Console) uploadProfile(c *gin.Context) {
 	text, err := s.profileText(c)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Console) editProfile(c *gin.Context) {
 	s.done(c, "/profiles/"+form.Name, "The profile is changed.")
 }
 
-// deleteProfile shows the profile again where it is refused: the page says what uses it.
+// deleteProfile shows the profile again after a refusal; the page shows its users.
 func (s *Console) deleteProfile(c *gin.Context) {
 	a := s.call(c, metadataService, http.MethodDelete, apiPath("deviceprofile/name/", c.Param("name")), nil)
 	if !a.ok() && a.Status != http.StatusNotFound {

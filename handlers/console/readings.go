@@ -37,7 +37,7 @@ type readingsData struct {
 	Next    int // where the next page begins; 0: nowhere
 	Paused  bool
 	Gallery bool
-	// Looked is how many readings were looked at for images.
+	// Looked is how many readings were searched for images.
 	Looked int
 	From   string // what is wrong with the times
 	To     string
@@ -98,7 +98,7 @@ func (s *Console) showReadings(c *gin.Context) {
 	s.show(c, status, "readings", p)
 }
 
-// filters are those of the query; ok is false where a time cannot be read.
+// filters are those of the query; ok is false if a time cannot be read.
 func (d *readingsData) filters() (all []domain.Filter, ok bool) {
 	device, resource := d.Get("device"), d.Get("resource")
 	switch {

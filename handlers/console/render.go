@@ -45,7 +45,7 @@ func parsePages() map[string]*template.Template {
 // Page is what every page has beside its own Data.
 type Page struct {
 	Title string
-	// Live are the topics that change what the page shows, as the query of /live; empty: none.
+	// Live are the topics that change what the page shows, as the query of /live; empty if nothing is live.
 	Live template.URL
 	// At is the position of the state that the page shows, or an older one, for /live.
 	At      string
@@ -115,7 +115,7 @@ func (s *Console) show(c *gin.Context, status int, name string, p Page) {
 	writeText(c, status, "text/html; charset=utf-8", text.Bytes())
 }
 
-// writeText answers with a text, compressed where the browser takes that.
+// writeText answers with a text, compressed if the browser accepts that.
 func writeText(c *gin.Context, status int, contentType string, text []byte) {
 	c.Header("Content-Type", contentType)
 	if len(text) > 1<<10 && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
@@ -225,7 +225,6 @@ func (s *Console) recoverPanic(c *gin.Context) {
 var functions = template.FuncMap{
 	"asset": static.Path,
 	"time":  showTime,
-	"ago":   ago,
 	"join":  strings.Join,
 	"bytes": showBytes,
 	"plural": func(n int, one, many string) string {
@@ -244,22 +243,6 @@ func showTime(ms int64) template.HTML {
 	}
 	t := time.UnixMilli(ms).UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format("2006-01-02T15:04:05.000Z"), t.Format("2006-01-02 15:04:05 UTC"))) //nolint:gosec // digits only
-}
-
-// ago says how long before now a time was, in milliseconds since the Unix epoch.
-func ago(ms int64, now time.Time) string {
-	switch d := now.Sub(time.UnixMilli(ms)); {
-	case ms == 0:
-		return "never"
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
-	default:
-		return fmt.Sprintf("%d days ago", d/(24*time.Hour))
-	}
 }
 
 // showBytes shows a number of bytes.
@@ -354,7 +337,7 @@ const (
 // listPager is the position in a list, with links to its neighbours.
 type listPager struct {
 	Total, First, Last int
-	Previous, Next     string // addresses; empty: none
+	Previous, Next     string // addresses; empty if there is no such page
 }
 
 // offset reads the position of a list from the query.
@@ -366,7 +349,7 @@ func offset(c *gin.Context) int {
 	return min(max(n, 0), mostOffset)
 }
 
-// pagerOf describes the rows from offset on. examined is how many entries the page has looked at.
+// pagerOf describes the rows from offset on. examined is how many entries the page has searched.
 func pagerOf(c *gin.Context, total, examined int) listPager {
 	at := offset(c)
 	p := listPager{Total: total, First: min(at+1, total), Last: min(at+examined, total)}
@@ -407,7 +390,7 @@ func indexFilters(c *gin.Context, indexes ...string) (list []domain.Filter) {
 	return list
 }
 
-// failList answers for a list that could not be read. A position after the end leads to the begin of the list.
+// failList answers for a list that cannot be read. For a position after the end it leads to the begin of the list.
 func (s *Console) failList(c *gin.Context, err error) {
 	if domain.CodeOf(err) == domain.OutOfRange && offset(c) > 0 {
 		s.redirect(c, withOffset(c, 0))

@@ -40,7 +40,7 @@ func (s *Console) services(c *gin.Context) {
 	s.show(c, http.StatusOK, "services", Page{Title: "Device services", Live: "services", Data: servicesData{list, pagerOf(c, total, len(list)), filterText(c, domain.IndexLabel)}})
 }
 
-// serviceForm is a device service as the user has entered it. Known says that it is there already.
+// serviceForm is a device service as the user has entered it. Known reports whether it exists.
 type serviceForm struct {
 	Known                                              bool
 	Revision                                           string
@@ -54,14 +54,14 @@ type serviceForm struct {
 // States are the admin states to choose from.
 func (serviceForm) States() []option { return lockOptions() }
 
-// callbacks are the last calls of a device service, and how many wait for it.
+// callbacks are the last calls of a device service, and the number of waiting calls.
 type callbacks struct {
 	Service string
 	Last    []Callback
 	Waiting int
 }
 
-// callbacksOf returns the last calls of a service, as the user of a request may see them. Where kind is not empty, it returns only those
+// callbacksOf returns the last calls of a service, as the user of a request may see them. If kind is not empty, it returns only those
 // about entities of that kind.
 func (s *Console) callbacksOf(c *gin.Context, service, kind string) callbacks {
 	last, waiting := s.System.Callbacks(service)

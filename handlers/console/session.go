@@ -14,13 +14,13 @@ import (
 	"ledge/handlers"
 )
 
-// A session is kept in memory: a restart ends it. It has the user's name and the id of the password, so that a new password, or the end of
-// the user, ends it too. The role is always that of now.
+// A session is kept in memory: a restart ends it. It has the user's name and the id of the password, so a new password ends it,
+// and so does the removal of the user. A change of the role holds at once.
 
 const (
-	// longestSession is how long a session lives, whatever is done in it.
+	// longestSession is the longest life of a session, also if it is used.
 	longestSession = 7 * 24 * time.Hour
-	// mostSessions bounds the sessions. At the limit the one that ends first gives way.
+	// mostSessions bounds the sessions. At the limit the session that ends first is removed.
 	mostSessions = 1000
 	// cookieName is the session's cookie; with TLS browsers hold its prefix to the rules of RFC 6265bis.
 	cookieName, secureCookieName = "ledge-session", "__Host-ledge-session"
@@ -41,8 +41,7 @@ func newSessions(idle time.Duration, tls bool) *scs.SessionManager {
 	return m
 }
 
-// session loads the session of a request. Each request of the user puts the end of the session off; a page that loads a part anew by itself
-// does not.
+// session loads the session of a request. Each request of the user extends the session. Requests that a page sends by itself do not.
 func (s *Console) session(c *gin.Context) {
 	token := ""
 	if cookie, err := c.Request.Cookie(s.sessions.Cookie.Name); err == nil {
@@ -68,17 +67,17 @@ func (s *Console) session(c *gin.Context) {
 	c.Request = c.Request.WithContext(handlers.WithLogin(ctx, u.Identity()))
 }
 
-// isLive reports whether a page loads a part anew by itself. Such a request neither keeps the session alive nor takes what is shown once.
+// isLive reports whether a page loads a part anew by itself. Such a request does not extend the session, and it does not consume a notice.
 func isLive(c *gin.Context) bool { return c.GetHeader("X-Live") != "" }
 
-// sessionUser is whose session a request has, as long as the user has the password of then. The session must be loaded.
+// sessionUser returns the user of the request's session, unless the password has changed since the login. The session must be loaded.
 func (s *Console) sessionUser(c *gin.Context) (domain.User, bool) {
 	ctx := c.Request.Context()
 	u, ok := s.Users.User(s.sessions.GetString(ctx, keyUser))
 	return u, ok && u.Credential != "" && u.Credential == s.sessions.GetString(ctx, keyCredential)
 }
 
-// stillLoggedIn reports whether the session of a request goes on, for a request that lasts.
+// stillLoggedIn reports whether the session of a request goes on, for a long request.
 func (s *Console) stillLoggedIn(c *gin.Context) bool {
 	cookie, err := c.Request.Cookie(s.sessions.Cookie.Name)
 	if err != nil {
@@ -92,14 +91,14 @@ func (s *Console) stillLoggedIn(c *gin.Context) bool {
 	return ok && u.Credential != "" && u.Credential == s.sessions.GetString(ctx, keyCredential)
 }
 
-// user is who is logged in; ok is false where nobody is.
+// user returns the user that is logged in; ok is false if nobody is logged in.
 func user(c *gin.Context) (u domain.User, ok bool) {
 	value, _ := c.Get("user")
 	u, ok = value.(domain.User)
 	return u, ok
 }
 
-// begin starts the session of a user, with a new token, so that a token from before the login is worth nothing.
+// begin starts the session of a user, with a new token: a token from before the login is not valid any more (session fixation).
 func (s *Console) begin(c *gin.Context, u domain.User) error {
 	ctx := c.Request.Context()
 	if err := s.sessions.RenewToken(ctx); err != nil {
@@ -125,7 +124,7 @@ func (s *Console) end(c *gin.Context) error {
 	return nil
 }
 
-// authorize lets a request go on that its user may send. It sends who is not logged in to the login, and from there back.
+// authorize lets a request go on that its user may send. It sends a browser without a login to the login page, and from there back.
 func (s *Console) authorize(right domain.Right) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		u, known := user(c)
@@ -142,7 +141,7 @@ func (s *Console) authorize(right domain.Right) gin.HandlerFunc {
 	}
 }
 
-// askForLogin answers 401 where a script asks, which then shows the login above the page, and sends a browser to the login.
+// askForLogin answers a script with 401, and the script shows the login above the page. It sends a browser to the login page.
 func (s *Console) askForLogin(c *gin.Context) {
 	c.Abort()
 	if c.GetHeader("HX-Request") != "" || c.Request.URL.Path == "/live" {
@@ -150,7 +149,7 @@ func (s *Console) askForLogin(c *gin.Context) {
 		return
 	}
 	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && handlers.IsLink(c.Request) {
-		s.show(c, http.StatusOK, "again", Page{Title: "One moment"}) // from a link elsewhere a browser sends no cookie; from this page it does
+		s.show(c, http.StatusOK, "again", Page{Title: "One moment"}) // a browser sends no cookie after a link on another site, but it sends one after a link on this page
 		return
 	}
 	to := "/login"

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,10 +13,13 @@ import (
 	"ledge/domain"
 )
 
-// channelKinds are the types of channels. The form begins with ZeroMQ.
-var channelKinds = append([]string{domain.ChannelZeroMQ}, slices.DeleteFunc(domain.ChannelTypes(), func(t string) bool { return t == domain.ChannelZeroMQ })...)
+// channelKinds are the types of channels in the order of the form: ZeroMQ first, e-mail last.
+var channelKinds = slices.SortedStableFunc(slices.Values(domain.ChannelTypes()), func(a, b string) int {
+	rank := map[string]int{domain.ChannelZeroMQ: -1, domain.ChannelEmail: 1}
+	return cmp.Compare(rank[a], rank[b])
+})
 
-// firstPort is the port from which on a free one is proposed for a new ZeroMQ channel.
+// firstPort is the first port to propose for a new ZeroMQ channel.
 const firstPort = 5563
 
 // channelForm is one channel as the user has entered it.
@@ -77,7 +81,7 @@ func (s *Console) showAddSubscription(c *gin.Context) {
 	s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
 
-// newChannel is a channel with what most users choose.
+// newChannel is a channel with the usual values.
 func (s *Console) newChannel(kind string) channelForm {
 	f := channelForm{Channel: domain.Channel{Type: kind}}
 	switch kind {
@@ -103,7 +107,7 @@ func (f *subscriptionForm) add(ch channelForm) {
 	f.Channels = append(f.Channels, ch)
 }
 
-// readSubscriptionForm reads what the user has entered, and adds or removes a channel where that is asked for.
+// readSubscriptionForm reads what the user has entered, and adds or removes a channel if its button was pressed.
 func (s *Console) readSubscriptionForm(c *gin.Context) (f subscriptionForm, again bool) {
 	f = subscriptionForm{
 		Old: c.Param("name"), Revision: c.PostForm("revision"), Name: strings.TrimSpace(c.PostForm("name")), Description: c.PostForm("description"),

@@ -56,9 +56,9 @@ func (s *Console) subscriptions(c *gin.Context) {
 type channelView struct {
 	domain.Channel
 	Address string // to connect to
-	// Sockets are those of a ZeroMQ channel that are bound now.
+	// Sockets are the bound sockets of a ZeroMQ channel.
 	Sockets  []SocketState
-	Delivery *domain.EndpointState // nil where nothing waits and nothing has failed
+	Delivery *domain.EndpointState // nil if nothing waits and nothing has failed
 	Snippets []snippet
 }
 
@@ -68,7 +68,6 @@ type subscriptionData struct {
 	// Also are other subscriptions that a test is sent to.
 	Also   []string
 	Recent []domain.Transmission
-	Now    time.Time
 }
 
 func (s *Console) subscription(c *gin.Context) {
@@ -77,7 +76,7 @@ func (s *Console) subscription(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	d.Channels, d.Now = s.channelViews(c, d.Subscription.Channels), time.Now()
+	d.Channels = s.channelViews(c, d.Subscription.Channels)
 	s.show(c, http.StatusOK, "subscription", Page{Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d})
 }
 
@@ -101,7 +100,7 @@ func (s *Console) readSubscription(name string) (d subscriptionData, err error) 
 	return d, err
 }
 
-// alsoTested names the other subscriptions that match the test of one.
+// alsoTested returns the names of other subscriptions that match the test of sub.
 func alsoTested(lists domain.Lists, sub domain.Subscription) (names []string, err error) {
 	index, value := testMark(sub)
 	list, _, err := lists.Subscriptions(domain.Page{Limit: pageRows}, domain.Filter{Index: index, Value: value})
@@ -186,10 +185,10 @@ func (s *Console) testSubscription(c *gin.Context) {
 	} else {
 		fields["category"] = value
 	}
-	s.postNotification(c, fields, "The test is sent. Below is what was sent and what happened.")
+	s.postNotification(c, fields, "The test is sent. This page shows the message and its transmissions.")
 }
 
-// trySubscription has what waits for the endpoints of the subscription sent now.
+// trySubscription sends the waiting transmissions of the subscription's endpoints now.
 func (s *Console) trySubscription(c *gin.Context) {
 	d, err := s.readSubscription(c.Param("name"))
 	if err != nil {
@@ -211,7 +210,7 @@ func (s *Console) trySubscription(c *gin.Context) {
 	s.done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
 }
 
-// replaySubscription sends again what matched the subscription from a time on.
+// replaySubscription sends the messages since a time again.
 func (s *Console) replaySubscription(c *gin.Context) {
 	name := c.Param("name")
 	from := strings.TrimSpace(c.PostForm("from"))
@@ -233,7 +232,7 @@ func (s *Console) replaySubscription(c *gin.Context) {
 	_ = json.Unmarshal(a.Body, &got) // a refusal has none
 	more := ""
 	if got.Replay.More {
-		more = " There are more: replay again from the end of these."
+		more = " There are more messages; replay again to send them."
 	}
 	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
 		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)

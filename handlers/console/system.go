@@ -15,13 +15,13 @@ import (
 
 // System tells of the program itself.
 type System interface {
-	// Settings are all settings; none holds a secret.
+	// Settings are all settings. They have no secrets.
 	Settings() []Setting
 	Versions() []Versioned
 	Status() Status
-	// Endpoints are those where deliveries wait or have failed, the worst first.
+	// Endpoints are the endpoints with waiting or failed deliveries, the worst first.
 	Endpoints() []domain.EndpointState
-	// TryNow has what waits for the endpoint of a channel sent now. It returns how many transmissions waited.
+	// TryNow sends the waiting transmissions of a channel's endpoint now. It returns their number.
 	TryNow(domain.Channel) int
 	// Callbacks are the last calls of a device service, one for each kind of entity, and how many wait for it.
 	Callbacks(service string) (last []Callback, waiting int)
@@ -53,11 +53,12 @@ type Versioned struct{ What, Version string }
 
 // Status is how the program does now.
 type Status struct {
-	FreeBytes int64
-	// DaysLeft is for how many days the disk lasts at the growth of the last hours, where DaysKnown.
+	// UsedBytes is the size of the logs and of the posted files beside them, FreeBytes the free disk space.
+	UsedBytes, FreeBytes int64
+	// DaysLeft is the number of days until the disk is full at the growth of the last hours, if DaysKnown.
 	DaysLeft  float64
 	DaysKnown bool
-	// Troubles are what an operator has to look at.
+	// Troubles are warnings for the operator.
 	Troubles []string
 	// The rates are those of the last seconds.
 	ChangesPerSecond, ReadingsPerSecond float64

@@ -14,7 +14,7 @@ import (
 	"ledge/domain"
 )
 
-// Tokens lists, creates and revokes the tokens of programs; actor is who asks. Errors are domain Errors.
+// Tokens lists, creates and revokes the tokens of programs; actor is the user that asks. Errors are domain Errors.
 type Tokens interface {
 	Tokens() ([]domain.Token, error)
 	// LastUsed is when a token was last used, in milliseconds since the Unix epoch; 0 for never.
@@ -61,7 +61,7 @@ type tokenRow struct {
 	Expired  bool
 }
 
-// userForm is a new user, with what is wrong.
+// userForm is a new user, with the errors.
 type userForm struct {
 	Name, Role string
 	MustChange bool
@@ -69,7 +69,7 @@ type userForm struct {
 	Wrong      problems
 }
 
-// tokenForm is a new token, with what is wrong.
+// tokenForm is a new token, with the errors.
 type tokenForm struct {
 	Name, Role, Devices, Days string
 	Certificate               bool
@@ -97,7 +97,7 @@ func (s *Console) users(c *gin.Context) {
 	s.showUsers(c, http.StatusOK, "", d)
 }
 
-// showUsers shows the lists. d has the forms as the user has left them.
+// showUsers shows the lists. d has the forms with their input.
 func (s *Console) showUsers(c *gin.Context, status int, message string, d usersData) {
 	var err error
 	if d.Users, err = s.Users.Users(); err != nil {
@@ -162,7 +162,7 @@ func (s *Console) addUser(c *gin.Context) {
 	s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
 }
 
-// passwordProblems says what is wrong with a password that an administrator chooses for somebody else.
+// passwordProblems returns the errors of a password that an administrator chooses for another user.
 func passwordProblems(password string) problems {
 	if len([]rune(password)) < leastPassword {
 		return problems{{Path: "user.password", Cure: fmt.Sprintf("Use at least %d characters.", leastPassword)}}
@@ -170,7 +170,7 @@ func passwordProblems(password string) problems {
 	return nil
 }
 
-// refused returns the message of an error that the user can do something about. It answers all others itself and returns "".
+// refused returns the message of an error that the user can correct. It answers all other errors itself and returns "".
 func (s *Console) refused(c *gin.Context, err error) string {
 	switch domain.CodeOf(err) {
 	case domain.Invalid, domain.Conflict, domain.NotFound, domain.TooLarge, domain.Locked, domain.TooMany, domain.Unavailable, domain.Full:

@@ -125,7 +125,7 @@ func (s *Console) serveValue(c *gin.Context) {
 	s.forward(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(c.Param("id"))), header...)
 }
 
-// textOf is the whole text of a value; ok is false where it is too long to be shown.
+// textOf is the whole text of a value; ok is false if it is too long for a page.
 func (s *Console) textOf(c *gin.Context, v value) (text []byte, ok bool) {
 	if v.Text != "" || v.Size == 0 {
 		return []byte(v.Text), true
@@ -156,7 +156,7 @@ func (n node) Size() string {
 	return fmt.Sprintf("{%d}", len(n.Nodes)+n.Left)
 }
 
-// treeOf is the tree of a JSON text; nil where it is none.
+// treeOf is the tree of a JSON text; nil if the text is not JSON.
 func treeOf(text []byte) *node {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()

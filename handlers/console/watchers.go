@@ -39,7 +39,7 @@ func (s *Console) watchers(c *gin.Context) {
 	s.show(c, http.StatusOK, "watchers", Page{Title: "Provision watchers", Live: "watchers", Data: watchersData{list, pagerOf(c, total, len(list))}})
 }
 
-// watcherForm is a provision watcher as the user has entered it. Known says that it is there already.
+// watcherForm is a provision watcher as the user has entered it. Known reports whether it exists.
 type watcherForm struct {
 	Known                                bool
 	Revision                             string

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// mostListed bounds the devices that the index holds, some 400 bytes each. Of more it holds those that changed last.
+	// mostListed bounds the devices that the index holds, about 400 bytes each. If there are more, it holds those that changed last.
 	mostListed = 250_000
 	// idle is how long the index is kept without a query.
 	idle = 10 * time.Minute
@@ -36,8 +36,8 @@ type Device struct {
 	text                       string // that a search looks in, in lower case
 }
 
-// Index finds devices by a part of their names, which the API cannot. It is made of the state at the first query. Each query first reads
-// what was recorded since the one before, so it finds all that a client was told of.
+// Index finds devices by a part of their names, which the API cannot. The first query makes it from the state. Each query first reads
+// the events since the query before, so it finds every device of an answered request.
 type Index struct {
 	state   handlers.Reader
 	changes Changes
@@ -156,7 +156,7 @@ func (d *Index) catchUp(ctx context.Context, last uint64) error {
 	return d.read(ctx, names)
 }
 
-// read puts or removes devices as the state has them now. No look at the state is long.
+// read puts or removes devices as the state has them now, in short views.
 func (d *Index) read(ctx context.Context, names []string) error {
 	for some := range slices.Chunk(names, readTogether) {
 		if err := ctx.Err(); err != nil {
@@ -244,7 +244,7 @@ func (d *Index) remove(name string) {
 	}
 }
 
-// Query is what is asked of the index: which devices, in which order, and from where on.
+// Query selects devices, their order and a page of them.
 type Query struct {
 	Words                          []string // in lower case; a device has all of them
 	Label, Profile, Service, State string
@@ -290,8 +290,8 @@ func (q *Query) position(cursor string) Device {
 	return l
 }
 
-// order compares devices as the page has them. A page that ends at a cursor is looked for from its end, in the other order. down says that
-// names fall in this order.
+// order compares devices as the page has them. A page that ends at a cursor is searched from its end, in reverse order. down reports
+// whether names descend in this order.
 func (q *Query) order() (compare func(a, b *Device) int, down bool) {
 	sort, down := strings.CutPrefix(q.Sort, "-")
 	key := func(*Device, *Device) int { return 0 }
@@ -362,7 +362,7 @@ func (q *Query) search(devices []Device) (f Result) {
 	return f
 }
 
-// fill makes the page of what was found, which is in the other order where it was looked for from its end. skipped says that there are
+// fill makes the page from the devices found, which are in reverse order if the search began at the end. skipped reports whether there are
 // devices on the other side of the cursor.
 func (q *Query) fill(f *Result, page []*Device, skipped bool) {
 	more := len(page) > q.Limit

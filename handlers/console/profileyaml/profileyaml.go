@@ -1,4 +1,4 @@
-// Package profileyaml writes a device profile as YAML, and finds the line and column of what a service says is wrong with one.
+// Package profileyaml writes a device profile as YAML, and finds the line and column of an error message.
 package profileyaml
 
 import (
@@ -13,7 +13,7 @@ import (
 	"ledge/handlers/shapes"
 )
 
-// Fault is an error in a YAML text at a line and, where it is known, a column; both count from 1.
+// Fault is an error in a YAML text at a line and, if known, a column; both count from 1.
 type Fault struct {
 	Line, Column int
 	Text, What   string
@@ -58,7 +58,7 @@ func emptyNode(n *yaml.Node) bool {
 	return len(n.Content) == 0
 }
 
-// Name is the name of the profile in a text; "" where it has none.
+// Name is the name of the profile in a text; "" if it has none.
 func Name(text string) string {
 	var d struct {
 		Name string `yaml:"name"`
@@ -75,11 +75,11 @@ var (
 // mostFaults bounds the errors that a page shows by line.
 const mostFaults = 50
 
-// Faults finds the lines and columns of what a service says is wrong with a text.
+// Faults finds the lines and columns of the errors in a service's message about a text.
 func Faults(text, message string) (faults []Fault) {
 	lines := strings.Split(text, "\n")
 	var root yaml.Node
-	_ = yaml.Unmarshal([]byte(text), &root) // where it is no YAML, the message has the line
+	_ = yaml.Unmarshal([]byte(text), &root) // if it is not YAML, the message has the line
 	for _, one := range strings.Split(message, "; ") {
 		f := Fault{What: one}
 		if m := lineIn.FindStringSubmatch(one); m != nil {

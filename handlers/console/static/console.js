@@ -1,10 +1,11 @@
-// What the pages of the console do beside htmx: they are told of changes, say when the server is away, ask for a new login where the
-// session has ended, and show times in the time zone of the browser.
+// The script of the console beside htmx. It receives changes, shows a banner while the server is away, asks for a login after the session
+// has ended, and shows times in the time zone of the browser.
 (function () {
   "use strict";
 
   // Changes. The element with data-live names the topics. Each change is an event live-TOPIC at the body, which hx-trigger listens to.
-  // A hidden page closes its connection, since browsers have few of them for one server.
+  // A hidden page closes its connection, because browsers allow few connections to one server. htmx's SSE extension would replace only
+  // the lines that open the EventSource: it has no pause for hidden pages, no banner, and no login after a refusal.
   var source = null, wanted = "", retry = 0, lost = false;
 
   function tell(topic) {
@@ -54,7 +55,7 @@
     connect();
   });
 
-  // A part that loads anew by itself does not keep the session alive.
+  // Requests that the page sends by itself do not extend the session.
   document.addEventListener("htmx:configRequest", function (e) {
     var by = e.detail.triggeringEvent;
     if (by && /^live-/.test(by.type)) { e.detail.headers["X-Live"] = "1"; }
@@ -71,7 +72,7 @@
     }
   });
 
-  // The login above the page. What was refused is sent again after it.
+  // The login above the page. After it, the refused request is sent again.
   var refused = null;
 
   function askForLogin(el) {
@@ -123,7 +124,7 @@
     });
   });
 
-  // Questions before what cannot be undone.
+  // A question before an action that cannot be undone.
   document.addEventListener("submit", function (e) {
     var text = (e.submitter && e.submitter.dataset.confirm) || e.target.dataset.confirm;
     if (text && !window.confirm(text)) { e.preventDefault(); e.stopImmediatePropagation(); }
@@ -137,7 +138,7 @@
     });
   }
 
-  // A button above each text that people copy. The selection is copied, not the clipboard written: that works over plain HTTP too.
+  // A copy button above each text to copy. It copies the selection, because writing the clipboard needs TLS.
   function addCopyButtons() {
     document.querySelectorAll("pre.snippet, pre.secret").forEach(function (pre) {
       if (pre.previousElementSibling && pre.previousElementSibling.classList.contains("copy")) { return; }
