@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ledge/bridge/guard"
-	"ledge/bridge/turns"
+	"ledge/bridge/limiter"
 	"ledge/domain"
 )
 
@@ -43,7 +43,7 @@ type Limits struct {
 	// Waiting is how many calls wait for one service: 100,000. A further call replaces the oldest.
 	Waiting int
 	// AtOnce is the largest number of concurrent calls to services that are not slow, and of concurrent validations: DefaultAtOnce.
-	// See package turns for the others.
+	// See package limiter for the others.
 	AtOnce int
 	// AnswerBytes is how much of an answer is read: 64 KiB.
 	AnswerBytes int64
@@ -79,10 +79,10 @@ type Options struct {
 type Callbacks struct {
 	Options
 	client   *http.Client
-	calls    *turns.Turns    // of the calls that are under way
-	asks     *turns.Turns    // of the validations that are under way
-	started  uint64          // the event that the addresses at the start are as of
-	ctx      context.Context // of the work between Start and Close
+	calls    *limiter.Limiter // of the calls that are under way
+	asks     *limiter.Limiter // of the validations that are under way
+	started  uint64           // the event that the addresses at the start are as of
+	ctx      context.Context  // of the work between Start and Close
 	stop     context.CancelFunc
 	calling  context.Context // of the calls under way, which may end after Close has begun
 	hangUp   context.CancelFunc
@@ -103,7 +103,7 @@ type Callbacks struct {
 func New(o Options) *Callbacks {
 	o.Limits = o.withDefaults()
 	return &Callbacks{
-		Options: o, client: newClient(o.Guard.DialContext, o.Roots), calls: turns.New(o.AtOnce), asks: turns.New(o.AtOnce),
+		Options: o, client: newClient(o.Guard.DialContext, o.Roots), calls: limiter.New(o.AtOnce), asks: limiter.New(o.AtOnce),
 		failed: make(chan error, 1), owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{}, last: lastCalls{},
 	}
 }

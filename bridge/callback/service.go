@@ -166,14 +166,14 @@ func (c *Callbacks) pause(s *service, wait time.Duration) bool {
 
 // call makes one call; failing says that the last one failed. A call that was cut off to make room for others is made again.
 func (c *Callbacks) call(name, base string, d due, failing bool) (a answer) {
-	turn, ok := c.calls.Take(c.ctx, name, hostOf(base), failing)
+	slot, ok := c.calls.Acquire(c.ctx, name, hostOf(base), failing)
 	if !ok {
 		return answer{err: c.ctx.Err()}
 	}
-	defer turn.End()
+	defer slot.Release()
 	calling, cancel := context.WithCancel(c.calling)
 	defer cancel()
-	turn.MayCut(cancel)
+	slot.MayCancel(cancel)
 	err := c.History(c.calling, d.seq, d.seq, func(r domain.Recorded) error {
 		q, _ := requestOf(r.Event)
 		a = c.send(calling, c.Timeout, base, q, r.EventID, r.CorrelationID)
@@ -181,7 +181,7 @@ func (c *Callbacks) call(name, base string, d due, failing bool) (a answer) {
 		a.method, a.kind, a.entity = q.method, about[0], about[1]
 		return nil
 	})
-	a.again = turn.Answered() && a.err != nil
+	a.again = slot.Answered() && a.err != nil
 	if err != nil && c.calling.Err() == nil {
 		c.Logger.Error("event of a callback cannot be read", "service", name, "event", d.seq, "error", err)
 		return answer{err: err}

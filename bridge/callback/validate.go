@@ -21,17 +21,17 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 	if s.Name == domain.DeviceREST || c.isSilent(s.BaseAddress) {
 		return nil
 	}
-	turn, ok := c.asks.Take(ctx, s.Name, hostOf(s.BaseAddress), false)
+	slot, ok := c.asks.Acquire(ctx, s.Name, hostOf(s.BaseAddress), false)
 	if !ok {
 		return ctx.Err()
 	}
-	defer turn.End()
+	defer slot.Release()
 	if c.isSilent(s.BaseAddress) {
 		return nil
 	}
 	q := request{http.MethodPost, validatePath, "device", d}
 	a := c.send(ctx, c.ValidationTimeout, s.BaseAddress, q, uuid.NewString(), correlation)
-	turn.Answered()
+	slot.Answered()
 	switch {
 	case a.accepted():
 		return nil

@@ -1,9 +1,7 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,79 +9,78 @@ import (
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/lanes"
 	"ledge/bridge/outward"
-	"ledge/bridge/turns"
+	"ledge/bridge/recorder"
 	"ledge/domain"
 )
 
-// try sends one transmission and has the outcome recorded.
-func (d *Delivery) try(at *target, it *item, turn *turns.Turn) {
-	defer turn.End()
-	t, n, ok := d.read(it.id)
-	if !ok { // it was removed meanwhile
-		d.gone(at, it)
-		return
-	}
-	ctx, cancel := d.sendContext()
-	defer cancel()
-	turn.MayCut(cancel)
-	early := d.Now().Before(it.due)
-	response, err := d.send(ctx, t, n)
-	if err != nil && d.ctx.Err() != nil && ctx.Err() == context.Canceled {
-		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
-	}
-	if cut := turn.Answered(); cut && err != nil {
-		d.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", at.shown(), "transmission", t.ID)
-		d.putOff(at, it)
-		return
-	}
-	r := resultOf(err)
-	if reached := err == nil || r.answered || r.permanent; reached || !early {
-		d.record(at, it, d.outcome(t, n, response, err), t.CorrelationID, !reached)
-		d.ended(at, it, r, false)
-		return
-	}
-	d.ended(at, it, r, true)
+// attempt is one try of a transmission.
+type attempt struct {
+	*Delivery
+	t        domain.Transmission
+	n        domain.Notification
+	response string
 }
 
-// miss records a failed try of what is due during a pause.
-func (d *Delivery) miss(at *target, it *item) {
-	t, n, ok := d.read(it.id)
-	d.mu.Lock()
-	reason := cmp.Or(at.server.gate.reason, at.gate.reason)
-	if !ok {
-		at.close(it)
-		delete(at.known, it.id)
-	}
-	d.mu.Unlock()
-	if ok {
-		d.record(at, it, d.outcome(t, n, "", errors.New("endpoint paused: "+reason)), t.CorrelationID, true)
+// open returns the next try of a transmission. If the state cannot be read for now, it waits.
+func (d *Delivery) open(id string) (lanes.Attempt, bool) {
+	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
+		a := &attempt{Delivery: d}
+		found := false
+		err := domain.Try(func() { found = a.read(id) })
+		if err == nil {
+			return a, found
+		}
+		if recorder.Pause(d.lanes.Context(), d.Logger, wait, 1, err) != nil {
+			return nil, false
+		}
 	}
 }
 
-// record has the outcome of a try recorded. What comes next of the entity need not wait for the record of an outcome.
-func (d *Delivery) record(at *target, it *item, c domain.RecordTry, correlation string, held bool) {
-	d.recorder.Add(d.ctx, domain.Request{Stamp: d.stamp(correlation), Command: c})
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if it.held = held; c.Status != domain.StatusResending {
-		at.close(it)
-		d.look(at)
+// read reads an open transmission with its notification. It returns false if one of them was removed.
+func (a *attempt) read(id string) (ok bool) {
+	look, done := a.Look()
+	defer done()
+	if a.t, ok = look.State.Transmissions.Get(id); !ok || !a.t.IsOpen() {
+		return false
 	}
+	a.n, ok = look.State.Notifications.Get(a.t.NotificationID)
+	return ok
 }
 
-func (d *Delivery) send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
+// Send implements lanes.Attempt.
+func (a *attempt) Send(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d.Logger.Error("sender panicked", "channel", t.Channel.Type, "panic", outward.Cut(fmt.Sprint(p)))
+			a.Logger.Error("sender panicked", "channel", a.t.Channel.Type, "panic", outward.Cut(fmt.Sprint(p)))
 			err = fmt.Errorf("internal error: %v", p)
 		}
 	}()
-	sender, ok := d.Senders[t.Channel.Type]
+	send, ok := a.Senders[a.t.Channel.Type]
 	if !ok {
-		return "", fmt.Errorf("channels of type %q are not delivered", t.Channel.Type)
+		return fmt.Errorf("channels of type %q are not delivered", a.t.Channel.Type)
 	}
-	return sender.Send(ctx, t, n)
+	a.response, err = send(ctx, a.t, a.n)
+	return err
+}
+
+// Record implements lanes.Attempt. What comes next of the entity need not wait for the record.
+func (a *attempt) Record(err error) (final bool) {
+	c := a.outcome(a.t, a.n, a.response, err)
+	stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: a.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: a.t.CorrelationID}
+	a.recorder.Add(a.lanes.Context(), domain.Request{Stamp: stamp, Command: c})
+	return c.Status != domain.StatusResending
+}
+
+// between is the time from a failed try to the next one: the interval of the subscription, as in EdgeX 2.3; or one that doubles from try to
+// try, and is not shorter than what the receiver asks for.
+func (d *Delivery) between(t domain.Transmission, tries int, asked time.Duration) time.Duration {
+	interval := time.Duration(t.ResendInterval) * time.Millisecond
+	if t.FixedInterval {
+		return interval
+	}
+	return max(lanes.BackOff(interval, tries-1, d.LongestWait), min(asked, d.LongestWait))
 }
 
 // outcome is what is recorded of a try: SENT; or to be tried again; or that it is given up, which for a critical
@@ -172,8 +169,4 @@ func (d *Delivery) escalate(t domain.Transmission, n domain.Notification, at int
 		})
 	}
 	return r
-}
-
-func (d *Delivery) stamp(correlation string) domain.Stamp {
-	return domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: d.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation}
 }

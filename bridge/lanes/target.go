@@ -1,0 +1,144 @@
+package lanes
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// target is what waits for one target. All of it is guarded by Lanes.mu.
+//
+// An item that is about an entity is in a lane. The first item of each lane, and each item that is in no lane, is in one of the queues unless
+// it is under way or its outcome is not on record yet.
+type target struct {
+	Endpoint
+	server  *server
+	breaker breaker // for answers with errors
+
+	later queue            // by time
+	ready queue            // whose time has come
+	known map[string]*item // all items by id
+	lanes map[string][]*item
+	busy  int // sends under way
+
+	more    bool   // there are more items on record
+	loading bool   // they are being loaded
+	late    []Item // that came meanwhile
+
+	changed chan struct{} // has a token when the worker should look again
+	running bool
+}
+
+// target returns the target of an endpoint; l.mu is held.
+func (l *Lanes) target(e Endpoint) *target {
+	t := l.targets[e.Target]
+	if t == nil {
+		t = &target{
+			Endpoint: e, server: l.server(e), known: map[string]*item{}, lanes: map[string][]*item{}, changed: make(chan struct{}, 1),
+			later: queue{order: byTime}, ready: queue{order: criticalFirst},
+		}
+		t.server.targets[e.Target] = t
+		l.targets[e.Target] = t
+	}
+	return t
+}
+
+// forget removes a target for which nothing waits, and its server with the last one; l.mu is held.
+func (l *Lanes) forget(t *target) {
+	s := t.server
+	s.leave(t)
+	delete(l.targets, t.Target)
+	if delete(s.targets, t.Target); len(s.targets) == 0 {
+		delete(l.servers, t.Server)
+	}
+}
+
+// waiting is how many items are known and not under way.
+func (t *target) waiting() int { return max(0, len(t.known)-t.busy) }
+
+// add queues an item that is not known.
+func (t *target) add(one Item) {
+	it := &item{}
+	it.renew(one)
+	t.known[it.ID] = it
+	if it.Entity == "" {
+		t.put(it)
+		return
+	}
+	lane := t.lanes[it.Entity]
+	i, _ := slices.BinarySearchFunc(lane, it, inLog)
+	t.lanes[it.Entity] = slices.Insert(lane, i, it)
+	if i == 0 {
+		t.put(it)
+	}
+}
+
+func inLog(a, b *item) int {
+	return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.ID, b.ID))
+}
+
+// put queues an item.
+func (t *target) put(it *item) {
+	if !it.queued {
+		it.queued = true
+		t.later.add(it)
+	}
+}
+
+// close takes an item that has its final outcome out of its lane. The next item of the lane is queued.
+func (t *target) close(it *item) {
+	if it.closed {
+		return
+	}
+	it.closed = true
+	lane := t.lanes[it.Entity]
+	i := slices.Index(lane, it)
+	if i < 0 {
+		return
+	}
+	if lane = slices.Delete(lane, i, i+1); len(lane) == 0 {
+		delete(t.lanes, it.Entity)
+		return
+	}
+	t.lanes[it.Entity] = lane
+	if i == 0 {
+		t.put(lane[0])
+	}
+}
+
+// first reports whether an item is the first of its lane, or in none, and has no final outcome.
+func (t *target) first(it *item) bool {
+	return !it.closed && (it.Entity == "" || t.lanes[it.Entity][0] == it)
+}
+
+// due moves items whose time has come to ready, and returns the first of them, nil for none.
+func (t *target) due(now time.Time) *item {
+	for !t.later.empty() && !t.later.first().at.After(now) {
+		it := t.later.take()
+		it.queued = true
+		t.ready.add(it)
+	}
+	return t.top(&t.ready)
+}
+
+// top returns the first item of a queue that may be sent, and drops others.
+func (t *target) top(q *queue) *item {
+	for !q.empty() {
+		if it := q.first(); t.first(it) {
+			return it
+		}
+		q.take()
+	}
+	return nil
+}
+
+// hasten brings forward what a pause kept waiting. Items with a fixed interval keep that, unless somebody asked for their next try.
+func (t *target) hasten(now time.Time) {
+	for _, it := range t.later.items {
+		if it.wanted || it.held && !it.Fixed {
+			it.at = now
+		}
+	}
+	heap.Init(&t.later)
+}
