@@ -2,6 +2,7 @@ package callback
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,8 +13,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
+	"ledge/bridge/guard"
 	"ledge/bridge/outward"
 	"ledge/domain"
 )
@@ -26,7 +29,6 @@ type answer struct {
 	method string // of the request
 	kind   string // of the entity that it is about, such as device
 	entity string // its name
-	again  bool   // it was cut off, and is to be made again
 }
 
 func (a answer) String() string {
@@ -39,8 +41,7 @@ func (a answer) String() string {
 // accepted reports whether the service has it: EdgeX 2.3 takes every status up to 207 for that.
 func (a answer) accepted() bool { return a.status > 0 && a.status <= http.StatusMultiStatus }
 
-// absent reports whether the service is not there: it does not answer, or somebody answers in its place. One that may not be
-// called is none to wait for.
+// absent reports whether the service is not there: it does not answer, or somebody answers in its place. A forbidden address is not retried.
 func (a answer) absent() bool {
 	switch a.status {
 	case 0:
@@ -55,6 +56,14 @@ func (a answer) absent() bool {
 // failed reports whether the service may yet take what it did not take.
 func (a answer) failed() bool {
 	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout
+}
+
+// unreachable returns why the service cannot be reached, nil if it answers.
+func (a answer) unreachable() error {
+	if a.status > 0 && a.absent() {
+		return &outward.Error{Err: errors.New(a.String()), Reply: true}
+	}
+	return a.err
 }
 
 // redirects is how many redirects are followed, on one host.
@@ -80,10 +89,11 @@ func newClient(dial outward.Dial, roots *x509.CertPool) *http.Client {
 	}
 }
 
-// send makes one request and waits at most timeout for the whole answer. id is the requestId in the body.
-func (c *Callbacks) send(ctx context.Context, timeout time.Duration, base string, q request, id, correlation string) answer {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+// answerBytes is how much of an answer is read.
+const answerBytes = 64 << 10
+
+// send makes one request and waits for the whole answer. id is the requestId in the body.
+func (c *Callbacks) send(ctx context.Context, base string, q request, id, correlation string) answer {
 	var visible outward.Visible
 	r, err := newRequest(visible.Watch(ctx, c.Guard.ShowsAnswer), base, q, id)
 	if err != nil {
@@ -96,7 +106,7 @@ func (c *Callbacks) send(ctx context.Context, timeout time.Duration, base string
 		return answer{err: visible.Error(err)}
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, c.AnswerBytes))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
 	if err != nil {
 		return answer{err: fmt.Errorf("read the answer: %w", err)}
 	}
@@ -161,4 +171,31 @@ func (a answer) isNameless() bool {
 func (a answer) isTimeout() bool {
 	var timeout net.Error
 	return a.err != nil && (errors.Is(a.err, context.DeadlineExceeded) || errors.As(a.err, &timeout) && timeout.Timeout())
+}
+
+// CheckAddress returns why no service may be called back at a base address, as far as its host and port say so as they are
+// written: the message names the host, the setting that forbids it and the cure. What is no URL is not checked. Ledge's own
+// address passes here, because that is where device-rest is: a call to it is refused when it is made.
+func (c *Callbacks) CheckAddress(base string) error {
+	host, port, ok := hostAndPort(base)
+	if !ok {
+		return nil
+	}
+	if r, ok := errors.AsType[*guard.Refused](c.Guard.Allowed(host, port)); ok {
+		return errors.New(r.Message)
+	}
+	return nil
+}
+
+func hostAndPort(base string) (host string, port int, ok bool) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return "", 0, false
+	}
+	standard := "80"
+	if u.Scheme == "https" {
+		standard = "443"
+	}
+	port, err = strconv.Atoi(cmp.Or(u.Port(), standard))
+	return u.Hostname(), port, err == nil
 }

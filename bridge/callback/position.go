@@ -35,7 +35,7 @@ type position struct {
 func (c *Callbacks) recordSoon() {
 	c.position.moved = true
 	if c.position.timer == nil && c.followed >= c.position.upTo {
-		c.position.timer = time.AfterFunc(recordAfter, func() { c.record(c.ctx, false) })
+		c.position.timer = time.AfterFunc(recordAfter, func() { c.record(c.lanes.Context(), false) })
 	}
 }
 

@@ -21,7 +21,8 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 	if s.Name == domain.DeviceREST || c.isSilent(s.BaseAddress) {
 		return nil
 	}
-	slot, ok := c.asks.Acquire(ctx, s.Name, hostOf(s.BaseAddress), false)
+	host, _, _ := hostAndPort(s.BaseAddress)
+	slot, ok := c.validations.Acquire(ctx, s.Name, host, false)
 	if !ok {
 		return ctx.Err()
 	}
@@ -30,7 +31,9 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 		return nil
 	}
 	q := request{http.MethodPost, validatePath, "device", d}
-	a := c.send(ctx, c.ValidationTimeout, s.BaseAddress, q, uuid.NewString(), correlation)
+	timed, cancel := context.WithTimeout(ctx, c.ValidationTimeout)
+	defer cancel()
+	a := c.send(timed, s.BaseAddress, q, uuid.NewString(), correlation)
 	slot.Answered()
 	switch {
 	case a.accepted():

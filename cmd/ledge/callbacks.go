@@ -17,7 +17,7 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 	err := p.data.whole(ctx, func() error {
 		at, done := p.data.callbackStart()
 		defer done()
-		return p.callback.Start(ctx, at)
+		return p.callback.Start(at)
 	})
 	if err != nil {
 		return fmt.Errorf("start the callbacks: %w", err)
