@@ -39,8 +39,7 @@ func (c *Callbacks) recordSoon() {
 	}
 }
 
-// record puts the position on record, at the end only where that is worth it. What the log refuses is recorded with the
-// next.
+// record puts the position on record, at the end only if that is worth it. What the log refuses is recorded with the next position.
 func (c *Callbacks) record(ctx context.Context, last bool) {
 	c.position.recording.Lock()
 	defer c.position.recording.Unlock()
@@ -71,31 +70,27 @@ func (c *Callbacks) record(ctx context.Context, last bool) {
 // behindTogether is how many services one event names.
 const behindTogether = 4096
 
-// submit records a position: where more services are behind than one event names, in several events, of which the last moves UpTo. After a
+// submit records a position. If more services are behind than one event names, it takes several events, of which the last moves UpTo. After a
 // crash between two of them some calls are made again.
 func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) error {
-	var reqs []domain.Request
-	add := func(part domain.RecordCallbacks) {
+	names := slices.Sorted(maps.Keys(command.Behind))
+	for last := false; !last; {
+		n := min(len(names), behindTogether)
+		part := domain.RecordCallbacks{Behind: map[string]uint64{}}
+		for _, name := range names[:n] {
+			part.Behind[name] = command.Behind[name]
+		}
+		names = names[n:]
+		if last = len(names) == 0; last {
+			part.UpTo = command.UpTo
+		}
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now().UTC(), Actor: "ledge", Origin: "bridge"}
-		reqs = append(reqs, domain.Request{Stamp: stamp, Command: part})
-	}
-	part := domain.RecordCallbacks{Behind: map[string]uint64{}}
-	for _, name := range slices.Sorted(maps.Keys(command.Behind)) {
-		if len(part.Behind) == behindTogether {
-			add(part)
-			part = domain.RecordCallbacks{Behind: map[string]uint64{}}
-		}
-		part.Behind[name] = command.Behind[name]
-	}
-	part.UpTo = command.UpTo
-	add(part)
-	for _, req := range reqs {
-		outcomes, err := c.Notifications.Submit(ctx, req)
-		if err == nil {
-			err = outcomes[0].Err
-		}
+		outcomes, err := c.Notifications.Submit(ctx, domain.Request{Stamp: stamp, Command: part})
 		if err != nil {
 			return err
+		}
+		if outcomes[0].Err != nil {
+			return outcomes[0].Err
 		}
 	}
 	return nil
@@ -126,12 +121,6 @@ func (c *Callbacks) where(last bool) (command domain.RecordCallbacks, ok bool) {
 }
 
 func (p *position) recorded(command domain.RecordCallbacks) {
-	p.upTo = command.UpTo
-	for name, seq := range command.Behind {
-		if seq == 0 {
-			delete(p.behind, name)
-		} else {
-			p.behind[name] = seq
-		}
-	}
+	p.upTo, p.behind = command.UpTo, command.Behind
+	maps.DeleteFunc(p.behind, func(_ string, seq uint64) bool { return seq == 0 })
 }

@@ -1,7 +1,10 @@
 package callback
 
 import (
+	"encoding/json"
 	"net/http"
+	"reflect"
+	"strings"
 
 	"ledge/domain"
 )
@@ -15,9 +18,9 @@ const (
 	validatePath = "/api/v2/validate/device"
 )
 
-// request is what a device service is sent. entity, where there is one, is JSON under key beside apiVersion and
-// requestId. What is added, and a profile, is sent whole, in the form that it has on the log: what is empty is missing,
-// which EdgeX's SDK reads as empty. Of the rest an update with every field.
+// request is what a device service is sent. entity, if there is one, is JSON under key beside apiVersion and requestId. What is added, and a
+// profile, is sent whole, in the form that it has on the log: what is empty is missing, which EdgeX's SDK reads as empty. Of all else an
+// update with every field is sent.
 type request struct {
 	method, path string
 	key          string
@@ -30,57 +33,40 @@ func requestOf(e domain.Event) (q request, ok bool) {
 	case domain.DeviceAdded:
 		q = request{http.MethodPost, devicePath, "device", e.Device}
 	case domain.DeviceUpdated:
-		q = request{http.MethodPut, devicePath, "device", updateDevice(e.Device)}
+		q = request{http.MethodPut, devicePath, "device", update(e.Device)}
 	case domain.DeviceRemoved:
 		q = request{method: http.MethodDelete, path: devicePath + "/name/" + e.Device.Name}
 	case domain.WatcherAdded:
 		q = request{http.MethodPost, watcherPath, "provisionWatcher", e.Watcher}
 	case domain.WatcherUpdated:
-		q = request{http.MethodPut, watcherPath, "provisionWatcher", updateWatcher(e.Watcher)}
+		q = request{http.MethodPut, watcherPath, "provisionWatcher", update(e.Watcher)}
 	case domain.WatcherRemoved:
 		q = request{method: http.MethodDelete, path: watcherPath + "/name/" + e.Watcher.Name}
 	case domain.ProfileUpdated:
 		q = request{http.MethodPut, profilePath, "profile", e.Profile}
 	case domain.ServiceUpdated:
-		q = request{http.MethodPut, servicePath, "service", updateService(e.Service)}
+		q = request{http.MethodPut, servicePath, "service", update(e.Service)}
 	default:
 		return request{}, false
 	}
 	return q, true
 }
 
-// fields is an update. EdgeX's SDK leaves as it is what is missing or null, so that an empty list is an empty one.
-type fields map[string]any
-
-func updateDevice(d domain.Device) fields {
-	return fields{
-		"id": d.ID, "name": d.Name, "description": d.Description, "adminState": d.AdminState, "operatingState": d.OperatingState,
-		"lastConnected": d.LastConnected, "lastReported": d.LastReported, "serviceName": d.ServiceName, "profileName": d.ProfileName, "protocolName": d.ProtocolName,
-		"labels": list(d.Labels), "location": d.Location, "autoEvents": list(d.AutoEvents), "protocols": d.Protocols, "notify": d.Notify,
+// update has each field of an entity but the times of its records. EdgeX's SDK leaves as it is what is missing or null, so an empty list is sent
+// as an empty one. A location is any JSON value, and may be null.
+func update(entity any) map[string]any {
+	fields := map[string]any{}
+	for field, v := range reflect.ValueOf(entity).Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "created" || name == "modified":
+		case v.Kind() == reflect.Slice && v.IsNil() && v.Type() != reflect.TypeFor[json.RawMessage]():
+			fields[name] = []string{}
+		case v.Kind() == reflect.Map && v.IsNil():
+			fields[name] = struct{}{}
+		default:
+			fields[name] = v.Interface()
+		}
 	}
-}
-
-func updateWatcher(d domain.ProvisionWatcher) fields {
-	blocking := d.BlockingIdentifiers
-	if blocking == nil {
-		blocking = map[string][]string{}
-	}
-	return fields{
-		"id": d.ID, "name": d.Name, "labels": list(d.Labels), "identifiers": d.Identifiers, "blockingIdentifiers": blocking,
-		"profileName": d.ProfileName, "serviceName": d.ServiceName, "adminState": d.AdminState, "autoEvents": list(d.AutoEvents),
-	}
-}
-
-func updateService(d domain.DeviceService) fields {
-	return fields{
-		"id": d.ID, "name": d.Name, "description": d.Description, "lastConnected": d.LastConnected, "lastReported": d.LastReported,
-		"baseAddress": d.BaseAddress, "labels": list(d.Labels), "adminState": d.AdminState,
-	}
-}
-
-func list[T any](l []T) []T {
-	if l == nil {
-		return []T{}
-	}
-	return l
+	return fields
 }

@@ -25,17 +25,9 @@ type attempt struct {
 
 // open returns the next try of a transmission. If the state cannot be read for now, it waits.
 func (d *Delivery) open(id string) (lanes.Attempt, bool) {
-	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
-		a := &attempt{Delivery: d}
-		found := false
-		err := domain.Try(func() { found = a.read(id) })
-		if err == nil {
-			return a, found
-		}
-		if recorder.Pause(d.lanes.Context(), d.Logger, wait, 1, err) != nil {
-			return nil, false
-		}
-	}
+	a, found := &attempt{Delivery: d}, false
+	err := recorder.Retry(d.lanes.Context(), d.Logger, func() error { return domain.Try(func() { found = a.read(id) }) })
+	return a, found && err == nil
 }
 
 // read reads an open transmission with its notification. It returns false if one of them was removed.

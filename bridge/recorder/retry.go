@@ -8,10 +8,10 @@ import (
 	"ledge/domain"
 )
 
-// The waits between two tries to record while the log refuses: a full disk, a restart in place.
+// The waits between two tries while the log refuses: a full disk, a restart in place.
 const (
-	FirstRetry = 50 * time.Millisecond
-	LastRetry  = 5 * time.Second
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 5 * time.Second
 )
 
 // ForNow reports whether the log may take later what it refuses.
@@ -20,15 +20,18 @@ func ForNow(err error) bool {
 	return code == domain.Full || code == domain.Unavailable
 }
 
-// Pause waits before the next try; its error says that ctx has ended.
-func Pause(ctx context.Context, logger *slog.Logger, wait time.Duration, waiting int, why error) error {
-	logger.Warn("stream refuses, trying again", "waiting", waiting, "after", wait, "error", why)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
+// Retry calls f, with back-off, until its error is not [ForNow], and returns that error. If ctx ends before, it returns the error of ctx.
+func Retry(ctx context.Context, logger *slog.Logger, f func() error) error {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := f()
+		if !ForNow(err) {
+			return err
+		}
+		logger.Warn("stream refuses, trying again", "after", wait, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
 	}
 }
