@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge/delivery"
+	"ledge/bridge/lanes"
 	"ledge/domain"
 )
 
@@ -93,8 +94,8 @@ func (r *receiver) channel() domain.Channel {
 
 // quick are limits that let a test see in a moment what takes minutes in the field.
 var quick = delivery.Limits{
-	AtOnce: 4, Concurrency: 16, Queue: 100, Timeout: hangs,
-	LongestWait: time.Second, LongestPause: 20 * time.Millisecond, GiveUp: time.Hour,
+	Limits:      lanes.Limits{AtOnce: 4, Concurrency: 16, Queue: 100, Timeout: hangs, LongestPause: 20 * time.Millisecond},
+	LongestWait: time.Second, GiveUp: time.Hour,
 }
 
 // startDelivery starts the delivery of what is open; a test may start it again after it has closed it.

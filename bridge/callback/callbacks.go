@@ -20,6 +20,7 @@ import (
 	"ledge/bridge/guard"
 	"ledge/bridge/lanes"
 	"ledge/bridge/limiter"
+	"ledge/bridge/outward"
 	"ledge/bridge/recorder"
 	"ledge/domain"
 )
@@ -51,8 +52,8 @@ type Limits struct {
 	AtOnce int
 }
 
-// longestPause bounds the time between two tries to reach a service that cannot be reached.
-const longestPause = 5 * time.Second
+// idleConnections are kept for the next call.
+const idleConnections = 256
 
 // Options wires Callbacks.
 type Options struct {
@@ -92,12 +93,11 @@ func New(o Options) *Callbacks {
 	o.Tries, o.GiveUp, o.Waiting = cmp.Or(o.Tries, 5), cmp.Or(o.GiveUp, 10*time.Minute), cmp.Or(o.Waiting, 100_000)
 	o.ValidationTimeout, o.AtOnce = cmp.Or(o.ValidationTimeout, 3*time.Second), cmp.Or(o.AtOnce, DefaultAtOnce)
 	c := &Callbacks{
-		Options: o, client: newClient(o.Guard.DialContext, o.Roots), validations: limiter.New(o.AtOnce),
+		Options: o, client: outward.Client(o.Guard.DialContext, o.Roots, idleConnections), validations: limiter.New(o.AtOnce),
 		owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{},
 	}
 	c.lanes = lanes.New(lanes.Options{
-		Of: "callbacks", AtOnce: 1, Concurrency: o.AtOnce, Queue: 1, Timeout: cmp.Or(o.Timeout, 10*time.Second), LongestPause: longestPause,
-		Open: c.open, Now: o.Now, Logger: o.Logger,
+		Limits: lanes.Limits{AtOnce: 1, Concurrency: o.AtOnce, Timeout: o.Timeout}, Of: "callbacks", Open: c.open, Now: o.Now, Logger: o.Logger,
 	})
 	return c
 }
@@ -119,6 +119,7 @@ func (c *Callbacks) Start(at Start) error {
 		return fmt.Errorf("list device services: %w", err)
 	}
 	c.lanes.Start()
+	c.lanes.Run(c.recordLater)
 	c.lanes.Run(func(ctx context.Context) error {
 		if err := c.owners.rewind(ctx, c.History, c.followed, c.started); err != nil {
 			return fmt.Errorf("find the owners of devices as of event %d: %w", c.followed, err)
@@ -170,9 +171,6 @@ func (c *Callbacks) onEvents(group []domain.Recorded) error {
 		}
 		c.followed = r.Seq
 	}
-	if c.position.moved || c.followed >= c.position.upTo+recordEvery {
-		c.recordSoon()
-	}
 	return nil
 }
 
@@ -185,7 +183,8 @@ func (c *Callbacks) know(e domain.Event) {
 		c.address(e.Service)
 	case domain.ServiceRemoved:
 		if s := c.services[e.Service.Name]; s != nil {
-			s.removed, s.last = true, nil
+			s.removed = true
+			clear(s.last)
 			c.forget(s)
 		}
 	}

@@ -2,10 +2,7 @@ package callback
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
-	"time"
 
 	"ledge/bridge/guard"
 	"ledge/bridge/outward"
@@ -66,28 +61,8 @@ func (a answer) unreachable() error {
 	return a.err
 }
 
-// redirects is how many redirects are followed, on one host.
-const redirects = 3
-
 // isRedirect reports whether the service has sent Ledge on to where it did not go.
 func (a answer) isRedirect() bool { return a.status >= 300 && a.status < 400 }
-
-func newClient(dial outward.Dial, roots *x509.CertPool) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		},
-		// A base address says who is to be told; who answers there does not say who else is. Where 301, 302 or 303 turn the method into GET,
-		// the call would be lost and taken for made.
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || r.Method != via[0].Method || len(via) > redirects {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}
-}
 
 // answerBytes is how much of an answer is read.
 const answerBytes = 64 << 10
@@ -116,7 +91,7 @@ func (c *Callbacks) send(ctx context.Context, base string, q request, id, correl
 		a.text, to = notShown, notShown
 	}
 	if a.isRedirect() {
-		a.text = fmt.Sprintf("redirected to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct baseAddress", outward.CutTo(to, shownBytes), redirects)
+		a.text = outward.Redirected(fmt.Sprintf("redirected to %q", outward.CutTo(to, shownBytes)), "baseAddress")
 	}
 	return a
 }
@@ -161,23 +136,18 @@ func newRequest(ctx context.Context, base string, q request, id string) (*http.R
 	return r, nil
 }
 
-// isNameless reports whether no address was found for the host.
-func (a answer) isNameless() bool {
-	_, ok := errors.AsType[*net.DNSError](a.err)
-	return ok
-}
-
-// isTimeout reports whether an answer took too long, rather than that nobody listens.
-func (a answer) isTimeout() bool {
+// isSilent reports whether the service took too long, or its host has no address, rather than that nobody listens.
+func (a answer) isSilent() bool {
 	var timeout net.Error
-	return a.err != nil && (errors.Is(a.err, context.DeadlineExceeded) || errors.As(a.err, &timeout) && timeout.Timeout())
+	_, nameless := errors.AsType[*net.DNSError](a.err)
+	return nameless || errors.Is(a.err, context.DeadlineExceeded) || errors.As(a.err, &timeout) && timeout.Timeout()
 }
 
 // CheckAddress returns why no service may be called back at a base address, as far as its host and port say so as they are
 // written: the message names the host, the setting that forbids it and the cure. What is no URL is not checked. Ledge's own
 // address passes here, because that is where device-rest is: a call to it is refused when it is made.
 func (c *Callbacks) CheckAddress(base string) error {
-	host, port, ok := hostAndPort(base)
+	host, port, ok := outward.HostAndPort(base)
 	if !ok {
 		return nil
 	}
@@ -185,17 +155,4 @@ func (c *Callbacks) CheckAddress(base string) error {
 		return errors.New(r.Message)
 	}
 	return nil
-}
-
-func hostAndPort(base string) (host string, port int, ok bool) {
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" {
-		return "", 0, false
-	}
-	standard := "80"
-	if u.Scheme == "https" {
-		standard = "443"
-	}
-	port, err = strconv.Atoi(cmp.Or(u.Port(), standard))
-	return u.Hostname(), port, err == nil
 }

@@ -185,13 +185,9 @@ func (x entity) moves() bool {
 
 // before is whose the entity was before an event that does not move it.
 func (x entity) before() owner {
-	switch {
-	case x.gone:
-		x.gone = false
-		return x.owner()
-	case x.changed == nil: // it was added
+	if !x.gone && x.changed == nil { // it was added
 		return owner{}
-	default:
-		return x.owner()
 	}
+	x.gone = false
+	return x.owner()
 }

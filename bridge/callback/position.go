@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,33 +18,29 @@ const (
 	recordEvery = 10_000
 )
 
-// position is how far the services are, as it is on record.
+// position is how far the services are, as it is on record. It is guarded by Callbacks.mu.
 type position struct {
-	recording sync.Mutex // held while it is recorded
-
-	// Guarded by Callbacks.mu:
 	upTo   uint64
 	behind map[string]uint64 // the services that are not as far as upTo
-	timer  *time.Timer
-	moved  bool // a call was made or given up since
+	moved  bool              // a call was made or given up since
 }
 
-// recordSoon has the position recorded in a moment; c.mu is held. While the events up to the one on record are followed
-// again for a service that is behind, the others have theirs and nothing is recorded.
-func (c *Callbacks) recordSoon() {
-	c.position.moved = true
-	if c.position.timer == nil && c.followed >= c.position.upTo {
-		c.position.timer = time.AfterFunc(recordAfter, func() { c.record(c.lanes.Context(), false) })
+// recordLater puts the position on record again and again, if it has moved. What the log refuses is recorded with the next position.
+func (c *Callbacks) recordLater(ctx context.Context) error {
+	every := time.NewTicker(recordAfter)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // Close records it
+		case <-every.C:
+			c.record(ctx, false)
+		}
 	}
 }
 
-// record puts the position on record, at the end only if that is worth it. What the log refuses is recorded with the next position.
+// record puts the position on record, at the end only if that is worth it.
 func (c *Callbacks) record(ctx context.Context, last bool) {
-	c.position.recording.Lock()
-	defer c.position.recording.Unlock()
-	if ctx.Err() != nil {
-		return // Close records it
-	}
 	command, ok := c.where(last)
 	if !ok {
 		return
@@ -58,12 +53,8 @@ func (c *Callbacks) record(ctx context.Context, last bool) {
 		return
 	}
 	c.position.moved = true
-	if ctx.Err() != nil {
-		return
-	}
-	c.Logger.Warn("position of the callbacks not recorded; a crash would repeat some", "event", command.UpTo, "error", err)
-	if !last {
-		c.recordSoon()
+	if ctx.Err() == nil {
+		c.Logger.Warn("position of the callbacks not recorded; a crash would repeat some", "event", command.UpTo, "error", err)
 	}
 }
 
@@ -96,15 +87,16 @@ func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) 
 	return nil
 }
 
-// where returns the position of this moment, if it is to be recorded. The timer is free again.
+// where returns the position of this moment, if it is to be recorded. While the events up to the one on record are followed again for a service
+// that is behind, the others have theirs and nothing is recorded.
 func (c *Callbacks) where(last bool) (command domain.RecordCallbacks, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.position.timer != nil {
-		c.position.timer.Stop()
-		c.position.timer = nil
+	every := uint64(recordEvery)
+	if last {
+		every /= 10
 	}
-	if c.followed < c.position.upTo || last && !c.position.moved && c.followed < c.position.upTo+recordEvery/10 {
+	if c.followed < c.position.upTo || !c.position.moved && c.followed < c.position.upTo+every {
 		return command, false
 	}
 	c.position.moved = false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/bridge/lanes"
+	"ledge/bridge/outward"
 	"ledge/domain"
 )
 
@@ -29,7 +30,7 @@ type due struct {
 }
 
 func newService(d domain.DeviceService) *service {
-	return &service{name: d.Name, base: d.BaseAddress, futile: map[string]bool{}}
+	return &service{name: d.Name, base: d.BaseAddress, futile: map[string]bool{}, last: map[string]Call{}}
 }
 
 // Call is the last call of a device service about entities of one kind, such as devices or provision watchers, since the start.
@@ -109,7 +110,7 @@ const noLimit = 1 << 30
 
 // item is what the lanes know of a service: its first call, which is due after a while.
 func (c *Callbacks) item(s *service, after time.Duration) lanes.Item {
-	host, _, _ := hostAndPort(s.base)
+	host, _, _ := outward.HostAndPort(s.base)
 	return lanes.Item{ID: s.name, Endpoint: lanes.Endpoint{Server: s.name, Host: host, Target: s.name}, Limit: noLimit, Due: c.Now().Add(after)}
 }
 
@@ -157,23 +158,18 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// Record implements lanes.Attempt. EdgeX's SDK answers 500 where it has a device already, so after a call was repeated in vain the next of its
-// kind is not, until one goes well: a service that has fetched a thousand devices by itself is through with the calls for them at once.
+// Record implements lanes.Attempt.
 func (a *attempt) Record(error) (final bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := a.service
-	wait := time.Duration(0)
-	switch current := len(s.waiting) > 0 && s.waiting[0] == a.due; {
-	case a.answer == nil || a.answer.absent():
-		a.failed(current)
-		a.giveUp(s)
-		wait = lanes.BackOff(firstRetry, s.tries-1, lastRetry)
-	case current && a.answer.failed() && s.tries+1 < a.Tries && !s.futile[a.answer.method]:
-		a.failed(current)
-		wait = lanes.BackOff(firstRetry, s.tries-1, lastRetry)
-	default:
-		a.made(current)
+	s, wait := a.service, time.Duration(0)
+	if a.answer != nil && !s.removed {
+		s.last[a.answer.kind] = Call{
+			a.answer.kind, a.answer.entity, a.answer.method, a.due.seq, a.Now(), a.answer.accepted(), a.answer.String(),
+		}
+	}
+	if len(s.waiting) > 0 && s.waiting[0] == a.due { // else it was dropped meanwhile
+		wait = a.recordFirst(s)
 	}
 	if len(s.waiting) == 0 {
 		s.waiting = nil
@@ -185,19 +181,41 @@ func (a *attempt) Record(error) (final bool) {
 	return false
 }
 
-// failed notes a try that is repeated, if something was sent. current says that the call was not dropped meanwhile; c.mu is held.
-func (a *attempt) failed(current bool) {
-	if a.answer == nil {
-		return
+// recordFirst takes the first call of a service off the queue, or returns how long to wait for the next try. EdgeX's SDK answers 500 if it has a
+// device already, so after a call was repeated in vain the next of its kind is not, until one goes well: a service that has fetched a thousand
+// devices by itself is through with the calls for them at once. c.mu is held.
+func (a *attempt) recordFirst(s *service) (wait time.Duration) {
+	if a.answer == nil { // nothing was sent; the end of the pause brings the next try forward
+		a.giveUp(s)
+		return lastRetry
 	}
-	a.note()
-	a.counts.Failed++
-	if !current {
-		return
+	s.tries++
+	absent := a.answer.absent()
+	if absent || a.answer.failed() && s.tries < a.Tries && !s.futile[a.answer.method] {
+		a.counts.Failed++
+		if s.tries == 1 {
+			a.Logger.Warn("device service does not take a callback, trying again", "service", s.name, "event", a.due.seq, "error", a.answer.String())
+		}
+		wait = lanes.BackOff(firstRetry, s.tries-1, lastRetry)
+		if absent {
+			a.giveUp(s)
+		}
+		return wait
 	}
-	if a.service.tries++; a.service.tries == 1 {
-		a.Logger.Warn("device service does not take a callback, trying again", "service", a.service.name, "event", a.due.seq, "error", a.answer.String())
+	if a.answer.accepted() {
+		a.counts.Accepted++
+	} else {
+		a.counts.Refused++
+		a.Logger.Warn("device service refuses a callback", "service", s.name, "event", a.due.seq, "tries", s.tries, "error", a.answer.String())
 	}
+	s.futile[a.answer.method] = a.answer.failed()
+	s.drop(1)
+	a.position.moved = true
+	if s.dropped > 0 {
+		a.Logger.Warn("device service takes callbacks again; some were dropped", "service", s.name, "count", s.dropped)
+		s.dropped = 0
+	}
+	return 0
 }
 
 // giveUp takes calls off the queue that have waited too long for a service that does not answer; c.mu is held.
@@ -212,38 +230,5 @@ func (c *Callbacks) giveUp(s *service) {
 	s.drop(given)
 	c.counts.GivenUp += uint64(given)
 	c.Logger.Warn("callbacks given up: the device service does not answer", "service", s.name, "count", given, "after", c.GiveUp)
-	c.recordSoon()
-}
-
-// made takes a call off the queue that the service has accepted or refused; c.mu is held.
-func (a *attempt) made(current bool) {
-	a.note()
-	s := a.service
-	if a.answer.accepted() {
-		a.counts.Accepted++
-	} else {
-		a.counts.Refused++
-		a.Logger.Warn("device service refuses a callback", "service", s.name, "event", a.due.seq, "tries", s.tries+1, "error", a.answer.String())
-	}
-	s.futile[a.answer.method] = a.answer.failed()
-	if current {
-		s.drop(1)
-	}
-	if s.dropped > 0 {
-		a.Logger.Warn("device service takes callbacks again; some were dropped", "service", s.name, "count", s.dropped)
-		s.dropped = 0
-	}
-	a.recordSoon()
-}
-
-// note keeps the call as the last one about its kind of entity; c.mu is held.
-func (a *attempt) note() {
-	s, answer := a.service, a.answer
-	if s.removed {
-		return
-	}
-	if s.last == nil {
-		s.last = map[string]Call{}
-	}
-	s.last[answer.kind] = Call{answer.kind, answer.entity, answer.method, a.due.seq, a.Now(), answer.accepted(), answer.String()}
+	c.position.moved = true
 }

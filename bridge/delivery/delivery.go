@@ -17,38 +17,22 @@ import (
 	"ledge/domain"
 )
 
-// Log is the notification stream: what is followed, and where tries are recorded.
-type Log interface {
-	recorder.Log
-	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
-}
-
 // Sender delivers on the channels of one type. The response is what the receiver said. An error may say more by the methods of an
 // outward.Error.
 type Sender func(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
 
-// DefaultConcurrency is the default of Limits.Concurrency.
-const DefaultConcurrency = 128
-
-// Limits bound concurrent sends and their times. Zero means the default.
+// Limits bound the sends and the times of transmissions. Zero means the default.
 type Limits struct {
-	// AtOnce is the largest number of concurrent sends to one server: 16. Concurrency is the largest number of concurrent sends to all
-	// servers that are not slow: DefaultConcurrency. Queue is how many transmissions to one target are in memory: 10,000. The others stay
-	// on record until there is room. See package lanes.
-	AtOnce, Concurrency, Queue int
-	// Timeout is for one try: 10 s.
-	Timeout time.Duration
-	// LongestWait bounds the growing time between two tries of a transmission: 10 minutes. LongestPause bounds the time between two probes
-	// of an endpoint that fails: 5 s.
-	LongestWait, LongestPause time.Duration
-	// GiveUp is the age at which a transmission is given up: 24 hours.
-	GiveUp time.Duration
+	lanes.Limits
+	// LongestWait bounds the growing time between two tries of a transmission: 10 minutes. GiveUp is the age at which a transmission is given
+	// up: 24 hours.
+	LongestWait, GiveUp time.Duration
 }
 
 // Options wires a Delivery.
 type Options struct {
 	Limits
-	Log Log
+	Log recorder.Stream // of notifications
 	// Look returns one consistent look at the notifications, and what ends it.
 	Look    func() (domain.View, func())
 	Senders map[string]Sender // by the type of channel
@@ -71,11 +55,7 @@ func New(o Options) *Delivery {
 	d := &Delivery{Options: o}
 	// A try is not recorded if its transmission was removed while it was under way: the stream says nothing more of it.
 	d.recorder = recorder.New(o.Log, o.Logger, func(r domain.Request) { d.lanes.Remove(r.Command.(domain.RecordTry).ID) })
-	d.lanes = lanes.New(lanes.Options{
-		Of: "notifications", AtOnce: cmp.Or(o.AtOnce, 16), Concurrency: cmp.Or(o.Concurrency, DefaultConcurrency), Queue: cmp.Or(o.Queue, 10_000),
-		Timeout: cmp.Or(o.Timeout, 10*time.Second), LongestPause: cmp.Or(o.LongestPause, 5*time.Second),
-		Open: d.open, Load: d.load, Now: o.Now, Logger: o.Logger,
-	})
+	d.lanes = lanes.New(lanes.Options{Limits: o.Limits.Limits, Of: "notifications", Open: d.open, Load: d.load, Now: o.Now, Logger: o.Logger})
 	return d
 }
 

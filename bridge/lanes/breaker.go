@@ -56,21 +56,13 @@ func (b *breaker) ok(now time.Time) (ended bool) {
 // broken notes a connection that failed, or no answer in time. It reports whether a pause begins.
 func (b *breaker) broken(now time.Time, reason string, longest time.Duration) (begins bool) {
 	b.failed(now, reason)
-	if b.paused() || b.fails < steadyFailures && now.Sub(b.succeeded) < firstPause {
-		return false
-	}
-	b.begin(now, firstPause, longest)
-	return true
+	return (b.fails >= steadyFailures || now.Sub(b.succeeded) >= firstPause) && b.begin(now, firstPause, longest)
 }
 
 // refused notes an answer with an error, whose receiver wants to be left alone for some time, or for 0. It reports whether a pause begins.
 func (b *breaker) refused(now time.Time, reason string, after, longest time.Duration) (begins bool) {
 	b.failed(now, reason)
-	if b.paused() || after <= 0 && (b.fails < steadyErrors || now.Sub(b.since) < steadyTime) {
-		return false
-	}
-	b.begin(now, max(firstPause, after), longest)
-	return true
+	return (after > 0 || b.fails >= steadyErrors && now.Sub(b.since) >= steadyTime) && b.begin(now, max(firstPause, after), longest)
 }
 
 func (b *breaker) failed(now time.Time, reason string) {
@@ -80,7 +72,16 @@ func (b *breaker) failed(now time.Time, reason string) {
 	b.reason = reason
 }
 
-func (b *breaker) begin(now time.Time, pause, longest time.Duration) {
+// begin begins a pause, unless there is one. It reports whether it does.
+func (b *breaker) begin(now time.Time, pause, longest time.Duration) bool {
+	if b.paused() {
+		return false
+	}
+	b.extend(now, pause, longest)
+	return true
+}
+
+func (b *breaker) extend(now time.Time, pause, longest time.Duration) {
 	b.pause = min(pause, longest)
 	b.until = now.Add(b.pause)
 }
@@ -100,7 +101,7 @@ func (b *breaker) probe(now time.Time) {
 // unanswered notes that the probe, if this breaker sent one, has not ended the pause. The next pause is twice as long.
 func (b *breaker) unanswered(now time.Time, longest time.Duration) {
 	if b.probing && b.regular && b.paused() {
-		b.begin(now, 2*b.pause, longest)
+		b.extend(now, 2*b.pause, longest)
 	}
 	b.probing = false
 }

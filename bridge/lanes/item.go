@@ -29,14 +29,13 @@ type item struct {
 	Item
 	at time.Time
 
-	wanted bool // somebody asked for the next try
-	held   bool // a pause kept it, or ended its last try
+	held   bool // a pause kept it or ended its last try, or somebody asked for the next one
 	queued bool // it is in a queue of its target
 	closed bool // it has its final outcome, which may not be on record yet
 }
 
 // renew takes what is known of the next try.
-func (it *item) renew(next Item) { it.Item, it.at, it.wanted = next, next.Due, false }
+func (it *item) renew(next Item) { it.Item, it.at = next, next.Due }
 
 // queue is a heap of items. It implements heap.Interface.
 type queue struct {

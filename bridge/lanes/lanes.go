@@ -26,15 +26,23 @@ type Attempt interface {
 	Record(err error) (final bool)
 }
 
+// DefaultConcurrency is the default of Limits.Concurrency.
+const DefaultConcurrency = 128
+
+// Limits bound the sends and what waits for them. Zero means the default.
+type Limits struct {
+	// AtOnce is the largest number of concurrent sends to one server: 16; see window. Concurrency is that of all servers that are not slow:
+	// DefaultConcurrency; see package limiter. Queue is how many items of one target are in memory: 10,000. The others stay on record until there is room.
+	AtOnce, Concurrency, Queue int
+	// Timeout is for one send: 10 s. LongestPause is the longest time between two probes of an endpoint that fails: 5 s.
+	Timeout, LongestPause time.Duration
+}
+
 // Options wires Lanes.
 type Options struct {
+	Limits
 	// Of says in the log what is sent, such as "notifications".
 	Of string
-	// AtOnce is the largest number of concurrent sends to one server; see window. Concurrency is that of all servers that are not slow; see
-	// package limiter. Queue is how many items of one target are in memory.
-	AtOnce, Concurrency, Queue int
-	// Timeout is for one send. LongestPause is the longest time between two probes of an endpoint that fails.
-	Timeout, LongestPause time.Duration
 	// Open returns the next try of an item; false if the item is gone.
 	Open func(id string) (Attempt, bool)
 	// Load hands the recorded items of a target to add, the oldest first, until that returns false. It is called when there is room again
@@ -63,9 +71,10 @@ type Lanes struct {
 
 // New returns Lanes that send after Start.
 func New(o Options) *Lanes {
-	l := &Lanes{
-		Options: o, limiter: limiter.New(o.Concurrency), servers: map[string]*server{}, targets: map[string]*target{}, failed: make(chan error, 1),
+	o.Limits = Limits{
+		cmp.Or(o.AtOnce, 16), cmp.Or(o.Concurrency, DefaultConcurrency), cmp.Or(o.Queue, 10_000), cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.LongestPause, 5*time.Second),
 	}
+	l := &Lanes{Options: o, limiter: limiter.New(o.Concurrency), servers: map[string]*server{}, targets: map[string]*target{}, failed: make(chan error, 1)}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l
 }
@@ -255,7 +264,7 @@ func (l *Lanes) TryNow(name string) (waited int) {
 		t.breaker.endWait(now)
 		waited += t.waiting()
 		for _, it := range t.known {
-			it.wanted = true
+			it.held, it.Fixed = true, false
 		}
 		t.hasten(now)
 		l.wake(t)

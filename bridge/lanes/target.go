@@ -133,10 +133,10 @@ func (t *target) top(q *queue) *item {
 	return nil
 }
 
-// hasten brings forward what a pause kept waiting. Items with a fixed interval keep that, unless somebody asked for their next try.
+// hasten brings forward what a pause kept waiting. Items with a fixed interval keep that.
 func (t *target) hasten(now time.Time) {
 	for _, it := range t.later.items {
-		if it.wanted || it.held && !it.Fixed {
+		if it.held && !it.Fixed {
 			it.at = now
 		}
 	}

@@ -152,8 +152,7 @@ func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 	defer slot.Release()
 	attempt, ok := l.Open(it.ID)
 	if !ok {
-		l.gone(t, it)
-		l.putBack(t, nil, isProbe)
+		l.unsent(t, it, isProbe, true)
 		return
 	}
 	ctx, cancel := l.sendContext()
@@ -166,28 +165,28 @@ func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 	}
 	if cancelled := slot.Answered(); cancelled && err != nil {
 		l.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", t.shown(), "id", it.ID)
-		l.putBack(t, it, isProbe)
+		l.unsent(t, it, isProbe, false)
 		return
 	}
-	if reached := err == nil || outward.Answered(err) || outward.Permanent(err); reached || !early {
+	reached := err == nil || outward.Answered(err) || outward.Permanent(err)
+	if reached || !early {
 		l.record(t, it, attempt, err, !reached)
-		l.ended(t, it, err, isProbe, false)
-		return
 	}
-	l.ended(t, it, err, isProbe, true)
+	l.ended(t, it, err, isProbe, !reached && early)
 }
 
 // miss records a failed try of an item that is due during a pause.
 func (l *Lanes) miss(t *target, it *item) {
 	attempt, ok := l.Open(it.ID)
-	if !ok {
-		l.gone(t, it)
-		return
-	}
 	l.mu.Lock()
 	reason := cmp.Or(t.server.breaker.reason, t.breaker.reason)
+	if !ok {
+		l.end(t, it)
+	}
 	l.mu.Unlock()
-	l.record(t, it, attempt, errors.New("endpoint paused: "+reason), true)
+	if ok {
+		l.record(t, it, attempt, errors.New("endpoint paused: "+reason), true)
+	}
 }
 
 // record has the outcome of a try recorded. The next item of the lane need not wait until the outcome is on record.
@@ -201,18 +200,13 @@ func (l *Lanes) record(t *target, it *item, attempt Attempt, err error, held boo
 	}
 }
 
-// gone forgets an item that was removed, which says nothing of the receiver.
-func (l *Lanes) gone(t *target, it *item) {
+// unsent gives the place of a send back that says nothing of the receiver. The item is forgotten if it was removed, or sent again when it is due.
+func (l *Lanes) unsent(t *target, it *item, isProbe, removed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end(t, it)
-}
-
-// putBack gives the place of a send back that says nothing of the receiver. The item, if it is not nil, is sent again when it is due.
-func (l *Lanes) putBack(t *target, it *item, isProbe bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if it != nil {
+	if removed {
+		l.end(t, it)
+	} else {
 		t.again(it)
 	}
 	l.free(t, isProbe)

@@ -73,7 +73,14 @@ type Slot struct {
 func (l *Limiter) Acquire(ctx context.Context, receiver, host string, failed bool) (*Slot, bool) {
 	s := &Slot{limiter: l, receiver: receiver, host: host, granted: make(chan struct{})}
 	l.mu.Lock()
-	s.class = l.classOf(receiver, failed)
+	switch isSlow, known := l.known[receiver]; {
+	case failed:
+		s.class = failing
+	case isSlow:
+		s.class = slow
+	case !known:
+		s.class = fresh
+	}
 	l.waiting[s.class] = append(l.waiting[s.class], s)
 	l.grant()
 	l.mu.Unlock()
@@ -83,20 +90,6 @@ func (l *Limiter) Acquire(ctx context.Context, receiver, host string, failed boo
 	case <-ctx.Done():
 		l.giveUp(s)
 		return nil, false
-	}
-}
-
-func (l *Limiter) classOf(receiver string, failed bool) class {
-	isSlow, known := l.known[receiver]
-	switch {
-	case failed:
-		return failing
-	case !known:
-		return fresh
-	case isSlow:
-		return slow
-	default:
-		return fast
 	}
 }
 

@@ -26,7 +26,7 @@ func TestBatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), tt.stop)
 				defer stop()
-				began, waiting, hurry := time.Now(), make(chan int, 1024), NewHurry()
+				began, waiting, hurry := time.Now(), make(chan int, 1024), make(Hurry, 1)
 				for n := range tt.burst {
 					waiting <- 1 + n
 				}

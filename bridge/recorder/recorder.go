@@ -3,6 +3,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,11 +21,8 @@ import (
 // CommitDelay is how long a record waits for others to share an fsync with, unless somebody waits for it: see [Hurry].
 const CommitDelay = 10 * time.Millisecond
 
-// Hurry ends the commit delay, because somebody waits for the record.
+// Hurry ends the commit delay, because somebody waits for the record. Its capacity is 1.
 type Hurry chan struct{}
-
-// NewHurry returns a Hurry that has not begun.
-func NewHurry() Hurry { return make(Hurry, 1) }
 
 // Signal has what was added before the call recorded at once.
 func (h Hurry) Signal() {
@@ -45,6 +43,12 @@ const (
 // Log is where to record.
 type Log interface {
 	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
+}
+
+// Stream is a log that can be followed too.
+type Stream interface {
+	Log
+	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
 }
 
 // Recorder records requests whose outcome nobody waits for.
@@ -74,7 +78,7 @@ type waiting struct {
 func New(log Log, logger *slog.Logger, unrecorded func(domain.Request)) *Recorder {
 	return &Recorder{
 		log: log, logger: logger, unrecorded: unrecorded,
-		waiting: make(chan waiting, Waiting), hurry: NewHurry(), budget: semaphore.NewWeighted(WaitingBytes),
+		waiting: make(chan waiting, Waiting), hurry: make(Hurry, 1), budget: semaphore.NewWeighted(WaitingBytes),
 	}
 }
 
@@ -210,6 +214,7 @@ func (r *Recorder) ended(w waiting) {
 // subscription that is left out is logged by its name: a command may be very long.
 func (r *Recorder) smaller(w waiting, why error) (parts []waiting) {
 	c, _ := w.Command.(domain.ProcessNotification)
+	try, _ := w.Command.(domain.RecordTry)
 	for _, part := range c.Smaller() {
 		one := domain.Request{Stamp: w.Stamp, Command: part}
 		one.EventID = uuid.Must(uuid.NewV7()).String()
@@ -221,7 +226,7 @@ func (r *Recorder) smaller(w waiting, why error) (parts []waiting) {
 		if len(parts) == 1 && len(c.Matched) == 1 {
 			named = c.Matched[0]
 		}
-		r.logger.Error("outcome not recorded", "command", fmt.Sprintf("%T", w.Command), "id", idOf(w.Command), "subscription", named,
+		r.logger.Error("outcome not recorded", "command", fmt.Sprintf("%T", w.Command), "id", cmp.Or(c.ID, try.ID), "subscription", named,
 			"error", outward.Cut(why.Error()))
 	}
 	if len(parts) == 0 {
@@ -232,17 +237,6 @@ func (r *Recorder) smaller(w waiting, why error) (parts []waiting) {
 	last := &parts[len(parts)-1]
 	last.bytes, last.ends = w.bytes, w.ends
 	return parts
-}
-
-func idOf(c domain.Command) string {
-	switch c := c.(type) {
-	case domain.ProcessNotification:
-		return c.ID
-	case domain.RecordTry:
-		return c.ID
-	default:
-		return ""
-	}
 }
 
 // Flush returns when all that was added before the call is on record, or refused for good; the error is that of ctx.
