@@ -1,10 +1,10 @@
-// Package callback calls EdgeX device services back: each hears of what changes in its devices, the profiles of these, its provision watchers
-// and itself, and is asked whether it takes a device before one is added or changed.
+// Package callback calls EdgeX device services back: each hears of what changes in its devices, the profiles of these, its provision
+// watchers and itself, and is asked whether it takes a device before one is added or changed.
 //
-// [Callbacks] follows the event stream from the position that it has on record. The calls for one device service go out one after another, in
-// the order of the events, and are tried again until the service has them. Package lanes decides when, so that no service waits for another.
-// The position is put on record a second after a call, so that a crash repeats some calls and loses none. Paths, methods and bodies are those
-// of EdgeX 2.3; "device-rest" is Ledge itself and is not called.
+// [Callbacks] follows the event stream from the position that it has on record. The calls for one device service go out one after another,
+// in the order of the events, and are tried again until the service has them. Package lanes decides when, so that no service waits for
+// another. The position is put on record a second after a call, so that a crash repeats some calls and loses none. Paths, methods and
+// bodies are those of EdgeX 2.3; "device-rest" is Ledge itself and is not called.
 package callback
 
 import (
@@ -25,31 +25,24 @@ import (
 	"ledge/domain"
 )
 
-// Followed is the event stream.
-type Followed interface {
-	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
-}
-
 // History reads the event stream from one sequence to another, both included.
 type History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 
-// DefaultAtOnce is the default of Limits.AtOnce.
-const DefaultAtOnce = 64
+// DefaultConcurrency is the default of Limits.Concurrency.
+const DefaultConcurrency = 64
 
 // Limits bound the calls of device services. Zero means the default.
 type Limits struct {
-	// Timeout is the longest wait for the answer to a callback: 10 s. ValidationTimeout is the longest wait for the validation of a
-	// device: 3 s.
-	Timeout, ValidationTimeout time.Duration
+	// Limits are those of the calls. Concurrency, DefaultConcurrency, bounds the validations as well.
+	lanes.Limits
+	// ValidationTimeout is the longest wait for the validation of a device: 3 s.
+	ValidationTimeout time.Duration
 	// Tries is how often a call is made that the service answers with an error of its own: 5.
 	Tries int
 	// GiveUp is how long a call waits for a service that does not answer: 10 minutes.
 	GiveUp time.Duration
 	// Waiting is how many calls wait for one service: 100,000. A further call replaces the oldest.
 	Waiting int
-	// AtOnce is the largest number of concurrent calls to services that are not slow, and of concurrent validations: DefaultAtOnce.
-	// See package limiter for the others.
-	AtOnce int
 }
 
 // idleConnections are kept for the next call.
@@ -58,7 +51,9 @@ const idleConnections = 256
 // Options wires Callbacks.
 type Options struct {
 	Limits
-	Events        Followed
+	Events interface {
+		Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
+	}
 	Notifications recorder.Log // where the position is recorded
 	History       History
 	// Guard says where services may be called, and whose answers are shown.
@@ -91,14 +86,13 @@ type Callbacks struct {
 // New returns Callbacks that wait for Start.
 func New(o Options) *Callbacks {
 	o.Tries, o.GiveUp, o.Waiting = cmp.Or(o.Tries, 5), cmp.Or(o.GiveUp, 10*time.Minute), cmp.Or(o.Waiting, 100_000)
-	o.ValidationTimeout, o.AtOnce = cmp.Or(o.ValidationTimeout, 3*time.Second), cmp.Or(o.AtOnce, DefaultAtOnce)
+	o.ValidationTimeout, o.Concurrency = cmp.Or(o.ValidationTimeout, 3*time.Second), cmp.Or(o.Concurrency, DefaultConcurrency)
 	c := &Callbacks{
-		Options: o, client: outward.Client(o.Guard.DialContext, o.Roots, idleConnections), validations: limiter.New(o.AtOnce),
-		owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{},
+		Options: o, client: outward.Client(o.Guard.DialContext, o.Roots, idleConnections), validations: limiter.New(o.Concurrency),
+		owners:   &owners{of: map[string]owner{}, users: map[string]map[string]int{}},
+		services: map[string]*service{}, silent: map[string]time.Time{},
 	}
-	c.lanes = lanes.New(lanes.Options{
-		Limits: lanes.Limits{AtOnce: 1, Concurrency: o.AtOnce, Timeout: o.Timeout}, Of: "callbacks", Open: c.open, Now: o.Now, Logger: o.Logger,
-	})
+	c.lanes = lanes.New(lanes.Options{Limits: o.Limits.Limits, Of: "callbacks", Open: c.open, Now: o.Now, Logger: o.Logger})
 	return c
 }
 

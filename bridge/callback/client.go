@@ -10,6 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
+	"strings"
 
 	"ledge/bridge/guard"
 	"ledge/bridge/outward"
@@ -36,16 +39,11 @@ func (a answer) String() string {
 // accepted reports whether the service has it: EdgeX 2.3 takes every status up to 207 for that.
 func (a answer) accepted() bool { return a.status > 0 && a.status <= http.StatusMultiStatus }
 
-// absent reports whether the service is not there: it does not answer, or somebody answers in its place. A forbidden address is not retried.
+// absent reports whether the service is not there: it does not answer, or somebody answers in its place. A forbidden address is not
+// retried.
 func (a answer) absent() bool {
-	switch a.status {
-	case 0:
-		return !outward.Permanent(a.err)
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
-		return true
-	default:
-		return false
-	}
+	others := []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests}
+	return a.status == 0 && !outward.Permanent(a.err) || slices.Contains(others, a.status)
 }
 
 // failed reports whether the service may yet take what it did not take.
@@ -60,9 +58,6 @@ func (a answer) unreachable() error {
 	}
 	return a.err
 }
-
-// isRedirect reports whether the service has sent Ledge on to where it did not go.
-func (a answer) isRedirect() bool { return a.status >= 300 && a.status < 400 }
 
 // answerBytes is how much of an answer is read.
 const answerBytes = 64 << 10
@@ -90,7 +85,7 @@ func (c *Callbacks) send(ctx context.Context, base string, q request, id, correl
 	if visible.Hidden() && !isEdgeX(text) {
 		a.text, to = notShown, notShown
 	}
-	if a.isRedirect() {
+	if a.status >= 300 && a.status < 400 {
 		a.text = outward.Redirected(fmt.Sprintf("redirected to %q", outward.CutTo(to, shownBytes)), "baseAddress")
 	}
 	return a
@@ -155,4 +150,66 @@ func (c *Callbacks) CheckAddress(base string) error {
 		return errors.New(r.Message)
 	}
 	return nil
+}
+
+// The paths below a device service's base address, as EdgeX 2.3 has them.
+const (
+	devicePath   = "/api/v2/callback/device"
+	profilePath  = "/api/v2/callback/profile"
+	watcherPath  = "/api/v2/callback/watcher"
+	servicePath  = "/api/v2/callback/service"
+	validatePath = "/api/v2/validate/device"
+)
+
+// request is what a device service is sent. entity, if there is one, is JSON under key beside apiVersion and requestId. What is added, and
+// a profile, is sent whole, in the form that it has on the log: what is empty is missing, which EdgeX's SDK reads as empty. Of all else an
+// update with every field is sent.
+type request struct {
+	method, path string
+	key          string
+	entity       any
+}
+
+// requestOf returns what a device service hears of an event; ok is false for events that no service hears of.
+func requestOf(e domain.Event) (q request, ok bool) {
+	switch e := e.(type) {
+	case domain.DeviceAdded:
+		q = request{http.MethodPost, devicePath, "device", e.Device}
+	case domain.DeviceUpdated:
+		q = request{http.MethodPut, devicePath, "device", update(e.Device)}
+	case domain.DeviceRemoved:
+		q = request{method: http.MethodDelete, path: devicePath + "/name/" + e.Device.Name}
+	case domain.WatcherAdded:
+		q = request{http.MethodPost, watcherPath, "provisionWatcher", e.Watcher}
+	case domain.WatcherUpdated:
+		q = request{http.MethodPut, watcherPath, "provisionWatcher", update(e.Watcher)}
+	case domain.WatcherRemoved:
+		q = request{method: http.MethodDelete, path: watcherPath + "/name/" + e.Watcher.Name}
+	case domain.ProfileUpdated:
+		q = request{http.MethodPut, profilePath, "profile", e.Profile}
+	case domain.ServiceUpdated:
+		q = request{http.MethodPut, servicePath, "service", update(e.Service)}
+	default:
+		return request{}, false
+	}
+	return q, true
+}
+
+// update has each field of an entity but the times of its records. EdgeX's SDK leaves as it is what is missing or null, so an empty list is
+// sent as an empty one. A location is any JSON value, and may be null.
+func update(entity any) map[string]any {
+	fields := map[string]any{}
+	for field, v := range reflect.ValueOf(entity).Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "created" || name == "modified":
+		case v.Kind() == reflect.Slice && v.IsNil() && v.Type() != reflect.TypeFor[json.RawMessage]():
+			fields[name] = []string{}
+		case v.Kind() == reflect.Map && v.IsNil():
+			fields[name] = struct{}{}
+		default:
+			fields[name] = v.Interface()
+		}
+	}
+	return fields
 }

@@ -61,8 +61,8 @@ func (c *Callbacks) record(ctx context.Context, last bool) {
 // behindTogether is how many services one event names.
 const behindTogether = 4096
 
-// submit records a position. If more services are behind than one event names, it takes several events, of which the last moves UpTo. After a
-// crash between two of them some calls are made again.
+// submit records a position. If more services are behind than one event names, it takes several events, of which the last moves UpTo. After
+// a crash between two of them some calls are made again.
 func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) error {
 	names := slices.Sorted(maps.Keys(command.Behind))
 	for last := false; !last; {
@@ -87,8 +87,8 @@ func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) 
 	return nil
 }
 
-// where returns the position of this moment, if it is to be recorded. While the events up to the one on record are followed again for a service
-// that is behind, the others have theirs and nothing is recorded.
+// where returns the position of this moment, if it is to be recorded. While the events up to the one on record are followed again for a
+// service that is behind, the others have theirs and nothing is recorded.
 func (c *Callbacks) where(last bool) (command domain.RecordCallbacks, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,6 +17,7 @@ type service struct {
 	had        uint64          // the last event that it needed no calls for at the start
 	waiting    []due           // the first is the one that the lane of the service sends
 	tries      int             // of the first
+	attempts   int             // tries of all calls since the start
 	futile     map[string]bool // by method: the last call that failed was repeated in vain
 	removed    bool
 	dropped    int             // calls for which there was no room, since the last one that was made
@@ -86,7 +87,8 @@ func (c *Callbacks) queue(name string, seq uint64) {
 	}
 	if len(s.waiting) >= c.Waiting {
 		if s.dropped == 0 {
-			c.Logger.Warn("callbacks dropped: too many wait for the device service", "service", name, "from event", s.waiting[0].seq, "limit", c.Waiting)
+			c.Logger.Warn("callbacks dropped: too many wait for the device service", "service", name, "from event", s.waiting[0].seq,
+				"limit", c.Waiting)
 		}
 		s.drop(1)
 		s.dropped++
@@ -99,11 +101,7 @@ func (c *Callbacks) queue(name string, seq uint64) {
 }
 
 // drop takes the first calls off the queue.
-func (s *service) drop(n int) {
-	if s.waiting = s.waiting[n:]; n > 0 {
-		s.tries = 0
-	}
-}
+func (s *service) drop(n int) { s.waiting, s.tries = s.waiting[n:], 0 }
 
 // noLimit is of resends: [Limits].Tries and [Limits].GiveUp bound them instead.
 const noLimit = 1 << 30
@@ -111,7 +109,8 @@ const noLimit = 1 << 30
 // item is what the lanes know of a service: its first call, which is due after a while.
 func (c *Callbacks) item(s *service, after time.Duration) lanes.Item {
 	host, _, _ := outward.HostAndPort(s.base)
-	return lanes.Item{ID: s.name, Endpoint: lanes.Endpoint{Server: s.name, Host: host, Target: s.name}, Limit: noLimit, Due: c.Now().Add(after)}
+	at := lanes.Endpoint{Server: s.name, Host: host, Target: s.name}
+	return lanes.Item{ID: s.name, Endpoint: at, Tries: s.attempts, Limit: noLimit, Due: c.Now().Add(after)}
 }
 
 // attempt is one try of the first call of a service.
@@ -163,6 +162,7 @@ func (a *attempt) Record(error) (final bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s, wait := a.service, time.Duration(0)
+	s.attempts++
 	if a.answer != nil && !s.removed {
 		s.last[a.answer.kind] = Call{
 			a.answer.kind, a.answer.entity, a.answer.method, a.due.seq, a.Now(), a.answer.accepted(), a.answer.String(),
@@ -177,13 +177,13 @@ func (a *attempt) Record(error) (final bool) {
 		a.forget(s)
 		return true
 	}
-	a.lanes.Again(a.item(s, wait))
+	a.lanes.Add(a.item(s, wait))
 	return false
 }
 
-// recordFirst takes the first call of a service off the queue, or returns how long to wait for the next try. EdgeX's SDK answers 500 if it has a
-// device already, so after a call was repeated in vain the next of its kind is not, until one goes well: a service that has fetched a thousand
-// devices by itself is through with the calls for them at once. c.mu is held.
+// recordFirst takes the first call of a service off the queue, or returns how long to wait for the next try. EdgeX's SDK answers 500 if it
+// has a device already, so after a call was repeated in vain the next of its kind is not, until one goes well: a service that has fetched a
+// thousand devices by itself is through with the calls for them at once. c.mu is held.
 func (a *attempt) recordFirst(s *service) (wait time.Duration) {
 	if a.answer == nil { // nothing was sent; the end of the pause brings the next try forward
 		a.giveUp(s)

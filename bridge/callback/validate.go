@@ -12,8 +12,8 @@ import (
 	"ledge/domain"
 )
 
-// silence is how long a service that let a validation time out, or whose name has no address, is not asked again, so that a batch of many devices
-// waits for it once.
+// silence is how long a service that let a validation time out, or whose name has no address, is not asked again, so that a batch of many
+// devices waits for it once.
 const silence = 5 * time.Second
 
 // ValidateDevice asks a device service whether it takes a device that is to be added or changed. As in EdgeX 2.3 the

@@ -55,12 +55,17 @@ func New(o Options) *Delivery {
 	d := &Delivery{Options: o}
 	// A try is not recorded if its transmission was removed while it was under way: the stream says nothing more of it.
 	d.recorder = recorder.New(o.Log, o.Logger, func(r domain.Request) { d.lanes.Remove(r.Command.(domain.RecordTry).ID) })
-	d.lanes = lanes.New(lanes.Options{Limits: o.Limits.Limits, Of: "notifications", Open: d.open, Load: d.load, Now: o.Now, Logger: o.Logger})
+	d.lanes = lanes.New(lanes.Options{
+		Limits: o.Limits.Limits, Of: "notifications", Open: d.open, Now: o.Now, Logger: o.Logger,
+		Load: func(target string, add func(lanes.Item) bool) error {
+			return d.each(domain.Filter{Index: domain.IndexEndpoint, Value: target}, add)
+		},
+	})
 	return d
 }
 
-// Start takes up what is open and follows the stream from the sequence after at, the checkpoint of the notifications. Nothing is sent before
-// all that is open is queued, so that no change overtakes an earlier one of the same device.
+// Start takes up what is open and follows the stream from the sequence after at, the checkpoint of the notifications. Nothing is sent
+// before all that is open is queued, so that no change overtakes an earlier one of the same device.
 func (d *Delivery) Start(at uint64) error {
 	isOpen := domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending}
 	if err := d.each(isOpen, func(it lanes.Item) bool { d.lanes.Add(it); return true }); err != nil {
@@ -83,11 +88,10 @@ func (d *Delivery) follow(group []domain.Recorded) error {
 		case domain.NotificationProcessed:
 			d.add(e.Transmissions)
 		case domain.TransmissionTried:
-			if t := e.Transmission; t.IsOpen() {
-				d.lanes.Again(d.item(t))
-			} else {
+			if t := e.Transmission; !t.IsOpen() {
 				d.lanes.End(t.Channel.Target(), t.ID)
 			}
+			d.add([]domain.Transmission{e.Transmission})
 			if e.Escalated != nil {
 				d.add(e.Escalated.Transmissions)
 			}
@@ -96,7 +100,7 @@ func (d *Delivery) follow(group []domain.Recorded) error {
 	return nil
 }
 
-// add queues those of new transmissions that are open.
+// add queues the open ones of transmissions.
 func (d *Delivery) add(ts []domain.Transmission) {
 	for _, t := range ts {
 		if t.IsOpen() {
@@ -118,11 +122,6 @@ func (d *Delivery) item(t domain.Transmission) lanes.Item {
 		Entity: t.Entity, Sequence: t.Sequence, Critical: t.Critical, Fixed: t.FixedInterval, Tries: len(t.Records), Limit: t.ResendLimit,
 		Due: now.Add(min(time.UnixMilli(t.Next).Sub(now), longest)),
 	}
-}
-
-// load hands the open transmissions of a target to add.
-func (d *Delivery) load(target string, add func(lanes.Item) bool) error {
-	return d.each(domain.Filter{Index: domain.IndexEndpoint, Value: target}, add)
 }
 
 // pageLength is how many transmissions are in memory at once while they are listed.

@@ -23,22 +23,20 @@ type attempt struct {
 	response string
 }
 
-// open returns the next try of a transmission. If the state cannot be read for now, it waits.
+// open returns the next try of a transmission, with its notification; false if one of them was removed. If the state cannot be read for
+// now, it waits.
 func (d *Delivery) open(id string) (lanes.Attempt, bool) {
 	a, found := &attempt{Delivery: d}, false
-	err := recorder.Retry(d.lanes.Context(), d.Logger, func() error { return domain.Try(func() { found = a.read(id) }) })
-	return a, found && err == nil
-}
-
-// read reads an open transmission with its notification. It returns false if one of them was removed.
-func (a *attempt) read(id string) (ok bool) {
-	look, done := a.Look()
-	defer done()
-	if a.t, ok = look.State.Transmissions.Get(id); !ok || !a.t.IsOpen() {
-		return false
-	}
-	a.n, ok = look.State.Notifications.Get(a.t.NotificationID)
-	return ok
+	err := recorder.Retry(d.lanes.Context(), d.Logger, func() error {
+		return domain.Try(func() {
+			look, done := d.Look()
+			defer done()
+			if a.t, found = look.State.Transmissions.Get(id); found {
+				a.n, found = look.State.Notifications.Get(a.t.NotificationID)
+			}
+		})
+	})
+	return a, err == nil && found && a.t.IsOpen()
 }
 
 // Send implements lanes.Attempt.
@@ -68,9 +66,9 @@ func (a *attempt) Record(err error) (final bool) {
 // escalateAfter is the age at which EdgeX 2.3 escalates with its defaults: two resends, 5 s apart.
 const escalateAfter = 10 * time.Second
 
-// outcome is what is recorded of a try: SENT, RESENDING, or FAILED if it is given up. If that is critical, it is ESCALATED, as in EdgeX 2.3. A
-// critical notification whose subscription has no interval of its own is escalated at the age of [escalateAfter], and a try comes due then: the
-// resends go on for hours.
+// outcome is what is recorded of a try: SENT, RESENDING, or FAILED if it is given up. If that is critical, it is ESCALATED, as in EdgeX
+// 2.3. A critical notification whose subscription has no interval of its own is escalated at the age of [escalateAfter], and a try comes
+// due then: the resends go on for hours.
 func (a *attempt) outcome(err error) domain.RecordTry {
 	t, now := a.t, a.Now()
 	c := domain.RecordTry{
@@ -115,8 +113,8 @@ func (a *attempt) outcome(err error) domain.RecordTry {
 	return c
 }
 
-// wait is the time from a failed try to the next one: the interval of the subscription, as in EdgeX 2.3; or one that doubles from try to try,
-// and is not shorter than what the receiver asks for.
+// wait is the time from a failed try to the next one: the interval of the subscription, as in EdgeX 2.3; or one that doubles from try to
+// try, and is not shorter than what the receiver asks for.
 func (a *attempt) wait(tries int, asked time.Duration) time.Duration {
 	interval := time.Duration(a.t.ResendInterval) * time.Millisecond
 	if a.t.FixedInterval {
@@ -125,8 +123,8 @@ func (a *attempt) wait(tries int, asked time.Duration) time.Duration {
 	return max(lanes.BackOff(interval, tries-1, a.LongestWait), min(asked, a.LongestWait))
 }
 
-// escalation is the notification that the escalation subscription gets, with the wording of EdgeX 2.3; nil if there is no such subscription. It
-// is not sent again if that fails, and not escalated.
+// escalation is the notification that the escalation subscription gets, with the wording of EdgeX 2.3; nil if there is no such
+// subscription. It is not sent again if that fails, and not escalated.
 func (a *attempt) escalation(at int64) *domain.Raised {
 	s, ok := a.Escalation()
 	if !ok {

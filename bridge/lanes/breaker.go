@@ -77,13 +77,9 @@ func (b *breaker) begin(now time.Time, pause, longest time.Duration) bool {
 	if b.paused() {
 		return false
 	}
-	b.extend(now, pause, longest)
-	return true
-}
-
-func (b *breaker) extend(now time.Time, pause, longest time.Duration) {
 	b.pause = min(pause, longest)
 	b.until = now.Add(b.pause)
+	return true
 }
 
 // endWait ends the wait for the next probe. The pause itself ends when the probe succeeds.
@@ -101,7 +97,8 @@ func (b *breaker) probe(now time.Time) {
 // unanswered notes that the probe, if this breaker sent one, has not ended the pause. The next pause is twice as long.
 func (b *breaker) unanswered(now time.Time, longest time.Duration) {
 	if b.probing && b.regular && b.paused() {
-		b.extend(now, 2*b.pause, longest)
+		b.pause = min(2*b.pause, longest)
+		b.until = now.Add(b.pause)
 	}
 	b.probing = false
 }

@@ -32,7 +32,8 @@ const DefaultConcurrency = 128
 // Limits bound the sends and what waits for them. Zero means the default.
 type Limits struct {
 	// AtOnce is the largest number of concurrent sends to one server: 16; see window. Concurrency is that of all servers that are not slow:
-	// DefaultConcurrency; see package limiter. Queue is how many items of one target are in memory: 10,000. The others stay on record until there is room.
+	// DefaultConcurrency; see package limiter. Queue is how many items of one target are in memory: 10,000. The others stay on record until
+	// there is room.
 	AtOnce, Concurrency, Queue int
 	// Timeout is for one send: 10 s. LongestPause is the longest time between two probes of an endpoint that fails: 5 s.
 	Timeout, LongestPause time.Duration
@@ -71,10 +72,10 @@ type Lanes struct {
 
 // New returns Lanes that send after Start.
 func New(o Options) *Lanes {
-	o.Limits = Limits{
-		cmp.Or(o.AtOnce, 16), cmp.Or(o.Concurrency, DefaultConcurrency), cmp.Or(o.Queue, 10_000), cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.LongestPause, 5*time.Second),
-	}
-	l := &Lanes{Options: o, limiter: limiter.New(o.Concurrency), servers: map[string]*server{}, targets: map[string]*target{}, failed: make(chan error, 1)}
+	o.AtOnce, o.Concurrency, o.Queue = cmp.Or(o.AtOnce, 16), cmp.Or(o.Concurrency, DefaultConcurrency), cmp.Or(o.Queue, 10_000)
+	o.Timeout, o.LongestPause = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.LongestPause, 5*time.Second)
+	l := &Lanes{Options: o, limiter: limiter.New(o.Concurrency), failed: make(chan error, 1)}
+	l.servers, l.targets = map[string]*server{}, map[string]*target{}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l
 }
@@ -120,34 +121,23 @@ func (l *Lanes) Close() {
 	l.sends.Wait()
 }
 
-// Add queues an item, unless its id is known.
+// Add queues a new item, or another try of an item. An item that is known and has no more tries than before is left as it is.
 func (l *Lanes) Add(it Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.target(it.Endpoint)
-	switch {
-	case t.known[it.ID] != nil:
+	switch known := t.known[it.ID]; {
+	case known != nil && it.Tries <= known.Tries:
 		return
+	case known != nil:
+		known.renew(it)
+		t.put(known)
 	case t.more || len(t.known)+len(t.late) >= l.Queue:
 		t.more = true // it stays on record: older items go first
 	case t.loading:
 		t.late = append(t.late, it)
 	default:
 		t.add(it)
-	}
-	l.wake(t)
-}
-
-// Again queues an item for another try, as it is after the last one.
-func (l *Lanes) Again(it Item) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.target(it.Endpoint)
-	if known := t.known[it.ID]; known != nil {
-		known.renew(it)
-		t.put(known)
-	} else {
-		t.more = true
 	}
 	l.wake(t)
 }
@@ -249,8 +239,8 @@ func (t *target) shown() string {
 	return name
 }
 
-// TryNow has what waits for a server sent now. During a pause one item is sent as a probe, and the others follow if it succeeds: to send all
-// of them would cost each a try. It returns how many items waited.
+// TryNow has what waits for a server sent now. During a pause one item is sent as a probe, and the others follow if it succeeds: to send
+// all of them would cost each a try. It returns how many items waited.
 func (l *Lanes) TryNow(name string) (waited int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

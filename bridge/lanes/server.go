@@ -17,16 +17,6 @@ type server struct {
 	waiting    []*target // for a place in the window, the first one first
 }
 
-// server returns the server of an endpoint.
-func (l *Lanes) server(e Endpoint) *server {
-	s := l.servers[e.Server]
-	if s == nil {
-		s = &server{name: e.Server, host: e.Host, targets: map[string]*target{}, window: newWindow(l.AtOnce)}
-		l.servers[e.Server] = s
-	}
-	return s
-}
-
 // admits reports whether a target may send. If not, the target waits in a queue of the server's targets. A quarter of the window is left
 // for other targets.
 func (s *server) admits(t *target) bool {
@@ -53,6 +43,7 @@ func (l *Lanes) ended(t *target, it *item, err error, probe, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, now := t.server, l.Now()
+	takesNo := "endpoint takes no " + l.Of + ", and is left alone for a while"
 	serverPaused, targetPaused := s.breaker.paused(), t.breaker.paused()
 	switch answered, permanent := outward.Answered(err), outward.Permanent(err); {
 	case err == nil:
@@ -66,12 +57,12 @@ func (l *Lanes) ended(t *target, it *item, err error, probe, again bool) {
 		l.answered(s, now)
 		reason := outward.Cut(err.Error())
 		if !permanent && t.breaker.refused(now, reason, outward.RetryAfter(err), l.LongestPause) {
-			l.Logger.Warn("endpoint takes no "+l.Of+", and is left alone for a while", "endpoint", t.shown(), "pause", t.breaker.pause, "error", reason)
+			l.Logger.Warn(takesNo, "endpoint", t.shown(), "pause", t.breaker.pause, "error", reason)
 		}
 	case !permanent:
 		s.window.failed()
 		if reason := outward.Cut(err.Error()); s.breaker.broken(now, reason, l.LongestPause) {
-			l.Logger.Warn("endpoint takes no "+l.Of+", and is left alone for a while", "endpoint", s.name, "pause", s.breaker.pause, "error", reason)
+			l.Logger.Warn(takesNo, "endpoint", s.name, "pause", s.breaker.pause, "error", reason)
 		}
 	}
 	if probe {

@@ -96,8 +96,8 @@ func (t *target) untilNext(now time.Time) time.Duration {
 }
 
 // paused decides what is done during the pause of a server or of a target. When it is over, the first item is the probe, even if its time
-// has not come. Until a probe succeeds, tries that are due fail. The last try of an item is a probe too, so that no item is given up without
-// a real try. It fails as the others do if the probe under way takes long.
+// has not come. Until a probe succeeds, tries that are due fail. The last try of an item is a probe too, so that no item is given up
+// without a real try. It fails as the others do if the probe under way takes long.
 func (t *target) paused(b *breaker, now time.Time) (it *item, next step, after time.Duration) {
 	t.server.leave(t)
 	q, over := &t.ready, !now.Before(b.until)
@@ -200,7 +200,8 @@ func (l *Lanes) record(t *target, it *item, attempt Attempt, err error, held boo
 	}
 }
 
-// unsent gives the place of a send back that says nothing of the receiver. The item is forgotten if it was removed, or sent again when it is due.
+// unsent gives the place of a send back that says nothing of the receiver. The item is forgotten if it was removed, or sent again when it
+// is due.
 func (l *Lanes) unsent(t *target, it *item, isProbe, removed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,8 @@
 // [Slow] until one takes less. A quarter of the first pool is for receivers that are known to be fast.
 //
 // A call that turns out slow moves to the pool of the slow ones at once. If that pool is full, the call stays where it is. It is cancelled
-// when another call needs its place, and is then made again in the pool of the slow ones. That happens to a receiver once: then it is known.
+// when another call needs its place, and is then made again in the pool of the slow ones. That happens to a receiver once: then it is
+// known.
 package limiter
 
 import (
@@ -65,7 +66,8 @@ type Slot struct {
 	began          time.Time
 	granted        chan struct{}
 	timer          *time.Timer // until the call is slow
-	cancel         func()      // nil if the call must not be cancelled
+	ended          bool
+	cancel         func() // nil if the call must not be cancelled
 	cancelled      bool
 }
 
@@ -140,9 +142,7 @@ func (l *Limiter) begin(s *Slot) bool {
 	}
 	l.use(s, 1)
 	s.began = time.Now()
-	if s.class <= fresh {
-		s.timer = time.AfterFunc(Slow, func() { l.isSlow(s) })
-	}
+	s.timer = time.AfterFunc(Slow, func() { l.isSlow(s) })
 	close(s.granted)
 	return true
 }
@@ -170,14 +170,13 @@ func (l *Limiter) use(s *Slot, n int) {
 	}
 }
 
-// isSlow moves a call that takes long to the pool of the slow ones.
+// isSlow moves a call of the first pool that takes long to the pool of the slow ones.
 func (l *Limiter) isSlow(s *Slot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.timer == nil { // the call has ended
+	if s.ended || s.class > fresh {
 		return
 	}
-	s.timer = nil
 	l.learn(s.receiver, true)
 	l.late = append(l.late, s)
 	l.grant()
@@ -206,7 +205,7 @@ func (s *Slot) Answered() (cancelled bool) {
 	l := s.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.stop()
+	s.ended = true
 	if s.cancel = nil; !s.cancelled {
 		l.learn(s.receiver, time.Since(s.began) >= Slow)
 	}
@@ -220,17 +219,10 @@ func (s *Slot) Release() {
 	s.limiter.release(s)
 }
 
-// stop stops the timer; the lock is held.
-func (s *Slot) stop() {
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
-}
-
 // release gives a slot back; l.mu is held.
 func (l *Limiter) release(s *Slot) {
-	s.stop()
+	s.timer.Stop()
+	s.ended = true
 	if s.cancelled {
 		l.cancelling--
 	}

@@ -1,5 +1,5 @@
-// Package recorder puts on record what became of deliveries: in batches, because each append costs an fsync that the requests of that moment
-// feel, and until the log takes it.
+// Package recorder puts on record what became of deliveries: in batches, because each append costs an fsync that the requests of that
+// moment feel, and until the log takes it.
 package recorder
 
 import (
@@ -82,17 +82,14 @@ func New(log Log, logger *slog.Logger, unrecorded func(domain.Request)) *Recorde
 	}
 }
 
-// Refused is how many requests were refused for good since the start. A request that could be recorded in smaller parts counts only if one of
-// these was refused.
+// Refused is how many requests were refused for good since the start. A request that could be recorded in smaller parts counts only if one
+// of these was refused.
 func (r *Recorder) Refused() int64 { return r.refused.Load() }
-
-// usualBytes is what a request takes beside what it says of itself.
-const usualBytes = 1 << 10
 
 // Add hands a request over to Run, or, when ctx has ended, to Close.
 func (r *Recorder) Add(ctx context.Context, req domain.Request) {
 	r.tally.Begin()
-	w := waiting{req, usualBytes, 1}
+	w := waiting{req, 1 << 10, 1} // that is what a request takes beside what it says of itself
 	if b, ok := req.Command.(interface{ Bytes() int }); ok {
 		w.bytes = min(w.bytes+int64(b.Bytes()), WaitingBytes)
 	}
@@ -147,7 +144,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Batch returns the first with all that wait after the [CommitDelay], which ends with hurry and with ctx. Nobody else receives from waiting.
+// Batch returns the first with all that wait after the [CommitDelay], which ends with hurry and with ctx. Nobody else receives from
+// waiting.
 func Batch[T any](ctx context.Context, waiting <-chan T, first T, hurry Hurry) []T {
 	delay := time.NewTimer(CommitDelay)
 	defer delay.Stop()
@@ -273,4 +271,32 @@ func requests(list []waiting) []domain.Request {
 		reqs[i] = w.Request
 	}
 	return reqs
+}
+
+// The waits between two tries while the log refuses: a full disk, a restart in place.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// ForNow reports whether the log may take later what it refuses.
+func ForNow(err error) bool {
+	code := domain.CodeOf(err)
+	return code == domain.Full || code == domain.Unavailable
+}
+
+// Retry calls f, with back-off, until its error is not [ForNow], and returns that error. If ctx ends before, it returns the error of ctx.
+func Retry(ctx context.Context, logger *slog.Logger, f func() error) error {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := f()
+		if !ForNow(err) {
+			return err
+		}
+		logger.Warn("stream refuses, trying again", "after", wait, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
 }
