@@ -168,11 +168,12 @@ func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 		l.unsent(t, it, isProbe, false)
 		return
 	}
+	// The end of a pause comes before the record, which may queue the next item: that must not be missed because of the pause.
 	reached := err == nil || outward.Answered(err) || outward.Permanent(err)
+	l.ended(t, it, err, isProbe, !reached && early)
 	if reached || !early {
 		l.record(t, it, attempt, err, !reached)
 	}
-	l.ended(t, it, err, isProbe, !reached && early)
 }
 
 // miss records a failed try of an item that is due during a pause.
