@@ -170,7 +170,7 @@ func TestCallbacksOfOneThatStalls(t *testing.T) {
 // More services that stall than calls are under way at once hold nobody up: one that answered before hears at once, and one that is new as well.
 func TestCallbacksOfManyThatStall(t *testing.T) {
 	n := mustNode(t)
-	n.startCallbacks(func(o *callback.Options) { o.AtOnce, o.Timeout = 4, time.Hour })
+	n.startCallbacks(func(o *callback.Options) { o.Concurrency, o.Timeout = 4, time.Hour })
 	known := n.mustService("known")
 	n.do(domain.AddDevice{Device: deviceOf(known, "first")})
 	known.wantCalls("POST " + devicePath)

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/bridge/delivery"
+	"ledge/bridge/lanes"
 	"ledge/domain"
 )
 
@@ -93,15 +94,15 @@ func (r *receiver) channel() domain.Channel {
 
 // quick are limits that let a test see in a moment what takes minutes in the field.
 var quick = delivery.Limits{
-	AtOnce: 4, Concurrency: 16, Queue: 100, Timeout: hangs,
-	LongestWait: time.Second, LongestPause: 20 * time.Millisecond, GiveUp: time.Hour,
+	Limits:      lanes.Limits{AtOnce: 4, Concurrency: 16, Queue: 100, Timeout: hangs, LongestPause: 20 * time.Millisecond},
+	LongestWait: time.Second, GiveUp: time.Hour,
 }
 
 // startDelivery starts the delivery of what is open; a test may start it again after it has closed it.
 func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscription) *delivery.Delivery {
 	n.tb.Helper()
 	at, _ := n.notes.Checkpoint()
-	senders := map[string]delivery.Sender{"REST": poster{}}
+	senders := map[string]delivery.Sender{"REST": poster{}.Send}
 	if n.mail != nil {
 		senders[domain.ChannelEmail] = n.mail
 	}
@@ -109,13 +110,13 @@ func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscriptio
 		senders["REST"] = n.rest
 	}
 	if n.engine != nil {
-		senders[domain.ChannelZeroMQ] = n.engine
+		senders[domain.ChannelZeroMQ] = n.engine.Send
 	}
 	d := delivery.New(delivery.Options{
 		Limits: l, Log: n.notifications, Senders: senders,
-		Look: func() (domain.State, delivery.Transmissions, func()) {
+		Look: func() (domain.View, func()) {
 			v, done := n.notes.View()
-			return v.State, v, func() {
+			return domain.View{State: v.State, Lists: v}, func() {
 				done()
 				if n.looked != nil {
 					n.looked()
@@ -130,7 +131,7 @@ func (n *node) startDelivery(l delivery.Limits, escalation ...domain.Subscriptio
 		},
 		Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err := d.Start(n.tb.Context(), at); err != nil {
+	if err := d.Start(at); err != nil {
 		n.tb.Fatal(err)
 	}
 	n.tb.Cleanup(d.Close)
@@ -158,7 +159,7 @@ func (n *node) post(content, severity string, resends int, channels ...domain.Ch
 }
 
 // until waits until the state of the notifications is as ok wants it.
-func (n *node) until(what string, ok func(domain.State, delivery.Transmissions) bool) {
+func (n *node) until(what string, ok func(domain.State, domain.Lists) bool) {
 	n.tb.Helper()
 	ctx, cancel := context.WithTimeout(n.tb.Context(), hangs)
 	defer cancel()
@@ -179,7 +180,7 @@ func (n *node) until(what string, ok func(domain.State, delivery.Transmissions) 
 // ended waits until a notification has all its outcomes, and returns its transmissions.
 func (n *node) ended(id, status string) (ts []domain.Transmission) {
 	n.tb.Helper()
-	n.until("notification "+status, func(s domain.State, lists delivery.Transmissions) bool {
+	n.until("notification "+status, func(s domain.State, lists domain.Lists) bool {
 		note, _ := s.Notifications.Get(id)
 		if note.Open > 0 || note.Status != status {
 			return false
@@ -267,7 +268,7 @@ func TestEscalated(t *testing.T) {
 	if ts[0].Status != domain.StatusEscalated || len(ts[0].Records) != 2 {
 		t.Fatalf("got %+v, want ESCALATED after two tries", ts[0])
 	}
-	n.until("escalation", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("escalation", func(_ domain.State, lists domain.Lists) bool {
 		list, _, err := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexSubscription, Value: "ESCALATION"})
 		return err == nil && len(list) == 1 && list[0].Status == domain.StatusSent
 	})
@@ -297,7 +298,7 @@ func TestEscalatedWithoutASocket(t *testing.T) {
 	if ts := n.ended(note.ID, domain.StatusProcessed); len(ts) != 1 || ts[0].Status != domain.StatusEscalated || len(ts[0].Records) != 1 {
 		t.Fatalf("got %+v, want one that is ESCALATED after one try", ts)
 	}
-	n.until("escalation", func(domain.State, delivery.Transmissions) bool { return boss.count() == 1 })
+	n.until("escalation", func(domain.State, domain.Lists) bool { return boss.count() == 1 })
 }
 
 // A clock that is set back holds no try up for longer than the longest wait.
@@ -312,7 +313,7 @@ func TestClockSetBack(t *testing.T) {
 	n.ahead.Store(int64(quick.GiveUp / 2))
 	d := n.startDelivery(quick)
 	note := n.post("fire", domain.SeverityNormal, 90, r.channel())
-	n.until("a try", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("a try", func(_ domain.State, lists domain.Lists) bool {
 		list, _, err := lists.Transmissions(domain.Page{Limit: 1})
 		return err == nil && len(list) == 1 && len(list[0].Records) > 0
 	})
@@ -343,7 +344,7 @@ func TestDeadEndpointsDelayNobody(t *testing.T) {
 	}
 	<-held
 	states := map[string]domain.EndpointState{}
-	n.until("a failure", func(domain.State, delivery.Transmissions) bool {
+	n.until("a failure", func(domain.State, domain.Lists) bool {
 		for _, s := range d.Endpoints() {
 			states[s.Endpoint] = s
 		}
@@ -374,7 +375,7 @@ func TestMoreThanTheQueueHolds(t *testing.T) {
 	for i := range many / 2 {
 		n.post(fmt.Sprint(many/2+i), domain.SeverityNormal, 0, r.channel())
 	}
-	n.until("all sent", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("all sent", func(_ domain.State, lists domain.Lists) bool {
 		_, total, err := lists.Transmissions(domain.Page{Limit: 0}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusSent})
 		return err == nil && total == many
 	})
@@ -400,7 +401,7 @@ func TestRaisedWhileTakenUp(t *testing.T) {
 	l := quick
 	l.Queue = 10 * many * each
 	n.startDelivery(l)
-	n.until("all sent", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("all sent", func(_ domain.State, lists domain.Lists) bool {
 		_, total, err := lists.Transmissions(domain.Page{}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusSent})
 		return err == nil && total == many*each+3
 	})
@@ -419,7 +420,7 @@ func TestRestartTakesUpWhatIsOpen(t *testing.T) {
 	n.ended(n.post("first", domain.SeverityNormal, 0, r.channel()).ID, domain.StatusProcessed)
 	down.Store(true)
 	second := n.post("second", domain.SeverityNormal, 90, r.channel())
-	n.until("a failed try", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("a failed try", func(_ domain.State, lists domain.Lists) bool {
 		list, _, err := lists.Transmissions(domain.Page{Limit: 1}, domain.Filter{Index: domain.IndexNotification, Value: second.ID})
 		return err == nil && len(list) == 1 && len(list[0].Records) > 0
 	})
@@ -439,7 +440,7 @@ func TestRemovedIsNoSuccess(t *testing.T) {
 	d := n.startDelivery(quick)
 	n.post("kept", domain.SeverityNormal, 90, r.channel())
 	failures := 0
-	n.until("failures", func(domain.State, delivery.Transmissions) bool {
+	n.until("failures", func(domain.State, domain.Lists) bool {
 		if list := d.Endpoints(); len(list) > 0 {
 			failures = list[0].Failures
 		}
@@ -448,7 +449,7 @@ func TestRemovedIsNoSuccess(t *testing.T) {
 	for range 10 {
 		n.remove(n.post("removed", domain.SeverityNormal, 90, r.channel()).ID)
 	}
-	n.until("the removed ones are out of the queue", func(domain.State, delivery.Transmissions) bool {
+	n.until("the removed ones are out of the queue", func(domain.State, domain.Lists) bool {
 		now := d.Endpoints()[0]
 		if now.Failures < failures {
 			t.Errorf("%d failures in a row after %d, with no success in between", now.Failures, failures)

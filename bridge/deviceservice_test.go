@@ -19,6 +19,7 @@ import (
 	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/guard"
+	"ledge/bridge/lanes"
 	"ledge/bridge/porttest"
 	"ledge/domain"
 )
@@ -170,7 +171,8 @@ func (n *node) startCallbacks(change ...func(*callback.Options)) *callback.Callb
 	n.tb.Helper()
 	o := callback.Options{
 		Limits: callback.Limits{
-			Timeout: hangs, ValidationTimeout: hangs, Tries: 3, GiveUp: time.Hour, Waiting: 1000, AtOnce: 8, AnswerBytes: 1 << 10, Last: hangs,
+			Limits:            lanes.Limits{Timeout: hangs, Concurrency: 8},
+			ValidationTimeout: hangs, Tries: 3, GiveUp: time.Hour, Waiting: 1000,
 		},
 		Events: asof.Followed{Log: n.events, Entities: n.entities}, Notifications: n.notifications, History: n.entities.Read, Guard: guard.New(guard.Options{}), Now: n.clock, Logger: slog.New(slog.DiscardHandler),
 	}
@@ -184,7 +186,7 @@ func (n *node) startCallbacks(change ...func(*callback.Options)) *callback.Callb
 	defer notesDone()
 	at := callback.Start{State: domain.View{State: view.State, Lists: view}, Cursors: notes.Cursors}
 	at.Events, _ = n.state.Checkpoint()
-	if err := c.Start(context.Background(), at); err != nil {
+	if err := c.Start(at); err != nil {
 		n.tb.Fatal(err)
 	}
 	n.tb.Cleanup(c.Close)

@@ -13,15 +13,9 @@ import (
 	"ledge/domain"
 )
 
-// Log is one stream: what the bridge follows and where it records.
-type Log interface {
-	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
-	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
-}
-
 // Options wires an Engine.
 type Options struct {
-	Events, Notifications Log
+	Events, Notifications recorder.Stream
 	// History reads the events of subscriptions from one sequence of the event stream to another, both included, with whole entities.
 	History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 	// Recorded is the last sequence of the event stream that requests were answered with.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"ledge/bridge/delivery"
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
 	"ledge/bridge/mailtest"
@@ -32,12 +31,12 @@ func (n *node) realREST() {
 	n.tb.Helper()
 	s := rest.New(rest.Options{Dial: guard.New(guard.Options{}).DialContext})
 	n.tb.Cleanup(s.Close)
-	n.rest = delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, note domain.Notification) (string, error) {
+	n.rest = func(ctx context.Context, t domain.Transmission, note domain.Notification) (string, error) {
 		ch := t.Channel
 		return s.Send(ctx, rest.Target{Host: ch.Host, Port: ch.Port, Path: ch.Path, Method: http.MethodPost}, outward.Message{
 			ID: t.ID, NotificationID: note.ID, At: time.UnixMilli(note.Created), Sequence: t.Sequence, Body: []byte(note.Content),
 		})
-	})
+	}
 }
 
 // hearing is a receiver that notes the changes that it has answered with 200, by device.
@@ -118,7 +117,7 @@ func (h *hearing) isInOrder(t *testing.T, last map[string]uint64, times int) {
 // allSent waits until so many transmissions are SENT and none is open.
 func (n *node) allSent(count int) {
 	n.tb.Helper()
-	n.until("all sent", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("all sent", func(_ domain.State, lists domain.Lists) bool {
 		_, total, err := lists.Transmissions(domain.Page{}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusSent})
 		return err == nil && total >= count
 	})
@@ -197,7 +196,7 @@ func TestFailingPathKeepsNothingFromOthers(t *testing.T) {
 	for i := range 20 {
 		n.post(fmt.Sprint(i), domain.SeverityNormal, 90, to("/bad"))
 	}
-	n.until("all failed once", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("all failed once", func(_ domain.State, lists domain.Lists) bool {
 		list, _, err := lists.Transmissions(domain.Page{Limit: 100})
 		return err == nil && !slices.ContainsFunc(list, func(t domain.Transmission) bool { return len(t.Records) == 0 })
 	})
@@ -224,7 +223,7 @@ func TestEscalatedInTime(t *testing.T) {
 		notes = append(notes, n.post(fmt.Sprint(i), domain.SeverityCritical, 2, closed))
 	}
 	for tries := 1; tries <= 3; tries++ {
-		n.until(fmt.Sprintf("%d tries of each", tries), func(_ domain.State, lists delivery.Transmissions) bool {
+		n.until(fmt.Sprintf("%d tries of each", tries), func(_ domain.State, lists domain.Lists) bool {
 			for _, note := range notes {
 				ts, _, err := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexNotification, Value: note.ID})
 				if err != nil || len(ts) != 1 || len(ts[0].Records) < tries {
@@ -241,7 +240,7 @@ func TestEscalatedInTime(t *testing.T) {
 			t.Errorf("got %+v, want ESCALATED after 3 tries", ts[0])
 		}
 	}
-	n.until("escalations", func(domain.State, delivery.Transmissions) bool { return boss.count() == many })
+	n.until("escalations", func(domain.State, domain.Lists) bool { return boss.count() == many })
 }
 
 // A CRITICAL notification without resends of its subscription's own is escalated once at the age at which EdgeX's defaults escalate it. Its
@@ -261,7 +260,7 @@ func TestEscalatedWhileResendsGoOn(t *testing.T) {
 	note := n.post("fire", domain.SeverityCritical, 20, away.channel())
 	tried := func(tries, escalations int) {
 		t.Helper()
-		n.until(fmt.Sprintf("try %d", tries), func(_ domain.State, lists delivery.Transmissions) bool {
+		n.until(fmt.Sprintf("try %d", tries), func(_ domain.State, lists domain.Lists) bool {
 			ts, _, err := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexNotification, Value: note.ID})
 			told, _, failed := lists.Transmissions(domain.Page{Limit: 10}, domain.Filter{Index: domain.IndexSubscription, Value: "ESCALATION"})
 			return err == nil && failed == nil && len(ts) == 1 && len(ts[0].Records) == tries && ts[0].IsOpen() && len(told) == escalations
@@ -311,7 +310,7 @@ func TestEndpointThatComesBack(t *testing.T) {
 	for i := range 50 {
 		n.post(fmt.Sprint(i), domain.SeverityNormal, 20, away)
 	}
-	n.until("all failed once", func(_ domain.State, lists delivery.Transmissions) bool {
+	n.until("all failed once", func(_ domain.State, lists domain.Lists) bool {
 		list, _, err := lists.Transmissions(domain.Page{Limit: 100})
 		return err == nil && !slices.ContainsFunc(list, func(t domain.Transmission) bool { return len(t.Records) == 0 })
 	})
@@ -335,13 +334,13 @@ func TestMailGoesAgainToTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := mustNode(t)
-	n.mail = delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, note domain.Notification) (string, error) {
+	n.mail = func(ctx context.Context, t domain.Transmission, note domain.Notification) (string, error) {
 		to := t.Channel.Recipients
 		if len(t.Left) > 0 {
 			to = t.Left
 		}
 		return sender.Send(ctx, mail.Target{Recipients: to}, outward.Message{ID: t.ID, Body: []byte(note.Content)})
-	})
+	}
 	n.startDelivery(quick)
 	for _, tt := range []struct {
 		to     []string

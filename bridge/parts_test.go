@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"ledge/bridge/delivery"
 	"ledge/domain"
 )
 
@@ -62,7 +61,7 @@ func (n *node) recorded(id string) (names []string, events int) {
 // whole waits until all parts of the last notification are on record, and returns it.
 func (n *node) whole(posted bool) (last domain.Notification) {
 	n.tb.Helper()
-	n.until("the last part", func(_ domain.State, _ delivery.Transmissions) bool {
+	n.until("the last part", func(_ domain.State, _ domain.Lists) bool {
 		view, done := n.notes.View()
 		defer done()
 		list, _, err := view.Notifications(domain.Page{Limit: 100})
@@ -127,7 +126,7 @@ func TestCrashBetweenParts(t *testing.T) {
 				n.startEngine()
 				isParted(t, n, n.whole(posted), names)
 				n.do(domain.AddDevice{Device: device("next")})
-				n.until("the next one", func(s domain.State, _ delivery.Transmissions) bool {
+				n.until("the next one", func(s domain.State, _ domain.Lists) bool {
 					done, _ := s.Cursors.Get(domain.CursorDeviceChanges)
 					last, _ := n.state.Checkpoint()
 					return done == last

@@ -17,10 +17,9 @@ const raisedWaiting = 1024
 // raised are the notifications that wait to be recorded, in the order of their causes. Deliveries go on meanwhile.
 type raised struct {
 	waiting chan raising
-	room    *semaphore.Weighted // bytes of those that wait
+	budget  *semaphore.Weighted // bytes of those that wait
 	tally   recorder.Tally      // of those that are delivered and then recorded
 	hurry   recorder.Hurry      // somebody waits for what waits
-	told    atomic.Int64        // of those that wait, how many somebody was told: a crash would repeat them
 	refused atomic.Int64        // notifications, or their parts, that the log refused for good
 
 	// Of the goroutine that records, and then of Close.
@@ -33,17 +32,17 @@ type raised struct {
 type raising struct {
 	domain.Raised
 	part  *domain.ProcessNotification // nil for a notification; its transmissions are all, unless it is Partial
-	bytes int64                       // of the room
+	bytes int64                       // of the budget
 	ends  int                         // 1 where the tally ends with it; 0 where others follow in its place
 }
 
 func newRaised() raised {
-	return raised{hurry: recorder.NewHurry(), waiting: make(chan raising, raisedWaiting), room: semaphore.NewWeighted(recorder.WaitingBytes)}
+	return raised{hurry: make(recorder.Hurry, 1), waiting: make(chan raising, raisedWaiting), budget: semaphore.NewWeighted(recorder.WaitingBytes)}
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
 // The record follows. A crash before it repeats the delivery, because the cursor has not moved; so does a stop that finds
-// no room for one to wait.
+// no place for one to wait.
 func (e *Engine) onEvents(group []domain.Recorded) error {
 	for _, r := range group {
 		e.fold(r)
@@ -86,30 +85,17 @@ func begun(n domain.Raised) domain.Raised {
 	return n
 }
 
-// add waits for room; its error says that ctx ended before there was any.
+// add waits for a place; its error says that ctx ended before there was one.
 func (r *raised) add(ctx context.Context, n raising) error {
 	n.bytes = int64(n.Bytes())
 	if n.part != nil {
 		n.bytes = int64(n.part.Bytes())
 	}
 	n.bytes = min(n.bytes, recorder.WaitingBytes)
-	if !r.room.TryAcquire(n.bytes) {
-		if err := r.room.Acquire(ctx, n.bytes); err != nil {
-			return err
-		}
+	if err := recorder.Send(ctx, r.waiting, r.budget, n, n.bytes); err != nil {
+		return err
 	}
-	r.told.Add(n.told())
-	hurry := n.awaited()
-	select {
-	case r.waiting <- n:
-	default:
-		select {
-		case r.waiting <- n:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if hurry {
+	if n.awaited() {
 		r.hurry.Signal()
 	}
 	return nil
@@ -123,26 +109,10 @@ func (n raising) awaited() bool {
 	return hasOpen(n.Transmissions)
 }
 
-// told is 1 for what somebody was told.
-func (n raising) told() int64 {
-	if n.part != nil {
-		return int64(min(len(n.part.Transmissions), 1))
-	}
-	return int64(min(len(n.Transmissions), 1))
-}
-
-// take waits for company of the first and takes all that waits.
-func (r *raised) take(ctx context.Context, first raising) {
-	r.due = recorder.Company(ctx, r.waiting, first, r.hurry, func() bool { return r.told.Load() > 0 })
-	for _, n := range r.due {
-		r.told.Add(-n.told())
-	}
-}
-
 // ended takes the first of those that are due away.
 func (r *raised) ended(n int) {
 	for _, d := range r.due[:n] {
-		r.room.Release(d.bytes)
+		r.budget.Release(d.bytes)
 		r.tally.End(d.ends)
 	}
 	r.due = r.due[n:]

@@ -21,7 +21,7 @@ func (e *Engine) recordLater() error {
 		case <-e.ctx.Done():
 			return nil
 		case first := <-e.raised.waiting:
-			e.raised.take(e.ctx, first)
+			e.raised.due = recorder.Batch(e.ctx, e.raised.waiting, first, e.raised.hurry)
 		}
 		if err := e.recordRaised(); err != nil {
 			return err
@@ -32,19 +32,10 @@ func (e *Engine) recordLater() error {
 // recordRaised records what is due, in order. What the log refuses for now is tried again, with back-off, until Close.
 // What it refuses for good is logged and counted: nothing that follows may wait for it.
 func (e *Engine) recordRaised() error {
-	for wait := recorder.FirstRetry; len(e.raised.due) > 0; {
-		err := e.tryRaised(e.ctx)
-		if err == nil {
-			wait = recorder.FirstRetry
-			continue
-		}
-		if !recorder.ForNow(err) {
+	for len(e.raised.due) > 0 {
+		if err := recorder.Retry(e.ctx, e.Logger, func() error { return e.tryRaised(e.ctx) }); err != nil {
 			return err
 		}
-		if err := recorder.Pause(e.ctx, e.Logger, wait, len(e.raised.due), err); err != nil {
-			return err
-		}
-		wait = min(2*wait, recorder.LastRetry)
 	}
 	e.raised.single = false
 	return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/go-zeromq/zmq4"
 	"github.com/google/uuid"
 
-	"ledge/bridge/delivery"
 	"ledge/bridge/replays"
 	"ledge/domain"
 )
@@ -24,9 +23,9 @@ func (n *node) replays(l replays.Limits, change ...func(*replays.Options)) *repl
 	o := replays.Options{
 		Limits: l, Bridge: n.engine, Sockets: n.sockets, Past: n.store.Notifications(), Log: n.notifications,
 		Last: func() uint64 { seq, _ := n.notes.Checkpoint(); return seq }, Logger: slog.New(slog.DiscardHandler),
-		Look: func() (domain.State, delivery.Transmissions, func()) {
+		Look: func() (domain.View, func()) {
 			v, done := n.notes.View()
-			return v.State, v, done
+			return domain.View{State: v.State, Lists: v}, done
 		},
 	}
 	for _, f := range change {

@@ -72,7 +72,10 @@ func TestMatch(t *testing.T) {
 		{domain.Notification{Category: "x", Labels: []string{"l"}}, []string{"a"}},
 		{domain.Notification{Category: "x", Labels: []string{"l"}, Cause: 1}, []string{"a", "b", "label"}},
 		{domain.Notification{Labels: []string{"l", "l"}}, []string{"a", "label"}},
+		{domain.Notification{Category: "x", Labels: []string{"l", "m"}}, nil},
+		{domain.Notification{Labels: []string{"l", "m"}}, nil},
 		{domain.Notification{Category: "y"}, nil},
+		{domain.Notification{Category: "y", Labels: []string{"l"}}, nil},
 	} {
 		if got := r.match(tt.n); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("match(%q, %v) = %v, want %v", tt.n.Category, tt.n.Labels, got, tt.want)

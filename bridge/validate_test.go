@@ -121,7 +121,7 @@ func TestServiceAtARefusedAddress(t *testing.T) {
 // A service cannot send Ledge elsewhere, and an answer without an end ends.
 func TestAnswersAreBounded(t *testing.T) {
 	n := mustNode(t)
-	c := n.startCallbacks(func(o *callback.Options) { o.AnswerBytes = 4 << 10 })
+	c := n.startCallbacks()
 	elsewhere := n.mustService("elsewhere")
 	serve := func(h http.HandlerFunc) domain.DeviceService {
 		d := &deviceService{tb: t, addr: "127.0.0.1:0"}

@@ -1,3 +1,10 @@
+// Package callback calls EdgeX device services back: each hears of what changes in its devices, the profiles of these, its provision
+// watchers and itself, and is asked whether it takes a device before one is added or changed.
+//
+// [Callbacks] follows the event stream from the position that it has on record. The calls for one device service go out one after another,
+// in the order of the events, and are tried again until the service has them. Package lanes decides when, so that no service waits for
+// another. The position is put on record a second after a call, so that a crash repeats some calls and loses none. Paths, methods and
+// bodies are those of EdgeX 2.3; "device-rest" is Ledge itself and is not called.
 package callback
 
 import (
@@ -11,59 +18,43 @@ import (
 	"time"
 
 	"ledge/bridge/guard"
-	"ledge/bridge/turns"
+	"ledge/bridge/lanes"
+	"ledge/bridge/limiter"
+	"ledge/bridge/outward"
+	"ledge/bridge/recorder"
 	"ledge/domain"
 )
-
-// Followed is the event stream.
-type Followed interface {
-	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
-}
-
-// Log is the notification stream, where the position is recorded.
-type Log interface {
-	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
-}
 
 // History reads the event stream from one sequence to another, both included.
 type History func(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error
 
-// DefaultAtOnce is the default of Limits.AtOnce.
-const DefaultAtOnce = 64
+// DefaultConcurrency is the default of Limits.Concurrency.
+const DefaultConcurrency = 64
 
 // Limits bound the calls of device services. Zero means the default.
 type Limits struct {
-	// Timeout is the longest wait for the answer to a callback: 10 s. ValidationTimeout is the longest wait for the validation of a
-	// device: 3 s.
-	Timeout, ValidationTimeout time.Duration
+	// Limits are those of the calls. Concurrency, DefaultConcurrency, bounds the validations as well.
+	lanes.Limits
+	// ValidationTimeout is the longest wait for the validation of a device: 3 s.
+	ValidationTimeout time.Duration
 	// Tries is how often a call is made that the service answers with an error of its own: 5.
 	Tries int
 	// GiveUp is how long a call waits for a service that does not answer: 10 minutes.
 	GiveUp time.Duration
 	// Waiting is how many calls wait for one service: 100,000. A further call replaces the oldest.
 	Waiting int
-	// AtOnce is the largest number of concurrent calls to services that are not slow, and of concurrent validations: DefaultAtOnce.
-	// See package turns for the others.
-	AtOnce int
-	// AnswerBytes is how much of an answer is read: 64 KiB.
-	AnswerBytes int64
-	// Last is how long Close waits for the calls under way: 1 s.
-	Last time.Duration
 }
 
-func (l Limits) withDefaults() Limits {
-	return Limits{
-		Timeout: cmp.Or(l.Timeout, 10*time.Second), ValidationTimeout: cmp.Or(l.ValidationTimeout, 3*time.Second), Tries: cmp.Or(l.Tries, 5),
-		GiveUp: cmp.Or(l.GiveUp, 10*time.Minute), Waiting: cmp.Or(l.Waiting, 100_000), AtOnce: cmp.Or(l.AtOnce, DefaultAtOnce),
-		AnswerBytes: cmp.Or(l.AnswerBytes, 64<<10), Last: cmp.Or(l.Last, time.Second),
-	}
-}
+// idleConnections are kept for the next call.
+const idleConnections = 256
 
 // Options wires Callbacks.
 type Options struct {
 	Limits
-	Events        Followed
-	Notifications Log
+	Events interface {
+		Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
+	}
+	Notifications recorder.Log // where the position is recorded
 	History       History
 	// Guard says where services may be called, and whose answers are shown.
 	Guard *guard.Guard
@@ -78,49 +69,86 @@ type Options struct {
 // Callbacks calls device services back.
 type Callbacks struct {
 	Options
-	client   *http.Client
-	calls    *turns.Turns    // of the calls that are under way
-	asks     *turns.Turns    // of the validations that are under way
-	started  uint64          // the event that the addresses at the start are as of
-	ctx      context.Context // of the work between Start and Close
-	stop     context.CancelFunc
-	calling  context.Context // of the calls under way, which may end after Close has begun
-	hangUp   context.CancelFunc
-	done     sync.WaitGroup
-	failed   chan error
-	position position
-	counts   counts
+	client      *http.Client
+	lanes       *lanes.Lanes
+	validations *limiter.Limiter
+	started     uint64 // the event that the addresses at the start are as of
+	position    position
 
 	mu       sync.Mutex // guards what follows
 	owners   *owners
 	services map[string]*service
-	followed uint64 // the last event whose calls are queued
-	silent   map[string]time.Time
-	last     lastCalls
+	followed uint64               // the last event whose calls are queued
+	silent   map[string]time.Time // by base address: until when a service is not asked to validate
+	counts   Counts
 }
 
 // New returns Callbacks that wait for Start.
 func New(o Options) *Callbacks {
-	o.Limits = o.withDefaults()
-	return &Callbacks{
-		Options: o, client: newClient(o.Guard.DialContext, o.Roots), calls: turns.New(o.AtOnce), asks: turns.New(o.AtOnce),
-		failed: make(chan error, 1), owners: newOwners(), services: map[string]*service{}, silent: map[string]time.Time{}, last: lastCalls{},
+	o.Tries, o.GiveUp, o.Waiting = cmp.Or(o.Tries, 5), cmp.Or(o.GiveUp, 10*time.Minute), cmp.Or(o.Waiting, 100_000)
+	o.ValidationTimeout, o.Concurrency = cmp.Or(o.ValidationTimeout, 3*time.Second), cmp.Or(o.Concurrency, DefaultConcurrency)
+	c := &Callbacks{
+		Options: o, client: outward.Client(o.Guard.DialContext, o.Roots, idleConnections), validations: limiter.New(o.Concurrency),
+		owners:   &owners{of: map[string]owner{}, users: map[string]map[string]int{}},
+		services: map[string]*service{}, silent: map[string]time.Time{},
 	}
+	c.lanes = lanes.New(lanes.Options{Limits: o.Limits.Limits, Of: "callbacks", Open: c.open, Now: o.Now, Logger: o.Logger})
+	return c
 }
 
-// Start goes on where the position on record says. ctx bounds the start alone.
-func (c *Callbacks) Start(ctx context.Context, at Start) error {
+// Start is what the projections know when the callbacks start.
+type Start struct {
+	// State is that of Events, the checkpoint of the event stream.
+	State  domain.View
+	Events uint64
+	// Cursors are those of the notification stream. Forgotten says that retention has removed its beginning: without a
+	// position on record what is older than the start is then not told again.
+	Cursors   domain.Table[uint64]
+	Forgotten bool
+}
+
+// Start goes on where the position on record says.
+func (c *Callbacks) Start(at Start) error {
 	if err := c.load(at); err != nil {
 		return fmt.Errorf("list device services: %w", err)
 	}
-	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.calling, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
-	c.run(func() error {
-		if err := c.owners.rewind(c.ctx, c.History, c.followed, c.started); err != nil {
-			return fmt.Errorf("find whose devices were whose at event %d: %w", c.followed, err)
+	c.lanes.Start()
+	c.lanes.Run(c.recordLater)
+	c.lanes.Run(func(ctx context.Context) error {
+		if err := c.owners.rewind(ctx, c.History, c.followed, c.started); err != nil {
+			return fmt.Errorf("find the owners of devices as of event %d: %w", c.followed, err)
 		}
-		return c.Events.Follow(c.ctx, c.followed+1, c.onEvents)
+		return c.Events.Follow(ctx, c.followed+1, c.onEvents)
 	})
+	return nil
+}
+
+// load takes the services, the owners of devices, and the position.
+func (c *Callbacks) load(at Start) error {
+	all, _, err := at.State.Lists.Services(domain.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	upTo, _ := at.Cursors.Get(domain.CursorCallbacks)
+	if upTo == 0 && at.Forgotten {
+		upTo = at.Events
+	}
+	c.started, c.followed, c.position.upTo, c.position.behind = at.Events, upTo, upTo, map[string]uint64{}
+	for _, d := range all {
+		if d.Name == domain.DeviceREST {
+			continue
+		}
+		s := newService(d)
+		s.had = upTo
+		if seq, ok := at.Cursors.Get(domain.CursorCallbacksOf(d.Name)); ok {
+			s.had, c.position.behind[d.Name] = seq, seq
+			c.followed = min(c.followed, seq)
+		}
+		c.services[d.Name] = s
+		if err := c.owners.load(at.State.Lists, d.Name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -137,9 +165,6 @@ func (c *Callbacks) onEvents(group []domain.Recorded) error {
 		}
 		c.followed = r.Seq
 	}
-	if c.position.moved || c.followed >= c.position.upTo+recordEvery {
-		c.recordSoon()
-	}
 	return nil
 }
 
@@ -152,8 +177,8 @@ func (c *Callbacks) know(e domain.Event) {
 		c.address(e.Service)
 	case domain.ServiceRemoved:
 		if s := c.services[e.Service.Name]; s != nil {
-			s.gone = true
-			c.last.forget(e.Service.Name)
+			s.removed = true
+			clear(s.last)
 			c.forget(s)
 		}
 	}
@@ -163,48 +188,29 @@ func (c *Callbacks) know(e domain.Event) {
 func (c *Callbacks) address(d domain.DeviceService) {
 	s := c.services[d.Name]
 	if s == nil {
-		s = newService(d.Name)
+		s = newService(d)
 		c.services[d.Name] = s
 	}
-	s.gone = false
+	s.removed = false
 	if s.base != d.BaseAddress {
 		s.base = d.BaseAddress
-		s.tryNow()
+		c.lanes.TryNow(d.Name)
 	}
 }
 
 // forget lets go of a service that was removed, once nothing waits for it; c.mu is held.
 func (c *Callbacks) forget(s *service) {
-	if s.gone && len(s.waiting) == 0 {
+	if s.removed && len(s.waiting) == 0 {
 		delete(c.services, s.name)
 	}
 }
 
 // Failed yields the error that ended the callbacks, if one does.
-func (c *Callbacks) Failed() <-chan error { return c.failed }
-
-func (c *Callbacks) run(f func() error) {
-	c.done.Go(func() {
-		if err := f(); err != nil && c.ctx.Err() == nil {
-			select {
-			case c.failed <- err:
-			default:
-			}
-			c.stop()
-		}
-	})
-}
+func (c *Callbacks) Failed() <-chan error { return c.lanes.Failed() }
 
 // Close stops calling and records what was made. What was not is done at the next start.
 func (c *Callbacks) Close() {
-	if c.stop == nil {
-		return
-	}
-	c.stop()
-	hangUp := time.AfterFunc(c.Last, c.hangUp)
-	c.done.Wait()
-	hangUp.Stop()
-	c.hangUp()
+	c.lanes.Close()
 	c.client.CloseIdleConnections()
-	c.record(context.WithoutCancel(c.ctx), true)
+	c.record(context.Background(), true)
 }

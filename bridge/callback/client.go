@@ -3,8 +3,6 @@ package callback
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
+	"reflect"
+	"slices"
+	"strings"
 
+	"ledge/bridge/guard"
 	"ledge/bridge/outward"
 	"ledge/domain"
 )
@@ -26,7 +27,6 @@ type answer struct {
 	method string // of the request
 	kind   string // of the entity that it is about, such as device
 	entity string // its name
-	again  bool   // it was cut off, and is to be made again
 }
 
 func (a answer) String() string {
@@ -39,17 +39,11 @@ func (a answer) String() string {
 // accepted reports whether the service has it: EdgeX 2.3 takes every status up to 207 for that.
 func (a answer) accepted() bool { return a.status > 0 && a.status <= http.StatusMultiStatus }
 
-// absent reports whether the service is not there: it does not answer, or somebody answers in its place. One that may not be
-// called is none to wait for.
+// absent reports whether the service is not there: it does not answer, or somebody answers in its place. A forbidden address is not
+// retried.
 func (a answer) absent() bool {
-	switch a.status {
-	case 0:
-		return !outward.Permanent(a.err)
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
-		return true
-	default:
-		return false
-	}
+	others := []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests}
+	return a.status == 0 && !outward.Permanent(a.err) || slices.Contains(others, a.status)
 }
 
 // failed reports whether the service may yet take what it did not take.
@@ -57,33 +51,19 @@ func (a answer) failed() bool {
 	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout
 }
 
-// redirects is how many redirects are followed, on one host.
-const redirects = 3
-
-// isRedirect reports whether the service has sent Ledge on to where it did not go.
-func (a answer) isRedirect() bool { return a.status >= 300 && a.status < 400 }
-
-func newClient(dial outward.Dial, roots *x509.CertPool) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-			MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		},
-		// A base address says who is to be told; who answers there does not say who else is. Where 301, 302 or 303 turn the method into GET,
-		// the call would be lost and taken for made.
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || r.Method != via[0].Method || len(via) > redirects {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
+// unreachable returns why the service cannot be reached, nil if it answers.
+func (a answer) unreachable() error {
+	if a.status > 0 && a.absent() {
+		return &outward.Error{Err: errors.New(a.String()), Reply: true}
 	}
+	return a.err
 }
 
-// send makes one request and waits at most timeout for the whole answer. id is the requestId in the body.
-func (c *Callbacks) send(ctx context.Context, timeout time.Duration, base string, q request, id, correlation string) answer {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+// answerBytes is how much of an answer is read.
+const answerBytes = 64 << 10
+
+// send makes one request and waits for the whole answer. id is the requestId in the body.
+func (c *Callbacks) send(ctx context.Context, base string, q request, id, correlation string) answer {
 	var visible outward.Visible
 	r, err := newRequest(visible.Watch(ctx, c.Guard.ShowsAnswer), base, q, id)
 	if err != nil {
@@ -96,7 +76,7 @@ func (c *Callbacks) send(ctx context.Context, timeout time.Duration, base string
 		return answer{err: visible.Error(err)}
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, c.AnswerBytes))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
 	if err != nil {
 		return answer{err: fmt.Errorf("read the answer: %w", err)}
 	}
@@ -105,8 +85,8 @@ func (c *Callbacks) send(ctx context.Context, timeout time.Duration, base string
 	if visible.Hidden() && !isEdgeX(text) {
 		a.text, to = notShown, notShown
 	}
-	if a.isRedirect() {
-		a.text = fmt.Sprintf("redirected to %q; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct baseAddress", outward.CutTo(to, shownBytes), redirects)
+	if a.status >= 300 && a.status < 400 {
+		a.text = outward.Redirected(fmt.Sprintf("redirected to %q", outward.CutTo(to, shownBytes)), "baseAddress")
 	}
 	return a
 }
@@ -151,14 +131,85 @@ func newRequest(ctx context.Context, base string, q request, id string) (*http.R
 	return r, nil
 }
 
-// isNameless reports whether no address was found for the host.
-func (a answer) isNameless() bool {
-	_, ok := errors.AsType[*net.DNSError](a.err)
-	return ok
+// isSilent reports whether the service took too long, or its host has no address, rather than that nobody listens.
+func (a answer) isSilent() bool {
+	var timeout net.Error
+	_, nameless := errors.AsType[*net.DNSError](a.err)
+	return nameless || errors.Is(a.err, context.DeadlineExceeded) || errors.As(a.err, &timeout) && timeout.Timeout()
 }
 
-// isTimeout reports whether an answer took too long, rather than that nobody listens.
-func (a answer) isTimeout() bool {
-	var timeout net.Error
-	return a.err != nil && (errors.Is(a.err, context.DeadlineExceeded) || errors.As(a.err, &timeout) && timeout.Timeout())
+// CheckAddress returns why no service may be called back at a base address, as far as its host and port say so as they are
+// written: the message names the host, the setting that forbids it and the cure. What is no URL is not checked. Ledge's own
+// address passes here, because that is where device-rest is: a call to it is refused when it is made.
+func (c *Callbacks) CheckAddress(base string) error {
+	host, port, ok := outward.HostAndPort(base)
+	if !ok {
+		return nil
+	}
+	if r, ok := errors.AsType[*guard.Refused](c.Guard.Allowed(host, port)); ok {
+		return errors.New(r.Message)
+	}
+	return nil
+}
+
+// The paths below a device service's base address, as EdgeX 2.3 has them.
+const (
+	devicePath   = "/api/v2/callback/device"
+	profilePath  = "/api/v2/callback/profile"
+	watcherPath  = "/api/v2/callback/watcher"
+	servicePath  = "/api/v2/callback/service"
+	validatePath = "/api/v2/validate/device"
+)
+
+// request is what a device service is sent. entity, if there is one, is JSON under key beside apiVersion and requestId. What is added, and
+// a profile, is sent whole, in the form that it has on the log: what is empty is missing, which EdgeX's SDK reads as empty. Of all else an
+// update with every field is sent.
+type request struct {
+	method, path string
+	key          string
+	entity       any
+}
+
+// requestOf returns what a device service hears of an event; ok is false for events that no service hears of.
+func requestOf(e domain.Event) (q request, ok bool) {
+	switch e := e.(type) {
+	case domain.DeviceAdded:
+		q = request{http.MethodPost, devicePath, "device", e.Device}
+	case domain.DeviceUpdated:
+		q = request{http.MethodPut, devicePath, "device", update(e.Device)}
+	case domain.DeviceRemoved:
+		q = request{method: http.MethodDelete, path: devicePath + "/name/" + e.Device.Name}
+	case domain.WatcherAdded:
+		q = request{http.MethodPost, watcherPath, "provisionWatcher", e.Watcher}
+	case domain.WatcherUpdated:
+		q = request{http.MethodPut, watcherPath, "provisionWatcher", update(e.Watcher)}
+	case domain.WatcherRemoved:
+		q = request{method: http.MethodDelete, path: watcherPath + "/name/" + e.Watcher.Name}
+	case domain.ProfileUpdated:
+		q = request{http.MethodPut, profilePath, "profile", e.Profile}
+	case domain.ServiceUpdated:
+		q = request{http.MethodPut, servicePath, "service", update(e.Service)}
+	default:
+		return request{}, false
+	}
+	return q, true
+}
+
+// update has each field of an entity but the times of its records. EdgeX's SDK leaves as it is what is missing or null, so an empty list is
+// sent as an empty one. A location is any JSON value, and may be null.
+func update(entity any) map[string]any {
+	fields := map[string]any{}
+	for field, v := range reflect.ValueOf(entity).Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "created" || name == "modified":
+		case v.Kind() == reflect.Slice && v.IsNil() && v.Type() != reflect.TypeFor[json.RawMessage]():
+			fields[name] = []string{}
+		case v.Kind() == reflect.Map && v.IsNil():
+			fields[name] = struct{}{}
+		default:
+			fields[name] = v.Interface()
+		}
+	}
+	return fields
 }

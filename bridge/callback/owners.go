@@ -1,6 +1,7 @@
 package callback
 
 import (
+	"context"
 	"slices"
 	"unique"
 
@@ -17,10 +18,6 @@ type owners struct {
 	users map[string]map[string]int // the devices of each service with a profile, by profile and service
 }
 
-func newOwners() *owners {
-	return &owners{of: map[string]owner{}, users: map[string]map[string]int{}}
-}
-
 // entity is the device or provision watcher that an event leaves behind, or takes away.
 type entity struct {
 	key, service, profile string
@@ -29,29 +26,25 @@ type entity struct {
 }
 
 func entityOf(e domain.Event) (x entity, ok bool) {
-	device := func(d domain.Device) entity {
-		return entity{key: "device/" + d.Name, service: d.ServiceName, profile: d.ProfileName}
+	device := func(d domain.Device, gone bool, changed []string) entity {
+		return entity{"device/" + d.Name, d.ServiceName, d.ProfileName, gone, changed}
 	}
-	watcher := func(d domain.ProvisionWatcher) entity {
-		return entity{key: "watcher/" + d.Name, service: d.ServiceName}
+	watcher := func(w domain.ProvisionWatcher, gone bool, changed []string) entity {
+		return entity{"watcher/" + w.Name, w.ServiceName, "", gone, changed}
 	}
 	switch e := e.(type) {
 	case domain.DeviceAdded:
-		x = device(e.Device)
+		x = device(e.Device, false, nil)
 	case domain.DeviceUpdated:
-		x = device(e.Device)
-		x.changed = e.Changed
+		x = device(e.Device, false, e.Changed)
 	case domain.DeviceRemoved:
-		x = device(e.Device)
-		x.gone = true
+		x = device(e.Device, true, nil)
 	case domain.WatcherAdded:
-		x = watcher(e.Watcher)
+		x = watcher(e.Watcher, false, nil)
 	case domain.WatcherUpdated:
-		x = watcher(e.Watcher)
-		x.changed = e.Changed
+		x = watcher(e.Watcher, false, e.Changed)
 	case domain.WatcherRemoved:
-		x = watcher(e.Watcher)
-		x.gone = true
+		x = watcher(e.Watcher, true, nil)
 	}
 	return x, x.key != ""
 }
@@ -116,4 +109,70 @@ func (o *owners) step(e domain.Event) (services []string) {
 		}
 	}
 	return services
+}
+
+// load notes the devices and provision watchers of a service.
+func (o *owners) load(lists domain.Lists, service string) error {
+	mine := domain.Filter{Index: domain.IndexService, Value: service}
+	watchers, _, err := lists.Watchers(domain.Page{Limit: -1}, mine)
+	for _, w := range watchers {
+		o.step(domain.WatcherAdded{Watcher: w})
+	}
+	const page = 1000
+	for offset, total := 0, 1; err == nil && offset < total; offset += page {
+		var devices []domain.Device
+		devices, total, err = lists.Devices(domain.Page{Offset: offset, Limit: page}, mine)
+		for _, d := range devices {
+			o.step(domain.DeviceAdded{Device: d})
+		}
+	}
+	return err
+}
+
+// rewind takes the fold back from the sequence to to the sequence from. The first event of a device after from tells whose it was at from,
+// unless it is the one that moved it; then the part of the stream before does, which is read for that alone.
+func (o *owners) rewind(ctx context.Context, history History, from, to uint64) error {
+	if from >= to {
+		return nil
+	}
+	first, moved := map[string]entity{}, false
+	err := history(ctx, from+1, to, func(r domain.Recorded) error {
+		x, ok := entityOf(r.Event)
+		_, seen := first[x.key]
+		_, owned := o.of[x.key]
+		if ok && !seen && (owned || x.moves() || x.service != domain.DeviceREST) {
+			first[x.key] = x
+			moved = moved || x.moves()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for key, x := range first {
+		o.put(key, x.before())
+	}
+	if !moved {
+		return nil
+	}
+	return history(ctx, 1, from, func(r domain.Recorded) error {
+		if x, ok := entityOf(r.Event); ok && first[x.key].moves() {
+			o.put(x.key, x.owner())
+		}
+		return nil
+	})
+}
+
+// moves reports whether the event gave the entity to another service or profile.
+func (x entity) moves() bool {
+	return slices.Contains(x.changed, "serviceName") || slices.Contains(x.changed, "profileName")
+}
+
+// before is the owner before the event, nobody if that is not known.
+func (x entity) before() owner {
+	if x.moves() || !x.gone && x.changed == nil { // it was added
+		return owner{}
+	}
+	x.gone = false
+	return x.owner()
 }

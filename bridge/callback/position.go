@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,34 +18,29 @@ const (
 	recordEvery = 10_000
 )
 
-// position is how far the services are, as it is on record.
+// position is how far the services are, as it is on record. It is guarded by Callbacks.mu.
 type position struct {
-	recording sync.Mutex // held while it is recorded
-
-	// Guarded by Callbacks.mu:
 	upTo   uint64
 	behind map[string]uint64 // the services that are not as far as upTo
-	timer  *time.Timer
-	moved  bool // a call was made or given up since
+	moved  bool              // a call was made or given up since
 }
 
-// recordSoon has the position recorded in a moment; c.mu is held. While the events up to the one on record are followed
-// again for a service that is behind, the others have theirs and nothing is recorded.
-func (c *Callbacks) recordSoon() {
-	c.position.moved = true
-	if c.position.timer == nil && c.followed >= c.position.upTo {
-		c.position.timer = time.AfterFunc(recordAfter, func() { c.record(c.ctx, false) })
+// recordLater puts the position on record again and again, if it has moved. What the log refuses is recorded with the next position.
+func (c *Callbacks) recordLater(ctx context.Context) error {
+	every := time.NewTicker(recordAfter)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // Close records it
+		case <-every.C:
+			c.record(ctx, false)
+		}
 	}
 }
 
-// record puts the position on record, at the end only where that is worth it. What the log refuses is recorded with the
-// next.
+// record puts the position on record, at the end only if that is worth it.
 func (c *Callbacks) record(ctx context.Context, last bool) {
-	c.position.recording.Lock()
-	defer c.position.recording.Unlock()
-	if ctx.Err() != nil {
-		return // Close records it
-	}
 	command, ok := c.where(last)
 	if !ok {
 		return
@@ -59,57 +53,50 @@ func (c *Callbacks) record(ctx context.Context, last bool) {
 		return
 	}
 	c.position.moved = true
-	if ctx.Err() != nil {
-		return
-	}
-	c.Logger.Warn("position of the callbacks not recorded; a crash would repeat some", "event", command.UpTo, "error", err)
-	if !last {
-		c.recordSoon()
+	if ctx.Err() == nil {
+		c.Logger.Warn("position of the callbacks not recorded; a crash would repeat some", "event", command.UpTo, "error", err)
 	}
 }
 
 // behindTogether is how many services one event names.
 const behindTogether = 4096
 
-// submit records a position: where more services are behind than one event names, in several events, of which the last moves UpTo. After a
-// crash between two of them some calls are made again.
+// submit records a position. If more services are behind than one event names, it takes several events, of which the last moves UpTo. After
+// a crash between two of them some calls are made again.
 func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) error {
-	var reqs []domain.Request
-	add := func(part domain.RecordCallbacks) {
+	names := slices.Sorted(maps.Keys(command.Behind))
+	for last := false; !last; {
+		n := min(len(names), behindTogether)
+		part := domain.RecordCallbacks{Behind: map[string]uint64{}}
+		for _, name := range names[:n] {
+			part.Behind[name] = command.Behind[name]
+		}
+		names = names[n:]
+		if last = len(names) == 0; last {
+			part.UpTo = command.UpTo
+		}
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now().UTC(), Actor: "ledge", Origin: "bridge"}
-		reqs = append(reqs, domain.Request{Stamp: stamp, Command: part})
-	}
-	part := domain.RecordCallbacks{Behind: map[string]uint64{}}
-	for _, name := range slices.Sorted(maps.Keys(command.Behind)) {
-		if len(part.Behind) == behindTogether {
-			add(part)
-			part = domain.RecordCallbacks{Behind: map[string]uint64{}}
-		}
-		part.Behind[name] = command.Behind[name]
-	}
-	part.UpTo = command.UpTo
-	add(part)
-	for _, req := range reqs {
-		outcomes, err := c.Notifications.Submit(ctx, req)
-		if err == nil {
-			err = outcomes[0].Err
-		}
+		outcomes, err := c.Notifications.Submit(ctx, domain.Request{Stamp: stamp, Command: part})
 		if err != nil {
 			return err
+		}
+		if outcomes[0].Err != nil {
+			return outcomes[0].Err
 		}
 	}
 	return nil
 }
 
-// where returns the position of this moment, if it is to be recorded. The timer is free again.
+// where returns the position of this moment, if it is to be recorded. While the events up to the one on record are followed again for a
+// service that is behind, the others have theirs and nothing is recorded.
 func (c *Callbacks) where(last bool) (command domain.RecordCallbacks, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.position.timer != nil {
-		c.position.timer.Stop()
-		c.position.timer = nil
+	every := uint64(recordEvery)
+	if last {
+		every /= 10
 	}
-	if c.followed < c.position.upTo || last && !c.position.moved && c.followed < c.position.upTo+recordEvery/10 {
+	if c.followed < c.position.upTo || !c.position.moved && c.followed < c.position.upTo+every {
 		return command, false
 	}
 	c.position.moved = false
@@ -126,12 +113,6 @@ func (c *Callbacks) where(last bool) (command domain.RecordCallbacks, ok bool) {
 }
 
 func (p *position) recorded(command domain.RecordCallbacks) {
-	p.upTo = command.UpTo
-	for name, seq := range command.Behind {
-		if seq == 0 {
-			delete(p.behind, name)
-		} else {
-			p.behind[name] = seq
-		}
-	}
+	p.upTo, p.behind = command.UpTo, command.Behind
+	maps.DeleteFunc(p.behind, func(_ string, seq uint64) bool { return seq == 0 })
 }

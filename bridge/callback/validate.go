@@ -2,16 +2,18 @@ package callback
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
 
+	"ledge/bridge/outward"
 	"ledge/domain"
 )
 
-// silence is how long a service that let a validation time out, or whose name has no address, is not asked again, so that a batch of many devices
-// waits for it once.
+// silence is how long a service that let a validation time out, or whose name has no address, is not asked again, so that a batch of many
+// devices waits for it once.
 const silence = 5 * time.Second
 
 // ValidateDevice asks a device service whether it takes a device that is to be added or changed. As in EdgeX 2.3 the
@@ -21,17 +23,20 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 	if s.Name == domain.DeviceREST || c.isSilent(s.BaseAddress) {
 		return nil
 	}
-	turn, ok := c.asks.Take(ctx, s.Name, hostOf(s.BaseAddress), false)
+	host, _, _ := outward.HostAndPort(s.BaseAddress)
+	slot, ok := c.validations.Acquire(ctx, s.Name, host, false)
 	if !ok {
 		return ctx.Err()
 	}
-	defer turn.End()
+	defer slot.Release()
 	if c.isSilent(s.BaseAddress) {
 		return nil
 	}
 	q := request{http.MethodPost, validatePath, "device", d}
-	a := c.send(ctx, c.ValidationTimeout, s.BaseAddress, q, uuid.NewString(), correlation)
-	turn.Answered()
+	timed, cancel := context.WithTimeout(ctx, c.ValidationTimeout)
+	defer cancel()
+	a := c.send(timed, s.BaseAddress, q, uuid.NewString(), correlation)
+	slot.Answered()
 	switch {
 	case a.accepted():
 		return nil
@@ -41,7 +46,7 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 		return nil
 	case a.status == 0 || a.status == http.StatusServiceUnavailable:
 		c.Logger.Warn("device not validated by its service", "device", d.Name, "service", s.Name, "error", a.String())
-		if a.isTimeout() || a.isNameless() {
+		if a.isSilent() {
 			c.mute(s.BaseAddress)
 		}
 		return nil
@@ -53,22 +58,13 @@ func (c *Callbacks) ValidateDevice(ctx context.Context, s domain.DeviceService, 
 func (c *Callbacks) isSilent(base string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	until, ok := c.silent[base]
-	if ok && !c.Now().Before(until) {
-		delete(c.silent, base)
-		return false
-	}
-	return ok
+	return c.Now().Before(c.silent[base])
 }
 
-// mute has a service not asked for a while. What is over goes, so that there are no more of them than services.
+// mute has a service not asked for a while. Expired entries go, so that there are no more of them than services.
 func (c *Callbacks) mute(base string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for b, until := range c.silent {
-		if !c.Now().Before(until) {
-			delete(c.silent, b)
-		}
-	}
+	maps.DeleteFunc(c.silent, func(_ string, until time.Time) bool { return !c.Now().Before(until) })
 	c.silent[base] = c.Now().Add(silence)
 }

@@ -1,3 +1,8 @@
+// Package delivery brings notifications to the channels that take time: those over the network, and whatever failed at its first try.
+//
+// What is to be delivered is on record: the open transmissions of the notification stream. [Delivery] takes those that are there at the
+// start and follows the stream for new ones. The outcome of a try is recorded on the stream and comes back the same way. So a crash loses
+// nothing, and repeats the tries that were under way. Package lanes decides what is sent when.
 package delivery
 
 import (
@@ -5,74 +10,31 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"ledge/bridge/lanes"
 	"ledge/bridge/recorder"
-	"ledge/bridge/turns"
 	"ledge/domain"
 )
 
-// Log is the notification stream: what is followed, and where tries are recorded.
-type Log interface {
-	recorder.Log
-	Follow(ctx context.Context, from uint64, f func([]domain.Recorded) error) error
-}
+// Sender delivers on the channels of one type. The response is what the receiver said. An error may say more by the methods of an
+// outward.Error.
+type Sender func(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
 
-// Sender delivers on the channels of one type. The response is what the receiver said. An error may say more by the methods
-// of an outward.Error.
-type Sender interface {
-	Send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
-}
-
-// SenderFunc is a function as a Sender.
-type SenderFunc func(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error)
-
-// Send implements Sender.
-func (f SenderFunc) Send(ctx context.Context, t domain.Transmission, n domain.Notification) (response string, err error) {
-	return f(ctx, t, n)
-}
-
-// Transmissions lists those of a look that a filter keeps, newest first.
-type Transmissions interface {
-	Transmissions(domain.Page, ...domain.Filter) (list []domain.Transmission, total int, err error)
-}
-
-// Look is a consistent look at the notifications; done lets go of it.
-type Look func() (state domain.State, lists Transmissions, done func())
-
-// DefaultConcurrency is the default of Limits.Concurrency.
-const DefaultConcurrency = 128
-
-// Limits bound concurrent sends and their times. Zero means the default.
+// Limits bound the sends and the times of transmissions. Zero means the default.
 type Limits struct {
-	// AtOnce is the largest number of concurrent sends to one server: 16; see window. Concurrency is the largest number of concurrent sends
-	// to all servers that are not slow: DefaultConcurrency; see package turns for the others.
-	AtOnce, Concurrency int
-	// Queue is how many transmissions to one target are in memory: 10,000. The others stay on record until there is room.
-	Queue int
-	// Timeout is for one try: 10 s.
-	Timeout time.Duration
-	// LongestWait bounds the growing time between two tries of a transmission: 10 minutes. LongestPause bounds the time between two probes
-	// of an endpoint that fails: 5 s.
-	LongestWait, LongestPause time.Duration
-	// GiveUp is the age at which a transmission is given up: 24 hours.
-	GiveUp time.Duration
-}
-
-func (l Limits) withDefaults() Limits {
-	return Limits{
-		AtOnce: cmp.Or(l.AtOnce, 16), Concurrency: cmp.Or(l.Concurrency, DefaultConcurrency), Queue: cmp.Or(l.Queue, 10_000),
-		Timeout: cmp.Or(l.Timeout, 10*time.Second), LongestWait: cmp.Or(l.LongestWait, 10*time.Minute), LongestPause: cmp.Or(l.LongestPause, 5*time.Second),
-		GiveUp: cmp.Or(l.GiveUp, 24*time.Hour),
-	}
+	lanes.Limits
+	// LongestWait bounds the growing time between two tries of a transmission: 10 minutes. GiveUp is the age at which a transmission is given
+	// up: 24 hours.
+	LongestWait, GiveUp time.Duration
 }
 
 // Options wires a Delivery.
 type Options struct {
 	Limits
-	Log     Log
-	Look    Look
+	Log recorder.Stream // of notifications
+	// Look returns one consistent look at the notifications, and what ends it.
+	Look    func() (domain.View, func())
 	Senders map[string]Sender // by the type of channel
 	// Escalation returns the subscription that is told of critical notifications that did not arrive, if there is one.
 	Escalation func() (domain.Subscription, bool)
@@ -84,40 +46,34 @@ type Options struct {
 type Delivery struct {
 	Options
 	recorder *recorder.Recorder
-	turns    *turns.Turns // of the sends under way
-
-	mu       sync.Mutex // guards what follows
-	servers  map[string]*server
-	targets  map[string]*target
-	starting bool // workers do not begin yet
-
-	ctx     context.Context // of the work between Start and Close
-	stop    context.CancelFunc
-	done    sync.WaitGroup // the followers and workers
-	sending sync.WaitGroup
-	failed  chan error
+	lanes    *lanes.Lanes
 }
 
 // New returns a Delivery that waits for Start.
 func New(o Options) *Delivery {
-	o.Limits = o.withDefaults()
-	d := &Delivery{
-		Options: o, servers: map[string]*server{}, targets: map[string]*target{}, failed: make(chan error, 1), turns: turns.New(o.Concurrency),
-	}
-	d.recorder = recorder.New(o.Log, o.Logger, d.unrecorded)
+	o.LongestWait, o.GiveUp = cmp.Or(o.LongestWait, 10*time.Minute), cmp.Or(o.GiveUp, 24*time.Hour)
+	d := &Delivery{Options: o}
+	// A try is not recorded if its transmission was removed while it was under way: the stream says nothing more of it.
+	d.recorder = recorder.New(o.Log, o.Logger, func(r domain.Request) { d.lanes.Remove(r.Command.(domain.RecordTry).ID) })
+	d.lanes = lanes.New(lanes.Options{
+		Limits: o.Limits.Limits, Of: "notifications", Open: d.open, Now: o.Now, Logger: o.Logger,
+		Load: func(target string, add func(lanes.Item) bool) error {
+			return d.each(domain.Filter{Index: domain.IndexEndpoint, Value: target}, add)
+		},
+	})
 	return d
 }
 
-// Start takes up what is open and follows the stream from the sequence after at, the checkpoint of the notifications. ctx
-// bounds the start alone.
-func (d *Delivery) Start(ctx context.Context, at uint64) error {
-	d.ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err := d.takeUp(); err != nil {
-		d.Close()
+// Start takes up what is open and follows the stream from the sequence after at, the checkpoint of the notifications. Nothing is sent
+// before all that is open is queued, so that no change overtakes an earlier one of the same device.
+func (d *Delivery) Start(at uint64) error {
+	isOpen := domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending}
+	if err := d.each(isOpen, func(it lanes.Item) bool { d.lanes.Add(it); return true }); err != nil {
 		return fmt.Errorf("list open transmissions: %w", err)
 	}
-	d.run(func() error { return d.recorder.Run(d.ctx) })
-	d.run(func() error { return d.Log.Follow(d.ctx, at+1, d.follow) })
+	d.lanes.Start()
+	d.lanes.Run(d.recorder.Run)
+	d.lanes.Run(func(ctx context.Context) error { return d.Log.Follow(ctx, at+1, d.follow) })
 	return nil
 }
 
@@ -127,57 +83,85 @@ func (d *Delivery) follow(group []domain.Recorded) error {
 		switch e := r.Event.(type) {
 		case domain.NotificationsRaised:
 			for _, raised := range e.Raised {
-				d.queueAll(raised.Transmissions)
+				d.add(raised.Transmissions)
 			}
 		case domain.NotificationProcessed:
-			d.queueAll(e.Transmissions)
+			d.add(e.Transmissions)
 		case domain.TransmissionTried:
-			d.update(e.Transmission)
+			if t := e.Transmission; !t.IsOpen() {
+				d.lanes.End(t.Channel.Target(), t.ID)
+			}
+			d.add([]domain.Transmission{e.Transmission})
 			if e.Escalated != nil {
-				d.queueAll(e.Escalated.Transmissions)
+				d.add(e.Escalated.Transmissions)
 			}
 		}
 	}
 	return nil
 }
 
-func (d *Delivery) queueAll(ts []domain.Transmission) {
+// add queues the open ones of transmissions.
+func (d *Delivery) add(ts []domain.Transmission) {
 	for _, t := range ts {
-		d.queue(t)
+		if t.IsOpen() {
+			d.lanes.Add(d.item(t))
+		}
 	}
 }
+
+// item is an open transmission as it waits, for as long as two tries may be apart at the most: the clock may have been set
+// back since its next try was put on record. From here on the time is monotonic.
+func (d *Delivery) item(t domain.Transmission) lanes.Item {
+	now := d.Now()
+	longest := lanes.LongestBackOff(d.LongestWait)
+	if t.FixedInterval {
+		longest = time.Duration(t.ResendInterval) * time.Millisecond
+	}
+	return lanes.Item{
+		ID: t.ID, Endpoint: lanes.Endpoint{Server: t.Channel.Endpoint(), Host: t.Channel.Host, Target: t.Channel.Target()},
+		Entity: t.Entity, Sequence: t.Sequence, Critical: t.Critical, Fixed: t.FixedInterval, Tries: len(t.Records), Limit: t.ResendLimit,
+		Due: now.Add(min(time.UnixMilli(t.Next).Sub(now), longest)),
+	}
+}
+
+// pageLength is how many transmissions are in memory at once while they are listed.
+const pageLength = 500
+
+// each hands the open transmissions that a filter keeps to f, the oldest first, until that returns false. All pages are of one look: in a
+// list that grows at its front meanwhile, some would move from one page into the one before, unseen.
+func (d *Delivery) each(filter domain.Filter, f func(lanes.Item) bool) error {
+	look, done := d.Look()
+	defer done()
+	_, offset, err := look.Lists.Transmissions(domain.Page{}, filter)
+	for err == nil && offset > 0 {
+		var list []domain.Transmission
+		from := max(0, offset-pageLength)
+		list, _, err = look.Lists.Transmissions(domain.Page{Offset: from, Limit: offset - from}, filter)
+		for i := len(list) - 1; i >= 0; i-- {
+			if list[i].IsOpen() && !f(d.item(list[i])) {
+				return nil
+			}
+		}
+		offset = from
+	}
+	return err
+}
+
+// Endpoints returns the state of each target for which something waits or has failed.
+func (d *Delivery) Endpoints() []domain.EndpointState { return d.lanes.Endpoints() }
+
+// TryNow has what waits for the endpoint of a channel sent now. It returns how many transmissions waited.
+func (d *Delivery) TryNow(c domain.Channel) (waited int) { return d.lanes.TryNow(c.Endpoint()) }
 
 // Refused is how many outcomes of tries the log has refused for good since the start.
 func (d *Delivery) Refused() int64 { return d.recorder.Refused() }
 
 // Failed yields the error that ended the delivery, if one does.
-func (d *Delivery) Failed() <-chan error { return d.failed }
-
-func (d *Delivery) run(f func() error) {
-	d.done.Go(func() {
-		if err := f(); err != nil && d.ctx.Err() == nil {
-			select {
-			case d.failed <- err:
-			default:
-			}
-			d.stop()
-		}
-	})
-}
-
-// lastSends is how long Close waits for the sends under way.
-const lastSends = time.Second
+func (d *Delivery) Failed() <-chan error { return d.lanes.Failed() }
 
 // Close ends the sends under way after a moment, and records what became of them. What is open is taken up by the next
 // start.
 func (d *Delivery) Close() {
-	if d.stop == nil {
-		return
-	}
-	d.mu.Lock()
-	d.stop() // no worker starts any more
-	d.mu.Unlock()
-	d.done.Wait()
-	d.sending.Wait()
-	d.recorder.Close(context.WithoutCancel(d.ctx))
+	d.lanes.Close()
+	d.recorder.Close(context.Background())
 }

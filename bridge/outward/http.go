@@ -1,9 +1,12 @@
 package outward
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // HopHeader names the instances of Ledge that a request has passed.
@@ -76,4 +80,55 @@ func (v *Visible) Error(err error) error {
 		return err
 	}
 	return errNoHTTP
+}
+
+const (
+	// Redirects is how many redirects a [Client] follows.
+	Redirects = 3
+	// IdlePerHost is how many connections to one host and port a [Client] keeps for the next request.
+	IdlePerHost = 16
+	// idleTime is how long an idle connection is kept, and maxHeader bounds the header of an answer, in bytes.
+	idleTime  = 90 * time.Second
+	maxHeader = 64 << 10
+)
+
+// Client returns a client that keeps so many idle connections. It follows a redirect that changes nothing but the path. With another method,
+// as 301 to 303 would have it, the message would be lost and called delivered. Who answers at an address does not say who else is told.
+func Client(dial Dial, roots *x509.CertPool, idle int) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			MaxIdleConns: idle, MaxIdleConnsPerHost: IdlePerHost, IdleConnTimeout: idleTime, MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
+		},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			first := via[0]
+			same := next.Method == first.Method && next.ContentLength == first.ContentLength && origin(next.URL) == origin(first.URL)
+			if len(via) > Redirects || !same {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
+}
+
+// Redirected says that a redirect to an address was not followed, and names the field to correct.
+func Redirected(to, field string) string {
+	return fmt.Sprintf("%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct %s", to, Redirects, field)
+}
+
+// HostAndPort returns the host and the port of a URL, which may be that of its scheme; false if it has none.
+func HostAndPort(text string) (host string, port int, ok bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", 0, false
+	}
+	digits := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	port, err = strconv.Atoi(digits)
+	return u.Hostname(), port, err == nil && u.Host != ""
+}
+
+// origin is the scheme, host and port of a URL.
+func origin(u *url.URL) string {
+	host, port, _ := HostAndPort(u.String())
+	return fmt.Sprint(u.Scheme, "://", strings.ToLower(host), " ", port)
 }

@@ -5,20 +5,18 @@ import (
 	"sync"
 )
 
-// Tally counts what has begun and what has ended, where that is in the same order. Its zero value is ready.
+// Tally counts what has begun and what has ended, if that is in the same order.
 type Tally struct {
 	mu           sync.Mutex
+	moved        sync.Cond
 	begun, ended uint64
-	moved        chan struct{} // nil where nobody waits
 }
 
 // Begin counts one that begins.
-func (t *Tally) Begin() { t.begin(1) }
-
-func (t *Tally) begin(n int) {
+func (t *Tally) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.begun += uint64(n)
+	t.begun++
 }
 
 // End counts n that have ended.
@@ -26,27 +24,18 @@ func (t *Tally) End(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended += uint64(n)
-	if t.moved != nil {
-		close(t.moved)
-		t.moved = nil
-	}
+	t.moved.Broadcast()
 }
 
 // Wait returns when all that had begun before the call has ended; the error is that of ctx.
 func (t *Tally) Wait(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { t.End(0) })()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for target := t.begun; t.ended < target; {
-		if t.moved == nil {
-			t.moved = make(chan struct{})
-		}
-		moved := t.moved
-		t.mu.Unlock()
-		select {
-		case <-moved:
-		case <-ctx.Done():
-		}
-		t.mu.Lock()
+	if t.moved.L == nil {
+		t.moved.L = &t.mu
+	}
+	for target := t.begun; t.ended < target; t.moved.Wait() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

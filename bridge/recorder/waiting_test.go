@@ -29,7 +29,7 @@ func (c *closed) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Out
 	return outcomes, nil
 }
 
-// No more bytes wait to be recorded than there is room for, and the log is handed no more at once; all of it is recorded in the end.
+// No more bytes wait to be recorded than the budget has, and the log is handed no more at once; all of it is recorded in the end.
 func TestWaitingBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &closed{open: make(chan struct{})}
@@ -63,8 +63,8 @@ func TestWaitingBytes(t *testing.T) {
 		}
 		stop()
 		synctest.Wait()
-		if !r.room.TryAcquire(WaitingBytes) {
-			t.Error("room is taken still")
+		if !r.budget.TryAcquire(WaitingBytes) {
+			t.Error("budget is taken still")
 		}
 	})
 }

@@ -28,16 +28,16 @@ func (r *Replays) lastSent(subscription string, offset int) (c domain.DeliveryCu
 }
 
 func (r *Replays) lastSentIn(subscription string, offset int) (c domain.DeliveryCursor, total int, err error) {
-	state, lists, done := r.Look()
+	look, done := r.Look()
 	defer done()
 	page := domain.Page{Offset: offset, Limit: pageLength}
-	list, total, err := lists.Transmissions(page, domain.Filter{Index: domain.IndexSubscription, Value: subscription})
+	list, total, err := look.Lists.Transmissions(page, domain.Filter{Index: domain.IndexSubscription, Value: subscription})
 	if domain.CodeOf(err) == domain.OutOfRange {
 		err = nil // so many were removed meanwhile
 	}
 	for _, t := range list {
 		if n := len(t.Records); t.Status == domain.StatusSent && n > 0 {
-			c = domain.DeliveryCursor{Last: domain.Revision(state.Transmissions, t.ID), Sent: t.Records[n-1].Sent}
+			c = domain.DeliveryCursor{Last: domain.Revision(look.State.Transmissions, t.ID), Sent: t.Records[n-1].Sent}
 			return c, total, nil
 		}
 	}

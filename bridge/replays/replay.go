@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"ledge/bridge/delivery"
 	"ledge/bridge/recorder"
 	"ledge/domain"
 )
@@ -57,9 +56,9 @@ type Options struct {
 	Bridge  Bridge
 	Sockets Sockets
 	Past    Past
-	Last    func() uint64 // sequence of the notification stream that the state shows
-	Look    delivery.Look
-	Log     recorder.Log // of the notification stream
+	Last    func() uint64                // sequence of the notification stream that the state shows
+	Look    func() (domain.View, func()) // one consistent look at the notifications
+	Log     recorder.Log                 // of the notification stream
 	Logger  *slog.Logger
 }
 

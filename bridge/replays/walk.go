@@ -66,11 +66,11 @@ func (w *walk) matched(ctx context.Context, r domain.Raised) error {
 	}
 	var later []domain.Transmission
 	err := domain.Try(func() {
-		state, _, done := w.Look()
+		look, done := w.Look()
 		defer done()
 		later = slices.DeleteFunc(slices.Clone(r.Transmissions), func(t domain.Transmission) bool {
-			now, _ := state.Transmissions.Get(t.ID)
-			return t.SubscriptionName != w.Subscription || !t.IsOpen() || now.IsOpen() || domain.Revision(state.Transmissions, t.ID) > w.to
+			now, _ := look.State.Transmissions.Get(t.ID)
+			return t.SubscriptionName != w.Subscription || !t.IsOpen() || now.IsOpen() || domain.Revision(look.State.Transmissions, t.ID) > w.to
 		})
 	})
 	if err != nil {
@@ -95,9 +95,9 @@ func (w *walk) send(ctx context.Context, id string, channels []domain.Channel) e
 	var n domain.Notification
 	var ok bool
 	err := domain.Try(func() {
-		state, _, done := w.Look()
+		look, done := w.Look()
 		defer done()
-		n, ok = state.Notifications.Get(id)
+		n, ok = look.State.Notifications.Get(id)
 	})
 	if err != nil {
 		return err

@@ -3,12 +3,10 @@ package rest
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,10 +22,6 @@ type Options struct {
 	Dial outward.Dial
 	// Timeout is how long a request may take from its first connection to the end of its answer: 10 s.
 	Timeout time.Duration
-	// IdleConnections are the connections that are kept for the next request: 64, of them 16 to one host and port. They
-	// are closed after IdleTime: 90 s.
-	IdleConnections int
-	IdleTime        time.Duration
 	// Roots are the authorities to trust; nil for the system's.
 	Roots *x509.CertPool
 	// Shows says of a connection whether what is answered on it may be put on record; nil: all may. What may not is left out, but for the
@@ -40,12 +34,10 @@ type Options struct {
 }
 
 const (
-	idlePerHost  = 16
-	maxRedirects = 3
+	// idleConnections are kept for the next request.
+	idleConnections = 64
 	// mostDrained is how much of an answer is read beyond what is put on record, so that its connection can be used again.
 	mostDrained = 64 << 10
-	// maxHeader bounds the header of an answer, in bytes.
-	maxHeader = 64 << 10
 	// mostAfter bounds what a Retry-After can ask for.
 	mostAfter = 24 * time.Hour
 )
@@ -61,23 +53,10 @@ func New(o Options) *Sender {
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
-	if o.IdleConnections <= 0 {
-		o.IdleConnections = 64
-	}
-	if o.IdleTime <= 0 {
-		o.IdleTime = 90 * time.Second
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sender{o: o, client: &http.Client{
-		CheckRedirect: checkRedirect,
-		Transport: &http.Transport{
-			DialContext: o.Dial, TLSClientConfig: &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: o.Timeout,
-			MaxIdleConns: o.IdleConnections, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: o.IdleTime,
-			MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
-		},
-	}}
+	return &Sender{o: o, client: outward.Client(o.Dial, o.Roots, idleConnections)}
 }
 
 // Close closes the connections that are kept.
@@ -130,26 +109,6 @@ func newRequest(ctx context.Context, t Target, m outward.Message) (*http.Request
 	return req, nil
 }
 
-// checkRedirect lets a redirect be followed that changes nothing but the path. With another method, as 303 would have it,
-// the message would be lost and called delivered.
-func checkRedirect(next *http.Request, via []*http.Request) error {
-	first := via[0]
-	same := next.Method == first.Method && next.ContentLength == first.ContentLength && origin(next.URL) == origin(first.URL)
-	if len(via) > maxRedirects || !same {
-		return http.ErrUseLastResponse
-	}
-	return nil
-}
-
-// origin is the scheme, host and port of a URL.
-func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
-}
-
 // status is the status with its usual text: what the other side calls it has no bound.
 func status(resp *http.Response) string {
 	return strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))
@@ -191,7 +150,7 @@ func (s *Sender) judge(resp *http.Response, response string, hidden bool) error 
 		if hidden {
 			to = ""
 		}
-		return &outward.Error{Final: true, Reply: true, Err: fmt.Errorf("answered %s%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct the channel%s", status(resp), to, maxRedirects, body)}
+		return &outward.Error{Final: true, Reply: true, Err: fmt.Errorf("answered %s%s", outward.Redirected(status(resp)+to, "the channel"), body)}
 	}
 	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
 	return &outward.Error{Err: errors.New("answered " + response), Final: final, Reply: true, After: s.retryAfter(resp.Header.Get("Retry-After"))}

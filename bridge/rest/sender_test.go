@@ -269,7 +269,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	mu.Unlock()
 	target.Path = "/wait"
-	const many = idlePerHost + 6
+	const many = outward.IdlePerHost + 6
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {
@@ -283,12 +283,12 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 	close(release)
 	all.Wait()
-	for open := 0; open != idlePerHost || len(changed) > 0; {
+	for open := 0; open != outward.IdlePerHost || len(changed) > 0; {
 		select {
 		case state := <-changed:
 			open += map[http.ConnState]int{http.StateNew: 1, http.StateClosed: -1}[state]
 		case <-time.After(time.Minute):
-			t.Fatalf("%d connections are kept, want %d", open, idlePerHost)
+			t.Fatalf("%d connections are kept, want %d", open, outward.IdlePerHost)
 		}
 	}
 }

@@ -6,18 +6,19 @@ import (
 
 	"ledge/bridge/asof"
 	"ledge/bridge/callback"
+	"ledge/bridge/lanes"
 )
 
 // startCallbacks starts to call device services back.
 func (p *Program) startCallbacks(ctx context.Context) error {
 	p.callback = callback.New(callback.Options{
-		Limits: callback.Limits{AtOnce: p.outgoing("callbacks", callback.DefaultAtOnce, p.files.Outgoing/4)},
+		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: p.outgoing("callbacks", callback.DefaultConcurrency, p.files.Outgoing/4)}},
 		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Roots: p.roots, Self: p.instance, Now: p.Now, Logger: p.Logger,
 	})
 	err := p.data.whole(ctx, func() error {
 		at, done := p.data.callbackStart()
 		defer done()
-		return p.callback.Start(ctx, at)
+		return p.callback.Start(at)
 	})
 	if err != nil {
 		return fmt.Errorf("start the callbacks: %w", err)

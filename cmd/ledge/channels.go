@@ -24,12 +24,12 @@ type channelRow struct {
 // channelRows has a row for each row of domain.ChannelKinds, by its type.
 func (p *Program) channelRows() map[string]channelRow {
 	by := func(send func(context.Context, domain.Transmission, outward.Message) (string, error)) delivery.Sender {
-		return delivery.SenderFunc(func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
+		return func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
 			return send(ctx, t, messageOf(t, n))
-		})
+		}
 	}
 	return map[string]channelRow{
-		domain.ChannelZeroMQ: {send: p.engine},
+		domain.ChannelZeroMQ: {send: p.engine.Send},
 		domain.ChannelREST: {
 			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
 				return p.out.rest.Send(ctx, restTarget(t.Channel), m)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -135,13 +136,14 @@ func (s *sweeper) after(kind string) (domain.Cleanup, bool, error) {
 // sweep carries out the cleanup of a kind, if one goes on. It waits while the state cannot be read. What else fails is logged, and
 // tried again with the next one that is requested, or at the next start.
 func (s *sweeper) sweep(ctx context.Context, kind string) {
-	removed, wait := 0, recorder.FirstRetry
+	removed := 0
 	for idle := 0; idle < mostIdle; { // a part is for nothing where all of it changes between the look and the removal
-		part, revision, err := s.next(ctx, kind)
-		if recorder.ForNow(err) && recorder.Pause(ctx, s.logger, wait, 1, err) == nil {
-			wait = min(2*wait, recorder.LastRetry)
-			continue // the state is being healed
-		}
+		var part domain.CleanUp
+		var revision uint64
+		err := recorder.Retry(ctx, s.logger, func() (err error) {
+			part, revision, err = s.next(ctx, kind)
+			return err
+		})
 		if err != nil || revision == 0 {
 			s.warn(ctx, kind, err)
 			return
@@ -214,18 +216,16 @@ func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Ou
 }
 
 // submit records a command of the program's own; what the log refuses for now is tried again, with back-off, until ctx ends.
-func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command) (domain.Outcome, error) {
-	for wait := recorder.FirstRetry; ; wait = min(2*wait, recorder.LastRetry) {
+func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command) (o domain.Outcome, err error) {
+	var failed error // of the log itself
+	err = recorder.Retry(ctx, logger, func() error {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
 		outcomes, err := log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
-		if err != nil {
-			return domain.Outcome{}, err
+		if failed = err; err != nil {
+			return nil
 		}
-		if err = outcomes[0].Err; !recorder.ForNow(err) {
-			return outcomes[0], err
-		}
-		if err := recorder.Pause(ctx, logger, wait, 1, err); err != nil {
-			return domain.Outcome{}, err
-		}
-	}
+		o = outcomes[0]
+		return o.Err
+	})
+	return o, cmp.Or(failed, err)
 }

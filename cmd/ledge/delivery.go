@@ -6,22 +6,23 @@ import (
 	"time"
 
 	"ledge/bridge/delivery"
+	"ledge/bridge/lanes"
 	"ledge/domain"
 )
 
 // startDelivery starts to deliver what the bridge has routed to channels that take time.
-func (p *Program) startDelivery(ctx context.Context) error {
+func (p *Program) startDelivery() error {
 	c := p.Config
 	p.delivery = delivery.New(delivery.Options{
 		Limits: delivery.Limits{
-			Concurrency: p.outgoing("deliveries", delivery.DefaultConcurrency, p.files.Outgoing/2), Timeout: c.DeliveryTimeout, GiveUp: c.DeliveryGiveUp,
+			Limits: lanes.Limits{Concurrency: p.outgoing("deliveries", lanes.DefaultConcurrency, p.files.Outgoing/2), Timeout: c.DeliveryTimeout}, GiveUp: c.DeliveryGiveUp,
 		},
-		Log: p.data.notifications, Look: p.data.noteLook, Senders: p.senders(),
+		Log: p.data.notifications, Look: p.data.noteView, Senders: p.senders(),
 		Escalation: func() (domain.Subscription, bool) { return p.engine.Subscription(domain.EscalationSubscription) },
 		Now:        p.Now, Logger: p.Logger,
 	})
 	at, _ := p.data.notes.Checkpoint()
-	if err := p.delivery.Start(ctx, at); err != nil {
+	if err := p.delivery.Start(at); err != nil {
 		return fmt.Errorf("start the delivery: %w", err)
 	}
 	p.onClose(p.delivery.Close)
@@ -46,10 +47,4 @@ func (p *Program) flushedNotes() (domain.View, func()) {
 	defer cancel()
 	_ = p.engine.Flush(ctx) // if it fails, the look is at what is on record
 	return p.data.noteView()
-}
-
-// noteLook is one consistent look at the notifications, for the delivery.
-func (d *data) noteLook() (domain.State, delivery.Transmissions, func()) {
-	v, done := d.notes.View()
-	return v.State, v, done
 }

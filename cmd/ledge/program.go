@@ -147,7 +147,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startAccess(); err != nil {
 		return err
 	}
-	if err := p.startDelivery(ctx); err != nil {
+	if err := p.startDelivery(); err != nil {
 		return err
 	}
 	if err := p.startCallbacks(ctx); err != nil {

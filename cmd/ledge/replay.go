@@ -6,7 +6,7 @@ import "ledge/bridge/replays"
 func (p *Program) newReplays() *replays.Replays {
 	d := p.data
 	return replays.New(replays.Options{
-		Bridge: p.engine, Sockets: p.sockets, Past: d.store.Notifications(), Look: d.noteLook, Log: d.notifications, Logger: p.Logger,
+		Bridge: p.engine, Sockets: p.sockets, Past: d.store.Notifications(), Look: d.noteView, Log: d.notifications, Logger: p.Logger,
 		Last: func() uint64 { seq, _ := d.notes.Checkpoint(); return seq },
 	})
 }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
+	"time"
 )
 
 // transmission is one as it is answered.
@@ -53,4 +56,30 @@ func subscriptionJSON(name, category, channels string) string {
 func restChannel(t *testing.T, url, path string) string {
 	t.Helper()
 	return fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":%q,"httpMethod":"POST"}`, urlPort(t, url), path)
+}
+
+// The transmissions of a notification that was posted are there as soon as the answer is: a list waits for their record, but not for longer than
+// flushWait, since the disk may be slow or full.
+func TestPostedTransmissionsAreShownAtOnce(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	p := start(t, t.TempDir())
+	p.subscribeAll("alarms", "alarm", restChannel(t, receiver.URL, "/"))
+	const posts = 50
+	for range posts {
+		var items []struct{ ID string }
+		a := p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", notificationJSON("alarm", "c"), http.StatusCreated)
+		if err := json.Unmarshal([]byte(a.body), &items); err != nil {
+			t.Fatal(err)
+		}
+		asked := time.Now()
+		all := p.transmissions("all?limit=1000")
+		shown := slices.ContainsFunc(all, func(s transmission) bool { return s.NotificationID == items[0].ID && s.SubscriptionName == "alarms" })
+		if !shown && time.Since(asked) < flushWait {
+			t.Errorf("%s is not among the %d transmissions", items[0].ID, len(all))
+		}
+	}
+	if all := p.settled("alarms", posts); len(all) != posts {
+		t.Errorf("%d transmissions, want %d", len(all), posts)
+	}
 }

@@ -1,4 +1,4 @@
-package delivery
+package lanes
 
 import (
 	"testing"
@@ -9,53 +9,53 @@ const longest = 5 * time.Second
 
 func TestPausesOfAServer(t *testing.T) {
 	at := time.Unix(1000, 0)
-	var g gate
-	if !g.broken(at, "refused", longest) || g.pause != firstPause {
-		t.Fatalf("the first failure of a server that never answered: got a pause of %v", g.pause)
+	var b breaker
+	if !b.broken(at, "refused", longest) || b.pause != firstPause {
+		t.Fatalf("the first failure of a server that never answered: got a pause of %v", b.pause)
 	}
 	for _, want := range []time.Duration{200, 400, 800, 1600, 3200, 5000, 5000} {
-		at = g.until
-		g.probe(at)
-		g.broken(at, "refused", longest)
-		if g.unanswered(at, longest); g.pause != want*time.Millisecond {
-			t.Errorf("got a pause of %v, want %v ms", g.pause, want)
+		at = b.until
+		b.probe(at)
+		b.broken(at, "refused", longest)
+		if b.unanswered(at, longest); b.pause != want*time.Millisecond {
+			t.Errorf("got a pause of %v, want %v ms", b.pause, want)
 		}
 	}
-	g.probe(at)
-	if g.unanswered(at, longest); g.pause != longest || !g.until.Equal(at.Add(longest)) {
-		t.Errorf("a probe before the end of the pause makes one of %v until %v", g.pause, g.until)
+	b.probe(at)
+	if b.unanswered(at, longest); b.pause != longest || !b.until.Equal(at.Add(longest)) {
+		t.Errorf("a probe before the end of the pause makes one of %v until %v", b.pause, b.until)
 	}
-	if !g.ok(at) || g.paused() || g.fails != 0 {
-		t.Errorf("after a success: %+v", g)
+	if !b.ok(at) || b.paused() || b.fails != 0 {
+		t.Errorf("after a success: %+v", b)
 	}
 	for range steadyFailures - 1 {
-		if g.broken(at, "reset", longest) {
+		if b.broken(at, "reset", longest) {
 			t.Error("a server that answered a moment ago is paused after fewer failures than there may be")
 		}
 	}
-	if !g.broken(at, "reset", longest) {
+	if !b.broken(at, "reset", longest) {
 		t.Error("no pause after failures in a row")
 	}
 }
 
 func TestPausesOfATarget(t *testing.T) {
 	at := time.Unix(1000, 0)
-	var g gate
+	var b breaker
 	for range 10 * steadyErrors {
-		if g.refused(at, "500", 0, longest) {
+		if b.refused(at, "500", 0, longest) {
 			t.Fatal("a pause after errors of one moment")
 		}
 	}
-	if !g.refused(at.Add(steadyTime), "500", 0, longest) {
+	if !b.refused(at.Add(steadyTime), "500", 0, longest) {
 		t.Error("no pause though nothing has succeeded for a while")
 	}
-	g.ok(at)
-	if !g.refused(at, "503", time.Second, longest) || g.pause != time.Second {
-		t.Errorf("who asks to be left alone for 1 s is for %v", g.pause)
+	b.ok(at)
+	if !b.refused(at, "503", time.Second, longest) || b.pause != time.Second {
+		t.Errorf("who asks to be left alone for 1 s is for %v", b.pause)
 	}
-	g.ok(at)
-	if g.refused(at, "503", time.Hour, longest); g.pause != longest {
-		t.Errorf("who asks to be left alone for 1 h is for %v, want %v", g.pause, longest)
+	b.ok(at)
+	if b.refused(at, "503", time.Hour, longest); b.pause != longest {
+		t.Errorf("who asks to be left alone for 1 h is for %v, want %v", b.pause, longest)
 	}
 }
 
