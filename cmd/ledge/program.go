@@ -161,8 +161,6 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
-	p.inBackground(freeWhenIdle)
-	p.inBackground(followProcessors)
 	p.inBackground(p.watch)
 	p.inBackground(p.watchFolders)
 	p.inBackground(spare.run)
