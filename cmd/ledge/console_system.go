@@ -71,9 +71,6 @@ func (s *consoleSystem) Status() (st console.Status) {
 		s.Logger.Warn("the free disk space is not known", "error", err)
 	}
 	st.FreeBytes = int64(min(free, 1<<62))
-	if days := s.archiver.daysLeft(); days < mostDays {
-		st.DaysLeft, st.DaysKnown = days, true
-	}
 	for _, one := range services {
 		if err := one.ready(s.Program); err != nil && one.name != consoleService {
 			st.Troubles = append(st.Troubles, one.name+": "+err.Error())
@@ -101,9 +98,6 @@ func (s *consoleSystem) Callbacks(service string) (last []console.Callback, wait
 	slices.SortFunc(last, func(a, b console.Callback) int { return cmp.Compare(b.At, a.At) })
 	return last, waiting
 }
-
-// mostDays of disk that are left are as good as any number above.
-const mostDays = 10_000
 
 // rates are how many events were recorded in the last seconds.
 type rates struct {

@@ -54,9 +54,6 @@ type Versioned struct{ What, Version string }
 // Status is how the program does now.
 type Status struct {
 	FreeBytes int64
-	// DaysLeft is for how many days the disk lasts at the growth of the last hours, where DaysKnown.
-	DaysLeft  float64
-	DaysKnown bool
 	// Troubles are what an operator has to look at.
 	Troubles []string
 	// The rates are those of the last seconds.
