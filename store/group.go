@@ -19,9 +19,6 @@ func (a *Appender) group(items []item) {
 // step takes as many of the items as one run may hold and answers them. It returns how many.
 func (a *Appender) step(items []item) int {
 	err := a.log.err()
-	if err == nil {
-		err = a.log.store.o.Check()
-	}
 	if h, ok := a.projection.(interface{ Health() error }); ok && err == nil {
 		err = h.Health() // it is healed, or the program ends: nothing is decided meanwhile
 	}

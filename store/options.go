@@ -49,9 +49,6 @@ type Options struct {
 
 	// FreeBytes tells the free disk space at dir, in bytes; nil asks the operating system. A point of failure for tests.
 	FreeBytes func(dir string) (uint64, error)
-	// Check is asked before each group of appends, before a restart after a failed write and before the record of a clean stop: an
-	// error refuses them, because the folder is not the store's any more. It must be quick.
-	Check func() error
 	// AckTimeout is how long the server may keep silent while acknowledgements are due before it is probed: a server that
 	// is only slow is waited for, 12 times as long. The default is 5 s.
 	AckTimeout time.Duration
@@ -78,9 +75,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Still == nil {
 		o.Still = func(domain.Identity) bool { return true }
-	}
-	if o.Check == nil {
-		o.Check = func() error { return nil }
 	}
 	return o
 }

@@ -27,10 +27,6 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 	if err := l.err(); err != nil {
 		return nil, err // closed meanwhile, or damaged
 	}
-	if err := s.o.Check(); err != nil {
-		l.fail(fmt.Errorf("%s: %w", l.name, err)) // a restart would write into another folder
-		return nil, l.err()
-	}
 	if errors.Is(cause, errLayout) {
 		s.o.Logger.Warn("block files have another layout than expected; the server syncs every message from now on, which is slower",
 			"stream", l.name, "error", cause)

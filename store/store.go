@@ -181,9 +181,6 @@ func (s *Store) close() error {
 			errs = append(errs, fmt.Errorf("sync %s: %w", l.name, err))
 		}
 	}
-	if s.o.Check() != nil {
-		return errors.Join(errs...) // the record would be in another folder
-	}
 	if !whole || len(errs) > 0 {
 		return errors.Join(errs...) // without the record, the next start looks at everything
 	}

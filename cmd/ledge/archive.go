@@ -52,7 +52,6 @@ type archiver struct {
 	now    func() time.Time
 
 	mu      sync.Mutex
-	growth  growth
 	trouble error // why the last stretch is not archived
 }
 
@@ -74,7 +73,6 @@ func (a *archiver) run(ctx context.Context) error {
 			err := a.close(ctx)
 			after = a.failed(ctx, err)
 		}
-		a.measure()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -96,6 +94,16 @@ func (a *archiver) failed(ctx context.Context, err error) time.Time {
 	}
 	a.logger.Warn("the log of changes is over its limit and not archived; tried again later", "after", archiveAgain, "error", err)
 	return a.now().Add(archiveAgain)
+}
+
+// warnings are for the answer of GET /health: what an operator has to look at while the service works.
+func (a *archiver) warnings() (list []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.trouble != nil {
+		list = append(list, fmt.Sprintf("the log of changes is over its limit and not archived: %v", a.trouble))
+	}
+	return list
 }
 
 // foldsToArchive are the folders in which states are folded, in the data folder.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,29 +107,5 @@ func TestArchiveInterrupted(t *testing.T) {
 	}
 	if got := d.store.Archives().Known(); len(got) != 1 || got[0].First != 1 || got[0].Last != last {
 		t.Errorf("archives %v, want one of 1 to %d", got, last)
-	}
-}
-
-// TestGrowth says for how many days the disk lasts.
-func TestGrowth(t *testing.T) {
-	var g growth
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if d := g.days(1); !math.IsInf(d, 1) {
-		t.Errorf("without a sample: %v", d)
-	}
-	g.add(start, 1000)
-	g.add(start.Add(time.Minute), 2000)
-	if d := g.days(1); !math.IsInf(d, 1) {
-		t.Errorf("after a minute: %v", d)
-	}
-	g.add(start.Add(time.Hour), 2000)
-	if d := g.days(24_000); d != 1 {
-		t.Errorf("1,000 bytes an hour and 24,000 free: %v days, want 1", d)
-	}
-	for i := range 24 * 60 {
-		g.add(start.Add(time.Hour+time.Duration(i)*time.Minute), 2000)
-	}
-	if d := g.days(1); !math.IsInf(d, 1) || len(g.samples) > 80 {
-		t.Errorf("without growth for a day: %v, %d samples", d, len(g.samples))
 	}
 }

@@ -75,9 +75,6 @@ func (s *consoleSystem) Status() (st console.Status) {
 	for _, one := range s.data.projections() {
 		st.UsedBytes += s.useOf(one).Bytes
 	}
-	if days := s.archiver.daysLeft(); days < mostDays {
-		st.DaysLeft, st.DaysKnown = days, true
-	}
 	for _, one := range services {
 		if err := one.ready(s.Program); err != nil && one.name != consoleService {
 			st.Troubles = append(st.Troubles, one.name+": "+err.Error())
@@ -105,9 +102,6 @@ func (s *consoleSystem) Callbacks(service string) (last []console.Callback, wait
 	slices.SortFunc(last, func(a, b console.Callback) int { return cmp.Compare(b.At, a.At) })
 	return last, waiting
 }
-
-// mostDays of disk that are left are as good as any number above.
-const mostDays = 10_000
 
 // rates are how many events were recorded in the last seconds.
 type rates struct {

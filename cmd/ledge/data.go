@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,10 +29,9 @@ type data struct {
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
-	now                             func() time.Time             // the clock of what is done with it
-	forgotten                       chan struct{}                // holds one token when retention has removed readings
-	replaced                        atomic.Pointer[func() error] // why the folders are not ours any more
-	failed                          chan error                   // holds why the state cannot be healed
+	now                             func() time.Time // the clock of what is done with it
+	forgotten                       chan struct{}    // holds one token when retention has removed readings
+	failed                          chan error       // holds why the state cannot be healed
 	entities                        *asof.Entities
 	closers                         []func() error
 }
@@ -77,7 +75,7 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 
 func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	o := storeOptions(c, tapPort, d.logger)
-	o.FreeBytes, o.Check = d.freeBytes, d.check
+	o.FreeBytes = d.freeBytes
 	if tapPort >= 0 {
 		if o.OwnPassword, err = ownPassword(c.DataDir, d.logger); err != nil {
 			return err
@@ -230,14 +228,6 @@ func (d *data) freeBytes(dir string) (uint64, error) {
 		return 0, nil
 	}
 	return store.FreeBytes(dir)
-}
-
-// check returns why nothing may be recorded any more.
-func (d *data) check() error {
-	if check := d.replaced.Load(); check != nil {
-		return (*check)()
-	}
-	return nil
 }
 
 func (d *data) onClose(f func() error) { d.closers = append(d.closers, f) }

@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// What a client can have logged is bounded: of one message, so many lines about one client and about all of them pass in an interval.
-// The rest is counted, and the count logged when the interval is over.
+// What a client can have logged is bounded: of one message, so many lines about one client and about all of them pass at once, and as many
+// in each interval after that. The others are counted, and the count is logged at the end of the interval.
 const (
 	logInterval      = 10 * time.Second
 	logLinesOfClient = 20
@@ -30,7 +33,7 @@ type limitedLog struct {
 }
 
 func newLimitedLog(to slog.Handler) slog.Handler {
-	return limitedLog{to, &logLines{to: to, interval: logInterval, counts: map[logKey]int{}}, ""}
+	return limitedLog{to, &logLines{to: to, interval: logInterval, now: time.Now, limiters: map[logKey]*rate.Limiter{}, suppressed: map[logKey]int{}}, ""}
 }
 
 func (l limitedLog) Handle(ctx context.Context, r slog.Record) error {
@@ -70,82 +73,88 @@ func clientOf(a slog.Attr, known string) string {
 	return text
 }
 
-// logKey is what lines are counted by; client is empty in the key of all clients.
+// logKey is what lines are limited by; client is empty in the key of all clients.
 type logKey struct {
 	level           slog.Level
 	message, client string
 }
 
-// logLines counts the lines of the current interval, which begins with the first line after the one before.
+// logLines limits the lines, and counts those that do not pass.
 type logLines struct {
 	to       slog.Handler
 	interval time.Duration
+	now      func() time.Time
 
-	mu     sync.Mutex
-	counts map[logKey]int
+	mu         sync.Mutex
+	limiters   map[logKey]*rate.Limiter
+	suppressed map[logKey]int // in this interval
 }
 
-// allow counts a line and reports whether it passes.
+// allow reports whether a line passes.
 func (l *logLines) allow(level slog.Level, message, client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.counts) == 0 {
+	if len(l.limiters) == 0 {
 		time.AfterFunc(l.interval, l.report)
 	}
-	all := logKey{level, message, ""}
-	_, known := l.counts[all]
-	if !known && len(l.counts) >= logMessages {
-		all, client = logKey{level, "other messages", ""}, ""
+	key := logKey{level, message, ""}
+	if l.limiters[key] == nil && len(l.limiters) >= logMessages {
+		key.message, client = "other messages", ""
 	}
-	l.counts[all]++
-	if client == "" {
-		return l.counts[all] <= logLinesOfAll
+	all := l.limiter(key, logLinesOfAll)
+	if client != "" {
+		if key.client = client; l.limiters[key] == nil && len(l.limiters) >= logMessages {
+			key.client = "other clients"
+		}
+		if !l.limiter(key, logLinesOfClient).AllowN(l.now(), 1) { // takes nothing from the lines of the others
+			l.suppressed[key]++
+			return false
+		}
 	}
-	one := logKey{level, message, client}
-	if _, known := l.counts[one]; !known && len(l.counts) >= logMessages {
-		one.client = "other clients"
-	}
-	l.counts[one]++
-	if l.counts[one] > logLinesOfClient {
-		l.counts[all]-- // leaves lines for the others
+	if !all.AllowN(l.now(), 1) {
+		l.suppressed[key]++
 		return false
 	}
-	return l.counts[all] <= logLinesOfAll
+	return true
 }
 
-// report ends the interval and logs what did not pass in it.
+func (l *logLines) limiter(key logKey, most int) *rate.Limiter {
+	one := l.limiters[key]
+	if one == nil {
+		one = rate.NewLimiter(rate.Every(logInterval/time.Duration(most)), most)
+		l.limiters[key] = one
+	}
+	return one
+}
+
+// report ends the interval: it logs how many lines of each message did not pass in it, with ten of their clients at most, and forgets
+// the limiters that limit nothing any more.
 func (l *logLines) report() {
 	l.mu.Lock()
-	counts := l.counts
-	l.counts = map[logKey]int{}
-	l.mu.Unlock()
-	suppressed := map[logKey]int{} // by message
-	for key, n := range counts {
-		most := logLinesOfClient
-		if key.client == "" {
-			most = logLinesOfAll
-		}
-		suppressed[logKey{key.level, key.message, ""}] += max(n-most, 0)
+	suppressed := l.suppressed
+	l.suppressed = map[logKey]int{}
+	maps.DeleteFunc(l.limiters, func(_ logKey, one *rate.Limiter) bool { return one.TokensAt(l.now()) >= float64(one.Burst()) })
+	if len(l.limiters) > 0 {
+		time.AfterFunc(l.interval, l.report)
 	}
+	l.mu.Unlock()
+	counts, clients := map[logKey]int{}, map[logKey][]string{}
 	for key, n := range suppressed {
-		if n == 0 || !l.to.Enabled(context.Background(), key.level) {
+		message := logKey{key.level, key.message, ""}
+		counts[message] += n
+		if key.client != "" {
+			clients[message] = append(clients[message], key.client)
+		}
+	}
+	for key, n := range counts {
+		if !l.to.Enabled(context.Background(), key.level) {
 			continue
 		}
+		slices.Sort(clients[key])
 		r := slog.NewRecord(time.Now(), key.level, "log lines suppressed", 0)
-		r.AddAttrs(slog.String("message", key.message), slog.Int("count", n), slog.Any("clients", clientsOf(counts, key)))
+		r.AddAttrs(slog.String("message", key.message), slog.Int("count", n), slog.Any("clients", clients[key][:min(len(clients[key]), 10)]))
 		_ = l.to.Handle(context.Background(), r)
 	}
-}
-
-// clientsOf names the clients that had lines of a message suppressed, ten at most.
-func clientsOf(counts map[logKey]int, of logKey) (clients []string) {
-	for key, n := range counts {
-		if key.level == of.level && key.message == of.message && key.client != "" && n > logLinesOfClient {
-			clients = append(clients, key.client)
-		}
-	}
-	slices.Sort(clients)
-	return clients[:min(len(clients), 10)]
 }
 
 // shortValue cuts what is too long for a line.

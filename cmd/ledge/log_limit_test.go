@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 func limitedLogger(t *testing.T) (*slog.Logger, *logLines, *strings.Builder) {
@@ -14,6 +15,8 @@ func limitedLogger(t *testing.T) (*slog.Logger, *logLines, *strings.Builder) {
 	var out strings.Builder
 	h := newLimitedLog(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: shortValue})).(limitedLog)
 	h.lines.interval = hangs // the test ends the interval
+	began := time.Now()
+	h.lines.now = func() time.Time { return began }
 	return slog.New(h), h.lines, &out
 }
 
@@ -32,6 +35,8 @@ func TestLogLinesAreLimited(t *testing.T) {
 		}
 	}
 	out.Reset()
+	later := lines.now().Add(logInterval)
+	lines.now = func() time.Time { return later }
 	lines.report()
 	if got := out.String(); strings.Count(got, "count=980") != 2 || !strings.Contains(got, "message=refused") || !strings.Contains(got, "10.0.0.1") {
 		t.Errorf("reported: %s", got)
@@ -39,6 +44,9 @@ func TestLogLinesAreLimited(t *testing.T) {
 	logger.Warn("refused", "client", "10.0.0.1", "n", "again")
 	if !strings.Contains(out.String(), "again") {
 		t.Error("nothing passes in the next interval")
+	}
+	if len(lines.limiters) != 2 { // of the last line: the others were forgotten
+		t.Errorf("%d limiters are left", len(lines.limiters))
 	}
 }
 
@@ -52,8 +60,8 @@ func TestLogLinesOfManyClients(t *testing.T) {
 	if got := strings.Count(out.String(), "refused"); got != logLinesOfAll {
 		t.Errorf("%d lines of many clients, want %d", got, logLinesOfAll)
 	}
-	if got := len(lines.counts); got > logMessages+2 {
-		t.Errorf("%d counts", got)
+	if got := len(lines.limiters); got > logMessages+2 {
+		t.Errorf("%d limiters", got)
 	}
 	if got := strings.Count(out.String(), "message "); got > logMessages+logLinesOfAll {
 		t.Errorf("%d lines of many messages", got)

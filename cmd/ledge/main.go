@@ -37,7 +37,6 @@ func (e exitError) Unwrap() error { return e.error }
 
 func main() {
 	limitMemory()
-	tuneProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))

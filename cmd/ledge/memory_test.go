@@ -2,34 +2,68 @@ package main
 
 import (
 	"math"
-	"runtime"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"testing"
 )
 
-// TestMemoryLimitFollowsWhatIsUsed holds that the limit rises when a large request takes much, and falls again afterwards.
-func TestMemoryLimitFollowsWhatIsUsed(t *testing.T) {
-	t.Setenv("GOMEMLIMIT", "")
-	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
-	limitMemory()
-	if limit := debug.SetMemoryLimit(-1); limit != leastMemory {
-		t.Errorf("the limit is %d at first, want %d", limit, leastMemory)
-	}
-	const large = 300 << 20
-	held := make([]byte, large)
-	for debug.SetMemoryLimit(-1) < large*3/2 { // until the deadline of the test
-		runtime.GC()
-	}
-	runtime.KeepAlive(held)
-	for debug.SetMemoryLimit(-1) >= large {
-		runtime.GC()
+// TestMemorySoftLimit holds that the soft limit is 80 % of the lowest limit of the process's cgroups, else a constant.
+func TestMemorySoftLimit(t *testing.T) {
+	const gib = 1 << 30
+	for _, c := range []struct {
+		name, own string
+		limits    map[string]string // by cgroup
+		want      int64
+	}{
+		{"no cgroups, as outside Linux", "", nil, softMemory},
+		{"no limit", "0::/system.slice/ledge.service\n", map[string]string{"system.slice/ledge.service": "max\n", "system.slice": "max\n"}, softMemory},
+		{"its own", "0::/system.slice/ledge.service\n", map[string]string{"system.slice/ledge.service": "1073741824\n", "system.slice": "max\n"}, gib / 5 * 4},
+		{"a lower one above it", "0::/a/b\n", map[string]string{"a/b": "2147483648\n", "a": "1073741824\n"}, gib / 5 * 4},
+		{"a container", "0::/\n", map[string]string{"": "1073741824\n"}, gib / 5 * 4},
+		{"version 1", "4:memory:/a\n1:cpu:/\n", map[string]string{"a": "1073741824\n"}, softMemory},
+		{"both versions", "4:memory:/x\n0::/a\n", map[string]string{"a": "1073741824\n"}, gib / 5 * 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			own := filepath.Join(root, "own")
+			if c.own != "" {
+				mustWrite(t, own, c.own)
+			}
+			for group, text := range c.limits {
+				if err := os.MkdirAll(filepath.Join(root, group), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				mustWrite(t, filepath.Join(root, group, "memory.max"), text)
+			}
+			if got := softLimit(own, root); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
 	}
 }
 
-func TestGOMEMLIMIT(t *testing.T) {
+// TestMemorySettings holds that limitMemory sets both values, and that the environment goes before.
+func TestMemorySettings(t *testing.T) {
+	debug.SetMemoryLimit(math.MaxInt64)
+	debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64); debug.SetGCPercent(100) })
 	t.Setenv("GOMEMLIMIT", "1GiB")
-	before := debug.SetMemoryLimit(-1)
-	if limitMemory(); debug.SetMemoryLimit(-1) != before {
-		t.Error("the limit was changed")
+	t.Setenv("GOGC", "100")
+	limitMemory()
+	if got := debug.SetMemoryLimit(-1); got != math.MaxInt64 {
+		t.Errorf("the limit is %d although the environment has one", got)
+	}
+	if got := debug.SetGCPercent(100); got != 100 {
+		t.Errorf("GOGC is %d although the environment has one", got)
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "")
+	limitMemory()
+	if got := debug.SetMemoryLimit(-1); got == math.MaxInt64 {
+		t.Error("there is no limit")
+	}
+	if got := debug.SetGCPercent(100); got != gcPercent {
+		t.Errorf("GOGC is %d, want %d", got, gcPercent)
 	}
 }

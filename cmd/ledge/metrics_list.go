@@ -16,7 +16,6 @@ var (
 		{"ledge_disk_free_bytes", "Free disk space of the log.", func(s storage) float64 { return float64(s.FreeBytes) }},
 		{"ledge_archives", "Archives of the log of changes.", func(s storage) float64 { return float64(s.Archive.Archives) }},
 		{"ledge_archived_bytes", "Size of these archives.", func(s storage) float64 { return float64(s.Archive.ArchivedBytes) }},
-		{"ledge_disk_left_seconds", "Time that the disk lasts at the growth of the log of changes in the last hours; +Inf where that is not known.", func(s storage) float64 { return s.Archive.days() * oneDay.Seconds() }},
 	}
 	ofPayloads = []measure[payloadUse]{
 		{"ledge_payloads", "Values that are kept as files beside the log.", func(u payloadUse) float64 { return float64(u.Count) }},

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,47 +77,5 @@ func TestOddFilesBesideCommands(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestReplacedFolder replaces the data folder, or one in it, under a running process: nothing is acknowledged any more, the process
-// ends with exit code 5 and says why, and writes nothing into the new folder.
-func TestReplacedFolder(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{".", "nats", "payloads"} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "data")
-			p := start(t, dir)
-			p.addDevice("before")
-			path := filepath.Join(dir, name)
-			old := filepath.Join(filepath.Dir(dir), "old")
-			if err := os.Rename(path, old); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(path, 0o750); err != nil {
-				t.Fatal(err)
-			}
-			a, err := tryCall(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON("after")+"]")
-			if err == nil && strings.Contains(a.body, `"statusCode":201`) {
-				t.Errorf("acknowledged: %d %s", a.status, a.body)
-			}
-			if code := p.wait(); code != exitFolder || !strings.Contains(p.log.String(), "was replaced, moved or removed") {
-				t.Errorf("exit code %d\n%s", code, p.log)
-			}
-			if left, _ := os.ReadDir(path); len(left) > 0 {
-				t.Errorf("written into the new folder: %v", left)
-			}
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(old, path); err != nil {
-				t.Fatal(err)
-			}
-			p = start(t, dir)
-			if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/before", "", ""); a.status != http.StatusOK {
-				t.Errorf("with the old folder back: %d %s", a.status, a.body)
-			}
-			p.stop()
-		})
 	}
 }

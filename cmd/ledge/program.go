@@ -59,7 +59,6 @@ type Program struct {
 	engine          *bridge.Engine
 	delivery        *delivery.Delivery
 	callback        *callback.Callbacks
-	folders         *folders
 	identities      *identities
 	access          *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
@@ -132,9 +131,6 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	for _, warning := range p.Config.openFolders() {
 		p.Logger.Warn(warning)
 	}
-	if err := p.holdFolders(); err != nil {
-		return err
-	}
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
@@ -161,10 +157,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
-	p.inBackground(freeWhenIdle)
-	p.inBackground(followProcessors)
 	p.inBackground(p.watch)
-	p.inBackground(p.watchFolders)
 	p.inBackground(spare.run)
 	p.meters = newMeters()
 	p.meters.register(p)
@@ -275,18 +268,6 @@ func (p *Program) openPayloads() (err error) {
 // warnings are what an operator has to look at while the program works.
 func (p *Program) warnings() []string {
 	return append(p.archiver.warnings(), p.Config.openFolders()...)
-}
-
-// holdFolders has the log refuse, and the program end, when the folders are not its own any more.
-func (p *Program) holdFolders() (err error) {
-	dir := p.Config.DataDir
-	if p.folders, err = holdFolders(dir, p.Config.logDir(), p.Config.payloadDir()); err != nil {
-		return exitError{exitFolder, err}
-	}
-	p.onClose(p.folders.close)
-	check := p.folders.check
-	p.data.replaced.Store(&check)
-	return nil
 }
 
 func (p *Program) startBridge(ctx context.Context) error {

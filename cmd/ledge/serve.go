@@ -35,15 +35,12 @@ is found while it runs ends it with exit code 6, a log that cannot be written an
 			}
 			return err
 		}
-		defer p.closeUnlessReplaced()
+		defer p.Close()
 		select {
 		case <-ctx.Done():
 			p.Logger.Info("stopping")
 			return nil
 		case err := <-p.Failed():
-			if replaced := p.folders.check(); replaced != nil {
-				err = replaced // what failed follows from that
-			}
 			p.Logger.Error("stopping", "error", err)
 			return damaged(err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"ledge/store"
@@ -16,6 +17,13 @@ type storage struct {
 	Payloads  payloadUse  `json:"payloads"`
 	// Unrecorded counts what the log of notifications has refused for good.
 	Unrecorded int64 `json:"unrecorded"`
+}
+
+// archiveUse is what the metrics show of the log of changes and its archives.
+type archiveUse struct {
+	LiveBytes     int64 `json:"liveBytes"`
+	ArchivedBytes int64 `json:"archivedBytes"`
+	Archives      int   `json:"archives"`
 }
 
 type streamUse struct {
@@ -81,6 +89,15 @@ func (r *retention) use() []ruleUse {
 		list[i] = ruleUse{rule.String(), r.kept[i].count, r.kept[i].bytes, r.removed[i].count, r.removed[i].bytes}
 	}
 	return list
+}
+
+// use looks at the files.
+func (a *archiver) use() (archiveUse, error) {
+	st, err := a.log.Stats()
+	archives := a.d.store.Archives()
+	bytes, aerr := archives.Bytes()
+	list, lerr := archives.List()
+	return archiveUse{st.Bytes, bytes, len(list)}, errors.Join(err, aerr, lerr)
 }
 
 // payloadUse is what the files in payloads/ take, and how many reads since the start found one of them damaged.

@@ -55,9 +55,6 @@ type Versioned struct{ What, Version string }
 type Status struct {
 	// UsedBytes is the size of the logs and of the posted files beside them, FreeBytes the free disk space.
 	UsedBytes, FreeBytes int64
-	// DaysLeft is the number of days until the disk is full at the growth of the last hours, if DaysKnown.
-	DaysLeft  float64
-	DaysKnown bool
 	// Troubles are warnings for the operator.
 	Troubles []string
 	// The rates are those of the last seconds.
