@@ -193,7 +193,9 @@ func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Ou
 }
 
 // submit records a command of the program's own; what the log refuses for now is tried again, with back-off, until ctx ends.
-func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command) (o domain.Outcome, err error) {
+func submit(
+	ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command,
+) (o domain.Outcome, err error) {
 	var failed error // of the log itself
 	err = recorder.Retry(ctx, logger, func() error {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
