@@ -199,11 +199,11 @@ func submit(
 	var failed error // of the log itself
 	err = recorder.Retry(ctx, logger, func() error {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
-		outcomes, err := log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
-		if failed = err; err != nil {
-			return nil
+		var outcomes []domain.Outcome
+		outcomes, failed = log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
+		if o = (domain.Outcome{}); failed == nil {
+			o = outcomes[0]
 		}
-		o = outcomes[0]
 		return o.Err
 	})
 	return o, cmp.Or(failed, err)
