@@ -37,7 +37,9 @@ type raising struct {
 }
 
 func newRaised() raised {
-	return raised{hurry: make(recorder.Hurry, 1), waiting: make(chan raising, raisedWaiting), budget: semaphore.NewWeighted(recorder.WaitingBytes)}
+	return raised{
+		hurry: make(recorder.Hurry, 1), waiting: make(chan raising, raisedWaiting), budget: semaphore.NewWeighted(recorder.WaitingBytes),
+	}
 }
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.

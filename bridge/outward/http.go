@@ -92,13 +92,15 @@ const (
 	maxHeader = 64 << 10
 )
 
-// Client returns a client that keeps so many idle connections. It follows a redirect that changes nothing but the path. With another method,
-// as 301 to 303 would have it, the message would be lost and called delivered. Who answers at an address does not say who else is told.
+// Client returns a client that keeps so many idle connections. It follows a redirect that changes nothing but the path. With another
+// method, as 301 to 303 would have it, the message would be lost and called delivered. Who answers at an address does not say who else is
+// told.
 func Client(dial Dial, roots *x509.CertPool, idle int) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			MaxIdleConns: idle, MaxIdleConnsPerHost: IdlePerHost, IdleConnTimeout: idleTime, MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
+			MaxIdleConns: idle, MaxIdleConnsPerHost: IdlePerHost, IdleConnTimeout: idleTime,
+			MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			first := via[0]
@@ -113,7 +115,8 @@ func Client(dial Dial, roots *x509.CertPool, idle int) *http.Client {
 
 // Redirected says that a redirect to an address was not followed, and names the field to correct.
 func Redirected(to, field string) string {
-	return fmt.Sprintf("%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct %s", to, Redirects, field)
+	const rule = "%s; redirects are followed to the same scheme, host and port and with the same method only, %d times: correct %s"
+	return fmt.Sprintf(rule, to, Redirects, field)
 }
 
 // HostAndPort returns the host and the port of a URL, which may be that of its scheme; false if it has none.

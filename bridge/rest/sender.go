@@ -150,7 +150,8 @@ func (s *Sender) judge(resp *http.Response, response string, hidden bool) error 
 		if hidden {
 			to = ""
 		}
-		return &outward.Error{Final: true, Reply: true, Err: fmt.Errorf("answered %s%s", outward.Redirected(status(resp)+to, "the channel"), body)}
+		err := fmt.Errorf("answered %s%s", outward.Redirected(status(resp)+to, "the channel"), body)
+		return &outward.Error{Final: true, Reply: true, Err: err}
 	}
 	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
 	return &outward.Error{Err: errors.New("answered " + response), Final: final, Reply: true, After: s.retryAfter(resp.Header.Get("Retry-After"))}

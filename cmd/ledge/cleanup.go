@@ -216,15 +216,17 @@ func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Ou
 }
 
 // submit records a command of the program's own; what the log refuses for now is tried again, with back-off, until ctx ends.
-func submit(ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command) (o domain.Outcome, err error) {
+func submit(
+	ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command,
+) (o domain.Outcome, err error) {
 	var failed error // of the log itself
 	err = recorder.Retry(ctx, logger, func() error {
 		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
-		outcomes, err := log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
-		if failed = err; err != nil {
-			return nil
+		var outcomes []domain.Outcome
+		outcomes, failed = log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
+		if o = (domain.Outcome{}); failed == nil {
+			o = outcomes[0]
 		}
-		o = outcomes[0]
 		return o.Err
 	})
 	return o, cmp.Or(failed, err)

@@ -58,8 +58,8 @@ func restChannel(t *testing.T, url, path string) string {
 	return fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":%q,"httpMethod":"POST"}`, urlPort(t, url), path)
 }
 
-// The transmissions of a notification that was posted are there as soon as the answer is: a list waits for their record, but not for longer than
-// flushWait, since the disk may be slow or full.
+// The transmissions of a notification that was posted are there as soon as the answer is: a list waits for their record, but not for
+// longer than flushWait, since the disk may be slow or full.
 func TestPostedTransmissionsAreShownAtOnce(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
