@@ -51,8 +51,14 @@ func (l *Log) Compress(ctx context.Context) error {
 	return err
 }
 
-// SyncsAlways reports whether the server syncs every message by itself.
-func (s *Store) SyncsAlways() bool { return s.syncAlways.Load() }
+// WithLayout has a start look for the blocks of its self-test in another folder, as if the server's layout had changed.
+func WithLayout(o Options, dir string) Options {
+	o.streamDir = func(string, string) string { return dir }
+	return o
+}
+
+// ErrLayout is the error of a start that finds another layout.
+var ErrLayout = errLayout
 
 // Chained exposes the hash.
 var Chained = nextChain
