@@ -81,7 +81,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return err
 		}
 	}
-	if err := whenFree(ctx, d.logger, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
+	if err := whenFree(ctx, d.logger, o.TapHost, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
 		return storeError(err)
 	}
 	if o.Checkpoints, err = d.openStates(c); err != nil {
