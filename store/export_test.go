@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -136,7 +137,7 @@ func GroupAt(from uint64, seqs ...uint64) (got []uint64) {
 
 // SyncGroup syncs blocks in a folder of which some are known to have been written up to a size.
 func SyncGroup(dir string, last uint32, size, grown int64) error {
-	b := &blocks{dir: dir, last: last, size: size, folder: SyncDir}
+	b := &blocks{dir: dir, last: last, size: size, folder: osfile.SyncDir}
 	b.file = syncFile
 	return b.sync(grown)
 }
