@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // damage is what a read panics with when the file does not hold what was written: bbolt found a page with an invalid header,
@@ -138,20 +139,7 @@ func whyCondemned(path string) (why string, is bool) {
 // that were synced before.
 func (d *DB) condemn(err error) {
 	d.log.Error("projection cannot be used; it is folded anew from the log", "file", d.path, "error", err)
-	if err := writeDurably(condemned(d.path), err.Error()+"\n"); err != nil {
+	if err := osfile.Write(condemned(d.path), []byte(err.Error()+"\n")); err != nil {
 		d.log.Error("projection cannot be condemned", "file", d.path, "error", err)
 	}
-}
-
-// writeDurably writes a small file, with fsync of it and its folder.
-func writeDurably(path, text string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return syncFolder(path)
 }

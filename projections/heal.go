@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // healing folds a broken file anew, beside the running service.
@@ -234,7 +236,7 @@ func (d *DB) replace() {
 		d.log.Warn("the broken file is not kept", "file", d.path, "error", err)
 	}
 	if err = os.Rename(refolding(d.path), d.path); err == nil {
-		err = syncFolder(d.path)
+		err = osfile.SyncDir(filepath.Dir(d.path))
 	}
 	if err == nil {
 		err = os.Remove(condemned(d.path))

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ledge/store/osfile"
 )
 
 // Open opens the projection at o.Path and creates it where there is none. What [DB.Checkpoint] says then is on the disk.
@@ -62,7 +65,7 @@ func (d *DB) discard(r *distrust) error {
 	if err := os.Rename(d.path, discarded(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncFolder(d.path) // before the note that condemns the file goes: a power cut could bring the file back without it
+	return osfile.SyncDir(filepath.Dir(d.path)) // before the note that condemns the file goes: a power cut could bring the file back without it
 }
 
 // open examines the file, if there is one, and opens it for writing.
@@ -105,7 +108,7 @@ func (d *DB) create() error {
 	if err := os.Rename(fresh, d.path); err != nil {
 		return err
 	}
-	return syncFolder(d.path)
+	return osfile.SyncDir(filepath.Dir(d.path))
 }
 
 func removeIfThere(path string) error {

@@ -10,9 +10,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"unicode/utf8"
 
 	"go.etcd.io/bbolt"
+
+	"ledge/store/osfile"
 )
 
 // SnapshotRow is one row of a snapshot: an entity or a value of a table, without anything that depends on the layout of
@@ -105,7 +108,7 @@ func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	if err := os.Remove(condemned(path)); err != nil && !errors.Is(err, fs.ErrNotExist) { // that was the old file
 		return err
 	}
-	return syncFolder(path)
+	return osfile.SyncDir(filepath.Dir(path))
 }
 
 // restore fills an empty file. The checkpoint comes with the last rows.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // stall is that the disk has no room for what was applied: it stays in memory and is tried again.
@@ -49,7 +49,7 @@ func (d *DB) Stalled() error {
 // says that once, and what it says it of may be lost.
 func noRoom(err error) bool {
 	e, ok := errors.AsType[*fs.PathError](err)
-	return ok && e.Op == "write" && (errors.Is(e, syscall.ENOSPC) || errors.Is(e, syscall.EDQUOT))
+	return ok && e.Op == "write" && osfile.IsFull(e)
 }
 
 // stall notes that the disk is full, and returns how that is said. The caller holds writing.

@@ -308,9 +308,6 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 }
 
 func (l *Log) syncGroup(run []entry) error {
-	if l.store.syncAlways.Load() {
-		return nil
-	}
 	var least int64
 	for _, e := range run {
 		least += int64(e.size + recordOverhead)

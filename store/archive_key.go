@@ -11,8 +11,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
+
+	"ledge/store/osfile"
 )
 
 // SigningKey signs archives and snapshots, with Ed25519.
@@ -38,7 +39,7 @@ func OpenSigningKey(path string) (*SigningKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
-	if err := writePrivately(path, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der})); err != nil {
+	if err := osfile.Write(path, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der})); err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
 	return &SigningKey{private}, nil
@@ -92,32 +93,4 @@ func signed(public, text, signature string) bool {
 	}
 	sig, err := base64.StdEncoding.Strict().DecodeString(signature)
 	return err == nil && ed25519.Verify(key, []byte(text), sig)
-}
-
-// writePrivately writes a file that only its owner can read: after a crash it is there as a whole or not at all.
-func writePrivately(path string, text []byte) error {
-	f, err := os.OpenFile(path+unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return publish(f, path, err)
-}
-
-// unfinished ends the name of a file that is being written.
-const unfinished = ".new"
-
-// publish gives a file that was written its name, durably. After an error, also one of the writing before, it is removed.
-func publish(f *os.File, path string, err error) error {
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return SyncDir(filepath.Dir(path))
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"ledge/store/osfile"
 )
 
 // Archive writes the live events up to a sequence into an archive file and verifies what it wrote. The events stay on the
@@ -106,7 +108,7 @@ func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
-	return SyncDir(parent)
+	return osfile.SyncDir(parent)
 }
 
 // CheckArchive reads an archive of the folder to its end and verifies digest, signature, names and the chain.

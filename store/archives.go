@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"ledge/store/osfile"
 )
 
 // ArchiveRef names an archive and the events in it.
@@ -148,7 +150,7 @@ func (a *Archives) read(ctx context.Context, from, to uint64, skip func(*Gap), s
 		if ref, ok := at(list, from); ok {
 			end := min(to, ref.Last)
 			from, err = a.readOne(ctx, ref, from, end, send)
-			if errors.Is(err, errSealed) || Unreadable(err) {
+			if errors.Is(err, errSealed) || osfile.Unreadable(err) {
 				gaps, err = []*Gap{{a.log.name, ArchiveRef{File: ref.File, First: from, Last: end}, a.dir, err}}, nil
 			}
 		} else {

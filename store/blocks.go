@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"ledge/store/osfile"
 )
 
 // errLayout says that acknowledged bytes are not where this version of the server is known to write them, so that an
@@ -24,13 +26,13 @@ type blocks struct {
 	size   int64    // of the last block, when it was synced
 	tail   openFile // the last block, open from its first group to the first of the next block
 
-	// file and folder are how to sync: tail.sync and SyncDir, but for tests.
+	// file and folder are how to sync: tail.sync and osfile.SyncDir, but for tests.
 	file   func(path string) (size int64, err error)
 	folder func(path string) error
 }
 
 func newBlocks(streamDir string) *blocks {
-	b := &blocks{dir: filepath.Join(streamDir, "msgs"), stream: filepath.Base(streamDir), folder: SyncDir}
+	b := &blocks{dir: filepath.Join(streamDir, "msgs"), stream: filepath.Base(streamDir), folder: osfile.SyncDir}
 	b.file = b.tail.sync
 	return b
 }
@@ -77,7 +79,7 @@ func readOn(r io.ReaderAt, b []byte) (n int, bad unread) {
 
 // load reads a block into buf, or into a larger buffer, up to mostBlock bytes of it, and returns the size of the file.
 func (b *blocks) load(n uint32, buf []byte) (text []byte, size int64, bad unread, err error) {
-	f, err := OpenFile(b.path(n), os.O_RDONLY, 0)
+	f, err := osfile.Open(b.path(n), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, 0, bad, err
 	}
@@ -217,7 +219,7 @@ func syncTree(root, dir string) error {
 		case err != nil:
 			return err
 		case d.IsDir():
-			return SyncDir(path)
+			return osfile.SyncDir(path)
 		}
 		if _, err := syncFile(path); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -232,12 +234,12 @@ func syncTree(root, dir string) error {
 
 // syncUp syncs a folder and those above it up to root's own parent.
 func syncUp(root, dir string) error {
-	if err := SyncDir(dir); err != nil {
+	if err := osfile.SyncDir(dir); err != nil {
 		return err
 	}
 	for dir != filepath.Dir(root) && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
-		if err := SyncDir(dir); err != nil {
+		if err := osfile.SyncDir(dir); err != nil {
 			return err
 		}
 	}

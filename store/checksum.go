@@ -11,6 +11,8 @@ import (
 
 	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"ledge/store/osfile"
 )
 
 // checksum verifies the 8 bytes that end each record of one block: the HighwayHash-64, little-endian, over sequence and
@@ -119,7 +121,7 @@ func (b *blocks) foreign(n uint32) bool {
 	if exists(strings.TrimSuffix(b.path(n), "blk") + "key") {
 		return true
 	}
-	f, err := OpenFile(b.path(n), os.O_RDONLY, 0)
+	f, err := osfile.Open(b.path(n), os.O_RDONLY, 0)
 	if err != nil {
 		return true
 	}

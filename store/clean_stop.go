@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ledge/store/osfile"
 )
 
 const cleanStopFile = "clean-stop.json"
@@ -41,11 +43,11 @@ type end struct {
 // readCleanStop reads the file. It returns nil if the last stop was not clean.
 func readCleanStop(dir string) (*cleanStop, error) {
 	path := filepath.Join(dir, cleanStopFile)
-	text, err := ReadFile(path, maxCleanStop) // after any other error text is nothing, or too long
+	text, err := osfile.Read(path, maxCleanStop) // after any other error text is nothing, or too long
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case errors.Is(err, ErrNotRegular), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, osfile.ErrNotRegular), errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("record of the last stop: %w", err)
 	}
 	m := &cleanStop{}
@@ -67,7 +69,7 @@ func removeCleanStop(dir string) error {
 	if err != nil {
 		return fmt.Errorf("record of the last stop: %w", err)
 	}
-	return SyncDir(dir)
+	return osfile.SyncDir(dir)
 }
 
 func writeCleanStop(dir string, logs []*Log) error {
@@ -82,25 +84,8 @@ func writeCleanStop(dir string, logs []*Log) error {
 		return err
 	}
 	path := filepath.Join(dir, cleanStopFile)
-	_ = os.Remove(path + ".new") // what a crash has left, or something else
-	if err := writeSynced(path+".new", text); err != nil {
+	if err := osfile.Write(path, text); err != nil {
 		return fmt.Errorf("record of the stop: %w", err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("record of the stop: %w", err)
-	}
-	return SyncDir(dir)
-}
-
-// writeSynced makes a file that is not there yet, and makes its content durable.
-func writeSynced(path string, text []byte) error {
-	f, err := OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	return f.Sync()
+	return nil
 }

@@ -19,13 +19,3 @@ func FreeBytes(dir string) (uint64, error) {
 	}
 	return uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), nil // FreeBSD counts the blocks that only root may use as negative
 }
-
-// SyncDir fsyncs a folder, which makes the names in it durable.
-func SyncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -51,8 +52,14 @@ func (l *Log) Compress(ctx context.Context) error {
 	return err
 }
 
-// SyncsAlways reports whether the server syncs every message by itself.
-func (s *Store) SyncsAlways() bool { return s.syncAlways.Load() }
+// WithLayout has a start look for the blocks of its self-test in another folder, as if the server's layout had changed.
+func WithLayout(o Options, dir string) Options {
+	o.streamDir = func(string, string) string { return dir }
+	return o
+}
+
+// ErrLayout is the error of a start that finds another layout.
+var ErrLayout = errLayout
 
 // Chained exposes the hash.
 var Chained = nextChain
@@ -130,7 +137,7 @@ func GroupAt(from uint64, seqs ...uint64) (got []uint64) {
 
 // SyncGroup syncs blocks in a folder of which some are known to have been written up to a size.
 func SyncGroup(dir string, last uint32, size, grown int64) error {
-	b := &blocks{dir: dir, last: last, size: size, folder: SyncDir}
+	b := &blocks{dir: dir, last: last, size: size, folder: osfile.SyncDir}
 	b.file = syncFile
 	return b.sync(grown)
 }

@@ -63,7 +63,6 @@ func TestCatchUpEndsWithItsContext(t *testing.T) {
 // TestNothingWaitsForTaps holds that neither answers nor appends wait while taps take nothing, whatever the number of groups and bytes.
 func TestNothingWaitsForTaps(t *testing.T) {
 	o := options(t.TempDir())
-	o.SyncAlways = false
 	s := mustOpen(t, o)
 	submit, readings := store.Stalled(s.Events(), storetest.NewProjection()), store.Stalled(s.Readings(), storetest.NewProjection())
 	for i := range uint64(store.FeedGroups + 3) {

@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"syscall"
 )
 
 // SyncError is the error for a log one of whose files could not be synced. Linux reports a failed fsync once, marks the
@@ -22,20 +20,11 @@ func (e *SyncError) Error() string {
 
 func (e *SyncError) Unwrap() error { return e.Err }
 
-// final makes the log refuse for good where err says that an fsync failed, and reports whether it did. Where the server
-// syncs each message, a failed fsync cannot be told from a failed write; only a full disk is known to be none.
+// final makes the log refuse for good if err says that an fsync failed, and reports whether it did.
 func (l *Log) final(err error) bool {
 	failed, ok := errors.AsType[*SyncError](err)
-	if !ok && l.store.syncAlways.Load() && errors.Is(err, errNoAck) && !saysFull(err) {
-		failed, ok = &SyncError{l.name, err}, true
-	}
 	if ok {
 		l.fail(failed)
 	}
 	return ok
-}
-
-// saysFull reports whether the server, which passes on no more than a text, names a full disk.
-func saysFull(err error) bool {
-	return strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error())
 }

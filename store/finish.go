@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ledge/store/natsfiles"
+	"ledge/store/osfile"
 )
 
 const (
@@ -48,7 +49,7 @@ func (s *survey) finish(rewrite bool) error {
 func (s *survey) dropGone() error {
 	b := s.log.blocks
 	for _, n := range s.gone {
-		if err := removeIfThere(b.path(n)); err != nil {
+		if err := osfile.Remove(b.path(n)); err != nil {
 			return err
 		}
 	}
@@ -64,20 +65,20 @@ func (s *survey) cut() error {
 	l, t := s.log, s.torn
 	b := l.blocks
 	kept, err := s.keepTorn()
-	if err != nil && !isFull(err) {
+	if err != nil && !osfile.IsFull(err) {
 		return fmt.Errorf("set the torn end of the log aside: %w", err)
 	}
 	l.store.o.Logger.Warn("the end of the log was torn by a crash and is cut off; nothing of it was acknowledged",
 		"stream", l.name, "last", s.last, "block", t.block, "offset", t.at, "kept", kept, "error", err)
 	for _, n := range slices.Backward(t.after) {
-		if err := removeIfThere(b.path(n)); err != nil {
+		if err := osfile.Remove(b.path(n)); err != nil {
 			return err
 		}
 	}
 	at := len(s.blocks) - 1
 	if t.at == 0 && at > 0 {
 		s.blocks = s.blocks[:at]
-		if err := removeIfThere(b.path(t.block)); err != nil {
+		if err := osfile.Remove(b.path(t.block)); err != nil {
 			return err
 		}
 		return b.folder(b.dir)
@@ -103,7 +104,7 @@ func (s *survey) keepTorn() (dir string, err error) {
 			return "", err
 		}
 		name := fmt.Sprintf("%s-%d-%d-%d", l.name, n, at, now().Unix())
-		if err := writeDurably(filepath.Join(dir, name), text[at:]); err != nil {
+		if err := writeIn(filepath.Join(dir, name), text[at:]); err != nil {
 			return "", err
 		}
 		at = 0
@@ -123,12 +124,12 @@ func forgetTorn(dir string) error {
 			sum += st.Size()
 		}
 		if i >= tornFiles || i > 0 && sum > tornBytes {
-			if err := removeIfThere(filepath.Join(dir, f.Name())); err != nil {
+			if err := osfile.Remove(filepath.Join(dir, f.Name())); err != nil {
 				return err
 			}
 		}
 	}
-	return SyncDir(dir)
+	return osfile.SyncDir(dir)
 }
 
 func tornAt(f os.DirEntry) int64 {
@@ -184,7 +185,7 @@ func rewriteFile(path string, from int64) error {
 func (s *survey) writeIndex() error {
 	l := s.log
 	if len(s.blocks) == 0 {
-		return removeIfThere(l.indexPath()) // it would be of blocks that are not there
+		return osfile.Remove(l.indexPath()) // it would be of blocks that are not there
 	}
 	want := s.index()
 	if s.own != nil && sameLog(s.own, want) {
@@ -193,7 +194,7 @@ func (s *survey) writeIndex() error {
 	s.addSubjects(want)
 	text := want.Encode(l.name)
 	err := replace(l.indexPath(), text)
-	if isFull(err) {
+	if osfile.IsFull(err) {
 		return l.withoutIndex()
 	}
 	if err != nil {
@@ -214,7 +215,7 @@ func (l *Log) withoutIndex() error {
 	}
 	l.store.o.Logger.Warn("the disk is full: there is no room for the index of the log, so the server reads the whole log; free some space",
 		"stream", l.name, "path", l.indexPath(), "events", s.events)
-	return removeIfThere(l.indexPath())
+	return osfile.Remove(l.indexPath())
 }
 
 // sameLog reports whether two indexes are of the same events in the same blocks.
@@ -229,9 +230,9 @@ const mostIndex = 64 << 20
 // keepIndex keeps a copy of an index. Without one, a start after a power cut reads all blocks; so a full disk is no error.
 func (l *Log) keepIndex(text []byte) error {
 	if len(text) > mostIndex {
-		return removeIfThere(l.copyPath())
+		return osfile.Remove(l.copyPath())
 	}
-	if err := writeDurably(l.copyPath(), text); err != nil && !isFull(err) {
+	if err := writeIn(l.copyPath(), text); err != nil && !osfile.IsFull(err) {
 		return err
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"ledge/store/natsfiles"
+	"ledge/store/osfile"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -17,8 +18,8 @@ const mostMeta = 1 << 20
 // checkMeta says what is wrong with the two files in which the server keeps a stream's configuration; "" where they are whole,
 // and where there are neither they nor events.
 func checkMeta(dir, name string, events bool) string {
-	text, err := ReadFile(filepath.Join(dir, server.JetStreamMetaFile), mostMeta)
-	sum, serr := ReadFile(filepath.Join(dir, server.JetStreamMetaFileSum), mostMeta)
+	text, err := osfile.Read(filepath.Join(dir, server.JetStreamMetaFile), mostMeta)
+	sum, serr := osfile.Read(filepath.Join(dir, server.JetStreamMetaFileSum), mostMeta)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && errors.Is(serr, fs.ErrNotExist) && !events:
 		return ""

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ledge/store"
+	"ledge/store/osfile"
 	"ledge/store/storetest"
 )
 
@@ -307,7 +308,7 @@ func TestInspectRefusesALink(t *testing.T) {
 	if err := os.Symlink("/dev/zero", block(dir, 1)); err != nil {
 		t.Skip("the test needs symbolic links, which cannot be made here:", err)
 	}
-	if _, err := store.Inspect(t.Context(), dir, store.InspectOptions{}); !errors.Is(err, store.ErrNotRegular) {
+	if _, err := store.Inspect(t.Context(), dir, store.InspectOptions{}); !errors.Is(err, osfile.ErrNotRegular) {
 		t.Error(err)
 	}
 }

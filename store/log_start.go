@@ -11,6 +11,8 @@ import (
 	"maps"
 	"path/filepath"
 	"sync"
+
+	"ledge/store/osfile"
 )
 
 // logStartsFile records the first sequence of each log, in the folder of the store. A log that begins later has lost events. A
@@ -66,13 +68,13 @@ const maxLogStarts = 64 << 10
 // readLogStarts reads the file. The result is empty if there is no file yet. A file that does not match its checksum is a [Damage].
 func readLogStarts(dir string) (*logStarts, error) {
 	f := &logStarts{path: filepath.Join(dir, logStartsFile), all: map[string]logStart{}}
-	text, err := ReadFile(f.path, maxLogStarts)
+	text, err := osfile.Read(f.path, maxLogStarts)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
 	case len(text) > maxLogStarts:
 		return nil, f.damage(fmt.Sprintf("it is longer than %d bytes", maxLogStarts))
-	case Unreadable(err):
+	case osfile.Unreadable(err):
 		return nil, f.damage(err.Error())
 	case err != nil:
 		return nil, fmt.Errorf("record of where the logs begin: %w", err)
@@ -135,7 +137,7 @@ func (f *logStarts) record(moved map[string]logStart) error {
 	sum := sha256.Sum256(inner)
 	text, err := json.Marshal(logStartsText{inner, hex.EncodeToString(sum[:])})
 	if err == nil {
-		err = writeDurably(f.path, text)
+		err = writeIn(f.path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("record of where the logs begin: %w", err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"ledge/store/osfile"
 )
 
 func (l *Log) lostStream(why string) error {
@@ -80,7 +82,7 @@ func (s *Store) recordStarts() error {
 		return nil
 	}
 	err := s.starts.record(fresh)
-	if isFull(err) { // a later start does it
+	if osfile.IsFull(err) { // a later start does it
 		s.o.Logger.Warn("the disk is full: where the logs begin is not put on record; free some space", "error", err)
 		return nil
 	}

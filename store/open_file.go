@@ -1,6 +1,10 @@
 package store
 
-import "os"
+import (
+	"os"
+
+	"ledge/store/osfile"
+)
 
 // openFile is a file that stays open between fsyncs: opening it takes longer than everything else but the fsync. The zero
 // value has no file.
@@ -31,7 +35,7 @@ func (k *openFile) sync(path string) (size int64, err error) {
 
 func (k *openFile) open(path string) (err error) {
 	k.close()
-	if k.file, err = OpenFile(path, os.O_RDWR, 0); err != nil { // Windows syncs only what may be written
+	if k.file, err = osfile.Open(path, os.O_RDWR, 0); err != nil { // Windows syncs only what may be written
 		return err
 	}
 	if k.info, err = k.file.Stat(); err != nil {

@@ -15,8 +15,6 @@ import (
 type Options struct {
 	// Dir is the folder of the server's store; it is made where it is missing.
 	Dir string
-	// SyncAlways lets the server fsync every message by itself instead of the one fsync for a group.
-	SyncAlways bool
 	// TapHost and TapPort are where taps connect. The default host is 127.0.0.1; port 0 is any free one, -1 is none.
 	TapHost string
 	TapPort int
@@ -52,6 +50,8 @@ type Options struct {
 	// AckTimeout is how long the server may keep silent while acknowledgements are due before it is probed: a server that
 	// is only slow is waited for, 12 times as long. The default is 5 s.
 	AckTimeout time.Duration
+
+	streamDir func(dir, name string) string // where the server is known to keep a stream; another one in tests
 }
 
 // secured reports whether taps need TLS or an identity.
@@ -72,6 +72,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.FreeBytes == nil {
 		o.FreeBytes = FreeBytes
+	}
+	if o.streamDir == nil {
+		o.streamDir = streamDir
 	}
 	if o.Still == nil {
 		o.Still = func(domain.Identity) bool { return true }

@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -129,40 +131,69 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestLayoutGuard has the blocks in an unknown place: the server must then sync by itself, and nothing is lost.
+// TestSelfTest holds that a start with another layout of the block files refuses, that it says what to do and changes nothing, and that a
+// start leaves nothing of the test, neither its own nor that of one that was killed.
+func TestSelfTest(t *testing.T) {
+	o := options(t.TempDir())
+	s := mustOpen(t, o)
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	storetest.MustAdd(t, a, "a", 3)
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := store.Open(t.Context(), store.WithLayout(o, t.TempDir()))
+	if !errors.Is(err, store.ErrLayout) || store.IsDamage(err) || !strings.Contains(err.Error(), "use a released build") {
+		t.Fatalf("err = %v", err)
+	}
+	left := filepath.Join(o.Dir, "jetstream", "LEDGE", "streams", "LEDGE_SELFTEST")
+	if err := os.MkdirAll(filepath.Join(left, "msgs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, filepath.Join(left, "msgs", "1.blk"), []byte("as a kill leaves it"))
+	s = mustOpen(t, o)
+	a = storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	if got := storetest.MustAdd(t, a, "b", 1); got[0].Seq != 4 {
+		t.Errorf("goes on at %d", got[0].Seq)
+	}
+	_ = a.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left of the test: %v", err)
+	}
+}
+
+// TestSelfTestOnAFullDisk holds that a start that cannot write is not refused.
+func TestSelfTestOnAFullDisk(t *testing.T) {
+	o := options(t.TempDir())
+	o.FreeBytes = func(string) (uint64, error) { return 0, nil }
+	mustOpen(t, store.WithLayout(o, t.TempDir()))
+}
+
+// TestLayoutGuard has the blocks in an unknown place after the start: the log refuses, and nothing that was answered is lost.
 func TestLayoutGuard(t *testing.T) {
 	o := options(t.TempDir())
-	logged := &lines{}
-	o.Logger = newLogger(logged)
 	s := mustOpen(t, o)
 	p := storetest.NewProjection()
 	a := storetest.MustAppender(t, s.Events(), p)
 	storetest.MustAdd(t, a, "a", 3)
 	elsewhere := t.TempDir()
-	if err := os.WriteFile(filepath.Join(elsewhere, "1.blk"), []byte("stale"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, filepath.Join(elsewhere, "1.blk"), []byte("stale"))
 	s.Events().MoveBlocks(elsewhere)
-	storetest.MustAdd(t, a, "b", 3)
-	if !s.SyncsAlways() || logged.count("another layout") != 1 {
-		t.Errorf("server syncs: %t; log:\n%s", s.SyncsAlways(), logged.text.String())
+	for _, name := range []string{"b", "c"} {
+		got, err := a.Submit(t.Context(), storetest.Add(name))
+		if err == nil {
+			err = got[0].Err
+		}
+		if domain.CodeOf(err) != domain.Unavailable {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
-	storetest.MustAdd(t, a, "c", 3)
-	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != 9 || len(p.Events()) != 9 {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-func TestSyncAlways(t *testing.T) {
-	o := options(t.TempDir())
-	o.SyncAlways = true
-	s := mustOpen(t, o)
-	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
-	d := &disk{sizes: map[string]int64{}, names: map[string]bool{}}
-	s.Events().OnSync(d.synced)
-	storetest.MustAdd(t, a, "a", 10)
-	if d.syncs != 0 {
-		t.Errorf("%d syncs of our own", d.syncs)
+	<-s.Failed()
+	if len(p.Events()) != 3 {
+		t.Errorf("%d events are applied", len(p.Events()))
 	}
 }
 

@@ -148,10 +148,9 @@ func (l *Log) live(ctx context.Context, from, to uint64, send func(page) bool) (
 	return from, nil
 }
 
-// readsFiles reports whether the log is read from its block files: not through a tap, and not after they were found not to
-// be where, or not as, they are known to be.
+// readsFiles reports whether the log is read from its block files, and not through a tap.
 func (l *Log) readsFiles() bool {
-	return l.blocks != nil && (l.store.o.SyncAlways || !l.store.syncAlways.Load())
+	return l.blocks != nil
 }
 
 // blockReader returns what reads the messages from one sequence to another, both included.

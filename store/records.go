@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"ledge/store/osfile"
 )
 
 // The layout of a record in a block file of nats-server 2.15, little-endian: length of the record with a bit for
@@ -106,7 +108,7 @@ func (b *blockReader) block(n uint32, at int64, send func(page) bool) error {
 }
 
 func (b *blockReader) records(send func(page) bool) error {
-	f, err := OpenFile(b.path(b.number), os.O_RDONLY, 0)
+	f, err := osfile.Open(b.path(b.number), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -27,12 +27,6 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 	if err := l.err(); err != nil {
 		return nil, err // closed meanwhile, or damaged
 	}
-	if errors.Is(cause, errLayout) {
-		s.o.Logger.Warn("block files have another layout than expected; the server syncs every message from now on, which is slower",
-			"stream", l.name, "error", cause)
-		s.syncAlways.Store(true)
-		s.node.opts.SyncAlways = true
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*apiWait)
 	defer cancel()
 	if err := s.restart(ctx); err != nil {
@@ -42,6 +36,10 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 	recorded, err := l.resync(ctx)
 	if err != nil {
 		l.fail(fmt.Errorf("%s: after a failed write: %w", l.name, err))
+		return nil, l.err()
+	}
+	if errors.Is(cause, errLayout) && !l.endsInFiles(ctx) {
+		l.fail(fmt.Errorf("%s: nothing more is acknowledged: %w", l.name, cause))
 		return nil, l.err()
 	}
 	if l.failures >= maxFailures {
@@ -129,7 +127,7 @@ func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
 	if err := l.barrier(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.syncAll(); err != nil {
+	if err := l.blocks.syncTail(); err != nil {
 		return nil, &SyncError{l.name, err}
 	}
 	info, err := streamInfo(ctx, l.store.node.write, l.name, false)
@@ -167,10 +165,9 @@ func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
 	return recorded, nil
 }
 
-// syncAll makes all that the stream has on disk durable: every file where the layout is not what we know.
-func (l *Log) syncAll() error {
-	if l.store.syncAlways.Load() {
-		return syncTree(l.store.o.Dir, streamDir(l.store.o.Dir, l.name))
-	}
-	return l.blocks.syncTail()
+// endsInFiles reports whether the block files, which were synced, hold the last event.
+func (l *Log) endsInFiles(ctx context.Context) (found bool) {
+	last, _ := l.Last()
+	_ = l.blockReader(last, last).read(ctx, func(p page) bool { found = len(p.messages) > 0; return true })
+	return found || last == 0
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // SalvageOptions configures [Salvage].
@@ -72,7 +73,7 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 			return list, err
 		}
 	}
-	return list, SyncDir(to)
+	return list, osfile.SyncDir(to)
 }
 
 // recordFound records that each log begins with the first event that was written.
@@ -177,7 +178,7 @@ func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection)
 
 // CopyFile copies a file, or its first size bytes, to a new file, and fsyncs that, but not its folder. A negative size copies all.
 func CopyFile(from, to string, size int64) error {
-	source, err := OpenFile(from, os.O_RDONLY, 0)
+	source, err := osfile.Open(from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

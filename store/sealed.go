@@ -13,6 +13,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
+
+	"ledge/store/osfile"
 )
 
 // A sealed file is an archive or a snapshot: a header, JSON lines, and a seal with digest and signature. It is one Zstandard
@@ -68,7 +70,7 @@ func createSealed(path string, header statement, key *SigningKey) (*sealedWriter
 	if len(text) >= maxHeader {
 		return nil, fmt.Errorf("%s: header of %d bytes; at most %d are possible", path, len(text), maxHeader)
 	}
-	f, err := os.OpenFile(path+unfinished, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(path+osfile.Unfinished, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (w *sealedWriter) Write(b []byte) (n int, err error) {
 
 // abandon removes what was written.
 func (w *sealedWriter) abandon(err error) {
-	_ = publish(w.file, w.path, errors.Join(errors.New("given up"), err))
+	_ = osfile.Publish(w.file, w.path, errors.Join(errors.New("given up"), err))
 }
 
 // finish seals the file, makes it durable, reads it back with check, and only then gives it its name. It returns the digest.
@@ -125,7 +127,7 @@ func (w *sealedWriter) finish(check func(*sealedReader) error) (digest string, e
 	if err == nil {
 		err = readBack(w.file.Name(), check)
 	}
-	return digest, publish(w.file, w.path, err)
+	return digest, osfile.Publish(w.file, w.path, err)
 }
 
 func readBack(path string, check func(*sealedReader) error) error {

@@ -85,7 +85,7 @@ func (n *node) configure(o Options, password string) error {
 		return fmt.Errorf("nats server: accounts: %w", err)
 	}
 	c.ServerName, c.DisableJetStreamBanner = "ledge", true
-	c.JetStream, c.StoreDir, c.SyncAlways = true, o.Dir, o.SyncAlways
+	c.JetStream, c.StoreDir = true, o.Dir
 	c.JetStreamMaxStore, c.JetStreamMaxMemory, c.SyncInterval = maxStore, 16<<20, never
 	c.MaxPayload, c.MaxPending = maxPayload, maxPending
 	n.opts = c
@@ -135,7 +135,7 @@ func (n *node) stopJetStream() error {
 func (n *node) startJetStream() error {
 	err := n.server.EnableJetStream(&server.JetStreamConfig{
 		StoreDir: n.opts.StoreDir, MaxStore: maxStore, MaxMemory: n.opts.JetStreamMaxMemory,
-		SyncAlways: n.opts.SyncAlways, SyncInterval: never, CompressOK: true, Strict: true,
+		SyncInterval: never, CompressOK: true, Strict: true,
 	})
 	if err != nil {
 		return fmt.Errorf("start jetstream: %w", err)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ledge/store/osfile"
 )
 
 // SnapshotHeader begins a snapshot: the state that the events of a log up to a sequence make. It is what a fold begins with
@@ -143,7 +145,7 @@ func (s *Snapshot) Read(f func(io.Reader) error) error {
 func RemoveUnfinished(dir string) error {
 	var errs []error
 	for _, suffix := range []string{archiveSuffix, snapshotSuffix} {
-		left, err := filepath.Glob(filepath.Join(dir, streams[0].name+"-*"+suffix+unfinished))
+		left, err := filepath.Glob(filepath.Join(dir, streams[0].name+"-*"+suffix+osfile.Unfinished))
 		errs = append(errs, err)
 		for _, path := range left {
 			errs = append(errs, os.Remove(path))

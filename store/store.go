@@ -21,8 +21,7 @@ type Store struct {
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
 	restartLock sync.RWMutex
 	restarts    atomic.Uint64 // of JetStream in place
-	syncAlways  atomic.Bool
-	offline     bool // there is no server: logs are read from their files alone
+	offline     bool          // there is no server: logs are read from their files alone
 
 	history  *history     // nil where nothing is listened on
 	appended atomic.Int64 // when the last group began, in nanoseconds since the Unix epoch
@@ -45,7 +44,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{o: o, failed: make(chan error, 1)}
-	s.syncAlways.Store(o.SyncAlways)
 	for i, st := range streams {
 		s.logs[i] = &Log{stream: st, store: s, blocks: newBlocks(streamDir(o.Dir, st.name))}
 	}
@@ -61,6 +59,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if err := s.prepare(ctx, stopped); err != nil {
 		return nil, err
+	}
+	if err := o.removeLayoutStream(); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	if s.node, err = startNode(ctx, o); err != nil {
 		return nil, err
@@ -91,6 +92,9 @@ func (s *Store) prepare(ctx context.Context, stopped *cleanStop) error {
 }
 
 func (s *Store) open(ctx context.Context) error {
+	if err := s.testLayout(ctx); err != nil {
+		return err
+	}
 	for _, l := range s.logs {
 		if err := l.open(ctx); err != nil {
 			return err

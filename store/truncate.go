@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"ledge/store/osfile"
 )
 
 // DropBefore removes whole block files that have only events before a sequence. It returns the first sequence of the log after
@@ -199,7 +201,7 @@ func (b *blocks) head(n uint32) (recordStart, error) {
 
 // open opens a block and reads the head of its first record.
 func (b *blocks) open(n uint32) (f *os.File, head []byte, err error) {
-	if f, err = OpenFile(b.path(n), os.O_RDONLY, 0); err != nil {
+	if f, err = osfile.Open(b.path(n), os.O_RDONLY, 0); err != nil {
 		return nil, nil, err
 	}
 	head = make([]byte, recordHead)

@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/store/osfile"
 )
 
 // startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
@@ -17,7 +18,7 @@ func (p *Program) startAccess() error {
 		return exitError{exitFolder, err}
 	}
 	key, err := p.secrets.Key(name)
-	if isFull(err) || domain.CodeOf(err) == domain.Full {
+	if osfile.IsFull(err) || domain.CodeOf(err) == domain.Full {
 		p.Logger.Warn("the disk is full: logins are valid until the server stops, because the key that signs them cannot be kept", "error", err)
 		key, err = make([]byte, 32), nil
 		_, _ = rand.Read(key) // never fails

@@ -16,6 +16,7 @@ import (
 	"ledge/cmd/internal/certs"
 	"ledge/domain"
 	"ledge/store"
+	"ledge/store/osfile"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -266,7 +267,7 @@ func (b *backup) small(name, path string) error {
 
 // readShort reads a file that is short; without a file the text is nil.
 func readShort(path string) ([]byte, error) {
-	f, err := store.OpenFile(path, os.O_RDONLY, 0)
+	f, err := osfile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -308,7 +309,7 @@ func (b *backup) allPayloads(ctx context.Context) error {
 // payload copies a body, and says why it did not.
 func (b *backup) payload(ctx context.Context, digest string) (fault string, err error) {
 	path := filepath.Join(b.config.payloadDir(), digest)
-	f, err := store.OpenFile(path, os.O_RDONLY, 0)
+	f, err := osfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err.Error(), nil
 	}

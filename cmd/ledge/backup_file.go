@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // A backup is a tar file: the bodies, the blocks of the logs with what belongs to them, the secrets, manifest.json, and a list
@@ -133,7 +134,7 @@ func (w *backupWriter) addText(name string, text []byte) error {
 
 // addFile writes a file of any size as an entry that SHA256SUMS lists.
 func (w *backupWriter) addFile(name, path string) error {
-	f, err := store.OpenFile(path, os.O_RDONLY, 0)
+	f, err := osfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func (w *backupWriter) finish(m manifest) error {
 	if err := renameNew(unfinished(w.name), w.name); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(w.name))
+	return osfile.SyncDir(filepath.Dir(w.name))
 }
 
 // renameNew gives a file a name that nothing has.

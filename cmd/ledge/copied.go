@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // loginsFile is the file in a data folder that `ledge restore` or `ledge salvage` has made. It names the key that signs logins there, so that
@@ -20,12 +20,12 @@ const loginsFile = "logins"
 
 // refuseOldLogins ends all logins of a data folder that is a copy: users may have been removed since.
 func refuseOldLogins(dir string) error {
-	return writeDurably(filepath.Join(dir, loginsFile), []byte(rand.Text()+"\n"), 0o600)
+	return osfile.Write(filepath.Join(dir, loginsFile), []byte(rand.Text()+"\n"))
 }
 
 // loginKey is the name in the secret store of the key that signs logins.
 func (c *Config) loginKey() (string, error) {
-	name, err := store.ReadFile(filepath.Join(c.DataDir, loginsFile), mostSmall)
+	name, err := osfile.Read(filepath.Join(c.DataDir, loginsFile), mostSmall)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "login", nil

@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // copyPayload copies a body, durably, if its SHA-256 is its name. The fault is why it did not; what has another name than a body
@@ -20,7 +18,7 @@ func copyPayload(ctx context.Context, from, to, name string) (fault string, err 
 	if sum, err := hex.DecodeString(name); err != nil || len(sum) != sha256.Size {
 		return "", nil
 	}
-	source, err := store.OpenFile(filepath.Join(from, name), os.O_RDONLY, 0)
+	source, err := osfile.Open(filepath.Join(from, name), os.O_RDONLY, 0)
 	if err != nil {
 		return err.Error(), nil
 	}
@@ -66,14 +64,4 @@ func (f *sourceReader) Read(p []byte) (int, error) {
 		f.err = err
 	}
 	return n, err
-}
-
-// writeDurably makes a new file that is on disk when it returns, but for its name.
-func writeDurably(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -8,6 +8,7 @@ import (
 
 	"ledge/bridge/zeromq"
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // curveKeyName is the name of the private key of CURVE in the secret store.
@@ -16,7 +17,7 @@ const curveKeyName = "curve"
 // openCurveKey reads the private key of CURVE, which the first start makes.
 func (p *Program) openCurveKey() (err error) {
 	p.curveKey, err = p.secrets.Key(curveKeyName)
-	if isFull(err) || domain.CodeOf(err) == domain.Full {
+	if osfile.IsFull(err) || domain.CodeOf(err) == domain.Full {
 		p.Logger.Warn("the disk is full: ZeroMQ channels with clientKeys are not bound until the next start, because the server's key cannot be kept", "error", err)
 		return nil
 	}

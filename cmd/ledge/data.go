@@ -18,6 +18,7 @@ import (
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // stateFiles are the files of the projections, one for each stream: events, notifications, readings.
@@ -81,7 +82,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return err
 		}
 	}
-	if err := whenFree(ctx, d.logger, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
+	if err := whenFree(ctx, d.logger, o.TapHost, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
 		return storeError(err)
 	}
 	if o.Checkpoints, err = d.openStates(c); err != nil {
@@ -362,5 +363,5 @@ func isGap(err error) bool {
 // isFolderTrouble reports whether the file system says no for reasons that are not the log's: rights, space, an unreachable
 // disk.
 func isFolderTrouble(err error) bool {
-	return errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS)
+	return errors.Is(err, os.ErrPermission) || osfile.IsFull(err) || errors.Is(err, syscall.EROFS)
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"ledge/domain"
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // adminName is the user that the first start creates, and adminPasswordFile the file that has its generated password until it is
@@ -40,7 +40,7 @@ func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logg
 	path := filepath.Join(i.dir, adminPasswordFile)
 	if generated {
 		password = rand.Text()
-		if err := replaceDurably(path, password+"\n"); err != nil {
+		if err := osfile.Write(path, []byte(password+"\n")); err != nil {
 			return firstAdminError(logger, err)
 		}
 	}
@@ -59,7 +59,7 @@ func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logg
 
 // firstAdminError lets a start go on without the user where the disk is full.
 func firstAdminError(logger *slog.Logger, err error) error {
-	if isFull(err) || domain.CodeOf(err) == domain.Full {
+	if osfile.IsFull(err) || domain.CodeOf(err) == domain.Full {
 		logger.Warn("the disk is full: there is no user yet; free some space and start again", "error", err)
 		return nil
 	}
@@ -84,7 +84,7 @@ func givenAdminPassword() (string, error) {
 
 // passwordFromFile returns the first line of a file.
 func passwordFromFile(name string) (string, error) {
-	text, err := store.ReadFile(name, maxPasswordFile)
+	text, err := osfile.Read(name, maxPasswordFile)
 	if err != nil {
 		return "", err
 	}
@@ -117,21 +117,5 @@ func (i *identities) forgetAdminPassword(user string) error {
 	if err != nil {
 		return fmt.Errorf("the password is changed, but the file of the old one is still there: %w", err)
 	}
-	return syncFolder(i.dir)
-}
-
-// replaceDurably writes a file that only its owner can read, in one step.
-func replaceDurably(path, text string) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	err := writeDurably(fresh, []byte(text), 0o600)
-	if err == nil {
-		err = os.Rename(fresh, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(fresh))
-	}
-	return syncFolder(filepath.Dir(path))
+	return osfile.SyncDir(i.dir)
 }

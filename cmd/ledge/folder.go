@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ledge/cmd/internal/certs"
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // makeFolder makes a folder and those above it that are missing. Their names are on disk when it returns: else a power
@@ -27,7 +27,7 @@ func makeFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncFolder(parent)
+	return osfile.SyncDir(parent)
 }
 
 // onlyFiles refuses anything but a file where Ledge, the NATS server or bbolt open one: an open of a FIFO would wait for ever, and a
@@ -61,5 +61,5 @@ func onlyFiles(dir string) error {
 }
 
 func onlyFile(path string, e fs.DirEntry) error {
-	return store.NotRegular(path, e.Type())
+	return osfile.NotRegular(path, e.Type())
 }

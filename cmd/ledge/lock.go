@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // lockFile is the file in the data folder that the process in charge keeps locked; it holds the process id and, once
@@ -37,7 +37,7 @@ func lockDataDir(dir string) (*dataLock, error) {
 		}
 		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
 	}
-	if err := l.write(""); err != nil && !isFull(err) {
+	if err := l.write(""); err != nil && !osfile.IsFull(err) {
 		l.release()
 		return nil, exitError{exitFolder, fmt.Errorf("write %s: %w", l.f.Name(), err)}
 	}
@@ -64,14 +64,14 @@ func (l *dataLock) hold(dir string) (err error) {
 	if l.folder, err = lockFolder(dir); err != nil {
 		return err
 	}
-	l.f, err = store.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
+	l.f, err = osfile.Open(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
 		err = lock(l.f)
 	}
-	if err != nil && !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, store.ErrNotRegular) {
+	if err != nil && !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, osfile.ErrNotRegular) {
 		err = nil // a file system without locks for files that are open for reading only; no server writes to such a folder
 	}
 	return err
@@ -82,7 +82,7 @@ func (l *dataLock) take(dir string) (err error) {
 	if l.folder, err = lockFolder(dir); err != nil {
 		return fmt.Errorf("lock %s: %w", dir, err)
 	}
-	if l.f, err = store.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if l.f, err = osfile.Open(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
 	if err = lock(l.f); err != nil {
@@ -112,7 +112,7 @@ func (l *dataLock) close() {
 
 // owner reads the process id and the tap's URL of the process that has the folder.
 func owner(dir string) (pid, tapURL string) {
-	f, err := store.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
+	f, err := osfile.Open(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
 	if err != nil {
 		return "(unknown)", ""
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -12,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // ownFile has the password with which Ledge's own commands log in at the tap port of a running server. Who can read it could read the
@@ -27,12 +26,12 @@ func ownPassword(dir string, logger *slog.Logger) (string, error) {
 	path := filepath.Join(dir, ownFile)
 	if known, err := readOwnPassword(dir); err == nil && ownersAlone(path) {
 		return known, nil
-	} else if errors.Is(err, store.ErrNotRegular) {
+	} else if errors.Is(err, osfile.ErrNotRegular) {
 		return "", exitError{exitFolder, err}
 	}
 	password := rand.Text()
-	err := writeOwnPassword(path, password)
-	if isFull(err) {
+	err := osfile.Write(path, []byte(password+"\n"))
+	if osfile.IsFull(err) {
 		logger.Warn("the disk is full: ledge log, verify and backup cannot ask this server; free some space and start again", "file", path, "error", err)
 		return password, nil
 	}
@@ -42,21 +41,6 @@ func ownPassword(dir string, logger *slog.Logger) (string, error) {
 	return password, nil
 }
 
-func writeOwnPassword(path, password string) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	err := writeDurably(fresh, []byte(password+"\n"), 0o600)
-	if err == nil {
-		err = os.Rename(fresh, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(fresh))
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
 // ownersAlone reports whether nobody but the owner may read a file, as far as the system tells.
 func ownersAlone(path string) bool {
 	info, err := os.Lstat(path)
@@ -64,7 +48,7 @@ func ownersAlone(path string) bool {
 }
 
 func readOwnPassword(dir string) (string, error) {
-	text, err := store.ReadFile(filepath.Join(dir, ownFile), 256)
+	text, err := osfile.Read(filepath.Join(dir, ownFile), 256)
 	password := strings.TrimSpace(string(text))
 	if err == nil && len(password) < len(rand.Text()) {
 		err = fmt.Errorf("%s: it has no password", filepath.Join(dir, ownFile))

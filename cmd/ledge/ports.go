@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -19,19 +21,19 @@ const (
 	portLooks = 100 * time.Millisecond // the system does not tell when a port is free
 )
 
-// whenFree calls listen until it can, as long as the port has no listener and portWait has not passed.
-func whenFree(ctx context.Context, logger *slog.Logger, port int, listen func() error) error {
+// whenFree calls listen until it can, as long as no program answers at the address and portWait has not passed.
+func whenFree(ctx context.Context, logger *slog.Logger, host string, port int, listen func() error) error {
 	deadline := time.Now().Add(portWait)
 	for tries := 0; ; tries++ {
 		err := listen()
-		if !errors.Is(err, syscall.EADDRINUSE) || hasListener(port) {
+		if !errors.Is(err, syscall.EADDRINUSE) || isListening(ctx, host, port) {
 			return err
 		}
 		if !time.Now().Before(deadline) {
-			return fmt.Errorf("%w; no program listens there, an outgoing connection has the port%s", err, reserving(port))
+			return fmt.Errorf("%w; if no program listens there, an outgoing connection has the port%s", err, reserving(port))
 		}
 		if tries == 0 {
-			logger.Warn("a port is taken by an outgoing connection, and tried again for some seconds"+reserving(port), "port", port, "for", portWait, "error", err)
+			logger.Warn("a port is taken, most likely by an outgoing connection, and tried again for some seconds"+reserving(port), "port", port, "for", portWait, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -41,21 +43,19 @@ func whenFree(ctx context.Context, logger *slog.Logger, port int, listen func() 
 	}
 }
 
-// tcpListen is the state of a socket that listens, in /proc/net/tcp.
-const tcpListen = "0A"
-
-// hasListener reports whether any socket of this machine listens on a port. Where the system does not say, none does.
-func hasListener(port int) bool {
-	suffix := fmt.Sprintf(":%04X", port)
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, _ := os.ReadFile(table) // there is none but on Linux
-		for line := range strings.Lines(string(text)) {
-			if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], suffix) && f[3] == tcpListen {
-				return true
-			}
-		}
+// isListening reports whether a program accepts connections at an address. One that listens at another address of the machine only is not found:
+// then a start fails later, not at once.
+func isListening(ctx context.Context, host string, port int) bool {
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "" // this machine
 	}
-	return false
+	dialer := net.Dialer{Timeout: portLooks}
+	c, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	return c.LocalAddr().String() != c.RemoteAddr().String() // a connection to itself, which TCP allows
 }
 
 // reserving says how to keep outgoing connections away from a port, where Linux gives it to them.

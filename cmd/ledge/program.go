@@ -23,6 +23,7 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/identity"
 	"ledge/handlers/transport"
+	"ledge/store/osfile"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -165,7 +166,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(p.countDeliveries)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
-	if err := lock.write(p.data.store.LocalURL()); err != nil && !isFull(err) {
+	if err := lock.write(p.data.store.LocalURL()); err != nil && !osfile.IsFull(err) {
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
 	p.running.Store(true)

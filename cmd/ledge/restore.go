@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"ledge/store/osfile"
 )
 
 func newRestore() *cobra.Command {
@@ -101,7 +103,7 @@ func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
 func syncFolders(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			err = syncFolder(path)
+			err = osfile.SyncDir(path)
 		}
 		return err
 	})
@@ -115,5 +117,5 @@ func becomes(beside, dir string) error {
 	if err := os.Rename(beside, dir); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(dir))
+	return osfile.SyncDir(filepath.Dir(dir))
 }

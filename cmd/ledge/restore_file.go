@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // backupReader reads a backup that may be damaged, cut off, or made by an enemy.
@@ -25,7 +26,7 @@ type backupReader struct {
 }
 
 func openBackup(name string) (*backupReader, error) {
-	f, err := store.OpenFile(name, os.O_RDONLY, 0)
+	f, err := osfile.Open(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, exitError{exitUsage, fmt.Errorf("backup: %w", err)}
 	}

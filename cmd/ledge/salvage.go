@@ -18,6 +18,7 @@ import (
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
+	"ledge/store/osfile"
 	"ledge/store/payloads"
 )
 
@@ -164,7 +165,7 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 	if err := (&folderCheck{config: s.target, logger: s.logger, w: io.Discard, progress: s.progress}).run(ctx); err != nil {
 		return fmt.Errorf("what was copied is not whole: %w", err)
 	}
-	return syncFolder(s.to)
+	return osfile.SyncDir(s.to)
 }
 
 // say writes a line to the terminal and to the report.
@@ -256,12 +257,12 @@ func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error)
 			}
 		}
 	}
-	return lost, syncFolder(s.target.payloadDir())
+	return lost, osfile.SyncDir(s.target.payloadDir())
 }
 
 // copySecrets copies the secrets if they can be read.
 func (s *salvaging) copySecrets() error {
-	text, err := store.ReadFile(s.from.secretsFile(), mostSmall)
+	text, err := osfile.Read(s.from.secretsFile(), mostSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -276,7 +277,7 @@ func (s *salvaging) copySecrets() error {
 		s.say("secrets are left out: %v", err)
 		return nil
 	}
-	if err := writeDurably(s.target.secretsFile(), text, 0o600); err != nil {
+	if err := osfile.Write(s.target.secretsFile(), text); err != nil {
 		return err
 	}
 	return refuseOldLogins(s.target.DataDir) // the event that removed a user may be lost
@@ -290,12 +291,12 @@ func (s *salvaging) copyAuthority() error {
 		return nil
 	}
 	for _, name := range []string{certs.CAKeyFile, certs.CAFile} {
-		text, err := store.ReadFile(filepath.Join(s.from.DataDir, name), mostSmall)
+		text, err := osfile.Read(filepath.Join(s.from.DataDir, name), mostSmall)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {
-			err = writeDurably(filepath.Join(s.target.DataDir, name), text, 0o600)
+			err = osfile.Write(filepath.Join(s.target.DataDir, name), text)
 		}
 		if err != nil {
 			return err
@@ -327,7 +328,7 @@ func (s *salvaging) copySnapshots() error {
 			return err
 		}
 	}
-	return syncFolder(s.target.snapshotDir())
+	return osfile.SyncDir(s.target.snapshotDir())
 }
 
 // copyArchives copies the archives that are whole, and the key that signs the next one. Archives in a folder of their own stay there.
@@ -371,7 +372,7 @@ func (s *salvaging) copyArchives(ctx context.Context) error {
 			return err
 		}
 	}
-	return syncFolder(s.target.archiveDir())
+	return osfile.SyncDir(s.target.archiveDir())
 }
 
 // copyState copies the state of the changes if nothing is left that it could be folded from.

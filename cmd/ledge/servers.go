@@ -44,8 +44,9 @@ func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, erro
 	for _, one := range services {
 		host, port := c.listenAt(one)
 		var l net.Listener
-		err := whenFree(ctx, logger, port, func() (err error) {
-			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(c.address(one.setting+"-host", host), strconv.Itoa(port)))
+		address := c.address(one.setting+"-host", host)
+		err := whenFree(ctx, logger, address, port, func() (err error) {
+			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 			return err
 		})
 		if err != nil {

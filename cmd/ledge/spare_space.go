@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // spareFile takes disk space that is kept for a start on a full disk: the server and the state must write a little before
@@ -78,7 +78,7 @@ func (s *spare) room() (free uint64, has int64) {
 }
 
 func (s *spare) make(bytes int64) {
-	f, err := store.OpenFile(s.path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := osfile.Open(s.path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err == nil {
 		err = errors.Join(allocate(f, bytes), f.Close())
 	}
@@ -106,9 +106,4 @@ func (s *spare) run(done <-chan struct{}) {
 		case <-tick.C:
 		}
 	}
-}
-
-// isFull reports whether err says that the disk, or what the user may take of it, is full.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

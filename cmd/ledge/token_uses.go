@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // tokenUsesFile has the time at which each token was last used, in milliseconds since the Unix epoch. It is no part of the state: a
@@ -33,7 +33,7 @@ type tokenUses struct {
 // openTokenUses reads the file. One that cannot be read is as none.
 func openTokenUses(dir string, logger *slog.Logger) *tokenUses {
 	u := &tokenUses{path: filepath.Join(dir, tokenUsesFile), last: map[string]int64{}}
-	text, err := store.ReadFile(u.path, domain.MaxTokens*(domain.MaxName+32))
+	text, err := osfile.Read(u.path, domain.MaxTokens*(domain.MaxName+32))
 	if err == nil {
 		err = json.Unmarshal(text, &u.last)
 	}
@@ -82,7 +82,7 @@ func (u *tokenUses) flush(exists func(name string) bool) error {
 	if err != nil {
 		return err
 	}
-	return replaceDurably(u.path, string(text))
+	return osfile.Write(u.path, text)
 }
 
 // forget drops the time of a token that is revoked.

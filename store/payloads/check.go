@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // Check reads a payload in the folder of [Files] to its end and returns what is wrong with it: that it is missing, has not
@@ -37,7 +37,7 @@ func Check(ctx context.Context, dir, digest string, size int64) (fault string, e
 }
 
 func hashed(ctx context.Context, path string) (size int64, digest string, err error) {
-	file, err := store.OpenFile(path, os.O_RDONLY, 0)
+	file, err := osfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return 0, "", err
 	}

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"ledge/domain"
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // Options configures [Open].
@@ -37,7 +37,7 @@ func (o Options) withDefaults() Options {
 		o.Sync = (*os.File).Sync
 	}
 	if o.SyncDir == nil {
-		o.SyncDir = store.SyncDir
+		o.SyncDir = osfile.SyncDir
 	}
 	return o
 }
@@ -69,7 +69,7 @@ func Open(dir string, o Options) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("payload folder: %w", err)
 	}
-	if err := store.SyncDir(filepath.Dir(dir)); err != nil { // else a power cut could take the folder with its payloads
+	if err := osfile.SyncDir(filepath.Dir(dir)); err != nil { // else a power cut could take the folder with its payloads
 		return nil, fmt.Errorf("payload folder: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, unfinished))
@@ -169,7 +169,7 @@ func (f *Files) syncFolder() error { return f.synced(f.folder.sync()) }
 // a later fsync that succeeds proves nothing. A disk that is full is no such failure, and neither is a folder that could not
 // be opened: the file is removed, and the next upload writes another one.
 func (f *Files) synced(err error) error {
-	if err == nil || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if err == nil || osfile.IsFull(err) {
 		return err
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "open" {

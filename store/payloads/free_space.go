@@ -1,13 +1,12 @@
 package payloads
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"syscall"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // checkFree returns a Full Error if less than the reserve is free. If the system does not tell, the write itself will fail.
@@ -34,7 +33,7 @@ func (f *Files) failed(err error) error {
 	if final := f.Err(); final != nil {
 		return final
 	}
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+	if !osfile.IsFull(err) {
 		return fmt.Errorf("keep payload: %w", err)
 	}
 	free, ferr := f.o.FreeBytes(f.dir)

@@ -11,7 +11,7 @@ import (
 	"os"
 
 	"ledge/domain"
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // verified reads a payload and never gives its last bytes before the content has proved to be that of its digest. A read
@@ -33,7 +33,7 @@ type verified struct {
 }
 
 func (f *Files) open(digest string) (*verified, error) {
-	file, err := store.OpenFile(f.path(digest), os.O_RDONLY, 0)
+	file, err := osfile.Open(f.path(digest), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

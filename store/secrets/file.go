@@ -6,13 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
-	"syscall"
 
 	"ledge/domain"
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // Limits in bytes of JSON. Each part of the file has its own, so that a client that posts secrets leaves room for credentials.
@@ -102,7 +100,7 @@ func Check(name string, key *AgeKey) (whole bool, err error) {
 
 // read reads the file; it returns nil where there is none.
 func read(name string, key *AgeKey) (c *content, encrypted bool, err error) {
-	file, err := store.OpenFile(name, os.O_RDONLY, 0)
+	file, err := osfile.Open(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
@@ -162,7 +160,7 @@ func (f *File) change(alter func(content) (content, error)) error {
 		switch {
 		case domain.CodeOf(err) == domain.TooLarge:
 			return err
-		case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		case osfile.IsFull(err):
 			return domain.Errorf(domain.Full, "the disk has no room for the secrets; free some space")
 		}
 		return fmt.Errorf("secrets: %w", err)
@@ -180,20 +178,5 @@ func (f *File) write(c content) error {
 	if text, err = f.key.encrypt(text); err != nil {
 		return err
 	}
-	tmp, err := store.OpenFile(f.unfinished(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing of that name
-	defer tmp.Close()
-	if _, err := tmp.Write(text); err != nil {
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), f.name); err != nil {
-		return err
-	}
-	return store.SyncDir(filepath.Dir(f.name))
+	return osfile.Write(f.name, text)
 }

@@ -18,7 +18,7 @@ import (
 	"runtime"
 	"time"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // The files of the CA in the data folder.
@@ -67,7 +67,7 @@ func OpenAuthority(dir string, now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a CA: %w", err)
 	}
-	if err := write(filepath.Join(dir, CAFile), encode(certBlock, der)); err != nil {
+	if err := osfile.Write(filepath.Join(dir, CAFile), encode(certBlock, der)); err != nil {
 		return nil, fmt.Errorf("make a CA: %w", err)
 	}
 	return ReadAuthority(dir)
@@ -97,7 +97,7 @@ func ReadAuthority(dir string) (*Authority, error) {
 
 // ReadCA reads the certificate of the CA in a data folder. The error is fs.ErrNotExist where there is none.
 func ReadCA(dir string) (text []byte, cert *x509.Certificate, err error) {
-	text, err = store.ReadFile(filepath.Join(dir, CAFile), maxCA)
+	text, err = osfile.Read(filepath.Join(dir, CAFile), maxCA)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +125,7 @@ func damaged(dir, file, why string) error {
 
 func readKey(dir string) (*ecdsa.PrivateKey, error) {
 	path := filepath.Join(dir, CAKeyFile)
-	text, err := store.ReadFile(path, maxCA)
+	text, err := osfile.Read(path, maxCA)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func makeKey(dir string) (*ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a CA: %w", err)
 	}
-	if err := write(filepath.Join(dir, CAKeyFile), encode(keyBlock, der)); err != nil {
+	if err := osfile.Write(filepath.Join(dir, CAKeyFile), encode(keyBlock, der)); err != nil {
 		return nil, fmt.Errorf("make a CA: %w", err)
 	}
 	return key, nil
@@ -206,24 +206,4 @@ func decode(text []byte, kind string) (der []byte, ok bool) {
 		return nil, false
 	}
 	return block.Bytes, true
-}
-
-// write makes a file that only its owner can read. After a crash it is there as a whole or not at all.
-func write(path string, text []byte) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(fresh, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(fresh))
-	}
-	return store.SyncDir(filepath.Dir(path))
 }

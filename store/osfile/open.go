@@ -1,4 +1,4 @@
-package store
+package osfile
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 // a folder.
 var ErrNotRegular = errors.New("it is not a regular file")
 
-// OpenFile is os.OpenFile for a file of the data folder. It refuses with [ErrNotRegular] what is not a regular file, and
+// Open is os.OpenFile for a file of the data folder. It refuses with [ErrNotRegular] what is not a regular file, and
 // does not follow a link. It never waits, as an open of a FIFO without a peer does.
-func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
+func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := openNoFollow(path, flag, perm)
 	if err != nil {
 		if info, lerr := os.Lstat(path); lerr == nil && !info.Mode().IsRegular() {
@@ -33,9 +33,9 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile is os.ReadFile by way of [OpenFile]. More than limit bytes are an error.
-func ReadFile(path string, limit int64) ([]byte, error) {
-	f, err := OpenFile(path, os.O_RDONLY, 0)
+// Read is os.ReadFile by way of [Open]. More than limit bytes are an error.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store_test
+package osfile_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // OpenFile opens files, and refuses everything else at once: a FIFO without a peer would wait for ever.
@@ -21,10 +21,10 @@ func TestOpenFileRefuses(t *testing.T) {
 	if err := os.WriteFile(at("file"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := store.ReadFile(at("file"), 4); err != nil || string(text) != "text" {
+	if text, err := osfile.Read(at("file"), 4); err != nil || string(text) != "text" {
 		t.Errorf("got %q, %v", text, err)
 	}
-	if _, err := store.ReadFile(at("file"), 3); err == nil {
+	if _, err := osfile.Read(at("file"), 3); err == nil {
 		t.Error("a file that is too long is read")
 	}
 	if err := errors.Join(unix.Mkfifo(at("fifo"), 0o600), os.Symlink("file", at("link")), os.Mkdir(at("folder"), 0o700)); err != nil {
@@ -32,8 +32,8 @@ func TestOpenFileRefuses(t *testing.T) {
 	}
 	for name, kind := range map[string]string{"fifo": "FIFO", "link": "symbolic link", "folder": "folder"} {
 		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_CREATE} {
-			f, err := store.OpenFile(at(name), flag, 0o600)
-			if !errors.Is(err, store.ErrNotRegular) || !strings.Contains(err.Error(), "it is a "+kind) {
+			f, err := osfile.Open(at(name), flag, 0o600)
+			if !errors.Is(err, osfile.ErrNotRegular) || !strings.Contains(err.Error(), "it is a "+kind) {
 				t.Errorf("%s with flags %#x: got %v", name, flag, err)
 			}
 			if err == nil {

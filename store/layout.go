@@ -1,0 +1,73 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// layoutStream is there only while a start tests the layout of block files.
+const layoutStream = "LEDGE_SELFTEST"
+
+// removeLayoutStream removes what is left of a test. The server puts a dot before the name of a stream that it removes, and says that it is
+// unwell while the folder is there.
+func (o Options) removeLayoutStream() error {
+	return errors.Join(os.RemoveAll(streamDir(o.Dir, layoutStream)), os.RemoveAll(streamDir(o.Dir, "."+layoutStream)))
+}
+
+// testLayout proves that the server has written what it acknowledges to the block file that is synced for each group. It returns errLayout
+// if the message is not there. If the disk is full or the server cannot write, nothing can be acknowledged and nothing is proved; then
+// [blocks.sync] still holds that the files grow with the first group.
+func (s *Store) testLayout(ctx context.Context) error {
+	if free, err := s.o.FreeBytes(s.o.Dir); err == nil && free < uint64(s.o.ReserveBytes) {
+		return nil
+	}
+	err := s.node.testLayout(ctx, s.o)
+	if err == nil || errors.Is(err, errLayout) || ctx.Err() != nil {
+		return err
+	}
+	s.o.Logger.Warn("the layout of the block files is not tested, because nothing can be written", "error", err)
+	if err := s.node.stopJetStream(); err != nil { // as after any failed write
+		return err
+	}
+	return s.node.startJetStream()
+}
+
+func (n *node) testLayout(ctx context.Context, o Options) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.AckTimeout)
+	defer cancel()
+	const subject = appendPrefix + "selftest"
+	c := server.StreamConfig{Name: layoutStream, Subjects: []string{subject}, Storage: server.FileStorage, Replicas: 1, MaxMsgs: -1, MaxBytes: -1}
+	if _, err := callStream(ctx, n.write, "CREATE", layoutStream, c); err != nil {
+		return err
+	}
+	defer func() {
+		_, derr := n.write.RequestWithContext(ctx, streamAPI+"DELETE."+layoutStream, nil)
+		err = errors.Join(err, derr, o.removeLayoutStream())
+	}()
+	m := &nats.Msg{Subject: subject, Header: nats.Header{headerFence: {"0"}}, Data: bytes.Repeat([]byte("ledge"), 100)} // all events have headers
+	ack, err := n.write.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return fmt.Errorf("stream %s: append: %w", layoutStream, err)
+	}
+	if !isAck(ack.Data, layoutStream, 1) {
+		return fmt.Errorf("stream %s: append: %s", layoutStream, ack.Data)
+	}
+	b := newBlocks(o.streamDir(o.Dir, layoutStream))
+	found := false
+	r := &blockReader{blocks: b, next: 1, to: 1, chunk: readChunk}
+	rerr := r.read(ctx, func(p page) bool {
+		found = len(p.messages) == 1 && bytes.Equal(p.messages[0].Data, m.Data)
+		return true
+	})
+	if !found {
+		return fmt.Errorf("%w: a message that it acknowledged is not in %s (%v); "+
+			"the NATS server in this build writes another layout than Ledge knows: use a released build", errLayout, b.dir, rerr)
+	}
+	return nil
+}
