@@ -27,6 +27,13 @@ func Notified(e domain.Event) bool {
 	return device || subscribed(e)
 }
 
+// CalledBack reports whether the follower of callbacks needs the whole entity of an event. Of a profile it needs the name; the request reads the
+// whole one again.
+func CalledBack(e domain.Event) bool {
+	_, profile := e.(domain.ProfilePatched)
+	return !profile
+}
+
 func subscribed(e domain.Event) bool {
 	switch e.(type) {
 	case domain.SubscriptionAdded, domain.SubscriptionUpdated, domain.SubscriptionPatched, domain.SubscriptionRemoved:

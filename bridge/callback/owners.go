@@ -2,6 +2,7 @@ package callback
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"unique"
 
@@ -98,10 +99,9 @@ func (o *owners) step(e domain.Event) (services []string) {
 	}
 	switch e := e.(type) {
 	case domain.ProfileUpdated:
-		for name := range o.users[e.Profile.Name] {
-			services = append(services, name)
-		}
-		slices.Sort(services)
+		return o.usersOf(e.Profile.Name)
+	case domain.ProfilePatched:
+		return o.usersOf(e.Name)
 	case domain.ServiceUpdated:
 		// The times alone are no news: the service has reported them. EdgeX 2.3 leaves out lastConnected.
 		if e.Service.Name != domain.DeviceREST && !domain.OnlyReported(e.Changed) {
@@ -109,6 +109,11 @@ func (o *owners) step(e domain.Event) (services []string) {
 		}
 	}
 	return services
+}
+
+// usersOf returns the services with devices or provision watchers of a profile.
+func (o *owners) usersOf(profile string) []string {
+	return slices.Sorted(maps.Keys(o.users[profile]))
 }
 
 // load notes the devices and provision watchers of a service.

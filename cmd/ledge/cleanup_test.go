@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,10 +87,12 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 		p := start(t, dir)
 		p.postNotifications(all)
 		p.waitCount("notification/status/NEW?limit=0", none)
-		p.cleanUp("cleanup")
-		p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"late","content":"c","sender":"me","severity":"NORMAL"}}]`, http.StatusCreated)
+		var asking sync.WaitGroup
+		asking.Go(func() { _, _ = tryCall(http.MethodDelete, p.notifications+"/api/v2/cleanup", "", "") }) // is answered at the end
 		p.waitCount("notification/category/bulk?limit=0", func(n int) bool { return n < all })
+		p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"late","content":"c","sender":"me","severity":"NORMAL"}}]`, http.StatusCreated)
 		p.kill()
+		asking.Wait()
 		d := mustOpenData(t, configOf(t, "--data-dir", dir))
 		defer d.close()
 		return d.notes.Stats().Count["notifications"] > 1
@@ -224,6 +227,7 @@ func TestRemovedAtTheAnswer(t *testing.T) {
 	notify := func() {
 		p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification",
 			`[{"apiVersion":"v2","notification":{"category":"c","content":"c","sender":"me","severity":"NORMAL"}}]`, http.StatusCreated)
+		p.waitCount("notification/status/NEW?limit=0", none) // only what is processed is removed by age
 	}
 	read := func() { p.postImage("value") }
 	for _, c := range []struct {
