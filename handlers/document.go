@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
@@ -14,8 +15,15 @@ import (
 	"ledge/handlers/openapi"
 )
 
-// RouteDocument adds the OpenAPI document of the API and a page that shows it.
+// needsLogin is the line and its item by which a document says that its operations need a bearer token.
+const needsLogin = "\nsecurity:\n  - bearerAuth: []\n"
+
+// RouteDocument adds the OpenAPI document of the API and a page that shows it. In open mode no operation needs a token, so that clients that
+// are generated from the document do not ask for one.
 func (a *API) RouteDocument(document []byte) {
+	if a.Access == nil || a.Access.Open {
+		document = bytes.Replace(document, []byte(needsLogin), []byte("\n"), 1)
+	}
 	a.Routes.GET("/openapi.yaml", func(c *gin.Context) {
 		replyFile(c, "application/yaml", document) // RFC 9512
 	})

@@ -9,16 +9,26 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/domain"
 	"ledge/handlers/handlerstest"
 )
 
-// TestServedDocuments holds that the documents of the running services are whole, and that there is one for each.
+// TestServedDocuments holds that the documents of the running services are whole, and that there is one for each. They ask for a bearer token
+// in secure mode only.
 func TestServedDocuments(t *testing.T) {
+	const needsLogin = "\nsecurity:\n  - bearerAuth: []\n"
+	s := startSecured(t)
+	if a := s.send(s.tokens[domain.Viewer], http.MethodGet, s.metadata+"/api/v2/openapi.yaml", "", ""); !strings.Contains(a.body, needsLogin) {
+		t.Errorf("in secure mode the document asks for no token: %d %.200s", a.status, a.body)
+	}
 	p := start(t, t.TempDir())
 	for title, service := range map[string]string{"core-metadata": p.metadata, "core-data": p.coreData, "device-rest": p.deviceREST, "support-notifications": p.notifications} {
 		a := p.call(http.MethodGet, service+"/api/v2/openapi.yaml", "", "")
 		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/yaml" || !strings.Contains(a.body, "title: Ledge, "+title+"\n") {
 			t.Errorf("%s: got %d, %v, %.200s", title, a.status, a.header, a.body)
+		}
+		if strings.Contains(a.body, needsLogin) {
+			t.Errorf("%s: the document asks for a token in open mode", title)
 		}
 		if strings.Contains(a.body, "<<:") || strings.Contains(a.body, "(?i)") {
 			t.Errorf("%s: the document has merge keys or patterns that are not of ECMAScript", title)
