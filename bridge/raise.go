@@ -17,7 +17,7 @@ const raisedWaiting = 1024
 // raised are the notifications that wait to be recorded, in the order of their causes. Deliveries go on meanwhile.
 type raised struct {
 	waiting chan raising
-	budget  *semaphore.Weighted // bytes of those that wait
+	budget  *semaphore.Weighted // bytes of waiting notifications
 	tally   recorder.Tally      // of those that are delivered and then recorded
 	hurry   recorder.Hurry      // somebody waits for what waits
 	refused atomic.Int64        // notifications, or their parts, that the log refused for good

@@ -119,7 +119,7 @@ func (v *session) limited(limit time.Duration) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// classFor returns the class of an identity: who may audit reads history too. Only posters are restricted to devices, and they may not read.
+// classFor returns the class of an identity. A role that may audit also reads history. Only posters are restricted to devices, and posters may not read.
 func classFor(i domain.Identity) (class, error) {
 	switch {
 	case !i.Role.May(domain.MayRead):

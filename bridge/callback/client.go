@@ -139,7 +139,7 @@ func (a answer) isSilent() bool {
 }
 
 // CheckAddress returns why no service may be called back at a base address, as far as its host and port say so as they are
-// written: the message names the host, the setting that forbids it and the cure. What is no URL is not checked. Ledge's own
+// written: the message names the host, the setting that forbids it and the cure. A text that is not a URL is not checked. Ledge's own
 // address passes here, because that is where device-rest is: a call to it is refused when it is made.
 func (c *Callbacks) CheckAddress(base string) error {
 	host, port, ok := outward.HostAndPort(base)
@@ -170,7 +170,7 @@ type request struct {
 	entity       any
 }
 
-// requestOf returns what a device service hears of an event; ok is false for events that no service hears of.
+// requestOf returns the callback for an event; ok is false if the event has none.
 func requestOf(e domain.Event) (q request, ok bool) {
 	switch e := e.(type) {
 	case domain.DeviceAdded:

@@ -51,11 +51,11 @@ func TestPausesOfATarget(t *testing.T) {
 	}
 	b.ok(at)
 	if !b.refused(at, "503", time.Second, longest) || b.pause != time.Second {
-		t.Errorf("who asks to be left alone for 1 s is for %v", b.pause)
+		t.Errorf("a receiver that asks for a pause of 1 s gets %v", b.pause)
 	}
 	b.ok(at)
 	if b.refused(at, "503", time.Hour, longest); b.pause != longest {
-		t.Errorf("who asks to be left alone for 1 h is for %v, want %v", b.pause, longest)
+		t.Errorf("a receiver that asks for a pause of 1 h gets %v, want %v", b.pause, longest)
 	}
 }
 

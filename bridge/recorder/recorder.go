@@ -58,7 +58,7 @@ type Recorder struct {
 	unrecorded func(domain.Request)
 	waiting    chan waiting
 	hurry      Hurry
-	budget     *semaphore.Weighted // bytes of those that wait
+	budget     *semaphore.Weighted // bytes of waiting outcomes
 	tally      Tally               // of requests
 	refused    atomic.Int64
 

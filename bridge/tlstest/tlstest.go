@@ -34,7 +34,14 @@ func NewAuthority(tb testing.TB, name string) *Authority {
 // Sign returns a certificate of a server and of a client, and its key. It is for 127.0.0.1, and for the name if that is one of DNS.
 func (a *Authority) Sign(tb testing.TB, name string) (certificate, private string) {
 	tb.Helper()
+	return a.SignUntil(tb, name, time.Now().Add(time.Hour))
+}
+
+// SignUntil is Sign of a certificate that expires at a time.
+func (a *Authority) SignUntil(tb testing.TB, name string, at time.Time) (certificate, private string) {
+	tb.Helper()
 	c := template(name)
+	c.NotAfter = at
 	c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	if strings.Contains(name, ".") {
 		c.DNSNames = []string{name}

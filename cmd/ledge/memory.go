@@ -37,7 +37,7 @@ func softLimit(own, root string) int64 {
 	for line := range strings.Lines(string(text)) {
 		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
 		for ; ok; path = filepath.Dir(path) {
-			limit, _ := os.ReadFile(filepath.Join(root, path, "memory.max")) // "max" is no limit; the root has no such file
+			limit, _ := os.ReadFile(filepath.Join(root, path, "memory.max")) // "max" means unlimited; the root lacks the file
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil {
 				lowest = min(lowest, n)
 			}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,6 +160,47 @@ func TestCurlCertificate(t *testing.T) {
 		certificate, key := c.signer.Sign(t, c.name)
 		shows(t, c.name, c.want, curl, "-sS", "-w", "%{http_code}", "--noproxy", "*", "--cacert", c.ca, "--cert", mustWriteFile(t, "cert.pem", certificate), "--key", mustWriteFile(t, "key.pem", key),
 			"-H", "Content-Type: text/plain", "-d", "42", s.at127(t, s.deviceREST)+"/api/v2/resource/sample-numeric/int")
+	}
+}
+
+// TestCertificateExpiresOnItsConnection keeps one connection open until its client certificate has expired. Before, the connection went on.
+func TestCertificateExpiresOnItsConnection(t *testing.T) {
+	t.Parallel()
+	clients := tlstest.NewAuthority(t, "clients")
+	s := startSecured(t, "--tls-client-ca", mustWriteFile(t, "clients.pem", clients.PEM))
+	s.ledge(t, "token", "create", "--certificate", "--name", "reader", "--role", "viewer")
+	certificate, key := clients.SignUntil(t, "reader", time.Now().Add(5*time.Second))
+	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{pair}
+	connections := 0
+	trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		if !i.Reused {
+			connections++
+		}
+	}})
+	get := func() (status int, body string) {
+		req, err := http.NewRequestWithContext(trace, http.MethodGet, s.metadata+"/api/v2/device/all", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(text)
+	}
+	status, body := get()
+	if status != http.StatusOK {
+		t.Fatalf("with a valid certificate: %d %s", status, body)
+	}
+	until(t, "the certificate to be refused", func() bool { status, body = get(); return status != http.StatusOK })
+	if status != http.StatusUnauthorized || !strings.Contains(body, "the client certificate has expired") || connections != 1 {
+		t.Errorf("after its time: %d %s, on %d connections", status, body, connections)
 	}
 }
 
