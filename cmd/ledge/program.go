@@ -178,6 +178,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	ready = append(ready, "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.trust()...)...)
 	p.welcome()
+	p.tellSystemd()
 	return nil
 }
 
