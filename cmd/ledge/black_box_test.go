@@ -25,7 +25,7 @@ var whiteBox = strings.Fields(`
 // contract are the names in this package for what users know as well: exit codes, services, and files of a data folder.
 var contract = strings.Fields(`
 	exitOK exitFailure exitUsage exitInUse exitPort exitFolder exitDamaged exitPartial
-	metadataService dataService deviceRESTService notificationsService
+	metadataService dataService deviceRESTService notificationsService consoleService
 	stateFiles spareFile ownFile lockFile adminPasswordFile adminSocketFile secretsName`)
 
 // TestWhiteBox holds the list to what the files use.
