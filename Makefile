@@ -13,7 +13,7 @@ FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|T
 FAULTS_TIME ?= 5m
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
 
-.PHONY: help build run test platforms faults testtools race lint fuzz bench profile generate cover clean
+.PHONY: help build run test platforms faults testtools race lint fuzz bench profile generate cover dist package clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,5 +69,11 @@ cover: build ## write cover.html
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
 	$(GO) tool cover -html=cover.out -o cover.html
 
+dist: ## build what is released, into dist: binaries, Debian packages, images, SPDX lists of parts, SHA-256 sums
+	cd .ci/dist && $(GO) run . -version '$(VERSION)' -at $$(git log -1 --format=%ct) $(if $(ONLY),-only $(ONLY))
+
+package: ## install, start, upgrade and remove the Debian package in an empty Debian, and run the image's program
+	@.ci/package
+
 clean: ## remove what make made; data stays
-	rm -rf bin cover.out cover.html
+	rm -rf bin dist cover.out cover.html
