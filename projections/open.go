@@ -82,6 +82,13 @@ func (d *DB) open() error {
 		if err := d.with(d.path, true, d.examine); err != nil {
 			return err
 		}
+		if done, err := d.compact(); err != nil {
+			return err
+		} else if done {
+			if err := d.with(d.path, true, d.examine); err != nil { // its pages are others
+				return err
+			}
+		}
 		return d.with(d.path, false, d.load)
 	}
 	if err := removeIfThere(condemned(d.path)); err != nil { // what was, is gone
