@@ -38,6 +38,7 @@ type Order struct {
 
 	requestID string // of the element
 	bytes     int    // of the element
+	ignored   string // message about keys of the element
 }
 
 // head is met by a pointer to a struct that embeds Head.
@@ -84,14 +85,16 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 				return
 			}
 			b.problems = append(b.problems, nullsIn(element, place, shape)...)
+			unknown := unknownIn(element, "", shape)
 			o := order(e, at)
 			if len(o.Problems) > 0 && entity != "" {
 				if p := misnamed(element, entity); len(p) > 0 {
 					b.problems.In(place, p)
-					o.Problems = nil
+					o.Problems, unknown.misspelled = nil, nil
 				}
 			}
-			o.bytes = len(element)
+			b.problems.In(place, unknown.misspelled)
+			o.bytes, o.ignored = len(element), unknown.message()
 			b.add(i, entity, *H(e).RequestHead(), o)
 		})
 		if err == nil {
@@ -170,7 +173,7 @@ var items = fastjson.Of[Item]()
 
 func (b *batch) item(c *gin.Context, i int, err error) Item {
 	item := Item{Envelope: b.api.Envelope(http.StatusOK)}
-	item.RequestID = b.orders[i].requestID
+	item.RequestID, item.Message = b.orders[i].requestID, b.orders[i].ignored
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)

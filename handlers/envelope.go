@@ -52,7 +52,11 @@ func (a *API) Envelope(status int) Envelope {
 type Head struct {
 	APIVersion string `json:"apiVersion"`
 	RequestID  string `json:"requestId"`
+	ignored    string // of an object that was decoded by itself
 }
+
+// Ignored names the keys of an object in JSON that nothing is read from, as the message of its answer; "" for none.
+func (h *Head) Ignored() string { return h.ignored }
 
 // RequestHead lets Batch see the head of the elements that embed it.
 func (h *Head) RequestHead() *Head { return h }

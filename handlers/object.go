@@ -45,6 +45,8 @@ func DecodeObject[E any, H head[E]](a *API, data []byte, f Format) (*E, error) {
 		if err := checkWrapper(e, data); err != nil {
 			return nil, err
 		}
+		unknown := unknownIn(data, "", reflect.TypeFor[E]())
+		H(e).RequestHead().ignored = unknown.message()
 	}
 	return e, H(e).RequestHead().Check(a.APIVersion).Err()
 }
@@ -73,7 +75,7 @@ func Decode[E any](data []byte, f Format) (*E, error) {
 		return nil, domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)
 	}
 	if f.Name == JSON.Name {
-		return e, nullsIn(data, "", reflect.TypeFor[E]()).Err()
+		return e, append(nullsIn(data, "", reflect.TypeFor[E]()), unknownIn(data, "", reflect.TypeFor[E]()).misspelled...).Err()
 	}
 	return e, nil
 }

@@ -38,7 +38,7 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 	if key != "" {
 		sum = sha256.Sum256(data)
 	}
-	added, requestID, err := s.readEvent(c, data)
+	added, head, err := s.readEvent(c, data)
 	if err != nil {
 		return item, err
 	}
@@ -66,7 +66,7 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 		handlers.SetETag(c, seq)
 	}
 	item = handlers.Item{Envelope: s.Envelope(http.StatusCreated), ID: added.Event.ID}
-	item.RequestID = requestID
+	item.RequestID, item.Message = head.RequestID, head.Ignored()
 	return item, nil
 }
 

@@ -104,8 +104,8 @@ func unmarshalCBOR(data []byte, v any) error {
 	return err
 }
 
-// readEvent returns the event in the body of a request and its requestId.
-func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventAdded, requestID string, err error) {
+// readEvent returns the event in the body of a request, and the head beside it.
+func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventAdded, head handlers.Head, err error) {
 	format, entries := eventFormat, handlers.Entries
 	if kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); kind == typeCBOR {
 		format, entries = handlers.Format{Name: "CBOR", Unmarshal: unmarshalCBOR}, countItems
@@ -113,11 +113,11 @@ func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventA
 	room := s.EntryMemory(c)
 	defer room.Release()
 	if err := room.Hold(entries(data)); err != nil {
-		return added, "", err
+		return added, head, err
 	}
 	asked, err := handlers.DecodeObject[addEvent](s.API, data, format)
 	if err != nil {
-		return added, "", err
+		return added, head, err
 	}
 	added = asked.Event.event(s.NewID)
 	p := (&handlers.Head{APIVersion: asked.Event.APIVersion}).Check(s.APIVersion)
@@ -125,7 +125,7 @@ func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventA
 	p = append(p, added.Check()...)
 	var problems domain.Problems
 	problems.In("event", p)
-	return added, asked.RequestID, problems.Err()
+	return added, asked.Head, problems.Err()
 }
 
 // matches notes where the path says otherwise than the event.
