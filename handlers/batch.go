@@ -22,6 +22,8 @@ type Order struct {
 	// adds a part of an entity, 201 too.
 	ID       string
 	AddsPart bool
+	// Note is said with a success, "" for nothing.
+	Note string
 	// Problems are what is wrong with the entity on its own; their paths start below it.
 	Problems domain.Problems
 	// Refused, where there is one, is the element's answer, and nothing is submitted for it.
@@ -173,7 +175,7 @@ var items = fastjson.Of[Item]()
 
 func (b *batch) item(c *gin.Context, i int, err error) Item {
 	item := Item{Envelope: b.api.Envelope(http.StatusOK)}
-	item.RequestID, item.Message = b.orders[i].requestID, b.orders[i].ignored
+	item.RequestID, item.Message = b.orders[i].requestID, joined(b.orders[i].ignored, b.orders[i].Note)
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
@@ -182,6 +184,14 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 		item.StatusCode, item.ID = http.StatusCreated, b.orders[i].ID
 	}
 	return item
+}
+
+// joined is one message of two, each of which may be empty.
+func joined(a, b string) string {
+	if a != "" && b != "" {
+		a += "; "
+	}
+	return a + b
 }
 
 // submit asks and reserves for each order and submits those that can be in one go.

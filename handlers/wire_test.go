@@ -47,3 +47,16 @@ func TestErrorsBesideTheMessage(t *testing.T) {
 		t.Errorf("%d events recorded, want none", n)
 	}
 }
+
+// TestIgnoredKeys holds that a success names the keys that nothing was read from.
+func TestIgnoredKeys(t *testing.T) {
+	h, _ := mustService(t, nil)
+	w := handlerstest.Serve(h, "POST", "/api/v2/service", `[{"apiVersion":"v2","service":{"name":"a","colour":"red"},"by":"me"},{"apiVersion":"v2","service":{"name":"b"}}]`)
+	var items []handlers.Item
+	if err := json.Unmarshal(w.Body.Bytes(), &items); err != nil || len(items) != 2 {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	if items[0].StatusCode/100 != 2 || items[0].Message != "ignored, because unknown: by, service.colour" || items[1].Message != "" {
+		t.Errorf("got %s", w.Body)
+	}
+}

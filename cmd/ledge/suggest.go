@@ -15,12 +15,7 @@ import (
 
 // didYouMean returns the known word that is most like a word, as the end of a message; "" if none is like it.
 func didYouMean(word string, known []string) string {
-	best, least := "", 1+max(1, len(word)/3)
-	for _, k := range known {
-		if d := spelling.Distance(word, k); d < least {
-			best, least = k, d
-		}
-	}
+	best := spelling.Nearest(word, known)
 	if best == "" {
 		return ""
 	}

@@ -1,6 +1,17 @@
 // Package spelling tells how alike words are, for suggestions.
 package spelling
 
+// Nearest returns the known word that a word is most like, "" if it is like none: a third of its letters may differ.
+func Nearest(word string, known []string) (best string) {
+	least := 1 + max(1, len(word)/3)
+	for _, k := range known {
+		if d := Distance(word, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
 // Distance is how many bytes must be added, removed, changed or swapped with the next one to make b of a.
 func Distance(a, b string) int {
 	var before, last []int

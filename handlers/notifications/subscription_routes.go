@@ -28,14 +28,15 @@ func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{
-		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Problems: problems, Names: s.names(d.Channels), Reserve: s.reserve(d.Channels),
+		Command: domain.AddSubscription{Subscription: d}, ID: d.ID, Note: s.categoryNote(d.Categories),
+		Problems: problems, Names: s.names(d.Channels), Reserve: s.reserve(d.Channels),
 	}
 }
 
 func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Order {
 	p := e.Subscription.patch()
 	problems := p.Check()
-	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems}
+	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems, Note: s.categoryNote(p.Categories)}
 	if p.Channels != nil {
 		o.Names, o.Reserve = s.names(p.Channels), s.reserve(p.Channels)
 	}

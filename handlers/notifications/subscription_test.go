@@ -35,6 +35,12 @@ func TestSubscriptions(t *testing.T) {
 		{Name: "patch id of another", Method: "PATCH", Path: subscriptions, Body: `[{"apiVersion":"v2","subscription":{"id":"` + subscriptionID + `","name":"s-2"}}]`, Status: 207, Submits: 1, Contains: []string{`"statusCode":400`}},
 		{Name: "delete", Method: "DELETE", Path: subscriptions + "/name/s-2", Status: 200, Submits: 1, WantBody: `{"apiVersion":"v2","statusCode":200}` + "\n"},
 		{Name: "delete again", Method: "DELETE", Path: subscriptions + "/name/s-2", Status: 404, Submits: 1},
+		{Name: "misspelled category", Method: "POST", Path: subscriptions, Body: "[" + subscription("s-2", "s-3", "5564", "5566", "DEVICE_CHANGED", "DEVICE_CHANGE") + "]", Status: 207, Submits: 1,
+			Contains: []string{`"message":"no notification has the category \"DEVICE_CHANGE\" yet; did you mean DEVICE_CHANGED?","statusCode":201`}},
+		{Name: "patch to a category of nobody", Method: "PATCH", Path: subscriptions, Body: `[{"apiVersion":"v2","subscription":{"name":"s-3","categories":["harvest","DEVICE_CHANGED"]}}]`, Status: 207, Submits: 1,
+			WantBody: `[{"apiVersion":"v2","message":"no notification has the category \"harvest\" yet","statusCode":200}]` + "\n"},
+		{Name: "misspelled key", Method: "PATCH", Path: subscriptions, Body: `[{"apiVersion":"v2","subscription":{"name":"s-3","adminstat":"LOCKED"}}]`, Status: 400,
+			Contains: []string{`[0].subscription.adminstat: is an unknown key; did you mean adminState?`}},
 		{Name: "put", Method: "PUT", Path: subscriptions, Body: "[]", Status: 405},
 		{Name: "empty", Method: "POST", Path: subscriptions, Body: "[]", Status: 207, WantBody: "null\n"},
 	})
