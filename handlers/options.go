@@ -35,6 +35,8 @@ type DeviceServices interface {
 type Options struct {
 	// Service is the EdgeX name of the service, as shown by ping: core-metadata, device-rest, support-notifications.
 	Service string
+	// Addresses are the URLs of all services, by their EdgeX names: a client at the wrong one is told. Nil: it is not.
+	Addresses map[string]string
 	// Instance is the id of this run among the domain.Hops of a request; empty: loops are not looked for.
 	Instance string
 	// Version is the program's version, as shown by GET /version.

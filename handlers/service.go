@@ -30,11 +30,8 @@ func NewService(o Options) *Service {
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
 	s.engine.Use(s.measure, s.logAccess, s.authorize)
-	s.engine.NoRoute(func(c *gin.Context) { http.NotFound(c.Writer, c.Request) })
-	s.engine.NoMethod(func(c *gin.Context) {
-		c.Status(http.StatusMethodNotAllowed)
-		c.Writer.WriteHeaderNow()
-	})
+	s.engine.NoRoute(s.notFound)
+	s.engine.NoMethod(s.notAllowed)
 	return s
 }
 

@@ -3,6 +3,8 @@ package handlers_test
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -59,7 +61,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{Name: "options", Method: "OPTIONS", Path: "/api/v2/ping", Status: 405},
 		{Name: "get of a post", Method: "GET", Path: "/api/v2/service", Status: 405},
 	})
-	if w := handlerstest.Serve(h, "POST", "/api/v2/ping", "{}"); w.Body.Len() != 0 || w.Header().Get("Allow") != "GET" {
+	if w := handlerstest.Serve(h, "POST", "/api/v2/ping", "{}"); w.Body.String() != "POST is not possible here; use GET\n" || w.Header().Get("Allow") != "GET" {
 		t.Errorf("405: got body %q, Allow %q", w.Body, w.Header().Get("Allow"))
 	}
 	if got := handlerstest.Serve(h, "GET", "/api//v2/ping?a=b", "").Header().Get("Location"); got != "/api/v2/ping?a=b" {
@@ -67,6 +69,34 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	if got := handlerstest.Serve(h, "GET", "/x", "").Header(); got.Get("Content-Type") != "text/plain; charset=utf-8" || got.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("404: got %v", got)
+	}
+}
+
+// TestElsewhere holds that a client at the wrong service is told the right one, and one at a wrong path where the right ones are.
+func TestElsewhere(t *testing.T) {
+	o := handlerstest.Options("core-metadata")
+	o.Addresses = map[string]string{"core-metadata": "http://edge:1", "core-data": "http://edge:2", "support-notifications": "http://edge:3"}
+	h := handlers.NewService(o)
+	const notFound = "404 page not found\n"
+	for request, want := range map[string]string{
+		"GET /":                               notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
+		"GET /api/v2/devices":                 notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
+		"GET /api/v2/reading/all":             notFound + "this is core-metadata; core-data serves this path: http://edge:2/api/v2/reading/all\n",
+		"GET /api/v2/event/device/name/a b":   notFound + "this is core-metadata; core-data serves this path: http://edge:2/api/v2/event/device/name/a%20b\n",
+		"GET /api/v2/event/device/name/":      notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
+		"PATCH /api/v2/subscription":          notFound + "this is core-metadata; support-notifications serves this path: http://edge:3/api/v2/subscription\n",
+		"PUT /api/v2/subscription":            notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
+		"POST /api/v2/resource/cam-1/jpeg":    notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
+		"HEAD /api/v2/reading/id/1234/binary": notFound,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		r := httptest.NewRequest(method, "http://edge:1/", nil)
+		r.URL.Path = path
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound || w.Body.String() != want {
+			t.Errorf("%s: got %d %q, want %q", request, w.Code, w.Body, want)
+		}
 	}
 }
 

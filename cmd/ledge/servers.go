@@ -60,6 +60,15 @@ func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, erro
 
 func (s *servers) address(name string) string { return s.byName[name].listener.Addr().String() }
 
+// urls are those of all services, by name.
+func (s *servers) urls() map[string]string {
+	all := map[string]string{}
+	for name := range s.byName {
+		all[name] = s.url(name)
+	}
+	return all
+}
+
 // url is where clients reach a service: in secure mode at an address that its certificate has.
 func (s *servers) url(name string) string {
 	if !s.config.Secure {
@@ -139,7 +148,7 @@ func (s *servers) options(one service) handlers.Options {
 		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,
 		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
 		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, Access: s.program.access,
-		Observe: s.program.meters.requests[name].observe,
+		Observe: s.program.meters.requests[name].observe, Addresses: s.urls(),
 	}
 }
 

@@ -54,8 +54,8 @@ func (c *Contract) Check(x Exchange) error {
 
 // checkUnknown holds an answer to what the documents say of all paths that they do not have.
 func (x Exchange) checkUnknown() error {
-	ok := x.Status == http.StatusNotFound && string(x.Got) == "404 page not found\n" ||
-		x.Status == http.StatusMethodNotAllowed && len(x.Got) == 0 && x.Header.Get("Allow") != "" ||
+	ok := x.Status == http.StatusNotFound && bytes.HasPrefix(x.Got, []byte("404 page not found\n")) ||
+		x.Status == http.StatusMethodNotAllowed && x.Header.Get("Allow") != "" ||
 		x.Status == http.StatusMovedPermanently && len(x.Got) == 0 ||
 		x.Status == http.StatusUnauthorized && x.Header.Get("WWW-Authenticate") != "" ||
 		x.Status == http.StatusForbidden && x.Request.Header.Get("Origin") != ""
