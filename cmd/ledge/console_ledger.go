@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -24,10 +24,8 @@ const (
 type consoleLedger struct {
 	names []string
 	logs  map[string]*store.Log
-	now   func() time.Time
 
-	mu       sync.Mutex
-	last     console.Verification
+	verifier *verifier
 	ctx      context.Context // that a verification lives in
 	running  sync.WaitGroup
 	archives *store.Log // the log that may go on in archives
@@ -40,7 +38,7 @@ func (p *Program) newConsoleLedger() *consoleLedger {
 	l := &consoleLedger{
 		names: []string{"changes", "notifications", "readings"},
 		logs:  map[string]*store.Log{"changes": st.Events(), "notifications": st.Notifications(), "readings": st.Readings()},
-		now:   p.Now, ctx: ctx, archives: st.Events(),
+		ctx:   ctx, archives: st.Events(), verifier: p.verifier,
 	}
 	p.onClose(func() { stop(); l.running.Wait() })
 	return l
@@ -182,51 +180,19 @@ func (l *consoleLedger) Since(ctx context.Context, name string, at time.Time) (u
 
 // Verification implements console.Ledger.
 func (l *consoleLedger) Verification() console.Verification {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v := l.last
-	v.Reports = slices.Clone(v.Reports)
-	return v
+	l.verifier.mu.Lock()
+	defer l.verifier.mu.Unlock()
+	last := l.verifier.last
+	last.Reports = slices.Clone(last.Reports)
+	return last
 }
 
 // Verify implements console.Ledger.
 func (l *consoleLedger) Verify(actor string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last.Running || l.ctx.Err() != nil {
+	if l.ctx.Err() != nil {
 		return
 	}
-	l.last = console.Verification{Running: true, Actor: actor, Started: l.now().UnixMilli()}
-	for _, name := range l.names {
-		last, _ := l.logs[name].Last()
-		l.last.Total += last + 1 - min(max(l.logs[name].First(), 1), last+1)
+	if run, ok := l.verifier.begin(actor); ok {
+		l.running.Go(func() { _ = run(l.ctx, io.Discard, func(string, int64, int64) {}) }) // Verification has its result
 	}
-	l.running.Go(l.verify)
-}
-
-// change changes what is shown of the verification.
-func (l *consoleLedger) change(f func(v *console.Verification)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f(&l.last)
-}
-
-// verify reads all logs. What a log goes on to be meanwhile it does not read.
-func (l *consoleLedger) verify() {
-	damage := ""
-	for _, name := range l.names {
-		l.change(func(v *console.Verification) { v.Log = name })
-		r, err := l.logs[name].Verify(l.ctx, func(group []domain.Recorded) error {
-			l.change(func(v *console.Verification) { v.Done += uint64(len(group)) })
-			return nil
-		})
-		if err != nil {
-			damage = fmt.Sprintf("%s: %v", name, err)
-			break
-		}
-		l.change(func(v *console.Verification) {
-			v.Reports = append(v.Reports, console.VerifiedLog{Name: name, Count: r.Count, First: r.First, Last: r.Last, Chain: hex.EncodeToString(r.Head[:]), Skipped: len(r.Skipped)})
-		})
-	}
-	l.change(func(v *console.Verification) { v.Running, v.Ended, v.Damage = false, l.now().UnixMilli(), damage })
 }

@@ -77,11 +77,6 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	o := storeOptions(c, tapPort, d.logger)
 	o.FreeBytes = d.freeBytes
-	if tapPort >= 0 {
-		if o.OwnPassword, err = ownPassword(c.DataDir, d.logger); err != nil {
-			return err
-		}
-	}
 	if err := whenFree(ctx, d.logger, o.TapHost, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
 		return storeError(err)
 	}

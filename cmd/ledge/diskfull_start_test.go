@@ -74,7 +74,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 			if code := f.stop(); code != exitOK {
 				t.Errorf("exit code %d\n%s", code, f.log)
 			}
-			f.process = start(t, dir, flags...) // where there was no room, no file names the tap, which `ledge log` asks
+			f.process = start(t, dir, flags...)
 			awaitNotified(t, f.process)
 			if code := f.stop(); code != exitOK {
 				t.Errorf("exit code %d\n%s", code, f.log)

@@ -23,7 +23,6 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/identity"
 	"ledge/handlers/transport"
-	"ledge/store/osfile"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -61,6 +60,7 @@ type Program struct {
 	delivery        *delivery.Delivery
 	callback        *callback.Callbacks
 	identities      *identities
+	verifier        *verifier
 	access          *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
@@ -135,6 +135,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
+	p.verifier = p.newVerifier()
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
@@ -166,9 +167,6 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(p.countDeliveries)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
-	if err := lock.write(p.data.store.LocalURL()); err != nil && !osfile.IsFull(err) {
-		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
-	}
 	p.running.Store(true)
 	p.warnOfOpenAddresses()
 	var ready []any

@@ -215,7 +215,7 @@ func (s *salvaging) lostBodies(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := openBodies(s.target, &ledger{logs: store.OpenInspected(s.target.logDir(), all).Logs()}, s.logger)
+	b, err := openBodies(s.target, store.OpenInspected(s.target.logDir(), all).Logs()[2], s.logger, func(string, int64, int64) {})
 	if err != nil {
 		return nil, err
 	}
