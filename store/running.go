@@ -53,20 +53,18 @@ const followPause = 100 * time.Millisecond
 // stream. Nothing of a stream is left out or comes twice, also if Follow is called again with the same place.
 func (f *Files) Follow(ctx context.Context, from uint64, seen Place, each func(Message) error) error {
 	var after Place
-	for {
+	for ctx.Err() == nil {
 		err := f.refresh(ctx, after)
 		if err == nil {
 			err = f.readOn(ctx, from, seen, each)
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		after = seen
 		pause(followPause, ctx.Done())
 	}
+	return nil
 }
 
 // readOn reads from a place to the end, which becomes the place.
