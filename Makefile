@@ -62,8 +62,8 @@ bench: build ## measure, as ratios within one run
 profile: build ## record anew, from the loads of the bench, what build optimizes for
 	$(GO) run ./cmd/bench -ledge bin/ledge -only http,latency -pgo cmd/ledge/default.pgo
 
-generate: ## merge the OpenAPI document of each service with what all services share
-	$(GO) generate ./handlers/openapi/merge
+generate: ## write the OpenAPI document of each service, and the pages of limits in docs/reference
+	$(GO) generate ./handlers/openapi/merge ./cmd/internal/limits
 
 cover: build ## write cover.html
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...

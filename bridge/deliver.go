@@ -63,7 +63,7 @@ func (e *Engine) deliverPosted(n domain.Notification, to []domain.Subscription, 
 		to = slices.DeleteFunc(to, func(s domain.Subscription) bool { return s.Name <= n.Upto })
 	}
 	_ = e.deliver(n, to, from, func(part domain.ProcessNotification) error {
-		e.outcomes.Add(e.ctx, domain.Request{Stamp: e.stamp(from.correlation), Command: part})
+		e.outcomes.Add(e.ctx, domain.Request{Stamp: e.stamp(from.correlation), Command: part, Bytes: part.Bytes()})
 		if hasOpen(part.Transmissions) {
 			e.outcomes.Hurry()
 		}

@@ -123,15 +123,17 @@ func (n raising) smaller() (list []raising) {
 func (e *Engine) raisedRequests() (reqs []domain.Request, sizes []int) {
 	after, bytes := e.raised.last, int64(0)
 	for left := e.raised.due; len(left) > 0 && bytes < recorder.SubmitBytes; {
-		n := e.raised.together(left)
+		n, size := e.raised.together(left), int64(0)
 		for _, d := range left[:n] {
-			bytes += d.bytes
+			size += d.bytes
 		}
+		bytes += size
 		command := domain.Command(domain.RaiseNotifications{Raised: notificationsOf(left[:n]), After: after})
 		if left[0].part != nil {
 			command = *left[0].part
 		}
-		reqs, sizes = append(reqs, domain.Request{Stamp: e.stamp(left[0].CorrelationID), Command: command}), append(sizes, n)
+		reqs = append(reqs, domain.Request{Stamp: e.stamp(left[0].CorrelationID), Command: command, Bytes: int(size)})
+		sizes = append(sizes, n)
 		after = left[n-1].Notification.Cause
 		left = left[n:]
 	}

@@ -25,6 +25,9 @@ type Stamp struct {
 type Request struct {
 	Stamp
 	Command Command
+	// Bytes is the size of the body, or the part of it, that Command was made of, about what Command takes in memory. A queue that
+	// is bounded in bytes counts it. It is not recorded.
+	Bytes int
 	// MostAnswers is, for a request with a Key, how many answers may be kept; it is not recorded.
 	MostAnswers int
 }

@@ -444,9 +444,9 @@ func TestRefusalsAreLogged(t *testing.T) {
 	}
 }
 
-// docs/security.md has the table of rights as it is in the program. To write it anew, copy what the test prints.
+// docs/reference/rights.md has the table of rights as it is in the program. To write it anew, copy what the test prints.
 func TestRolesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/security.md")
+	text, err := os.ReadFile("../docs/reference/rights.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,6 +462,6 @@ func TestRolesAreDocumented(t *testing.T) {
 		}
 	}
 	if !strings.Contains(string(text), want.String()) {
-		t.Errorf("docs/security.md lacks:\n%s", want.String())
+		t.Errorf("docs/reference/rights.md lacks:\n%s", want.String())
 	}
 }

@@ -78,13 +78,14 @@ func (a *API) origin(c *gin.Context) domain.Stamp {
 	}
 }
 
-// Submit stamps and submits one command, on the request's condition if it has one, and returns what became of it.
-func (a *API) Submit(c *gin.Context, log Submitter, command domain.Command) (domain.Outcome, error) {
+// Submit stamps and submits one command, on the request's condition if it has one, and returns what became of it. The command was made
+// of so many bytes of the body.
+func (a *API) Submit(c *gin.Context, log Submitter, command domain.Command, bytes int) (domain.Outcome, error) {
 	command, err := conditional(c.Request.Header, command)
 	if err != nil {
 		return domain.Outcome{}, err
 	}
-	outcomes, err := log.Submit(c.Request.Context(), domain.Request{Stamp: a.Stamp(c), Command: command})
+	outcomes, err := log.Submit(c.Request.Context(), domain.Request{Stamp: a.Stamp(c), Command: command, Bytes: bytes})
 	if err != nil {
 		return domain.Outcome{}, err
 	}

@@ -37,6 +37,7 @@ type Order struct {
 	Reserve func() (done func(seq uint64), err error)
 
 	requestID string // of the element
+	bytes     int    // of the element
 }
 
 // head is met by a pointer to a struct that embeds Head.
@@ -90,6 +91,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 					o.Problems = nil
 				}
 			}
+			o.bytes = len(element)
 			b.add(i, entity, *H(e).RequestHead(), o)
 		})
 		if err == nil {
@@ -204,7 +206,7 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 		default: // so that it is remembered
 			o.Command = domain.Refuse{Err: refused}
 		}
-		reqs = append(reqs, b.request(i, o.Command))
+		reqs = append(reqs, b.request(i, o.Command, o.bytes))
 	}
 	if len(reqs) == 0 {
 		return outcomes, nil
@@ -222,8 +224,8 @@ func (b *batch) submit(c *gin.Context, log Submitter) ([]domain.Outcome, error) 
 }
 
 // request stamps the command of an element: one time for all of a batch, one event id for each.
-func (b *batch) request(i int, command domain.Command) domain.Request {
-	r := domain.Request{Stamp: b.stamp, Command: command}
+func (b *batch) request(i int, command domain.Command, bytes int) domain.Request {
+	r := domain.Request{Stamp: b.stamp, Command: command, Bytes: bytes}
 	if i > 0 || r.EventID == "" {
 		r.EventID = b.api.NewID()
 	}

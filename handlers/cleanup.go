@@ -15,7 +15,7 @@ func CleanUp(a *API, log Submitter, cleanup func(*gin.Context) (domain.Cleanup, 
 	return func(c *gin.Context) {
 		asked, err := cleanup(c)
 		if err == nil {
-			_, err = a.Submit(c, log, domain.RequestCleanup{Cleanup: asked})
+			_, err = a.Submit(c, log, domain.RequestCleanup{Cleanup: asked}, 0)
 		}
 		if err != nil {
 			a.Fail(c, err)

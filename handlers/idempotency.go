@@ -118,11 +118,11 @@ func (b *batch) recall(c *gin.Context, outcomes []domain.Outcome) error {
 // Once submits the command of a request of one element, on the request's condition if it has one. body is the SHA-256 of
 // the request's body. seq is that of the event; where the request was answered before, it is that of then, and id is that
 // of the entity that was added then.
-func (a *API) Once(c *gin.Context, log Submitter, key string, body [sha256.Size]byte, command domain.Command) (id string, seq uint64, err error) {
+func (a *API) Once(c *gin.Context, log Submitter, key string, body [sha256.Size]byte, command domain.Command, bytes int) (id string, seq uint64, err error) {
 	if command, err = conditional(c.Request.Header, command); err != nil {
 		return "", 0, err
 	}
-	b := batch{api: a, stamp: a.origin(c), orders: []Order{{Command: command}}}
+	b := batch{api: a, stamp: a.origin(c), orders: []Order{{Command: command, bytes: bytes}}}
 	b.key = a.keyOf(c, key, body, b.stamp)
 	outcomes, err := b.submit(c, log)
 	if err == nil {

@@ -122,7 +122,7 @@ func By(index, param string) Filter {
 // Remove serves the removal of the entity whose key is in the path.
 func Remove(a *API, log Submitter, param string, command func(key string) domain.Command) Handler {
 	return func(c *gin.Context) {
-		if _, err := a.Submit(c, log, command(c.Param(param))); err != nil {
+		if _, err := a.Submit(c, log, command(c.Param(param)), 0); err != nil {
 			a.Fail(c, err)
 			return
 		}

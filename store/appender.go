@@ -215,7 +215,7 @@ func (a *Appender) Submit(ctx context.Context, requests ...domain.Request) ([]do
 	}
 	s := &submission{ctx: ctx, requests: requests, outcomes: make([]domain.Outcome, len(requests)), done: make(chan struct{})}
 	for _, r := range requests {
-		s.bytes += sizeOf(r)
+		s.bytes += requestOverhead + r.Bytes
 	}
 	if err := a.queue.put(ctx, s); err != nil {
 		return nil, err

@@ -33,6 +33,9 @@ type queue struct {
 	filled   chan struct{} // holds one token where something waits
 }
 
+// requestOverhead is what a waiting request takes in memory beside its Bytes: stamp, outcome and places in lists. An estimate.
+const requestOverhead = 512
+
 func newQueue(maxRequests, maxBytes int) *queue {
 	return &queue{maxRequests: maxRequests, maxBytes: maxBytes, filled: make(chan struct{}, 1)}
 }

@@ -59,7 +59,7 @@ func (a *attempt) Send(ctx context.Context) (err error) {
 func (a *attempt) Record(err error) (final bool) {
 	c := a.outcome(err)
 	stamp := domain.Stamp{EventID: newID(), At: a.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: a.t.CorrelationID}
-	a.recorder.Add(a.lanes.Context(), domain.Request{Stamp: stamp, Command: c})
+	a.recorder.Add(a.lanes.Context(), domain.Request{Stamp: stamp, Command: c, Bytes: c.Bytes()})
 	return c.Status != domain.StatusResending
 }
 

@@ -73,6 +73,9 @@ type waiting struct {
 	ends  int   // 1 if the tally ends with it; 0 if it is a part, and others follow
 }
 
+// requestBytes is what a request takes beside what it says of itself.
+const requestBytes = 1 << 10
+
 // New returns a Recorder that waits for Run, which calls unrecorded for each request that no event is made of: there was
 // nothing left to record, or it was refused for good.
 func New(log Log, logger *slog.Logger, unrecorded func(domain.Request)) *Recorder {
@@ -89,10 +92,7 @@ func (r *Recorder) Refused() int64 { return r.refused.Load() }
 // Add hands a request over to Run, or, when ctx has ended, to Close.
 func (r *Recorder) Add(ctx context.Context, req domain.Request) {
 	r.tally.Begin()
-	w := waiting{req, 1 << 10, 1} // that is what a request takes beside what it says of itself
-	if b, ok := req.Command.(interface{ Bytes() int }); ok {
-		w.bytes = min(w.bytes+int64(b.Bytes()), WaitingBytes)
-	}
+	w := waiting{req, min(requestBytes+int64(req.Bytes), WaitingBytes), 1}
 	if Send(ctx, r.waiting, r.budget, w, w.bytes) != nil {
 		w.bytes = 0
 		r.leave(w)
@@ -214,7 +214,7 @@ func (r *Recorder) smaller(w waiting, why error) (parts []waiting) {
 	c, _ := w.Command.(domain.ProcessNotification)
 	try, _ := w.Command.(domain.RecordTry)
 	for _, part := range c.Smaller() {
-		one := domain.Request{Stamp: w.Stamp, Command: part}
+		one := domain.Request{Stamp: w.Stamp, Command: part, Bytes: part.Bytes()}
 		one.EventID = uuid.Must(uuid.NewV7()).String()
 		parts = append(parts, waiting{Request: one})
 	}

@@ -42,7 +42,7 @@ func TestWaitingBytes(t *testing.T) {
 		go func() {
 			defer close(done)
 			for range all {
-				r.Add(ctx, domain.Request{Command: domain.RecordTry{Record: domain.TransmissionRecord{Response: strings.Repeat("r", large)}}})
+				r.Add(ctx, domain.Request{Command: domain.RecordTry{Record: domain.TransmissionRecord{Response: strings.Repeat("r", large)}}, Bytes: large})
 				added++
 			}
 		}()

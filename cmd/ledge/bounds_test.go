@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// boundTests has, for each row of the table of bounds in docs/operating.md, the tests that drive Ledge to the bound and hold what
+// boundTests has, for each row of the tables of docs/reference/limits.md and limits-delivery.md, the tests that drive Ledge to the bound and hold what
 // the row says.
 var boundTests = map[string][]string{
 	"sessions of the console":                            {"TestSessionsAreBounded"},
@@ -77,7 +77,7 @@ var boundTests = map[string][]string{
 	"time after which a send is slow":                                                                                 {"TestSlowReceiversLeaveRoom", "TestAttackSlowReceivers"},
 	"endpoints and device services of which it is known whether they are slow":                                        {"TestKnownIsBounded"},
 	"services that are behind with their callbacks, in one event":                                                     {"TestManyServicesBehind"},
-	"requests for [history](taps.md#history) that wait, of one remote address and of all":                             {"TestHistoryQueueIsBounded", "TestHistoryTakesFairly"},
+	"requests for [history](../taps-history.md#history) that wait, of one remote address and of all":                  {"TestHistoryQueueIsBounded", "TestHistoryTakesFairly"},
 	"one request for history; one batch":                                                                              {"TestHistoryBatchIsBounded"},
 	"answers of history that a connection has not read, and all together":                                             {"TestHistoryWaitsForReaders", "TestHistoryMemoryIsBounded"},
 	"time without an acknowledgement of the log's server":                                                             {"TestSlowAcknowledgementIsNoFailedWrite", "TestLostAcknowledgementIsNoticed"},
@@ -142,17 +142,12 @@ var boundTests = map[string][]string{
 
 // TestBounds walks the table: each row has tests, which are there, and each setting of it is one.
 func TestBounds(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "\n## Bounds\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	tables := mustReadDocs(t, "reference/limits.md", "reference/limits-delivery.md")
 	c := &Config{}
 	settings := c.settings()
 	tests := testNames(t)
 	rows := 0
-	for line := range strings.Lines(section) {
+	for line := range strings.Lines(tables) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
 		if len(cells) != 3 || strings.HasPrefix(line, "| what") || !strings.HasPrefix(line, "|") {
 			continue

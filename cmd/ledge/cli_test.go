@@ -50,7 +50,7 @@ func TestRefusals(t *testing.T) {
 		{"negative age", []string{"--readings-max-age", "-1h"}, exitUsage, []string{"readings-max-age", "0 or more"}},
 		{"bad word", []string{"--log-format", "xml"}, exitUsage, []string{"log-format", "xml", "auto, text or json"}},
 		{"removed", []string{"--sync", "group"}, exitUsage, []string{"--sync; it was removed", "Leave it out"}},
-		{"fixed", []string{"--zeromq-peers", "9"}, exitUsage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/operating.md"}},
+		{"fixed", []string{"--zeromq-peers", "9"}, exitUsage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/reference/limits.md"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
 		{"no sender", []string{"--smtp-host", "mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fixedSettings are settings of earlier versions whose values are fixed now. docs/operating.md lists the values.
+// fixedSettings are settings of earlier versions whose values are fixed now. docs/reference/limits.md has the values.
 var fixedSettings = strings.Fields(`
 	callback-answer-bytes callback-concurrency callback-give-up callback-queue callback-timeout callback-tries callback-validation-timeout
 	connect-timeout delivery-at-once delivery-concurrency delivery-longest-pause delivery-longest-wait delivery-queue idempotency-answers
@@ -21,7 +21,7 @@ func removedSetting(name string) string {
 	case name == "sync":
 		return "; it was removed: all changes that wait share one fsync. Leave it out"
 	case slices.Contains(fixedSettings, name):
-		return "; it was removed: its value is fixed, see the table of bounds in docs/operating.md. Leave it out"
+		return "; it was removed: its value is fixed, see docs/reference/limits.md. Leave it out"
 	}
 	return ""
 }

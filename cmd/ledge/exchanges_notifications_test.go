@@ -12,7 +12,7 @@ import (
 )
 
 // otherWords are the recorded answers of receivers, and the errors, as Ledge puts them on record: the status of an
-// answer goes before its text, and an error says what to do. docs/edgex-differences.md has both.
+// answer goes before its text, and an error says what to do. docs/reference/edgex-differences.md has both.
 var otherWords = []string{
 	`"response":"subscriber ok"`, `"response":"200 OK: subscriber ok"`,
 	`"response":"fail to send the HTTP request -\u003e Post \"http://127.0.0.1:1/x\": dial tcp 127.0.0.1:1: connect: connection refused"`,

@@ -61,7 +61,7 @@ var clientMistakes = map[int]string{
 	840: "CBOR that calls itself JSON",
 }
 
-// knownWrong are the exchanges that Ledge answers otherwise, and how; docs/edgex-differences.md lists them.
+// knownWrong are the exchanges that Ledge answers otherwise, and how; docs/reference/edgex-differences.md lists them.
 var knownWrong = map[int]string{
 	10:   "a CORS preflight of an origin that is not trusted is answered 403; EdgeX answers 200 without a CORS header",
 	801:  "a binary value comes back; EdgeX has emptied it",

@@ -21,7 +21,7 @@ import (
 )
 
 // goldenDir has a data folder that an earlier version wrote, and what that version answered about it. Neither is ever written again:
-// an answer changes only together with a line in docs/edgex-differences.md.
+// an answer changes only together with a line in docs/reference/edgex-differences.md.
 const goldenDir = "testdata/golden"
 
 // goldenAnswer is what was answered to a GET. Bodies longer than mostGoldenBody are kept as their digest.

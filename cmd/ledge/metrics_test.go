@@ -161,10 +161,10 @@ func TestMetricsMove(t *testing.T) {
 	}
 }
 
-// TestMetricsAreDocumented holds the table of docs/operating.md to what the ports show.
+// TestMetricsAreDocumented holds the table of docs/monitoring.md to what the ports show.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	_, text, _ := strings.Cut(mustRead(t, "../../docs/operating.md"), "\n| metric |")
+	_, text, _ := strings.Cut(mustRead(t, "../../docs/monitoring.md"), "\n| metric |")
 	text, _, _ = strings.Cut(text, "\n\n")
 	var documented []string
 	for _, m := range regexp.MustCompile("`(ledge_[a-z_]+)").FindAllStringSubmatch(text, -1) {
@@ -180,13 +180,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	for name := range shown {
 		if !slices.Contains(documented, name) {
-			t.Errorf("%s is not in docs/operating.md", name)
+			t.Errorf("%s is not in docs/monitoring.md", name)
 		}
 	}
 	for _, name := range documented {
 		// A reason of refusals is a series from its first refusal on. Series of TLS exist in secure mode.
 		if !shown[name] && !strings.HasPrefix(name, "ledge_tls_") && name != "ledge_tap_refused_total" && name != "ledge_identity_refused_total" {
-			t.Errorf("%s is in docs/operating.md and not shown", name)
+			t.Errorf("%s is in docs/monitoring.md and not shown", name)
 		}
 	}
 }

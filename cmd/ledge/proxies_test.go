@@ -123,10 +123,10 @@ func TestForwardedActor(t *testing.T) {
 // documentedProxy returns the block of docs/security.md that follows a proxy's name.
 func documentedProxy(t *testing.T, name string) string {
 	t.Helper()
-	_, text, found := strings.Cut(mustRead(t, securityDoc), "\n"+name+":\n\n```\n")
+	_, text, found := strings.Cut(mustReadDocs(t, "security.md"), "\n"+name+":\n\n```\n")
 	block, _, end := strings.Cut(text, "```")
 	if !found || !end {
-		t.Fatalf("%s has no block for %s", securityDoc, name)
+		t.Fatalf("docs/security.md has no block for %s", name)
 	}
 	return block
 }

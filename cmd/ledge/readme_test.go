@@ -165,11 +165,14 @@ func (s *shell) background(cmd *exec.Cmd) *syncBuffer {
 	return out
 }
 
-// TestReadmeMap holds that every file, folder and heading that a document links to is there.
+// maxPage is the size of a page of docs that a reader takes in at one sitting.
+const maxPage = 12 << 10
+
+// TestReadmeMap holds that every file, folder and heading that a document links to is there, and that pages are short.
 func TestReadmeMap(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
 	docs := []string{"../../README.md"}
-	for _, pattern := range []string{"../../docs/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: found %v, %v", pattern, found, err)
@@ -177,6 +180,9 @@ func TestReadmeMap(t *testing.T) {
 		docs = append(docs, found...)
 	}
 	for _, doc := range docs {
+		if size := len(mustRead(t, doc)); strings.Contains(doc, "/docs/") && size > maxPage {
+			t.Errorf("%s has %d bytes; split it by task into pages of at most %d", doc, size, maxPage)
+		}
 		for _, m := range link.FindAllStringSubmatch(mustRead(t, doc), -1) {
 			target := doc
 			if m[1] != "" {
@@ -199,10 +205,10 @@ func headings(text string) (all []string) {
 	return all
 }
 
-// TestDocumentedHistory asks as docs/taps.md says.
+// TestDocumentedHistory asks as docs/taps-history.md says.
 func TestDocumentedHistory(t *testing.T) {
 	p := startSeed(t)
-	text := mustRead(t, "../../docs/taps.md")
+	text := mustReadDocs(t, "taps-history.md")
 	nc := p.historyConn(t)
 	answer, err := nc.Request("ledge.info", nil, hangs)
 	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":9`) {
@@ -210,7 +216,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 	subject, body := quoted(t, text, "req '"), `{"seq":1}`
 	if !strings.Contains(text, body) {
-		t.Fatalf("docs/taps.md does not show %s", body)
+		t.Fatalf("docs/taps-history.md does not show %s", body)
 	}
 	first, err := nc.Request(subject, []byte(body), hangs)
 	if err != nil || !strings.Contains(string(first.Data), `"device-rest"`) {
@@ -218,7 +224,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist holds that docs/architecture.md names only Go files that are there.
+// TestNamedFilesExist holds that docs/code.md names only Go files that are there.
 func TestNamedFilesExist(t *testing.T) {
 	var files []string
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -230,13 +236,13 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/architecture.md"), -1)
+	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/code.md"), -1)
 	if len(names) < 20 {
 		t.Errorf("the document names %d files", len(names))
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(files, func(file string) bool { return file == name[1] || strings.HasSuffix(file, "/"+name[1]) }) {
-			t.Errorf("docs/architecture.md names %s, which does not exist", name[1])
+			t.Errorf("docs/code.md names %s, which does not exist", name[1])
 		}
 	}
 }

@@ -12,7 +12,18 @@ import (
 	"ledge/bridge/tlstest"
 )
 
-const securityDoc = "../../docs/security.md"
+// securityPages are the pages of docs about secure mode, in the order in which a newcomer reads them.
+var securityPages = []string{"security.md", "secrets.md", "users.md", "zeromq.md"}
+
+// mustReadDocs returns pages of docs as one text.
+func mustReadDocs(t *testing.T, pages ...string) string {
+	t.Helper()
+	var text strings.Builder
+	for _, page := range pages {
+		text.WriteString(mustRead(t, "../../docs/"+page))
+	}
+	return text.String()
+}
 
 // desk is a folder in which a test types the commands of a document. /etc/ledge and /var/lib/ledge are folders in it, and the
 // command ledge is the binary under test.
@@ -82,12 +93,12 @@ func (d *desk) serve(line, dir string) *process {
 // lines returns the commands of a block.
 func lines(block string) []string { return strings.Split(strings.TrimSpace(block), "\n") }
 
-// securityBlocks returns the shell blocks of docs/security.md.
+// securityBlocks returns the shell blocks of the pages about secure mode.
 func securityBlocks(t *testing.T) []string {
 	t.Helper()
-	blocks := shellBlocks(mustRead(t, securityDoc))
+	blocks := shellBlocks(mustReadDocs(t, securityPages...))
 	if len(blocks) != 6 {
-		t.Fatalf("%s has %d shell blocks, want 6: each needs a test", securityDoc, len(blocks))
+		t.Fatalf("%v have %d shell blocks, want 6: each needs a test", securityPages, len(blocks))
 	}
 	return blocks
 }
@@ -167,7 +178,7 @@ func TestSecurityDocSecretKey(t *testing.T) {
 	first, rekey := lines(blocks[2]), strings.TrimSpace(blocks[3])
 	d.run(first[0], "")
 	d.serve(first[1], "var").stop()
-	show := regexp.MustCompile("`(tail -n [^`]*)`").FindStringSubmatch(mustRead(t, securityDoc))[1]
+	show := regexp.MustCompile("`(tail -n [^`]*)`").FindStringSubmatch(mustReadDocs(t, "secrets.md"))[1]
 	show = "cd /var/lib/ledge && " + show
 	want := d.run(show, "")
 	if !strings.Contains(want, "argon2id") || strings.Contains(mustRead(t, d.path("var/secrets.json")), "argon2id") {

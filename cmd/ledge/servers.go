@@ -93,6 +93,12 @@ func (s *servers) handlers() map[string]http.Handler {
 	return list
 }
 
+// headerTime is how long the TLS handshake and the header of a connection's first request may take, headerBytes about how long a header is.
+const (
+	headerTime  = 10 * time.Second
+	headerBytes = 24 << 10
+)
+
 // start serves h at the address of the service that o names. All that each request has to pass is here: in secure mode TLS too, see
 // [Program.secure].
 func (s *servers) start(o handlers.Options, h http.Handler) {
@@ -106,8 +112,8 @@ func (s *servers) start(o handlers.Options, h http.Handler) {
 		h, wrap = t.Handler(h), t.Wrap
 	}
 	srv := &http.Server{
-		Handler: handlers.Deadlines(o, h), ReadHeaderTimeout: 10 * time.Second, ConnContext: transport.ConnContext,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 24 << 10,
+		Handler: handlers.Deadlines(o, h), ReadHeaderTimeout: headerTime, ConnContext: transport.ConnContext,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: headerBytes,
 		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
 	s.byName[name].server = srv

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestSystemEvents runs the consumer that docs/taps.md shows and holds that it prints what EdgeX users expect.
+// TestSystemEvents runs the consumer that docs/integrate.md shows and holds that it prints what EdgeX users expect.
 func TestSystemEvents(t *testing.T) {
-	if text := mustRead(t, "../../docs/taps.md"); !strings.Contains(text, "go run ./docs/tour/systemevents") {
-		t.Fatal("docs/taps.md does not say how to run the consumer")
+	if text := mustRead(t, "../../docs/integrate.md"); !strings.Contains(text, "go run ./docs/tour/systemevents") {
+		t.Fatal("docs/integrate.md does not say how to run the consumer")
 	}
 	example := filepath.Join(t.TempDir(), "systemevents")
 	if out, err := exec.Command("go", "build", "-o", example, "../../docs/tour/systemevents").CombinedOutput(); err != nil {

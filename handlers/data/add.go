@@ -56,7 +56,7 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 	}
 	var seq uint64
 	err = handlers.SubmitReleasing(s.payloads, held, func() (uint64, error) {
-		_, seq, err = s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added})
+		_, seq, err = s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added}, len(data))
 		return seq, err
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ func (s service) record(c *gin.Context) error {
 		return err
 	}
 	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
-		o, err := s.Submit(c, s.readings, command)
+		o, err := s.Submit(c, s.readings, command, len(v.inline)+len(v.Text))
 		return o.Seq, err
 	})
 }
@@ -91,7 +91,7 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 		command = domain.Recall{Err: refused}
 	}
 	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
-		_, seq, err := s.Once(c, s.readings, key, digest, command)
+		_, seq, err := s.Once(c, s.readings, key, digest, command, len(v.inline)+len(v.Text))
 		return seq, err
 	})
 }

@@ -59,8 +59,23 @@ func (l *Log) Submit(_ context.Context, reqs ...domain.Request) ([]domain.Outcom
 	outcomes := make([]domain.Outcome, len(reqs))
 	for i, r := range reqs {
 		outcomes[i] = l.record(r)
+		if err := countsBytes(r, outcomes[i].Event); err != nil {
+			return nil, err
+		}
 	}
 	return outcomes, nil
+}
+
+// countsBytes holds that a request says how many bytes it has: the queue of the log is bounded by what it says.
+func countsBytes(r domain.Request, event domain.Event) error {
+	if event == nil {
+		return nil
+	}
+	wire, _, err := domain.Record(event)
+	if err == nil && len(wire.Data) > 2*r.Bytes+2048 {
+		err = fmt.Errorf("handlerstest: %T has %d bytes on the log and Bytes of its request are %d", event, len(wire.Data), r.Bytes)
+	}
+	return err
 }
 
 func (l *Log) record(r domain.Request) domain.Outcome {

@@ -77,7 +77,7 @@ func (s service) removePart(command func(profile, name string, at int64) domain.
 			s.Fail(c, err)
 			return
 		}
-		if _, err := s.Submit(c, s.log, command(c.Param("name"), c.Param("part"), s.Now().UnixMilli())); err != nil {
+		if _, err := s.Submit(c, s.log, command(c.Param("name"), c.Param("part"), s.Now().UnixMilli()), 0); err != nil {
 			s.Fail(c, err)
 			return
 		}

@@ -127,11 +127,11 @@ func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) ha
 		return "", o.Refused
 	}
 	if key == "" {
-		out, err := s.Submit(c, s.log, o.Command)
+		out, err := s.Submit(c, s.log, o.Command, len(file))
 		handlers.SetETag(c, out.Seq)
 		return o.ID, err
 	}
-	before, seq, err := s.Once(c, s.log, key, sha256.Sum256(file), o.Command) // of the file: the form's boundaries differ each time
+	before, seq, err := s.Once(c, s.log, key, sha256.Sum256(file), o.Command, len(file)) // of the file: the form's boundaries differ each time
 	handlers.SetETag(c, seq)
 	return cmp.Or(before, o.ID), err
 }

@@ -32,7 +32,7 @@ func (s service) change(param string, change func(ids []string, submit submit) (
 		err := handlers.OnlyOfOne(c.Request.Header, len(ids))
 		var o domain.Outcome
 		if err == nil {
-			o, err = change(ids, func(command domain.Command) (domain.Outcome, error) { return s.Submit(c, s.notices, command) })
+			o, err = change(ids, func(command domain.Command) (domain.Outcome, error) { return s.Submit(c, s.notices, command, 0) })
 		}
 		if err != nil {
 			s.Fail(c, err)

@@ -106,7 +106,9 @@ func Add(name string) domain.Request { return Request(add{name, "made by a test"
 
 // AddLarge asks for a device service whose event takes size bytes and more.
 func AddLarge(name string, size int) domain.Request {
-	return Request(add{name, strings.Repeat("x", size)})
+	r := Request(add{name, strings.Repeat("x", size)})
+	r.Bytes = size
+	return r
 }
 
 // Nothing asks for no change.
@@ -125,10 +127,12 @@ func AddOnce(name, key string, element int) domain.Request {
 
 // Post asks for a reading of a device.
 func Post(device string, body []byte) domain.Request {
-	return Request(domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
+	r := Request(domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
 		ID: uuid.NewString(), Profile: "camera", Device: device, Resource: "jpeg", ValueType: "Binary",
 		MediaType: "image/jpeg", Size: int64(len(body)), Origin: time.Now().UnixNano(),
 	}, Value: body}})
+	r.Bytes = len(body)
+	return r
 }
 
 // MustAppender returns an appender that is closed with the test.
