@@ -20,13 +20,13 @@ var whiteBox = strings.Fields(`
 	log_limit_test.go log_test.go memory_test.go metrics_memory_test.go metrics_test.go notifications_age_test.go
 	outgoing_ca_test.go program_test.go retention_limits_test.go retention_rules_test.go retention_run_test.go
 	retention_test.go secret_key_test.go secure_test.go sockets_test.go suggest_test.go transmissions_test.go
-	units_file_test.go verify_bodies_test.go why_test.go`)
+	units_file_test.go verify_bodies_test.go verify_running_test.go why_test.go`)
 
 // contract are the names in this package for what users know as well: exit codes, services, and files of a data folder.
 var contract = strings.Fields(`
 	exitOK exitFailure exitUsage exitInUse exitPort exitFolder exitDamaged exitPartial
 	metadataService dataService deviceRESTService notificationsService
-	stateFiles spareFile ownFile lockFile adminPasswordFile adminSocketFile secretsName`)
+	stateFiles spareFile lockFile adminPasswordFile adminSocketFile secretsName`)
 
 // TestWhiteBox holds the list to what the files use.
 func TestWhiteBox(t *testing.T) {
