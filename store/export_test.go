@@ -315,3 +315,10 @@ func (s *Store) Ask(ctx context.Context, after Place) (map[string]Info, error) {
 	}
 	return s.InfoAfter(ctx, after), nil
 }
+
+// Awaited reports whether something waits for a log to go on.
+func (s *Store) Awaited() bool {
+	s.shown.mu.Lock()
+	defer s.shown.mu.Unlock()
+	return s.shown.more != nil
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"ledge/store"
 	"ledge/store/storetest"
@@ -132,6 +133,23 @@ func TestFollowBehindRetention(t *testing.T) {
 	}
 	if asked > 4 {
 		t.Errorf("the server was asked %d times for 2 ends", asked)
+	}
+}
+
+// TestInfoAfter holds that what waits for a log to go on is woken.
+func TestInfoAfter(t *testing.T) {
+	s, a, _ := mustTap(t)
+	answer := make(chan map[string]store.Info, 1)
+	go func() { answer <- s.InfoAfter(t.Context(), store.Place{}) }()
+	eventually(t, "it waits", s.Awaited)
+	storetest.MustAdd(t, a, "a", 2)
+	select {
+	case all := <-answer:
+		if all[store.EventsStream].Last == 0 {
+			t.Errorf("got %+v", all)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it still waits")
 	}
 }
 

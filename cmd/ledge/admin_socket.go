@@ -43,20 +43,9 @@ type adminSocket struct {
 	answer   adminHandler
 	logger   *slog.Logger
 	running  sync.WaitGroup
-	lasting  chan struct{} // a token for each request that lasts
-	short    adminLifetime // of requests that do not last: the stop waits for them
-	long     adminLifetime // of those that do
-}
-
-// adminLifetime is how long requests may go on.
-type adminLifetime struct {
-	context.Context
-	end context.CancelFunc
-}
-
-func newAdminLifetime() (l adminLifetime) {
-	l.Context, l.end = context.WithCancel(context.Background())
-	return l
+	lasting  chan struct{}   // a token for each request that lasts
+	ctx      context.Context // of requests that last; the stop waits for the others
+	stop     context.CancelFunc
 }
 
 // hasAdminSocket says whether this system has the socket. On Windows a mode does not keep other users away from it.
@@ -81,10 +70,8 @@ func openAdminSocket(dir string, logger *slog.Logger, answer adminHandler) (*adm
 		folder.Close() // nil is an error that says nothing
 		return nil, err
 	}
-	s := &adminSocket{
-		listener: l, folder: folder, answer: answer, logger: logger,
-		lasting: make(chan struct{}, adminLasting), short: newAdminLifetime(), long: newAdminLifetime(),
-	}
+	s := &adminSocket{listener: l, folder: folder, answer: answer, logger: logger, lasting: make(chan struct{}, adminLasting)}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.running.Go(s.serve)
 	return s, nil
 }
@@ -127,7 +114,8 @@ func (s *adminSocket) handle(c *net.UnixConn) error {
 	if err := json.NewDecoder(io.LimitReader(c, adminRequestBytes)).Decode(&r); err != nil {
 		return json.NewEncoder(c).Encode(adminAnswer{Error: fmt.Sprintf("the request is no JSON object of at most %d bytes", adminRequestBytes)})
 	}
-	ctx := s.short.Context
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	if r.lasts() {
 		select {
 		case s.lasting <- struct{}{}:
@@ -135,14 +123,12 @@ func (s *adminSocket) handle(c *net.UnixConn) error {
 		default:
 			return json.NewEncoder(c).Encode(adminAnswer{Error: fmt.Sprintf("%d commands such as `ledge log -f` are connected, and more are not allowed; end one of them", adminLasting)})
 		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(s.long)
-		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)()
 		if err := c.SetReadDeadline(time.Time{}); err != nil {
 			return err
 		}
 		go func() { // until the client goes away, or c is closed here
-			_, _ = c.Read(make([]byte, 1))
+			_, _ = io.Copy(io.Discard, c)
 			cancel()
 		}()
 	}
@@ -166,9 +152,8 @@ func (s *adminSocket) handle(c *net.UnixConn) error {
 // close takes no more requests, ends those that last, answers the others and removes the socket.
 func (s *adminSocket) close() {
 	s.listener.Close()
-	s.long.end()
+	s.stop()
 	s.running.Wait()
-	s.short.end()
 	s.folder.Close() // nil is an error that says nothing
 }
 

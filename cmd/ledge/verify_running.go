@@ -116,12 +116,16 @@ func (p *Program) verifyFor(ctx context.Context, actor string, send func(adminAn
 		return errors.New("a verification is under way; wait until it ends")
 	}
 	shown := ""
-	return run(ctx, sentText(send), func(text string, done, total int64) {
+	err := run(ctx, sentText(send), func(text string, done, total int64) {
 		if now := fmt.Sprint(text, 100*done/max(total, 1)); now != shown {
 			shown = now
 			_ = send(adminAnswer{Progress: &adminProgress{text, done, total}}) // a client that has gone ends ctx
 		}
 	})
+	if errors.Is(err, context.Canceled) {
+		return domain.Errorf(domain.Unavailable, "the server is stopping; not all is verified")
+	}
+	return err
 }
 
 // sentText sends what is printed to a client of the admin socket.
