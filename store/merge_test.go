@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -133,6 +134,36 @@ func TestFollowBehindRetention(t *testing.T) {
 	}
 	if asked > 4 {
 		t.Errorf("the server was asked %d times for 2 ends", asked)
+	}
+}
+
+// TestFollowBehindNothing holds that a follower waits for what comes, if retention has removed all that was recorded.
+func TestFollowBehindNothing(t *testing.T) {
+	s, _, a := keepBytes(t, options(t.TempDir()), 10)
+	if err := s.Readings().ExpireBefore(t.Context(), 11); err != nil {
+		t.Fatal(err)
+	}
+	files, err := store.OpenRunning(t.Context(), s.Dir(), func(ctx context.Context, after store.Place) (map[string]store.Info, error) {
+		if last, there := after[store.ReadingsStream]; there && last == 10 {
+			go storetest.MustSubmit(t, a, storetest.Post("cam-1", nil))
+		} else if there {
+			return nil, fmt.Errorf("asked for what comes after %d", last)
+		}
+		return s.Ask(ctx, after)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	got := uint64(0)
+	err = files.Follow(ctx, 0, store.Place{store.ReadingsStream: 1}, func(m store.Message) error {
+		got = m.Seq
+		cancel()
+		return nil
+	})
+	if err != nil || got != 11 {
+		t.Errorf("got %d, %v, want 11", got, err)
 	}
 }
 
