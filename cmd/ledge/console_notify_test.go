@@ -334,7 +334,7 @@ func TestConsoleTryAgain(t *testing.T) {
 	p.post("refused", "c")
 	tried("refused", 1, domain.StatusResending)
 	c.get("/").want(t, http.StatusOK, "the inner word of the receiver")
-	c.get("/subscriptions/refused").want(t, http.StatusOK, "1 failure in a row")
+	c.get("/subscriptions/refused").want(t, http.StatusOK, "1 failure in a row", "the inner word of the receiver")
 	for _, path := range []string{"/", "/subscriptions/refused"} {
 		got := viewer.get(path)
 		got.want(t, http.StatusOK)

@@ -59,6 +59,7 @@ type channelView struct {
 	// Sockets are the bound sockets of a ZeroMQ channel.
 	Sockets  []SocketState
 	Delivery *domain.EndpointState // nil if nothing waits and nothing has failed
+	Why      string                // what the endpoint answered last, if it fails
 	Snippets []snippet
 }
 
@@ -76,7 +77,10 @@ func (s *Console) subscription(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	d.Channels = s.channelViews(c, d.Subscription.Channels)
+	if d.Channels, err = s.channelViews(c, d.Subscription.Channels); err != nil {
+		s.fail(c, err)
+		return
+	}
 	s.show(c, http.StatusOK, "subscription", Page{Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d})
 }
 
@@ -123,13 +127,22 @@ func testMark(sub domain.Subscription) (index, value string) {
 	return domain.IndexCategory, ""
 }
 
-func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) []channelView {
+func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) ([]channelView, error) {
+	u, _ := user(c)
+	notes, done := s.Notes()
+	defer done()
 	states := s.System.Endpoints()
 	views := make([]channelView, len(channels))
 	for i, ch := range channels {
 		views[i] = channelView{Channel: ch}
 		if at := slices.IndexFunc(states, func(e domain.EndpointState) bool { return e.Target == ch.Target() }); at >= 0 {
 			views[i].Delivery = &states[at]
+			if states[at].Failures > 0 {
+				var err error
+				if views[i].Why, _, err = lastAnswer(notes.Lists, ch.Target(), u.Role); err != nil {
+					return nil, err
+				}
+			}
 		}
 		if ch.Type == domain.ChannelZeroMQ {
 			views[i].Sockets = s.socketsOf(ch)
@@ -137,7 +150,7 @@ func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) []chan
 			views[i].Snippets = snippets(views[i].Address, ch.Topic)
 		}
 	}
-	return views
+	return views, nil
 }
 
 func (s *Console) socketsOf(ch domain.Channel) (list []SocketState) {
