@@ -263,6 +263,8 @@ func TestConsoleNotifications(t *testing.T) {
 			t.Errorf("%s: %s, or it shows the notification", q, got.Status)
 		}
 	}
+	c.get("/notifications?category=fire").want(t, http.StatusOK, "alert(1)") // its content
+	c.get("/notifications?from=yesterday").want(t, http.StatusUnprocessableEntity, "f-from-error", "Write the time as")
 	c.post(at+"/acknowledge", nil).want(t, http.StatusSeeOther)
 	c.get("/notifications?ack=true").want(t, http.StatusOK, at)
 	viewer := p.newRole(t, domain.Viewer)

@@ -227,7 +227,7 @@ func (s *Console) trySubscription(c *gin.Context) {
 func (s *Console) replaySubscription(c *gin.Context) {
 	name := c.Param("name")
 	from := strings.TrimSpace(c.PostForm("from"))
-	if at, ok := parseInput(from); ok {
+	if at, _, wrong := readTime(from); wrong == "" {
 		from = at.Format(time.RFC3339)
 	}
 	q := url.Values{"limit": {"1000"}}
@@ -249,16 +249,6 @@ func (s *Console) replaySubscription(c *gin.Context) {
 	}
 	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
 		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)
-}
-
-// parseInput reads the value of an input for a time, which is meant in UTC.
-func parseInput(text string) (time.Time, bool) {
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
 }
 
 // NetInterface is a network interface of the machine with its addresses.
