@@ -51,9 +51,9 @@ type Entry struct {
 	// Subject is that of the log: of most events the kind of the entity, its name and what happened to it; of readings the profile, the
 	// device and the resource.
 	Subject []string
-	Detail  string // what is worth a look at once
-	// Undecodable says why this version cannot read the event; "" if it can.
-	Undecodable string
+	// Explain decodes the event. detail is what is worth a look at once; undecodable says why this version cannot read the event, "" if it can.
+	Explain             func() (detail, undecodable string)
+	Detail, Undecodable string // set by explain
 
 	// The rest is set by [Ledger.Entry] only.
 	Headers     [][2]string
@@ -62,6 +62,12 @@ type Entry struct {
 	Size        int    // of the whole data
 	Changes     domain.Changes
 	Chain       string // in hexadecimal digits, as computed from the event and the one before
+}
+
+// explain decodes the event, and frees its data.
+func (e *Entry) explain() {
+	e.Detail, e.Undecodable = e.Explain()
+	e.Explain = nil
 }
 
 // MostEntryData is how much of the data of one event is shown, in bytes.
@@ -205,6 +211,7 @@ func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error 
 			return false
 		}
 		if d.Filter.keeps(e) {
+			e.explain()
 			d.Rows = append(d.Rows, ledgerRow{e, fmt.Sprintf("/ledger/%s/%d", d.Span.Name, e.Seq), entityPath(e)})
 		}
 		return len(d.Rows) < ledgerRows
@@ -315,6 +322,7 @@ func (s *Console) ledgerEvent(c *gin.Context) {
 		s.showError(c, http.StatusNotFound, fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
 		return
 	}
+	e.explain()
 	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: flatten("", e.Changes, nil)}
 	if seq > spans[at].First {
 		d.Before = fmt.Sprintf("/ledger/%s/%d", log, seq-1)

@@ -156,6 +156,7 @@ func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (li
 	_, err = s.Ledger.Back(ctx, log.Name, log.Last, recentLook, func(e Entry) bool {
 		kind := e.Kind()
 		if kind != "user" && kind != "token" || role.May(domain.MayAudit) {
+			e.explain()
 			one := recentChange{Entry: e, Entity: entityPath(e)}
 			if role.May(domain.MayAudit) {
 				one.Path = "/ledger/" + url.PathEscape(log.Name) + "/" + strconv.FormatUint(e.Seq, 10)
