@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// ledgerWindow is how many events are read at once, on the way back, and ledgerBytes how many bytes of them are held at most;
-	// of larger events fewer are read at once.
-	ledgerWindow, ledgerBytes = 128, 16 << 20
+	// ledgerWindow is how many events are read at once at first, on the way back; each further read has four times as many. ledgerBytes is
+	// how many bytes of them are held at most: of larger events fewer are read at once.
+	ledgerWindow, ledgerBytes = 64, 16 << 20
 )
 
 // consoleLedger is the log as the console shows it.
@@ -86,6 +86,7 @@ func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most
 			}
 		}
 		from = begin - 1
+		window *= 4
 	}
 	return goOn(from+1, first), nil
 }
@@ -117,8 +118,11 @@ func readWindow(ctx context.Context, log *store.Log, from, to uint64) (list []st
 func entryOf(log string, m store.Message) console.Entry {
 	w := m.Wire()
 	e := console.Entry{Log: log, Seq: m.Seq, Stamp: m.Stamp(), Type: w.Type, Subject: w.Subject, ContentType: w.ContentType, Size: len(m.Data)}
-	if e.Undecodable = undecodable(w); e.Undecodable == "" {
-		e.Detail = trimmed(detail(w))
+	e.Explain = func() (string, string) {
+		if reason := undecodable(w); reason != "" {
+			return "", reason
+		}
+		return trimmed(detail(w)), ""
 	}
 	return e
 }

@@ -263,6 +263,8 @@ func TestConsoleNotifications(t *testing.T) {
 			t.Errorf("%s: %s, or it shows the notification", q, got.Status)
 		}
 	}
+	c.get("/notifications?category=fire").want(t, http.StatusOK, "alert(1)") // its content
+	c.get("/notifications?from=yesterday").want(t, http.StatusUnprocessableEntity, "f-from-error", "Write the time as")
 	c.post(at+"/acknowledge", nil).want(t, http.StatusSeeOther)
 	c.get("/notifications?ack=true").want(t, http.StatusOK, at)
 	viewer := p.newRole(t, domain.Viewer)
@@ -334,7 +336,7 @@ func TestConsoleTryAgain(t *testing.T) {
 	p.post("refused", "c")
 	tried("refused", 1, domain.StatusResending)
 	c.get("/").want(t, http.StatusOK, "the inner word of the receiver")
-	c.get("/subscriptions/refused").want(t, http.StatusOK, "1 failure in a row")
+	c.get("/subscriptions/refused").want(t, http.StatusOK, "1 failure in a row", "the inner word of the receiver")
 	for _, path := range []string{"/", "/subscriptions/refused"} {
 		got := viewer.get(path)
 		got.want(t, http.StatusOK)
