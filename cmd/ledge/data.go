@@ -212,7 +212,7 @@ func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
 		Dir: c.logDir(), TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort,
 		TapDescriptors: c.tapFiles, TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
-		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve), Logger: logger,
+		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.readingsReserve()), Logger: logger,
 		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
 	}
 }

@@ -19,8 +19,8 @@ func (p *Program) newGuard() *guard.Guard {
 	}
 	c := p.Config
 	return guard.New(guard.Options{
-		Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds, HideAnswers: c.HideAnswers,
-		Resolver: c.newResolver().Net(), OwnPorts: own, OwnSocket: func(port int) bool { return p.sockets.Sockets != nil && p.sockets.Bound(port) },
+		Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds,
+		Resolver: newResolver().Net(), OwnPorts: own, OwnSocket: func(port int) bool { return p.sockets.Sockets != nil && p.sockets.Bound(port) },
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -40,7 +39,6 @@ type Program struct {
 
 	files           descriptors
 	units           domain.UnitsOfMeasure
-	roots           *x509.CertPool // that outgoing connections trust; nil for those of the system
 	servers         *servers
 	keeper          certs.Keeper       // nil without secure
 	authority       *certs.Authority   // that signs the certificate; nil where it comes from files
@@ -91,9 +89,6 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return exitError{exitUsage, err}
 	}
 	if p.units, err = readUnits(p.Config.UnitsFile); err != nil {
-		return exitError{exitUsage, err}
-	}
-	if p.roots, err = outgoingRoots(p.Config.OutgoingCA); err != nil {
 		return exitError{exitUsage, err}
 	}
 	if err := p.Config.findAddresses(ctx); err != nil {
@@ -254,7 +249,7 @@ func (p *Program) seed(ctx context.Context) error {
 }
 
 func (p *Program) openPayloads() (err error) {
-	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.DiskReadingsReserve)})
+	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.readingsReserve())})
 	if err != nil {
 		return exitError{exitFolder, err}
 	}
@@ -278,7 +273,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	}
 	p.out = out
 	p.onClose(out.close)
-	hosts := c.newResolver()
+	hosts := newResolver()
 	if err := p.openCurveKey(); err != nil {
 		return err
 	}
