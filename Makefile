@@ -11,9 +11,10 @@ PACKAGES ?= ./...
 TESTFLAGS ?= -pgo=off -vet=off -parallel 4
 FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|TestStructuralDamage|TestSalvageOfDamage|TestReadErrors|TestFullDiskRestarted)$$
 FAULTS_TIME ?= 5m
+LIGHTHOUSE ?= /
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
 
-.PHONY: help build run test platforms faults testtools race lint fuzz bench profile generate cover dist package clean
+.PHONY: help build run test platforms faults testtools race lint fuzz bench profile generate lighthouse pictures cover dist package clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +43,15 @@ faults: build testtools ## end, cut off, fill up, fail and damage a real node in
 
 testtools: ## install what tests need beside Go, where that is possible; tests name what they skip
 	@.ci/testtools
+
+lighthouse: build ## have Lighthouse look at the pages of the console whose path has LIGHTHOUSE; wants npm, a browser, a quiet machine and 12 minutes
+	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix bin/lighthouse lighthouse@13.5.0
+	LEDGE_LIGHTHOUSE=$(LIGHTHOUSE) CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge \
+	  $(GO) test -pgo=off -vet=off -count=1 -v -timeout 30m -run '^TestConsoleLighthouse$$' ./cmd/ledge
+
+pictures: build ## take the pictures of docs/console.md into docs/images; wants a browser
+	LEDGE_PICTURES=$(CURDIR)/docs/images CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge \
+	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledge
 
 race: build ## run the tests with the race detector
 	LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 30m ./...

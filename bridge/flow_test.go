@@ -329,7 +329,11 @@ func TestEndpointThatComesBack(t *testing.T) {
 // An e-mail that some recipients do not have yet goes to these alone. What is refused for one of them for good is not delivered.
 func TestMailGoesAgainToTheOthers(t *testing.T) {
 	server := mailtest.Start(t, "plain")
-	sender, err := mail.New(mail.Options{Dial: guard.New(guard.Options{}).DialContext, Host: "127.0.0.1", Port: server.Port, Sender: "ledge@example.org", TLS: mail.TLSNone})
+	at, err := mail.ParseServer(fmt.Sprintf("smtp+plain://127.0.0.1:%d", server.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender, err := mail.New(mail.Options{Dial: guard.New(guard.Options{}).DialContext, Server: at, Sender: "ledge@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (k *Key) room(s State, at int64, most int, client string) error {
 		return nil
 	}
 	if oldest, ok := numbered(s, first); ok && oldest.Until > at {
-		return Errorf(Unavailable, "%d answers to requests with an Idempotency-Key are kept, or three quarters of that for this client, which is the limit; send the request without one, or lower the setting idempotency-keep", most)
+		return Errorf(Unavailable, "%d answers to requests with an Idempotency-Key are kept, or three quarters of that for this client, which is the limit; send the request without one, or wait until they are a day old", most)
 	}
 	return nil
 }

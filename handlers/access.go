@@ -177,7 +177,7 @@ func withArticle(role string) string {
 
 // Protect has next served only to those who may read; it is for what is served beside a service, such as GET /metrics.
 func Protect(o Options, next http.Handler) http.Handler {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, ok := o.admit(w, r)
 		if !ok {

@@ -73,7 +73,7 @@ func (a *API) arrived(c *gin.Context, n int64) error {
 }
 
 func (a *API) noMemory() error {
-	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, or three quarters of that for this client, which is the limit (setting limit-body-memory); try again", a.BodyMemory)
+	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, or three quarters of that for this client, which is the limit; try again", a.BodyMemory)
 }
 
 func (a *API) refuseBody(c *gin.Context, err error) {

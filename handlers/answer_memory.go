@@ -55,7 +55,7 @@ func (m *AnswerMemory) Hold(n int64) error {
 	defer cancel()
 	if err := m.api.answers.Wait(ctx, m.client, n); err != nil {
 		return domain.Errorf(domain.Unavailable,
-			"answers have entities and values of %d bytes in memory, or three quarters of that for this client, which is the limit (half of the setting limit-body-memory); try again", m.api.answerBytes())
+			"answers have entities and values of %d bytes in memory, or three quarters of that for this client, which is the limit; try again", m.api.answerBytes())
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,8 +29,8 @@ type Body struct {
 }
 
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
-// passes the limit. name is what messages call the limit, such as "the setting limit-json-bytes"; empty for a
-// fixed limit.
+// passes the limit. name is what messages call a limit that a client can raise, such as "the attribute
+// maxBodyBytes"; empty for a fixed limit.
 func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
 	b := &Body{api: a, c: c, most: limit, left: limit, limit: name}
 	b.r = sent{b}
@@ -66,7 +66,7 @@ func (s sent) Read(p []byte) (int, error) {
 		return n, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		hangUp(s.c)
-		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster or raise the setting limit-read-time", s.api.BodyRate, s.api.BodyTimeout)
+		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster", s.api.BodyRate, s.api.BodyTimeout)
 	default:
 		s.Err = domain.Errorf(domain.Invalid, "the body broke off: %v; send all of it", err)
 	}
@@ -110,16 +110,16 @@ func (b *Body) Sum() func() ([sha256.Size]byte, error) {
 const mostAhead = 4 << 10
 
 // ReadBody returns a whole body of at most limit bytes; name is what messages call the limit.
-func (a *API) ReadBody(c *gin.Context, limit int64, name string) ([]byte, error) {
+func (a *API) ReadBody(c *gin.Context, limit int64) ([]byte, error) {
 	var b bytes.Buffer
-	if err := a.readBody(c, &b, limit, name); err != nil {
+	if err := a.readBody(c, &b, limit); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
-func (a *API) readBody(c *gin.Context, b *bytes.Buffer, limit int64, name string) error {
-	body, err := a.Body(c, limit, name)
+func (a *API) readBody(c *gin.Context, b *bytes.Buffer, limit int64) error {
+	body, err := a.Body(c, limit, "")
 	if err != nil {
 		return err
 	}

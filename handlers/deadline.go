@@ -8,6 +8,7 @@ import (
 // wrong methods as well: a body must arrive at the pace of BodyRate and BodyTimeout, an answer must be read within
 // WriteTimeout. Each [Service] does so by itself; this is for what is served beside it.
 func Deadlines(o Options, next http.Handler) http.Handler {
+	o = o.WithDefaults()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(o.withDeadlines(w, r)) })
 }
 

@@ -28,7 +28,7 @@ func (a *API) EntryMemory(c *gin.Context) *EntryMemory {
 func (r *EntryMemory) Hold(entries int) error {
 	n := int64(entries) * entryBytes
 	if r.held+n > r.room {
-		return domain.Errorf(domain.TooLarge, "the lists and objects of the body have more than %d entries, which is the limit; send several requests or raise the setting limit-body-memory", r.room/entryBytes)
+		return domain.Errorf(domain.TooLarge, "the lists and objects of the body have more than %d entries, which is the limit; send several requests", r.room/entryBytes)
 	}
 	if !r.api.memory.Take(r.client, n) {
 		return r.api.noMemory()

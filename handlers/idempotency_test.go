@@ -169,7 +169,7 @@ func TestKeysAreTheServices(t *testing.T) {
 func TestMostAnswers(t *testing.T) {
 	h, log := mustService(t, func(o *handlers.Options) { o.IdempotencyAnswers = 2 })
 	w := handlerstest.Serve(h, "POST", servicePath, services("a", "b", "c", "d"), "Idempotency-Key: k-1")
-	if got := w.Body.String(); strings.Count(got, "201") != 2 || strings.Count(got, "503") != 2 || !strings.Contains(got, "lower the setting idempotency-keep") {
+	if got := w.Body.String(); strings.Count(got, "201") != 2 || strings.Count(got, "503") != 2 || !strings.Contains(got, "wait until they are a day old") {
 		t.Errorf("got %s", got)
 	}
 	if w := handlerstest.Serve(h, "POST", servicePath, services("c")); !strings.Contains(w.Body.String(), "201") || len(log.Recorded()) != 3 {

@@ -18,7 +18,7 @@ func TestBatchLimits(t *testing.T) {
 	four := "[" + strings.Repeat("{},", 3) + "{}]"
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		{Name: "too many elements", Method: "POST", Path: "/api/v2/service", Body: four, Status: 413, Contains: []string{"the array has more than 3 elements, which is the limit; send several requests"}},
-		{Name: "too many bytes", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 1000) + "]", Status: 413, Contains: []string{`{"apiVersion":"v2","message":"the body is longer than 1000 bytes, which is the limit; send less or raise the setting limit-json-bytes","statusCode":413}`}},
+		{Name: "too many bytes", Method: "POST", Path: "/api/v2/service", Body: "[" + strings.Repeat(" ", 1000) + "]", Status: 413, Contains: []string{`{"apiVersion":"v2","message":"the body is longer than 1000 bytes, which is the limit; send less","statusCode":413}`}},
 		{Name: "as many bytes as may be", Method: "POST", Path: "/api/v2/service", Body: service("a")[:len(service("a"))-1] + strings.Repeat(" ", 1000-len(service("a"))) + "]", Status: 207, Submits: 1},
 	})
 }
@@ -93,7 +93,7 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(r.Body)
-	if r.StatusCode != 503 || !strings.Contains(string(body), "the body came too slowly: there must be 1000 bytes of it a second, or its end, in each 10ms; send it faster or raise the setting limit-read-time") || log.Submits() != 0 {
+	if r.StatusCode != 503 || !strings.Contains(string(body), "the body came too slowly: there must be 1000 bytes of it a second, or its end, in each 10ms; send it faster") || log.Submits() != 0 {
 		t.Errorf("got %d %s", r.StatusCode, body)
 	}
 }
@@ -165,7 +165,7 @@ func TestBodyMemory(t *testing.T) {
 		t.Fatalf("bodies of %d bytes do not fit the test", len(one))
 	}
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 600 bytes are being served, or three quarters of that for this client, which is the limit (setting limit-body-memory); try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 600 bytes are being served, or three quarters of that for this client, which is the limit; try again") {
 		t.Errorf("over the budget: got %d %s", w.Code, w.Body)
 	}
 	close(leave)

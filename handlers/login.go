@@ -89,7 +89,7 @@ func (a *API) login(c *gin.Context) {
 }
 
 func (a *API) readLogin(c *gin.Context) (asked LoginRequest, err error) {
-	body, err := a.ReadBody(c, LoginBytes, "no setting: a name and a password are shorter")
+	body, err := a.ReadBody(c, LoginBytes)
 	if err != nil {
 		return asked, err
 	}

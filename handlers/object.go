@@ -25,7 +25,7 @@ var JSON = Format{"JSON", json.Unmarshal}
 
 // ReadObject returns the body of a request, which is one JSON object with a Head, bounded as an element of a batch is.
 func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
-	data, err := a.ReadBody(c, a.BodyBytes, "the setting limit-json-bytes")
+	data, err := a.ReadBody(c, a.BodyBytes)
 	if err != nil {
 		return nil, err
 	}

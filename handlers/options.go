@@ -30,8 +30,7 @@ type DeviceServices interface {
 	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
 }
 
-// Options configure a service. The limits have no defaults here, and a limit of zero lets nothing through; the settings
-// are those of the program, as messages name them.
+// Options configure a service. Limits of zero are the documented defaults.
 type Options struct {
 	// Service is the EdgeX name of the service, as shown by ping: core-metadata, device-rest, support-notifications.
 	Service string
@@ -59,44 +58,44 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	// BodyBytes bounds a JSON body (setting limit-json-bytes), UploadBytes an uploaded profile file (setting
-	// limit-profile-bytes), ResourceBytes a value that is posted to a resource (setting limit-resource-bytes).
+	// BodyBytes bounds a JSON body: 16 MiB. UploadBytes bounds an uploaded profile file: 1 MiB. ResourceBytes bounds a value that is posted to
+	// a resource without the attribute maxBodyBytes: 256 MiB.
 	BodyBytes, UploadBytes, ResourceBytes int64
-	// InlineBytes is the longest value that is loaded into memory and kept on the log itself (setting
-	// limit-inline-bytes).
+	// InlineBytes is the longest value that is loaded into memory and kept on the log itself: 256 KiB. A live message of the tap has at most
+	// 512 KiB.
 	InlineBytes int64
 	// BatchElements bounds the elements of one JSON array: 10,000.
 	BatchElements int
 	// MaxResults is how many entries of a list one answer may have (setting max-result-count).
 	MaxResults int
-	// BodyTimeout and BodyRate say how slowly a request's body may arrive: in each BodyTimeout (setting limit-read-time)
+	// BodyTimeout and BodyRate say how slowly a request's body may arrive: in each BodyTimeout (30 s)
 	// there must be as many bytes as BodyRate, in bytes a second, makes of that time (8 KiB a second), or the end
 	// of the body. What is slower is answered with 503.
 	BodyTimeout time.Duration
 	BodyRate    int64
-	// WriteTimeout is how long a client may take to read its answer, or a part of a long one (setting limit-write-time); one that
+	// WriteTimeout is how long a client may take to read its answer, or a part of a long one: 30 s. One that
 	// is slower is cut off.
 	WriteTimeout time.Duration
 	// BodiesInFlight is how many requests with a body are served at a time, 2,048, shared between clients
 	// as a [Quota] is; one more is answered with 503.
 	BodiesInFlight int
-	// BodyMemory bounds the bytes of all bodies that are loaded at a time (setting limit-body-memory), shared between clients
+	// BodyMemory bounds the bytes of all bodies that are loaded at a time, 128 MiB, shared between clients
 	// as a [Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
 	// a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
-	// delete them, with 423 (settings strict-profile-changes and strict-profile-deletes).
+	// delete them, with 423 (setting strict-profiles).
 	StrictProfileChanges, StrictProfileDeletes bool
-	// Units are the units of measure (setting units-file). ValidateUnits refuses device resources with units that are
-	// not among them, with 400 (setting validate-units).
+	// Units are the units of measure. ValidateUnits refuses device resources with units that are not among them, with 400
+	// (setting units-file).
 	Units         domain.UnitsOfMeasure
 	ValidateUnits bool
 	// Devices is asked before a device or a device service is added or changed. nil: nobody is.
 	Devices DeviceServices
 	// Names finds the addresses of hosts where sockets are bound; nil where none are.
 	Names Names
-	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered (setting
-	// idempotency-keep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
+	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered
+	// (IdempotencyKeep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
 	// (200,000); one more is answered with 503.
 	IdempotencyKeep    time.Duration
 	IdempotencyAnswers int
@@ -111,15 +110,16 @@ type Options struct {
 	// Streams are the routes, such as /api/v2/resource/:device/:resource, whose bodies are not loaded as a
 	// whole: of BodyMemory they take what they load when they load it, and nothing before.
 	Streams []string
-	// CheckState refuses what is posted to a LOCKED device or a LOCKED device-rest, with 423, and to a write-only resource, with
-	// 405 (setting readings-check-state).
-	CheckState bool
 
 	unknown *Quota // requests with a body from clients that have not logged in
 }
 
-// withDefaults fills in what is not set.
-func (o Options) withDefaults() Options {
+// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered by default. A day is longer than a client
+// repeats a request, and the answers of a day fit into the table.
+const IdempotencyKeep = 24 * time.Hour
+
+// WithDefaults fills in what is not set.
+func (o Options) WithDefaults() Options {
 	if o.Config == nil {
 		o.Config = func() any { return struct{}{} }
 	}
@@ -144,6 +144,14 @@ func (o Options) withDefaults() Options {
 	if o.unknown == nil {
 		o.unknown = NewUnknown()
 	}
+	o.BodyBytes = cmp.Or(o.BodyBytes, 16<<20)          // three times the JSON of 10,000 ordinary devices
+	o.UploadBytes = cmp.Or(o.UploadBytes, 1<<20)       // twenty times the largest profile of EdgeX's device services
+	o.ResourceBytes = cmp.Or(o.ResourceBytes, 256<<20) // a firmware image or a short video; it is streamed to a file
+	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
+	o.BodyMemory = cmp.Or(o.BodyMemory, 128<<20)       // eight of the largest bodies, on a gateway with 1 GiB
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
+	o.IdempotencyKeep = cmp.Or(o.IdempotencyKeep, IdempotencyKeep)
 	o.BatchElements = cmp.Or(o.BatchElements, 10_000)
 	o.BodyRate = cmp.Or(o.BodyRate, 8<<10)
 	o.BodiesInFlight = cmp.Or(o.BodiesInFlight, 2048)

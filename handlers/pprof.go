@@ -17,7 +17,7 @@ var errNotLoopback = domain.Errorf(domain.Forbidden, "profiles are only for clie
 
 // Pprof serves Go's profiles of the process: in secure mode to administrators, in open mode to clients of this machine.
 func Pprof(o Options) http.Handler {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	profiles := http.NewServeMux()
 	profiles.HandleFunc(PprofPath, pprof.Index)
 	profiles.HandleFunc(PprofPath+"cmdline", pprof.Cmdline)

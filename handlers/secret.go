@@ -32,7 +32,7 @@ type SecretRequest struct {
 // postSecret answers 201. No answer has anything of the body, and the log has only its path and the uses that it allows: what stands in
 // another place than it should may be a secret too.
 func (a *API) postSecret(c *gin.Context) {
-	body, err := a.ReadBody(c, a.SecretBytes, "")
+	body, err := a.ReadBody(c, a.SecretBytes)
 	if err != nil {
 		a.Fail(c, err)
 		return

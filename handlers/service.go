@@ -24,7 +24,7 @@ type Service struct {
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewQuota(o.answerBytes()), refused: &refusedLog{}}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true

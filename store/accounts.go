@@ -10,11 +10,9 @@ const (
 	tapUser   = "tap"
 	// historyUser is also its password: it keeps nobody out, it only says which account is meant.
 	historyUser = "history"
-	ownUser     = "own"
 
 	tapAccount     = "TAP"
 	historyAccount = "HISTORY"
-	ownAccount     = "OWN"
 
 	// infoSubject is the service that tells each stream's first and last sequence; see [Store.infoText].
 	infoSubject = "ledge.info"
@@ -37,17 +35,16 @@ func deskUser(account string) string { return ledgeUser + "-" + strings.ToLower(
 
 // tapAccounts is the configuration of the tap server's accounts, in the server's own language. LEDGE has only our
 // connection that publishes live. TAP, which needs no login, imports that, and nobody in it may publish. In HISTORY a client may
-// ask and hear the answers. Nothing is live there, so that no answer can be taken for a live event. OWN is for Ledge's own
-// commands, which do both: nobody else hears or reaches their inboxes.
+// ask and hear the answers. Nothing is live there, so that no answer can be taken for a live event.
 //
 // Where clients have identities, those who may read history have what is live as well, on one connection. Answers stay apart from
 // events: they go to inboxes only, and nobody hears what others ask.
-func tapAccounts(password, own string, most [classes]int, identities bool) string {
+func tapAccounts(password string, most [classes]int, identities bool) string {
 	var exports, live, past []string
-	to, hears := "TAP, OWN", "]"
+	to, hears := "TAP", "]"
 	may := []string{fmt.Sprintf("%q", infoSubject)}
 	if identities {
-		to, hears = "TAP, HISTORY, OWN", fmt.Sprintf(`, "ledge.>"], deny: [%q]`, infoSubject)
+		to, hears = "TAP, HISTORY", fmt.Sprintf(`, "ledge.>"], deny: [%q]`, infoSubject)
 	}
 	for _, st := range streams {
 		exports = append(exports, fmt.Sprintf("{stream: %q, accounts: [%s]}", st.public+">", to))
@@ -73,6 +70,5 @@ func tapAccounts(password, own string, most [classes]int, identities bool) strin
 	return fmt.Sprintf("accounts {\n  LEDGE { users: [{user: %s, password: %q}], exports: [%s] }\n", ledgeUser, password, list(exports)) +
 		account(tapAccount, tapUser, "", `publish: {deny: [">"]}, subscribe: {allow: [">"]}`, live, most[ofTaps], "") +
 		account(historyAccount, historyUser, historyUser, asks+hears+"}", past, most[ofHistory]+1, historyUserOf(historyAccount)) +
-		account(ownAccount, ownUser, own, asks+`, "ledge.>"]}`, live, most[ofOwn]+1, historyUserOf(ownAccount)) +
 		"}\nno_auth_user: " + tapUser + "\n"
 }

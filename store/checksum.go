@@ -73,12 +73,12 @@ func (a altered) Error() string {
 
 // why returns why the record that is due is not where it should be. It goes over the block that is being read, and the one
 // before it, where that record may be too. The error is [altered] if a record before the next good one is not as it was
-// written. Else it is errRecord: retention has removed the record, or only the server can read the block.
+// written. Else it is errRecord: the record is missing, or retention has removed it.
 func (b *blockReader) why() error {
 	due := b.next
 	for _, n := range []uint32{b.number - 1, b.number} {
 		next, err := b.firstAltered(n, due)
-		if err != nil && !b.foreign(n) {
+		if err != nil {
 			return err
 		}
 		due = next
@@ -115,8 +115,7 @@ func (b *blockReader) firstAltered(n uint32, due uint64) (next uint64, err error
 	return due, nil
 }
 
-// foreign reports whether a block is compressed or encrypted, as none is that Ledge has the server write: only the server
-// can read it then.
+// foreign reports whether a block is compressed or encrypted. Ledge has the server write none.
 func (b *blocks) foreign(n uint32) bool {
 	if exists(strings.TrimSuffix(b.path(n), "blk") + "key") {
 		return true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"ledge/store"
@@ -109,8 +110,9 @@ func damagedAt(err error, seq uint64) bool {
 	return ok && d.Seq == seq
 }
 
-// TestForeignBlocksAreLeftToTheServer reads blocks that the server has compressed.
-func TestForeignBlocksAreLeftToTheServer(t *testing.T) {
+// TestForeignBlocks holds that the server compresses no blocks, whatever it was told, and that a start refuses a compressed or encrypted
+// block.
+func TestForeignBlocks(t *testing.T) {
 	o := options(t.TempDir())
 	s := mustOpen(t, o)
 	if err := s.Events().Compress(t.Context()); err != nil {
@@ -119,26 +121,26 @@ func TestForeignBlocksAreLeftToTheServer(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = mustOpen(t, o) // it does so from its next start on
+	s = mustOpen(t, o) // it would do so from its next start on
 	fillSmall(t, s, o.Dir)
-	last, _ := s.Events().Last()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(block(o.Dir, 2)); err != nil || !bytes.HasPrefix(b, []byte("cmp")) {
-		t.Fatalf("not compressed: %.10q, %v", b, err)
+	path := block(o.Dir, 2)
+	whole, err := os.ReadFile(path)
+	if err != nil || bytes.HasPrefix(whole, []byte("cmp")) {
+		t.Fatalf("compressed: %.10q, %v", whole, err)
 	}
-	s = mustOpen(t, o)
-	for _, from := range []uint64{1, last / 2, last} {
-		if got := storetest.MustRead(t, s.Events(), from, 0); uint64(len(got)) != last-from+1 {
-			t.Errorf("%d events from %d to %d", len(got), from, last)
+	key := strings.TrimSuffix(path, "blk") + "key"
+	for name, change := range map[string]func(){
+		"compressed": func() { mustWrite(t, path, append([]byte("cmp\x01"), whole[4:]...)) },
+		"encrypted":  func() { mustWrite(t, path, whole); mustWrite(t, key, nil) },
+	} {
+		change()
+		if _, err := store.Open(t.Context(), o); !store.IsDamage(err) || !strings.Contains(err.Error(), "2.blk is compressed or encrypted") {
+			t.Errorf("%s: %v", name, err)
 		}
-		if _, ok, err := s.Events().EventAt(t.Context(), from); !ok || err != nil {
-			t.Errorf("event at %d: %t, %v", from, ok, err)
-		}
-	}
-	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != last {
-		t.Errorf("%+v, %v", r, err)
+		_ = os.Remove(key)
 	}
 }
 

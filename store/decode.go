@@ -38,17 +38,15 @@ func (l *Log) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool,
 // It goes over the block file up to the event, which takes a millisecond or two. Apart from the event, the memory is bounded by
 // two chunks of [oneChunk] bytes.
 func (l *Log) RecordedAt(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
-	if last, _ := l.Last(); seq == 0 || seq > last || l.blocks != nil && seq < l.First() {
+	if last, _ := l.Last(); seq == 0 || seq > last || seq < l.First() {
 		return r, false, nil
 	}
-	if l.readsFiles() {
-		var found page
-		b := l.blockReader(max(seq-1, 1), seq) // the event before it verifies its chain hash
-		b.chunk = oneChunk
-		_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
-		if d := l.decodePage(&linker{log: l}, found, seq); d.err == nil && len(d.events) == 1 {
-			return d.events[0], true, nil
-		}
+	var found page
+	b := l.blockReader(max(seq-1, 1), seq) // the event before it verifies its chain hash
+	b.chunk = oneChunk
+	_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
+	if d := l.decodePage(&linker{log: l}, found, seq); d.err == nil && len(d.events) == 1 {
+		return d.events[0], true, nil
 	}
 	for r, err := range l.Read(ctx, seq, seq) {
 		return r, err == nil, err
@@ -87,12 +85,7 @@ func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
 	defer close(out)
 	link, start := l.linkFrom(from)
 	for p := range l.pages(ctx, start, to) {
-		before := link
 		d := l.decodePage(&link, p, from)
-		if IsDamage(d.err) && p.err == nil && l.isTaps() {
-			link = before
-			d = l.decodePage(&link, l.pageAgain(ctx, p), from)
-		}
 		select {
 		case out <- d:
 		case <-ctx.Done():
@@ -102,20 +95,6 @@ func (l *Log) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
 			return
 		}
 	}
-}
-
-// isTaps reports whether the log is read through a tap.
-func (l *Log) isTaps() bool { return l.blocks == nil && !l.store.offline && l.store.node != nil }
-
-// pageAgain reads the messages of a page once more. What is said to be damaged has been read twice.
-func (l *Log) pageAgain(ctx context.Context, p page) (again page) {
-	for m, err := range l.ReadRaw(ctx, p.messages[0].Seq, p.messages[len(p.messages)-1].Seq) {
-		if err != nil {
-			return page{messages: again.messages, err: err}
-		}
-		again.messages = append(again.messages, m)
-	}
-	return again
 }
 
 // decodePage verifies the chain from message to message, and decodes the events beside one another. What follows the

@@ -238,7 +238,7 @@ func (l *Log) DelayAcks(by time.Duration, drop func(subject string) bool) {
 
 // AskServer has JetStream itself answer a direct get, and returns all of the answer.
 func (s *Store) AskServer(subject, body string) ([]*nats.Msg, error) {
-	return AskAll(s.node.read, subject, body)
+	return AskAll(s.node.write, subject, body)
 }
 
 // AskAll asks, and returns all messages of the answer: until one without payload or, where no batch is asked for, the first.
@@ -293,9 +293,6 @@ func Greedy(asks map[string][]int, client string) string {
 	return names[h.greedy(client)]
 }
 
-// OwnURL is LocalURL with the login of Ledge's own commands: nobody else can log in there, listen to their answers or forge them.
-func (s *Store) OwnURL() string { return s.taps.localURL(ownUser + ":" + s.o.OwnPassword + "@") }
-
 // HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end, in open mode.
 func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + historyUser + "@") }
 
@@ -306,4 +303,22 @@ var ErrSealed = errSealed
 func ReadOn(r io.ReaderAt, b []byte) (n int, sectors []int, err error) {
 	n, bad := readOn(r, b)
 	return n, bad.sectors, bad.err
+}
+
+// Dir is the folder of the store.
+func (s *Store) Dir() string { return s.o.Dir }
+
+// Ask is an [Ask] of a server in the same process.
+func (s *Store) Ask(ctx context.Context, after Place) (map[string]Info, error) {
+	if after == nil {
+		return s.Info(), nil
+	}
+	return s.InfoAfter(ctx, after), nil
+}
+
+// Awaited reports whether something waits for a log to go on.
+func (s *Store) Awaited() bool {
+	s.shown.mu.Lock()
+	defer s.shown.mu.Unlock()
+	return s.shown.more != nil
 }

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 )
 
-// Files are the logs of a node that does not run, for reading: no server is started and nothing is opened for writing.
-// Whoever opens them holds that no process writes to the folder.
+// Files are the logs in a store's folder, for reading: no server is started and nothing is opened for writing. A server may run only
+// beside those of [OpenRunning].
 type Files struct{ logs []*Log }
 
 // OpenFiles opens the logs in a store's folder. It reads the first record and the last block of each; [Log.Read] holds
-// everything in between against checksums and the chain. An unfinished write at the end is left out.
+// everything in between against checksums and the chain. An unfinished write at the end is left out. No process may write to the folder.
 func OpenFiles(ctx context.Context, dir string) (*Files, error) {
 	starts, err := readLogStarts(dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func offline(dir string) *Store {
 	if err != nil {
 		starts = nil // Inspect names it
 	}
-	return &Store{o: Options{Dir: dir, Logger: silent}, failed: make(chan error, 1), offline: true, starts: starts}
+	return &Store{o: Options{Dir: dir, Logger: silent}, failed: make(chan error, 1), starts: starts}
 }
 
 func (in *inspector) open(s *Store, first uint64) *Log {

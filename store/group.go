@@ -118,7 +118,7 @@ func (a *Appender) full(what string) *domain.Error {
 
 func (l *Log) full(what string) *domain.Error {
 	o := l.store.o
-	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve or disk-readings-reserve): free some space or lower it", what, o.Dir, o.reserve(l.stream))
+	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve, four times that for readings): free some space or lower it", what, o.Dir, o.reserve(l.stream))
 }
 
 // entry decides one request. A panic is the fault of one command and must not end the process.

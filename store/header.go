@@ -73,17 +73,6 @@ func (l *letter) of(subject string, h Header, data []byte) *nats.Msg {
 	return &l.Msg
 }
 
-// headerOf returns the headers of a message but those of the server.
-func headerOf(m nats.Header) Header {
-	h := make(Header, 0, len(m)+mostLeftOut)
-	for name, values := range m {
-		if len(values) > 0 && !strings.HasPrefix(name, serversOwn) {
-			h = append(h, Field{name, values[0]})
-		}
-	}
-	return h
-}
-
 // serversOwn begins the names of the headers that are the server's.
 const serversOwn = "Nats-"
 

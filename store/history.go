@@ -13,9 +13,9 @@ import (
 // of the clients that wait, the one that was served longest ago comes next, and of its connections likewise. A
 // connection that does not read its answers gets no more of them.
 type history struct {
-	taps         *taps
-	store        *Store
-	historyConns []*historyConn
+	taps  *taps
+	store *Store
+	conn  *historyConn
 
 	wake chan struct{} // holds one token when there may be something to do
 	stop context.CancelFunc
@@ -69,18 +69,11 @@ func newHistory(t *taps, s *Store) *history {
 func (h *history) start() error {
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(context.Background())
-	h.historyConns = h.taps.historyConns()
-	for _, d := range h.historyConns {
-		d.take = h.take
-		h.done.Go(func() { d.run(ctx.Done()) })
-	}
+	h.conn = h.taps.historyConn()
+	h.conn.take = h.take
+	h.done.Go(func() { h.conn.run(ctx.Done()) })
 	h.done.Go(func() { h.run(ctx) })
-	for _, d := range h.historyConns {
-		if err := d.awaitReady(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return h.conn.awaitReady()
 }
 
 // close ends when nothing is read any more.
@@ -93,9 +86,7 @@ func (h *history) close() {
 	h.closed = true
 	h.mu.Unlock()
 	h.awake()
-	for _, d := range h.historyConns {
-		d.close()
-	}
+	h.conn.close()
 	h.done.Wait()
 }
 
@@ -108,7 +99,7 @@ func (h *history) awake() {
 
 // take takes a request in. What nobody hears the answer to is dropped. Where too many wait, the connection that has most of them is cut off.
 func (h *history) take(d *historyConn, subject, reply string, body []byte) {
-	cid, ok := h.listener(d.account, reply)
+	cid, ok := h.listener(reply)
 	if !ok {
 		return
 	}
@@ -255,9 +246,7 @@ func (h *history) lookAtBlocked() {
 	if len(blocked) == 0 {
 		return
 	}
-	for _, d := range h.historyConns {
-		d.delivered()
-	}
+	h.conn.delivered()
 	if unread >= readersWindow {
 		stalls = readerBlocks
 	}

@@ -9,23 +9,22 @@ import (
 // inboxes begins the subjects to which answers go. No event is published there.
 const inboxes = "_INBOX."
 
-// historyConns are our connections in the accounts that may ask for history.
-func (t *taps) historyConns() (all []*historyConn) {
-	listen := []string{directGet + "*", directGet + "*.>", infoSubject}
-	for _, account := range []string{historyAccount, ownAccount} {
-		all = append(all, &historyConn{account: account, dial: t.server.InProcessConn, user: deskUser(account), secret: t.secret, listen: listen, ready: make(chan struct{})})
+// historyConn is our connection in the account that may ask for history.
+func (t *taps) historyConn() *historyConn {
+	return &historyConn{
+		dial: t.server.InProcessConn, user: deskUser(historyAccount), secret: t.secret,
+		listen: []string{directGet + "*", directGet + "*.>", infoSubject}, ready: make(chan struct{}),
 	}
-	return all
 }
 
 // listener returns the connection that hears a subject, by the server's number; not ok where none does or several do. It is the one that
 // answers are for: so nobody has an answer sent to another's inbox, to be taken for the answer to what that one asked. A
 // connection that listens to the inboxes of others is cut off.
-func (h *history) listener(account, reply string) (cid uint64, ok bool) {
+func (h *history) listener(reply string) (cid uint64, ok bool) {
 	if !strings.HasPrefix(reply, inboxes) {
 		return 0, false
 	}
-	all, err := h.taps.server.Subsz(&server.SubszOptions{Account: account, Subscriptions: true, Test: reply})
+	all, err := h.taps.server.Subsz(&server.SubszOptions{Account: historyAccount, Subscriptions: true, Test: reply})
 	if err != nil {
 		return 0, false
 	}

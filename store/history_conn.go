@@ -14,12 +14,11 @@ import (
 // historyConn is Ledge's own connection in one account of the tap server. It receives the requests for history and sends the
 // answers. It speaks the NATS protocol itself, because the Go client cannot send a status line, nor headers as the log has them.
 type historyConn struct {
-	account string
-	dial    func() (net.Conn, error)
-	user    string
-	secret  string
-	listen  []string // subjects
-	take    func(d *historyConn, subject, reply string, body []byte)
+	dial   func() (net.Conn, error)
+	user   string
+	secret string
+	listen []string // subjects
+	take   func(d *historyConn, subject, reply string, body []byte)
 
 	ready   chan struct{} // closed when the server has heard the first time what is listened to
 	isReady sync.Once

@@ -51,7 +51,7 @@ func (s *search) matches(subject string) bool {
 
 // search goes on with a search for one slice. What the files do not give as expected is read as any other part of the log.
 func (l *Log) search(ctx context.Context, s *search) error {
-	if l.readsFiles() && l.searchFiles(s) {
+	if l.searchFiles(s) {
 		return nil
 	}
 	s.at = cursor{}

@@ -339,29 +339,3 @@ func TestHistoryInboxes(t *testing.T) {
 		t.Error("an inbox of two is answered")
 	}
 }
-
-// TestOwnInboxIsClosed holds that no tap can log in as Ledge's own commands do, or reach what they hear.
-func TestOwnInboxIsClosed(t *testing.T) {
-	t.Parallel()
-	s, a, tap := mustTap(t)
-	storetest.MustAdd(t, a, "a", 3)
-	for _, password := range []string{"", "own", "history"} {
-		if nc, err := nats.Connect(s.TapURL(), nats.UserInfo("own", password)); err == nil {
-			nc.Close()
-			t.Errorf("logged in with %q", password)
-		}
-	}
-	own := mustConnect(t, s.OwnURL())
-	sub := mustSubscribe(t, own, "_INBOX.own")
-	for _, nc := range []*nats.Conn{tap, mustConnect(t, s.HistoryURL())} {
-		_ = nc.Publish("_INBOX.own", []byte("forged"))
-		_ = nc.PublishRequest("$JS.API.DIRECT.GET.LEDGE_EVENTS", "_INBOX.own", []byte(`{"seq":3}`))
-		_ = nc.Flush()
-	}
-	if err := own.PublishRequest("$JS.API.DIRECT.GET.LEDGE_EVENTS", "_INBOX.own", []byte(`{"seq":2}`)); err != nil {
-		t.Fatal(err)
-	}
-	if m := mustNext(t, sub); sequenceOf(m) != 2 {
-		t.Errorf("heard %v %s", m.Header, m.Data)
-	}
-}

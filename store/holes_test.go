@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ledge/store"
-	"ledge/store/storetest"
 )
 
 // TestFollowersAcrossHoles holds that who follows gets all from a sequence on, where the sequences of a group have a hole.
@@ -39,28 +38,6 @@ func TestLayoutGuardAndRetention(t *testing.T) {
 		}
 		if err := store.SyncGroup(dir, 1, 1000, 500); (err != nil) != c.fails {
 			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
-// TestNoAnswerIsNoDamage reads through a tap whose server is gone: nobody knows then where the log begins, and it is not
-// said to be damaged.
-func TestNoAnswerIsNoDamage(t *testing.T) {
-	o := options(t.TempDir())
-	o.TapPort = 0
-	s := mustOpen(t, o)
-	a := storetest.MustAppender(t, s.Readings(), storetest.NewProjection())
-	storetest.MustSubmit(t, a, storetest.Post("cam-1", []byte("one")), storetest.Post("cam-1", []byte("two")))
-	tap, err := store.OpenTap(t.Context(), s.OwnURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tap.Close()
-	for _, l := range tap.Logs() {
-		for _, err := range l.ReadRaw(t.Context(), 1, 2) {
-			if err == nil || store.IsDamage(err) {
-				t.Errorf("%s: %v", l.Name(), err)
-			}
 		}
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-
-	"github.com/nats-io/nats.go"
+	"sync"
 )
 
-// Info is what the service "ledge.info" answers for each stream, under its name.
+// Info says where a log begins and ends.
 type Info struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
@@ -28,26 +26,60 @@ func (s *Store) openTaps(ctx context.Context) (err error) {
 	return s.taps.listen(ctx, s.o)
 }
 
-// infoText tells taps where each stream begins and ends. It ends where queries do, so that what a tap reads up to there is
-// something it can ask about.
-func (s *Store) infoText() []byte {
+// Info returns where each log begins, and where it ends for queries, by stream: what is read up to there can be asked about.
+func (s *Store) Info() map[string]Info {
 	all := map[string]Info{}
 	for _, l := range s.logs {
 		last, chain := l.visible()
 		all[l.name] = Info{l.First(), last, hex.EncodeToString(chain[:])}
 	}
-	text, _ := json.Marshal(all) // of names and numbers
+	return all
+}
+
+// InfoAfter waits until a log goes on behind a place or ctx ends, and returns Info.
+func (s *Store) InfoAfter(ctx context.Context, after Place) map[string]Info {
+	for {
+		more, all := s.shown.next(), s.Info()
+		for name, info := range all {
+			if info.Last > after[name] {
+				return all
+			}
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return all
+		}
+	}
+}
+
+// infoText is what the service "ledge.info" answers.
+func (s *Store) infoText() []byte {
+	text, _ := json.Marshal(s.Info()) // of names and numbers
 	return text
 }
 
-// askInfo asks that service, by stream.
-func askInfo(ctx context.Context, conn *nats.Conn) (all map[string]Info, err error) {
-	answer, err := conn.RequestWithContext(ctx, infoSubject, nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", infoSubject, err)
+// signal wakes all that wait for the next event of some kind.
+type signal struct {
+	mu   sync.Mutex
+	more chan struct{} // nil while nobody waits
+}
+
+// next returns a channel that the next call of wake closes.
+func (s *signal) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.more == nil {
+		s.more = make(chan struct{})
 	}
-	if err := json.Unmarshal(answer.Data, &all); err != nil {
-		return nil, fmt.Errorf("answer of %s: %w", infoSubject, err)
+	return s.more
+}
+
+func (s *signal) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
 	}
-	return all, nil
 }

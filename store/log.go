@@ -35,7 +35,6 @@ type Log struct {
 	// verified is the first sequence that was verified at the start; failures counts failed appends in a row.
 	verified uint64
 	failures int
-	foreign  bool // only the server can read the blocks
 
 	moving sync.Mutex // held while the start moves
 	copied uint32     // the last block that the copy of the index knows
@@ -60,32 +59,23 @@ func (l *Log) Last() (seq uint64, chain [32]byte) {
 }
 
 // First returns the first sequence that is still on the log: 1 unless retention removed events or they were moved to an
-// archive, and Last's + 1 where nothing is kept. Through a tap it is the last that was heard of where the server does not
-// answer.
+// archive, and Last's + 1 where nothing is kept. Of a running server it is the last that was heard of.
 func (l *Log) First() uint64 {
-	ctx, cancel := context.WithTimeout(context.Background(), apiWait)
-	defer cancel()
-	first, err := l.askFirst(ctx)
-	if err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.first
-	}
-	return first
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
 }
 
-// askFirst is First with the error: of a tap, which has to ask the server.
+// askFirst is First as it is now: a running server is asked.
 func (l *Log) askFirst(ctx context.Context) (uint64, error) {
-	if l.blocks == nil {
-		all, err := askInfo(ctx, l.store.node.read)
+	if l.store.ask != nil {
+		all, err := l.store.ask(ctx, nil)
 		if err != nil {
 			return 0, err
 		}
 		l.setFirst(all[l.name].First)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first, nil
+	return l.First(), nil
 }
 
 func (l *Log) setFirst(seq uint64) {
@@ -96,7 +86,7 @@ func (l *Log) setFirst(seq uint64) {
 
 // begins returns the first sequence on the log itself and the chain hash of the event before, where that is on record.
 func (l *Log) begins() (first uint64, base Chain, known bool) {
-	if l.store.starts == nil { // of a tap
+	if l.store.starts == nil { // a running server has them
 		return l.First(), base, false
 	}
 	f, ok := l.store.starts.of(l.name)
@@ -125,8 +115,9 @@ func (l *Log) setLast(seq uint64, chain Chain) {
 // show says that the state has all up to the last durable event.
 func (l *Log) show() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.shown, l.shownChain = l.last, l.chain
+	l.mu.Unlock()
+	l.store.shown.wake()
 }
 
 // visible returns what [Log.Last] does, of the last event that a query shows.
@@ -148,7 +139,7 @@ func (l *Log) fail(err error) {
 	}
 	select {
 	case l.store.failed <- err:
-	default: // another log was first, or this is a tap's
+	default: // another log was first
 	}
 	l.store.o.Logger.Error("log not served any more", "stream", l.name, "error", err)
 }

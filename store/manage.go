@@ -31,7 +31,7 @@ func streamConfig(st stream) server.StreamConfig {
 // it is told, so only what we set is compared.
 func asked(have, want server.StreamConfig) bool {
 	return have.MaxAge == want.MaxAge && have.MaxBytes == want.MaxBytes && have.DenyDelete == want.DenyDelete &&
-		have.DenyPurge == want.DenyPurge && have.AllowDirect == want.AllowDirect && have.Duplicates == want.Duplicates &&
+		have.DenyPurge == want.DenyPurge && have.AllowDirect == want.AllowDirect && have.Duplicates == want.Duplicates && have.Compression == want.Compression &&
 		len(have.Subjects) == 1 && have.Subjects[0] == want.Subjects[0] &&
 		have.SubjectTransform != nil && *have.SubjectTransform == *want.SubjectTransform
 }

@@ -23,32 +23,12 @@ func (l *Log) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.foreign {
-		return l.openForeign(ctx, info.State)
-	}
 	if err := l.whole(info.State); err != nil {
 		return err
 	}
 	if st := info.State; st.LastSeq != l.last || st.Msgs > 0 && st.FirstSeq > l.first {
 		return l.damage(0, "the server opened events %d to %d, and the files hold %d to %d", st.FirstSeq, st.LastSeq, l.first, l.last)
 	}
-	l.show()
-	return l.listen()
-}
-
-// openForeign takes the server's word for a log that only the server can read, and verifies its last events.
-func (l *Log) openForeign(ctx context.Context, st server.StreamState) error {
-	if err := l.whole(st); err != nil {
-		return err
-	}
-	const some = 2_000
-	l.first, l.last = max(st.FirstSeq, 1), st.LastSeq
-	l.verified = max(l.first, l.last-min(l.last, some))
-	link, err := l.verify(ctx, l.verified, l.last)
-	if err != nil {
-		return err
-	}
-	l.chain = link.prev
 	l.show()
 	return l.listen()
 }
@@ -74,7 +54,7 @@ func (l *Log) whole(st server.StreamState) error {
 func (s *Store) recordStarts() error {
 	fresh := map[string]logStart{}
 	for _, l := range s.logs {
-		if _, known := s.starts.of(l.name); !known && !l.foreign {
+		if _, known := s.starts.of(l.name); !known {
 			fresh[l.name] = logStart{First: l.first, Marked: l.last == 0}
 		}
 	}

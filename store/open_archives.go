@@ -32,11 +32,6 @@ func (l *Log) openArchives(archiveDir, snapshotDir string) error {
 // SkipGaps makes reads call f for each archive that is missing or damaged and continue behind it. Without it, a read ends there.
 func (l *Log) SkipGaps(f func(*Gap)) { l.skipGap = f }
 
-// OpenArchives lets the tap read archived changes from these folders, see [Options].
-func (t *Tap) OpenArchives(archiveDir, snapshotDir string) error {
-	return t.logs[0].openArchives(archiveDir, snapshotDir)
-}
-
 // Archives returns the archives of the log of changes, or nil if no folder for them is set.
 func (s *Store) Archives() *Archives { return s.logs[0].archives }
 

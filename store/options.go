@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"log/slog"
 	"time"
@@ -24,8 +23,6 @@ type Options struct {
 	TapDescriptors int
 	// TapMemory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB.
 	TapMemory int64
-	// OwnPassword is what Ledge's own commands log in with as taps; empty is a random one.
-	OwnPassword string
 	// TLS has taps use TLS: NATS clients upgrade after the server's first line. nil is none.
 	TLS *tls.Config
 	// Login tells who a client of the tap is, by the user and password or by the token that it sends; address is its IP address. The error of
@@ -64,9 +61,6 @@ func (o Options) withDefaults() Options {
 	o.ReserveBytes = cmp.Or(o.ReserveBytes, 64<<20)
 	o.ReadingsReserveBytes = cmp.Or(o.ReadingsReserveBytes, 4*o.ReserveBytes)
 	o.AckTimeout = cmp.Or(o.AckTimeout, 5*time.Second)
-	if o.OwnPassword == "" {
-		o.OwnPassword = rand.Text()
-	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -24,11 +24,6 @@ func (l *Log) prepare(ctx context.Context, clean bool, checkpoints []namedCheckp
 		bound = looked
 	}
 	s, err := l.look(bound)
-	if errors.Is(err, errForeign) {
-		l.store.o.Logger.Warn("the log is not checked before the start", "stream", l.name, "error", err)
-		l.foreign = true
-		return l.describe()
-	}
 	if err != nil {
 		return err
 	}
@@ -137,18 +132,13 @@ func (l *Log) verifyFiles(ctx context.Context, from, to uint64) (linker, error) 
 		}
 		return true
 	})
-	a, isAltered := errors.AsType[altered](err)
 	switch {
 	case bad != nil:
 		return link, bad
-	case isAltered:
-		return link, l.damage(a.seq, "%v", a)
 	case ctx.Err() != nil:
 		return link, ctx.Err()
-	case errors.Is(err, errRecord) || err == nil && b.next <= to:
-		return link, l.damage(b.next, "it is missing or cannot be read")
-	case err != nil:
-		return link, fmt.Errorf("%s: %w", l.name, err)
+	case err != nil || b.next <= to:
+		return link, l.unread(b.next, err)
 	}
 	return link, nil
 }

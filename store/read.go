@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"time"
 )
@@ -13,8 +15,6 @@ const (
 	pageBytes  = 4 << 20
 	// fewEvents are decoded before another goroutine could have begun.
 	fewEvents = 64
-	// readWait is how long the server may take for a page of the log.
-	readWait = 20 * time.Second
 )
 
 // Message is an event as the stream stores it.
@@ -57,8 +57,7 @@ func (l *Log) ReadRaw(ctx context.Context, from, to uint64) iter.Seq2[Message, e
 	}
 }
 
-// pages fetches in a goroutine of its own, ahead of the reader, until ctx ends: from the block files, and what they do
-// not give by direct gets in batches, with which there is no consumer to make, to leave behind, or to stall on damage.
+// pages reads in a goroutine of its own, ahead of the reader, until ctx ends.
 func (l *Log) pages(ctx context.Context, from, to uint64) <-chan page {
 	out := make(chan page, 2)
 	if last, _ := l.Last(); to == 0 || to > last {
@@ -96,10 +95,7 @@ var errMoved = errors.New("the start of the log moved")
 
 // archived sends the pages that are archived, and returns the first sequence that is on the log itself.
 func (l *Log) archived(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
-	first, err := l.askFirst(ctx)
-	if err != nil {
-		return from, fmt.Errorf("read %s: %w", l.name, err)
-	}
+	first := l.First()
 	if from == 0 || from >= first || l.archives == nil {
 		return max(from, first), nil
 	}
@@ -107,50 +103,41 @@ func (l *Log) archived(ctx context.Context, from, to uint64, send func(page) boo
 	return end + 1, l.archives.read(ctx, from, end, l.skipGap, send)
 }
 
-// live sends the pages from the block files, and from the server what these do not give. It is errMoved where an event has
-// left the log for an archive, and returns where to go on.
+// live sends the pages from the block files, and returns where to go on. Events that retention removes meanwhile are left out; the error is
+// errMoved if they are moved to an archive meanwhile. The start of a log moves before its blocks go: what is missing behind it is damage.
 func (l *Log) live(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
-	if l.readsFiles() && from <= to {
-		b := l.blockReader(from, to)
-		err := b.read(ctx, send)
-		if a, ok := errors.AsType[altered](err); ok {
-			return b.next, l.damage(a.seq, "%v", a)
-		}
-		from = b.next
-	}
-	if from > to {
-		return from, nil
-	}
-	if l.store.offline {
-		return from, l.damage(from, "it is missing or cannot be read")
-	}
-	f, err := l.newFetch()
-	if err != nil {
-		return from, err
-	}
-	defer f.close()
 	for from <= to {
-		if l.forever && from < l.First() {
+		b := l.blockReader(from, to)
+		failed := b.read(ctx, send)
+		if from = b.next; from > to || ctx.Err() != nil || errors.Is(failed, context.Canceled) {
+			return from, cmp.Or(failed, ctx.Err())
+		}
+		first, err := l.askFirst(ctx)
+		switch {
+		case err != nil:
+			return from, fmt.Errorf("read %s at %d: %w", l.name, from, err)
+		case from < first && l.forever:
 			return from, errMoved
+		case from < first:
+			from = first
+		case errors.Is(failed, fs.ErrNotExist): // a block that was listed is gone: look again
+		default:
+			return from, l.unread(from, failed)
 		}
-		p := f.page(ctx, from, to)
-		if n := len(p.messages); l.forever && from < l.First() && (n == 0 || p.messages[0].Seq != from) {
-			return from, errMoved
-		}
-		if len(p.messages) == 0 && p.err == nil {
-			return from, nil // retention removed all that was asked for
-		}
-		if !send(p) || p.err != nil {
-			return from, context.Canceled
-		}
-		from = p.messages[len(p.messages)-1].Seq + 1
 	}
 	return from, nil
 }
 
-// readsFiles reports whether the log is read from its block files, and not through a tap.
-func (l *Log) readsFiles() bool {
-	return l.blocks != nil
+// unread is the error for an event that a [blockReader] did not read, with the reader's error.
+func (l *Log) unread(seq uint64, failed error) error {
+	a, isAltered := errors.AsType[altered](failed)
+	switch {
+	case isAltered:
+		return l.damage(a.seq, "%v", a)
+	case failed == nil || errors.Is(failed, errRecord):
+		return l.damage(seq, "it is missing or cannot be read")
+	}
+	return fmt.Errorf("%s: %w", l.name, failed)
 }
 
 // blockReader returns what reads the messages from one sequence to another, both included.

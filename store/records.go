@@ -29,8 +29,8 @@ const (
 	oneChunk  = 64 << 10
 )
 
-// errRecord says that a block has another layout than expected, or that the record that is due is not in it. The server is asked
-// then, so it is not damage yet.
+// errRecord says that a block has another layout than expected, or that the record that is due is not in it. Retention may have
+// removed it, so it is not damage yet.
 var errRecord = errors.New("unknown record layout")
 
 // errNotDue says that the next record is not the one that is due, or is not as it was written; [blockReader.why] tells.
@@ -44,7 +44,7 @@ var errSlice = errors.New("the slice is read")
 const farAhead = 1 << 20
 
 // blockReader reads durable messages straight from the block files: four times as fast as through the server, and it is
-// the disk that is looked at, not the server's cache. Whatever it does not understand it leaves to the server.
+// the disk that is looked at, not the server's cache.
 type blockReader struct {
 	*blocks
 	next, to uint64
@@ -214,7 +214,7 @@ func (b *blockReader) record(r []byte) (Message, error) {
 	subjectEnd := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
 	body := len(r) - recordSum
 	if binary.LittleEndian.Uint32(r)&headersBit == 0 {
-		return Message{}, errRecord // no event; what it is, is for who reads it from the server
+		return Message{}, errRecord // no event
 	}
 	headers := subjectEnd + 4
 	data := headers + int(binary.LittleEndian.Uint32(r[subjectEnd:])) // which the checksum leaves out

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,6 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 
 // restart restarts JetStream in place and holds that every stream still ends where it ended.
 func (s *Store) restart(ctx context.Context) error {
-	s.restarts.Add(1)
 	if err := s.node.stopJetStream(); err != nil {
 		return err
 	}
@@ -71,17 +71,8 @@ func (s *Store) restart(ctx context.Context) error {
 	return nil
 }
 
-// awaitRestart returns when no restart is under way.
-func (s *Store) awaitRestart() {
-	s.restartLock.RLock()
-	defer s.restartLock.RUnlock()
-}
-
 // mend finishes what the failed write left undone, as a start does: the server must have nothing to recover here either.
 func (l *Log) mend(ctx context.Context) error {
-	if l.foreign || !l.readsFiles() {
-		return nil
-	}
 	s, err := l.look(0)
 	if err != nil {
 		return err
@@ -140,26 +131,14 @@ func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
 	}
 	var recorded []domain.Recorded
 	link := linker{log: l, prev: chain, seq: last, known: true}
-	f, err := l.newFetch()
-	if err != nil {
+	var bad error
+	_, err = l.live(ctx, last+1, info.State.LastSeq, func(p page) bool {
+		d := l.decodePage(&link, p, 0)
+		recorded, bad = append(recorded, d.events...), d.err
+		return bad == nil
+	})
+	if err = cmp.Or(bad, err); err != nil {
 		return nil, err
-	}
-	defer f.close()
-	for next := last + 1; next <= info.State.LastSeq; next = link.seq + 1 {
-		p := f.page(ctx, next, info.State.LastSeq)
-		if p.err != nil {
-			return nil, p.err
-		}
-		for _, m := range p.messages {
-			r, err := link.next(m)
-			if err != nil {
-				return nil, err
-			}
-			if r.Event, err = l.event(m); err != nil {
-				return nil, err
-			}
-			recorded = append(recorded, r)
-		}
 	}
 	l.setLast(link.seq, link.prev)
 	return recorded, nil

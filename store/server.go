@@ -30,13 +30,11 @@ const (
 	healthAsks = 100
 )
 
-// node is the server of the log, in this process. It listens nowhere; taps have [taps]. There is a connection for
-// appends and their acknowledgements and one for reading, so that neither waits behind the other.
+// node is the server of the log, in this process. It listens nowhere; taps have [taps].
 type node struct {
 	opts   *server.Options
 	server *server.Server
 	write  *nats.Conn
-	read   *nats.Conn
 }
 
 func startNode(ctx context.Context, o Options) (*node, error) {
@@ -48,11 +46,9 @@ func startNode(ctx context.Context, o Options) (*node, error) {
 	if n.server, err = startServer(ctx, n.opts, newServerLog(o.Logger)); err != nil {
 		return nil, err
 	}
-	for name, conn := range map[string]**nats.Conn{"append": &n.write, "read": &n.read} {
-		if *conn, err = connectIn(n.server, name, ledgeUser, password); err != nil {
-			n.close()
-			return nil, err
-		}
+	if n.write, err = connectIn(n.server, "append", ledgeUser, password); err != nil {
+		n.close()
+		return nil, err
 	}
 	return n, nil
 }
@@ -170,10 +166,8 @@ func unready(h *server.HealthStatus) bool {
 }
 
 func (n *node) close() {
-	for _, nc := range []*nats.Conn{n.write, n.read} {
-		if nc != nil {
-			nc.Close()
-		}
+	if n.write != nil {
+		n.write.Close()
 	}
 	if n.server != nil {
 		n.server.Shutdown()

@@ -20,8 +20,8 @@ type Store struct {
 
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
 	restartLock sync.RWMutex
-	restarts    atomic.Uint64 // of JetStream in place
-	offline     bool          // there is no server: logs are read from their files alone
+	ask         Ask    // of a running server, for the logs that [OpenRunning] opens; else nil
+	shown       signal // that queries show more of a log
 
 	history  *history     // nil where nothing is listened on
 	appended atomic.Int64 // when the last group began, in nanoseconds since the Unix epoch
@@ -125,10 +125,6 @@ func (s *Store) Readings() *Log { return s.logs[2] }
 
 // TapURL is where taps connect, without a login, to see what happens live; empty without a listener.
 func (s *Store) TapURL() string { return s.taps.url("") }
-
-// LocalURL is where Ledge's own commands connect, without a login; empty without a listener. With TLS or logins it is a listener on 127.0.0.1, for
-// these commands alone.
-func (s *Store) LocalURL() string { return s.taps.localURL("") }
 
 // Health returns why the store is not fit to serve: damage that was found, writes that fail, a server that is unwell.
 // A full disk is not among them: appends are refused then, and all else goes on.

@@ -22,9 +22,6 @@ const (
 // errStale says that an index is not of these blocks. Another one, or none, is tried then.
 var errStale = errors.New("the index is not of these blocks")
 
-// errForeign says that a block is compressed or encrypted, as Ledge makes none: only the server can read it.
-var errForeign = errors.New("a block is compressed or encrypted")
-
 // survey is what is known of the blocks of a log before the server starts.
 type survey struct {
 	log   *Log
@@ -171,7 +168,7 @@ func (s *survey) add(k scan) {
 // scan goes over a block. It is ended where the log has a torn end there.
 func (s *survey) scan(scanner *scanner, n uint32, rest []uint32) (ended bool, err error) {
 	if s.log.blocks.foreign(n) {
-		return false, errForeign
+		return false, s.log.damage(max(s.due(), 1), "%d.blk is compressed or encrypted, as Ledge writes none", n)
 	}
 	base, due := s.base, s.due()
 	isBaseLast, found := base != nil && n == base.LastBlock, false

@@ -44,7 +44,7 @@ func (g *authenticator) Check(c server.ClientAuthentication) bool {
 // inside returns the user of Ledge's own connections, or nil for a wrong login.
 func (g *authenticator) inside(login *server.ClientOpts) *server.User {
 	switch login.Username {
-	case ledgeUser, deskUser(historyAccount), deskUser(ownAccount):
+	case ledgeUser, deskUser(historyAccount):
 		u := g.users[login.Username]
 		if subtle.ConstantTimeCompare([]byte(login.Password), []byte(u.Password)) == 1 {
 			return u
@@ -56,8 +56,6 @@ func (g *authenticator) inside(login *server.ClientOpts) *server.User {
 // member returns the user of a client, with its permissions, or nil for a client that has not logged in.
 func (g *authenticator) member(a access) *server.User {
 	switch a.class {
-	case ofOwn:
-		return g.users[ownUser]
 	case ofHistory:
 		return g.users[historyUser]
 	case ofTaps:

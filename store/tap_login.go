@@ -19,7 +19,7 @@ const tapCheckWait = 5 * time.Second
 // access is what a client that has logged in may do.
 type access struct {
 	class    class
-	identity domain.Identity // empty in open mode, and for Ledge's own commands
+	identity domain.Identity // empty in open mode
 	token    string          // with which the client has logged in, "" for a password
 }
 
@@ -66,8 +66,8 @@ func withoutCredentials(line []byte) []byte {
 
 // accessOf finds out who a client is, by its first line.
 func (d *proxy) accessOf(v *session, line []byte) (access, error) {
-	if d.check == nil || v.local {
-		return d.openAccess(v, line)
+	if d.check == nil {
+		return access{class: classOf(line)}, nil
 	}
 	var login loginLine
 	text, _ := connectFields(line)
@@ -86,16 +86,6 @@ func (d *proxy) accessOf(v *session, line []byte) (access, error) {
 	a := access{identity: identity, token: login.Token}
 	a.class, err = classFor(identity)
 	return a, err
-}
-
-// openAccess is what a client may do without an identity: its class follows its user name. Where taps have an identity or TLS,
-// Ledge's own commands, and nobody else, come through a listener of their own.
-func (d *proxy) openAccess(v *session, line []byte) (access, error) {
-	c := d.classOf(line)
-	if d.secured() && v.local != (c == ofOwn) {
-		return access{}, refusal{byCredentials, violation, errors.New("the user \"own\" is for Ledge's own commands, which use a port of their own")}
-	}
-	return access{class: c}, nil
 }
 
 // isLedgeToken reports whether a password is a token of Ledge: NATS clients often have no field but the password.
@@ -144,7 +134,7 @@ func (d *proxy) admit(v *session, a access) error {
 			same++
 		}
 	}
-	if d.count[c] >= d.most[c] || c != ofOwn && same >= (d.most[c]+1)/2 {
+	if d.count[c] >= d.most[c] || same >= (d.most[c]+1)/2 {
 		why := fmt.Errorf("maximum connections exceeded: %d, and %d from %s", d.count[c], same, v.client)
 		return refusal{byConnections, why.Error(), why}
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/subtle"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -23,9 +22,7 @@ type proxy struct {
 	server   *server.Server
 	listener net.Listener
 	log      *slog.Logger
-	own      string // the password of Ledge's own commands
 	most     [classes]int
-	local    net.Listener                                                                              // for Ledge's own commands, where the other listener is secured
 	tls      *tls.Config                                                                               // nil: none
 	check    func(ctx context.Context, user, password, token, address string) (domain.Identity, error) // nil: open mode
 	still    func(domain.Identity) bool
@@ -46,19 +43,17 @@ const (
 	arrived class = iota // has not logged in yet
 	ofTaps
 	ofHistory
-	ofOwn
 	classes
 )
 
 const (
 	arrivedMost = 64
 	historyMost = 16
-	ownMost     = 4
 )
 
 func newProxy(o Options) *proxy {
 	return &proxy{
-		log: o.Logger, own: o.OwnPassword, sessions: map[*session]struct{}{}, shut: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
+		log: o.Logger, sessions: map[*session]struct{}{}, shut: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
 		tls: tapTLS(o.TLS), check: o.Login, still: o.Still, refused: newRefusals(),
 	}
 }
@@ -68,25 +63,24 @@ func (d *proxy) secured() bool { return d.tls != nil || d.check != nil }
 
 // shares splits the descriptors among the classes; 0 is no limit.
 func shares(taps, descriptors int) (most [classes]int) {
-	most = [classes]int{arrived: arrivedMost, ofTaps: taps, ofHistory: historyMost, ofOwn: ownMost}
+	most = [classes]int{arrived: arrivedMost, ofTaps: taps, ofHistory: historyMost}
 	if descriptors == 0 {
 		return most
 	}
 	most[ofTaps] = min(taps, max(descriptors*5/8, 1))
 	most[ofHistory] = min(historyMost, max(descriptors/8, 1))
-	most[ofOwn] = min(ownMost, max(descriptors/8, 1))
-	most[arrived] = min(arrivedMost, max(descriptors-most[ofTaps]-most[ofHistory]-most[ofOwn], 1))
+	most[arrived] = min(arrivedMost, max(descriptors-most[ofTaps]-most[ofHistory], 1))
 	return most
 }
 
-// run accepts connections from a listener until the proxy is closed.
-func (d *proxy) run(from net.Listener) {
+// run accepts connections until the proxy is closed.
+func (d *proxy) run() {
 	for wait := time.Duration(0); ; {
-		conn, err := from.Accept()
+		conn, err := d.listener.Accept()
 		switch {
 		case err == nil:
 			wait = 0
-			d.enter(conn, from == d.local)
+			d.enter(conn)
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // such as no free descriptor
@@ -98,14 +92,13 @@ func (d *proxy) run(from net.Listener) {
 }
 
 // enter adds a new connection. It never refuses: if there are too many, it closes the oldest that has not logged in.
-func (d *proxy) enter(conn net.Conn, local bool) {
+func (d *proxy) enter(conn net.Conn) {
 	inside, err := d.server.InProcessConn()
 	if err != nil {
 		conn.Close()
 		return
 	}
 	v := newSession(d, conn, inside, domain.ClientOf(conn.RemoteAddr().String()))
-	v.local = local
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -165,17 +158,14 @@ func (d *proxy) login(v *session, line []byte) error {
 	return nil
 }
 
-// classOf tells a client's class by its first line. The server checks the password again.
-func (d *proxy) classOf(line []byte) class {
-	var login struct{ User, Pass string }
+// classOf tells the class of a client without an identity by its first line.
+func classOf(line []byte) class {
+	var login struct{ User string }
 	if text, ok := connectFields(line); ok {
 		_ = json.Unmarshal(text, &login) // a bad one is refused by the server
 	}
-	switch {
-	case login.User == historyUser:
+	if login.User == historyUser {
 		return ofHistory
-	case login.User == ownUser && subtle.ConstantTimeCompare([]byte(login.Pass), []byte(d.own)) == 1:
-		return ofOwn
 	}
 	return ofTaps
 }
@@ -224,10 +214,8 @@ func (d *proxy) kick(cid uint64) {
 }
 
 func (d *proxy) close() {
-	for _, l := range []net.Listener{d.listener, d.local} {
-		if l != nil {
-			l.Close()
-		}
+	if d.listener != nil {
+		d.listener.Close()
 	}
 	d.mu.Lock()
 	if !d.closed {

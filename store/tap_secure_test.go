@@ -99,7 +99,7 @@ func mustSecure(t *testing.T) *secure {
 		s.people.set(string(r), r)
 	}
 	o := options(t.TempDir())
-	o.TapPort, o.OwnPassword, o.Logger = 0, "secret", newLogger(s.log)
+	o.TapPort, o.Logger = 0, newLogger(s.log)
 	o.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	o.Login, o.Still = s.people.login, s.people.still
 	s.Store = mustOpen(t, o)
@@ -263,43 +263,6 @@ func TestSecureTapSecondLogin(t *testing.T) {
 	}
 	if n := bytes.Count(got, []byte("Permissions Violation for Publish")); n != 2 {
 		t.Errorf("%d of 2 requests for history are refused: %s", n, got)
-	}
-}
-
-// TestSecureTapOwn holds that Ledge's own commands have a port of their own on this machine, which nobody else gets in at.
-func TestSecureTapOwn(t *testing.T) {
-	s := mustSecure(t)
-	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
-	storetest.MustAdd(t, a, "a", 3)
-	tap, err := store.OpenTap(t.Context(), s.OwnURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tap.Close()
-	if r, err := tap.Logs()[0].Verify(t.Context(), nil); err != nil || r.Count != 3 {
-		t.Errorf("verified %+v, %v", r, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	followed := 0
-	if err := tap.Follow(ctx, 1, store.Place{}, func(store.Message) error {
-		if followed++; followed == 3 {
-			storetest.MustAdd(t, a, "b", 1)
-		}
-		if followed == 4 {
-			cancel()
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-	if !strings.HasPrefix(s.LocalURL(), "nats://127.0.0.1:") || s.LocalURL() == strings.Replace(s.TapURL(), "tls:", "nats:", 1) {
-		t.Errorf("own commands connect to %s", s.LocalURL())
-	}
-	for _, login := range []string{"own:wrong@", "", "admin:admin@", "history:history@", "ledge:@"} {
-		if nc, err := nats.Connect(strings.Replace(s.LocalURL(), "nats://", "nats://"+login, 1)); err == nil {
-			nc.Close()
-			t.Errorf("%q gets in", login)
-		}
 	}
 }
 

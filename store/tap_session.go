@@ -17,7 +17,6 @@ type session struct {
 	raw, inside net.Conn
 	outside     net.Conn // raw, or the TLS connection on it; changed only while writing is held
 	client      string
-	local       bool // it has come to the listener for Ledge's own commands
 	since       time.Time
 	greeting    chan struct{} // closed when the client was greeted
 
@@ -135,7 +134,7 @@ func (v *session) greeted(line []byte) []byte {
 	v.proxy.mu.Lock()
 	v.cid = info.CID
 	v.proxy.mu.Unlock()
-	if v.proxy.tls != nil && !v.local {
+	if v.proxy.tls != nil {
 		return requireTLS(line)
 	}
 	return line

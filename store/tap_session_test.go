@@ -83,7 +83,7 @@ func TestTapPace(t *testing.T) {
 
 func TestTapDescriptors(t *testing.T) {
 	for descriptors, want := range map[int][classes]int{
-		0: {64, 64, 16, 4}, 112: {30, 64, 14, 4}, 2484: {64, 64, 16, 4}, 40: {6, 25, 5, 4}, 4: {1, 2, 1, 1},
+		0: {64, 64, 16}, 112: {34, 64, 14}, 2484: {64, 64, 16}, 40: {10, 25, 5}, 4: {1, 2, 1},
 	} {
 		if got := shares(64, descriptors); got != want {
 			t.Errorf("%d descriptors: got %v, want %v", descriptors, got, want)

@@ -33,7 +33,7 @@ func (v *session) upgrade() error {
 	case <-v.gone:
 		return net.ErrClosed
 	}
-	if v.proxy.tls == nil || v.local {
+	if v.proxy.tls == nil {
 		return nil
 	}
 	v.writing <- struct{}{}

@@ -41,7 +41,7 @@ const (
 func startTaps(ctx context.Context, o Options) (*taps, error) {
 	c, password := &server.Options{}, rand.Text()
 	d := newProxy(o)
-	if err := c.ProcessConfigString(tapAccounts(password, o.OwnPassword, d.most, o.Login != nil)); err != nil {
+	if err := c.ProcessConfigString(tapAccounts(password, d.most, o.Login != nil)); err != nil {
 		return nil, fmt.Errorf("tap server: accounts: %w", err)
 	}
 	c.ServerName = "ledge"
@@ -75,14 +75,8 @@ func (t *taps) listen(ctx context.Context, o Options) (err error) {
 	if t.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return errListen(err)
 	}
-	if o.secured() {
-		if t.local, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-			return errListen(err)
-		}
-		t.running.Go(func() { t.run(t.local) })
-	}
 	ctx, t.stop = context.WithCancel(context.Background())
-	t.running.Go(func() { t.run(t.listener) })
+	t.running.Go(t.run)
 	if o.Login != nil {
 		t.running.Go(func() { t.recheckAgain(ctx) })
 	}
@@ -97,7 +91,7 @@ func (t *taps) room(subject string, n int) bool {
 
 // copies returns how often a live message is sent.
 func (t *taps) copies(subject string) (n int) {
-	for _, name := range []string{tapAccount, historyAccount, ownAccount} {
+	for _, name := range []string{tapAccount, historyAccount} {
 		if a, err := t.server.LookupAccount(name); err == nil {
 			n += a.Interest(subject)
 		}
@@ -118,14 +112,6 @@ func (t *taps) url(login string) string {
 		scheme = "tls://"
 	}
 	return scheme + login + t.listener.Addr().String()
-}
-
-// localURL is where Ledge's own commands connect with a login, empty without a listener. Their password never leaves the machine.
-func (t *taps) localURL(login string) string {
-	if t == nil || t.local == nil {
-		return t.url(login)
-	}
-	return "nats://" + login + t.local.Addr().String()
 }
 
 func (t *taps) close() {

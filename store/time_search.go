@@ -12,9 +12,7 @@ func (l *Log) Since(ctx context.Context, t time.Time) (uint64, error) {
 	from := max(l.First(), 1)
 	last, _ := l.Last()
 	to := last + 1
-	if l.readsFiles() {
-		from, to = l.blocks.around(t, from, to)
-	}
+	from, to = l.blocks.around(t, from, to)
 	for from < to {
 		middle := from + (to-from)/2
 		m, err := l.one(ctx, middle)

@@ -104,7 +104,7 @@ func isEdgeX(text []byte) bool {
 }
 
 // notShown stands for what clients may not see. What is exactly an answer of EdgeX's they may: it says why a device is refused.
-const notShown = "(the setting hide-answers leaves this out)"
+const notShown = "(answers of this machine are not shown)"
 
 // shownBytes is how much of an answer a message shows.
 const shownBytes = 1 << 10

@@ -16,7 +16,7 @@ import (
 
 // Options configure a [Resolver]. Zero values take the documented defaults.
 type Options struct {
-	// Server is the address of the name server, host:port (setting name-server); empty for those of the machine.
+	// Server is the address of the name server, host:port; empty for those of the machine.
 	Server string
 	// Connections are those to name servers at once: 64. A name takes two of them.
 	Connections int

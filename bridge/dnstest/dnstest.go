@@ -4,6 +4,7 @@ package dnstest
 import (
 	"bytes"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +33,17 @@ type query struct {
 // Start runs a server until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	return StartAt(t, "127.0.0.1:0")
+}
+
+// StartAt is Start at an address and port.
+func StartAt(t testing.TB, address string) *Server {
+	t.Helper()
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,6 @@ import (
 // credentials of their machines, and the other addresses by which some do.
 const NoDestinations = "169.254.0.0/16,fe80::/10,fd00:ec2::254,fd20:ce::254,100.100.100.200,168.63.129.16,192.0.0.192,metadata.google.internal"
 
-// HiddenAnswers is whose answers are not shown unless an operator says otherwise: those of this machine, where services answer that nobody
-// else can ask.
-const HiddenAnswers = "127.0.0.0/8,::1"
-
 // Options configure a [Guard].
 type Options struct {
 	// Deny are the destinations, of notifications and of callbacks to device services, that are refused, whatever Allow
@@ -31,8 +27,6 @@ type Options struct {
 	// bound to a port; nil where there are none. Ledge sends nothing to either on this machine, and binds nothing to the former.
 	OwnPorts  map[int]string
 	OwnSocket func(port int) bool
-	// HideAnswers are where clients see only the status of what was answered (setting hide-answers).
-	HideAnswers Rules
 	// Resolver finds the addresses of names that are connected to; nil is that of the machine.
 	Resolver *net.Resolver
 	// ConnectTimeout bounds the connecting of DialContext: 5 s where it is zero.

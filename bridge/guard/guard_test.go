@@ -133,15 +133,33 @@ func TestOwnListeners(t *testing.T) {
 			t.Errorf("dialled %s: %v", host, err)
 		}
 	}
-	free := New(Options{HideAnswers: MustRules(HiddenAnswers)})
+	free := New(Options{})
 	conn, err := free.DialContext(context.Background(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if free.ShowsAnswer(conn) || !own.ShowsAnswer(conn) {
-		t.Error("an answer of this machine is shown, or hidden without a setting")
+	if free.ShowsAnswer(conn) {
+		t.Error("an answer of this machine is shown")
 	}
+	for text, want := range map[string]bool{"192.0.2.1:80": true, "192.0.2.7:80": false, "[::1]:80": false, "[64:ff9b::7f00:1]:80": false, "[2001:db8::1]:80": true} {
+		if got := free.ShowsAnswer(addressed{conn, text}); got != want {
+			t.Errorf("an answer of %s, to 192.0.2.7, is shown: %t", text, got)
+		}
+	}
+}
+
+// addressed is a connection from 192.0.2.7 to another address.
+type addressed struct {
+	net.Conn
+	to string
+}
+
+func (a addressed) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(a.to))
+}
+func (addressed) LocalAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.7:4000"))
 }
 
 func TestMeanings(t *testing.T) {

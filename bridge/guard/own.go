@@ -40,16 +40,13 @@ func isThisMachine(addr netip.Addr) bool {
 	})
 }
 
-// ShowsAnswer reports whether what was answered on a connection may be shown to clients, by the setting hide-answers.
+// ShowsAnswer reports whether what was answered on a connection may be shown to clients. Of answers of this machine they see only the
+// status: services answer there that nobody else can ask.
 func (g *Guard) ShowsAnswer(conn net.Conn) bool {
 	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if err != nil {
+	if err != nil || slices.ContainsFunc(meanings(remote.Addr()), netip.Addr.IsLoopback) {
 		return false
 	}
-	addrs := meanings(remote.Addr())
-	if local, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil && plain(local.Addr()) == plain(remote.Addr()) {
-		addrs = append(addrs, netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()) // this machine, by another of its addresses
-	}
-	_, hidden := g.o.HideAnswers.any(addrs, int(remote.Port()))
-	return !hidden
+	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	return err != nil || plain(local.Addr()) != plain(remote.Addr()) // this machine has other addresses too
 }

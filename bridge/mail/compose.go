@@ -43,7 +43,7 @@ func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(&from)
 	msg.ToMailAddress(to...)
-	msg.Subject(s.o.Subject)
+	msg.Subject(subject)
 	msg.SetDateWithValue(s.o.Now())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody answers this automatically
 	if _, domain, ok := strings.Cut(from.Address, "@"); ok && isAtom(m.ID) {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
-	"strings"
+	"net/url"
+	"strconv"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -13,108 +14,105 @@ import (
 	"ledge/bridge/outward"
 )
 
-// The ways to encrypt.
+// The schemes of a mail server's URL say how the way to it is encrypted. There is no opportunistic STARTTLS: whoever is on the way could take
+// the offer out.
 const (
-	TLSNone          = "none"
-	TLSOpportunistic = "opportunistic" // STARTTLS where the server offers it, as EdgeX does
-	TLSMandatory     = "mandatory"     // STARTTLS or nothing
-	TLSImplicit      = "implicit"      // from the first byte, as on port 465
+	startTLS = "smtp"       // STARTTLS or nothing
+	implicit = "smtps"      // TLS from the first byte
+	plain    = "smtp+plain" // no TLS, and so no login
 )
 
+// ports are those of a URL that names none.
+var ports = map[string]int{startTLS: 587, implicit: 465, plain: 25}
+
 var policies = map[string]gomail.TLSPolicy{
-	TLSNone: gomail.NoTLS, TLSOpportunistic: gomail.TLSOpportunistic, TLSMandatory: gomail.TLSMandatory,
+	plain: gomail.NoTLS, startTLS: gomail.TLSMandatory,
 	// There is nothing left to start; "opportunistic" has the library see for itself that the connection is encrypted.
-	TLSImplicit: gomail.TLSOpportunistic,
+	implicit: gomail.TLSOpportunistic,
 }
 
-// Options configure a [Sender]; the settings are those that its errors name.
+const (
+	// SecretPath is where the secret with username and password for the mail server is: one mail server has one login.
+	SecretPath = "smtp"
+	// subject is that of every message: EdgeX has one for all notifications too, and the body says what happened.
+	subject = "Ledge notification"
+)
+
+// Server is a mail server. The zero Server is none.
+type Server struct {
+	scheme, Host string
+	Port         int
+}
+
+// LogsIn reports whether the login is used. A connection without TLS would show it.
+func (s Server) LogsIn() bool { return s.Host != "" && s.scheme != plain }
+
+// ParseServer parses the URL of a mail server. The error is how to cure it.
+func ParseServer(text string) (Server, error) {
+	if text == "" {
+		return Server{}, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || ports[u.Scheme] == 0 || u.Hostname() == "" {
+		return Server{}, errors.New("use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25")
+	}
+	if u.User != nil {
+		return Server{}, errors.New("leave out the login; post it to /api/v2/secret of the notifications service, at the path " + SecretPath)
+	}
+	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+		return Server{}, errors.New("leave out what follows the port")
+	}
+	s := Server{u.Scheme, u.Hostname(), ports[u.Scheme]}
+	if u.Port() != "" {
+		if s.Port, err = strconv.Atoi(u.Port()); err != nil || s.Port < 1 || s.Port > 65535 {
+			return Server{}, errors.New("use a TCP port from 1 to 65535")
+		}
+	}
+	return s, nil
+}
+
+// CheckSender returns how to cure the address that e-mail is from.
+func CheckSender(text string) error {
+	if _, err := mail.ParseAddress(text); err != nil {
+		return errors.New("is no address; write it as ledge@example.org")
+	}
+	return nil
+}
+
+// Options configure a [Sender].
 type Options struct {
 	// Dial connects; it is required.
 	Dial outward.Dial
-	// Host and Port are the server (settings smtp-host and smtp-port). Without a host nothing can be sent.
-	Host string
-	Port int
+	// Server is the server (setting smtp-server). Without one nothing can be sent.
+	Server Server
 	// Sender is the address that messages are from (setting smtp-sender). The name before it is the notification's sender.
 	Sender string
-	// Subject is that of every message (setting smtp-subject).
-	Subject string
-	// TLS is one of the ways to encrypt (setting smtp-tls); SkipVerify trusts every certificate (setting smtp-skip-verify).
-	TLS        string
-	SkipVerify bool
 	// Roots are the authorities to trust; nil for the system's.
 	Roots *x509.CertPool
-	// Secrets have username and password at SecretPath (setting smtp-secret-path). Without a path, or with an empty password, there
-	// is no login.
-	Secrets    outward.Secrets
-	SecretPath string
-	// Timeout bounds a message from the connecting to the server's answer: 30 s where it is zero.
+	// Secrets have username and password at SecretPath. Without such a secret, or with an empty password, there is no login.
+	Secrets outward.Secrets
+	// Timeout bounds a message from the connecting to the server's answer: 10 s where it is zero.
 	Timeout time.Duration
 	// Now dates the messages; nil means time.Now.
 	Now func() time.Time
 }
 
-// Check returns an error that names the setting that is wrong. Of Dial and Secrets it says nothing.
-func (o Options) Check() error {
-	_, err := o.check()
-	return err
-}
-
-// check returns the address of the sender.
-func (o Options) check() (*mail.Address, error) {
-	if _, ok := policies[o.TLS]; !ok {
-		return nil, fmt.Errorf("setting smtp-tls: %q is unknown; use one of none, opportunistic, mandatory, implicit", o.TLS)
-	}
-	if o.Host == "" {
-		return nil, nil
-	}
-	if o.Port < 1 || o.Port > 65535 {
-		return nil, fmt.Errorf("setting smtp-port: %d: use a TCP port from 1 to 65535", o.Port)
-	}
-	if strings.ContainsFunc(o.Subject, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, errors.New("setting smtp-subject: use one line of text")
-	}
-	sender, err := mail.ParseAddress(o.Sender)
-	if err != nil {
-		return nil, fmt.Errorf("setting smtp-sender: %q is no address; write it as ledge@example.org", o.Sender)
-	}
-	return sender, nil
-}
-
 // login returns the account; it is empty where there is none to be used.
 func (o Options) login() (username, password string, err error) {
-	if o.SecretPath == "" || o.Secrets == nil {
+	if o.Secrets == nil || !o.Server.LogsIn() {
 		return "", "", nil
 	}
-	secret, err := o.Secrets.Use(o.SecretPath, o.use())
+	secret, err := o.Secrets.Use(SecretPath, o.use())
 	if errors.Is(err, outward.ErrNoSecret) {
-		return "", "", fmt.Errorf("there is no secret %q for the mail server; post it to /api/v2/secret with username and password, or empty the setting smtp-secret-path", o.SecretPath)
+		return "", "", nil
 	}
 	if err != nil {
-		return "", "", refusedUse(err)
+		return "", "", err
 	}
 	if secret["username"] == "" {
-		return "", "", fmt.Errorf("the secret %q has no username; post it again with one", o.SecretPath)
+		return "", "", fmt.Errorf("the secret %q has no username; post it again with one", SecretPath)
 	}
 	return secret["username"], secret["password"], nil
 }
 
-// use is what the account is used for. Encryption counts where it is certain and the certificate verified.
-func (o Options) use() outward.Use {
-	encrypted := o.TLS == TLSMandatory || o.TLS == TLSImplicit
-	return outward.Use{Host: o.Host, Port: o.Port, Insecure: !encrypted || o.SkipVerify}
-}
-
-func refusedUse(err error) error {
-	return fmt.Errorf("%w; a mail server that asks for no login needs no secret: empty the setting smtp-secret-path", err)
-}
-
-// CheckSecret returns why the mail server may not have the account. A secret that is not there yet is no reason.
-func (s *Sender) CheckSecret() error {
-	if s.o.SecretPath == "" || s.o.Secrets == nil {
-		return nil
-	}
-	if _, err := s.o.Secrets.Use(s.o.SecretPath, s.o.use()); err != nil && !errors.Is(err, outward.ErrNoSecret) {
-		return fmt.Errorf("type: %w", refusedUse(err))
-	}
-	return nil
-}
+func (o Options) use() outward.Use { return outward.Use{Host: o.Server.Host, Port: o.Server.Port} }

@@ -25,12 +25,15 @@ type Sender struct {
 
 // New returns a Sender, or an error that names the setting that is wrong.
 func New(o Options) (*Sender, error) {
-	from, err := o.check()
-	if err != nil {
-		return nil, err
+	var from *mail.Address
+	if o.Server.Host != "" {
+		var err error
+		if from, err = mail.ParseAddress(o.Sender); err != nil {
+			return nil, fmt.Errorf("setting smtp-sender: %q: %w", o.Sender, CheckSender(o.Sender))
+		}
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
+		o.Timeout = 10 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -40,8 +43,8 @@ func New(o Options) (*Sender, error) {
 
 // Send sends m to the recipients and returns what the server answered. The error is nil where all of them get it.
 func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (response string, err error) {
-	if s.o.Host == "" {
-		return "", final(errors.New("there is no mail server; name one in the setting smtp-host"))
+	if s.o.Server.Host == "" {
+		return "", final(errors.New("there is no mail server; name one in the setting smtp-server"))
 	}
 	msg, err := s.compose(t, m)
 	if err != nil {
@@ -63,7 +66,7 @@ func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (respons
 		err = fmt.Errorf("%w: %w", timed.Err(), err)
 	}
 	return response, &outward.Error{
-		Err:   errors.New(outward.Cut(fmt.Sprintf("mail server %s: %v", s.o.Host, err))),
+		Err:   errors.New(outward.Cut(fmt.Sprintf("mail server %s: %v", s.o.Server.Host, err))),
 		Final: outward.Permanent(err) || lasting(err) || errors.Is(err, gomail.ErrNoSupportedAuthDiscovered),
 		Reply: answered, Left: left, Refused: lost,
 	}
@@ -110,23 +113,23 @@ func (s *Sender) deliver(ctx context.Context, msg *gomail.Msg, username, passwor
 
 func (s *Sender) client(username, password string, dial gomail.DialContextFunc) (*gomail.Client, error) {
 	options := []gomail.Option{ // the context ends before the library's time is up
-		gomail.WithPort(s.o.Port), gomail.WithTimeout(2 * s.o.Timeout), gomail.WithDialContextFunc(dial),
-		gomail.WithTLSPolicy(policies[s.o.TLS]), gomail.WithTLSConfig(s.trust()),
+		gomail.WithPort(s.o.Server.Port), gomail.WithTimeout(2 * s.o.Timeout), gomail.WithDialContextFunc(dial),
+		gomail.WithTLSPolicy(policies[s.o.Server.scheme]), gomail.WithTLSConfig(s.trust()),
 	}
 	if password != "" {
 		// It takes the safest that the server offers, and none that shows the password on a connection without TLS.
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(username), gomail.WithPassword(password))
 	}
-	return gomail.NewClient(s.o.Host, options...)
+	return gomail.NewClient(s.o.Server.Host, options...)
 }
 
 func (s *Sender) trust() *tls.Config {
-	return &tls.Config{ServerName: s.o.Host, MinVersion: tls.VersionTLS12, RootCAs: s.o.Roots, InsecureSkipVerify: s.o.SkipVerify}
+	return &tls.Config{ServerName: s.o.Server.Host, MinVersion: tls.VersionTLS12, RootCAs: s.o.Roots}
 }
 
 func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := s.o.Dial(ctx, network, address)
-	if err != nil || s.o.TLS != TLSImplicit {
+	if err != nil || s.o.Server.scheme != implicit {
 		return conn, err
 	}
 	secured := tls.Client(conn, s.trust())

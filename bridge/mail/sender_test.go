@@ -44,12 +44,26 @@ func mustServer(t *testing.T, mode string, account ...string) *server {
 	return &server{mailtest.Start(t, mode, account...), t}
 }
 
-// sender returns one for a server, with STARTTLS if need be.
+// at is the server as a scheme reaches it.
+func (s *server) at(scheme string) Server {
+	return mustParse(s.t, fmt.Sprintf("%s://127.0.0.1:%d", scheme, s.Port))
+}
+
+func mustParse(t *testing.T, text string) Server {
+	t.Helper()
+	server, err := ParseServer(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// sender returns one for a server without TLS.
 func (s *server) sender(change func(*Options)) *Sender {
 	s.t.Helper()
 	o := Options{
-		Dial: guard.New(guard.Options{}).DialContext, Host: "127.0.0.1", Port: s.Port, Sender: "ledge@example.org", Subject: "Alarm",
-		TLS: TLSOpportunistic, Roots: s.Roots, Now: func() time.Time { return time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC) },
+		Dial: guard.New(guard.Options{}).DialContext, Server: s.at("smtp+plain"), Sender: "ledge@example.org",
+		Roots: s.Roots, Now: func() time.Time { return time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC) },
 	}
 	if change != nil {
 		change(&o)
@@ -70,7 +84,7 @@ func TestMessage(t *testing.T) {
 	m := message
 	m.Sender = "Wächter, \"der\" <x@y>"
 	m.Body = []byte("Größe: 5 m²\n.\n.. and a very long line: " + strings.Repeat("ü ", 1000) + "\ntrailing \n")
-	response, err := s.sender(func(o *Options) { o.Subject = "Störung im Werk" }).Send(context.Background(), to("a@example.org", "Bö <b@example.org>"), m)
+	response, err := s.sender(nil).Send(context.Background(), to("a@example.org", "Bö <b@example.org>"), m)
 	if err != nil || response != "250 kept" {
 		t.Errorf("got %q, %v", response, err)
 	}
@@ -90,7 +104,7 @@ func TestMessage(t *testing.T) {
 		return text
 	}
 	for field, want := range map[string]string{
-		"Subject": "Störung im Werk", "Date": "Sat, 21 Nov 2026 07:42:05 +0000", "Message-Id": "<6877ff35-5566-5d14-a992-79fbb18d8d4a@example.org>",
+		"Subject": "Ledge notification", "Date": "Sat, 21 Nov 2026 07:42:05 +0000", "Message-Id": "<6877ff35-5566-5d14-a992-79fbb18d8d4a@example.org>",
 		"Content-Type": "text/plain; charset=UTF-8", "X-Correlation-Id": "c-1", "Auto-Submitted": "auto-generated", "User-Agent": "",
 	} {
 		if got := decode(field); got != want {
@@ -202,7 +216,10 @@ func TestRefusedRecipients(t *testing.T) {
 }
 
 func TestEncryptionAndLogin(t *testing.T) {
-	account := secrets{"smtp": {"username": "me", "password": password}, "wrong": {"username": "me", "password": password + "!"}, "nobody": {"password": password}, "relay": {"username": "me"}}
+	account := func(username, word string) secrets {
+		return secrets{SecretPath: {"username": username, "password": word}}
+	}
+	me, none := account("me", password), secrets{}
 	open := mustServer(t, "plain")
 	plain := mustServer(t, "plain", "me", password)
 	starttls := mustServer(t, "starttls", "me", password)
@@ -211,33 +228,31 @@ func TestEncryptionAndLogin(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		s         *server
-		tls, path string
+		scheme    string
+		secrets   secrets
 		untrusted bool
-		skip      bool
 		permanent bool
 		want      string // part of the error; empty where it is taken
+		user      string
 	}{
-		{"clear", open, TLSNone, "", false, false, false, ""},
-		{"no password", open, TLSNone, "relay", false, false, false, ""},
-		{"none to start", open, TLSMandatory, "", false, false, false, "does not support STARTTLS"},
-		{"the password in the clear", plain, TLSNone, "smtp", false, false, true, "supported"},
-		{"the password in the clear, by chance", plain, TLSOpportunistic, "smtp", false, false, true, "supported"},
-		{"offered", starttls, TLSOpportunistic, "smtp", false, false, false, ""},
-		{"mandatory", starttls, TLSMandatory, "smtp", false, false, false, ""},
-		{"mandatory there", only, TLSNone, "", false, false, true, "530"},
-		{"started", only, TLSMandatory, "", false, false, false, ""},
-		{"implicit", implicit, TLSImplicit, "smtp", false, false, false, ""},
-		{"untrusted", starttls, TLSMandatory, "smtp", true, false, false, "certificate"},
-		{"untrusted, by chance", starttls, TLSOpportunistic, "smtp", true, false, false, "certificate"},
-		{"untrusted, implicit", implicit, TLSImplicit, "smtp", true, false, false, "certificate"},
-		{"untrusted, skipped", starttls, TLSMandatory, "smtp", true, true, false, ""},
-		{"wrong password", starttls, TLSMandatory, "wrong", false, false, true, "535"},
-		{"no login", starttls, TLSMandatory, "", false, false, true, "530"},
-		{"no secret", starttls, TLSMandatory, "other", false, false, true, `there is no secret "other" for the mail server; post it to /api/v2/secret`},
-		{"no username", starttls, TLSMandatory, "nobody", false, false, true, `the secret "nobody" has no username`},
+		{"clear", open, "smtp+plain", none, false, false, "", ""},
+		{"no login in the clear", open, "smtp+plain", me, false, false, "", ""},
+		{"no password", only, "smtp", account("me", ""), false, false, "", ""},
+		{"no STARTTLS", open, "smtp", none, false, false, "does not support STARTTLS", ""},
+		{"no STARTTLS, and no password in the clear", plain, "smtp", me, false, false, "does not support STARTTLS", ""},
+		{"login required in the clear", plain, "smtp+plain", me, false, true, "530", ""},
+		{"STARTTLS", starttls, "smtp", me, false, false, "", "me"},
+		{"STARTTLS required", only, "smtp+plain", none, false, true, "530", ""},
+		{"STARTTLS without a login", only, "smtp", none, false, false, "", ""},
+		{"TLS", implicit, "smtps", me, false, false, "", "me"},
+		{"untrusted, STARTTLS", starttls, "smtp", me, true, false, "certificate", ""},
+		{"untrusted, TLS", implicit, "smtps", me, true, false, "certificate", ""},
+		{"wrong password", starttls, "smtp", account("me", password+"!"), false, true, "535", ""},
+		{"no login", starttls, "smtp", none, false, true, "530", ""},
+		{"no username", starttls, "smtp", account("", password), false, true, `the secret "smtp" has no username`, ""},
 	} {
 		sender := c.s.sender(func(o *Options) {
-			o.TLS, o.SecretPath, o.Secrets, o.SkipVerify = c.tls, c.path, account, c.skip
+			o.Server, o.Secrets = c.s.at(c.scheme), c.secrets
 			if c.untrusted {
 				o.Roots = nil
 			}
@@ -253,11 +268,7 @@ func TestEncryptionAndLogin(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		wantUser := ""
-		if c.path != "" && c.path != "relay" {
-			wantUser = "me"
-		}
-		if got := c.s.Next(); got.TLS != (c.tls != TLSNone) || got.User != wantUser {
+		if got := c.s.Next(); got.TLS != (c.scheme != "smtp+plain") || got.User != c.user {
 			t.Errorf("%s: TLS %v, user %q", c.name, got.TLS, got.User)
 		}
 	}
@@ -297,7 +308,9 @@ func TestTimeouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	sender := s.sender(func(o *Options) { o.Port, o.Timeout = silent.Addr().(*net.TCPAddr).Port, 50*time.Millisecond })
+	sender := s.sender(func(o *Options) {
+		o.Server, o.Timeout = mustParse(t, "smtp+plain://"+silent.Addr().String()), 50*time.Millisecond
+	})
 	if _, err := sender.Send(context.Background(), to("a@example.org"), message); err == nil || outward.Permanent(err) {
 		t.Errorf("silent: got %v", err)
 	}
@@ -308,21 +321,14 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	fine := Options{Dial: guard.New(guard.Options{Deny: guard.MustRules("127.0.0.0/8")}).DialContext, Host: "127.0.0.1", Port: 25, Sender: "a@b", Subject: "s", TLS: TLSNone}
-	for want, change := range map[string]func(*Options){
-		"setting smtp-tls: ":     func(o *Options) { o.TLS = "ssl" },
-		"setting smtp-port: ":    func(o *Options) { o.Port = 0 },
-		"setting smtp-subject: ": func(o *Options) { o.Subject = "a\nb" },
-		"setting smtp-sender: ":  func(o *Options) { o.Sender = "" },
-	} {
-		o := fine
-		change(&o)
-		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+	fine := Options{Dial: guard.New(guard.Options{Deny: guard.MustRules("127.0.0.0/8")}).DialContext, Server: mustParse(t, "smtp+plain://127.0.0.1"), Sender: "a@b"}
+	o := fine
+	o.Sender = ""
+	if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), `setting smtp-sender: "": is no address`) {
+		t.Errorf("got %v", err)
 	}
 	for want, change := range map[string]func(*Options){
-		"there is no mail server; name one in the setting smtp-host": func(o *Options) { o.Host, o.Sender = "", "" },
+		"there is no mail server; name one in the setting smtp-server": func(o *Options) { o.Server, o.Sender = Server{}, "" },
 		"deny-destinations": func(*Options) {},
 	} {
 		o := fine
@@ -339,6 +345,25 @@ func TestOptions(t *testing.T) {
 	for _, list := range [][]string{nil, slices.Repeat([]string{"a@b.c"}, MaxRecipients+1)} {
 		if _, err := s.Send(context.Background(), to(list...), message); !outward.Permanent(err) || !strings.Contains(err.Error(), "recipients: ") {
 			t.Errorf("%d: got %v", len(list), err)
+		}
+	}
+}
+
+func TestParseServer(t *testing.T) {
+	for text, want := range map[string]Server{
+		"": {}, "smtp://mail.example.org": {startTLS, "mail.example.org", 587}, "smtp://mail.example.org:2525/": {startTLS, "mail.example.org", 2525},
+		"smtps://[2001:db8::1]": {implicit, "2001:db8::1", 465}, "smtp+plain://127.0.0.1": {plain, "127.0.0.1", 25}, "SMTPS://h:1": {implicit, "h", 1},
+	} {
+		if got, err := ParseServer(text); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"mail.example.org": "use a URL such as smtp://", "mail.example.org:25": "use a URL", "http://h": "use a URL", "smtp://": "use a URL", "smtp://h:x": "use a URL",
+		"smtp://h:0": "from 1 to 65535", "smtp://h:65536": "from 1 to 65535", "smtp://me:secret@h": "leave out the login", "smtp://h/x": "what follows the port", "smtp://h?x=1": "what follows the port",
+	} {
+		if got, err := ParseServer(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("%s: got %+v, %v, want %q", text, got, err, want)
 		}
 	}
 }

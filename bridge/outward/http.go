@@ -62,7 +62,7 @@ func (v *Visible) Watch(ctx context.Context, shows Shows) context.Context {
 func (v *Visible) Hidden() bool { return v.hidden }
 
 // errNoHTTP stands for errors of net/http that quote what was answered.
-var errNoHTTP = errors.New("the answer is no HTTP, and the setting hide-answers says not to show it")
+var errNoHTTP = errors.New("the answer is not HTTP, and answers of this machine are not shown")
 
 // Error returns err, or an error that quotes nothing of the answer.
 func (v *Visible) Error(err error) error {

@@ -132,7 +132,7 @@ func record(resp *http.Response, hidden bool) string {
 }
 
 // notShown ends the error of an answer of which only the status is shown.
-const notShown = " (the setting hide-answers leaves out the rest)"
+const notShown = " (answers of this machine are not shown)"
 
 // judge returns nil for what is delivered; its error has the answer in it, with what was answered beside the status at the
 // end.

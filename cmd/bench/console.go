@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,7 +25,8 @@ const (
 // consolePaths are pages of the console, with the filters that cost most.
 var consolePaths = []string{
 	"/", "/devices", "/devices?sort=name", "/devices?q=9", "/devices?q=no+such+device", "/devices?label=site-7", "/devices?state=LOCKED",
-	"/readings", "/readings?device=" + sensorName(7), "/profiles", "/services", "/watchers", "/subscriptions", "/notifications", "/ledger", "/users", "/system",
+	"/readings", "/readings?device=" + sensorName(7), "/readings?view=images", "/profiles", "/services", "/watchers", "/subscriptions", "/notifications",
+	"/notifications?severity=MINOR", "/ledger", "/ledger?name=no-such-device", "/ledger?log=readings&name=no-such-device", "/users", "/system",
 }
 
 // loadPages asks the console of the real binary for its pages, with the most devices and readings that there are counts for.
@@ -40,7 +40,7 @@ func loadPages(ctx context.Context, b *bench) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	if err := fillLog(ctx, dir, b.counts.readings); err != nil {
+	if _, err := addReadings(ctx, dir, b.counts.readings); err != nil {
 		return err
 	}
 	ledge, err := b.startLedge(ctx, dir)
@@ -67,16 +67,6 @@ func loadPages(ctx context.Context, b *bench) error {
 		one.Target = below(consoleTarget, "ms p99", one.Ledge.P99)
 	}
 	return nil
-}
-
-// fillLog records readings on the log of a data folder; a start projects them.
-func fillLog(ctx context.Context, dir string, readings int) (err error) {
-	s, err := openStore(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return recordReadings(ctx, s, readings)
 }
 
 // consoleLogin adds a user and returns the cookie of its session.

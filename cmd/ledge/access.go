@@ -26,7 +26,7 @@ func (p *Program) startAccess() error {
 	if err != nil {
 		return exitError{exitFolder, fmt.Errorf("make the key that signs logins: %w", err)}
 	}
-	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.roots, p.identities.uses.Used, p.Logger)
+	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.identities.uses.Used, p.Logger)
 	ctx, stop := context.WithCancel(context.Background())
 	p.onClose(stop)
 	p.inBackground(func(done <-chan struct{}) {

@@ -32,7 +32,7 @@ func (p *Program) startIdentities(ctx context.Context) error {
 	}
 	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.administer)
 	if err != nil {
-		p.Logger.Warn("ledge user and ledge token work only while this server is stopped", "error", err)
+		p.Logger.Warn("local commands such as ledge user and ledge log work only while this server is stopped", "error", err)
 		return nil
 	}
 	p.onClose(s.close)
@@ -45,8 +45,8 @@ func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequ
 		return a, err
 	}
 	lock, err := lockDataDir(c.DataDir)
-	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse && hasAdminSocket {
-		return askAdminSocket(ctx, c.DataDir, r)
+	if isInUse(err) && hasAdminSocket {
+		return askAdminSocket(ctx, c.DataDir, r, nil)
 	}
 	if err != nil {
 		return a, err

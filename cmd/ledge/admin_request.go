@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"ledge/domain"
+	"ledge/store"
 )
 
-// adminRequest is what the commands user, token and why ask for, of a running server or of a data folder.
+// adminRequest is what a command asks of a running server, and user and token also of a data folder.
 type adminRequest struct {
 	Do       string        `json:"do"` // such as "user add"
 	Name     string        `json:"name,omitempty"`
@@ -15,15 +16,34 @@ type adminRequest struct {
 	Token    *domain.Token `json:"token,omitempty"`
 	// Notification is the id for "why", or empty.
 	Notification string `json:"notification,omitempty"`
+	// After is for "ends": the answer waits until a log goes on behind it.
+	After store.Place `json:"after,omitempty"`
 }
 
-// adminAnswer is the answer to it. Token is the text of a new token.
+// lasts reports whether the answer may take as long as the client waits for it.
+func (r adminRequest) lasts() bool { return r.Do == "verify" || r.Do == "ends" && r.After != nil }
+
+// adminAnswer is the answer to it. Answers with Text or Progress may come before it.
 type adminAnswer struct {
-	Error  string       `json:"error,omitempty"`
-	Token  string       `json:"token,omitempty"`
-	Users  []userEntry  `json:"users,omitempty"`
-	Tokens []tokenEntry `json:"tokens,omitempty"`
-	Why    *whyAnswer   `json:"why,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Code     int            `json:"code,omitempty"` // exit code for Error; 0 if it has none of its own
+	Away     bool           `json:"away,omitempty"` // Error is that the server is starting or stopping
+	Text     string         `json:"text,omitempty"` // for the client to print
+	Progress *adminProgress `json:"progress,omitempty"`
+
+	Token  string                `json:"token,omitempty"` // the text of a new token
+	Users  []userEntry           `json:"users,omitempty"`
+	Tokens []tokenEntry          `json:"tokens,omitempty"`
+	Why    *whyAnswer            `json:"why,omitempty"`
+	Ends   map[string]store.Info `json:"ends,omitempty"`
+	Health *healthAnswer         `json:"health,omitempty"`
+}
+
+// adminProgress says how much of something is done.
+type adminProgress struct {
+	Text  string `json:"text"`
+	Done  int64  `json:"done"`
+	Total int64  `json:"total"`
 }
 
 // userEntry is a user in a list, without the id of the password.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,27 +17,34 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"ledge/domain"
 )
 
-// adminSocketFile is the Unix socket at which a running server answers the commands user, token and why. A connection carries one
-// adminRequest and one adminAnswer, as JSON.
+// adminSocketFile is the Unix socket at which a running server answers local commands. A connection carries one adminRequest and its
+// answers, as JSON.
 const adminSocketFile = "admin.sock"
 
 // The bounds of the socket.
 const (
-	adminConnections  = 4
+	adminConnections  = 16
+	adminLasting      = 12 // connections of requests that last: the other four are left for the short ones
 	adminRequestBytes = 64 << 10
-	adminTimeout      = 30 * time.Second // for a request and its answer
+	adminTimeout      = 30 * time.Second // for a request, and for the client to read an answer
 )
+
+// adminHandler answers a request. It may send answers before the one that it returns.
+type adminHandler func(ctx context.Context, actor string, r adminRequest, send func(adminAnswer) error) (adminAnswer, error)
 
 // adminSocket answers at the socket.
 type adminSocket struct {
 	listener *net.UnixListener
 	folder   *os.File // holds the short path of the socket; nil where it needs none
-	answer   func(ctx context.Context, actor string, r adminRequest) (adminAnswer, error)
+	answer   adminHandler
 	logger   *slog.Logger
 	running  sync.WaitGroup
-	ctx      context.Context
+	lasting  chan struct{}   // a token for each request that lasts
+	ctx      context.Context // of requests that last; the stop waits for the others
 	stop     context.CancelFunc
 }
 
@@ -44,7 +52,7 @@ type adminSocket struct {
 const hasAdminSocket = runtime.GOOS != "windows"
 
 // openAdminSocket listens, in the place of a socket that a crash has left. The caller has the lock of the folder.
-func openAdminSocket(dir string, logger *slog.Logger, answer func(context.Context, string, adminRequest) (adminAnswer, error)) (*adminSocket, error) {
+func openAdminSocket(dir string, logger *slog.Logger, answer adminHandler) (*adminSocket, error) {
 	if err := os.Remove(filepath.Join(dir, adminSocketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -62,7 +70,7 @@ func openAdminSocket(dir string, logger *slog.Logger, answer func(context.Contex
 		folder.Close() // nil is an error that says nothing
 		return nil, err
 	}
-	s := &adminSocket{listener: l, folder: folder, answer: answer, logger: logger}
+	s := &adminSocket{listener: l, folder: folder, answer: answer, logger: logger, lasting: make(chan struct{}, adminLasting)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.running.Go(s.serve)
 	return s, nil
@@ -77,7 +85,7 @@ func (s *adminSocket) serve() {
 			return
 		}
 		if err != nil {
-			s.logger.Warn("the socket for ledge user and ledge token does not answer any more; restart to have it again", "error", err)
+			s.logger.Warn("the socket for local commands such as ledge user and ledge log does not answer any more; restart to have it again", "error", err)
 			return
 		}
 		s.running.Go(func() {
@@ -106,27 +114,55 @@ func (s *adminSocket) handle(c *net.UnixConn) error {
 	if err := json.NewDecoder(io.LimitReader(c, adminRequestBytes)).Decode(&r); err != nil {
 		return json.NewEncoder(c).Encode(adminAnswer{Error: fmt.Sprintf("the request is no JSON object of at most %d bytes", adminRequestBytes)})
 	}
-	var a adminAnswer
-	err = tried(func() (err error) { a, err = s.answer(s.ctx, "cli:"+userName(uid), r); return err })
-	if err != nil {
-		a = adminAnswer{Error: err.Error()}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if r.lasts() {
+		select {
+		case s.lasting <- struct{}{}:
+			defer func() { <-s.lasting }()
+		default:
+			return json.NewEncoder(c).Encode(adminAnswer{Error: fmt.Sprintf("%d commands such as `ledge log -f` are connected, and more are not allowed; end one of them", adminLasting)})
+		}
+		defer context.AfterFunc(s.ctx, cancel)()
+		if err := c.SetReadDeadline(time.Time{}); err != nil {
+			return err
+		}
+		go func() { // until the client goes away, or c is closed here
+			_, _ = io.Copy(io.Discard, c)
+			cancel()
+		}()
 	}
-	return json.NewEncoder(c).Encode(a)
+	send := func(a adminAnswer) error {
+		if err := c.SetWriteDeadline(time.Now().Add(adminTimeout)); err != nil {
+			return err
+		}
+		return json.NewEncoder(c).Encode(a)
+	}
+	var a adminAnswer
+	err = tried(func() (err error) { a, err = s.answer(ctx, "cli:"+userName(uid), r, send); return err })
+	if err != nil {
+		a = adminAnswer{Error: err.Error(), Away: domain.CodeOf(err) == domain.Unavailable}
+		if e, ok := errors.AsType[exitError](err); ok {
+			a.Code = e.code
+		}
+	}
+	return send(a)
 }
 
-// close takes no more requests, answers those in work and removes the socket.
+// close takes no more requests, ends those that last, answers the others and removes the socket.
 func (s *adminSocket) close() {
 	s.listener.Close()
-	s.running.Wait()
 	s.stop()
+	s.running.Wait()
 	s.folder.Close() // nil is an error that says nothing
 }
 
 // maxAdminAnswer bounds what a command reads: a list of all tokens.
 const maxAdminAnswer = 256 << 20
 
-// askAdminSocket asks the server of a data folder.
-func askAdminSocket(ctx context.Context, dir string, r adminRequest) (a adminAnswer, err error) {
+// askAdminSocket asks the server of a data folder. before gets the answers that come before the last one; nil if there are none. The error
+// has errAway in its chain if the server is not there.
+func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func(adminAnswer)) (a adminAnswer, err error) {
 	path, folder, err := adminSocketPath(dir)
 	if err != nil {
 		return a, err
@@ -134,17 +170,30 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest) (a adminAns
 	defer folder.Close() // nil is an error that says nothing
 	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
-		return a, fmt.Errorf("ask the running server at %s: %w; run as the user of the server, or stop it first", filepath.Join(dir, adminSocketFile), err)
+		return a, fmt.Errorf("ask the running server at %s: %w: %w; run as the user of the server, or stop it first", filepath.Join(dir, adminSocketFile), errAway, err)
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	if err := json.NewEncoder(c).Encode(r); err != nil {
 		return a, err
 	}
-	if err := json.NewDecoder(io.LimitReader(c, maxAdminAnswer)).Decode(&a); err != nil {
-		return a, fmt.Errorf("the running server gave no answer: %w; list to see whether it is done", err)
+	limited := &io.LimitedReader{R: c}
+	answers := json.NewDecoder(limited)
+	for more := true; more; {
+		a, limited.N = adminAnswer{}, maxAdminAnswer
+		if err := answers.Decode(&a); err != nil {
+			return a, cmp.Or(ctx.Err(), fmt.Errorf("ask the running server: %w: %w; list to see whether a change is done", errAway, err))
+		}
+		if more = a.Text != "" || a.Progress != nil; more && before != nil {
+			before(a)
+		}
 	}
-	if a.Error != "" {
+	switch {
+	case a.Away:
+		return a, fmt.Errorf("%w: %s", errAway, a.Error)
+	case a.Code > 0:
+		return a, exitError{a.Code, errors.New(a.Error)}
+	case a.Error != "":
 		return a, errors.New(a.Error)
 	}
 	return a, nil

@@ -16,7 +16,7 @@ import (
 // mustOpenAdminSocket answers each request with its name, once answer gives way.
 func mustOpenAdminSocket(t *testing.T, dir string, came chan<- string, goOn <-chan struct{}) *adminSocket {
 	t.Helper()
-	s, err := openAdminSocket(dir, slog.New(slog.DiscardHandler), func(_ context.Context, actor string, r adminRequest) (adminAnswer, error) {
+	s, err := openAdminSocket(dir, slog.New(slog.DiscardHandler), func(_ context.Context, actor string, r adminRequest, _ func(adminAnswer) error) (adminAnswer, error) {
 		came <- actor
 		<-goOn
 		return adminAnswer{Token: r.Name}, nil
@@ -36,7 +36,7 @@ func mustDialAdmin(t *testing.T, dir string) net.Conn {
 	return c
 }
 
-// TestAdminSocketBounds has 4 requests answered at once and a fifth after one of them, and refuses a request above 64 KiB.
+// TestAdminSocketBounds has a number of requests answered at once and one more after one of them, and refuses a request above 64 KiB.
 func TestAdminSocketBounds(t *testing.T) {
 	t.Parallel()
 	dir, came, goOn := t.TempDir(), make(chan string, 9), make(chan struct{})
@@ -51,7 +51,7 @@ func TestAdminSocketBounds(t *testing.T) {
 		<-came
 	}
 	if len(came) > 0 {
-		t.Error("the fifth request is in work beside four others")
+		t.Error("one more request is in work than may be")
 	}
 	close(goOn)
 	for _, c := range all {
@@ -89,7 +89,7 @@ func TestAdminSocketFile(t *testing.T) {
 	if info.Mode() != 0o600|os.ModeSocket {
 		t.Errorf("got mode %v, want a socket with 0600", info.Mode())
 	}
-	a, err := askAdminSocket(t.Context(), dir, adminRequest{Name: "y"})
+	a, err := askAdminSocket(t.Context(), dir, adminRequest{Name: "y"}, nil)
 	if err != nil || a.Token != "y" {
 		t.Errorf("got %+v, %v", a, err)
 	}

@@ -54,7 +54,7 @@ func (d *data) wholeHistory(t *testing.T, when string) {
 // The history is whole each time, and in the end the stretch is in one archive and nothing unfinished is left.
 func TestArchiveInterrupted(t *testing.T) {
 	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	fillBlocks(t, c)
 	d := mustOpenData(t, c)
 	stats, err := d.store.Events().Stats()

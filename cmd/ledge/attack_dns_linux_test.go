@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -22,8 +23,14 @@ func namedChannels(prefix string, port, n int) string {
 
 // TestAttackNames has requests and a start look up many names while the name server is silent.
 func TestAttackNames(t *testing.T) {
-	dns := dnstest.Start(t)
-	a := startAttack(t, "--name-server", dns.Address)
+	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
+		t.Skipf("the test needs a mount namespace, so root: %v: %s", err, out)
+	}
+	const address = "127.0.53.1"
+	dns := dnstest.StartAt(t, address+":53") // a file resolv.conf names no port
+	resolv := mustWriteFile(t, "resolv.conf", "nameserver "+address+"\n")
+	asks := []string{"unshare", "-m", "sh", "-c", `mount --bind "$0" /etc/resolv.conf && exec "$@"`, resolv}
+	a := startAttackUnder(t, asks)
 	port := porttest.Hold(t)
 	a.subscribeAll("named", "named", namedChannels("n", port, 40))
 	for i := range 40 {
@@ -57,7 +64,10 @@ func TestAttackNames(t *testing.T) {
 	}
 	a.held(t)
 	a.stop()
-	p := start(t, a.dir, "--name-server", dns.Address) // ready, though 40 names have no answer
+	p := launchUnder(t, asks, a.dir)
+	if err := p.waitReady(); err != nil { // though 40 names have no answer
+		t.Fatal(err, p.log)
+	}
 	if _, ok := p.log.find(`"msg":"channel bound"`); ok {
 		t.Error("a channel was bound without a name server")
 	}

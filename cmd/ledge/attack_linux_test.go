@@ -40,12 +40,18 @@ type attack struct {
 // startAttack runs a node within [attackDescriptors] and begins the bystander's requests. What the bystander needs is there before the attack.
 func startAttack(t *testing.T, flags ...string) *attack {
 	t.Helper()
+	return startAttackUnder(t, nil, flags...)
+}
+
+// startAttackUnder is startAttack with another program that runs the server.
+func startAttackUnder(t *testing.T, runner []string, flags ...string) *attack {
+	t.Helper()
 	prlimit, err := exec.LookPath("prlimit")
 	if err != nil {
 		t.Skip("the test limits descriptors with prlimit: install Debian's package util-linux:", err)
 	}
 	a := &attack{name: strings.TrimPrefix(t.Name(), "Test")}
-	a.process = launchUnder(t, []string{prlimit, fmt.Sprintf("--nofile=%d:%[1]d", attackDescriptors)}, t.TempDir(), flags...)
+	a.process = launchUnder(t, append(runner, prlimit, fmt.Sprintf("--nofile=%d:%[1]d", attackDescriptors)), t.TempDir(), flags...)
 	if err := a.waitReady(); err != nil {
 		t.Fatal(err, a.log)
 	}

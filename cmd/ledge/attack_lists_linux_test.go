@@ -100,7 +100,7 @@ func listLength(found, enough int) int {
 }
 
 func TestAttackUnreadDevices(t *testing.T) {
-	a := startAttack(t, "--limit-write-time", "5s")
+	a := startAttack(t)
 	text := strings.Repeat("x", mostEntry)
 	for i := range listLength(60, 12) {
 		device := strings.Replace(deviceJSON(fmt.Sprintf("large-%d", i)), `"device":{`, `"device":{"description":"`+text+`",`, 1)

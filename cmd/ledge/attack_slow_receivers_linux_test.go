@@ -40,7 +40,7 @@ func stalling(t *testing.T) (port int, held *atomic.Int64) {
 func TestAttackSlowReceivers(t *testing.T) {
 	for _, hosts := range []int{40, 400} {
 		t.Run(fmt.Sprint(hosts), func(t *testing.T) {
-			a := startAttack(t, "--delivery-timeout", "10m")
+			a := startAttack(t)
 			port, held := stalling(t)
 			known, tookKnown := collect(t)
 			fresh, tookFresh := collect(t)

@@ -32,8 +32,9 @@ and the key of the local CA in it, unencrypted, with mode 0600: keep it as you k
 Snapshots of the state and the key that signs them are in it, so that a log whose first changes are archived can be folded.
 The archives themselves are not: copy archive-dir too.
 
-Beside a running server the tap is asked where the streams end, so the server needs one (tap-port). Exit code 6 where the log
-or a body is damaged: nothing is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
+Beside a running server, backup asks it where the streams end, through the socket admin.sock in the data folder, which only the
+user of the server and root can use (on Windows, stop the server first). Exit code 6 where the log or a body is damaged: nothing
+is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
 	}
 	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
 		b := &backup{config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
@@ -63,7 +64,7 @@ type backup struct {
 	progress *progress
 	out      io.Writer
 
-	tap    *ledger // of a running server, else nil
+	beside *ledger // of a running server, else nil
 	ends   map[string]store.End
 	file   *backupWriter
 	bodies *bodies
@@ -76,10 +77,8 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 		return err
 	}
 	lock, err := holdDataDir(b.config.DataDir)
-	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
-		if b.tap, err = tapLedger(ctx, b.config); err == nil {
-			defer b.tap.close()
-		}
+	if isInUse(err) {
+		b.beside, err = runningLedger(ctx, b.config)
 	} else if err == nil {
 		defer lock.close()
 	}
@@ -117,7 +116,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.bodies, err = openBodies(b.config, &ledger{logs: make([]*store.Log, 3)}, b.logger); err != nil {
+	if b.bodies, err = openBodies(b.config, nil, b.logger, nil); err != nil {
 		return err
 	}
 	defer b.bodies.close()
@@ -193,9 +192,10 @@ func (b *backup) snapshots() error {
 // findEnds decides up to where each stream is copied. The changes come last: what refers to one is never without it.
 func (b *backup) findEnds(ctx context.Context) error {
 	b.ends = map[string]store.End{}
-	if b.tap != nil {
-		for _, logs := range [][]*store.Log{b.tap.logs[1:], b.tap.logs[:1]} {
-			if err := b.tap.tap.Refresh(ctx); err != nil {
+	if b.beside != nil {
+		all := b.beside.Logs()
+		for _, logs := range [][]*store.Log{all[1:], all[:1]} {
+			if err := b.beside.Refresh(ctx); err != nil {
 				return err
 			}
 			for _, l := range logs {
@@ -337,11 +337,11 @@ func (b *backup) payload(ctx context.Context, digest string) (fault string, err 
 // missingPayloads copies what the readings need and is not in the backup yet.
 func (b *backup) missingPayloads(ctx context.Context) error {
 	first := b.m.Streams[store.Streams()[2]].First
-	if b.tap != nil { // what retention has removed meanwhile needs no body
-		if err := b.tap.tap.Refresh(ctx); err != nil {
+	if b.beside != nil { // what retention has removed meanwhile needs no body
+		if err := b.beside.Refresh(ctx); err != nil {
 			return err
 		}
-		first = max(first, b.tap.logs[2].First())
+		first = max(first, b.beside.Logs()[2].First())
 	}
 	if _, err := b.bodies.fold.Forget(ctx, first); err != nil {
 		return err
@@ -363,7 +363,7 @@ func (b *backup) missingPayloads(ctx context.Context) error {
 				continue
 			}
 			path := filepath.Join(b.config.payloadDir(), r.Digest)
-			if _, err := os.Lstat(path); b.tap != nil && errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(path); b.beside != nil && errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("the body of reading %s is gone: it was removed while the backup was made, or is damaged; run the backup again, and `ledge verify` if that ends so too", r.ID)
 			}
 			return exitError{exitDamaged, fmt.Errorf("the body of reading %s is damaged: %s: %s; `ledge verify` lists all that are, `ledge salvage` copies what is whole", r.ID, path, fault)}

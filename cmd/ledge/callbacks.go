@@ -13,7 +13,7 @@ import (
 func (p *Program) startCallbacks(ctx context.Context) error {
 	p.callback = callback.New(callback.Options{
 		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: p.outgoing("callbacks", callback.DefaultConcurrency, p.files.Outgoing/4)}},
-		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities, Want: asof.CalledBack}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Roots: p.roots, Self: p.instance, Now: p.Now, Logger: p.Logger,
+		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities, Want: asof.CalledBack}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Self: p.instance, Now: p.Now, Logger: p.Logger,
 	})
 	err := p.data.whole(ctx, func() error {
 		at, done := p.data.callbackStart()

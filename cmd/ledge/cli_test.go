@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -41,22 +42,23 @@ func TestRefusals(t *testing.T) {
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
 		{"word for a number", []string{"--max-result-count", "many"}, exitUsage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60; see`}},
 		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exitUsage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
-		{"word for a time", []string{"--limit-read-time", "5"}, exitUsage, []string{`ledge: --limit-read-time: "5": is no time; write it with its unit`}},
+		{"word for a time", []string{"--resend-interval", "5"}, exitUsage, []string{`ledge: --resend-interval: "5": is no time; write it with its unit`}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
-		{"limit of nothing", []string{"--limit-json-bytes", "0"}, exitUsage, []string{"limit-json-bytes", "1 or more"}},
-		{"no room for a body", []string{"--limit-body-memory", "16383"}, exitUsage, []string{"setting limit-body-memory: 16383: use 16KiB or more"}},
-		{"time of nothing", []string{"--limit-write-time", "0s"}, exitUsage, []string{"limit-write-time", "above 0"}},
-		{"given up at once", []string{"--delivery-give-up", "0s"}, exitUsage, []string{"delivery-give-up", "above 0"}},
+		{"limit of nothing", []string{"--max-result-count", "0"}, exitUsage, []string{"setting max-result-count: 0: use a number from 1 to 65536"}},
+		{"no reserve", []string{"--disk-reserve", "0"}, exitUsage, []string{"setting disk-reserve: 0: use a size from 1 byte"}},
 		{"negative age", []string{"--readings-max-age", "-1h"}, exitUsage, []string{"readings-max-age", "0 or more"}},
 		{"bad word", []string{"--log-format", "xml"}, exitUsage, []string{"log-format", "xml", "auto, text or json"}},
 		{"removed", []string{"--sync", "group"}, exitUsage, []string{"--sync; it was removed", "Leave it out"}},
+		{"replaced", []string{"--loopback-role", "viewer"}, exitUsage, []string{"--loopback-role; it was removed: use loopback with the role"}},
+		{"open loopback", []string{"--secure", "--loopback", "open"}, exitUsage, []string{"setting loopback: open: use loopback=operator"}},
 		{"fixed", []string{"--zeromq-peers", "9"}, exitUsage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/reference/limits.md"}},
 		{"argument", []string{"now"}, exitUsage, []string{"now"}},
 		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
-		{"no sender", []string{"--smtp-host", "mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},
-		{"bad encryption", []string{"--smtp-tls", "ssl"}, exitUsage, []string{"smtp-tls", "ssl", "implicit"}},
+		{"no sender", []string{"--smtp-server", "smtp://mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},
+		{"bad encryption", []string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, exitUsage, []string{"smtp-server", "ssl", "smtps://"}},
+		{"login in a setting", []string{"--smtp-server", "smtp://me:" + hidden + "@mail.example.org", "--smtp-sender", "a@b"}, exitUsage, []string{"smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"}},
 		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exitUsage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
-		{"no CA", []string{"--outgoing-ca", file}, exitUsage, []string{"outgoing-ca", file, "has no certificate", "PEM"}},
+		{"no CA", []string{"--secure", "--tls-client-ca", file}, exitUsage, []string{"tls-client-ca", file, "has no certificate", "PEM"}},
 		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exitUsage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
 		{"bad file of units", []string{"--units-file", mustWriteFile(t, "uom.toml", "Units = 'C'")}, exitUsage, []string{"units-file", "uom.toml", "string at Units"}},
 	} {
@@ -95,7 +97,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 // Default, file, environment, flag: each above the one before, and `ledge config` says which is in force.
 func TestConfigurationOrder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledge.yaml")
-	text := "metadata:\n  port: 1001\n  host: 127.0.0.2\nnotifications-port: 1002\nlimit: {json-bytes: 2MiB}\n"
+	text := "metadata:\n  port: 1001\n  host: 127.0.0.2\nnotifications-port: 1002\nmax: {result-count: 20}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestConfigurationOrder(t *testing.T) {
 	for _, want := range []string{
 		"in force from default\ndevice-rest-port: \"59986\"", "in force from " + file + "\nmetadata-host: \"127.0.0.2\"",
 		"in force from LEDGE_METADATA_PORT\nmetadata-port: \"1003\"", "in force from --notifications-port\nnotifications-port: \"1005\"",
-		"limit-json-bytes: \"2MiB\"",
+		"max-result-count: \"20\"",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("ledge config does not show %q:\n%s", want, out)
@@ -129,11 +131,12 @@ func TestConfigurationFileIsChecked(t *testing.T) {
 		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: loopback is there twice": "loopback: open\nmetadata-port: 1\nloopback: secure",
 		"something follows its first document": "secure: true\n---\nmetadata-port: 1",
 		"yaml":                                 "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
-		`setting validate-units: "perhaps": is neither true nor false; use one of them` + "\n": "validate-units: perhaps",
-		"ledge.yaml: is larger than 1 MiB": "# " + strings.Repeat("long ", 1<<18),
-		"event-bytes: 0: use 1 or more: nothing would be let in\nsetting limit-json-bytes: 0: use 1 or more: nothing would be let in\nsetting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-tls: \"ssl\" is unknown; use one of none, opportunistic, mandatory, implicit": "log-format: never\nsmtp-tls: ssl\nlimit: {json-bytes: 0, event-bytes: 0}\nmetadata-port: -1",
+		`setting pprof: "perhaps": is neither true nor false; use one of them` + "\n": "pprof: perhaps",
+		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
+		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\nsetting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\nsmtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",
 		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"":  "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
-		"ledge.yaml: there is no setting \"limit-batch\"; it was removed: its value is fixed": "limit: {batch: 5}", "setting idempotency-keep: 0s": "idempotency-keep: 0",
+		"ledge.yaml: there is no setting \"limit-batch\"; it was removed: its value is fixed": "limit: {batch: 5}",
+		"ledge.yaml: there is no setting \"smtp-host\"; it was removed: use smtp-server":      "smtp: {host: h}", `setting strict-profiles: "all": "all" is unknown; use changes, deletes or both`: "strict-profiles: all",
 	} {
 		file := filepath.Join(t.TempDir(), "ledge.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -149,8 +152,14 @@ func TestConfigurationFileIsChecked(t *testing.T) {
 // Every setting has a line of documentation, and every exit code is in the documents.
 func TestDocumented(t *testing.T) {
 	out, _, _ := ledge(t, "config")
-	if n := strings.Count(out, "; in force from "); n < 30 || strings.Contains(out, "\n# \n") {
-		t.Errorf("%d settings documented:\n%s", n, out)
+	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; in force from `).FindAllStringSubmatch(out, -1)
+	if len(settings) != 48 {
+		t.Errorf("there are %d settings, want 48; a setting needs an operator who would change it", len(settings))
+	}
+	for _, one := range settings {
+		if n := len(strings.Fields(one[1])); n < 4 || n > 25 {
+			t.Errorf("%d words, want 4 to 25: %s", n, one[1])
+		}
 	}
 	help, _, _ := ledge(t, "--help")
 	operating := mustRead(t, "../../docs/operating.md")

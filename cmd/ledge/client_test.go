@@ -39,8 +39,8 @@ type change struct {
 // Each client has so many devices and so many subscriptions.
 var namesOf = []int{8, 1}
 
-// inlineBytes is the size from which the clients' larger bodies are kept beside the log.
-const inlineBytes = 1 << 10
+// imageWords of 4 bytes or more make a body that is kept beside the log.
+const imageWords = 70_000
 
 func newClient(id int, seed uint64, port int) *client {
 	c := &client{
@@ -152,7 +152,7 @@ func (c *client) postNumber(p *process) error {
 // postImage posts what is kept beside the log.
 func (c *client) postImage(p *process) error {
 	c.note(func() { c.counter++ })
-	body := strings.Repeat(fmt.Sprintf("%d-%d ", c.id, c.counter), inlineBytes)
+	body := strings.Repeat(fmt.Sprintf("%d-%d ", c.id, c.counter), imageWords)
 	sum := sha256.Sum256([]byte(body))
 	return c.post(p, "sample-image/jpeg", "image/jpeg", body, hex.EncodeToString(sum[:]))
 }

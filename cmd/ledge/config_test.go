@@ -25,8 +25,8 @@ func (p *process) serviceConfig(url string) map[string]string {
 // Each service shows its settings under the names and with the values that `ledge config` prints, and all services
 // together show all of them.
 func TestServicesShowTheirSettings(t *testing.T) {
-	t.Setenv("LEDGE_LIMIT_WRITE_TIME", "1m")
-	p := start(t, t.TempDir(), "--max-result-count", "77", "--limit-inline-bytes", "2048")
+	t.Setenv("LEDGE_RESEND_INTERVAL", "1m")
+	p := start(t, t.TempDir(), "--max-result-count", "77", "--disk-reserve", "2048KiB")
 	out, stderr, code := ledge(t, append([]string{"config"}, p.cmd.Args[2:]...)...)
 	var want map[string]string
 	if err := yaml.Unmarshal([]byte(out), &want); err != nil || code != exitOK {
@@ -37,10 +37,10 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{metadataService, p.metadata, "metadata-port limit-profile-bytes strict-profile-changes strict-profile-deletes units-file validate-units allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port limit-inline-bytes readings-max-age"},
-		{dataService, p.coreData, "data-port limit-event-bytes limit-inline-bytes readings-max-age", "metadata-port limit-json-bytes limit-resource-bytes notifications-host"},
-		{deviceRESTService, p.deviceREST, "device-rest-port limit-inline-bytes limit-json-bytes readings-max-age readings-check-state", "metadata-port notifications-max-age validate-units"},
-		{notificationsService, p.notifications, "notifications-port notifications-max-age limit-json-bytes allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host limit-profile-bytes"},
+		{metadataService, p.metadata, "metadata-port strict-profiles units-file pprof allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
+		{dataService, p.coreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-host"},
+		{deviceRESTService, p.deviceREST, "device-rest-port persist-data readings-max-age", "metadata-port notifications-max-age units-file"},
+		{notificationsService, p.notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host persist-data"},
 	} {
 		got := p.serviceConfig(s.url)
 		for name, value := range got {
@@ -48,7 +48,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", s.name, name, value, w)
 			}
 		}
-		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "limit-write-time", "limit-body-memory", "tap-port") {
+		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "disk-reserve", "tap-port") {
 			if _, ok := got[name]; !ok {
 				t.Errorf("%s does not show %s: %v", s.name, name, got)
 			}
@@ -63,7 +63,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 	if !maps.Equal(shown, want) {
 		t.Errorf("shown by some service: %v\nwant %v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(want)))
 	}
-	for name, value := range map[string]string{"max-result-count": "77", "limit-inline-bytes": "2KiB", "limit-write-time": "1m0s"} {
+	for name, value := range map[string]string{"max-result-count": "77", "disk-reserve": "2MiB", "resend-interval": "1m0s"} {
 		if shown[name] != value {
 			t.Errorf("%s: got %q, want %q", name, shown[name], value)
 		}

@@ -20,7 +20,7 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 	return console.New(console.Options{
 		Options: o, Services: p.servers.handlers(), State: d.view, Notes: p.flushedNotes, Values: d.valueView,
 		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
-		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, Idle: p.Config.ConsoleIdle, TLS: p.Config.Secure,
+		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, TLS: p.Config.Secure,
 		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,
 	})
 }

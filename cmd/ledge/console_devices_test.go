@@ -497,7 +497,7 @@ func TestConsoleReadings(t *testing.T) {
 	b.until("document.querySelector('#rows').innerText.includes('4711')")
 	b.pictures("readings")
 	b.click("a[href='/readings?paused=1']")
-	b.see("a[href='/readings']")
+	b.see("main a[href='/readings']")
 	p.postTo("hall-2", "people", "text/plain", "4712")
 	if live := ask[bool](b, "document.querySelector('[data-live]') !== null"); live {
 		t.Error("the page follows readings while it is paused")
@@ -608,7 +608,7 @@ func TestConsoleLongHistory(t *testing.T) {
 			t.Errorf("from %s: %s\n%s", from, got.Status, got.text)
 		}
 	}
-	if got := c.get("/devices/hall-1/history?at=x"); !strings.Contains(got.text, "The time cannot be read") {
+	if got := c.get("/devices/hall-1/history?at=x"); !strings.Contains(got.text, "Write the time as") {
 		t.Errorf("a time that cannot be read: %s", got.Status)
 	}
 }

@@ -11,21 +11,15 @@ import (
 	"ledge/domain"
 )
 
-// TestConsoleIdle ends a session that is not used. What a live page loads by itself does not keep it alive.
-func TestConsoleIdle(t *testing.T) {
+// TestConsoleLoginAgain ends the session of an open live page: it asks for a login without a click.
+func TestConsoleLoginAgain(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--console-idle", "2s")
-	p.addConsoleUser(t, domain.Viewer)
-	c := newConsoleClient(p)
-	c.login(t, "test-viewer", consolePassword)
-	requests := 0
-	for ; c.send(http.MethodGet, "/devices", nil, "X-Live", "1").StatusCode == http.StatusOK; requests++ {
-	}
-	if requests == 0 {
-		t.Error("the session is over at once")
-	}
+	p := start(t, t.TempDir())
 	b := p.logIn(t, domain.Viewer)
-	b.see("#login-again") // above the open page, without a click
+	b.open("/devices")
+	b.do(chromedp.Evaluate[chromedp.Void](`fetch("/logout", {method: "POST"})`, chromedp.EvalAwaitPromise))
+	p.addDevice("changed") // which the page would show
+	b.see("#login-again")
 }
 
 // TestConsoleCookies looks at the cookie under TLS: it has the prefix __Host-, so that no other site and no plain page can set it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -15,19 +15,17 @@ import (
 )
 
 const (
-	// ledgerWindow is how many events are read at once, on the way back, and ledgerBytes how many bytes of them are held at most;
-	// of larger events fewer are read at once.
-	ledgerWindow, ledgerBytes = 128, 16 << 20
+	// ledgerWindow is how many events are read at once at first, on the way back; each further read has four times as many. ledgerBytes is
+	// how many bytes of them are held at most: of larger events fewer are read at once.
+	ledgerWindow, ledgerBytes = 64, 16 << 20
 )
 
 // consoleLedger is the log as the console shows it.
 type consoleLedger struct {
 	names []string
 	logs  map[string]*store.Log
-	now   func() time.Time
 
-	mu       sync.Mutex
-	last     console.Verification
+	verifier *verifier
 	ctx      context.Context // that a verification lives in
 	running  sync.WaitGroup
 	archives *store.Log // the log that may go on in archives
@@ -40,7 +38,7 @@ func (p *Program) newConsoleLedger() *consoleLedger {
 	l := &consoleLedger{
 		names: []string{"changes", "notifications", "readings"},
 		logs:  map[string]*store.Log{"changes": st.Events(), "notifications": st.Notifications(), "readings": st.Readings()},
-		now:   p.Now, ctx: ctx, archives: st.Events(),
+		ctx:   ctx, archives: st.Events(), verifier: p.verifier,
 	}
 	p.onClose(func() { stop(); l.running.Wait() })
 	return l
@@ -88,6 +86,7 @@ func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most
 			}
 		}
 		from = begin - 1
+		window *= 4
 	}
 	return goOn(from+1, first), nil
 }
@@ -119,8 +118,11 @@ func readWindow(ctx context.Context, log *store.Log, from, to uint64) (list []st
 func entryOf(log string, m store.Message) console.Entry {
 	w := m.Wire()
 	e := console.Entry{Log: log, Seq: m.Seq, Stamp: m.Stamp(), Type: w.Type, Subject: w.Subject, ContentType: w.ContentType, Size: len(m.Data)}
-	if e.Undecodable = undecodable(w); e.Undecodable == "" {
-		e.Detail = trimmed(detail(w))
+	e.Explain = func() (string, string) {
+		if reason := undecodable(w); reason != "" {
+			return "", reason
+		}
+		return trimmed(detail(w)), ""
 	}
 	return e
 }
@@ -182,51 +184,19 @@ func (l *consoleLedger) Since(ctx context.Context, name string, at time.Time) (u
 
 // Verification implements console.Ledger.
 func (l *consoleLedger) Verification() console.Verification {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v := l.last
-	v.Reports = slices.Clone(v.Reports)
-	return v
+	l.verifier.mu.Lock()
+	defer l.verifier.mu.Unlock()
+	last := l.verifier.last
+	last.Reports = slices.Clone(last.Reports)
+	return last
 }
 
 // Verify implements console.Ledger.
 func (l *consoleLedger) Verify(actor string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last.Running || l.ctx.Err() != nil {
+	if l.ctx.Err() != nil {
 		return
 	}
-	l.last = console.Verification{Running: true, Actor: actor, Started: l.now().UnixMilli()}
-	for _, name := range l.names {
-		last, _ := l.logs[name].Last()
-		l.last.Total += last + 1 - min(max(l.logs[name].First(), 1), last+1)
+	if run, ok := l.verifier.begin(actor); ok {
+		l.running.Go(func() { _ = run(l.ctx, io.Discard, func(string, int64, int64) {}) }) // Verification has its result
 	}
-	l.running.Go(l.verify)
-}
-
-// change changes what is shown of the verification.
-func (l *consoleLedger) change(f func(v *console.Verification)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f(&l.last)
-}
-
-// verify reads all logs. What a log goes on to be meanwhile it does not read.
-func (l *consoleLedger) verify() {
-	damage := ""
-	for _, name := range l.names {
-		l.change(func(v *console.Verification) { v.Log = name })
-		r, err := l.logs[name].Verify(l.ctx, func(group []domain.Recorded) error {
-			l.change(func(v *console.Verification) { v.Done += uint64(len(group)) })
-			return nil
-		})
-		if err != nil {
-			damage = fmt.Sprintf("%s: %v", name, err)
-			break
-		}
-		l.change(func(v *console.Verification) {
-			v.Reports = append(v.Reports, console.VerifiedLog{Name: name, Count: r.Count, First: r.First, Last: r.Last, Chain: hex.EncodeToString(r.Head[:]), Skipped: len(r.Skipped)})
-		})
-	}
-	l.change(func(v *console.Verification) { v.Running, v.Ended, v.Damage = false, l.now().UnixMilli(), damage })
 }

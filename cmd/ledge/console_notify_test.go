@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"html"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -172,7 +173,7 @@ func TestConsoleSubscriptions(t *testing.T) {
 // input is kept.
 func TestConsoleChannelForms(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--smtp-host", "127.0.0.1", "--smtp-port", strconv.Itoa(porttest.Hold(t)), "--smtp-sender", "ledge@example.org", "--smtp-tls", "none", "--smtp-secret-path", "")
+	p := start(t, t.TempDir(), "--smtp-server", "smtp+plain://127.0.0.1:"+strconv.Itoa(porttest.Hold(t)), "--smtp-sender", "ledge@example.org")
 	c := p.newRole(t, domain.Operator)
 	for kind, one := range map[string]struct {
 		fields           map[string]string
@@ -263,6 +264,8 @@ func TestConsoleNotifications(t *testing.T) {
 			t.Errorf("%s: %s, or it shows the notification", q, got.Status)
 		}
 	}
+	c.get("/notifications?category=fire").want(t, http.StatusOK, "alert(1)") // its content
+	c.get("/notifications?from=yesterday").want(t, http.StatusUnprocessableEntity, "f-from-error", "Write the time as")
 	c.post(at+"/acknowledge", nil).want(t, http.StatusSeeOther)
 	c.get("/notifications?ack=true").want(t, http.StatusOK, at)
 	viewer := p.newRole(t, domain.Viewer)
@@ -309,12 +312,12 @@ func TestConsoleServicesAndWatchers(t *testing.T) {
 // something sees what the receiver answered.
 func TestConsoleTryAgain(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--hide-answers=false")
+	p := start(t, t.TempDir())
 	c, viewer := p.newRole(t, domain.Operator), p.newRole(t, domain.Viewer)
 	var well atomic.Bool
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if !well.Load() {
-			http.Error(w, "the inner word of the receiver", http.StatusInternalServerError)
+			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}))
 	t.Cleanup(receiver.Close)
@@ -333,12 +336,12 @@ func TestConsoleTryAgain(t *testing.T) {
 	subscribe("refused", port)
 	p.post("refused", "c")
 	tried("refused", 1, domain.StatusResending)
-	c.get("/").want(t, http.StatusOK, "the inner word of the receiver")
-	c.get("/subscriptions/refused").want(t, http.StatusOK, "1 failure in a row")
+	c.get("/").want(t, http.StatusOK, "500 Internal Server Error")
+	c.get("/subscriptions/refused").want(t, http.StatusOK, "1 failure in a row", "500 Internal Server Error")
 	for _, path := range []string{"/", "/subscriptions/refused"} {
 		got := viewer.get(path)
 		got.want(t, http.StatusOK)
-		if strings.Contains(got.text, "inner word") || strings.Contains(got.text, "Try again now") {
+		if strings.Contains(got.text, "500 Internal Server Error") || strings.Contains(got.text, "Try again now") {
 			t.Errorf("a viewer sees the answer of a receiver, or may try again, at %s:\n%s", path, got.text)
 		}
 	}
@@ -375,12 +378,13 @@ func TestConsoleTryAgain(t *testing.T) {
 // TestConsoleLastCallbacks looks at what came of the callbacks of a device service.
 func TestConsoleLastCallbacks(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--hide-answers=false")
+	p := start(t, t.TempDir())
 	c, viewer := p.newRole(t, domain.Operator), p.newRole(t, domain.Viewer)
 	var well atomic.Bool
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if !well.Load() {
-			http.Error(w, "the inner word of the service", http.StatusBadRequest)
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"apiVersion":"v2","message":"the inner word of the service","statusCode":400}`) // which is shown, also of this machine
 		}
 	}))
 	t.Cleanup(service.Close)

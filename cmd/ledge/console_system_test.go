@@ -22,7 +22,7 @@ func TestConsoleSystem(t *testing.T) {
 	p := start(t, t.TempDir(), "--max-result-count", "77")
 	b := p.logIn(t, domain.Viewer)
 	b.open("/system")
-	for setting, want := range map[string]string{"max-result-count": "77 --max-result-count", "delivery-timeout": "default"} {
+	for setting, want := range map[string]string{"max-result-count": "77 --max-result-count", "resend-limit": "default"} {
 		row := ask[string](b, `[...document.getElementById("setting-`+setting+`").parentElement.querySelectorAll("td")].slice(0, 2).map(e => e.innerText).join(" ")`)
 		if !strings.Contains(row, want) {
 			t.Errorf("setting %s is shown as %q, want %q", setting, row, want)

@@ -41,7 +41,7 @@ func newCurve() *cobra.Command {
 		Short: "Print the public key that ZeroMQ subscribers with CURVE need",
 		Long: `Print the server's public key of CURVE, 40 characters of Z85. Subscribers of a ZeroMQ channel with clientKeys have to know it:
 ZMQ_CURVE_SERVERKEY of libzmq. The first start of the server makes it. The command reads one file and changes nothing, whether a server runs
-or not. An encrypted secret store needs secret-key-file. Exit code 5 where there is no key.`,
+or not. An encrypted secret store needs its key. Exit code 5 where there is no key.`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {

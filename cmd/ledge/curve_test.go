@@ -45,13 +45,16 @@ func TestCurve(t *testing.T) {
 	if !haveLibzmq() {
 		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
-	for _, mode := range [][]string{nil, {"--secure", "--secret-key-file", keyFile(t)}} {
+	for _, mode := range [][]string{nil, {"--secure"}} {
 		t.Run(strings.Join(mode, " "), func(t *testing.T) { testCurve(t, mode) })
 	}
 }
 
 func testCurve(t *testing.T, mode []string) {
 	dir, port := t.TempDir(), porttest.Hold(t)
+	if len(mode) > 0 {
+		setKey(t, keyFile(t))
+	}
 	flags := append([]string{"--log-level", "debug"}, mode...)
 	s := &secured{process: start(t, dir, flags...)}
 	token := s.enter(t, len(mode) > 0)
@@ -156,8 +159,9 @@ func TestCurveCommand(t *testing.T) {
 	if _, stderr, code := ledge(t, "curve", "--data-dir", older); code != exitFolder || !strings.Contains(stderr, "start once with `ledge serve`") {
 		t.Errorf("without a key: %d %s", code, stderr)
 	}
-	dir, _ := withSecret(t, "--secret-key-file", keyFile(t))
-	if _, stderr, code := ledge(t, "curve", "--data-dir", dir); code != exitFolder || !strings.Contains(stderr, "secret-key-file") {
+	dir, _ := withSecret(t, keyFile(t))
+	setKey(t, "")
+	if _, stderr, code := ledge(t, "curve", "--data-dir", dir); code != exitFolder || !strings.Contains(stderr, "ledge-secret-key") {
 		t.Errorf("without the key of the secret store: %d %s", code, stderr)
 	}
 }

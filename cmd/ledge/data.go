@@ -77,11 +77,6 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	o := storeOptions(c, tapPort, d.logger)
 	o.FreeBytes = d.freeBytes
-	if tapPort >= 0 {
-		if o.OwnPassword, err = ownPassword(c.DataDir, d.logger); err != nil {
-			return err
-		}
-	}
 	if err := whenFree(ctx, d.logger, o.TapHost, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
 		return storeError(err)
 	}
@@ -217,7 +212,7 @@ func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
 		Dir: c.logDir(), TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort,
 		TapDescriptors: c.tapFiles, TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
-		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.DiskReadingsReserve), Logger: logger,
+		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.readingsReserve()), Logger: logger,
 		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
 	}
 }

@@ -12,13 +12,11 @@ import (
 
 // startDelivery starts to deliver what the bridge has routed to channels that take time.
 func (p *Program) startDelivery() error {
-	c := p.Config
 	p.delivery = delivery.New(delivery.Options{
 		Limits: delivery.Limits{
 			Limits: lanes.Limits{
-				Concurrency: p.outgoing("deliveries", lanes.DefaultConcurrency, p.files.Outgoing/2), Timeout: c.DeliveryTimeout,
+				Concurrency: p.outgoing("deliveries", lanes.DefaultConcurrency, p.files.Outgoing/2),
 			},
-			GiveUp: c.DeliveryGiveUp,
 		},
 		Log: p.data.notifications, Look: p.data.noteView, Senders: p.senders(),
 		Escalation: func() (domain.Subscription, bool) { return p.engine.Subscription(domain.EscalationSubscription) },

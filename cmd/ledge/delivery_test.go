@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,15 +17,20 @@ import (
 func TestDeadEndpointsDelayNobody(t *testing.T) {
 	var held, answered, took atomic.Int64
 	release := make(chan struct{})
-	stalling := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	stalling := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // net/http notices the end of the connection after that
 		held.Add(1)
-		<-release
-		answered.Add(1)
+		select {
+		case <-release:
+			answered.Add(1)
+		case <-r.Context().Done(): // Ledge waits for an answer for 10 s
+			held.Add(-1)
+		}
 	}))
 	t.Cleanup(func() { close(release); stalling.Close() })
 	fine := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { took.Add(1) }))
 	t.Cleanup(fine.Close)
-	p := start(t, t.TempDir(), "--delivery-timeout", "10m", "--resend-limit", "99")
+	p := start(t, t.TempDir(), "--resend-limit", "99")
 	p.subscribeAll("refusing", "none", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, porttest.Hold(t)))
 	p.subscribeAll("stalling", "none", restChannel(t, stalling.URL, "/"))
 	p.subscribeAll("fine", "none", restChannel(t, fine.URL, "/"))
@@ -49,7 +55,7 @@ func TestDeadEndpointsDelayNobody(t *testing.T) {
 	}
 	p.waitLog(`"msg":"endpoint takes no notifications, and is left alone for a while","endpoint":"REST/127.0.0.1/`)
 	if n := held.Load(); n > 4 {
-		t.Errorf("%d requests are held, want the 4 of delivery-at-once", n)
+		t.Errorf("%d requests are held, want 4", n)
 	}
 	if strings.Contains(p.log.String(), `"level":"ERROR"`) {
 		t.Errorf("%s", p.log)

@@ -35,7 +35,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			disk := disktest.New(t, 48<<10)
 			dir, filler := filepath.Join(disk, "data"), filepath.Join(disk, "filler")
-			flags := []string{"--disk-reserve", "8MiB", "--disk-readings-reserve", "12MiB"}
+			flags := []string{"--disk-reserve", "3MiB"}
 			p := start(t, dir, flags...)
 			f := &fuller{process: p, readings: map[string]bool{}}
 			until(t, "the spare space", func() bool { _, err := os.Stat(filepath.Join(dir, spareFile)); return err == nil })
@@ -74,7 +74,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 			if code := f.stop(); code != exitOK {
 				t.Errorf("exit code %d\n%s", code, f.log)
 			}
-			f.process = start(t, dir, flags...) // where there was no room, no file names the tap, which `ledge log` asks
+			f.process = start(t, dir, flags...)
 			awaitNotified(t, f.process)
 			if code := f.stop(); code != exitOK {
 				t.Errorf("exit code %d\n%s", code, f.log)

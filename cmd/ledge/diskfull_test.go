@@ -144,10 +144,10 @@ func TestRetentionFreesAFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := disktest.New(t, 96<<10)
 	dir := filepath.Join(disk, "data")
-	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-readings-reserve", "16MiB"))
+	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-reserve", "4MiB"))
 	d.alternately(t, 160, 250<<10, "d")
 	_ = d.close()
-	p := start(t, dir, "--disk-reserve", "8MiB", "--disk-readings-reserve", "16MiB", "--readings-retention", "*.*.* age=10s")
+	p := start(t, dir, "--disk-reserve", "4MiB", "--readings-retention", "*.*.* age=10s")
 	f := &fuller{process: p, readings: map[string]bool{}}
 	var status int
 	var body string
@@ -176,9 +176,9 @@ func TestRetentionFreesAFullDisk(t *testing.T) {
 
 // TestDiskFull fills the disk into the reserve of readings, then into that of changes, and frees it again.
 func TestDiskFull(t *testing.T) {
-	disk := disktest.New(t, 48<<10)
+	disk := disktest.New(t, 96<<10)
 	filler := filepath.Join(disk, "filler")
-	p := start(t, filepath.Join(disk, "data"), "--disk-reserve", "8MiB", "--disk-readings-reserve", "16MiB")
+	p := start(t, filepath.Join(disk, "data"), "--disk-reserve", "8MiB")
 	f := &fuller{process: p, readings: map[string]bool{}}
 	step := func(what string, reading, change int) {
 		status, body := f.postOne(1000)
@@ -222,7 +222,7 @@ func TestDiskFullWithoutReserve(t *testing.T) {
 	}{{"room at once", true}, {"room later", false}} {
 		t.Run(tt.name, func(t *testing.T) {
 			disk := disktest.New(t, 192<<10)
-			p := start(t, filepath.Join(disk, "data"), "--disk-reserve", "1B", "--disk-readings-reserve", "1B")
+			p := start(t, filepath.Join(disk, "data"), "--disk-reserve", "1B")
 			f := &fuller{process: p, readings: map[string]bool{}}
 			for range 20 {
 				f.addOne()

@@ -9,7 +9,7 @@ import (
 
 // TestRecordedDeviceREST repeats what clients asked EdgeX's device-rest, which does not look at the state of devices.
 func TestRecordedDeviceREST(t *testing.T) {
-	p := start(t, t.TempDir(), "--readings-check-state=false")
+	p := start(t, t.TempDir())
 	replayAll(t, p, p.deviceREST, p.metadata, readExchanges(t, "testdata/exchanges/devicerest.jsonl"), deviceRESTGiven())
 }
 

@@ -14,18 +14,18 @@ import (
 // otherWords are the recorded answers of receivers, and the errors, as Ledge puts them on record: the status of an
 // answer goes before its text, and an error says what to do. docs/reference/edgex-differences.md has both.
 var otherWords = []string{
-	`"response":"subscriber ok"`, `"response":"200 OK: subscriber ok"`,
+	`"response":"subscriber ok"`, `"response":"200 OK"`,
 	`"response":"fail to send the HTTP request -\u003e Post \"http://127.0.0.1:1/x\": dial tcp 127.0.0.1:1: connect: connection refused"`,
 	`"response":"no answer from 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"`,
 	`"response":"fail to create http request -\u003e create new request occurs error -\u003e parse \"http://127.0.0.1:RECEIVERhook/noslash\": invalid port \":RECEIVERhook\" after host"`,
-	`"response":"answered 404 Not Found: 404 page not found\n"`, // with the slash put in front
+	`"response":"answered 404 Not Found (answers of this machine are not shown)"`, // with the slash put in front
 }
 
 // TestRecordedNotifications repeats what clients asked EdgeX's support-notifications, with a receiver in the place of the
 // one that was there. Nothing is sent again, as in EdgeX where a notification is not CRITICAL.
 func TestRecordedNotifications(t *testing.T) {
 	port := urlPort(t, newReceiver(t).URL)
-	p := start(t, t.TempDir(), "--resend-limit", "0", "--hide-answers", "", "--smtp-host", "127.0.0.1", "--smtp-port", fmt.Sprint(porttest.Hold(t)), "--smtp-sender", "ledge@example.org")
+	p := start(t, t.TempDir(), "--resend-limit", "0", "--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t)), "--smtp-sender", "ledge@example.org")
 	theirs := strings.NewReplacer("42089", "RECEIVER")
 	words, ours := strings.NewReplacer(otherWords...), strings.NewReplacer("RECEIVER", fmt.Sprint(port))
 	all := readExchanges(t, "testdata/exchanges/notifications.jsonl")

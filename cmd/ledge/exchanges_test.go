@@ -65,6 +65,8 @@ var clientMistakes = map[int]string{
 var knownWrong = map[int]string{
 	10:   "a CORS preflight of an origin that is not trusted is answered 403; EdgeX answers 200 without a CORS header",
 	801:  "a binary value comes back; EdgeX has emptied it",
+	1078: "a value for a write-only resource is refused",
+	1141: "a value for a LOCKED device is refused",
 	905:  "media types are compared whatever their case",
 	932:  "an integer out of the type's range is refused; EdgeX wraps it around",
 	947:  "an integer out of the type's range is refused; EdgeX wraps it around",
@@ -99,7 +101,7 @@ func TestRecordedMetadata(t *testing.T) {
 
 // TestRecordedStrictMetadata is the same of a core-metadata with its strict settings and the validation of units on.
 func TestRecordedStrictMetadata(t *testing.T) {
-	p := start(t, t.TempDir(), "--strict-profile-changes", "--strict-profile-deletes", "--validate-units")
+	p := start(t, t.TempDir(), "--strict-profiles", "changes,deletes", "--units-file", "units.yaml")
 	replayAll(t, p, p.metadata, p.metadata, readExchanges(t, "testdata/exchanges/metadata-strict.jsonl"), slices.Concat(
 		givenProfiles(560, "prof", "prof2"), []given{givenService("svc", "http://127.0.0.1:42089")}))
 }

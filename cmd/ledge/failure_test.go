@@ -128,9 +128,9 @@ func TestPayloadsAreCollected(t *testing.T) {
 
 // TestPayloadsLeaveTheReserve holds that a large body is refused where a small one is.
 func TestPayloadsLeaveTheReserve(t *testing.T) {
-	p := start(t, t.TempDir(), "--disk-readings-reserve", "1000000GiB")
+	p := start(t, t.TempDir(), "--disk-reserve", belowReadings(t))
 	for _, body := range []string{"small", largeBody} {
-		if a := p.postImage(body); a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "disk-readings-reserve") {
+		if a := p.postImage(body); a.status != http.StatusInsufficientStorage || !strings.Contains(a.body, "disk-reserve") {
 			t.Errorf("%d bytes: %d %s", len(body), a.status, a.body)
 		}
 	}

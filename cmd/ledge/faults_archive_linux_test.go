@@ -31,7 +31,7 @@ type closing struct {
 func TestArchiveCrashes(t *testing.T) {
 	t.Parallel()
 	l, dir := newWorkload(t, *seed), t.TempDir()
-	p := start(t, dataOf(dir), l.flags()...)
+	p := start(t, dataOf(dir))
 	l.insist(p, 8)
 	awaitNotified(t, p)
 	if code := p.stop(); code != exitOK {
@@ -56,7 +56,7 @@ func (l *workload) close(t *testing.T, dir string, before int, age string) *clos
 	f := faults.Mount(t, dir)
 	defer f.Close()
 	c := &closing{recording: &recording{workload: l, moments: []moment{{known: l.known(), readings: l.acknowledged()}}}, archives: before + 1}
-	c.flags = append(l.flags(), "--events-max-age", age)
+	c.flags = []string{"--events-max-age", age}
 	p := launch(t, dataOf(f.Dir), c.flags...)
 	if err := p.waitReady(); err != nil {
 		t.Fatalf("%v\n%s", err, p.log)

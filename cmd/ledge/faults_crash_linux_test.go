@@ -30,7 +30,7 @@ func record(t *testing.T, requests int) *recording {
 	t.Helper()
 	f := faults.Mount(t, "")
 	r := &recording{workload: newWorkload(t, *seed), moments: []moment{{known: known{}}}}
-	p := start(t, dataOf(f.Dir), r.flags()...)
+	p := start(t, dataOf(f.Dir))
 	r.ready = f.Count()
 	var mu sync.Mutex
 	r.onAck = func() {
@@ -139,7 +139,7 @@ func (r *recording) cutTwice(t *testing.T, i int) outcome {
 		}
 		second := faults.Mount(t, dir)
 		defer second.Close()
-		p, named, o := serveOn(t, dataOf(second.Dir), r.flags()...)
+		p, named, o := serveOn(t, dataOf(second.Dir))
 		if o.verdict != recovered || named != "" {
 			return outcomef(max(o.verdict, found), "%s%s, before %v", named, o.why, r.Ops[n])
 		}
@@ -157,7 +157,7 @@ func (r *recording) starts(t *testing.T, name string, n, few int, flags ...strin
 		t.Fatal(err)
 	}
 	f := faults.Mount(t, dir)
-	p := start(t, dataOf(f.Dir), append(r.flags(), flags...)...)
+	p := start(t, dataOf(f.Dir), flags...)
 	p.kill()
 	m := r.before(n)
 	m.op = 0

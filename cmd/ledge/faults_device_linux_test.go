@@ -101,7 +101,7 @@ func failingRun(t *testing.T, rules func(f *faults.FS, kill func())) *recording 
 		<-started
 		kill()
 	})
-	p := launch(t, dataOf(f.Dir), r.flags()...)
+	p := launch(t, dataOf(f.Dir))
 	kill = func() { _ = p.cmd.Process.Kill() }
 	close(started)
 	if p.waitReady() == nil {

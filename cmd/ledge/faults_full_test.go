@@ -30,9 +30,9 @@ func TestFullDiskRestarted(t *testing.T) {
 }
 
 func (l *workload) onFullDisk(t *testing.T, dir string, room int64, killed, noReserve bool) outcome {
-	filler, flags := filepath.Join(dir, "filler"), l.flags()
+	filler, flags := filepath.Join(dir, "filler"), []string(nil)
 	if noReserve {
-		flags = append(flags, "--disk-reserve", "1B", "--disk-readings-reserve", "1B")
+		flags = append(flags, "--disk-reserve", "1B")
 	}
 	p := start(t, dataOf(dir), flags...)
 	l.insist(p, 4)

@@ -103,7 +103,7 @@ func (l *workload) judge(t *testing.T, dir string, since known, readings map[str
 }
 
 func (l *workload) judgeStart(t *testing.T, dir, damage string, since known, readings map[string]bool, flags ...string) outcome {
-	p, named, o := serveOn(t, dir, append(l.flags(), flags...)...)
+	p, named, o := serveOn(t, dir, flags...)
 	switch {
 	case o.verdict != recovered:
 		return o

@@ -20,8 +20,8 @@ func TestModes(t *testing.T) {
 	mustDo(t, os.MkdirAll(filepath.Join(dir, "payloads"), 0o755))
 	mustDo(t, os.Chmod(filepath.Join(dir, "payloads"), 0o755))
 	mustDo(t, os.Chmod(dir, 0o777))
-	p := start(t, dir, "--limit-inline-bytes", "10")
-	p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", "more than ten bytes")
+	p := start(t, dir)
+	p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", largeBody)
 	warned := "every user of this machine may write to the folder " + dir + " (mode drwxrwxrwx)"
 	p.waitLog(warned)
 	if got := p.call(http.MethodGet, p.metadata+"/api/v2/health", "", ""); !strings.Contains(got.body, warned) {

@@ -33,7 +33,7 @@ func makeFolder(dir string) error {
 // onlyFiles refuses anything but a file where Ledge, the NATS server or bbolt open one: an open of a FIFO would wait for ever, and a
 // link could lead anywhere. The folders nats and payloads may be links, to other disks. Payload files are looked at when they are opened.
 func onlyFiles(dir string) error {
-	names := append(slices.Clone(stateFiles), "secrets.json", loginsFile, ownFile, lockFile, spareFile, certs.CAFile, certs.CAKeyFile)
+	names := append(slices.Clone(stateFiles), "secrets.json", loginsFile, lockFile, spareFile, certs.CAFile, certs.CAKeyFile)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

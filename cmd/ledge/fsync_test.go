@@ -22,7 +22,7 @@ func TestPowerCutLeavesWhatWasSynced(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(*seed, 2))
 	l, dir := newWorkload(t, *seed), t.TempDir()
-	p := launchUnder(t, runner, dir, l.flags()...)
+	p := launchUnder(t, runner, dir)
 	if err := p.waitReady(); err != nil {
 		t.Fatalf("ledge serve: %v\n%s", err, p.log)
 	}

@@ -14,15 +14,13 @@ func (p *Program) newGuard() *guard.Guard {
 	for name := range p.servers.byName {
 		own[portOf(p.servers.address(name))] = name
 	}
-	for _, address := range []string{p.data.store.TapURL(), p.data.store.LocalURL()} {
-		if tap, err := url.Parse(address); err == nil && tap.Host != "" {
-			own[portOf(tap.Host)] = "the tap"
-		}
+	if tap, err := url.Parse(p.data.store.TapURL()); err == nil && tap.Host != "" {
+		own[portOf(tap.Host)] = "the tap"
 	}
 	c := p.Config
 	return guard.New(guard.Options{
-		Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds, HideAnswers: c.HideAnswers,
-		Resolver: c.newResolver().Net(), OwnPorts: own, OwnSocket: func(port int) bool { return p.sockets.Sockets != nil && p.sockets.Bound(port) },
+		Deny: c.DenyDestinations, Allow: c.AllowDestinations, Binds: c.AllowBinds,
+		Resolver: newResolver().Net(), OwnPorts: own, OwnSocket: func(port int) bool { return p.sockets.Sockets != nil && p.sockets.Bound(port) },
 	})
 }
 

@@ -88,7 +88,7 @@ func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *p
 	tb.Helper()
 	args := append(append(slices.Clone(runner), binary), append([]string{
 		"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
-		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB",
+		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB",
 	}, flags...)...)
 	return launchCommand(tb, exec.Command(args[0], args[1:]...), dir)
 }

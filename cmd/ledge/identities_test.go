@@ -24,7 +24,7 @@ import (
 // ledgeOn runs a command on a data folder with a standard input, and returns what it prints and its error.
 func ledgeOn(t *testing.T, dir, input string, args ...string) (out, errs string, err error) {
 	t.Helper()
-	c := exec.Command(binary, append(args, "--data-dir", dir, "--disk-reserve", "1MiB", "--disk-readings-reserve", "2MiB")...)
+	c := exec.Command(binary, append(args, "--data-dir", dir, "--disk-reserve", "1MiB")...)
 	var stdout, stderr bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(input), &stdout, &stderr
 	err = c.Run()
@@ -193,7 +193,7 @@ func TestAdminPasswordFromEnvironment(t *testing.T) {
 // TestHashWithoutEvent starts after a crash between the hash and the event, and between the event and the removal of the old hash.
 func TestHashWithoutEvent(t *testing.T) {
 	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
 	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false))
 	u, _ := i.User("anna")
@@ -228,7 +228,7 @@ func wantRefusedWithoutHash(t *testing.T, i *identities) {
 
 func TestTokenUses(t *testing.T) {
 	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
 	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
 	mustDo(t, err)
@@ -270,7 +270,7 @@ func mustOpenIdentities(t *testing.T, c *Config) (*data, *identities) {
 // TestRetiredHashes holds that an old hash outlives the change for a while, and not longer.
 func TestRetiredHashes(t *testing.T) {
 	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB")
+	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
 	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false))
 	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
@@ -327,7 +327,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 	<-done
 	p.stop()
 	for _, to := range folders {
-		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", to, "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB"))
+		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", to, "--disk-reserve", "1MiB"))
 		users, err := i.Users()
 		mustDo(t, err)
 		tokens, err := i.Tokens()
@@ -365,7 +365,7 @@ func TestKillBesidePasswords(t *testing.T) {
 		time.Sleep(rand.N(200 * time.Millisecond)) // the kill comes at any point of the change
 		p.kill()
 		acknowledged := <-changed == nil
-		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB", "--disk-readings-reserve", "1MiB"))
+		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
 		mustDo(t, i.sweep())
 		u, _ := i.User("anna")
 		hash, ok := i.secrets.Credential(u.Credential)

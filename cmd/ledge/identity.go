@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"time"
@@ -11,43 +10,39 @@ import (
 	"ledge/handlers/identity"
 )
 
-// checkJWT checks the settings of the issuer of JWTs.
-func (c *Config) checkJWT(bad func(name string, value any, cure string)) {
+// issuerCure checks jwt-issuer.
+func (c *Config) issuerCure() string {
 	if c.JWTIssuer == "" {
-		if c.JWTJWKS != "" {
-			bad("jwt-jwks", c.JWTJWKS, "set jwt-issuer too, to what the JWTs have in their claim iss")
-		}
-		if c.JWTAudience != "" {
-			bad("jwt-audience", c.JWTAudience, "set jwt-issuer too, to what the JWTs have in their claim iss")
-		}
-	} else if c.JWTAudience == "" {
-		bad("jwt-audience", `""`, "give the audience that the JWTs have in their claim aud: without one, a JWT for any other service would do")
+		return ""
 	}
-	if err := identity.CheckURL(c.JWTIssuer); err != nil && c.JWTIssuer != "" && c.JWTJWKS == "" {
-		bad("jwt-issuer", c.JWTIssuer, err.Error())
+	return textOf(identity.CheckURL(c.JWTIssuer))
+}
+
+// audienceCure checks jwt-audience.
+func (c *Config) audienceCure() string {
+	switch {
+	case c.JWTIssuer == "" && c.JWTAudience != "":
+		return "set jwt-issuer too, to what the JWTs have in their claim iss"
+	case c.JWTIssuer != "" && c.JWTAudience == "":
+		return "give the audience that the JWTs have in their claim aud: without one, a JWT for any other service would do"
 	}
-	if err := identity.CheckURL(c.JWTJWKS); err != nil && identity.IsURL(c.JWTJWKS) {
-		bad("jwt-jwks", c.JWTJWKS, err.Error())
-	}
-	if c.JWTRoleClaim == "" {
-		bad("jwt-role-claim", `""`, "name the claim with the role, such as role")
-	}
+	return ""
 }
 
 // newAuthenticator returns what proves identities. The caller starts its Run.
-func newAuthenticator(c *Config, directory identity.Directory, credentials identity.Credentials, loginKey []byte, g *guard.Guard, roots *x509.CertPool, used func(token string, at time.Time), logger *slog.Logger) *identity.Authenticator {
+func newAuthenticator(c *Config, directory identity.Directory, credentials identity.Credentials, loginKey []byte, g *guard.Guard, used func(token string, at time.Time), logger *slog.Logger) *identity.Authenticator {
 	o := identity.Options{Directory: directory, Credentials: credentials, LoginKey: loginKey, Used: used, Logger: logger}
 	if c.JWTIssuer != "" {
-		o.JWT = &identity.JWT{Issuer: c.JWTIssuer, JWKS: c.JWTJWKS, Audience: c.JWTAudience, RoleClaim: c.JWTRoleClaim, Client: keysClient(g, roots)}
+		o.JWT = &identity.JWT{Issuer: c.JWTIssuer, Audience: c.JWTAudience, RoleClaim: c.JWTRoleClaim, Client: keysClient(g)}
 	}
 	return identity.New(o)
 }
 
-// keysClient fetches the keys of the issuer of JWTs: through the guard, and trusting outgoing-ca.
-func keysClient(g *guard.Guard, roots *x509.CertPool) *http.Client {
+// keysClient fetches the keys of the issuer of JWTs: through the guard.
+func keysClient(g *guard.Guard) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: g.DialContext, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			DialContext: g.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 			DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -24,7 +24,7 @@ func TestKill(t *testing.T) {
 		if random.IntN(4) == 0 {
 			killWhileStarting(t, dir, 1+random.IntN(25))
 		}
-		p := start(t, dir, l.flags()...)
+		p := start(t, dir)
 		l.settle(l.check(p, l.known()))
 		end := p.kill
 		if random.IntN(5) == 0 {
@@ -35,7 +35,7 @@ func TestKill(t *testing.T) {
 			verify(t, dir)
 		}
 	}
-	p := start(t, dir, l.flags()...)
+	p := start(t, dir)
 	l.settle(l.check(p, l.known()))
 	awaitNotified(t, p)
 	if code := p.stop(); code != exitOK {

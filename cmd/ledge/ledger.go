@@ -12,37 +12,39 @@ import (
 	"ledge/store"
 )
 
-// ledger is the log as a command sees it: through the tap of a running server, or opened by the command itself.
+// ledger is the log as a command reads it, from the files: up to where a running server says that it ends, or to its end.
 type ledger struct {
-	logs  []*store.Log // events, notifications, readings
-	tap   *store.Tap   // nil where the command has opened the log itself
-	pid   string       // of the running server
+	*store.Files
+	pid   string // of the running server; empty if none runs
 	close func()
 }
 
-// openLedger takes whichever way is there. Without a server it reads the files: it makes no data folder, and changes nothing
-// in the one that is there.
-func openLedger(ctx context.Context, c *Config) (*ledger, error) {
+// openLedger opens the log, with the archives. It makes no data folder, and changes nothing in the one that is there.
+func openLedger(ctx context.Context, c *Config) (l *ledger, err error) {
 	if err := dataDirThere(c); err != nil {
 		return nil, err
 	}
 	lock, err := holdDataDir(c.DataDir)
-	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
-		return tapLedger(ctx, c)
+	if isInUse(err) {
+		l, err = runningLedger(ctx, c)
+	} else if err == nil {
+		l = &ledger{close: lock.close}
+		l.Files, err = store.OpenFiles(ctx, c.logDir())
+		err = storeError(err)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = l.OpenArchives(c.archiveDir(), c.snapshotDir())
 	}
-	files, err := store.OpenFiles(ctx, c.logDir())
-	if err != nil {
-		lock.close()
-		return nil, storeError(err)
+	if err != nil && l != nil {
+		l.close()
 	}
-	if err := files.OpenArchives(c.archiveDir(), c.snapshotDir()); err != nil {
-		lock.close()
-		return nil, err
-	}
-	return &ledger{logs: files.Logs(), close: lock.close}, nil
+	return l, err
+}
+
+// isInUse reports whether a process has the data folder.
+func isInUse(err error) bool {
+	e, ok := errors.AsType[exitError](err)
+	return ok && e.code == exitInUse
 }
 
 // dataDirThere is for commands that make no data folder, neither where there is nothing nor of a folder that has neither log
@@ -56,28 +58,33 @@ func dataDirThere(c *Config) error {
 	return exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
 }
 
-// tapLedger goes through the tap of the server that has the data folder.
-func tapLedger(ctx context.Context, c *Config) (*ledger, error) {
-	pid, url := owner(c.DataDir)
-	if url == "" {
-		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s, which has no tap (tap-port -1) or is starting; stop it, or give it a tap", c.DataDir, pid)}
+// errAway is in the chain of errors if the running server does not answer.
+var errAway = errors.New("not available")
+
+// runningLedger asks the server of the data folder where the logs end.
+func runningLedger(ctx context.Context, c *Config) (*ledger, error) {
+	if err := canAsk(c); err != nil {
+		return nil, err
 	}
-	url, err := ownTap(c.DataDir, pid, url)
+	files, err := store.OpenRunning(ctx, c.logDir(), func(ctx context.Context, after store.Place) (map[string]store.Info, error) {
+		a, err := askAdminSocket(ctx, c.DataDir, adminRequest{Do: "ends", After: after}, nil)
+		return a.Ends, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	t, err := store.OpenTap(ctx, url)
-	if err != nil {
-		return nil, fmt.Errorf("tap of process %s: %w", pid, err)
+	return &ledger{Files: files, pid: owner(c.DataDir), close: func() {}}, nil
+}
+
+// canAsk returns an error if a running server cannot be asked on this system.
+func canAsk(c *Config) error {
+	if hasAdminSocket {
+		return nil
 	}
-	if err := t.OpenArchives(c.archiveDir(), c.snapshotDir()); err != nil {
-		t.Close()
-		return nil, err
-	}
-	return &ledger{logs: t.Logs(), tap: t, pid: pid, close: t.Close}, nil
+	return exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s, which cannot be asked on this system; stop it first", c.DataDir, owner(c.DataDir))}
 }
 
 // skipGaps has the log of changes read on behind archives that are missing or damaged, with a line for each.
 func (l *ledger) skipGaps(w io.Writer) {
-	l.logs[0].SkipGaps(func(g *store.Gap) { fmt.Fprintf(w, "ledge: not printed: %v\n", g) })
+	l.Logs()[0].SkipGaps(func(g *store.Gap) { fmt.Fprintf(w, "ledge: not printed: %v\n", g) })
 }

@@ -31,9 +31,6 @@ func newWorkload(tb testing.TB, seed uint64) *workload {
 	return l
 }
 
-// flags are those of the server that the clients talk to.
-func (l *workload) flags() []string { return []string{"--limit-inline-bytes", "1KiB"} }
-
 // run has all clients work until something breaks off their connections, and calls then when n more requests have been
 // acknowledged, while all others go on. Before that nothing may fail; after it only refused decides on refusals.
 func (l *workload) run(p *process, n int, then func(), refused func(refusal)) {

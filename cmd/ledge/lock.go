@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,9 +12,8 @@ import (
 	"ledge/store/osfile"
 )
 
-// lockFile is the file in the data folder that the process in charge keeps locked; it holds the process id and, once
-// the server is up, where taps connect, a line each. Someone may delete it, so the folder itself is locked too, where
-// the system can do that.
+// lockFile is the file in the data folder that the process in charge keeps locked; it holds the process id. Someone may
+// delete it, so the folder itself is locked too, where the system can do that.
 const lockFile = "ledge.pid"
 
 // errLocked says that another process has the lock.
@@ -32,12 +31,11 @@ func lockDataDir(dir string) (*dataLock, error) {
 	if err := l.take(dir); err != nil {
 		l.close()
 		if errors.Is(err, errLocked) {
-			pid, _ := owner(dir)
-			return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s; stop it first or choose another --data-dir", dir, pid)}
+			return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s; stop it first or choose another --data-dir", dir, owner(dir))}
 		}
 		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
 	}
-	if err := l.write(""); err != nil && !osfile.IsFull(err) {
+	if err := l.write(); err != nil && !osfile.IsFull(err) {
 		l.release()
 		return nil, exitError{exitFolder, fmt.Errorf("write %s: %w", l.f.Name(), err)}
 	}
@@ -50,8 +48,7 @@ func holdDataDir(dir string) (*dataLock, error) {
 	err := l.hold(dir)
 	if errors.Is(err, errLocked) {
 		l.close()
-		pid, _ := owner(dir)
-		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s", dir, pid)}
+		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s", dir, owner(dir))}
 	}
 	if err != nil {
 		l.close()
@@ -91,12 +88,12 @@ func (l *dataLock) take(dir string) (err error) {
 	return nil
 }
 
-// write says whose folder it is and where taps connect.
-func (l *dataLock) write(tapURL string) error {
+// write says whose folder it is.
+func (l *dataLock) write() error {
 	if err := l.f.Truncate(0); err != nil {
 		return err
 	}
-	_, err := l.f.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), tapURL), 0)
+	_, err := l.f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
 	return err
 }
 
@@ -110,17 +107,9 @@ func (l *dataLock) close() {
 	l.folder.Close() // either may be nil, which is an error that says nothing
 }
 
-// owner reads the process id and the tap's URL of the process that has the folder.
-func owner(dir string) (pid, tapURL string) {
-	f, err := osfile.Open(filepath.Join(dir, lockFile), os.O_RDONLY, 0)
-	if err != nil {
-		return "(unknown)", ""
-	}
-	defer f.Close()
-	b, _ := io.ReadAll(io.LimitReader(f, 512))
-	lines := strings.SplitN(string(b)+"\n\n", "\n", 3)
-	if lines[0] == "" {
-		lines[0] = "(unknown)"
-	}
-	return lines[0], lines[1]
+// owner reads the id of the process that has the folder. Earlier versions wrote a second line.
+func owner(dir string) (pid string) {
+	text, _ := osfile.Read(filepath.Join(dir, lockFile), 512)
+	pid, _, _ = strings.Cut(string(text), "\n")
+	return cmp.Or(pid, "(unknown)")
 }

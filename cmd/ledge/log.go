@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -36,9 +37,10 @@ choose messages can be combined.
 Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing or damaged, one
 line on standard error says which events are in it, and the rest is printed.
 
-It works beside a running server, through its tap, and without one, on the data folder itself. -f begins now: with -n, --since or
---from it begins with what was recorded before. It needs a running server; while that is away it waits, and then goes on where it
-was, until Ctrl-C.`,
+It reads the files of the data folder. Beside a running server it reads what queries show: it asks the server through the socket
+admin.sock in the data folder, which only the user of the server and root can use. -f begins now: with -n, --since or --from it
+begins with what was recorded before. It needs a running server; while that is away it waits, and then goes on where it was,
+until Ctrl-C. On Windows, where the socket is missing, stop the server first.`,
 		Example: `  ledge log -n 20
   ledge log -f --device cam-1
   ledge log --since 7d --until 2026-11-21 --type 'device.*'
@@ -57,10 +59,10 @@ was, until Ctrl-C.`,
 		}
 		l.skipGaps(c.ErrOrStderr())
 		print := printer{c.OutOrStdout(), asJSON}.print
-		if filter.follows && l.tap != nil {
+		defer l.close()
+		if filter.follows && l.pid != "" {
 			return followLog(ctx, c.ErrOrStderr(), config, l, &filter, print)
 		}
-		defer l.close()
 		if filter.follows {
 			return exitError{exitUsage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir)}
 		}
@@ -68,50 +70,45 @@ was, until Ctrl-C.`,
 	})
 }
 
-// followLog prints until ctx ends, from one run of the server to the next. It closes l.
+// followLog prints until ctx ends, from one run of the server to the next.
 func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, filter *logFilter, print func(store.Message) error) error {
 	seen, err := l.place(ctx, filter)
 	if err != nil {
-		l.close()
 		return interrupted(ctx, damaged(err), notPrinted)
 	}
-	chosen := func(m store.Message) error {
-		if filter.matches(m) {
-			return print(m)
-		}
-		return nil
-	}
 	for {
-		err := l.tap.Follow(ctx, filter.from, seen, chosen)
-		lost := l.tap.Lost()
-		l.close()
-		if err == nil || !lost {
+		err := l.Follow(ctx, filter.from, seen, func(m store.Message) error {
+			if filter.matches(m) {
+				return print(m)
+			}
+			return nil
+		})
+		if !errors.Is(err, errAway) {
 			return damaged(err)
 		}
 		fmt.Fprintf(stderr, "ledge: the server of %s is away: %v; waiting for it\n", c.DataDir, err)
-		if l = awaitTap(ctx, c); l == nil {
+		if !l.await(ctx) {
 			return nil
 		}
-		l.skipGaps(stderr)
-		fmt.Fprintf(stderr, "ledge: the server of %s is there again, as process %s\n", c.DataDir, l.pid)
+		fmt.Fprintf(stderr, "ledge: the server of %s is there again, as process %s\n", c.DataDir, owner(c.DataDir))
 	}
 }
 
-// tapAgain is the time between two looks for a server that is away.
-const tapAgain = time.Second
+// serverAgain is the time between two looks for a server that is away.
+const serverAgain = time.Second
 
-// awaitTap returns when a server with the data folder answers, nil when ctx ends.
-func awaitTap(ctx context.Context, c *Config) *ledger {
-	look := time.NewTicker(tapAgain)
+// await returns when the server answers; false when ctx ends.
+func (l *ledger) await(ctx context.Context) bool {
+	look := time.NewTicker(serverAgain)
 	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return false
 		case <-look.C:
 		}
-		if l, err := tapLedger(ctx, c); err == nil {
-			return l
+		if l.Refresh(ctx) == nil {
+			return true
 		}
 	}
 }
@@ -122,22 +119,22 @@ func (l *ledger) place(ctx context.Context, filter *logFilter) (store.Place, err
 	if filter.fromGiven {
 		return seen, nil
 	}
-	starts, err := filter.starts(ctx, l.logs)
+	starts, err := filter.starts(ctx, l.Logs())
 	for i, start := range starts {
-		seen[l.logs[i].Name()] = start - 1
+		seen[l.Logs()[i].Name()] = start - 1
 	}
 	return seen, err
 }
 
 // history prints what the filter chooses of all streams, merged by time.
 func (l *ledger) history(ctx context.Context, filter *logFilter, print func(store.Message) error) error {
-	messages := store.Merge(ctx, l.logs, filter.from)
+	messages := store.Merge(ctx, l.Logs(), filter.from)
 	if !filter.fromGiven {
-		starts, err := filter.starts(ctx, l.logs)
+		starts, err := filter.starts(ctx, l.Logs())
 		if err != nil {
 			return damaged(err)
 		}
-		messages = store.MergeAt(ctx, l.logs, starts)
+		messages = store.MergeAt(ctx, l.Logs(), starts)
 	}
 	for m, err := range messages {
 		if err == nil && filter.ends(m) {

@@ -128,11 +128,11 @@ func holdStarts(t *testing.T, dir string, late time.Time) {
 	for name, f := range map[string]*logFilter{
 		"since": {since: late, last: -1}, "last": {last: 1}, "device": {device: "cam-1", last: -1}, "subject": {subject: "ledge.reading.>", last: -1},
 	} {
-		starts, err := f.starts(t.Context(), l.logs)
+		starts, err := f.starts(t.Context(), l.Logs())
 		if err != nil {
 			t.Fatal(err)
 		}
-		unread := func(i int) bool { last, _ := l.logs[i].Last(); return starts[i] == last+1 }
+		unread := func(i int) bool { last, _ := l.Logs()[i].Last(); return starts[i] == last+1 }
 		switch name {
 		case "since", "last":
 			if starts[0] < 4 || starts[2] == 1 {

@@ -122,7 +122,7 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 		return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath())}
 	})
 	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
-	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newConfig(), newVersion(), newMan())
+	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
 	for _, c := range root.Commands() {
 		c.Args = usage(c.Args)
 		if c.Name() != "serve" {

@@ -27,4 +27,4 @@ func (n socketNames) before(ctx context.Context, host string, port int) {
 }
 
 // newResolver returns a resolver with limits of their own: those that requests bring take no turns from those that are connected to.
-func (c *Config) newResolver() *dns.Resolver { return dns.New(dns.Options{Server: c.NameServer}) }
+func newResolver() *dns.Resolver { return dns.New(dns.Options{}) }

@@ -20,7 +20,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 	}
 	stream := "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/"
 	for i, name := range []string{
-		"state.db", "notifications.db", "readings.db", "secrets.json", "secrets.json.new", ownFile, lockFile, spareFile,
+		"state.db", "notifications.db", "readings.db", "secrets.json", "secrets.json.new", lockFile, spareFile,
 		"nats/clean-stop.json", stream + "meta.inf", stream + "meta.sum", stream + "msgs/1.blk", stream + "msgs/index.db",
 	} {
 		path := filepath.Join(dir, name)

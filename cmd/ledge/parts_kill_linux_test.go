@@ -15,7 +15,7 @@ func TestKilledBetweenParts(t *testing.T) {
 	t.Parallel()
 	const subscriptions = 8
 	dir := t.TempDir()
-	flags := []string{"--smtp-host", "127.0.0.1", "--smtp-port", fmt.Sprint(porttest.Hold(t)), "--smtp-sender", "ledge@example.com", "--smtp-secret-path", ""}
+	flags := []string{"--smtp-server", fmt.Sprint("smtp+plain://127.0.0.1:", porttest.Hold(t)), "--smtp-sender", "ledge@example.com"}
 	p := start(t, dir, flags...)
 	address := strings.Repeat("a", 50) + "@" + strings.Repeat("b", 150) + ".example"
 	for i := range subscriptions {

@@ -60,11 +60,11 @@ func TestPowerCut(t *testing.T) {
 	random := rand.New(rand.NewPCG(*seed, 1))
 	l, dir := newWorkload(t, *seed), t.TempDir()
 	for cut := range cuts {
-		p := start(t, dir, l.flags()...)
+		p := start(t, dir)
 		l.settle(l.check(p, l.known()))
 		l.run(p, 1+random.IntN(50), func() { p.stop() }, func(refusal) {})
 		clean := clone(t, dir)
-		p = start(t, dir, l.flags()...)
+		p = start(t, dir)
 		l.settle(l.check(p, l.known()))
 		log, running := t.TempDir(), t.TempDir()
 		var then known
@@ -92,7 +92,7 @@ func TestPowerCut(t *testing.T) {
 // next sequence, and no notification is missing or there twice.
 func checkAfterCut(t *testing.T, l *workload, dir string, then known, readings map[string]bool) {
 	t.Helper()
-	p := start(t, dir, l.flags()...)
+	p := start(t, dir)
 	on := &workload{tb: t, clients: l.clients}
 	on.check(p, then)
 	last := verify(t, dir)

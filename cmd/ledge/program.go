@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,7 +22,6 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/identity"
 	"ledge/handlers/transport"
-	"ledge/store/osfile"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
@@ -41,7 +39,6 @@ type Program struct {
 
 	files           descriptors
 	units           domain.UnitsOfMeasure
-	roots           *x509.CertPool // that outgoing connections trust; nil for those of the system
 	servers         *servers
 	keeper          certs.Keeper       // nil without secure
 	authority       *certs.Authority   // that signs the certificate; nil where it comes from files
@@ -61,6 +58,7 @@ type Program struct {
 	delivery        *delivery.Delivery
 	callback        *callback.Callbacks
 	identities      *identities
+	verifier        *verifier
 	access          *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
@@ -91,9 +89,6 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return exitError{exitUsage, err}
 	}
 	if p.units, err = readUnits(p.Config.UnitsFile); err != nil {
-		return exitError{exitUsage, err}
-	}
-	if p.roots, err = outgoingRoots(p.Config.OutgoingCA); err != nil {
 		return exitError{exitUsage, err}
 	}
 	if err := p.Config.findAddresses(ctx); err != nil {
@@ -135,6 +130,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
+	p.verifier = p.newVerifier()
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
@@ -166,9 +162,6 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(p.countDeliveries)
 	p.servers.serve(p)
 	p.onClose(p.servers.shutdown)
-	if err := lock.write(p.data.store.LocalURL()); err != nil && !osfile.IsFull(err) {
-		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
-	}
 	p.running.Store(true)
 	p.warnOfOpenAddresses()
 	var ready []any
@@ -257,7 +250,7 @@ func (p *Program) seed(ctx context.Context) error {
 }
 
 func (p *Program) openPayloads() (err error) {
-	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.DiskReadingsReserve)})
+	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.readingsReserve())})
 	if err != nil {
 		return exitError{exitFolder, err}
 	}
@@ -281,7 +274,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	}
 	p.out = out
 	p.onClose(out.close)
-	hosts := c.newResolver()
+	hosts := newResolver()
 	if err := p.openCurveKey(); err != nil {
 		return err
 	}

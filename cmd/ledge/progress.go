@@ -11,8 +11,7 @@ import (
 type progress struct {
 	w     io.Writer
 	what  string
-	shown int64 // per cent, and what was shown with it
-	text  string
+	shown string
 }
 
 func newProgress(w io.Writer, what string) *progress {
@@ -23,23 +22,22 @@ func newProgress(w io.Writer, what string) *progress {
 	if st, err := f.Stat(); err != nil || st.Mode()&os.ModeCharDevice == 0 {
 		return nil
 	}
-	return &progress{w: w, what: what, shown: -1}
+	return &progress{w: w, what: what}
 }
 
-// at says that done of total bytes of something are done.
+// at says that done of total bytes or events are done. If done is total, they are bytes of a total that is not known.
 func (p *progress) at(text string, done, total int64) {
 	if p == nil {
 		return
 	}
-	percent := int64(100)
-	if total > 0 {
-		percent = done * 100 / total
+	line := fmt.Sprintf("%s, %d MiB", text, done>>20)
+	if done < total {
+		line = fmt.Sprintf("%s, %d %%", text, done*100/total)
 	}
-	if percent == p.shown && text == p.text {
-		return
+	if line != p.shown {
+		p.shown = line
+		fmt.Fprintf(p.w, "\r\033[K%s: %s", p.what, line)
 	}
-	p.shown, p.text = percent, text
-	fmt.Fprintf(p.w, "\r\033[K%s: %s, %d %% of %d MiB", p.what, text, percent, total>>20)
 }
 
 // clear takes the line away, so that others can be written.

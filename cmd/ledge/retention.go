@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -42,7 +43,7 @@ type tally struct{ count, bytes int64 }
 func newRetention(ctx context.Context, c *Config, d *data) (*retention, error) {
 	n := len(c.ReadingsRetention)
 	r := &retention{
-		rules: c.ReadingsRetention, log: d.readings, logStart: logStart{d.values, d.store.Readings(), d.logger, c.IdempotencyKeep, d.now},
+		rules: c.ReadingsRetention, log: d.readings, logStart: logStart{d.values, d.store.Readings(), d.logger, handlers.IdempotencyKeep, d.now},
 		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), kept: make([]tally, n), removed: make([]tally, n),
 	}
 	return r, r.recount(ctx)

@@ -20,7 +20,7 @@ type limited struct {
 
 func mustLimit(t *testing.T, flags ...string) *limited {
 	t.Helper()
-	c := configOf(t, append([]string{"--data-dir", t.TempDir(), "--disk-readings-reserve", "1MiB"}, flags...)...)
+	c := configOf(t, append([]string{"--data-dir", t.TempDir()}, flags...)...)
 	l := &limited{data: mustOpenData(t, c)}
 	var err error
 	if l.files, err = payloads.Open(c.payloadDir(), payloads.Options{}); err != nil {

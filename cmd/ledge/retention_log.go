@@ -15,7 +15,7 @@ type logStart struct {
 	state  *projections.DB
 	stream *store.Log
 	logger *slog.Logger
-	keep   time.Duration // of answers, see idempotency-keep
+	keep   time.Duration // of answers, see handlers.IdempotencyKeep
 	now    func() time.Time
 }
 

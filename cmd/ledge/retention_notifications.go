@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ledge/handlers"
 	"ledge/store"
 )
 
@@ -19,7 +20,7 @@ type notificationAge struct {
 func newNotificationAge(c *Config, d *data) *notificationAge {
 	return &notificationAge{
 		log: d.notifications, age: c.NotificationsMaxAge,
-		logStart: logStart{d.notes, d.store.Notifications(), d.logger, c.IdempotencyKeep, d.now},
+		logStart: logStart{d.notes, d.store.Notifications(), d.logger, handlers.IdempotencyKeep, d.now},
 	}
 }
 

@@ -163,7 +163,7 @@ func TestRetentionByAge(t *testing.T) {
 // TestRetentionGivesDiskBack holds that the files of the log shrink when its front holds nothing but what was removed: not
 // before an old one that stays is gone, and never beyond an answer that is kept.
 func TestRetentionGivesDiskBack(t *testing.T) {
-	c := configOf(t, "--data-dir", t.TempDir(), "--readings-retention", "p.big.* count=3", "--idempotency-keep", "1h")
+	c := configOf(t, "--data-dir", t.TempDir(), "--readings-retention", "p.big.* count=3")
 	d := mustOpenData(t, c)
 	bytes := func() int64 {
 		s, err := d.store.Readings().Stats()

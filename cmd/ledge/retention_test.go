@@ -28,7 +28,7 @@ func configOf(t *testing.T, flags ...string) *Config {
 // keepingLittle is the configuration of a folder that needs little space.
 func keepingLittle(t *testing.T) *Config {
 	t.Helper()
-	return configOf(t, "--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-readings-reserve", "1MiB")
+	return configOf(t, "--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-reserve", "256KiB")
 }
 
 // loseFront records readings over several block files and drops all but the last of these from the log.

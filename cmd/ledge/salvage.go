@@ -215,12 +215,15 @@ func (s *salvaging) lostBodies(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := openBodies(s.target, &ledger{logs: store.OpenInspected(s.target.logDir(), all).Logs()}, s.logger)
+	log := store.OpenInspected(s.target.logDir(), all).Logs()[2]
+	b, err := openBodies(s.target, log, s.logger, func(string, int64, int64) {})
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
-	err = b.verify(ctx, io.Discard)
+	if _, err = log.Verify(ctx, b.take); err == nil {
+		err = b.verify(ctx, io.Discard)
+	}
 	return b.lost, err
 }
 

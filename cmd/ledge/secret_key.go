@@ -12,20 +12,17 @@ import (
 	"ledge/store/secrets"
 )
 
-// secretKeyCredential is the name of the systemd credential that stands for an empty setting secret-key-file.
+// secretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets of
+// a container does as well.
 const secretKeyCredential = "ledge-secret-key"
 
 const maxSecretKeyFile = 64 << 10 // bytes
 
 // secretKey returns the key of the secret store, or nil where the store is not to be encrypted.
 func (c *Config) secretKey() (*secrets.AgeKey, error) {
-	path := c.SecretKeyFile
-	if path == "" {
-		path = credentialFile(secretKeyCredential)
-	}
-	key, err := c.readSecretKey(path)
+	key, err := c.readSecretKey(credentialFile(secretKeyCredential))
 	if err != nil {
-		return nil, exitError{exitUsage, fmt.Errorf("setting secret-key-file: %w", err)}
+		return nil, exitError{exitUsage, fmt.Errorf("credential %s: %w", secretKeyCredential, err)}
 	}
 	return key, nil
 }
@@ -132,7 +129,7 @@ func (c *Config) checkSecrets() (note string, err error) {
 	case err != nil || whole:
 		return "", err
 	case key == nil:
-		return "secrets.json: encrypted; without secret-key-file only its checksum is compared, and it is right", nil
+		return "secrets.json: encrypted; without the credential ledge-secret-key only its checksum is compared, and it is right", nil
 	}
-	return "secrets.json: encrypted with another key than that of secret-key-file; only its checksum is compared, and it is right", nil
+	return "secrets.json: encrypted with another key than the credential ledge-secret-key; only its checksum is compared, and it is right", nil
 }

@@ -21,14 +21,25 @@ func keyFile(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mustWriteFile(t, "secret.key", "# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n")
+	return mustWriteFile(t, secretKeyCredential, "# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n")
+}
+
+// setKey has the programs that are started from now on use a key file; "" stands for none.
+func setKey(t *testing.T, file string) {
+	t.Helper()
+	dir := ""
+	if file != "" {
+		dir = filepath.Dir(file)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", dir)
 }
 
 // withSecret returns a data folder in which a server has stored a secret, and stopped.
-func withSecret(t *testing.T, flags ...string) (dir, file string) {
+func withSecret(t *testing.T, key string) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
-	p := start(t, dir, flags...)
+	setKey(t, key)
+	p := start(t, dir)
 	p.postSecret(p.notifications, "smtp", "password", hidden)
 	if code := p.stop(); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, p.log)
@@ -39,9 +50,10 @@ func withSecret(t *testing.T, flags ...string) (dir, file string) {
 // startsWithSecret checks that a server starts with a key file and has the secret; an empty key stands for none.
 func startsWithSecret(t *testing.T, dir, key string) {
 	t.Helper()
-	p := start(t, dir, "--secret-key-file", key)
+	setKey(t, key)
+	p := start(t, dir)
 	p.stop()
-	config := &Config{DataDir: dir, SecretKeyFile: key}
+	config := &Config{DataDir: dir}
 	f, err := config.openSecrets()
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +64,10 @@ func startsWithSecret(t *testing.T, dir, key string) {
 }
 
 // refused starts a server that must exit, and returns its exit code and log.
-func refused(t *testing.T, dir string, flags ...string) (code int, log string) {
+func refused(t *testing.T, dir, key string) (code int, log string) {
 	t.Helper()
-	p := launch(t, dir, flags...)
+	setKey(t, key)
+	p := launch(t, dir)
 	code = p.wait()
 	return code, p.log.String()
 }
@@ -70,7 +83,7 @@ func encrypted(t *testing.T, file string) bool {
 
 // A key encrypts the store at the next start; no start without that key reads it, and none makes another in its place.
 func TestSecretKey(t *testing.T) {
-	dir, file := withSecret(t)
+	dir, file := withSecret(t, "")
 	first, second := keyFile(t), keyFile(t)
 	startsWithSecret(t, dir, first)
 	if !encrypted(t, file) {
@@ -78,26 +91,22 @@ func TestSecretKey(t *testing.T) {
 	}
 	before := mustRead(t, file)
 	for _, key := range []string{"", second} {
-		if code, log := refused(t, dir, "--secret-key-file", key); code != exitFolder || !strings.Contains(log, "set secret-key-file to") || !strings.Contains(log, file) {
+		if code, log := refused(t, dir, key); code != exitFolder || !strings.Contains(log, "ledge-secret-key of $CREDENTIALS_DIRECTORY") || !strings.Contains(log, file) {
 			t.Errorf("key %q: exit code %d, want %d; %s", key, code, exitFolder, log)
 		}
 	}
 	if mustRead(t, file) != before {
 		t.Error("a refused start has changed the store")
 	}
-	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(first))
-	if err := os.Rename(first, filepath.Join(filepath.Dir(first), secretKeyCredential)); err != nil {
+	if err := os.Chmod(first, 0o440); err != nil { // as systemd does with an access list
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(filepath.Dir(first), secretKeyCredential), 0o440); err != nil { // as systemd does with an access list
-		t.Fatal(err)
-	}
-	startsWithSecret(t, dir, "")
+	startsWithSecret(t, dir, first)
 }
 
 func TestRekey(t *testing.T) {
 	first, second := keyFile(t), keyFile(t)
-	dir, file := withSecret(t, "--secret-key-file", first)
+	dir, file := withSecret(t, first)
 	for _, c := range []struct {
 		old, next string
 		code      int
@@ -105,10 +114,11 @@ func TestRekey(t *testing.T) {
 	}{
 		{second, first, exitFolder, "encrypted with another key"},
 		{"", first, exitFolder, "no key is given"},
-		{first, second, exitOK, "encrypted with the new key; set secret-key-file to " + second},
-		{second, "", exitOK, "decrypted; start Ledge without secret-key-file"},
+		{first, second, exitOK, "encrypted with the new key; make the credential ledge-secret-key of " + second},
+		{second, "", exitOK, "decrypted; start Ledge without the credential"},
 	} {
-		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--secret-key-file", c.old, "--new-secret-key-file", c.next)
+		setKey(t, c.old)
+		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--new-key-file", c.next)
 		if code != c.code || !strings.Contains(out+log, c.want) {
 			t.Errorf("exit code %d, want %d; %s%s, want %q", code, c.code, out, log, c.want)
 		}
@@ -119,34 +129,30 @@ func TestRekey(t *testing.T) {
 			startsWithSecret(t, dir, c.next)
 		}
 	}
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exitUsage || !strings.Contains(log, "--new-secret-key-file is missing") {
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exitUsage || !strings.Contains(log, "--new-key-file is missing") {
 		t.Errorf("without the new key: exit code %d, %s", code, log)
 	}
 	p := start(t, dir)
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--new-secret-key-file", first); code != exitInUse {
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--new-key-file", first); code != exitInUse {
 		t.Errorf("with a running server: exit code %d, %s", code, log)
 	}
 	p.stop()
 }
 
 func TestSecretKeyFileIsRefused(t *testing.T) {
-	dir, _ := withSecret(t)
-	open, inside, linked := keyFile(t), filepath.Join(dir, "secret.key"), filepath.Join(t.TempDir(), "link")
-	if err := os.WriteFile(inside, []byte(mustRead(t, open)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(inside, linked); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(open, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	dir, _ := withSecret(t, "")
+	open, inside, linked := keyFile(t), filepath.Join(dir, secretKeyCredential), filepath.Join(t.TempDir(), secretKeyCredential)
+	mustDo(t, os.WriteFile(inside, []byte(mustRead(t, open)), 0o600))
+	mustDo(t, os.Symlink(inside, linked))
+	mustDo(t, os.Chmod(open, 0o604))
+	folder := filepath.Join(t.TempDir(), secretKeyCredential)
+	mustDo(t, os.Mkdir(folder, 0o700))
 	for path, want := range map[string]string{
-		open: "run `chmod 600 " + open, inside: "is in the data folder", linked: "is in the data folder", t.TempDir(): "is not a regular file",
-		filepath.Join(t.TempDir(), "none"): "no such file", mustWriteFile(t, "empty", ""): "age-keygen -o FILE",
-		mustWriteFile(t, "long", strings.Repeat("#", maxSecretKeyFile+1)): "is longer than 65536 bytes",
+		open: "run `chmod 600 " + open, inside: "is in the data folder", linked: "is in the data folder", folder: "is not a regular file",
+		mustWriteFile(t, secretKeyCredential, ""):                                      "age-keygen -o FILE",
+		mustWriteFile(t, secretKeyCredential, strings.Repeat("#", maxSecretKeyFile+1)): "is longer than 65536 bytes",
 	} {
-		if code, log := refused(t, dir, "--secret-key-file", path); code != exitUsage || !strings.Contains(log, "setting secret-key-file: ") || !strings.Contains(log, want) {
+		if code, log := refused(t, dir, path); code != exitUsage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
 			t.Errorf("%s: exit code %d, want %d; %s, want %q", path, code, exitUsage, log, want)
 		}
 	}
@@ -155,9 +161,10 @@ func TestSecretKeyFileIsRefused(t *testing.T) {
 // Damage of an encrypted store is found by verify, with the key and without, and by a start.
 func TestEncryptedStoreIsVerified(t *testing.T) {
 	key := keyFile(t)
-	dir, file := withSecret(t, "--secret-key-file", key)
-	for given, want := range map[string]string{key: "", "": "without secret-key-file only its checksum is compared", keyFile(t): "encrypted with another key"} {
-		out, log, code := ledge(t, "verify", "--data-dir", dir, "--secret-key-file", given)
+	dir, file := withSecret(t, key)
+	for given, want := range map[string]string{key: "", "": "without the credential ledge-secret-key only its checksum is compared", keyFile(t): "encrypted with another key"} {
+		setKey(t, given)
+		out, log, code := ledge(t, "verify", "--data-dir", dir)
 		if code != exitOK || want != "" && !strings.Contains(out, want) || want == "" && strings.Contains(out, "checksum is compared") {
 			t.Errorf("verify: exit code %d, %s%s, want %q", code, out, log, want)
 		}
@@ -169,9 +176,10 @@ func TestEncryptedStoreIsVerified(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, log := refused(t, dir, "--secret-key-file", key); code != exitDamaged || !strings.Contains(log, "ledge restore") {
+		if code, log := refused(t, dir, key); code != exitDamaged || !strings.Contains(log, "ledge restore") {
 			t.Errorf("%s: exit code %d, want %d; %s", what, code, exitDamaged, log)
 		}
+		setKey(t, "")
 		if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exitDamaged || !strings.Contains(out, "secrets.json: it is") {
 			t.Errorf("%s: verify without the key: exit code %d, %s", what, code, out)
 		}
@@ -181,16 +189,17 @@ func TestEncryptedStoreIsVerified(t *testing.T) {
 // A backup has the store as it is: encrypted. It is made and restored with the key and without.
 func TestEncryptedStoreIsBackedUp(t *testing.T) {
 	key := keyFile(t)
-	dir, file := withSecret(t, "--secret-key-file", key)
+	dir, file := withSecret(t, key)
 	for _, given := range []string{"", key} {
 		backup, to := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
-		if _, log, code := ledge(t, "backup", "--data-dir", dir, "--secret-key-file", given, backup); code != exitOK {
+		setKey(t, given)
+		if _, log, code := ledge(t, "backup", "--data-dir", dir, backup); code != exitOK {
 			t.Fatalf("backup: exit code %d, %s", code, log)
 		}
 		if strings.Contains(mustRead(t, backup), hidden) {
 			t.Error("the backup shows the secret")
 		}
-		if _, log, code := ledge(t, "restore", "--data-dir", to, "--secret-key-file", given, backup); code != exitOK {
+		if _, log, code := ledge(t, "restore", "--data-dir", to, backup); code != exitOK {
 			t.Fatalf("restore: exit code %d, %s", code, log)
 		}
 		if mustRead(t, filepath.Join(to, "secrets.json")) != mustRead(t, file) {
@@ -203,8 +212,7 @@ func TestEncryptedStoreIsBackedUp(t *testing.T) {
 // A kill while the store is encrypted for the first time leaves it as it was, or encrypted, and whole. The next start with the
 // key leaves no text in the clear.
 func TestKillDuringFirstEncryption(t *testing.T) {
-	t.Parallel()
-	dir, file := withSecret(t)
+	dir, file := withSecret(t, "")
 	f, err := secrets.OpenWith(file, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +227,8 @@ func TestKillDuringFirstEncryption(t *testing.T) {
 		if err := os.WriteFile(file, plain, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := launch(t, dir, "--secret-key-file", key)
+		setKey(t, key)
+		p := launch(t, dir)
 		for deadline := time.Now().Add(hangs); time.Now().Before(deadline); {
 			if _, err := os.Stat(file + ".new"); err == nil {
 				during++

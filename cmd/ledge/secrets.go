@@ -10,7 +10,7 @@ import (
 	"ledge/store/secrets"
 )
 
-const newKeyFlag = "new-secret-key-file"
+const newKeyFlag = "new-key-file"
 
 func newSecrets() *cobra.Command {
 	c := &cobra.Command{
@@ -25,10 +25,10 @@ func newSecrets() *cobra.Command {
 
 func newRekey() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "rekey --data-dir DIR --secret-key-file OLD --" + newKeyFlag + " NEW",
+		Use:   "rekey --data-dir DIR --" + newKeyFlag + " NEW",
 		Short: "Encrypt the secret store with another key, or decrypt it",
-		Long: `Encrypt the secret store with the key in the file NEW. An empty NEW decrypts it. The server must be stopped. Then set
-secret-key-file to NEW and start it. A crash leaves the store as it was or encrypted with the new key.
+		Long: `Encrypt the secret store with the key in the file NEW. An empty NEW decrypts it. The server must be stopped. The old key
+is the file ledge-secret-key in $CREDENTIALS_DIRECTORY. Then put NEW there and start the server. A crash leaves the store as it was or encrypted with the new key.
 
 ` + "`age-keygen -o FILE`" + ` makes a key. Backups keep the key with which the store was encrypted when they were made.`,
 	}
@@ -72,7 +72,7 @@ func (c *Config) rekey(path string) (string, error) {
 	case !there:
 		return "there is no secret store yet; the next start makes one with the key of its settings", nil
 	case to == nil:
-		return "the secret store is decrypted; start Ledge without secret-key-file", nil
+		return "the secret store is decrypted; start Ledge without the credential ledge-secret-key", nil
 	}
-	return "the secret store is encrypted with the new key; set secret-key-file to " + path, nil
+	return "the secret store is encrypted with the new key; make the credential ledge-secret-key of " + path, nil
 }

@@ -31,37 +31,27 @@ func (c *Config) bindEverywhere(source map[string]string) {
 	}
 }
 
-// checkSecure refuses settings of secure mode that contradict each other.
-func (c *Config) checkSecure(bad func(name string, value any, cure string)) {
-	if c.Secure && c.AllowInsecure {
-		bad("allow-insecure", true, "secure is set too, and needs a login at every address; leave one of them out")
+// loopbackSecure is the value of loopback by which plain HTTP is refused. Every other value is a role.
+const loopbackSecure = "secure"
+
+func (c *Config) loopbackCure() string {
+	switch {
+	case c.Loopback == "open":
+		return "use loopback=operator"
+	case c.Loopback != loopbackSecure && !slices.Contains(domain.Roles(), domain.Role(c.Loopback)):
+		return "use secure, viewer, poster, operator, auditor or admin"
+	case c.Loopback != loopbackSecure && !c.Secure:
+		return "without secure everything is open anyway; set secure too, or leave it out"
 	}
-	if c.Loopback != "secure" && c.Loopback != "open" {
-		bad("loopback", c.Loopback, "use secure or open")
+	return ""
+}
+
+// needsSecure is how to cure a setting of TLS that has a value.
+func (c *Config) needsSecure(value string) string {
+	if value != "" && !c.Secure {
+		return "there is no TLS without secure; set secure too"
 	}
-	if !slices.Contains(domain.Roles(), domain.Role(c.LoopbackRole)) {
-		bad("loopback-role", c.LoopbackRole, "use viewer, poster, operator, auditor or admin")
-	}
-	if c.TLSMinVersion != "1.3" && c.TLSMinVersion != "1.2" {
-		bad("tls-min-version", c.TLSMinVersion, "use 1.3 or 1.2")
-	}
-	if c.TLSCert != "" && c.TLSKey == "" {
-		bad("tls-cert", c.TLSCert, "tls-key is not set; set it to the file of the key that belongs to the certificate")
-	}
-	if c.TLSKey != "" && c.TLSCert == "" {
-		bad("tls-key", c.TLSKey, "tls-cert is not set; set it to the file of the certificate that belongs to the key")
-	}
-	if c.Secure {
-		return
-	}
-	for name, value := range map[string]string{"tls-cert": c.TLSCert, "tls-key": c.TLSKey, "tls-client-ca": c.TLSClientCA} {
-		if value != "" {
-			bad(name, value, "there is no TLS without secure; set secure too")
-		}
-	}
-	if c.Loopback == "open" {
-		bad("loopback", c.Loopback, "without secure everything is open anyway; set secure too, or leave it out")
-	}
+	return ""
 }
 
 // secure gets the certificate and what the listeners of secure mode need.
@@ -82,12 +72,12 @@ func (p *Program) secure() error {
 	} else if err := p.localCertificate(); err != nil {
 		return err
 	}
-	c.tap = tapAccess{tls: certs.Config(p.keeper, c.TLSMinVersion == "1.2", clients), login: p.tapLogin, still: p.tapStill}
+	c.tap = tapAccess{tls: certs.Config(p.keeper, clients), login: p.tapLogin, still: p.tapStill}
 	web := c.tap.tls.Clone()
 	web.NextProtos = []string{"http/1.1"} // the limits are for each connection
 	p.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
-	if c.Loopback == "open" {
-		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.LoopbackRole)}
+	if c.Loopback != loopbackSecure {
+		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.Loopback)}
 	}
 	p.inBackground(func(done <-chan struct{}) { certs.Run(done, p.keeper) })
 	return nil

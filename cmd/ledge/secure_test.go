@@ -19,8 +19,9 @@ import (
 	"ledge/bridge/tlstest"
 )
 
-// client12 and client13 are the newest versions of TLS that a client speaks.
+// client11 and those after it are the newest versions of TLS that a client speaks.
 const (
+	client11 = tls.VersionTLS11
 	client12 = tls.VersionTLS12
 	client13 = tls.VersionTLS13
 )
@@ -30,7 +31,7 @@ func overTLS(t *testing.T, roots string, newest uint16) func(url string, header 
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(roots))
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: client12, MaxVersion: newest}, MaxConnsPerHost: 1, DialContext: dialLocal}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: client11, MaxVersion: newest}, MaxConnsPerHost: 1, DialContext: dialLocal}
 	t.Cleanup(transport.CloseIdleConnections)
 	c := &http.Client{Transport: transport, Timeout: hangs}
 	return func(url string, header ...string) (answer, error) {
@@ -100,8 +101,11 @@ func TestSecure(t *testing.T) {
 	if _, err := overTLS(t, other.PEM, client13)(p.metadata + "/api/v2/ping"); err == nil || !strings.Contains(err.Error(), "unknown authority") {
 		t.Errorf("a client that trusts another CA: %v", err)
 	}
-	if _, err := overTLS(t, ca, client12)(p.metadata + "/api/v2/ping"); err == nil || !strings.Contains(err.Error(), "protocol version") {
+	if _, err := overTLS(t, ca, client12)(p.metadata + "/api/v2/ping"); err != nil {
 		t.Errorf("a client with TLS 1.2: %v", err)
+	}
+	if _, err := overTLS(t, ca, client11)(p.metadata + "/api/v2/ping"); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("a client with TLS 1.1: %v", err)
 	}
 	if curl, err := exec.LookPath("curl"); err == nil {
 		out, err := exec.CommandContext(t.Context(), curl, "-sS", "--noproxy", "*", "--cacert", mustWriteFile(t, "ca.pem", ca), at(t, p.metadata, "https", "127.0.0.1")+"/api/v2/ping").CombinedOutput()
@@ -124,7 +128,7 @@ func TestSwitchModes(t *testing.T) {
 	p := start(t, dir)
 	p.addDevice("cam")
 	p.stop()
-	p = start(t, dir, "--secure", "--tls-min-version", "1.2")
+	p = start(t, dir, "--secure")
 	ca := p.ca()
 	token, stderr, code := ledge(t, "token", "create", "--data-dir", dir, "--name", "t", "--role", "viewer")
 	if code != exitOK {
@@ -174,7 +178,7 @@ func TestSwitchModes(t *testing.T) {
 // TestLoopbackOpen holds that only programs of this machine get in without TLS.
 func TestLoopbackOpen(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--secure", "--loopback", "open")
+	p := start(t, t.TempDir(), "--secure", "--loopback", "operator")
 	get := overTLS(t, p.ca(), client13)
 	for _, test := range []struct {
 		scheme, host string
@@ -324,20 +328,18 @@ func TestSilentTLS(t *testing.T) {
 func TestSecureSettings(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"--tls-cert x --tls-key y":          "setting tls-cert: x: there is no TLS without secure",
-		"--secure --tls-cert x":             "setting tls-cert: x: tls-key is not set",
-		"--secure --tls-key x":              "setting tls-key: x: tls-cert is not set",
-		"--secure --allow-insecure":         "setting allow-insecure: true: secure is set too",
-		"--loopback open":                   "setting loopback: open: without secure",
-		"--secure --loopback half":          "setting loopback: half: use secure or open",
-		"--secure --loopback-role root":     "setting loopback-role: root: use viewer",
-		"--secure --tls-min-version 1.1":    "setting tls-min-version: 1.1: use 1.3 or 1.2",
-		"--tls-client-ca x":                 "setting tls-client-ca: x: there is no TLS",
-		"--secure --metadata-host=":         "setting metadata-host",
-		"--secure --data-host 127.0.0.1":    "",
-		"--secure --tls-min-version 1.2 ":   "",
-		"--secure --loopback open":          "",
-		"--secure --loopback-role=viewer  ": "",
+		"--tls-cert x --tls-key y":       "setting tls-cert: x: there is no TLS without secure",
+		"--secure --tls-cert x":          "setting tls-cert: x: tls-key is not set",
+		"--secure --tls-key x":           "setting tls-key: x: tls-cert is not set",
+		"--secure --allow-insecure":      "setting allow-insecure: true: secure is set too",
+		"--loopback viewer":              "setting loopback: viewer: without secure",
+		"--secure --loopback half":       "setting loopback: half: use secure, viewer",
+		"--secure --loopback root":       "setting loopback: root: use secure, viewer",
+		"--tls-client-ca x":              "setting tls-client-ca: x: there is no TLS",
+		"--secure --metadata-host=":      "setting metadata-host",
+		"--secure --data-host 127.0.0.1": "",
+		"--secure --loopback operator":   "",
+		"--secure --loopback=viewer  ":   "",
 	} {
 		out, stderr, code := ledge(t, append([]string{"config"}, strings.Fields(args)...)...)
 		if (code == exitUsage) != (want != "") || !strings.Contains(stderr, want) {
@@ -355,7 +357,7 @@ func TestSecureSettings(t *testing.T) {
 // TestOwnAddressIsRefused holds that Ledge sends nothing to its own ports at any address of the machine.
 func TestOwnAddressIsRefused(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--secure", "--loopback", "open")
+	p := start(t, t.TempDir(), "--secure", "--loopback", "operator")
 	base := at(t, p.notifications, "http", "127.0.0.1")
 	for _, host := range []string{"127.0.0.1", ownAddress().String()} {
 		for _, service := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications} {

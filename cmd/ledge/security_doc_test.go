@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "LEDGE_LOG_FORMAT=json", "LEDGE_DISK_RESERVE=1MiB", "LEDGE_DISK_READINGS_RESERVE=2MiB")
+	d.env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "LEDGE_LOG_FORMAT=json", "LEDGE_DISK_RESERVE=1MiB")
 	for _, service := range []string{"METADATA", "DATA", "DEVICE_REST", "NOTIFICATIONS", "CONSOLE", "TAP"} {
 		d.env = append(d.env, "LEDGE_"+service+"_PORT=0")
 	}
@@ -177,7 +177,8 @@ func TestSecurityDocSecretKey(t *testing.T) {
 	}
 	first, rekey := lines(blocks[2]), strings.TrimSpace(blocks[3])
 	d.run(first[0], "")
-	d.serve(first[1], "var").stop()
+	d.run(first[1], "")
+	d.serve("env "+first[2], "var").stop()
 	show := regexp.MustCompile("`(tail -n [^`]*)`").FindStringSubmatch(mustReadDocs(t, "secrets.md"))[1]
 	show = "cd /var/lib/ledge && " + show
 	want := d.run(show, "")
@@ -186,10 +187,10 @@ func TestSecurityDocSecretKey(t *testing.T) {
 	}
 	d.run(strings.ReplaceAll(first[0], "secret.key", "new.key"), "")
 	d.run(rekey, "")
-	if got := d.run(strings.ReplaceAll(show, "secret.key", "new.key"), ""); got != want {
+	if got := d.run(strings.ReplaceAll(show, "secret.key", "credentials/ledge-secret-key"), ""); got != want {
 		t.Errorf("after rekey: %s, want %s", got, want)
 	}
-	d.serve(strings.ReplaceAll(first[1], "secret.key", "new.key"), "var").stop()
+	d.serve("env "+first[2], "var").stop()
 }
 
 func mustWrite(t *testing.T, path, text string) {

@@ -356,15 +356,18 @@ func TestSeed_7_ErrorsNameFieldValueAndCure(t *testing.T) {
 }
 
 func TestSeed_8_Limits(t *testing.T) {
-	p := start(t, t.TempDir(), "--limit-resource-bytes", "1KiB", "--limit-json-bytes", "4KiB")
-	url := p.deviceREST + "/api/v2/resource/sample-image/jpeg"
+	p := start(t, t.TempDir())
+	p.sendProfile(http.MethodPost, `{"apiVersion":"v2","name":"small","deviceResources":[{"name":"jpeg","attributes":{"maxBodyBytes":"1024"},
+		"properties":{"valueType":"Binary","readWrite":"R","mediaType":"image/jpeg"}}]}`, http.StatusCreated)
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+strings.Replace(deviceJSON("small"), "sample-image", "small", 1)+"]", http.StatusCreated)
+	url := p.deviceREST + "/api/v2/resource/small/jpeg"
 	if a := p.call(http.MethodPost, url, "image/jpeg", strings.Repeat("x", 1024)); a.status != http.StatusOK {
 		t.Errorf("at the limit: %d %s", a.status, a.body)
 	}
 	if a := p.call(http.MethodPost, url, "image/jpeg", strings.Repeat("x", 1025)); a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("over the limit: %d %s, want 413", a.status, a.body)
 	}
-	if a := p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+strings.Repeat(" ", 5000)+"]"); a.status != http.StatusRequestEntityTooLarge {
+	if a := p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+strings.Repeat(" ", 16<<20)+"]"); a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("JSON over the limit: %d %s, want 413", a.status, a.body)
 	}
 }

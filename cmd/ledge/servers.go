@@ -143,11 +143,8 @@ func (s *servers) options(one service) handlers.Options {
 	return handlers.Options{
 		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
 		Ready: func() error { return one.ready(s.program) }, Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
-		BodyBytes: int64(c.LimitJSONBytes), MaxResults: c.MaxResultCount, UploadBytes: int64(c.LimitProfileBytes),
-		ResourceBytes: int64(c.LimitResourceBytes), InlineBytes: c.inlineBytes(), BodyMemory: int64(c.LimitBodyMemory),
-		BodyTimeout: c.LimitReadTime, WriteTimeout: c.LimitWriteTime,
-		StrictProfileChanges: c.StrictProfileChanges, StrictProfileDeletes: c.StrictProfileDeletes,
-		CheckState: c.ReadingsCheckState, IdempotencyKeep: c.IdempotencyKeep, Access: s.program.access,
+		MaxResults: c.MaxResultCount, InlineBytes: c.inlineBytes(), Access: s.program.access,
+		StrictProfileChanges: c.strict(strictChanges), StrictProfileDeletes: c.strict(strictDeletes),
 		Observe: s.program.meters.requests[name].observe, Addresses: s.urls(),
 	}
 }
@@ -176,10 +173,13 @@ func (s *servers) close() {
 	}
 }
 
-// inlineBytes is the longest value in a message of the log. What is not stored has no file beside the message.
+// mostInlineBytes is the longest value that fits into a message of the log.
+const mostInlineBytes = 8 << 20
+
+// inlineBytes is the longest value in a message of the log, 0 for the default. What is not stored has no file beside the message.
 func (c *Config) inlineBytes() int64 {
 	if c.PersistData {
-		return int64(c.LimitInlineBytes)
+		return 0
 	}
 	return mostInlineBytes
 }

@@ -46,13 +46,13 @@ var services = []service{
 }
 
 func (p *Program) newMetadata(o handlers.Options) http.Handler {
-	o.Units, o.ValidateUnits = p.units, p.Config.ValidateUnits
+	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices = p.callback
 	return metadata.New(o, p.data.view, p.data.events)
 }
 
 func (p *Program) newData(o handlers.Options) http.Handler {
-	o.BodyBytes, o.Swept = int64(p.Config.LimitEventBytes), swept(p.data.values)
+	o.Swept = swept(p.data.values)
 	return coredata.New(o, p.data.valueView, p.readingsLog(), p.data.store.Readings().EventAt, p.payloads)
 }
 
@@ -100,8 +100,8 @@ func (p *Program) readyForReadings() error {
 		return err
 	}
 	dir := p.Config.payloadDir()
-	if free, err := store.FreeBytes(dir); err == nil && free < uint64(p.Config.DiskReadingsReserve) {
-		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve is %s (setting disk-readings-reserve); free some space or lower the reserve", free, dir, &p.Config.DiskReadingsReserve)
+	if free, err := store.FreeBytes(dir); err == nil && free < uint64(p.Config.readingsReserve()) {
+		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.readingsReserve())
 	}
 	return nil
 }

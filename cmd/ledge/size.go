@@ -11,13 +11,13 @@ type size int64
 
 func newSize(p *size, value size) *size { *p = value; return p }
 
-func (s *size) String() string {
+func (s size) String() string {
 	for _, u := range domain.SizeUnits {
-		if n := int64(*s); n > 0 && n%u.Bytes == 0 {
+		if n := int64(s); n > 0 && n%u.Bytes == 0 {
 			return strconv.FormatInt(n/u.Bytes, 10) + u.Suffix
 		}
 	}
-	return strconv.FormatInt(int64(*s), 10)
+	return strconv.FormatInt(int64(s), 10)
 }
 
 // Set implements pflag.Value.

@@ -24,7 +24,7 @@ func (p *process) checkPeak() {
 // slow ones go on to the end, and the others die.
 func TestSlowClients(t *testing.T) {
 	const clients, length, first, others = 1000, 300_000, 20_000, 50
-	p := start(t, t.TempDir(), "--limit-read-time", hangs.String())
+	p := start(t, t.TempDir())
 	all := make([]*caller, clients)
 	for i := range all {
 		all[i] = p.dial()

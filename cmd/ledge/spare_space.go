@@ -32,7 +32,7 @@ type spare struct {
 func newSpare(c *Config, logger *slog.Logger) *spare {
 	return &spare{
 		path: filepath.Join(c.DataDir, spareFile), bytes: int64(c.DiskReserve) / spareShare,
-		reserve: uint64(max(c.DiskReserve, c.DiskReadingsReserve)), free: store.FreeBytes, logger: logger,
+		reserve: uint64(c.readingsReserve()), free: store.FreeBytes, logger: logger,
 	}
 }
 

@@ -76,13 +76,13 @@ func (u *upload) end(t *testing.T) answer {
 // acknowledged is lost, and the next start is that of a clean stop.
 func TestStopUnderLoad(t *testing.T) {
 	l, dir := newWorkload(t, *seed), t.TempDir()
-	p := start(t, dir, l.flags()...)
+	p := start(t, dir)
 	l.run(p, 100, func() {
 		var uploads []*upload
 		for i := range 10 {
 			uploads = append(uploads,
 				beginUpload(t, p.metadata, "/api/v2/device", "application/json", "["+deviceJSON(fmt.Sprint("work-", i))+"]"),
-				beginUpload(t, p.deviceREST, "/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat("work", 1000+i)))
+				beginUpload(t, p.deviceREST, "/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat("work", imageWords+i)))
 		}
 		stopping(p)
 		for _, u := range uploads {
@@ -97,7 +97,7 @@ func TestStopUnderLoad(t *testing.T) {
 	if !hasMark(dir) {
 		t.Error("no mark of a clean stop")
 	}
-	p = start(t, dir, l.flags()...)
+	p = start(t, dir)
 	l.settle(l.check(p, l.known()))
 	for i := range 10 {
 		p.get(fmt.Sprint(p.metadata, "/api/v2/device/name/work-", i), "device")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"ledge/store"
 )
@@ -107,9 +108,12 @@ type payloadUse struct {
 	Damaged uint64 `json:"damagedReads"`
 }
 
+// healthTimeout is how long the log and the state may take to answer a health check: as long as a client may take.
+const healthTimeout = 30 * time.Second
+
 // readyFor returns why nothing can be recorded on a log, or nothing be read, nil if both work.
 func (p *Program) readyFor(log *store.Log) error {
-	ctx, cancel := context.WithTimeout(context.Background(), p.Config.LimitReadTime)
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
 	if err := p.data.store.Health(ctx); err != nil {
 		return err

@@ -37,9 +37,9 @@ func TestStrictProfiles(t *testing.T) {
 		changes, deletes int
 	}{
 		{nil, ok, ok},
-		{[]string{"--strict-profile-changes"}, locked, ok},
-		{[]string{"--strict-profile-deletes"}, ok, locked},
-		{[]string{"--strict-profile-changes", "--strict-profile-deletes"}, locked, locked},
+		{[]string{"--strict-profiles", "changes"}, locked, ok},
+		{[]string{"--strict-profiles", "deletes"}, ok, locked},
+		{[]string{"--strict-profiles", "changes,deletes"}, locked, locked},
 	} {
 		t.Run(strings.Join(tt.flags, " "), func(t *testing.T) {
 			p := start(t, t.TempDir(), tt.flags...)
@@ -83,7 +83,7 @@ func TestUnitsOfMeasure(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "state.db")); err != nil {
 		t.Fatal(err)
 	}
-	p = start(t, dir, "--validate-units", "--units-file", mustWriteFile(t, "uom.toml", unitsTOML))
+	p = start(t, dir, "--units-file", mustWriteFile(t, "uom.toml", unitsTOML))
 	const want = `{"apiVersion":"v2","statusCode":200,"uom":{"source":"a book","units":{"air flow":{"values":["m³/h"]},"temperature":{"source":"a thermometer","values":["C","F"]}}}}` + "\n"
 	if a := p.call(http.MethodGet, p.metadata+"/api/v2/uom", "", ""); a.status != http.StatusOK || a.body != want {
 		t.Errorf("got  %d %swant 200 %s", a.status, a.body, want)

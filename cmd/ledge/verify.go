@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -27,10 +25,12 @@ from its first event, and that the secrets can be read. Each damage is named, wi
 
 Without a server nothing in the data folder is opened for writing: no file is made, changed or removed. An unfinished write at
 the end of a log, which no client had an answer for, does not count as damage; the next start cuts it off and keeps the bytes.
-Beside a running server verify checks the log, through the server's tap, and the bodies; the state is checked only without
-one, because the server has the files. What retention removes meanwhile is no damage. Files in payloads/ that no event refers
-to are counted. What state and bodies are compared with is folded from the log into a folder ledge-verify-* where the system
-has its temporary files (TMPDIR); it takes as much room as the state, and is removed at the end.
+Beside a running server, that server verifies the log, the archives and the bodies that its state refers to; verify asks it
+through the socket admin.sock in the data folder, which only the user of the server and root can use (on Windows, stop the
+server first). A server that finds damage in its log ends. The state is checked only without a server. What retention removes
+meanwhile is not damage. Files in payloads/ that no event refers to are counted. Without a server, what state and bodies are
+compared with is folded from the log into a folder ledge-verify-* where the system has its temporary files (TMPDIR); it takes
+as much room as the state, and is removed at the end.
 
 What is archived of the changes is checked too: each archive in archive-dir from end to end, its signature, how it goes on
 into the next one and into the log, and the snapshots of the state. An archive that is not there is named, and is no damage as
@@ -48,62 +48,20 @@ Exit code 6 where something is damaged, and one line that names the first damage
 	})
 }
 
-// verifyAll verifies what can be verified: all of the folder of a node that does not run, else what its server gives.
+// verifyAll verifies all of the folder of a node that does not run, or has the running server verify what it can.
 func verifyAll(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer, p *progress) error {
 	if err := dataDirThere(c); err != nil {
 		return err
 	}
 	lock, err := holdDataDir(c.DataDir)
-	if e, ok := errors.AsType[exitError](err); ok && e.code == exitInUse {
-		return verifyRunning(ctx, c, logger, w)
+	if isInUse(err) {
+		return verifyRunning(ctx, c, w, p)
 	}
 	if err != nil {
 		return err
 	}
 	defer lock.close()
 	return (&folderCheck{config: c, logger: logger, w: w, progress: p}).run(ctx)
-}
-
-// verifyRunning verifies the logs and the bodies of a running server.
-func verifyRunning(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer) error {
-	l, err := tapLedger(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	damage, err := l.verify(ctx, w, c, logger)
-	if err != nil {
-		return err
-	}
-	archived, err := verifyArchives(ctx, c, l.logs[0], w)
-	if err != nil {
-		return err
-	}
-	damage = cmp.Or(damage, archived)
-	fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", l.pid)
-	return damage
-}
-
-// verify verifies the logs and the bodies beside them. Damage of bodies does not keep the rest from being looked at.
-func (l *ledger) verify(ctx context.Context, w io.Writer, c *Config, logger *slog.Logger) (damage, err error) {
-	b, err := openBodies(c, l, logger)
-	if err != nil {
-		return nil, err
-	}
-	defer b.close()
-	for _, log := range l.logs {
-		var each func([]domain.Recorded) error
-		if log == b.log {
-			each = b.take
-		}
-		r, err := log.Verify(ctx, each)
-		if err != nil {
-			return nil, damaged(err)
-		}
-		printWhole(w, r)
-	}
-	err = b.verify(ctx, w)
-	return b.damage(), err
 }
 
 func printWhole(w io.Writer, r store.Report) {

@@ -16,33 +16,33 @@ import (
 )
 
 // bodies are the payloads as the log tells of them. The log says too which readings were removed since, whose payloads
-// may be gone: so they are in a fold of the readings that have payloads, in a folder of its own, however many there are.
+// may be gone. So the readings are looked up in the state of the running server, or in a fold of those that have payloads, in a folder of
+// its own, however many there are.
 type bodies struct {
-	dir   string // of the payloads
-	log   *store.Log
-	tap   *store.Tap // nil where no server runs
-	fold  *projections.DB
-	next  uint64 // the first sequence that is not in the fold
-	close func()
+	dir      string // of the payloads
+	log      *store.Log
+	fold     *projections.DB
+	follows  bool // fold is the state of the running server: what is removed from the log leaves it before its payloads go
+	close    func()
+	progress progressFunc
 
-	logger       *slog.Logger
 	count, bytes int64 // of payloads that are whole
 	damaged      int64
 	first        error           // the first damage
 	lost         map[string]bool // the digests of what is damaged
 }
 
-func openBodies(c *Config, l *ledger, logger *slog.Logger) (*bodies, error) {
+// openBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
+func openBodies(c *Config, log *store.Log, logger *slog.Logger, at progressFunc) (*bodies, error) {
 	fold, remove, err := freshFold(stateFiles[2], projections.Readings, logger)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	return &bodies{dir: c.payloadDir(), log: l.logs[2], tap: l.tap, fold: fold, next: 1, close: remove, logger: logger}, nil
+	return &bodies{dir: c.payloadDir(), log: log, fold: fold, close: remove, progress: at}, nil
 }
 
 // take folds what says something of payloads.
 func (b *bodies) take(group []domain.Recorded) error {
-	b.next = group[len(group)-1].Seq + 1
 	var about []domain.Recorded
 	for _, r := range group {
 		if aboutPayloads(r.Event) {
@@ -64,38 +64,21 @@ func aboutPayloads(e domain.Event) bool {
 	return false
 }
 
-// catchUp brings the fold to what the log is now: what is removed meanwhile, by a request or by retention, is on it before
-// its payloads go.
-func (b *bodies) catchUp(ctx context.Context) error {
-	if b.tap != nil {
-		if err := b.tap.Refresh(ctx); err != nil {
-			return err
-		}
-	}
-	for r, err := range b.log.Read(ctx, b.next, 0) {
-		if err == nil {
-			err = b.take([]domain.Recorded{r})
-		}
-		if err != nil {
-			return damaged(err)
-		}
-	}
-	_, err := b.fold.Forget(ctx, b.log.First())
-	return err
-}
-
 // verify looks at each payload that a reading refers to, in the order of the log, and counts the others. It names each that
 // is damaged.
 func (b *bodies) verify(ctx context.Context, w io.Writer) error {
-	if err := b.catchUp(ctx); err != nil {
-		return err
+	last, _ := b.log.Last()
+	if !b.follows {
+		if _, err := b.fold.Forget(ctx, b.log.First()); err != nil {
+			return err
+		}
 	}
 	for from := uint64(1); ; {
 		list, next, err := b.part(from)
 		if err != nil {
 			return err
 		}
-		if next == from {
+		if next == from || from > last {
 			break
 		}
 		for _, r := range list {
@@ -104,9 +87,9 @@ func (b *bodies) verify(ctx context.Context, w io.Writer) error {
 			}
 		}
 		from = next
-		b.logger.Info("payloads verified", "up to", next-1, "count", b.count, "bytes", b.bytes, "damaged", b.damaged)
+		b.progress("bodies", int64(next), int64(last))
 	}
-	unused, err := b.unused(ctx)
+	unused, err := b.unused()
 	if err != nil {
 		return err
 	}
@@ -166,9 +149,6 @@ func (b *bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error
 			b.count, b.bytes = b.count+1, b.bytes+r.Size
 			return nil
 		}
-		if err := b.catchUp(ctx); err != nil {
-			return err
-		}
 		other, seq, err := b.now(r)
 		switch {
 		case err != nil || other.ID == "":
@@ -214,15 +194,10 @@ func (b *bodies) damage() error {
 }
 
 // unused counts the files that no reading refers to.
-func (b *bodies) unused(ctx context.Context) (n int, err error) {
+func (b *bodies) unused() (n int, err error) {
 	for names, err := range payloads.Names(b.dir) {
 		if err == nil {
 			names, err = b.unreferred(names)
-		}
-		if err == nil && len(names) > 0 { // what they belong to may have been recorded meanwhile
-			if err = b.catchUp(ctx); err == nil {
-				names, err = b.unreferred(names)
-			}
 		}
 		if err != nil {
 			return n, storeError(err)

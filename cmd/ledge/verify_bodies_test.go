@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/store"
 	"ledge/store/payloads"
 )
 
@@ -27,7 +26,7 @@ func digestOf(body string) string {
 // verifies runs `ledge verify` and holds its exit code and the line on the payloads. It returns what else it prints.
 func verifies(t *testing.T, dir string, code int, line string) (out, errs string) {
 	t.Helper()
-	if pid, _ := owner(dir); pid == "(unknown)" { // no server runs
+	if owner(dir) == "(unknown)" { // no server runs
 		defer mustLeave(t, dir)()
 	}
 	out, errs, got := ledge(t, "verify", "--data-dir", dir)
@@ -61,14 +60,7 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	post("goes with the front")
 	one, other := post("of two events"), post("of two events")
 	post("stays")
-	b, err := openBodies(c, &ledger{logs: []*store.Log{d.store.Events(), d.store.Notifications(), d.store.Readings()}}, d.logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.close()
-	if err := b.catchUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	b := &bodies{dir: c.payloadDir(), log: d.store.Readings(), fold: d.values, follows: true}
 	list, _, err := b.part(1)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%v, %v, want three bodies", err, list)
@@ -88,11 +80,12 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	d.submit(t, domain.RemoveDataEvent{ID: one})
 	check("both are gone", list[1], 0, 1)
 	post("comes later")
-	if n, err := b.unused(t.Context()); err != nil || n != 0 {
+	if n, err := b.unused(); err != nil || n != 0 {
 		t.Errorf("%d files that no event refers to, %v", n, err)
 	}
 	check("it is there", list[2], 1, 1)
 	d.loseFront(t)
+	d.forget(t.Context(), d.projections()[2])
 	check("the front of the log is gone", list[0], 1, 1)
 	if !strings.Contains(out.String(), "sequence 2, ") || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("printed:\n%s", &out)

@@ -165,7 +165,7 @@ func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 // fold decodes the events of the logs that are whole and compares what they make with the state and the bodies.
 func (f *folderCheck) fold(ctx context.Context) error {
 	files := store.OpenInspected(f.config.logDir(), f.logs)
-	b, err := openBodies(f.config, &ledger{logs: files.Logs()}, f.logger)
+	b, err := openBodies(f.config, files.Logs()[2], f.logger, f.progress.at)
 	if err != nil {
 		return err
 	}

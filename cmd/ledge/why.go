@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ledge/domain"
+	"ledge/store"
 )
 
 func newWhy() *cobra.Command {
@@ -56,22 +58,50 @@ func askRunning(ctx context.Context, c *Config, r adminRequest) (a adminAnswer, 
 		lock.release()
 		return a, exitError{exitUsage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir)}
 	}
-	if e, ok := errors.AsType[exitError](err); !ok || e.code != exitInUse {
+	if !isInUse(err) {
 		return a, err
 	}
-	return askAdminSocket(ctx, c.DataDir, r)
+	return askAdminSocket(ctx, c.DataDir, r, nil)
 }
 
 // administer answers a request at the admin socket.
-func (p *Program) administer(ctx context.Context, actor string, r adminRequest) (a adminAnswer, err error) {
-	if r.Do != "why" {
+func (p *Program) administer(ctx context.Context, actor string, r adminRequest, send func(adminAnswer) error) (a adminAnswer, err error) {
+	switch r.Do {
+	case "why", "ends", "verify", "health":
+	default:
 		return p.identities.do(ctx, actor, r)
 	}
 	if !p.running.Load() {
 		return a, domain.Errorf(domain.Unavailable, "the server is starting; try again")
 	}
-	a.Why, err = p.why(r.Name, r.Notification)
+	switch r.Do {
+	case "why":
+		a.Why, err = p.why(r.Name, r.Notification)
+	case "ends":
+		a.Ends, err = p.endsAfter(ctx, r.After)
+	case "health":
+		a.Health = p.health()
+	case "verify":
+		err = p.verifyFor(ctx, actor, send)
+	}
 	return a, err
+}
+
+// endsWait is how long a client waits for its next answer about where the logs end.
+const endsWait = 20 * time.Second
+
+// endsAfter says where the logs begin and end. If after is not nil, it waits for one to go on.
+func (p *Program) endsAfter(ctx context.Context, after store.Place) (map[string]store.Info, error) {
+	if after == nil {
+		return p.data.store.Info(), nil
+	}
+	wait, cancel := context.WithTimeout(ctx, endsWait)
+	defer cancel()
+	ends := p.data.store.InfoAfter(wait, after)
+	if ctx.Err() != nil {
+		return nil, domain.Errorf(domain.Unavailable, "the server is stopping")
+	}
+	return ends, nil
 }
 
 // finding is one thing that a delivery depends on.

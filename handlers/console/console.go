@@ -10,6 +10,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"net/http"
@@ -54,7 +55,7 @@ type Options struct {
 	Interfaces func() []NetInterface
 	Sockets    func() []SocketState
 	PortUse    func(host string, port int) string
-	// Idle is how long a session lives without a request of the user.
+	// Idle is how long a session lives without a request of the user: 8 hours.
 	Idle time.Duration
 	// TLS says that browsers reach the console over TLS only.
 	TLS bool
@@ -93,8 +94,9 @@ type Console struct {
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
+	o.Options = o.WithDefaults()
 	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown()}
-	s.sessions = newSessions(o.Idle, o.TLS)
+	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS) // a shift
 	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false

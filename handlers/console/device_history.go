@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -151,9 +150,9 @@ func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) boo
 	if h.At == "" {
 		return now, ""
 	}
-	at, err := parseTime(h.At)
-	if err != nil {
-		return now, "The time cannot be read. Write it as 2006-01-02T15:04, in UTC."
+	_, at, wrong := readTime(h.At)
+	if wrong != "" {
+		return now, wrong
 	}
 	return func(r domain.Recorded) bool { return !r.At.After(at) }, ""
 }
@@ -263,17 +262,6 @@ func plainJSON(value json.RawMessage) string {
 		return text
 	}
 	return string(value)
-}
-
-// parseTime reads a time in UTC, as the inputs of pages give it. A minute or a second is meant to its end.
-func parseTime(text string) (time.Time, error) {
-	if t, err := time.Parse("2006-01-02T15:04", text); err == nil {
-		return t.Add(time.Minute - time.Millisecond), nil
-	}
-	if t, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
-		return t.Add(time.Second - time.Millisecond), nil
-	}
-	return time.Parse(time.RFC3339, text)
 }
 
 // factsOf lists the fields of a device.

@@ -51,9 +51,9 @@ type Entry struct {
 	// Subject is that of the log: of most events the kind of the entity, its name and what happened to it; of readings the profile, the
 	// device and the resource.
 	Subject []string
-	Detail  string // what is worth a look at once
-	// Undecodable says why this version cannot read the event; "" if it can.
-	Undecodable string
+	// Explain decodes the event. detail is what is worth a look at once; undecodable says why this version cannot read the event, "" if it can.
+	Explain             func() (detail, undecodable string)
+	Detail, Undecodable string // set by explain
 
 	// The rest is set by [Ledger.Entry] only.
 	Headers     [][2]string
@@ -62,6 +62,12 @@ type Entry struct {
 	Size        int    // of the whole data
 	Changes     domain.Changes
 	Chain       string // in hexadecimal digits, as computed from the event and the one before
+}
+
+// explain decodes the event, and frees its data.
+func (e *Entry) explain() {
+	e.Detail, e.Undecodable = e.Explain()
+	e.Explain = nil
 }
 
 // MostEntryData is how much of the data of one event is shown, in bytes.
@@ -113,8 +119,8 @@ func (s *Console) ledgerRoutes() []route {
 
 // ledgerFilter is what the query asks for.
 type ledgerFilter struct {
-	Log, Kind, Name, Type, Actor, From, To string
-	from                                   time.Time
+	Log, Kind, Name, Type, Actor string
+	Period                       period
 }
 
 type ledgerData struct {
@@ -129,7 +135,6 @@ type ledgerData struct {
 	Next     string // the address where the rows go on; "" at the end
 	NewestAt string // the address of the newest
 	Full     bool   // the page is full; else the reader has reached the limit of events per request
-	Wrong    problems
 }
 
 type ledgerRow struct {
@@ -146,30 +151,26 @@ func (s *Console) ledger(c *gin.Context) {
 		}
 	}
 	d.Filter.Log = d.Span.Name
-	start, err := s.ledgerStart(c, &d)
-	if err == nil && len(d.Wrong) == 0 {
-		err = s.readLedger(c, &d, start)
-	}
-	if err != nil {
-		s.fail(c, err)
-		return
+	status := d.Filter.Period.status()
+	if status == http.StatusOK {
+		start, err := s.ledgerStart(c, &d)
+		if err == nil {
+			err = s.readLedger(c, &d, start)
+		}
+		if err != nil {
+			s.fail(c, err)
+			return
+		}
 	}
 	p := Page{Title: "Ledger", Data: d}
-	status := http.StatusOK
-	if len(d.Wrong) > 0 {
-		status = http.StatusUnprocessableEntity
-	} else if d.Newest {
+	if d.Newest {
 		p.Live = "ledger"
 	}
 	s.show(c, status, "ledger", p)
 }
 
 func filterOf(c *gin.Context) ledgerFilter {
-	get := func(name string) string {
-		value := strings.TrimSpace(c.Query(name))
-		return value[:min(len(value), mostFilter)]
-	}
-	return ledgerFilter{Log: get("log"), Kind: get("kind"), Name: get("name"), Type: get("type"), Actor: get("actor"), From: get("from"), To: get("to")}
+	return ledgerFilter{filterText(c, "log"), filterText(c, "kind"), filterText(c, "name"), filterText(c, "type"), filterText(c, "actor"), periodOf(c)}
 }
 
 // entityKinds are those that subjects begin with.
@@ -181,22 +182,11 @@ func entityKinds() []option {
 // ledgerStart is the sequence that the rows begin at, 0 if there is none.
 func (s *Console) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
 	f := &d.Filter
-	d.Filtered = f.Kind+f.Name+f.Type+f.Actor+f.From+f.To != ""
-	to, toOK := readTime(f.To)
-	from, fromOK := readTime(f.From)
-	if f.from = from; !fromOK {
-		d.Wrong = append(d.Wrong, problem{"form.from", f.From, timeCure})
-	}
-	if !toOK {
-		d.Wrong = append(d.Wrong, problem{"form.to", f.To, timeCure})
-	}
-	if len(d.Wrong) > 0 {
-		return 0, nil
-	}
+	d.Filtered = f.Kind+f.Name+f.Type+f.Actor != "" || f.Period.given()
 	start := d.Span.Last
 	d.Newest = true
-	if !to.IsZero() {
-		next, err := s.Ledger.Since(c.Request.Context(), d.Span.Name, to)
+	if f.Period.To != "" {
+		next, err := s.Ledger.Since(c.Request.Context(), d.Span.Name, f.Period.last)
 		if err != nil {
 			return 0, err
 		}
@@ -208,21 +198,6 @@ func (s *Console) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
 	return start, nil
 }
 
-const timeCure = "write it as 2006-01-02 15:04, in UTC"
-
-// readTime reads a time in UTC, as a person or an input writes it. Nothing is the zero time.
-func readTime(text string) (t time.Time, ok bool) {
-	if text == "" {
-		return t, true
-	}
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02"} {
-		if t, err := time.Parse(form, text); err == nil {
-			return t, true
-		}
-	}
-	return t, false
-}
-
 func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error {
 	d.NewestAt = "/ledger?" + d.Filter.query().Encode()
 	if start == 0 {
@@ -231,11 +206,12 @@ func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error 
 	var stop uint64
 	next, err := s.Ledger.Back(c.Request.Context(), d.Span.Name, start, mostLookedAt, func(e Entry) bool {
 		d.Looked++
-		if !d.Filter.from.IsZero() && e.Stamp.At.Before(d.Filter.from) {
+		if e.Stamp.At.Before(d.Filter.Period.first) {
 			stop = e.Seq
 			return false
 		}
 		if d.Filter.keeps(e) {
+			e.explain()
 			d.Rows = append(d.Rows, ledgerRow{e, fmt.Sprintf("/ledger/%s/%d", d.Span.Name, e.Seq), entityPath(e)})
 		}
 		return len(d.Rows) < ledgerRows
@@ -255,7 +231,7 @@ func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error 
 // query is the filter as the query of an address.
 func (f ledgerFilter) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"log": f.Log, "kind": f.Kind, "name": f.Name, "type": f.Type, "actor": f.Actor, "from": f.From, "to": f.To} {
+	for name, value := range map[string]string{"log": f.Log, "kind": f.Kind, "name": f.Name, "type": f.Type, "actor": f.Actor, "from": f.Period.From, "to": f.Period.To} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -346,6 +322,7 @@ func (s *Console) ledgerEvent(c *gin.Context) {
 		s.showError(c, http.StatusNotFound, fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
 		return
 	}
+	e.explain()
 	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: flatten("", e.Changes, nil)}
 	if seq > spans[at].First {
 		d.Before = fmt.Sprintf("/ledger/%s/%d", log, seq-1)

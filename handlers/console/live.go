@@ -228,12 +228,17 @@ func (s *Console) tellAll(c *gin.Context, one *listener) {
 	}
 }
 
+// tell sends a text. The time to write begins anew with each: that of the whole answer would end an idle connection.
 func tell(c *gin.Context, text string) error {
+	below := c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap() // Gin's Flush does nothing if the writer below has no Flush
+	controller := http.NewResponseController(below)
+	if err := controller.SetWriteDeadline(time.Now().Add(liveBeat)); err != nil {
+		return err
+	}
 	w := bufio.NewWriter(c.Writer)
 	_, _ = w.WriteString(text) // Flush returns the error
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	below := c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap() // Gin's Flush does nothing if the writer below has no Flush
-	return http.NewResponseController(below).Flush()
+	return controller.Flush()
 }

@@ -31,6 +31,7 @@ type notificationsData struct {
 	Pager         listPager
 	Query         url.Values
 	Examined      int
+	Period        period
 }
 
 // Get returns a filter.
@@ -52,29 +53,23 @@ func (notificationsData) Acks() []option {
 }
 
 func (s *Console) notifications(c *gin.Context) {
-	list, total, examined, err := s.findNotifications(c)
-	if err != nil {
-		s.failList(c, err)
-		return
+	d := notificationsData{Query: c.Request.URL.Query(), Period: periodOf(c)}
+	if d.Period.status() == http.StatusOK {
+		var total int
+		var err error
+		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
+			s.failList(c, err)
+			return
+		}
+		d.Pager = pagerOf(c, total, d.Examined)
 	}
-	s.show(c, http.StatusOK, "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: notificationsData{
-		list, pagerOf(c, total, examined), c.Request.URL.Query(), examined,
-	}})
+	s.show(c, d.Period.status(), "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
-func (s *Console) findNotifications(c *gin.Context) (found []domain.Notification, total, examined int, err error) {
+func (s *Console) findNotifications(c *gin.Context, during period) (found []domain.Notification, total, examined int, err error) {
 	filters := indexFilters(c, domain.IndexStatus, domain.IndexCategory, domain.IndexLabel, domain.IndexSubscription)
-	from, hasFrom := parseInput(filterText(c, "from"))
-	to, hasTo := parseInput(filterText(c, "to"))
-	if hasFrom || hasTo {
-		between := domain.Between(0, 1<<62)
-		if hasFrom {
-			between.From = from.UnixMilli()
-		}
-		if hasTo {
-			between.To = to.UnixMilli()
-		}
-		filters = append(filters, between)
+	if during.given() {
+		filters = append(filters, domain.Between(during.first.UnixMilli(), during.last.UnixMilli()))
 	}
 	if ack := filterText(c, "ack"); ack == "true" || ack == "false" {
 		filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})

@@ -110,23 +110,28 @@ func (s *Console) findFailing(d *overviewData, role domain.Role) error {
 			d.MoreFailing++
 			continue
 		}
-		open, _, err := notes.Lists.Transmissions(domain.Page{Limit: openLook}, domain.Filter{Index: domain.IndexEndpoint, Value: e.Target})
+		why, subscription, err := lastAnswer(notes.Lists, e.Target, role)
 		if err != nil {
 			return err
 		}
-		one := failing{EndpointState: e, Name: endpointName(e.Endpoint)}
-		for _, t := range open {
-			if n := len(t.Records); n > 0 {
-				one.Why, one.Subscription = t.Records[n-1].Response, t.SubscriptionName
-				break
-			}
-		}
-		if one.Why != "" && !role.May(domain.MayChange) {
-			one.Why = domain.HiddenAnswer
-		}
-		d.Failing = append(d.Failing, one)
+		d.Failing = append(d.Failing, failing{e, endpointName(e.Endpoint), why, subscription})
 	}
 	return nil
+}
+
+// lastAnswer returns what an endpoint has answered to a transmission that still waits, as a role may see it, and the subscription.
+func lastAnswer(lists domain.Lists, target string, role domain.Role) (why, subscription string, err error) {
+	open, _, err := lists.Transmissions(domain.Page{Limit: openLook}, domain.Filter{Index: domain.IndexEndpoint, Value: target})
+	for _, t := range open {
+		if n := len(t.Records); n > 0 {
+			why, subscription = t.Records[n-1].Response, t.SubscriptionName
+			break
+		}
+	}
+	if why != "" && !role.May(domain.MayChange) {
+		why = domain.HiddenAnswer
+	}
+	return why, subscription, err
 }
 
 // endpointName is the name of an endpoint as people write it: REST/127.0.0.1/8080/in is REST 127.0.0.1:8080/in.
@@ -151,6 +156,7 @@ func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (li
 	_, err = s.Ledger.Back(ctx, log.Name, log.Last, recentLook, func(e Entry) bool {
 		kind := e.Kind()
 		if kind != "user" && kind != "token" || role.May(domain.MayAudit) {
+			e.explain()
 			one := recentChange{Entry: e, Entity: entityPath(e)}
 			if role.May(domain.MayAudit) {
 				one.Path = "/ledger/" + url.PathEscape(log.Name) + "/" + strconv.FormatUint(e.Seq, 10)

@@ -131,7 +131,7 @@ func (s *Console) profileText(c *gin.Context) (string, error) {
 
 func (s *Console) checkLength(n int) error {
 	if int64(n) > s.UploadBytes {
-		return domain.Errorf(domain.Invalid, "The profile is longer than %s. Split it, or raise the setting limit-profile-bytes.", showBytes(s.UploadBytes))
+		return domain.Errorf(domain.Invalid, "The profile is longer than %s. Split it.", showBytes(s.UploadBytes))
 	}
 	return nil
 }

@@ -39,8 +39,7 @@ type readingsData struct {
 	Gallery bool
 	// Looked is how many readings were searched for images.
 	Looked int
-	From   string // what is wrong with the times
-	To     string
+	Period period
 }
 
 // Get returns a filter.
@@ -69,27 +68,26 @@ func (d readingsData) Previous() int {
 
 // Filtered reports whether not all readings are asked for.
 func (d readingsData) Filtered() bool {
-	return d.Get("device")+d.Get("resource")+d.Get("from")+d.Get("to") != ""
+	return d.Get("device")+d.Get("resource") != "" || d.Period.given()
 }
 
 // Live reports whether the page follows new readings: only the first one does.
-func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Get("to") == "" }
+func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Period.To == "" }
 
 func (s *Console) showReadings(c *gin.Context) {
-	d := readingsData{Query: filters(c, "device", "resource", "from", "to", "paused", "view")}
+	d := readingsData{Query: filters(c, "device", "resource", "from", "to", "paused", "view"), Period: periodOf(c)}
 	d.Paused, d.Gallery = d.Get("paused") == "1", d.Get("view") == "images"
 	d.Offset, _ = strconv.Atoi(c.Query("offset"))
 	d.Offset = min(max(d.Offset, 0), mostReadingsOffset)
-	which, ok := d.filters()
-	status := http.StatusOK
-	if !ok {
-		status = http.StatusUnprocessableEntity
-	} else if err := s.fillReadings(&d, which); err != nil {
-		s.fail(c, err)
-		return
+	status := d.Period.status()
+	if status == http.StatusOK {
+		if err := s.fillReadings(&d, d.filters()); err != nil {
+			s.fail(c, err)
+			return
+		}
 	}
 	p := Page{Title: "Readings", Data: d}
-	if d.Live() && ok {
+	if d.Live() && status == http.StatusOK {
 		p.Live = "readings"
 		if device := d.Get("device"); device != "" {
 			p.Live = template.URL("readings=" + url.QueryEscape(device)) //nolint:gosec // escaped
@@ -98,8 +96,8 @@ func (s *Console) showReadings(c *gin.Context) {
 	s.show(c, status, "readings", p)
 }
 
-// filters are those of the query; ok is false if a time cannot be read.
-func (d *readingsData) filters() (all []domain.Filter, ok bool) {
+// filters are those of the query.
+func (d *readingsData) filters() (all []domain.Filter) {
 	device, resource := d.Get("device"), d.Get("resource")
 	switch {
 	case device != "" && resource != "":
@@ -109,29 +107,47 @@ func (d *readingsData) filters() (all []domain.Filter, ok bool) {
 	case resource != "":
 		all = append(all, domain.Filter{Index: domain.IndexResource, Value: resource})
 	}
-	from, to := int64(0), int64(math.MaxInt64)
-	const cure = "Write the time as 2006-01-02T15:04, in UTC."
-	if text := d.Get("from"); text != "" {
-		t, err := parseTime(text)
-		if err != nil {
-			d.From = cure
-		}
-		from = t.Truncate(time.Second).UnixNano()
-		if len(text) == len("2006-01-02T15:04") {
-			from = t.Truncate(time.Minute).UnixNano()
+	if d.Period.given() {
+		all = append(all, domain.Between(d.Period.first.UnixNano(), d.Period.last.UnixNano()))
+	}
+	return all
+}
+
+// period is the time that a search is about, as entered, with what is wrong.
+type period struct {
+	From, To, FromWrong, ToWrong string
+	first, last                  time.Time
+}
+
+func periodOf(c *gin.Context) (p period) {
+	p = period{From: filterText(c, "from"), To: filterText(c, "to"), first: time.Unix(0, 0), last: time.Unix(0, math.MaxInt64)}
+	if p.From != "" {
+		p.first, _, p.FromWrong = readTime(p.From)
+	}
+	if p.To != "" {
+		_, p.last, p.ToWrong = readTime(p.To)
+	}
+	return p
+}
+
+func (p period) given() bool { return p.From+p.To != "" }
+
+// status is that of the page: an error if an end of the period is not a time.
+func (p period) status() int {
+	if p.FromWrong+p.ToWrong != "" {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusOK
+}
+
+// readTime returns the first and the last instant of the minute, second or day that a text names, in UTC, or what is wrong.
+func readTime(text string) (first, last time.Time, wrong string) {
+	for layout, span := range map[string]time.Duration{"2006-01-02T15:04": time.Minute, time.DateOnly + "T" + time.TimeOnly: time.Second, time.RFC3339: 1, time.DateOnly: 24 * time.Hour} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, t.Add(span - 1), ""
 		}
 	}
-	if text := d.Get("to"); text != "" {
-		t, err := parseTime(text)
-		if err != nil {
-			d.To = cure
-		}
-		to = t.UnixNano()
-	}
-	if d.Get("from") != "" || d.Get("to") != "" {
-		all = append(all, domain.Between(from, to))
-	}
-	return all, d.From+d.To == ""
+	return first, last, "Write the time as 2006-01-02T15:04, in UTC."
 }
 
 // fillReadings reads the page.

@@ -59,6 +59,7 @@ type channelView struct {
 	// Sockets are the bound sockets of a ZeroMQ channel.
 	Sockets  []SocketState
 	Delivery *domain.EndpointState // nil if nothing waits and nothing has failed
+	Why      string                // what the endpoint answered last, if it fails
 	Snippets []snippet
 }
 
@@ -76,7 +77,10 @@ func (s *Console) subscription(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	d.Channels = s.channelViews(c, d.Subscription.Channels)
+	if d.Channels, err = s.channelViews(c, d.Subscription.Channels); err != nil {
+		s.fail(c, err)
+		return
+	}
 	s.show(c, http.StatusOK, "subscription", Page{Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d})
 }
 
@@ -123,13 +127,22 @@ func testMark(sub domain.Subscription) (index, value string) {
 	return domain.IndexCategory, ""
 }
 
-func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) []channelView {
+func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) ([]channelView, error) {
+	u, _ := user(c)
+	notes, done := s.Notes()
+	defer done()
 	states := s.System.Endpoints()
 	views := make([]channelView, len(channels))
 	for i, ch := range channels {
 		views[i] = channelView{Channel: ch}
 		if at := slices.IndexFunc(states, func(e domain.EndpointState) bool { return e.Target == ch.Target() }); at >= 0 {
 			views[i].Delivery = &states[at]
+			if states[at].Failures > 0 {
+				var err error
+				if views[i].Why, _, err = lastAnswer(notes.Lists, ch.Target(), u.Role); err != nil {
+					return nil, err
+				}
+			}
 		}
 		if ch.Type == domain.ChannelZeroMQ {
 			views[i].Sockets = s.socketsOf(ch)
@@ -137,7 +150,7 @@ func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) []chan
 			views[i].Snippets = snippets(views[i].Address, ch.Topic)
 		}
 	}
-	return views
+	return views, nil
 }
 
 func (s *Console) socketsOf(ch domain.Channel) (list []SocketState) {
@@ -214,7 +227,7 @@ func (s *Console) trySubscription(c *gin.Context) {
 func (s *Console) replaySubscription(c *gin.Context) {
 	name := c.Param("name")
 	from := strings.TrimSpace(c.PostForm("from"))
-	if at, ok := parseInput(from); ok {
+	if at, _, wrong := readTime(from); wrong == "" {
 		from = at.Format(time.RFC3339)
 	}
 	q := url.Values{"limit": {"1000"}}
@@ -236,16 +249,6 @@ func (s *Console) replaySubscription(c *gin.Context) {
 	}
 	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
 		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)
-}
-
-// parseInput reads the value of an input for a time, which is meant in UTC.
-func parseInput(text string) (time.Time, bool) {
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
 }
 
 // NetInterface is a network interface of the machine with its addresses.

@@ -30,7 +30,7 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 	if err != nil {
 		return item, err
 	}
-	data, err := s.ReadBody(c, s.BodyBytes, bodyLimit)
+	data, err := s.ReadBody(c, s.BodyBytes)
 	if err != nil {
 		return item, err
 	}

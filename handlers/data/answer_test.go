@@ -136,7 +136,7 @@ func TestValuesInMemory(t *testing.T) {
 	const image = api + "/reading/id/" + readingID + "/binary"
 	w := &onWrite{ResponseRecorder: httptest.NewRecorder()}
 	w.f = func() {
-		if second := handlerstest.Serve(f, "GET", image, ""); second.Code != 503 || !strings.Contains(second.Body.String(), "limit-body-memory") {
+		if second := handlerstest.Serve(f, "GET", image, ""); second.Code != 503 || !strings.Contains(second.Body.String(), "three quarters of that for this client") {
 			t.Errorf("the second: got %d %s", second.Code, second.Body)
 		}
 		if short := handlerstest.Serve(f, "GET", api+"/reading/resourceName/temperature", ""); short.Code != 200 {

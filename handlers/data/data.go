@@ -7,6 +7,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"io"
@@ -43,8 +44,12 @@ type service struct {
 	payloads Payloads
 }
 
+// eventBytes bounds a posted event: a Binary of 16 MiB in base64, and its other readings. EdgeX's MaxEventSize is 25,000 KB.
+const eventBytes = 24 << 20
+
 // New returns core-data: what is on record is read with state and, the longer values, with events; log changes it.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, events EventAt, payloads Payloads) http.Handler {
+	o.BodyBytes = cmp.Or(o.BodyBytes, eventBytes)
 	s := handlers.NewService(o)
 	v2 := service{API: s.API("v2"), state: state, log: log, events: events, payloads: payloads}
 	v2.routeEvents()

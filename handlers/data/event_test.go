@@ -127,7 +127,7 @@ func TestAddEvent(t *testing.T) {
 // What is posted is answered as EdgeX writes it.
 func TestEventThatIsTooLong(t *testing.T) {
 	f := mustData(t, func(o *handlers.Options) { o.BodyBytes = 100 })
-	if w := handlerstest.Serve(f, "POST", path, posted(handlerstest.ID(700), five)); w.Code != 413 || !strings.Contains(w.Body.String(), "100 bytes, which is the limit; send less or raise the setting limit-event-bytes") {
+	if w := handlerstest.Serve(f, "POST", path, posted(handlerstest.ID(700), five)); w.Code != 413 || !strings.Contains(w.Body.String(), "100 bytes, which is the limit; send less") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }

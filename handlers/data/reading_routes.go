@@ -64,7 +64,7 @@ func (s service) resourceNames(c *gin.Context) ([]string, error) {
 	if c.Request.ContentLength == 0 {
 		return nil, nil
 	}
-	data, err := s.ReadBody(c, s.BodyBytes, bodyLimit)
+	data, err := s.ReadBody(c, s.BodyBytes)
 	if err != nil {
 		return nil, err
 	}

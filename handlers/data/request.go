@@ -17,9 +17,6 @@ import (
 	"ledge/handlers"
 )
 
-// bodyLimit is what messages call the bound of a body.
-const bodyLimit = "the setting limit-event-bytes"
-
 const (
 	typeJSON = "application/json"
 	typeCBOR = "application/cbor"

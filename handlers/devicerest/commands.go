@@ -84,7 +84,7 @@ func (s service) checkSettings(c *gin.Context) error {
 	if c.Request.ContentLength == 0 {
 		return nil
 	}
-	body, err := s.Body(c, s.BodyBytes, "the setting limit-json-bytes")
+	body, err := s.Body(c, s.BodyBytes, "")
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func TestEncodedBodies(t *testing.T) {
 		encoded(post("as long as may be", resource+"vBinary", "", zipped(t, most), 200, ""), "gzip"),
 		encoded(post("as long as may be, and longer when zipped", resource+"vBinary", "", zipped(t, noise(resourceBytes)), 200, ""), "gzip"),
 		encoded(post("long object", resource+"vObject", "application/json", zipped(t, `{"a":"`+long+`"}`), 200, ""), "gzip"),
-		encoded(post("over the limit when it is out", resource+"vBinary", "", zipped(t, most+"x"), 413, "the body is longer than 20000 bytes, which is the limit; send less or raise the setting limit-resource-bytes\n"), "gzip"),
+		encoded(post("over the limit when it is out", resource+"vBinary", "", zipped(t, most+"x"), 413, "the body is longer than 20000 bytes, which is the limit; send less or raise the attribute maxBodyBytes of the resource in its profile\n"), "gzip"),
 		encoded(post("a bomb", resource+"vBinary", "", bomb[:200], 413, ""), "gzip"),
 		encoded(post("much for nothing", resource+"vBinary", "", strings.Repeat(zipped(t, ""), resourceBytes), 413, ""), "gzip"),
 		encoded(post("no gzip", resource+"vBinary", "", "abc", 400, ""), "gzip"),

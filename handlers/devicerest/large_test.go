@@ -40,7 +40,7 @@ func TestLargeDevice(t *testing.T) {
 	const plain = "Content-Type: text/plain"
 	const path = "/api/v2/resource/cam-1/vInt32"
 	body := &onRead{strings.NewReader("5"), func() {
-		if w := handlerstest.Serve(h, "POST", path, "6", plain); w.Code != 503 || !strings.Contains(w.Body.String(), "limit-body-memory") {
+		if w := handlerstest.Serve(h, "POST", path, "6", plain); w.Code != 503 || !strings.Contains(w.Body.String(), "three quarters of that for this client") {
 			t.Errorf("the second: got %d %s", w.Code, w.Body)
 		}
 	}}

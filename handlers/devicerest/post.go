@@ -58,7 +58,7 @@ func (s service) record(c *gin.Context) error {
 	if refused != nil && key == "" {
 		return refused
 	}
-	body, err := s.DecodedBody(c, v.limit, v.limitName)
+	body, err := s.DecodedBody(c, v.limit, "the attribute "+domain.MaxBodyBytes+" of the resource in its profile")
 	if err != nil {
 		return cmp.Or(refused, err)
 	}
@@ -98,7 +98,7 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 
 // admit returns the value that is going to be posted, as far as its path and its media type say what it is.
 func (s service) admit(c *gin.Context, memory *handlers.AnswerMemory) (*value, error) {
-	v := &value{service: s, contentType: c.GetHeader("Content-Type"), limit: s.ResourceBytes, limitName: "the setting limit-resource-bytes"}
+	v := &value{service: s, contentType: c.GetHeader("Content-Type"), limit: s.ResourceBytes}
 	var err error
 	if v.device, v.profile, v.resource, err = s.find(memory, c.Param("device"), c.Param("resource")); err != nil {
 		return v, err
@@ -124,13 +124,9 @@ func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (doma
 }
 
 // find returns a device of this service, its profile and a resource of that. Unlike EdgeX 2.3 it refuses a device that is
-// LOCKED and a resource that is write-only, unless CheckState says otherwise.
+// LOCKED and a resource that is write-only.
 func (s service) find(memory *handlers.AnswerMemory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
-	var check deviceCheck
-	if s.CheckState {
-		check = checkLocked
-	}
-	d, p, err = s.device(memory, name, check)
+	d, p, err = s.device(memory, name, checkLocked)
 	if err != nil {
 		return d, p, r, err
 	}
@@ -138,7 +134,7 @@ func (s service) find(memory *handlers.AnswerMemory, name, resource string) (d d
 	if !ok {
 		return d, p, r, domain.Errorf(domain.NotFound, "Resource '%s' not found in the profile '%s' of the device; add it there or correct the resource name", shorten(resource), d.ProfileName)
 	}
-	if s.CheckState && r.Properties.ReadWrite == writeOnly {
+	if r.Properties.ReadWrite == writeOnly {
 		return d, p, r, domain.Errorf(domain.NotAllowed, "Resource '%s' is write-only; set readWrite to R or RW in the profile '%s' or post to another resource", resource, d.ProfileName)
 	}
 	return d, p, r, nil

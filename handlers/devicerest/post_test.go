@@ -192,7 +192,7 @@ func TestBadPosts(t *testing.T) {
 		post("no number", resource+"vInt32", "", "x", 400, "resource \"vInt32\": \"x\" is no Int32; write one value in plain text\n"),
 		post("number out of range", resource+"vUint8", "", "256", 400, ""),
 		post("endless number", resource+"vInt8", "", strings.Repeat("0", inlineBytes+1), 413, ""),
-		post("over the limit", resource+"vBinary", "", strings.Repeat("x", resourceBytes+1), 413, "the body is longer than 20000 bytes, which is the limit; send less or raise the setting limit-resource-bytes\n"),
+		post("over the limit", resource+"vBinary", "", strings.Repeat("x", resourceBytes+1), 413, "the body is longer than 20000 bytes, which is the limit; send less or raise the attribute maxBodyBytes of the resource in its profile\n"),
 		post("trailing slash", resource+"vInt32/", "", "1", 404, "404 page not found\n"),
 		post("encoded slash", "/api/v2/resource/cam-1%2FvInt32", "", "1", 404, "404 page not found\n"),
 		post("no resource", "/api/v2/resource/cam-1", "", "1", 404, "404 page not found\n"),

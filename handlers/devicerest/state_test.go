@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ledge/domain"
-	"ledge/handlers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -81,17 +80,6 @@ func TestStateIsThatOfTheRequest(t *testing.T) {
 	if w.Code != 200 {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-}
-
-// As in EdgeX 2.3, where the setting readings-check-state is false.
-func TestPostWithoutStateChecks(t *testing.T) {
-	h, log, _ := mustDeviceREST(t, func(o *handlers.Options) { o.CheckState = false })
-	log.Given(t, setService("LOCKED"), setDevice("LOCKED", "DOWN"))
-	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		post("locked and down", resource+"vInt32", "", "46", 200, ""),
-		post("write-only", resource+"W", "", "46", 200, ""),
-		post("unknown", resource+"nosuch", "", "46", 404, ""),
-	})
 }
 
 // A value that fails its assertion sets the device DOWN. That does not stop the values that follow.

@@ -17,7 +17,6 @@ type value struct {
 	resource    domain.DeviceResource
 	contentType string
 	limit       int64
-	limitName   string // what messages call it
 
 	domain.Value
 	inline []byte
@@ -37,7 +36,7 @@ func (v *value) held() []string {
 func (v *value) setLimit() error {
 	limit, own, err := v.resource.BodyLimit(v.limit)
 	if own {
-		v.limit, v.limitName = limit, "the attribute "+domain.MaxBodyBytes+" of the resource in its profile"
+		v.limit = limit
 	}
 	return err
 }
@@ -80,7 +79,7 @@ func (v *value) keepText(ctx context.Context) (err error) {
 // stream hands the body to Payloads.
 func (v *value) stream(ctx context.Context, body *handlers.Body) (err error) {
 	if domain.IsWhole(v.profile, v.resource) {
-		return domain.Errorf(domain.TooLarge, "resource '%s': a value of type %s that is converted, asserted or mapped has at most %d bytes; send less or raise the setting limit-inline-bytes",
+		return domain.Errorf(domain.TooLarge, "resource '%s': a value of type %s that is converted, asserted or mapped has at most %d bytes; send less",
 			v.resource.Name, v.Type, v.InlineBytes)
 	}
 	object := v.Type == "Object"

@@ -104,7 +104,7 @@ func TestLongTexts(t *testing.T) {
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		post("mapped to a long text", sensor+"long", "", "1", 200, ""),
 		post("more than is held in memory", sensor+"list", "", ones(2*domain.MaxHeader), 413,
-			"resource 'list': a value of type Float64Array that is converted, asserted or mapped has at most 8192 bytes; send less or raise the setting limit-inline-bytes\n"),
+			"resource 'list': a value of type Float64Array that is converted, asserted or mapped has at most 8192 bytes; send less\n"),
 		post("asserted, and too long", sensor+"asserted", "", strings.Repeat("x", 2*domain.MaxHeader+1), 413, ""),
 	})
 	if got := last(log); got.ValueType != "String" || len(got.Value) != domain.MaxHeader+1 {
@@ -128,7 +128,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 func TestFailedAssertion(t *testing.T) {
 	const answer = "resource \"asserted\": the value \"bad\" fails the assertion \"good\", and the device's operatingState is DOWN; mend the device or the profile and set it UP\n"
 	for _, key := range []string{"", "k-1"} {
-		h, log, _ := mustSensor(t, func(o *handlers.Options) { o.CheckState = false })
+		h, log, _ := mustSensor(t)
 		before := len(log.Recorded())
 		failing := post("assertion", sensor+"asserted", "", "bad", 400, answer)
 		failing.Submits = 1

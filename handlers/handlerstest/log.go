@@ -150,7 +150,7 @@ func Options(service string) handlers.Options {
 		Service: service, Version: "1.2.3",
 		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, MaxResults: 1024, BodiesInFlight: 1000, BodyTimeout: time.Minute, BodyRate: 1, WriteTimeout: time.Minute,
-		CheckState: true, IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
+		IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
 		Access: &handlers.Access{Authenticator: Logins{}, Open: true},
 		Now:    func() time.Time { return Now },
 		NewID: func() string {

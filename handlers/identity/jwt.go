@@ -19,7 +19,6 @@ import (
 // JWT says which JWTs are accepted. Issuer and Audience are required.
 type JWT struct {
 	Issuer    string       // URL: the claim iss, and where OpenID Connect discovery finds the keys
-	JWKS      string       // file or URL of the keys, instead of discovery
 	Audience  string       // the claim aud has it
 	RoleClaim string       // names the role: a string or a list. Dots lead into objects. Empty: role
 	Client    *http.Client // fetches the keys; nil: [http.DefaultClient]

@@ -9,10 +9,9 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,6 +32,7 @@ type provider struct {
 	set     jose.JSONWebKeySet
 	down    atomic.Bool
 	fetches atomic.Int64
+	text    atomic.Value // of the JWKS, if it is not set
 }
 
 func mustProvider(tb testing.TB) *provider {
@@ -50,6 +50,10 @@ func mustProvider(tb testing.TB) *provider {
 		p.fetches.Add(1)
 		if p.down.Load() {
 			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		if text := p.text.Load(); text != nil {
+			_, _ = io.WriteString(w, text.(string))
 			return
 		}
 		_ = json.NewEncoder(w).Encode(p.set)
@@ -157,8 +161,8 @@ func TestJWT(t *testing.T) {
 	}
 }
 
-// A file has keys of other algorithms, and some that are skipped.
-func TestJWKSFile(t *testing.T) {
+// A JWKS has keys of other algorithms, and some that are skipped.
+func TestJWKS(t *testing.T) {
 	p := mustProvider(t)
 	large, _ := rsa.GenerateKey(rand.Reader, 2048)
 	_, edwards, _ := ed25519.GenerateKey(rand.Reader)
@@ -170,11 +174,8 @@ func TestJWKSFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"keys":[`, `"keys":[{"kty":"XYZ"},`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a := mustTrust(t, p, func(o *JWT) { o.JWKS, o.RoleClaim, o.Client = file, "realm.roles", nil })
+	p.text.Store(strings.Replace(string(text), `"keys":[`, `"keys":[{"kty":"XYZ"},`, 1))
+	a := mustTrust(t, p, func(o *JWT) { o.RoleClaim = "realm.roles" })
 	claims := p.claims()
 	delete(claims, "devices") // which only a poster may have
 	claims["realm"] = map[string]any{"roles": []string{"offline", "auditor"}}
@@ -237,10 +238,15 @@ type countingFetch struct {
 	count atomic.Int64
 }
 
-func (c *countingFetch) RoundTrip(*http.Request) (*http.Response, error) {
-	c.count.Add(1)
+func (c *countingFetch) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	_, _ = w.Write(c.text)
+	text := c.text
+	if strings.HasSuffix(r.URL.Path, "/openid-configuration") {
+		text = []byte(`{"issuer":"https://id.example.org","jwks_uri":"https://id.example.org/keys"}`)
+	} else {
+		c.count.Add(1)
+	}
+	_, _ = w.Write(text)
 	return w.Result(), nil
 }
 
@@ -251,11 +257,13 @@ func TestUnknownKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown := mustSign(t, jose.ES256, p.key, "k2", p.claims())
+	claims := p.claims()
+	claims["iss"] = "https://id.example.org"
+	unknown := mustSign(t, jose.ES256, p.key, "k2", claims)
 	synctest.Test(t, func(t *testing.T) {
 		fetch := &countingFetch{text: text}
 		a, _ := mustNew(t, newWorld(), func(o *Options) {
-			o.JWT = &JWT{Issuer: p.URL, JWKS: "https://id.example.org/keys", Audience: "ledge", Client: &http.Client{Transport: fetch}}
+			o.JWT = &JWT{Issuer: "https://id.example.org", Audience: "ledge", Client: &http.Client{Transport: fetch}}
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

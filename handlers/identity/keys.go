@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -106,12 +105,9 @@ func (k *keys) fetch(ctx context.Context) error {
 	case <-k.wanted: // this fetch is for it
 	default:
 	}
-	source := k.o.JWKS
-	if source == "" {
-		var err error
-		if source, err = k.discover(ctx); err != nil {
-			return err
-		}
+	source, err := k.discover(ctx)
+	if err != nil {
+		return err
 	}
 	text, err := k.read(ctx, source)
 	if err != nil {
@@ -150,16 +146,8 @@ func (k *keys) discover(ctx context.Context) (string, error) {
 	return found.JWKS, nil
 }
 
-// read reads a file or a URL.
+// read reads a URL.
 func (k *keys) read(ctx context.Context, source string) ([]byte, error) {
-	if !IsURL(source) {
-		f, err := os.Open(source)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return readAll(f, source)
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, source, nil)
 	if err != nil {
 		return nil, err
@@ -224,9 +212,6 @@ func verifies(key jose.JSONWebKey) bool {
 		return false
 	}
 }
-
-// IsURL tells a URL from a file.
-func IsURL(source string) bool { return strings.Contains(source, "://") }
 
 // CheckURL holds that keys come over TLS, or from this machine: whoever could change them on their way could be anybody.
 func CheckURL(text string) error {

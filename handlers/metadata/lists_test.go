@@ -118,7 +118,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 		}
 		first = false
 		for _, path := range []string{allDevices, "/api/v2/device/name/d-1"} {
-			if w := handlerstest.Serve(h, "GET", path, ""); w.Code != 503 || !strings.Contains(w.Body.String(), "limit-body-memory") {
+			if w := handlerstest.Serve(h, "GET", path, ""); w.Code != 503 || !strings.Contains(w.Body.String(), "three quarters of that for this client") {
 				t.Errorf("%s: got %d %.200s", path, w.Code, w.Body)
 			}
 		}

@@ -163,11 +163,11 @@ func TestStrictProfiles(t *testing.T) {
 		return handlerstest.Scenario{Name: name, Method: method, Path: profilePath + path, Status: 423, Contains: []string{contains, `"statusCode":423`}}
 	}
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		locked("delete", "DELETE", "/name/nosuch", "strict-profile-deletes"),
-		locked("delete a resource", "DELETE", "/name/camera/resource/jpeg", "strict-profile-changes"),
-		locked("delete a command", "DELETE", "/name/camera/deviceCommand/c1", "strict-profile-changes"),
-		{Name: "replace", Method: "PUT", Path: profilePath, Body: batch("profile", profile("name", `"camera"`)), Status: 423, Contains: []string{"strict-profile-changes"}},
-		{Name: "replace by file", Method: "PUT", Path: profilePath + "/uploadfile", Header: []string{formType}, Body: form("file", "name: camera"), Status: 423, Contains: []string{"strict-profile-changes"}},
+		locked("delete", "DELETE", "/name/nosuch", "strict-profiles has deletes"),
+		locked("delete a resource", "DELETE", "/name/camera/resource/jpeg", "strict-profiles has changes"),
+		locked("delete a command", "DELETE", "/name/camera/deviceCommand/c1", "strict-profiles has changes"),
+		{Name: "replace", Method: "PUT", Path: profilePath, Body: batch("profile", profile("name", `"camera"`)), Status: 423, Contains: []string{"strict-profiles has changes"}},
+		{Name: "replace by file", Method: "PUT", Path: profilePath + "/uploadfile", Header: []string{formType}, Body: form("file", "name: camera"), Status: 423, Contains: []string{"strict-profiles has changes"}},
 		{Name: "basic info", Method: "PATCH", Path: profilePath + "/basicinfo", Body: batch("basicinfo", `{"name":"camera","description":"x"}`), Status: 207, Submits: 1, WantBody: ok200},
 	})
 }

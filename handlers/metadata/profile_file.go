@@ -17,9 +17,6 @@ import (
 // formBytes is what an upload may have beside the file itself: boundaries, headers, other fields.
 const formBytes = 64 << 10
 
-// profileSetting is what messages call UploadBytes.
-const profileSetting = "the setting limit-profile-bytes"
-
 const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
 
 func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
@@ -27,7 +24,7 @@ func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.Body(c, s.UploadBytes+formBytes, profileSetting)
+	body, err := s.Body(c, s.UploadBytes+formBytes, "")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +62,7 @@ func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, er
 			return nil, formError(body, err)
 		}
 		if int64(b.Len()) > limit {
-			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter or raise %s", limit, profileSetting)
+			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter", limit)
 		}
 		return b.Bytes(), nil
 	}

@@ -66,7 +66,7 @@ func (s service) ifChangeable(serve handlers.Handler) handlers.Handler {
 func (s service) checkChangeable() error {
 	if s.StrictProfileChanges {
 		// EdgeX 2.3 answers 423 here.
-		return domain.Errorf(domain.Locked, "profile change is not allowed while the setting strict-profile-changes is on; turn it off to change profiles")
+		return domain.Errorf(domain.Locked, "profile change is not allowed while the setting strict-profiles has changes; take it out to change profiles")
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (s service) checkChangeable() error {
 func (s service) removeProfile(c *gin.Context) {
 	if s.StrictProfileDeletes {
 		// EdgeX 2.3 answers 423 here.
-		s.Fail(c, domain.Errorf(domain.Locked, "profile deletion is not allowed while the setting strict-profile-deletes is on; turn it off to delete profiles"))
+		s.Fail(c, domain.Errorf(domain.Locked, "profile deletion is not allowed while the setting strict-profiles has deletes; take it out to delete profiles"))
 		return
 	}
 	s.remove(func(name string) domain.Command { return domain.RemoveProfile{Name: name} })(c)

@@ -25,7 +25,7 @@ func TestStrictReplacementIsNotRead(t *testing.T) {
 	for _, path := range []string{"/api/v2/deviceprofile", "/api/v2/deviceprofile/uploadfile"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, handlerstest.Loose(httptest.NewRequest("PUT", path, unread{t})))
-		if w.Code != 423 || !strings.Contains(w.Body.String(), "strict-profile-changes") {
+		if w.Code != 423 || !strings.Contains(w.Body.String(), "strict-profiles has changes") {
 			t.Errorf("%s: got %d %s", path, w.Code, w.Body)
 		}
 	}

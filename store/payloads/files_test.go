@@ -67,7 +67,7 @@ func TestPutLeavesTheReserve(t *testing.T) {
 		if domain.CodeOf(err) != domain.Full || looks != tt.looks {
 			t.Errorf("%s: %v after %d looks", tt.name, err, looks)
 		}
-		for _, part := range []string{f.dir, " 10 bytes", "reserve is 50", "disk-readings-reserve"} {
+		for _, part := range []string{f.dir, " 10 bytes", "reserve is 50", "four times the setting disk-reserve"} {
 			if !strings.Contains(fmt.Sprint(err), part) {
 				t.Errorf("%s: %v does not say %q", tt.name, err, part)
 			}

@@ -24,7 +24,7 @@ func (f *Files) Refused() uint64 { return f.refused.Load() }
 // full counts a refused payload and returns the Full Error.
 func (f *Files) full(free string) error {
 	f.refused.Add(1)
-	return domain.Errorf(domain.Full, "the disk is full: %s bytes are free for payloads in %s, and the reserve is %d (setting disk-readings-reserve); free some space or lower the reserve",
+	return domain.Errorf(domain.Full, "the disk is full: %s bytes are free for payloads in %s, and the reserve is %d (four times the setting disk-reserve); free some space or lower the reserve",
 		free, f.dir, f.o.ReserveBytes)
 }
 

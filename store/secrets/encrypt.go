@@ -21,8 +21,8 @@ const (
 
 // Errors of [OpenWith] and [Check] on an encrypted file.
 var (
-	errNoKey    = errors.New("it is encrypted, and no key is given; set secret-key-file to the key that it is encrypted with")
-	errWrongKey = errors.New("it is encrypted with another key; set secret-key-file to that one, or change the key with `ledge secrets rekey`")
+	errNoKey    = errors.New("it is encrypted, and no key is given; give the key in the file ledge-secret-key of $CREDENTIALS_DIRECTORY")
+	errWrongKey = errors.New("it is encrypted with another key; give that one in the file ledge-secret-key of $CREDENTIALS_DIRECTORY, or change the key with `ledge secrets rekey`")
 )
 
 // isKey reports whether an error of [OpenWith] or [Rekey] says that the key is missing or is not the right one.

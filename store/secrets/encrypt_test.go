@@ -95,7 +95,7 @@ func TestEncryption(t *testing.T) {
 	for _, c := range []struct {
 		key  *AgeKey
 		want string
-	}{{nil, "no key is given; set secret-key-file"}, {other, "encrypted with another key; set secret-key-file"}} {
+	}{{nil, "no key is given; give the key"}, {other, "encrypted with another key; give that one"}} {
 		if _, err := OpenWith(name, c.key); !isKey(err) || IsDamage(err) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}

@@ -85,7 +85,7 @@ func (s Secrets) Use(path string, u domain.SecretUse) (map[string]string, error)
 	if slices.ContainsFunc(uses, func(allowed domain.SecretUse) bool { return allowed.Covers(secure) }) {
 		return nil, domain.Errorf(domain.Invalid, `the secret %q may be used for %s only over TLS with a verified certificate; use that, or post the secret again with "allowedUses":[%s]`, path, u, asJSON(u))
 	}
-	return nil, domain.Errorf(domain.Invalid, `the secret %q may not be used for %s; post it again with "allowedUses":[%s], or name this use in the setting secret-uses`, path, u, asJSON(u))
+	return nil, domain.Errorf(domain.Invalid, `the secret %q may not be used for %s; post it again with "allowedUses":[%s]`, path, u, asJSON(u))
 }
 
 func asJSON(u domain.SecretUse) string {

@@ -35,15 +35,21 @@ func Run(done <-chan struct{}, k Keeper) {
 	}
 }
 
-// Config returns what a listener needs, with TLS 1.3, or 1.2 too. A client may show a certificate; one that clients has not
+// suites12 are those of TLS 1.2 with forward secrecy and authenticated encryption: Mozilla's "intermediate" without DHE. Many IP cameras and
+// POS terminals speak no TLS 1.3. Go chooses the suites of TLS 1.3 itself.
+var suites12 = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+// Config returns what a listener needs, with TLS 1.3 or 1.2. A client may show a certificate; one that clients has not
 // signed ends the handshake. Without clients no client is asked for a certificate.
-func Config(k Keeper, allow12 bool, clients *x509.CertPool) *tls.Config {
+func Config(k Keeper, clients *x509.CertPool) *tls.Config {
 	c := &tls.Config{
-		MinVersion:     tls.VersionTLS13,
+		MinVersion:     tls.VersionTLS12,
+		CipherSuites:   suites12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.Certificate(), nil },
-	}
-	if allow12 {
-		c.MinVersion = tls.VersionTLS12
 	}
 	if clients != nil {
 		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, clients

@@ -8,27 +8,7 @@ import (
 	"fmt"
 )
 
-const maxOutgoingCA = 1 << 20 // bytes
-
-// outgoingRoots returns the certificates that outgoing connections trust: those of the system and those of the file at path,
-// in PEM. Without a path it returns nil, which stands for those of the system.
-func outgoingRoots(path string) (*x509.CertPool, error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := readSmall(path, maxOutgoingCA)
-	if err != nil {
-		return nil, fmt.Errorf("setting outgoing-ca: %w", err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("setting outgoing-ca: certificates of the system: %w", err)
-	}
-	if err := addCertificates(roots, text); err != nil {
-		return nil, fmt.Errorf("setting outgoing-ca: %s: %w; give a file of certificates in PEM", path, err)
-	}
-	return roots, nil
-}
+const maxCAFile = 1 << 20 // bytes
 
 // addCertificates adds all of a text in PEM, unlike AppendCertsFromPEM, which skips what it cannot read.
 func addCertificates(pool *x509.CertPool, text []byte) error {
@@ -58,12 +38,12 @@ func addCertificates(pool *x509.CertPool, text []byte) error {
 	}
 }
 
-// caPool returns the certificates of the file that a setting names, without those of the system. Without a path it is nil.
+// caPool returns the certificates of the file that a setting names. Without a path it is nil.
 func caPool(setting, path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := readSmall(path, maxOutgoingCA)
+	text, err := readSmall(path, maxCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("setting %s: %w", setting, err)
 	}

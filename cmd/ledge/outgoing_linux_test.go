@@ -2,12 +2,9 @@ package main
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,17 +33,16 @@ func newTLSReceiver(t *testing.T, ca *tlstest.Authority, asked chan<- string) st
 	return s.URL
 }
 
-// Callbacks and each channel that encrypts trust a server whose CA outgoing-ca has, and none of another one.
-func TestOutgoingCA(t *testing.T) {
-	t.Parallel()
+// Callbacks and each channel that encrypts trust a server whose CA the system trusts, and none of another one.
+func TestOutgoingTrust(t *testing.T) {
 	ca, other := tlstest.NewAuthority(t, "ca"), tlstest.NewAuthority(t, "other")
 	asked := make(chan string, 100)
 	fine, foreign := newTLSReceiver(t, ca, asked), newTLSReceiver(t, other, asked)
 	server := mailtest.Start(t, "implicit")
 	cert, key := ca.Sign(t, "broker")
 	broker := mqtttest.Start(t, "listener PORT 127.0.0.1\nallow_anonymous true\ncertfile DIR/cert\nkeyfile DIR/key\n", map[string]string{"cert": cert, "key": key})
-	p := start(t, t.TempDir(), "--outgoing-ca", mustWriteFile(t, "ca.pem", "two of them\n"+ca.PEM+"\n"+server.CA), "--resend-limit", "0",
-		"--smtp-host", "127.0.0.1", "--smtp-port", fmt.Sprint(server.Port), "--smtp-tls", "implicit", "--smtp-secret-path", "", "--smtp-sender", "ledge@example.org")
+	t.Setenv("SSL_CERT_FILE", mustWriteFile(t, "ca.pem", ca.PEM+"\n"+server.CA)) // which Go reads on Linux
+	p := start(t, t.TempDir(), "--resend-limit", "0", "--smtp-server", fmt.Sprint("smtps://127.0.0.1:", server.Port), "--smtp-sender", "ledge@example.org")
 	rest := func(url string) string {
 		return strings.Replace(restChannel(t, url, "/hook"), `"type":"REST"`, `"type":"REST","scheme":"https"`, 1)
 	}
@@ -71,28 +67,4 @@ func TestOutgoingCA(t *testing.T) {
 		t.Errorf("got a call of %s", got)
 	}
 	p.await("the callback that trusts nobody", func() bool { return strings.Contains(p.log.String(), "unknown authority") })
-}
-
-// Each line of the file is read or refused: nobody is to believe that a CA is trusted which is not.
-func TestOutgoingCAFile(t *testing.T) {
-	t.Parallel()
-	ca := tlstest.NewAuthority(t, "ca")
-	cert, key := ca.Sign(t, "server")
-	for text, want := range map[string]string{
-		"": "has no certificate", "text": "has no certificate", key: `has a block of the type "PRIVATE KEY"`, ca.PEM + key: `has a block of the type "PRIVATE KEY"`,
-		cert: "CN=server is not that of a CA", ca.PEM + "-----BEGIN CERTIFICATE-----\nbad": "what follows certificate 1 is broken",
-		"-----BEGIN CERTIFICATE-----\naGk=\n-----END CERTIFICATE-----\n": "certificate 1: ", strings.Repeat("x", maxOutgoingCA+1): "make it shorter", ca.PEM + ca.PEM: "",
-	} {
-		path := mustWriteFile(t, "ca.pem", text)
-		roots, err := outgoingRoots(path)
-		if want == "" && (err != nil || roots == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "setting outgoing-ca: "+path)) {
-			t.Errorf("%.60q: got %v, want %q", text, err, want)
-		}
-	}
-	if roots, err := outgoingRoots(""); roots != nil || err != nil {
-		t.Errorf("no path: %v", err)
-	}
-	if _, err := outgoingRoots(filepath.Join(t.TempDir(), "none.pem")); !os.IsNotExist(errors.Unwrap(err)) {
-		t.Errorf("no file: got %v", err)
-	}
 }

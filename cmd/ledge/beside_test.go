@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCommandsBesideServer holds that local commands need no tap, and make and change no file beside a running server.
+func TestCommandsBesideServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, "--tap-port", "-1")
+	p.addDevice("one")
+	before := strings.Join(filesBelow(t, dir), "\n")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"log"}, "device.added/1  device one added"},
+		{[]string{"log", "-n", "1", "--subject", "ledge.event.>", "--json"}, `"name":"one"`},
+		{[]string{"verify"}, "state: not compared, process "},
+		{[]string{"backup", filepath.Join(t.TempDir(), "ledge.tar")}, "written to "},
+		{[]string{"user", "list"}, "admin"},
+	} {
+		out, errs, code := ledge(t, append(c.args, "--data-dir", dir)...)
+		if code != exitOK || !strings.Contains(out, c.says) || errs != "" {
+			t.Errorf("ledge %v: exit code %d\n%s%s", c.args, code, out, errs)
+		}
+	}
+	if after := strings.Join(filesBelow(t, dir), "\n"); after != before {
+		t.Errorf("the files were\n%s\nand are\n%s", before, after)
+	}
+}
+
+// filesBelow lists all files below a folder.
+func filesBelow(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	mustDo(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	}))
+	return names
+}
+
+// TestVerifyEndsADamagedServer holds that `ledge verify` beside a running server names damage of its log, and that the server ends.
+func TestVerifyEndsADamagedServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, "--tap-port", "-1")
+	p.addDevice("one")
+	path := filepath.Join(dir, "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk")
+	text, err := os.ReadFile(path)
+	mustDo(t, err)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	mustDo(t, err)
+	_, err = f.WriteAt([]byte{text[200] ^ 1}, 200) // in the first event
+	mustDo(t, err)
+	mustDo(t, f.Close())
+	out, errs, code := ledge(t, "verify", "--data-dir", dir)
+	if code != exitDamaged || !strings.Contains(errs, "LEDGE_EVENTS is damaged at sequence 1") || !strings.Contains(out, "state: not compared") {
+		t.Errorf("ledge verify: exit code %d\n%s%s", code, out, errs)
+	}
+	if code := p.wait(); code != exitDamaged {
+		t.Errorf("the server ends with exit code %d\n%s", code, p.log)
+	}
+}
+
+// TestManyFollow holds that as many `ledge log -f` as are allowed leave room for other commands.
+func TestManyFollow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, "--tap-port", "-1")
+	var all []*syncBuffer
+	for range 12 {
+		out := &syncBuffer{more: make(chan struct{}, 1)}
+		follow := exec.Command(binary, "log", "-f", "--data-dir", dir)
+		follow.Stdout = out
+		mustDo(t, follow.Start())
+		t.Cleanup(func() { _ = follow.Process.Kill(); _ = follow.Wait() })
+		all = append(all, out)
+	}
+	if out, errs, code := ledge(t, "user", "list", "--data-dir", dir); code != exitOK {
+		t.Errorf("ledge user list: exit code %d\n%s%s", code, out, errs)
+	}
+	for _, out := range all {
+		until(t, "all to print a change", func() bool { p.addDevice(newID()); _, there := out.find("device.added/1"); return there })
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newHealth() *cobra.Command {
+	return configured(&cobra.Command{
+		Use:   "health",
+		Short: "Say whether the running server takes what is sent to it",
+		Long: `Say whether the running server takes what is sent to it, as GET /api/v2/health of its services does. Exit code 0 where all do;
+else 1, with the reason of each that does not. Warnings are printed, and change nothing about the exit code.
+
+It asks the running server through the socket admin.sock in the data folder, so that it needs neither a port nor a login.`,
+		Example: "  ledge health && echo fine\n  */5 * * * * ledge health --config /etc/ledge/ledge.yaml || mail -s 'ledge' ops",
+	}, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		a, err := askRunning(ctx, config, adminRequest{Do: "health"})
+		if err != nil {
+			return exitError{exitFailure, err}
+		}
+		for _, warning := range a.Health.Warnings {
+			fmt.Fprintln(c.OutOrStdout(), "warning:", warning)
+		}
+		if len(a.Health.Refusing) > 0 {
+			return exitError{exitFailure, errors.New(strings.Join(a.Health.Refusing, "; "))}
+		}
+		fmt.Fprintln(c.OutOrStdout(), "ready")
+		return nil
+	})
+}
+
+// healthAnswer is the health of all services.
+type healthAnswer struct {
+	Refusing []string `json:"refusing,omitempty"` // the services that do not take what is sent to them, with the reasons
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (p *Program) health() *healthAnswer {
+	a := &healthAnswer{Warnings: p.warnings()}
+	for _, one := range services {
+		if err := one.ready(p); err != nil {
+			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.name, err))
+		}
+	}
+	slices.Sort(a.Refusing)
+	return a
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestHealth asks a server that is well, one whose disk is full for it, and none.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, "--tap-port", "-1")
+	if out, errs, code := ledge(t, "health", "--data-dir", dir); code != exitOK || out != "ready\n" {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	p.stop()
+	if _, errs, code := ledge(t, "health", "--data-dir", dir); code != exitFailure || !strings.Contains(errs, "no server runs on the data folder") {
+		t.Errorf("stopped: exit code %d: %s", code, errs)
+	}
+	if _, errs, code := ledge(t, "health", "--data-dir", filepath.Join(dir, "none")); code != exitFailure || errs == "" {
+		t.Errorf("no folder: exit code %d: %s", code, errs)
+	}
+	full := t.TempDir()
+	start(t, full, "--disk-reserve", "1000000GiB")
+	if _, errs, code := ledge(t, "health", "--data-dir", full); code != exitFailure || !strings.Contains(errs, "core-metadata: ") {
+		t.Errorf("full disk: exit code %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"ledge/domain"
+	"ledge/handlers/console"
+	"ledge/projections"
+	"ledge/store"
+)
+
+// verifier verifies the logs, the archives and the bodies beside the running services: for the console, and for `ledge verify`. One
+// verification runs at a time. Damage of a log ends the server.
+type verifier struct {
+	config *Config
+	logs   []verifiedLog
+	values *projections.DB
+	now    func() time.Time
+
+	mu   sync.Mutex
+	last console.Verification // the one that runs, or the last that ended
+}
+
+// verifiedLog is a log with its name in the console.
+type verifiedLog struct {
+	name string
+	*store.Log
+}
+
+func (p *Program) newVerifier() *verifier {
+	st := p.data.store
+	return &verifier{
+		config: p.Config, values: p.data.values, now: p.Now,
+		logs: []verifiedLog{{"changes", st.Events()}, {"notifications", st.Notifications()}, {"readings", st.Readings()}},
+	}
+}
+
+// begin reserves the only place, and returns how to run the verification. It is not ok if another one runs.
+func (v *verifier) begin(actor string) (run func(context.Context, io.Writer, progressFunc) error, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last.Running {
+		return nil, false
+	}
+	before := v.last
+	v.last = console.Verification{Running: true, Actor: actor, Started: v.now().UnixMilli()}
+	for _, l := range v.logs {
+		last, _ := l.Last()
+		v.last.Total += last + 1 - min(max(l.First(), 1), last+1)
+	}
+	return func(ctx context.Context, w io.Writer, at progressFunc) error {
+		err := tried(func() error { return v.run(ctx, w, at) })
+		v.change(func(last *console.Verification) {
+			if last.Running, last.Ended = false, v.now().UnixMilli(); err != nil {
+				last.Damage = err.Error()
+			}
+			if ctx.Err() != nil {
+				*last = before // it was interrupted
+			}
+		})
+		return err
+	}, true
+}
+
+// change changes what is shown of the verification.
+func (v *verifier) change(f func(last *console.Verification)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f(&v.last)
+}
+
+// run returns the first damage. What a log goes on to be meanwhile it does not read.
+func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error {
+	for _, l := range v.logs {
+		v.change(func(last *console.Verification) { last.Log = l.name })
+		end, _ := l.Last()
+		r, err := l.Verify(ctx, func(group []domain.Recorded) error {
+			v.change(func(last *console.Verification) { last.Done += uint64(len(group)) })
+			at(l.Name(), int64(group[0].Seq), int64(end))
+			return nil
+		})
+		if err != nil {
+			return damaged(err)
+		}
+		printWhole(w, r)
+		v.change(func(last *console.Verification) {
+			last.Reports = append(last.Reports, console.VerifiedLog{
+				Name: l.name, Count: r.Count, First: r.First, Last: r.Last, Chain: hex.EncodeToString(r.Head[:]), Skipped: len(r.Skipped),
+			})
+		})
+	}
+	v.change(func(last *console.Verification) { last.Log = "bodies" })
+	b := &bodies{dir: v.config.payloadDir(), log: v.logs[2].Log, fold: v.values, follows: true, progress: at}
+	if err := b.verify(ctx, w); err != nil {
+		return err
+	}
+	v.change(func(last *console.Verification) { last.Log = "archives" })
+	archived, err := verifyArchives(ctx, v.config, v.logs[0].Log, w)
+	return cmp.Or(err, b.damage(), archived)
+}
+
+// progressFunc is told how far a long command has come.
+type progressFunc func(text string, done, total int64)
+
+// verifyFor verifies for a client of the admin socket.
+func (p *Program) verifyFor(ctx context.Context, actor string, send func(adminAnswer) error) error {
+	run, ok := p.verifier.begin(actor)
+	if !ok {
+		return errors.New("a verification is under way; wait until it ends")
+	}
+	shown := ""
+	err := run(ctx, sentText(send), func(text string, done, total int64) {
+		if now := fmt.Sprint(text, 100*done/max(total, 1)); now != shown {
+			shown = now
+			_ = send(adminAnswer{Progress: &adminProgress{text, done, total}}) // a client that has gone ends ctx
+		}
+	})
+	if errors.Is(err, context.Canceled) {
+		return domain.Errorf(domain.Unavailable, "the server is stopping; not all is verified")
+	}
+	return err
+}
+
+// sentText sends what is printed to a client of the admin socket.
+type sentText func(adminAnswer) error
+
+func (send sentText) Write(text []byte) (int, error) {
+	return len(text), send(adminAnswer{Text: string(text)})
+}
+
+// verifyRunning has the server of the data folder verify.
+func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) error {
+	if err := canAsk(c); err != nil {
+		return err
+	}
+	_, err := askAdminSocket(ctx, c.DataDir, adminRequest{Do: "verify"}, func(a adminAnswer) {
+		if a.Progress != nil {
+			p.at(a.Progress.Text, a.Progress.Done, a.Progress.Total)
+			return
+		}
+		p.clear()
+		fmt.Fprint(w, a.Text)
+	})
+	p.clear()
+	if _, isDamage := errors.AsType[exitError](err); err == nil || isDamage {
+		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", owner(c.DataDir))
+	}
+	return err
+}
