@@ -21,9 +21,8 @@ func TestHealth(t *testing.T) {
 	if _, errs, code := ledge(t, "health", "--data-dir", filepath.Join(dir, "none")); code != exitFailure || errs == "" {
 		t.Errorf("no folder: exit code %d: %s", code, errs)
 	}
-	full := t.TempDir()
-	start(t, full, "--disk-reserve", "1000000GiB")
-	if _, errs, code := ledge(t, "health", "--data-dir", full); code != exitFailure || !strings.Contains(errs, "core-metadata: ") {
+	start(t, dir, "--disk-reserve", "1000000GiB")
+	if _, errs, code := ledge(t, "health", "--data-dir", dir); code != exitFailure || !strings.Contains(errs, "core-metadata: ") {
 		t.Errorf("full disk: exit code %d: %s", code, errs)
 	}
 }
