@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -47,7 +48,7 @@ func (p *Program) answers(within time.Duration) bool {
 	go func() {
 		defer close(done)
 		for _, h := range p.servers.handlers() {
-			ping, _ := http.NewRequest(http.MethodGet, "/api/v2/ping", nil) // cannot fail
+			ping, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "/api/v2/ping", nil) // cannot fail
 			ping.RemoteAddr = "127.0.0.1:0"
 			h.ServeHTTP(noWriter{}, ping)
 		}
