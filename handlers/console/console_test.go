@@ -195,6 +195,32 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestIdleSessionEnds ends a session that its user does not use. What an open page loads by itself does not keep it alive.
+func TestIdleSessionEnds(t *testing.T) {
+	s := fixture(t, nil)
+	s.sessions.IdleTimeout = 200 * time.Millisecond
+	cookie := login(t, s)
+	loads := 0
+	for deadline := time.Now().Add(time.Minute); ; loads++ {
+		r := httptest.NewRequest(http.MethodGet, "/account", nil)
+		r.AddCookie(cookie)
+		r.Header.Set("X-Live", "1")
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != http.StatusOK {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what a page loads by itself keeps the session alive")
+		}
+	}
+	if loads == 0 {
+		t.Error("the session is over at once")
+	}
+	if got := get(s, "/account", cookie).Code; got != http.StatusSeeOther {
+		t.Errorf("after the end of the session: %d, want the login", got)
+	}
+}
+
 func TestListenersAreBounded(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
 	defer l.close()
