@@ -178,7 +178,7 @@ func (u *unknownKeys) add(path string, v any, sh *keyShape) {
 				u.add(at, v[key], of)
 			} else if meant := sh.meant(key, v); meant != "" {
 				u.misspelled.Add(at, "is an unknown key; did you mean %s?", meant)
-			} else if len(u.ignored) <= maxUnknown {
+			} else if len(u.ignored) <= maxUnknown && !strings.EqualFold(key, "apiVersion") { // which clients of EdgeX 2.0 put into each object
 				u.ignored = append(u.ignored, at)
 			}
 		}

@@ -239,11 +239,17 @@ func (r replay) compare(x exchange, got answer) error {
 	} else if got.status != x.Status {
 		return fmt.Errorf("status %d, want %d", got.status, x.Status)
 	}
+	if x.Status == http.StatusMethodNotAllowed && got.header.Get("Allow") != "" { // EdgeX has no body
+		return nil
+	}
 	if have := got.header.Get("Content-Type"); have != x.Type {
 		return fmt.Errorf("Content-Type %q, want %q", have, x.Type)
 	}
 	if !json.Valid([]byte(x.Answer)) {
 		if x.Loose && got.body != "" {
+			return nil
+		}
+		if x.Status == http.StatusNotFound && strings.HasPrefix(got.body, x.Answer) { // Ledge says where to go
 			return nil
 		}
 		if strings.TrimSpace(got.body) != strings.TrimSpace(x.Answer) {
@@ -267,6 +273,9 @@ func (r replay) sameNames(have, want any) error {
 	h, _ := have.(map[string]any)
 	w, _ := want.(map[string]any)
 	delete(h, "errors") // Ledge's own, beside the message
+	if status, _ := h["statusCode"].(float64); status < 300 && w["message"] == nil {
+		delete(h, "message") // Ledge's own: keys and categories that nobody knows
+	}
 	if got, want := slices.Sorted(maps.Keys(h)), slices.Sorted(maps.Keys(w)); !slices.Equal(got, want) {
 		return fmt.Errorf("body has %v, want %v", got, want)
 	}

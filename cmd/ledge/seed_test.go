@@ -357,7 +357,7 @@ func TestSeed_7_ErrorsNameFieldValueAndCure(t *testing.T) {
 
 func TestSeed_8_Limits(t *testing.T) {
 	p := start(t, t.TempDir())
-	p.sendProfile(http.MethodPost, `{"apiVersion":"v2","name":"small","deviceResources":[{"name":"jpeg","attributes":{"maxBodyBytes":"1024"},
+	p.sendProfile(http.MethodPost, `{"name":"small","deviceResources":[{"name":"jpeg","attributes":{"maxBodyBytes":"1024"},
 		"properties":{"valueType":"Binary","readWrite":"R","mediaType":"image/jpeg"}}]}`, http.StatusCreated)
 	p.postJSON(http.MethodPost, p.metadata+"/api/v2/device", "["+strings.Replace(deviceJSON("small"), "sample-image", "small", 1)+"]", http.StatusCreated)
 	url := p.deviceREST + "/api/v2/resource/small/jpeg"
