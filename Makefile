@@ -31,6 +31,7 @@ test: build testtools ## run every test, against the real binary; ends with fail
 	  --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=bin/flaky.txt --packages '$(PACKAGES)' -- $(TESTFLAGS) -timeout 20m; \
 	  status=$$?; \
 	  if [ -s bin/test.json ]; then echo "slowest tests:"; $(GO) run $(TESTSUM) tool slowest --num 10 --jsonfile bin/test.json; fi; \
+	  if grep -qs '"Output":"openapi.yaml: ' bin/test.json; then echo "exchanges that the OpenAPI documents do not have:"; grep -o 'openapi.yaml: [^}]*' bin/test.json; status=1; fi; \
 	  if grep -qs ', 1 failures$$' bin/flaky.txt; then echo "flaky tests, which failed and then passed alone (mend them at once):"; grep ', 1 failures$$' bin/flaky.txt; fi; \
 	  cat bin/testtools.txt; exit $$status
 
