@@ -3,7 +3,6 @@ package projections
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -40,7 +39,10 @@ func (d *DB) compact() (done bool, err error) {
 		return compactTo(fresh, from)
 	})
 	if err == nil && done {
-		err = os.Rename(fresh, d.path)
+		var f *os.File
+		if f, err = os.OpenFile(fresh, os.O_RDWR, 0); err == nil {
+			err = osfile.Publish(f, d.path, nil)
+		}
 	}
 	if err != nil || !done {
 		done = false
@@ -54,9 +56,6 @@ func (d *DB) compact() (done bool, err error) {
 		}
 		return false, err
 	}
-	if err := osfile.SyncDir(filepath.Dir(d.path)); err != nil {
-		return false, err
-	}
 	after, err := os.Stat(d.path)
 	if err == nil {
 		d.log.Info("state file compacted", "file", d.path, "from", info.Size(), "to", after.Size(), "took", time.Since(started))
@@ -64,7 +63,7 @@ func (d *DB) compact() (done bool, err error) {
 	return true, err
 }
 
-// compactTo copies a file, and syncs the copy once.
+// compactTo copies a file. The copy is not synced yet.
 func compactTo(path string, from *bbolt.DB) error {
 	to, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, NoStatistics: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
@@ -73,5 +72,5 @@ func compactTo(path string, from *bbolt.DB) error {
 	if err := bbolt.Compact(to, from, compactTogether); err != nil {
 		return errors.Join(err, to.Close())
 	}
-	return errors.Join(to.Sync(), to.Close())
+	return to.Close()
 }
