@@ -271,6 +271,9 @@ func applyUntilKilled(path string) error {
 		fmt.Println(seq)
 		events = events[n:]
 	}
+	if err := os.Stdout.Close(); err != nil { // the parent may be slow to kill: it waits for no more lines
+		return err
+	}
 	for { // wait for the end: without a timer, the runtime would take this for a deadlock
 		time.Sleep(time.Hour)
 	}
@@ -305,7 +308,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killAfter runs the child until it has said so many lines, kills it, and returns the last.
+// killAfter runs the child until it has written so many lines or applied all events, kills it, and returns the last line.
 func killAfter(t *testing.T, path string, lines int) (said uint64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

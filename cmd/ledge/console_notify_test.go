@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -220,7 +221,9 @@ func TestConsoleSnippets(t *testing.T) {
 			t.Fatalf("no program for %s", language)
 		}
 		joined := p.log.count(`"topic subscribed"`)
-		cmd := exec.Command(run[0], run[1], run[2]+html.UnescapeString(code)) // exec: the process that the test ends is the program
+		ctx, cancel := context.WithTimeout(t.Context(), hangs)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, run[0], run[1], run[2]+html.UnescapeString(code)) // exec: the process that the test ends is the program
 		cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
