@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -20,19 +21,19 @@ func PathInt(c *gin.Context, param, unit string) (int64, error) {
 
 // ByTime filters a list by the times from start to end, both included, which are in the path, in a unit since the Unix
 // epoch, and further by what filter says.
-func ByTime(unit string, filter Filter) Asked {
+func ByTime(unit time.Duration, filter Filter) Asked {
 	return func(c *gin.Context) ([]domain.Filter, error) {
-		between, err := timeInPath(c, unit)
+		between, err := timesInPath(c, unit)
 		return append(filter(c), between), err
 	}
 }
 
-func timeInPath(c *gin.Context, unit string) (f domain.Filter, err error) {
-	start, err := PathInt(c, "start", unit)
+func timesInPath(c *gin.Context, unit time.Duration) (f domain.Filter, err error) {
+	start, err := timeInPath(c, "start", unit)
 	if err != nil {
 		return f, err
 	}
-	end, err := PathInt(c, "end", unit)
+	end, err := timeInPath(c, "end", unit)
 	if err != nil {
 		return f, err
 	}
@@ -41,6 +42,17 @@ func timeInPath(c *gin.Context, unit string) (f domain.Filter, err error) {
 		return f, domain.Errorf(domain.Invalid, "end: %d is before start, which is %d; swap them", end, start)
 	}
 	return domain.Between(start, end), nil
+}
+
+// timeInPath reads a time since the Unix epoch from the path. A number that would be a time between 2001 and 2096 in seconds is refused: in
+// a smaller unit it is a time in the first two months of 1970, and the list would be empty.
+func timeInPath(c *gin.Context, param string, unit time.Duration) (int64, error) {
+	name := map[time.Duration]string{time.Nanosecond: "nanoseconds", time.Millisecond: "milliseconds"}[unit]
+	n, err := PathInt(c, param, name)
+	if err == nil && n >= 1e9 && n <= 4e9 {
+		return 0, domain.Errorf(domain.Invalid, "%s: %d is a time in seconds, and not in %s; send %d", param, n, name, n*int64(time.Second/unit))
+	}
+	return n, err
 }
 
 // WithID refuses, with 400 as EdgeX 2.3, a path whose id is no UUID.

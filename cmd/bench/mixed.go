@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	mixedPeakTarget  = 150 // MB anonymous
+	mixedPeakTarget  = 120 // MB anonymous
 	mixedAfterTarget = 60  // MB anonymous, after as long a rest as the load took
-	sampleEvery      = 20 * time.Millisecond
+	sampleEvery      = 100 * time.Millisecond
 )
 
 // mixedClients are how many clients send at once, each number for a part of the time.

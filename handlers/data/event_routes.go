@@ -2,6 +2,7 @@ package data
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -15,16 +16,13 @@ func (s service) routeEvents() {
 	r.GET("/event/id/:id", handlers.WithID(s.API, s.getEvent))
 	r.GET("/event/all", s.listEvents(asked(handlers.Unfiltered)))
 	r.GET("/event/device/name/:name", s.listEvents(asked(device)))
-	r.GET("/event/start/:start/end/:end", s.listEvents(handlers.ByTime(nanoseconds, handlers.Unfiltered)))
+	r.GET("/event/start/:start/end/:end", s.listEvents(handlers.ByTime(time.Nanosecond, handlers.Unfiltered)))
 	r.GET("/event/count", count(s, eventKind, handlers.Unfiltered))
 	r.GET("/event/count/device/name/:name", count(s, eventKind, device))
 	r.DELETE("/event/id/:id", handlers.WithID(s.API, handlers.Remove(s.API, s.log, "id", func(id string) domain.Command { return domain.RemoveDataEvent{ID: id} })))
 	r.DELETE("/event/device/name/:name", handlers.CleanUp(s.API, s.log, s.ofDevice))
 	r.DELETE("/event/age/:age", handlers.CleanUp(s.API, s.log, s.ofAge))
 }
-
-// nanoseconds is the unit of all times here.
-const nanoseconds = "nanoseconds"
 
 // asked is a filter that no request gets wrong.
 func asked(f handlers.Filter) handlers.Asked {
@@ -40,7 +38,7 @@ func (s service) ofDevice(c *gin.Context) (domain.Cleanup, error) {
 
 // ofAge is what has an age, in nanoseconds, or a higher one.
 func (s service) ofAge(c *gin.Context) (domain.Cleanup, error) {
-	age, err := handlers.PathInt(c, "age", nanoseconds)
+	age, err := handlers.PathInt(c, "age", "nanoseconds")
 	return domain.Cleanup{Kind: domain.CleanupEvents, Until: handlers.Before(s.Now().UnixNano(), age)}, err
 }
 

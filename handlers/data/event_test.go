@@ -67,6 +67,10 @@ func TestListEvents(t *testing.T) {
 		get("within a time", "/event/start/1700000000000000000/end/1700000000000000000", page(1, eventJSON)),
 		get("before it", "/event/start/0/end/1699999999999999999", page(0, "")),
 		{Name: "swapped", Method: "GET", Path: api + "/event/start/2/end/1", Status: 400, Contains: []string{"swap them"}},
+		{Name: "start in seconds", Method: "GET", Path: api + "/event/start/1700000000/end/1800000000000000000", Status: 400, Contains: []string{
+			"start: 1700000000 is a time in seconds, and not in nanoseconds; send 1700000000000000000"}},
+		{Name: "end in seconds", Method: "GET", Path: api + "/event/start/0/end/4000000000", Status: 400, Contains: []string{"send 4000000000000000000"}},
+		get("in the first second", "/event/start/0/end/999999999", page(0, "")),
 		{Name: "no time", Method: "GET", Path: api + "/event/start/x/end/1", Status: 400, Contains: []string{"give one, in nanoseconds"}},
 		{Name: "beyond", Method: "GET", Path: api + "/event/all?offset=2", Status: 416},
 		get("count", "/event/count", counted(1)),

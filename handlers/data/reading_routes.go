@@ -1,6 +1,8 @@
 package data
 
 import (
+	"time"
+
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -16,9 +18,9 @@ func (s service) routeReadings() {
 	r.GET("/reading/resourceName/:resourceName", s.listReadings(asked(resource)))
 	r.GET(both, s.listReadings(asked(byDeviceResource)))
 	const between = "/start/:start/end/:end"
-	r.GET("/reading"+between, s.listReadings(handlers.ByTime(nanoseconds, handlers.Unfiltered)))
-	r.GET("/reading/resourceName/:resourceName"+between, s.listReadings(handlers.ByTime(nanoseconds, resource)))
-	r.GET(both+between, s.listReadings(handlers.ByTime(nanoseconds, byDeviceResource)))
+	r.GET("/reading"+between, s.listReadings(handlers.ByTime(time.Nanosecond, handlers.Unfiltered)))
+	r.GET("/reading/resourceName/:resourceName"+between, s.listReadings(handlers.ByTime(time.Nanosecond, resource)))
+	r.GET(both+between, s.listReadings(handlers.ByTime(time.Nanosecond, byDeviceResource)))
 	r.GET("/reading/device/name/:name"+between, s.listReadings(s.byDeviceResources))
 	r.GET("/reading/count", count(s, readingKind, handlers.Unfiltered))
 	r.GET("/reading/count/device/name/:name", count(s, readingKind, device))
@@ -57,7 +59,7 @@ func (s service) byDeviceResources(c *gin.Context) ([]domain.Filter, error) {
 			return []domain.Filter{{Index: domain.IndexDeviceResource, Any: keys}}
 		}
 	}
-	return handlers.ByTime(nanoseconds, filter)(c)
+	return handlers.ByTime(time.Nanosecond, filter)(c)
 }
 
 func (s service) resourceNames(c *gin.Context) ([]string, error) {

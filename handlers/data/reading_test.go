@@ -44,6 +44,9 @@ func TestListReadings(t *testing.T) {
 		get("count of a device", "/reading/count/device/name/hall-1", `{"apiVersion":"v2","statusCode":200,"Count":3}`),
 		{Name: "names that are none", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: `{"resourceNames":"image"}`, Status: 400, Contains: []string{"body.resourceNames: a JSON string is not possible here; give an array"}},
 		{Name: "no JSON", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: "{\n}}", Status: 400, Contains: []string{"at line 2, column 2 (byte 3); send one object"}},
+		{Name: "in seconds", Method: "GET", Path: api + "/reading/start/1700000000/end/1800000000", Status: 400, Contains: []string{"send 1700000000000000000"}},
+		{Name: "of a resource in seconds", Method: "GET", Path: api + "/reading/resourceName/r/start/0/end/1800000000", Status: 400, Contains: []string{"send 1800000000000000000"}},
+		{Name: "of a device in seconds", Method: "GET", Path: api + "/reading/device/name/d/start/0/end/1800000000", Status: 400, Contains: []string{"send 1800000000000000000"}},
 		{Name: "too many", Method: "GET", Path: api + "/reading/device/name/hall-1" + all, Body: `{"resourceNames":[` + strings.Repeat(`"a",`, domain.MaxTags) + `"a"]}`, Status: 400, Contains: []string{"has 257 entries"}},
 	})
 }

@@ -28,6 +28,7 @@ func mustSensor(tb testing.TB, change ...func(*handlers.Options)) (http.Handler,
 			DeviceResources: []domain.DeviceResource{
 				r("level", "Float32", plain), r("count", "Uint8", plain), r("list", "Float64Array", plain), r("words", "StringArray", plain),
 				r("scaled", "Int16", func(p *domain.ResourceProperties) { p.Scale, p.Offset = "100", "1" }),
+				r("bounded", "Uint8", func(p *domain.ResourceProperties) { p.Minimum, p.Maximum = "10", "20" }),
 				r("faulty", "Int16", func(p *domain.ResourceProperties) { p.Scale = "ten" }),
 				r("asserted", "String", func(p *domain.ResourceProperties) { p.Assertion = "good" }),
 				r("mapped", "Object", plain), r("long", "Bool", plain),
@@ -61,6 +62,7 @@ func TestPostedValuesAreConverted(t *testing.T) {
 		{"words", "[\"a\\r\\nce-id: x\",\"ü\"]", "StringArray", "application/json", "[a\r\nce-id:, x, ü]"},
 		{"scaled", "3", "Int16", "text/plain", "301"},
 		{"scaled", "1000", "String", "text/plain", "overflow"},
+		{"bounded", "21", "Uint8", "text/plain", ""}, // device-sdk-go 2.3 looks at minimum and maximum only where a command writes
 		{"asserted", "good", "String", "text/plain", ""},
 		{"mapped", `{"on":true}`, "String", "application/json", "ON"},
 		{"mapped", `{"on":false}`, "Object", "application/json", ""},

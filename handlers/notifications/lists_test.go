@@ -74,6 +74,7 @@ func TestNotificationLists(t *testing.T) {
 		listed("by another status", "/status/NEW", 1, "n-4"),
 		listed("by unknown status", "/status/XX", 0),
 		listed("by time", "/start/20/end/30", 2, "n-3", "n-2"),
+		bad("by a time in seconds", "/start/1700000000/end/1700000000000", 400, "start: 1700000000 is a time in seconds, and not in milliseconds; send 1700000000000"),
 		listed("by one time", "/start/20/end/20", 1, "n-2"),
 		listed("by time, a page", "/start/0/end/9000?offset=3&limit=5", 4, "n-1"),
 		listed("by another time", "/start/100/end/200", 0),

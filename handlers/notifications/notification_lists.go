@@ -3,6 +3,7 @@ package notifications
 import (
 	"math"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,7 +17,7 @@ func (s service) routeNotificationLists() {
 	r.GET("/notification/category/:category", s.listNotifications(by(domain.IndexCategory, "category")))
 	r.GET("/notification/label/:label", s.listNotifications(by(domain.IndexLabel, "label")))
 	r.GET("/notification/status/:status", s.listNotifications(by(domain.IndexStatus, "status")))
-	r.GET("/notification/start/:start/end/:end", s.listNotifications(handlers.ByTime("milliseconds", handlers.Unfiltered)))
+	r.GET("/notification/start/:start/end/:end", s.listNotifications(handlers.ByTime(time.Millisecond, handlers.Unfiltered)))
 	r.GET("/notification/subscription/name/:name", s.listNotifications(s.bySubscription))
 }
 

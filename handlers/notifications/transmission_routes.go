@@ -1,6 +1,8 @@
 package notifications
 
 import (
+	"time"
+
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -13,7 +15,7 @@ func (s service) routeTransmissions() {
 	r := s.Routes
 	r.GET("/transmission/all", s.listTransmissions(func(*gin.Context) ([]domain.Filter, error) { return nil, nil }))
 	r.GET("/transmission/status/:status", s.listTransmissions(by(domain.IndexStatus, "status")))
-	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime("milliseconds", handlers.Unfiltered)))
+	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime(time.Millisecond, handlers.Unfiltered)))
 	r.GET("/transmission/subscription/name/:name", s.listTransmissions(by(domain.IndexSubscription, "name")))
 	r.GET("/transmission/notification/id/:id", s.listTransmissions(by(domain.IndexNotification, "id")))
 	r.GET("/transmission/id/:id", handlers.WithID(s.API, s.byReader(func(shape transmissionShaper) handlers.Handler {
