@@ -14,11 +14,8 @@ import (
 	"ledge/store"
 )
 
-const (
-	// ledgerWindow is how many events are read at once at first, on the way back; each further read has four times as many. ledgerBytes is
-	// how many bytes of them are held at most: of larger events fewer are read at once.
-	ledgerWindow, ledgerBytes = 64, 16 << 20
-)
+// ledgerBytes is how many bytes of events are read at once at most.
+const ledgerBytes = 16 << 20
 
 // consoleLedger is the log as the console shows it.
 type consoleLedger struct {
@@ -64,7 +61,7 @@ func (l *consoleLedger) first(name string) uint64 {
 // Back implements console.Ledger.
 func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most int, each func(console.Entry) bool) (next uint64, err error) {
 	log, first := l.logs[name], l.first(name)
-	window := uint64(ledgerWindow)
+	window := uint64(most)
 	for looked := 0; from >= first && looked < most; {
 		to := from
 		begin := max(first, to-min(to-1, min(window, uint64(most-looked))-1))
@@ -86,7 +83,6 @@ func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most
 			}
 		}
 		from = begin - 1
-		window *= 4
 	}
 	return goOn(from+1, first), nil
 }

@@ -203,8 +203,12 @@ func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error 
 	if start == 0 {
 		return nil
 	}
+	most := mostLookedAt
+	if !d.Filtered {
+		most = ledgerRows
+	}
 	var stop uint64
-	next, err := s.Ledger.Back(c.Request.Context(), d.Span.Name, start, mostLookedAt, func(e Entry) bool {
+	next, err := s.Ledger.Back(c.Request.Context(), d.Span.Name, start, most, func(e Entry) bool {
 		d.Looked++
 		if e.Stamp.At.Before(d.Filter.Period.first) {
 			stop = e.Seq

@@ -209,13 +209,14 @@ func (d *Index) readSome(names []string) {
 
 func (d *Index) put(device domain.Device) {
 	l := Device{
-		Name: device.Name, Profile: d.share(device.ProfileName), Service: d.share(device.ServiceName), AdminState: d.share(device.AdminState),
+		Profile: d.share(device.ProfileName), Service: d.share(device.ServiceName), AdminState: d.share(device.AdminState),
 		OperatingState: d.share(device.OperatingState), Modified: device.Modified,
 	}
 	for _, label := range device.Labels {
 		l.Labels = append(l.Labels, d.share(label))
 	}
-	l.text = strings.ToLower(strings.Join(append([]string{l.Name, l.Profile, l.Service}, l.Labels...), "\n"))
+	text := strings.Join(append([]string{device.Name, l.Profile, l.Service}, l.Labels...), "\n")
+	l.Name, l.text = text[:len(device.Name)], strings.ToLower(text) // device.Name would keep the whole text of the device in memory
 	if i, known := d.at(l.Name); known {
 		if d.devices[i].gone {
 			d.leaving--

@@ -111,11 +111,24 @@ func TestIndexIsDropped(t *testing.T) {
 	}
 }
 
-// TestIndexIsBounded puts more devices into an index than it holds.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestIndexIsBounded puts more devices into an index than it holds. Their names are parts of longer texts, as those of decoded devices are.
 func TestIndexIsBounded(t *testing.T) {
+	before := heap()
 	d := &Index{shared: map[string]string{}, loaded: true}
+	rest := strings.Repeat(" ", 1000)
 	for n := range mostListed + 10 {
-		d.put(domain.Device{Name: fmt.Sprint("d-", n), Labels: []string{fmt.Sprint("l-", n)}})
+		name := fmt.Sprint("d-", n)
+		d.put(domain.Device{Name: (name + rest)[:len(name)], Labels: []string{fmt.Sprint("l-", n)}})
+	}
+	if each := (heap() - before) / mostListed; each > 500 {
+		t.Errorf("it holds %d bytes for each device, want about 400", each)
 	}
 	if len(d.devices) != mostListed || len(d.shared) > mostListed {
 		t.Errorf("it holds %d devices and %d texts, want %d", len(d.devices), len(d.shared), mostListed)
