@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -218,6 +219,37 @@ func TestIdleSessionEnds(t *testing.T) {
 	}
 	if got := get(s, "/account", cookie).Code; got != http.StatusSeeOther {
 		t.Errorf("after the end of the session: %d, want the login", got)
+	}
+}
+
+// TestLiveConnectionStaysOpen holds an idle live connection open beyond the server's time to write an answer.
+func TestLiveConnectionStaysOpen(t *testing.T) {
+	s := fixture(t, nil)
+	s.live.beat = time.Second
+	cookie := login(t, s)
+	server := httptest.NewUnstartedServer(s)
+	server.Config.WriteTimeout = s.live.beat * 3 / 2
+	server.Start()
+	defer server.Close()
+	defer s.live.close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(cookie)
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	beats := 0
+	for lines := bufio.NewScanner(answer.Body); beats < 3 && lines.Scan(); {
+		if lines.Text() == ": still here" {
+			beats++
+		}
+	}
+	if beats < 3 {
+		t.Errorf("the connection ended after %d beats", beats)
 	}
 }
 

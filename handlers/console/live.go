@@ -36,6 +36,7 @@ const (
 type live struct {
 	follow func(changed func(Change)) func(ctx context.Context) error
 	logger *slog.Logger
+	beat   time.Duration // liveBeat
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
@@ -54,7 +55,7 @@ type listener struct {
 }
 
 func newLive(follow func(changed func(Change)) func(ctx context.Context) error, logger *slog.Logger) *live {
-	return &live{follow: follow, logger: logger, listeners: map[*listener]bool{}}
+	return &live{follow: follow, logger: logger, beat: liveBeat, listeners: map[*listener]bool{}}
 }
 
 // close ends all connections; there are no new ones.
@@ -185,14 +186,14 @@ func (s *Console) serveLive(c *gin.Context) {
 	}
 	c.Header("Content-Type", "text/event-stream")
 	c.Header("X-Accel-Buffering", "no") // of nginx
-	if tell(c, "retry: 2000\n\n") != nil {
+	if s.tell(c, "retry: 2000\n\n") != nil {
 		return
 	}
 	s.tellAll(c, one)
 }
 
 func (s *Console) tellAll(c *gin.Context, one *listener) {
-	beat := time.NewTicker(liveBeat)
+	beat := time.NewTicker(s.live.beat)
 	defer beat.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -205,7 +206,7 @@ func (s *Console) tellAll(c *gin.Context, one *listener) {
 			if !s.stillLoggedIn(c) {
 				return
 			}
-			err = tell(c, ": still here\n\n")
+			err = s.tell(c, ": still here\n\n")
 		case _, open := <-one.wake:
 			if !open {
 				return
@@ -219,7 +220,7 @@ func (s *Console) tellAll(c *gin.Context, one *listener) {
 			for _, topic := range one.take() {
 				fmt.Fprintf(&text, "data: %s\n\n", topic)
 			}
-			err = tell(c, text.String())
+			err = s.tell(c, text.String())
 			pause.Reset(liveEvery)
 		}
 		if err != nil {
@@ -229,10 +230,10 @@ func (s *Console) tellAll(c *gin.Context, one *listener) {
 }
 
 // tell sends a text. The time to write begins anew with each: that of the whole answer would end an idle connection.
-func tell(c *gin.Context, text string) error {
+func (s *Console) tell(c *gin.Context, text string) error {
 	below := c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap() // Gin's Flush does nothing if the writer below has no Flush
 	controller := http.NewResponseController(below)
-	if err := controller.SetWriteDeadline(time.Now().Add(liveBeat)); err != nil {
+	if err := controller.SetWriteDeadline(time.Now().Add(s.live.beat)); err != nil {
 		return err
 	}
 	w := bufio.NewWriter(c.Writer)
