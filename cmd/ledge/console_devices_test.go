@@ -567,6 +567,10 @@ func TestConsoleLongHistory(t *testing.T) {
 		p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", fmt.Sprintf(`[{"apiVersion":"v2","device":{"name":"hall-1","description":"change %d","labels":["row %d","%s"]}}]`, i+1, i+1, "x"), http.StatusOK)
 	}
 	first := c.get("/devices/hall-1/history")
+	const link = `<a href="/ledger/changes/`
+	if a := p.newRole(t, domain.Auditor); strings.Contains(first.text, link) || !strings.Contains(a.get("/devices/hall-1/history").text, link) {
+		t.Error("a viewer, and no auditor, is led to the events on the ledger")
+	}
 	for _, want := range []string{"The device as it is now", `min="-250"`, "<del>change 259</del>", "<ins>change 260</ins>"} {
 		if !strings.Contains(first.text, want) {
 			t.Errorf("the newest page lacks %q", want)
