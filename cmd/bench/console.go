@@ -66,7 +66,7 @@ func loadPages(ctx context.Context, b *bench) error {
 		one.Ledge.P99 = rows[0].tails.median()
 		one.Target = below(consoleTarget, "ms p99", one.Ledge.P99)
 	}
-	return nil
+	return loadOpenPages(ctx, b, ledge, cookie)
 }
 
 // consoleLogin adds a user and returns the cookie of its session.

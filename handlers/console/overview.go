@@ -153,12 +153,16 @@ func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (li
 	if log.Last == 0 {
 		return nil, nil
 	}
-	_, err = s.Ledger.Back(ctx, log.Name, log.Last, recentLook, func(e Entry) bool {
+	most, auditor := recentLook, role.May(domain.MayAudit)
+	if auditor {
+		most = mostRecent
+	}
+	_, err = s.Ledger.Back(ctx, log.Name, log.Last, most, func(e Entry) bool {
 		kind := e.Kind()
-		if kind != "user" && kind != "token" || role.May(domain.MayAudit) {
+		if kind != "user" && kind != "token" || auditor {
 			e.explain()
 			one := recentChange{Entry: e, Entity: entityPath(e)}
-			if role.May(domain.MayAudit) {
+			if auditor {
 				one.Path = "/ledger/" + url.PathEscape(log.Name) + "/" + strconv.FormatUint(e.Seq, 10)
 			}
 			list = append(list, one)
