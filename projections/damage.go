@@ -63,10 +63,13 @@ func guarded(f func() error) (err error) {
 	}()
 }
 
-// must runs f. Where f finds the file damaged, the file is broken, and must panics with an error of code Unavailable.
-func (d *DB) must(f func() error) {
+// must runs f. If f finds the file damaged, the file is broken, the view ends, and must panics with an error of code Unavailable. So a
+// caller whose release is not deferred does not hold up [DB.Close].
+func (v *View) must(f func() error) {
 	if err := guarded(f); err != nil {
-		panic(d.fail(err))
+		v.why = v.d.fail(err)
+		v.once.Do(v.end)
+		panic(v.why)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	if err, ok := got.(error); !ok || domain.CodeOf(err) != domain.Unavailable || !strings.Contains(err.Error(), "state.db") {
 		t.Errorf("get: got %v, want an error that names the file", got)
 	}
-	release()
+	defer release() // after Close: a view that has met damage holds nothing up
 	v, release := f.View()
 	if _, _, err := v.Devices(Page{Offset: 0, Limit: -1}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("list: got %v, want an error that says so", err)
@@ -145,7 +145,14 @@ func TestDamageWhileOpen(t *testing.T) {
 	if err := f.Apply(record(301, domain.SamplesSeeded{})); err == nil {
 		t.Error("apply on a damaged file: no error")
 	}
-	must(t, f.Close())
+	closed := make(chan error, 1)
+	go func() { closed <- f.Close() }()
+	select {
+	case err := <-closed:
+		must(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("the view holds up Close")
+	}
 	f.open(t)
 	mustBeEmpty(t, f, "condemned")
 	f.events = nil

@@ -52,6 +52,8 @@ func TestHeal(t *testing.T) {
 	if err, ok := recovered(func() { s.Devices.Get(camera(5).Name) }).(error); !ok || domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("get: got %v", err)
 	}
+	release()
+	s, release = f.State()
 	if _, ok := s.Devices.Get(camera(6).Name); !ok {
 		t.Error("a whole row cannot be read")
 	}

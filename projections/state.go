@@ -11,7 +11,7 @@ import (
 // for them. One goroutine at a time may use a State; each row of
 // the file is read and decoded once. What it returns stays good after the release, and is shared: do not change it.
 //
-// A Get that meets damage panics with an error of code Unavailable: there is no answer that a decision could rest on.
+// A Get that meets damage panics with an error of code Unavailable, and the State ends: there is no answer that a decision could rest on.
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.View()
 	var t struct {
@@ -134,7 +134,7 @@ func (t *snapshot[S]) GetWithin(key string, most int, into *S) domain.Row {
 func (t *snapshot[S]) readWithin(key string, most int, into *S) (r domain.Row) {
 	t.v.readable()
 	t.key = appendRow(t.key[:0], t.id, key)
-	t.v.d.must(func() error {
+	t.v.must(func() error {
 		row := t.v.get(t.key)
 		if row == nil {
 			return nil
@@ -170,7 +170,7 @@ func (t *snapshot[S]) inFile(key string) found[S] {
 func (t *snapshot[S]) read(key string) (f *found[S]) {
 	t.v.readable()
 	t.key = appendRow(t.key[:0], t.id, key)
-	t.v.d.must(func() error {
+	t.v.must(func() error {
 		row := t.v.get(t.key)
 		if row == nil {
 			return nil

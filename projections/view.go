@@ -132,7 +132,7 @@ func (v *View) Checkpoint() (seq uint64, chain [32]byte) {
 // filed returns the checkpoint in the transaction.
 func (v *View) filed() (c checkpoint) {
 	v.readable()
-	v.d.must(func() (err error) { c, err = readCheckpoint(v.rows); return err })
+	v.must(func() (err error) { c, err = readCheckpoint(v.rows); return err })
 	return c
 }
 
