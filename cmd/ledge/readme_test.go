@@ -205,10 +205,10 @@ func headings(text string) (all []string) {
 	return all
 }
 
-// TestDocumentedHistory asks as docs/taps-history.md says.
+// TestDocumentedHistory asks as docs/reference/taps-history.md says.
 func TestDocumentedHistory(t *testing.T) {
 	p := startSeed(t)
-	text := mustReadDocs(t, "taps-history.md")
+	text := mustReadDocs(t, "reference/taps-history.md")
 	nc := p.historyConn(t)
 	answer, err := nc.Request("ledge.info", nil, hangs)
 	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":9`) {
@@ -216,7 +216,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 	subject, body := quoted(t, text, "req '"), `{"seq":1}`
 	if !strings.Contains(text, body) {
-		t.Fatalf("docs/taps-history.md does not show %s", body)
+		t.Fatalf("docs/reference/taps-history.md does not show %s", body)
 	}
 	first, err := nc.Request(subject, []byte(body), hangs)
 	if err != nil || !strings.Contains(string(first.Data), `"device-rest"`) {
@@ -224,7 +224,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist holds that docs/code.md names only Go files that are there.
+// TestNamedFilesExist holds that docs/reference/code.md names only Go files that are there.
 func TestNamedFilesExist(t *testing.T) {
 	var files []string
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -236,13 +236,13 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/code.md"), -1)
+	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/reference/code.md"), -1)
 	if len(names) < 20 {
 		t.Errorf("the document names %d files", len(names))
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(files, func(file string) bool { return file == name[1] || strings.HasSuffix(file, "/"+name[1]) }) {
-			t.Errorf("docs/code.md names %s, which does not exist", name[1])
+			t.Errorf("docs/reference/code.md names %s, which does not exist", name[1])
 		}
 	}
 }
