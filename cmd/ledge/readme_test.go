@@ -171,7 +171,7 @@ const maxPage = 12 << 10
 // TestReadmeMap holds that every file, folder and heading that a document links to is there, and that pages are short.
 func TestReadmeMap(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
-	docs := []string{"../../README.md"}
+	docs := []string{"../../README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md"}
 	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
@@ -197,10 +197,10 @@ func TestReadmeMap(t *testing.T) {
 	}
 }
 
-// headings are those of a document as a link names them: in lower case, with hyphens for spaces.
+// headings are those of a document as a link names them: in lower case, with hyphens for spaces, without question marks.
 func headings(text string) (all []string) {
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
-		all = append(all, "#"+strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+		all = append(all, "#"+strings.NewReplacer(" ", "-", "?", "").Replace(strings.ToLower(m[1])))
 	}
 	return all
 }
