@@ -116,8 +116,9 @@ func TestSixteenTasks(t *testing.T) {
 	if m := mail.Next(); len(m.To) != 1 || m.To[0] != "you@example.org" || !strings.Contains(m.Data, "cam-1") {
 		t.Errorf("mail: %+v", m)
 	}
-	o.types("subscribe.md", "", "watch", "topic")
-	o.types("retention.md", "", `"storage":`, "Use%")
+	until(t, "the subscriber to be gone", func() bool { return strings.Contains(o.run("ledge why watch --data-dir data", ""), "STOP") })
+	o.types("subscribe.md", "", "\nSTOP  port ")
+	o.types("retention.md", "", `"storage":`, `"freeBytes":`, "Use%")
 	o.types("retention.md", "", "camera.*.jpeg age=24h bytes=10GiB")
 	o.stop()
 	o.secures()
@@ -142,16 +143,21 @@ func (o *operator) adminLogsIn() {
 	}
 }
 
-// subscribes adds a channel of each kind. The ZeroMQ subscriber hears that the camera is locked, the REST receiver that it is unlocked.
+// subscribes adds a channel of each kind. The ZeroMQ subscriber hears that the camera is locked, and ends. The REST receiver hears that
+// the camera is unlocked.
 func (o *operator) subscribes(heard <-chan string) {
 	o.t.Helper()
 	o.types("subscribe.md", "", `"statusCode":201`)
-	subscriber := (&shell{t: o.t}).background(o.command("exec " + o.next("subscribe.md")))
+	listening := o.command("exec " + o.next("subscribe.md"))
+	subscriber := (&shell{t: o.t}).background(listening)
 	until(o.t, "the subscriber", func() bool { return strings.Contains(o.run("ledge why watch --data-dir data", ""), "1 subscriber") })
 	o.types("subscribe.md", "", `"statusCode":200`)
 	until(o.t, "the frames", func() bool { return strings.Contains(subscriber.String(), "\n") })
 	if got := subscriber.String(); !strings.HasPrefix(got, `['cam', '{"deviceName":"cam-1",`) {
 		o.t.Errorf("subscriber.py printed %s", got)
+	}
+	if err := listening.Process.Kill(); err != nil {
+		o.t.Error(err)
 	}
 	for range 4 { // REST, MQTT, mail, the change
 		o.types("subscribe.md", "", `"statusCode":20`)
