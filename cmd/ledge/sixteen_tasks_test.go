@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -71,7 +72,7 @@ func (o *operator) types(page, stdin string, wants ...string) {
 	}
 }
 
-// starts runs the page's next block until the server is ready, and has the ports that it listens on replace those of the pages.
+// starts runs the page's next block until the server is ready. From then on the operator types the ports of this server.
 func (o *operator) starts(page string, replace ...string) {
 	o.t.Helper()
 	o.process = o.serve(strings.TrimSpace(o.next(page)), "data")
@@ -79,7 +80,7 @@ func (o *operator) starts(page string, replace ...string) {
 	o.replaceAlso(append(replace, ":59881", port(o.metadata), ":59880", port(o.coreData), ":59986", port(o.deviceREST), ":59860", port(o.notifications))...)
 }
 
-// TestSixteenTasks does what a new operator does, each task with the commands of its page: the seventeenth is to have typed all blocks.
+// TestSixteenTasks does what a new operator does, each task with the commands of its page. It fails if a shell block of these pages is not typed.
 func TestSixteenTasks(t *testing.T) {
 	t.Parallel()
 	if !haveLibzmq() {
@@ -101,7 +102,7 @@ func TestSixteenTasks(t *testing.T) {
 	if text := mustRead(t, o.path("etc/ledge.yaml")); !strings.Contains(text, o.path("var")) {
 		t.Errorf("the file of settings does not name the data folder: %s", text)
 	}
-	ports := []string{"5563", strconv.Itoa(porttest.Hold(t)), `"port":8080`, `"port":` + receiver.URL[strings.LastIndex(receiver.URL, ":")+1:],
+	ports := []string{"5563", strconv.Itoa(porttest.Hold(t)), `"port":8080`, `"port"` + receiver.URL[strings.LastIndex(receiver.URL, ":"):],
 		`"port":1883`, `"port":` + strconv.Itoa(broker.Port)}
 	o.starts("first-camera.md", ports...)
 	o.adminLogsIn()
@@ -110,7 +111,7 @@ func TestSixteenTasks(t *testing.T) {
 	o.types("first-camera.md", "")                     // picture
 	o.types("first-camera.md", "")                     // read back
 	o.subscribes(heard)
-	if m := <-published; m.Topic() != "ledge/devices" || !readsAsHomeAssistant(t, m.Payload()) {
+	if m := received(t, published); m.Topic() != "ledge/devices" || !readsAsHomeAssistant(t, m.Payload()) {
 		t.Errorf("the broker got %s %s", m.Topic(), m.Payload())
 	}
 	if m := mail.Next(); len(m.To) != 1 || m.To[0] != "you@example.org" || !strings.Contains(m.Data, "cam-1") {
@@ -129,6 +130,16 @@ func TestSixteenTasks(t *testing.T) {
 			t.Errorf("docs/%s: nobody types %q", page, blocks)
 		}
 	}
+}
+
+func received[T any](t *testing.T, from <-chan T) (one T) {
+	t.Helper()
+	select {
+	case one = <-from:
+	case <-time.After(hangs):
+		t.Fatal("nothing was received")
+	}
+	return one
 }
 
 func (o *operator) adminLogsIn() {
@@ -162,7 +173,7 @@ func (o *operator) subscribes(heard <-chan string) {
 	for range 4 { // REST, MQTT, mail, the change
 		o.types("subscribe.md", "", `"statusCode":20`)
 	}
-	if got := <-heard; !strings.HasPrefix(got, "/in") || !strings.Contains(got, "cam-1") {
+	if got := received(o.t, heard); !strings.HasPrefix(got, "/in") || !strings.Contains(got, "cam-1") {
 		o.t.Errorf("the REST receiver got %s", got)
 	}
 }
@@ -227,17 +238,16 @@ func (o *operator) backsUp() {
 	if err := os.CopyFS(o.path("damaged"), os.DirFS(o.path("restored"))); err != nil {
 		o.t.Fatal(err)
 	}
-	body, err := filepath.Glob(o.path("damaged/nats/jetstream/*/streams/LEDGE_EVENTS/msgs/1.blk"))
-	if err != nil || len(body) != 1 {
-		o.t.Fatalf("block files: %v %v", body, err)
+	block, err := filepath.Glob(o.path("damaged/nats/jetstream/*/streams/LEDGE_EVENTS/msgs/1.blk"))
+	if err != nil || len(block) != 1 {
+		o.t.Fatalf("block files: %v %v", block, err)
 	}
-	text := []byte(mustRead(o.t, body[0]))
+	text := []byte(mustRead(o.t, block[0]))
 	text[len(text)/2] ^= 1
-	mustWrite(o.t, body[0], string(text))
+	mustWrite(o.t, block[0], string(text))
 	salvage := o.command(o.next("backup.md"))
 	if out, _ := salvage.CombinedOutput(); salvage.ProcessState.ExitCode() != exitPartial {
 		o.t.Errorf("salvage: %v\n%s", salvage.ProcessState, out)
 	}
-	restored := o.serve("ledge serve --data-dir salvaged", "salvaged")
-	restored.stop()
+	o.serve("ledge serve --data-dir salvaged", "salvaged").stop()
 }
