@@ -50,7 +50,7 @@ lighthouse: build ## have Lighthouse look at the pages of the console whose path
 	LEDGE_LIGHTHOUSE=$(LIGHTHOUSE) CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge \
 	  $(GO) test -pgo=off -vet=off -count=1 -v -timeout 30m -run '^TestConsoleLighthouse$$' ./cmd/ledge
 
-pictures: build ## take the pictures of docs/console.md into docs/images; wants a browser
+pictures: build ## take the pictures of docs/reference/console.md into docs/images; wants a browser
 	LEDGE_PICTURES=$(CURDIR)/docs/images CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge \
 	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledge
 

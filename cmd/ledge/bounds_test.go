@@ -77,7 +77,7 @@ var boundTests = map[string][]string{
 	"time after which a send is slow":                                                                                 {"TestSlowReceiversLeaveRoom", "TestAttackSlowReceivers"},
 	"endpoints and device services of which it is known whether they are slow":                                        {"TestKnownIsBounded"},
 	"services that are behind with their callbacks, in one event":                                                     {"TestManyServicesBehind"},
-	"requests for [history](../taps-history.md#history) that wait, of one remote address and of all":                  {"TestHistoryQueueIsBounded", "TestHistoryTakesFairly"},
+	"requests for [history](taps-history.md#history) that wait, of one remote address and of all":                     {"TestHistoryQueueIsBounded", "TestHistoryTakesFairly"},
 	"one request for history; one batch":                                                                              {"TestHistoryBatchIsBounded"},
 	"answers of history that a connection has not read, and all together":                                             {"TestHistoryWaitsForReaders", "TestHistoryMemoryIsBounded"},
 	"time without an acknowledgement of the log's server":                                                             {"TestSlowAcknowledgementIsNoFailedWrite", "TestLostAcknowledgementIsNoticed"},

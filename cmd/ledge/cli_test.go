@@ -162,10 +162,10 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	help, _, _ := ledge(t, "--help")
-	operating := mustRead(t, "../../docs/operating.md")
+	operating := mustRead(t, "../../docs/reference/operating.md")
 	for code := exitOK; code <= exitDamaged; code++ {
 		if !strings.Contains(help, fmt.Sprint(code, " ")) || !strings.Contains(operating, fmt.Sprint("| ", code, " |")) {
-			t.Errorf("exit code %d is not in --help or docs/operating.md", code)
+			t.Errorf("exit code %d is not in --help or docs/reference/operating.md", code)
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

@@ -96,7 +96,7 @@ func (p *process) postDemoValues(t *testing.T) {
 	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"boiler-2","adminState":"UNLOCKED","description":"Hall 2, behind the pump"}}]`, http.StatusOK)
 }
 
-// TestConsolePictures takes the pictures of docs/console.md, where LEDGE_PICTURES names a folder for them.
+// TestConsolePictures takes the pictures of docs/reference/console.md, where LEDGE_PICTURES names a folder for them.
 func TestConsolePictures(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("LEDGE_PICTURES") == "" {

@@ -8,16 +8,16 @@ import (
 	"ledge/domain"
 )
 
-// TestEachKindOfChannelIsServed holds that the program has a sender for each kind of channel, and docs/delivery.md its fields.
+// TestEachKindOfChannelIsServed holds that the program has a sender for each kind of channel, and docs/reference/delivery.md its fields.
 func TestEachKindOfChannelIsServed(t *testing.T) {
-	text := mustRead(t, "../../docs/delivery.md")
+	text := mustRead(t, "../../docs/reference/delivery.md")
 	rows := (&Program{Config: &Config{}}).channelRows()
 	for _, k := range domain.ChannelKinds() {
 		if _, ok := rows[k.Type]; !ok {
 			t.Errorf("%s has no row in channelRows", k.Type)
 		}
 		if want := fmt.Sprintf("| `%s` | `%s` |\n", k.Type, strings.Join(k.Fields, "`, `")); !strings.Contains(text, want) {
-			t.Errorf("docs/delivery.md lacks %s", want)
+			t.Errorf("docs/reference/delivery.md lacks %s", want)
 		}
 	}
 	if len(rows) != len(domain.ChannelKinds()) {
@@ -25,12 +25,12 @@ func TestEachKindOfChannelIsServed(t *testing.T) {
 	}
 }
 
-// TestDeliveryDoc types the commands of docs/delivery.md.
+// TestDeliveryDoc types the commands of docs/reference/delivery.md.
 func TestDeliveryDoc(t *testing.T) {
 	t.Parallel()
-	blocks := shellBlocks(mustRead(t, "../../docs/delivery.md"))
+	blocks := shellBlocks(mustRead(t, "../../docs/reference/delivery.md"))
 	if len(blocks) != 5 {
-		t.Fatalf("docs/delivery.md has %d blocks, want 5", len(blocks))
+		t.Fatalf("docs/reference/delivery.md has %d blocks, want 5", len(blocks))
 	}
 	p := startSeed(t)
 	sh := p.shell(t)

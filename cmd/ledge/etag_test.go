@@ -129,14 +129,14 @@ func TestRacingPatches(t *testing.T) {
 	}
 }
 
-// TestETagDocument types the commands of docs/etags.md on a server that nobody has used.
+// TestETagDocument types the commands of docs/reference/etags.md on a server that nobody has used.
 func TestETagDocument(t *testing.T) {
 	var blocks []string
-	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(mustRead(t, "../../docs/etags.md"), -1) {
+	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(mustRead(t, "../../docs/reference/etags.md"), -1) {
 		blocks = append(blocks, m[1])
 	}
 	if len(blocks) != 5 {
-		t.Fatalf("docs/etags.md has %d blocks, want 5", len(blocks))
+		t.Fatalf("docs/reference/etags.md has %d blocks, want 5", len(blocks))
 	}
 	sh := startSeed(t).shell(t)
 	for i, want := range []string{"Etag: \"5\"\r\n", "device.added/1  device sample-image added", "Etag: \"10\"\r\n", "error: 412", "304\n"} {

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// TestIdempotencyDoc types the commands of docs/idempotency.md.
+// TestIdempotencyDoc types the commands of docs/reference/idempotency.md.
 func TestIdempotencyDoc(t *testing.T) {
-	blocks := shellBlocks(mustRead(t, "../../docs/idempotency.md"))
+	blocks := shellBlocks(mustRead(t, "../../docs/reference/idempotency.md"))
 	if len(blocks) != 4 {
-		t.Fatalf("docs/idempotency.md has %d blocks, want 4", len(blocks))
+		t.Fatalf("docs/reference/idempotency.md has %d blocks, want 4", len(blocks))
 	}
 	p := startSeed(t)
 	sh := p.shell(t)

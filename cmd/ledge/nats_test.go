@@ -34,7 +34,7 @@ func natsPath(t *testing.T) string {
 	return dir + string(filepath.ListSeparator) + path
 }
 
-// runNATS is `nats sub` with the flags that docs/taps.md shows, and prints as it does.
+// runNATS is `nats sub` with the flags that docs/reference/taps.md shows, and prints as it does.
 func runNATS(args []string) int {
 	flags := flag.NewFlagSet("nats sub", flag.ExitOnError)
 	raw, headers, count := flags.Bool("raw", false, ""), flags.Bool("headers-only", false, ""), flags.Int("count", 1, "")
@@ -71,13 +71,13 @@ func show(m *nats.Msg, raw, headersOnly bool) {
 	}
 }
 
-// TestDocumentedNATSCommands types what docs/taps.md shows for a picture, small and large.
+// TestDocumentedNATSCommands types what docs/reference/taps.md shows for a picture, small and large.
 func TestDocumentedNATSCommands(t *testing.T) {
-	_, text, _ := strings.Cut(mustRead(t, "../../docs/taps.md"), "### Consumers")
+	_, text, _ := strings.Cut(mustRead(t, "../../docs/reference/taps.md"), "### Consumers")
 	text, _, _ = strings.Cut(text, "\n## ")
 	blocks := shellBlocks(text)
 	if len(blocks) != 3 {
-		t.Fatalf("docs/taps.md has %d blocks about consumers, want 3", len(blocks))
+		t.Fatalf("docs/reference/taps.md has %d blocks about consumers, want 3", len(blocks))
 	}
 	p := startSeed(t)
 	sh := p.shell(t)

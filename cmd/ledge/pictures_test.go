@@ -18,11 +18,11 @@ import (
 	"ledge/bridge/porttest"
 )
 
-// TestPictureConsumers runs the consumers that docs/taps.md shows: they save what was posted before they began, what
+// TestPictureConsumers runs the consumers that docs/reference/taps.md shows: they save what was posted before they began, what
 // comes while they listen, while they do not, and while Ledge is away, byte for byte.
 func TestPictureConsumers(t *testing.T) {
 	t.Parallel()
-	doc := mustRead(t, "../../docs/taps.md")
+	doc := mustRead(t, "../../docs/reference/taps.md")
 	program := filepath.Join(t.TempDir(), "pictures")
 	if out, err := exec.Command("go", "build", "-o", program, "../../docs/tour/pictures").CombinedOutput(); err != nil {
 		t.Fatalf("build the consumer: %v\n%s", err, out)
@@ -32,7 +32,7 @@ func TestPictureConsumers(t *testing.T) {
 		"python3 docs/tour/pictures.py pictures": {python, "../../docs/tour/pictures.py"},
 	} {
 		if !strings.Contains(doc, shown) {
-			t.Errorf("docs/taps.md does not say %s", shown)
+			t.Errorf("docs/reference/taps.md does not say %s", shown)
 		}
 		t.Run(filepath.Base(command[len(command)-1]), func(t *testing.T) { savesPictures(t, command) })
 	}

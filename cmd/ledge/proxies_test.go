@@ -120,13 +120,13 @@ func TestForwardedActor(t *testing.T) {
 	}
 }
 
-// documentedProxy returns the block of docs/security.md that follows a proxy's name.
+// documentedProxy returns the block of docs/reference/security.md that follows a proxy's name.
 func documentedProxy(t *testing.T, name string) string {
 	t.Helper()
-	_, text, found := strings.Cut(mustReadDocs(t, "security.md"), "\n"+name+":\n\n```\n")
+	_, text, found := strings.Cut(mustReadDocs(t, "reference/security.md"), "\n"+name+":\n\n```\n")
 	block, _, end := strings.Cut(text, "```")
 	if !found || !end {
-		t.Fatalf("docs/security.md has no block for %s", name)
+		t.Fatalf("docs/reference/security.md has no block for %s", name)
 	}
 	return block
 }
@@ -164,7 +164,7 @@ func runProxy(t *testing.T, port int, program string, args ...string) {
 	awaitPort(t, port, exited, out)
 }
 
-// TestNginx runs nginx with the block in docs/security.md: it reaches Ledge by https, and each of its clients has an address of its own.
+// TestNginx runs nginx with the block in docs/reference/security.md: it reaches Ledge by https, and each of its clients has an address of its own.
 func TestNginx(t *testing.T) {
 	t.Parallel()
 	nginx, err := exec.LookPath("nginx")

@@ -31,7 +31,7 @@ type readingsTap struct {
 // headers are those that say something about a value and can be known before.
 type headers map[string]string
 
-// TestDocumentedReadings holds that the messages of readings are as docs/taps.md has them, with these headers and no others.
+// TestDocumentedReadings holds that the messages of readings are as docs/reference/taps.md has them, with these headers and no others.
 func TestDocumentedReadings(t *testing.T) {
 	p := start(t, t.TempDir())
 	if a := p.upload("file", meteredProfile); a.status != http.StatusCreated {
@@ -96,7 +96,7 @@ func (r *readingsTap) posts(resource, contentType, body, payload string, want he
 	return m
 }
 
-// holdsValue fetches a large value as docs/taps.md says, whole and from the middle.
+// holdsValue fetches a large value as docs/reference/taps.md says, whole and from the middle.
 func (r *readingsTap) holdsValue(ref, want, digest string) {
 	r.tb.Helper()
 	whole := r.ask(r.coreData+ref, "*/*")
@@ -106,18 +106,18 @@ func (r *readingsTap) holdsValue(ref, want, digest string) {
 	}
 }
 
-// holdsDocument holds that docs/taps.md names the headers that were seen, and of those of CloudEvents no others.
+// holdsDocument holds that docs/reference/taps.md names the headers that were seen, and of those of CloudEvents no others.
 func (r *readingsTap) holdsDocument(t *testing.T) {
 	t.Helper()
-	text := mustRead(t, "../../docs/taps.md")
+	text := mustRead(t, "../../docs/reference/taps.md")
 	for name := range r.seen {
 		if !strings.Contains(text, "`"+name+"`") {
-			t.Errorf("docs/taps.md does not name %s", name)
+			t.Errorf("docs/reference/taps.md does not name %s", name)
 		}
 	}
 	for _, m := range regexp.MustCompile("`(ce-[a-z]+)`").FindAllStringSubmatch(text, -1) {
 		if !r.seen[m[1]] && m[1] != "ce-idempotency" {
-			t.Errorf("docs/taps.md names %s, which no message has", m[1])
+			t.Errorf("docs/reference/taps.md names %s, which no message has", m[1])
 		}
 	}
 }

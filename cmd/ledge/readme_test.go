@@ -171,7 +171,7 @@ const maxPage = 12 << 10
 // TestReadmeMap holds that every file, folder and heading that a document links to is there, and that pages are short.
 func TestReadmeMap(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
-	docs := []string{"../../README.md"}
+	docs := []string{"../../README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md"}
 	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
@@ -197,18 +197,18 @@ func TestReadmeMap(t *testing.T) {
 	}
 }
 
-// headings are those of a document as a link names them: in lower case, with hyphens for spaces.
+// headings are those of a document as a link names them: in lower case, with hyphens for spaces, without question marks.
 func headings(text string) (all []string) {
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
-		all = append(all, "#"+strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+		all = append(all, "#"+strings.NewReplacer(" ", "-", "?", "").Replace(strings.ToLower(m[1])))
 	}
 	return all
 }
 
-// TestDocumentedHistory asks as docs/taps-history.md says.
+// TestDocumentedHistory asks as docs/reference/taps-history.md says.
 func TestDocumentedHistory(t *testing.T) {
 	p := startSeed(t)
-	text := mustReadDocs(t, "taps-history.md")
+	text := mustReadDocs(t, "reference/taps-history.md")
 	nc := p.historyConn(t)
 	answer, err := nc.Request("ledge.info", nil, hangs)
 	if err != nil || !strings.Contains(string(answer.Data), `"LEDGE_EVENTS":{"first":1,"last":9`) {
@@ -216,7 +216,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 	subject, body := quoted(t, text, "req '"), `{"seq":1}`
 	if !strings.Contains(text, body) {
-		t.Fatalf("docs/taps-history.md does not show %s", body)
+		t.Fatalf("docs/reference/taps-history.md does not show %s", body)
 	}
 	first, err := nc.Request(subject, []byte(body), hangs)
 	if err != nil || !strings.Contains(string(first.Data), `"device-rest"`) {
@@ -224,7 +224,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist holds that docs/code.md names only Go files that are there.
+// TestNamedFilesExist holds that docs/reference/code.md names only Go files that are there.
 func TestNamedFilesExist(t *testing.T) {
 	var files []string
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -236,13 +236,13 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/code.md"), -1)
+	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/reference/code.md"), -1)
 	if len(names) < 20 {
 		t.Errorf("the document names %d files", len(names))
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(files, func(file string) bool { return file == name[1] || strings.HasSuffix(file, "/"+name[1]) }) {
-			t.Errorf("docs/code.md names %s, which does not exist", name[1])
+			t.Errorf("docs/reference/code.md names %s, which does not exist", name[1])
 		}
 	}
 }

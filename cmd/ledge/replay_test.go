@@ -196,7 +196,7 @@ func TestReplayToASlowSubscriber(t *testing.T) {
 	}
 	_, _ = io.WriteString(go_, "\n")
 	got, again := <-answered, false
-	for got.Dropped > 0 || got.More { // on a slow machine: go on as docs/replay.md says
+	for got.Dropped > 0 || got.More { // on a slow machine: go on as docs/reference/replay.md says
 		from := got.Next
 		if got.Dropped > 0 {
 			from = got.From
@@ -213,16 +213,16 @@ func TestReplayToASlowSubscriber(t *testing.T) {
 	}
 }
 
-// TestReplayDoc types the commands of docs/replay.md.
+// TestReplayDoc types the commands of docs/reference/replay.md.
 func TestReplayDoc(t *testing.T) {
 	t.Parallel()
 	if !haveLibzmq() {
 		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
 	}
-	text := mustRead(t, "../../docs/replay.md")
+	text := mustRead(t, "../../docs/reference/replay.md")
 	blocks := shellBlocks(text)
 	if len(blocks) != 4 {
-		t.Fatalf("docs/replay.md has %d blocks, want 4", len(blocks))
+		t.Fatalf("docs/reference/replay.md has %d blocks, want 4", len(blocks))
 	}
 	p := startSeed(t)
 	sh := p.shell(t)
@@ -253,7 +253,7 @@ func TestReplayDoc(t *testing.T) {
 	}
 	for key := range documented["replay"].(map[string]any) {
 		if _, ok := answered["replay"].(map[string]any)[key]; !ok {
-			t.Errorf("docs/replay.md has %q in the answer, which has not: %s", key, a.body)
+			t.Errorf("docs/reference/replay.md has %q in the answer, which has not: %s", key, a.body)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func findNATS() string {
 	return path
 }
 
-// TestNATSCommand taps with the nats command, as docs/taps-history.md says.
+// TestNATSCommand taps with the nats command, as docs/reference/taps-history.md says.
 func TestNATSCommand(t *testing.T) {
 	t.Parallel()
 	command := findNATS()
@@ -236,11 +236,11 @@ func TestNATSCommand(t *testing.T) {
 		t.Skip("the nats command is not installed: .ci/testtools installs it in bin")
 	}
 	s := startSecured(t)
-	_, text, _ := strings.Cut(mustReadDocs(t, "taps-history.md"), "```text\nnats ")
+	_, text, _ := strings.Cut(mustReadDocs(t, "reference/taps-history.md"), "```text\nnats ")
 	text, _, _ = strings.Cut("nats "+text, "```")
 	documented := lines(text)
 	if len(documented) != 2 {
-		t.Fatalf("docs/taps-history.md has %d lines for nats, want 2", len(documented))
+		t.Fatalf("docs/reference/taps-history.md has %d lines for nats, want 2", len(documented))
 	}
 	password := mustWriteFile(t, "password", "correct horse battery\n")
 	s.ledge(t, "user", "add", "anna", "--role", "viewer", "--password-file", password)

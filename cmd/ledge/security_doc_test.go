@@ -13,7 +13,7 @@ import (
 )
 
 // securityPages are the pages of docs about secure mode, in the order in which a newcomer reads them.
-var securityPages = []string{"security.md", "secrets.md", "users.md", "zeromq.md"}
+var securityPages = []string{"reference/security.md", "reference/secrets.md", "reference/users.md", "reference/zeromq.md"}
 
 // mustReadDocs returns pages of docs as one text.
 func mustReadDocs(t *testing.T, pages ...string) string {
@@ -179,7 +179,7 @@ func TestSecurityDocSecretKey(t *testing.T) {
 	d.run(first[0], "")
 	d.run(first[1], "")
 	d.serve("env "+first[2], "var").stop()
-	show := regexp.MustCompile("`(tail -n [^`]*)`").FindStringSubmatch(mustReadDocs(t, "secrets.md"))[1]
+	show := regexp.MustCompile("`(tail -n [^`]*)`").FindStringSubmatch(mustReadDocs(t, "reference/secrets.md"))[1]
 	show = "cd /var/lib/ledge && " + show
 	want := d.run(show, "")
 	if !strings.Contains(want, "argon2id") || strings.Contains(mustRead(t, d.path("var/secrets.json")), "argon2id") {

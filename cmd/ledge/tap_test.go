@@ -35,7 +35,7 @@ func (s *tap) next(tb testing.TB) *nats.Msg {
 	return m
 }
 
-// historyConn is the connection that docs/taps.md describes for reading the streams.
+// historyConn is the connection that docs/reference/taps.md describes for reading the streams.
 func (p *process) historyConn(tb testing.TB) *nats.Conn {
 	tb.Helper()
 	nc, err := nats.Connect(p.tap, nats.UserInfo("history", "history"))

@@ -15,7 +15,7 @@ type object = map[string]any
 // devices are all devices, by name.
 type devices map[string]object
 
-// change is what became of a value; docs/taps.md says how to read it.
+// change is what became of a value; docs/reference/taps.md says how to read it.
 type change struct {
 	At  *int              `json:"at"`
 	Was json.RawMessage   `json:"was"`
