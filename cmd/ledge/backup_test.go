@@ -129,7 +129,7 @@ func TestDamagedBackup(t *testing.T) {
 		}
 	}
 	flips := 100
-	if os.Getenv("LEDGE_FAULTS") == "all" {
+	if os.Getenv("TEST_LEDGE_FAULTS") == "all" {
 		flips = 10_000
 	}
 	for i := range flips {

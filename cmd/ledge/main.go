@@ -110,7 +110,6 @@ Exit codes: 0 done, 1 failed while running, 2 unknown command, flag or bad setti
 process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log, state or backup damaged, 7 salvage has left something out.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 		Version:       version,
 	}
 	root.SetVersionTemplate("ledge {{.Version}}\n")
@@ -121,16 +120,35 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 		}
 		return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath())}
 	})
-	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
 	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		c.Args = usage(c.Args)
 		if c.Name() != "serve" {
 			hideSettings(c)
 		}
 	}
-	root.Args = usage(root.Args)
+	refuseWrongArguments(root)
 	return root
+}
+
+// refuseWrongArguments gives wrong arguments of a command, and of those below it, their exit code. A command with commands below it
+// takes no other argument; without one it prints its help.
+func refuseWrongArguments(c *cobra.Command) {
+	if c.HasSubCommands() && !c.Runnable() {
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	switch {
+	case c.Name() == "help":
+		c.Args = topic
+	case c.Args == nil:
+		c.Args = usage(cobra.NoArgs)
+	default:
+		c.Args = usage(c.Args)
+	}
+	for _, sub := range c.Commands() {
+		refuseWrongArguments(sub)
+	}
 }
 
 // usage gives wrong arguments the exit code for it.
@@ -156,7 +174,6 @@ func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, 
 			*file = v
 		}
 		source, err := load(settings, *file, os.LookupEnv)
-		err = errors.Join(err, unknownVariables(settings, os.Environ()))
 		if err == nil {
 			err = config.check()
 		}
@@ -164,7 +181,19 @@ func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, 
 			return exitError{exitUsage, err}
 		}
 		config.bindEverywhere(source)
+		if warning := unknownVariables(settings, os.Environ()); warning != "" {
+			warn(c, config, warning)
+		}
 		return f(c.Context(), c, config, source)
 	}
 	return c
+}
+
+// warn prints a line on the log of serve, and on standard error of other commands.
+func warn(c *cobra.Command, config *Config, text string) {
+	if c.Name() == "serve" {
+		newLogger(config, c.ErrOrStderr()).Warn(text)
+		return
+	}
+	fmt.Fprintln(c.ErrOrStderr(), "ledge:", text)
 }

@@ -16,8 +16,6 @@ func newSecrets() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secrets",
 		Short: "Change the key of the secret store",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newRekey())
 	return c
@@ -33,7 +31,7 @@ is the file ledge-secret-key in $CREDENTIALS_DIRECTORY. Then put NEW there and s
 ` + "`age-keygen -o FILE`" + ` makes a key. Backups keep the key with which the store was encrypted when they were made.`,
 	}
 	next := c.Flags().String(newKeyFlag, "", "file of the new key, as age-keygen writes it; '' decrypts the secret store")
-	c = configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if !c.Flags().Changed(newKeyFlag) {
 			return exitError{exitUsage, errors.New("--" + newKeyFlag + " is missing; give a key file, or '' to decrypt")}
 		}
@@ -46,8 +44,6 @@ is the file ledge-secret-key in $CREDENTIALS_DIRECTORY. Then put NEW there and s
 		}
 		return err
 	})
-	c.Args = usage(c.Args)
-	return c
 }
 
 // rekey replaces the key of the secret store by that in the file at path, and says what was done.

@@ -211,7 +211,7 @@ func TestEdgeXClientsWithToken(t *testing.T) {
 	s := startSecured(t)
 	for _, c := range s.trials(t, domain.Operator, domain.Viewer) {
 		cmd := exec.CommandContext(t.Context(), path, s.at127(t, s.coreData))
-		cmd.Env = append(os.Environ(), "LEDGE_CA="+c.ca, "LEDGE_TOKEN="+c.token)
+		cmd.Env = append(os.Environ(), "TEST_LEDGE_CA="+c.ca, "TEST_LEDGE_TOKEN="+c.token)
 		out, err := cmd.CombinedOutput()
 		if (err == nil) != (c.name == "good") || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: %v\n%s\nwant %s", c.name, err, out, c.want)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,16 @@ func TestSuggestions(t *testing.T) {
 	}{
 		{[]string{"sreve"}, "did you mean serve?"},
 		{[]string{"user", "ad"}, "did you mean add?"},
+		{[]string{"config", "shw"}, `unknown command "shw" for "ledge config"`},
+		{[]string{"token", "add"}, "did you mean create?"},
+		{[]string{"user", "delet"}, "did you mean remove?"},
+		{[]string{"token", "frobnicate"}, "its commands are create, list, revoke"},
+		{[]string{"help", "verfy"}, "did you mean verify?"},
+		{[]string{"help", "user", "crate"}, "did you mean add?"},
+		{[]string{"completion", "bsh"}, "did you mean bash?"},
+		{[]string{"version", "now"}, `unknown command "now"`},
+		{[]string{"token", "create", "--naem", "x"}, "did you mean --name?"},
+		{[]string{"log", "--sicne", "2h"}, "did you mean --since?"},
 		{[]string{"serve", "--metadata-prot", "1"}, "did you mean --metadata-port?"},
 		{[]string{"config", "--config", mustWriteFile(t, "c.yaml", "metadata: {prot: 1}")}, "did you mean metadata-port?"},
 	} {
@@ -33,12 +44,36 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
+// Variables that are no settings stop nothing: one line names them, on the log of serve and on standard error of other commands.
 func TestUnknownVariables(t *testing.T) {
 	t.Setenv("LEDGE_METADATA_PROT", "1")
-	t.Setenv("LEDGE_PORT_59881_TCP", "tcp://10.0.0.1:59881") // as Kubernetes sets it
-	_, stderr, code := ledge(t, "config")
-	if want := "environment: there is no setting LEDGE_METADATA_PROT; did you mean LEDGE_METADATA_PORT?"; code != exitUsage || !strings.Contains(stderr, want) || strings.Contains(stderr, "59881_TCP") {
-		t.Errorf("exit code %d, %q; want %q", code, stderr, want)
+	t.Setenv("LEDGE_SMTP_HOST", "mail")
+	t.Setenv("LEDGE_SERVICE_HOST", "10.0.0.1") // as Kubernetes sets it for a service named ledge
+	t.Setenv("LEDGE_PORT_59881_TCP", "tcp://10.0.0.1:59881")
+	want := []string{
+		"LEDGE_METADATA_PROT (did you mean LEDGE_METADATA_PORT?), LEDGE_SMTP_HOST (it was removed: use smtp-server, ",
+		"), LEDGE_PORT_59881_TCP, LEDGE_SERVICE_HOST; `ledge config` lists the settings\n",
+	}
+	out, stderr, code := ledge(t, "config")
+	if code != exitOK || !strings.Contains(out, "metadata-port: ") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("config: exit code %d, %q", code, stderr)
+	}
+	p := start(t, t.TempDir())
+	line, _ := p.log.find("LEDGE_SERVICE_HOST")
+	logged := field(line, "msg") + "\n"
+	for _, text := range want {
+		if !strings.Contains(stderr, text) || !strings.Contains(logged, text) {
+			t.Errorf("config: %q\nserve: %q\nwant both with %q", stderr, line, text)
+		}
+	}
+	if field(line, "level") != "WARN" {
+		t.Errorf("the level of %s is not WARN", line)
+	}
+	for i := range 20 {
+		t.Setenv(fmt.Sprintf("LEDGE_PORT_%d_TCP_PROTO", 10+i), "tcp")
+	}
+	if _, stderr, _ := ledge(t, "config"); !strings.Contains(stderr, " and 16 more; ") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("24 variables: %q", stderr)
 	}
 }
 

@@ -12,15 +12,14 @@ import (
 )
 
 func newToken() *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "Create, list and revoke tokens", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "token", Short: "Create, list and revoke tokens",
 		Long: "Create, list and revoke tokens: with one, a program proves who it is." + besideServer}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(newTokenCreate(), newTokenList(), newTokenRevoke())
 	return c
 }
 
 func newTokenCreate() *cobra.Command {
-	c := &cobra.Command{Use: "create", Short: "Create a token and print it once",
+	c := &cobra.Command{Use: "create", SuggestFor: []string{"add", "new"}, Short: "Create a token and print it once",
 		Long: `Create a token and print it on standard output. It is stored as a hash and cannot be printed again. A program sends it as
 "Authorization: Bearer TOKEN". With --certificate there is no secret: the name is that in a verified client certificate.` + besideServer}
 	name := c.Flags().String("name", "", "name of the token")
@@ -46,7 +45,7 @@ func newTokenCreate() *cobra.Command {
 }
 
 func newTokenRevoke() *cobra.Command {
-	c := &cobra.Command{Use: "revoke NAME", Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer}
+	c := &cobra.Command{Use: "revoke NAME", SuggestFor: []string{"remove", "delete", "rm"}, Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer}
 	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		_, err := do(adminRequest{Do: "token revoke", Name: name})
 		return err

@@ -23,9 +23,8 @@ root can use. Without one it opens the data folder itself. On Windows stop the s
 as cli:USER, with the name of the user of the operating system.`
 
 func newUser() *cobra.Command {
-	c := &cobra.Command{Use: "user", Short: "Add, list, change and remove users", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "user", Short: "Add, list, change and remove users",
 		Long: "Add, list, change and remove users: people who log in with a name and a password." + besideServer}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(newUserAdd(), newUserList(), newUserRole(), newUserPasswd(), newUserRemove())
 	return c
 }
@@ -38,12 +37,12 @@ func administering(c *cobra.Command, names int, f func(c *cobra.Command, config 
 		}
 		return f(c, config, c.Flags().Arg(0), do)
 	})
-	c.Args = usage(cobra.ExactArgs(names))
+	c.Args = cobra.ExactArgs(names)
 	return c
 }
 
 func newUserAdd() *cobra.Command {
-	c := &cobra.Command{Use: "add NAME", Short: "Add a user",
+	c := &cobra.Command{Use: "add NAME", Short: "Add a user", SuggestFor: []string{"create", "new"},
 		Long: "Add a user. The password comes from --password-file, from a terminal without echo, or from standard input, its first line." + besideServer}
 	role := c.Flags().String("role", string(domain.Viewer), "role of the user: "+roleNames())
 	file := passwordFlag(c)
@@ -68,7 +67,7 @@ func newUserRole() *cobra.Command {
 }
 
 func newUserPasswd() *cobra.Command {
-	c := &cobra.Command{Use: "passwd NAME", Short: "Give a user another password",
+	c := &cobra.Command{Use: "passwd NAME", SuggestFor: []string{"password"}, Short: "Give a user another password",
 		Long: `Give a user another password, without the old one: the owner of the data folder recovers a lost password so. It comes from
 --password-file, from a terminal without echo, or from standard input, its first line. The file admin-password, with the password
 that the first start generated, is deleted when the password of the user admin changes.` + besideServer}
@@ -84,7 +83,7 @@ that the first start generated, is deleted when the password of the user admin c
 }
 
 func newUserRemove() *cobra.Command {
-	c := &cobra.Command{Use: "remove NAME", Short: "Remove a user",
+	c := &cobra.Command{Use: "remove NAME", SuggestFor: []string{"delete", "rm", "revoke"}, Short: "Remove a user",
 		Long: "Remove a user. The last user with the role admin cannot be removed." + besideServer}
 	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		_, err := do(adminRequest{Do: "user remove", Name: name})
