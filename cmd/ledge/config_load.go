@@ -59,7 +59,7 @@ func inWords(f *pflag.Flag, err error) error {
 	case f.Value.Type() == "uint64":
 		return errors.New("is no whole number of 0 or more; use digits only, such as 60")
 	case f.Value.Type() == "duration":
-		return errors.New("is no time; write it with its unit, such as 500ms, 30s, 24h or 90d")
+		return errors.New("is no time; write it with its unit, such as 500ms, 30s, 24h, 90d or 2w")
 	case f.Value.Type() == "bool":
 		return errors.New("is neither true nor false; use one of them")
 	}

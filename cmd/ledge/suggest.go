@@ -99,7 +99,7 @@ func unknownVariables(settings *pflag.FlagSet, environment []string) string {
 	}
 	slices.Sort(like)
 	slices.Sort(unlike)
-	list := append(like, unlike...)
+	list := slices.Concat(like, unlike)
 	if len(list) == 0 {
 		return ""
 	}

@@ -34,7 +34,7 @@ func TestSuggestions(t *testing.T) {
 		{[]string{"completion", "bsh"}, "did you mean bash?"},
 		{[]string{"version", "now"}, `unknown command "now"`},
 		{[]string{"token", "create", "--naem", "x"}, "did you mean --name?"},
-		{[]string{"log", "--sicne", "2h"}, "did you mean --since?"},
+		{[]string{"log", "--untli", "2h"}, "did you mean --until?"},
 		{[]string{"serve", "--metadata-prot", "1"}, "did you mean --metadata-port?"},
 		{[]string{"config", "--config", mustWriteFile(t, "c.yaml", "metadata: {prot: 1}")}, "did you mean metadata-port?"},
 	} {
