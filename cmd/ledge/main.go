@@ -163,30 +163,42 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // configured gives a command all settings as flags; its configuration is complete when f runs.
 func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error) *cobra.Command {
-	config := &Config{}
-	settings := config.settings()
-	settings.VisitAll(func(f *pflag.Flag) { c.Flags().AddFlag(f) })
-	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
-	c.Args = cobra.NoArgs
-	c.SetUsageFunc(groupedUsage(config))
+	read := withSettings(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
-			*file = v
-		}
-		source, err := load(settings, *file, os.LookupEnv)
-		if err == nil {
-			err = config.check()
-		}
+		config, source, err := read()
 		if err != nil {
 			return exitError{exitUsage, err}
-		}
-		config.bindEverywhere(source)
-		if warning := unknownVariables(settings, os.Environ()); warning != "" {
-			warn(c, config, warning)
 		}
 		return f(c.Context(), c, config, source)
 	}
 	return c
+}
+
+// withSettings gives a command all settings as flags. What it returns reads them, and where the value of each comes from; the error
+// names every setting that is wrong.
+func withSettings(c *cobra.Command) (read func() (*Config, map[string]string, error)) {
+	config := &Config{}
+	settings := config.settings()
+	wrong := addSettings(c.Flags(), settings)
+	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
+	if c.Args == nil {
+		c.Args = cobra.NoArgs
+	}
+	c.SetUsageFunc(groupedUsage(config))
+	return func() (*Config, map[string]string, error) {
+		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
+			*file = v
+		}
+		if warning := unknownVariables(settings, os.Environ()); warning != "" {
+			defer warn(c, config, warning)
+		}
+		source, err := load(settings, *file, os.LookupEnv)
+		if err := errors.Join(errors.Join(*wrong...), err, config.check()); err != nil {
+			return config, source, err
+		}
+		config.bindEverywhere(source)
+		return config, source, nil
+	}
 }
 
 // warn prints a line on the log of serve, and on standard error of other commands.
