@@ -23,7 +23,8 @@ import (
 
 func newBackup() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "backup --data-dir DIR FILE",
+		Use:   "backup FILE",
+		Args:  cobra.ExactArgs(1),
 		Short: "Write the log, the bodies and the secrets of a running or stopped node to one file",
 		Long: `Write the log, the bodies beside it and the secrets of a running or stopped node to one new file, from which ` + "`ledge restore`" + `
 makes a data folder. Each stream is in it up to one sequence, which is printed; every record and body is verified on the way.
@@ -36,25 +37,10 @@ Beside a running server, backup asks it where the streams end, through the socke
 user of the server and root can use (on Windows, stop the server first). Exit code 6 where the log or a body is damaged: nothing
 is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
 	}
-	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		b := &backup{config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
-		return interrupted(ctx, b.run(ctx, file), "no backup is written")
+		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
-}
-
-// withFile is configured for a command that takes the name of a file.
-func withFile(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, file string) error) *cobra.Command {
-	file := ""
-	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		return f(ctx, c, config, file)
-	})
-	run := c.RunE
-	c.Args = cobra.ExactArgs(1)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		file = args[0]
-		return run(c, args)
-	}
-	return c
 }
 
 // backup is one run of `ledge backup`.

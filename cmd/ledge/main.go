@@ -3,12 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -151,11 +153,19 @@ func refuseWrongArguments(c *cobra.Command) {
 	}
 }
 
+// synopsis says how a command with arguments is written.
+func synopsis(c *cobra.Command) string {
+	if _, arguments, _ := strings.Cut(c.Use, " "); arguments == "" {
+		return ""
+	}
+	return "; write `" + strings.TrimSuffix(c.UseLine(), " [flags]") + "`"
+}
+
 // usage gives wrong arguments the exit code for it.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, commandLike(c, args), c.CommandPath())}
+			return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), synopsis(c)), c.CommandPath())}
 		}
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 
 func newRestore() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "restore --data-dir DIR FILE",
+		Use:   "restore FILE DIR",
 		Short: "Make a data folder of a backup",
 		Long: `Make a data folder of a backup that ` + "`ledge backup`" + ` has written. DIR must not exist or be empty: nothing is overwritten.
 The backup is verified as a whole, unpacked beside DIR, into DIR.restoring-*, and what is unpacked is verified as by
@@ -28,10 +28,19 @@ those that were removed since.
 
 Exit code 6 where the backup is damaged or cut off; there is no DIR then.`,
 	}
-	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
-		r := &restore{config: config, file: file, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "restore")}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("data-dir") {
+			return errors.New("--data-dir: restore has no default folder")
+		}
+		return cobra.ExactArgs(2)(c, args)
+	}
+	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		config.DataDir = c.Flags().Arg(1)
+		r := &restore{config: config, file: c.Flags().Arg(0), logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "restore")}
 		return interrupted(ctx, r.run(ctx), "nothing is restored")
 	})
+	c.Flags().Lookup("data-dir").Hidden = true
+	return c
 }
 
 // restore is one run of `ledge restore`.

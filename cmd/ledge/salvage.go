@@ -23,9 +23,9 @@ import (
 )
 
 func newSalvage() *cobra.Command {
-	var to string
 	c := &cobra.Command{
-		Use:   "salvage --data-dir DIR --to DIR2",
+		Use:   "salvage DIR",
+		Args:  cobra.ExactArgs(1),
 		Short: "Copy all that is whole of a damaged data folder into a new one",
 		Long: `Copy all that is whole of a damaged data folder into a new one, DIR2, which must not exist or be empty. DIR is not changed;
 a server that has it must be stopped first. ` + "`ledge serve`" + ` starts on DIR2, and ` + "`ledge verify`" + ` finds it whole.
@@ -39,8 +39,8 @@ archives are left. What is left out is listed on the terminal and in DIR2/salvag
 
 Exit code 0 where all was whole, 7 where something is left out.`,
 	}
-	c.Flags().StringVar(&to, "to", "", "the new folder")
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		to := c.Flags().Arg(0)
 		s := &salvaging{from: config, to: to, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "salvage")}
 		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, config.DataDir))
 	})
@@ -88,9 +88,6 @@ func (s *salvaging) run(ctx context.Context) error {
 
 // check refuses folders that do not fit.
 func (s *salvaging) check() error {
-	if s.to == "" {
-		return exitError{exitUsage, errors.New("--to is missing: name the new folder")}
-	}
 	if err := dataDirThere(s.from); err != nil {
 		return err
 	}
@@ -102,7 +99,7 @@ func (s *salvaging) check() error {
 	s.target = &target
 	inside, err := filepath.Rel(s.from.DataDir, s.to)
 	if err == nil && filepath.IsLocal(inside) {
-		return exitError{exitUsage, fmt.Errorf("--to %s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir)}
+		return exitError{exitUsage, fmt.Errorf("%s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir)}
 	}
 	return nil
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"ledge/store/secrets"
 )
-
-const newKeyFlag = "new-key-file"
 
 func newSecrets() *cobra.Command {
 	c := &cobra.Command{
@@ -23,22 +20,19 @@ func newSecrets() *cobra.Command {
 
 func newRekey() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "rekey --data-dir DIR --" + newKeyFlag + " NEW",
+		Use:   "rekey NEW",
+		Args:  cobra.ExactArgs(1),
 		Short: "Encrypt the secret store with another key, or decrypt it",
 		Long: `Encrypt the secret store with the key in the file NEW. An empty NEW decrypts it. The server must be stopped. The old key
 is the file ledge-secret-key in $CREDENTIALS_DIRECTORY. Then put NEW there and start the server. A crash leaves the store as it was or encrypted with the new key.
 
 ` + "`age-keygen -o FILE`" + ` makes a key. Backups keep the key with which the store was encrypted when they were made.`,
 	}
-	next := c.Flags().String(newKeyFlag, "", "file of the new key, as age-keygen writes it; '' decrypts the secret store")
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if !c.Flags().Changed(newKeyFlag) {
-			return exitError{exitUsage, errors.New("--" + newKeyFlag + " is missing; give a key file, or '' to decrypt")}
-		}
 		if err := dataDirThere(config); err != nil {
 			return err
 		}
-		done, err := config.rekey(*next)
+		done, err := config.rekey(c.Flags().Arg(0))
 		if err == nil {
 			fmt.Fprintln(c.OutOrStdout(), done)
 		}
@@ -59,7 +53,7 @@ func (c *Config) rekey(path string) (string, error) {
 	}
 	to, err := c.readSecretKey(path)
 	if err != nil {
-		return "", exitError{exitUsage, fmt.Errorf("--%s: %w", newKeyFlag, err)}
+		return "", exitError{exitUsage, fmt.Errorf("new key: %w", err)}
 	}
 	there, err := secrets.Rekey(c.secretsFile(), from, to)
 	switch {

@@ -54,11 +54,17 @@ func topic(c *cobra.Command, args []string) error {
 	return exitError{exitUsage, fmt.Errorf("unknown command %q for %q%s; see `%s --help`", rest[0], found.CommandPath(), commandLike(found, rest), found.CommandPath())}
 }
 
+// formerFlags are flags of earlier versions, by command. What they said is an argument now.
+var formerFlags = map[string][]string{"salvage": {"to"}, "create": {"name"}, "rekey": {"new-key-file"}}
+
 // flagLike suggests a flag of c for one that does not exist.
 func flagLike(c *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
+	}
+	if slices.Contains(formerFlags[c.Name()], unknown.GetSpecifiedName()) {
+		return synopsis(c)
 	}
 	return cmp.Or(removedSetting(unknown.GetSpecifiedName()), didYouMean("--"+unknown.GetSpecifiedName(), flagNames(c.Flags(), "--")))
 }

@@ -19,16 +19,15 @@ func newToken() *cobra.Command {
 }
 
 func newTokenCreate() *cobra.Command {
-	c := &cobra.Command{Use: "create", SuggestFor: []string{"add", "new"}, Short: "Create a token and print it once",
+	c := &cobra.Command{Use: "create NAME", SuggestFor: []string{"add", "new"}, Short: "Create a token and print it once",
 		Long: `Create a token and print it on standard output. It is stored as a hash and cannot be printed again. A program sends it as
 "Authorization: Bearer TOKEN". With --certificate there is no secret: the name is that in a verified client certificate.` + besideServer}
-	name := c.Flags().String("name", "", "name of the token")
 	role := c.Flags().String("role", string(domain.Poster), "role of the token: "+roleNames())
 	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, separated by commas; * stands for any characters; none means all devices")
 	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h; none means that it does not expire")
 	certificate := c.Flags().Bool("certificate", false, "the token is a client certificate with that name")
-	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
-		t := domain.Token{Name: *name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		t := domain.Token{Name: name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
 		if *expires != "" {
 			lifetime, err := parseLifetime(*expires)
 			if err != nil {
