@@ -37,8 +37,9 @@ Beside a running server, backup asks it where the streams end, through the socke
 user of the server and root can use (on Windows, stop the server first). Exit code 6 where the log or a body is damaged: nothing
 is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
 	}
+	asJSON := jsonFlag(c)
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		b := &backup{config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
+		b := &backup{json: *asJSON, config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
 		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
 }
@@ -49,6 +50,7 @@ type backup struct {
 	logger   *slog.Logger
 	progress *progress
 	out      io.Writer
+	json     bool
 
 	beside *ledger // of a running server, else nil
 	ends   map[string]store.End
@@ -79,12 +81,21 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 		return damaged(err)
 	}
 	b.progress.clear()
+	if b.json {
+		return printObject(b.out, backupReport{name, b.m})
+	}
 	for _, stream := range store.Streams() {
 		e := b.m.Streams[stream]
 		fmt.Fprintf(b.out, "%s: %d to %d, chain %s\n", stream, e.First, e.Last, e.Chain)
 	}
 	fmt.Fprintf(b.out, "payloads: %d bodies with %d bytes\nwritten to %s\n", b.m.Payloads, b.m.Bytes, name)
 	return nil
+}
+
+// backupReport is what `ledge backup --json` prints.
+type backupReport struct {
+	File string `json:"file"`
+	manifest
 }
 
 // write writes all entries. The bodies come first: those of events that come later are added at the end, and those that

@@ -65,18 +65,20 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := errors.Join(root.ExecuteContext(ctx), profile.stop())
+	command, err := root.ExecuteContextC(ctx)
+	err = errors.Join(err, profile.stop())
 	if err == nil {
 		err = out.err // what is not printed is not done
 	}
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "ledge: %v\n", err)
+	code := exitFailure
 	if e, ok := errors.AsType[exitError](err); ok {
-		return e.code
+		code = e.code
 	}
-	return exitFailure
+	printError(stderr, command, err, code)
+	return code
 }
 
 // interrupted says what a signal leaves, where err is of one that ended ctx.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -126,9 +125,7 @@ func newTable(w io.Writer, columns ...string) *tabwriter.Writer {
 
 // printJSON prints a list, [] for an empty one.
 func printJSON[T any](w io.Writer, list []T) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(append([]T{}, list...))
+	return printObject(w, append([]T{}, list...))
 }
 
 func dateOf(ms int64, none string) string {

@@ -41,9 +41,22 @@ took requests that were nested too deep. The state is folded without it.
 
 Exit code 6 where something is damaged, and one line that names the first damage.`,
 	}
+	asJSON := jsonFlag(c)
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		logger := newLogger(config, c.ErrOrStderr())
-		err := verifyAll(ctx, config, logger, c.OutOrStdout(), newProgress(c.ErrOrStderr(), "verify"))
+		progress := newProgress(c.ErrOrStderr(), "verify")
+		if !*asJSON {
+			return interrupted(ctx, verifyAll(ctx, config, logger, c.OutOrStdout(), progress), "not all is verified; nothing is changed")
+		}
+		report := verifyReport{Streams: []*verifiedStream{}, Damages: []string{}, Notes: []string{}}
+		err := verifyAll(ctx, config, logger, &report, progress)
+		damage, ok := errors.AsType[exitError](err)
+		if report.Whole = err == nil; report.Whole || ok && damage.code == exitDamaged {
+			if !report.Whole && len(report.Damages) == 0 {
+				report.Damages = append(report.Damages, err.Error())
+			}
+			err = errors.Join(err, printObject(c.OutOrStdout(), report))
+		}
 		return interrupted(ctx, err, "not all is verified; nothing is changed")
 	})
 }
@@ -65,17 +78,21 @@ func verifyAll(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer,
 }
 
 func printWhole(w io.Writer, r store.Report) {
-	fmt.Fprintf(w, "%s: whole, %d events, %d to %d, chain %x\n", r.Stream, r.Count, r.First, r.Last, r.Head)
-	printSkipped(w, r)
+	if w, ok := w.(streamTaker); ok {
+		w.takeStream(verifiedStreamOf(r))
+		return
+	}
+	printStream(w, verifiedStreamOf(r))
 }
 
-// printSkipped names the events that could not be decoded. They are no damage: the state was folded without them.
-func printSkipped(w io.Writer, r store.Report) {
-	if len(r.Skipped) > 0 {
-		fmt.Fprintf(w, "%s: %d events could not be decoded; skipped:\n", r.Stream, len(r.Skipped))
+// printStream names the events that could not be decoded too. They are no damage: the state was folded without them.
+func printStream(w io.Writer, s *verifiedStream) {
+	fmt.Fprintf(w, "%s: whole, %d events, %d to %d, chain %s\n", s.Stream, s.Events, s.First, s.Last, s.Chain)
+	if len(s.Skipped) > 0 {
+		fmt.Fprintf(w, "%s: %d events could not be decoded; skipped:\n", s.Stream, len(s.Skipped))
 	}
-	for _, s := range r.Skipped {
-		fmt.Fprintf(w, "  %s\n", s)
+	for _, text := range s.Skipped {
+		fmt.Fprintf(w, "  %s\n", text)
 	}
 }
 

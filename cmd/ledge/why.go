@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 )
 
 func newWhy() *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "why SUBSCRIPTION [NOTIFICATION]",
 		Short: "Explain why a notification did or did not arrive at a subscription",
@@ -27,16 +25,14 @@ It asks the running server through the socket admin.sock in the data folder, whi
 use. On Windows look at GET /api/v2/endpoint/all of the notifications service instead.`,
 		Example: "  ledge why watch\n  ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json",
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	asJSON := jsonFlag(c)
 	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		a, err := askRunning(ctx, config, adminRequest{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			e := json.NewEncoder(c.OutOrStdout())
-			e.SetIndent("", "  ")
-			return e.Encode(a.Why)
+		if *asJSON {
+			return printObject(c.OutOrStdout(), a.Why)
 		}
 		a.Why.print(c.OutOrStdout())
 		return nil
