@@ -17,11 +17,12 @@ func newArchive() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "archive",
 		Short: "List the archives of the log of changes, and print the public key that signs them",
-		Long: `List the archives of the log of changes: the events in each, and whether it is in archive-dir. The first line is the public
-key by which archives and snapshots of this node are signed; note it elsewhere, so that nobody can replace both.
+		Long: `List the archives of the log of changes: the events in each, and whether it is there. The first
+line is the public key that signs the archives; note it elsewhere, so that nobody can replace both.
 
-It only reads file names and headers; ledge verify checks the content. What is archived, and when, say the settings
-events-max-bytes and events-max-age.`,
+It reads names and headers only; ledge verify checks the content. See docs/archives.md.`,
+		Example: `  ledge archive --data-dir /var/lib/ledge
+  ledge archive --json | jq .missing`,
 	}
 	asJSON := jsonFlag(c)
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {

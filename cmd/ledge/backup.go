@@ -26,16 +26,13 @@ func newBackup() *cobra.Command {
 		Use:   "backup FILE",
 		Args:  cobra.ExactArgs(1),
 		Short: "Write the log, the bodies and the secrets of a running or stopped node to one file",
-		Long: `Write the log, the bodies beside it and the secrets of a running or stopped node to one new file, from which ` + "`ledge restore`" + `
-makes a data folder. Each stream is in it up to one sequence, which is printed; every record and body is verified on the way.
-FILE is never overwritten. It is written as FILE.partial, and has its name only when it is whole and on disk. It has the secrets
-and the key of the local CA in it, unencrypted, with mode 0600: keep it as you keep the data folder. The state is not in it; it is folded from the log.
-Snapshots of the state and the key that signs them are in it, so that a log whose first changes are archived can be folded.
-The archives themselves are not: copy archive-dir too.
+		Long: `Write the log, the bodies and the secrets of a running or stopped node to one new file, from which
+ledge restore makes a data folder. The file has secrets and keys in it: keep it as you keep the
+data folder. Archives are not in it: copy archive-dir too. See docs/backup.md.
 
-Beside a running server, backup asks it where the streams end, through the socket admin.sock in the data folder, which only the
-user of the server and root can use (on Windows, stop the server first). Exit code 6 where the log or a body is damaged: nothing
-is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
+Exit code 6 if the log or a body is damaged: no backup is written then.`,
+		Example: `  ledge backup /backups/ledge-2026-11-22.tar
+  ledge backup --json --config /etc/ledge/ledge.yaml /backups/today.tar`,
 	}
 	asJSON := jsonFlag(c)
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {

@@ -16,9 +16,9 @@ import (
 func newConfig() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting with its meaning, its default and the value in force, as a YAML file",
-		Long: `Print every setting with its meaning, its default, where its value comes from and the value in force, as a YAML file
-that --config takes back. See docs/operating.md.`,
+		Short: "Print every setting with its default and the value in force, as a YAML file",
+		Long: `Print every setting with its meaning, its default, where its value comes from and the value in
+force, as a YAML file that --config takes back. See docs/operating.md#settings.`,
 		Example: `  ledge config > ledge.yaml
   ledge config --changed --config /etc/ledge/ledge.yaml`,
 	}
@@ -64,8 +64,9 @@ func newConfigCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Check the settings as a start does, without the data folder",
-		Long: `Check the settings of file, environment and flags, and the files that they name, as ledge serve does at a start. The data
-folder is not opened, and nothing is listened on. Every mistake is named, one a line.
+		Long: `Check the settings of file, environment and flags, and the files that they name, as ledge serve does
+at a start. The data folder is not opened. Every mistake is named, one a line.
+See docs/operating.md#settings.
 
 Exit code 0 where all is right, else 2.`,
 		Example: `  ledge config check --config /etc/ledge/ledge.yaml

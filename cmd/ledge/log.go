@@ -32,20 +32,13 @@ func newLog() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Print what is on the log, oldest first; -f prints what is recorded from now on",
-		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where. The flags that
-choose messages can be combined.
+		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, actor, origin, and
+what changed. Flags that choose messages can be combined. What is archived is printed too.
 
-Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing or damaged, one
-line on standard error says which events are in it, and the rest is printed.
-
-It reads the files of the data folder. Beside a running server it reads what queries show: it asks the server through the socket
-admin.sock in the data folder, which only the user of the server and root can use. -f begins now: with -n, --since or --from it
-begins with what was recorded before. It needs a running server; while that is away it waits, and then goes on where it was,
-until Ctrl-C. On Windows, where the socket is missing, stop the server first.`,
-		Example: `  ledge log -n 20
-  ledge log -f --device cam-1
-  ledge log --since 7d --until 2026-11-21 --type 'device.*'
-  ledge log --since 1h --subject 'ledge.event.subscription.>' --json`,
+It works with and without a running server. -f needs one, and waits while it is away.
+See docs/audit.md.`,
+		Example: `  ledge log -f --device cam-1
+  ledge log --since 7d --until 2026-11-21 --type 'device.*'`,
 	}
 	c.Flags().BoolVarP(&filter.follows, "follow", "f", false, "print what is recorded from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")

@@ -107,17 +107,18 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ledge",
 		Short: "The device plane of an IoT edge platform, in one process, with a ledger under it",
-		Long: `Ledge serves the EdgeX 2.3 APIs for device metadata, posted data and notifications, and keeps every change as an
-event on an embedded NATS JetStream log.
+		Long: `Ledge serves the EdgeX 2.3 APIs of the device plane, and keeps every change as an event on a log.
 
-Exit codes: 0 done, 1 failed while running, 2 unknown command, flag or bad setting, 3 data folder in use by another
-process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log, state or backup damaged, 7 salvage has left something out.`,
+Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 data folder in use, 4 address not
+usable, 5 data folder not usable, 6 damage, 7 salvage left something out. See docs/operating.md.`,
+		Example: `  ledge serve --data-dir data
+  ledge log -f --data-dir data`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version,
 	}
 	root.SetVersionTemplate("ledge {{.Version}}\n")
-	root.SetUsageTemplate(withoutGlobalFlags(root.UsageTemplate()))
+	root.SetUsageTemplate(ownUsage(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), inWords(bad.GetFlag(), bad.Unwrap()))
@@ -127,6 +128,7 @@ process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log
 	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	shortenCompletion(root)
 	for _, c := range root.Commands() {
 		if c.Name() != "serve" {
 			hideSettings(c)

@@ -27,17 +27,15 @@ func newSalvage() *cobra.Command {
 		Use:   "salvage DIR",
 		Args:  cobra.ExactArgs(1),
 		Short: "Copy all that is whole of a damaged data folder into a new one",
-		Long: `Copy all that is whole of a damaged data folder into a new one, DIR2, which must not exist or be empty. DIR is not changed;
-a server that has it must be stopped first. ` + "`ledge serve`" + ` starts on DIR2, and ` + "`ledge verify`" + ` finds it whole.
+		Long: `Copy all that is whole of the damaged data folder, which --data-dir names, into a new one, DIR,
+which must not exist or be empty. The damaged folder is not changed; stop its server first.
 
-A log that is whole is copied byte for byte. Of a damaged one every whole event is written under its old sequence, id, time
-and headers. In the place of each event that is not whole stands a sequence.lost event, which changes nothing: so sequences,
-ETags and positions stay what they were. From the first of these on the chain hashes are new ones; hashes that somebody noted
-do not hold there any more. A posted value whose file is missing or altered is lost with its event. The state is not copied,
-as the first start folds it from the log, unless its first changes are archived and neither a snapshot of it nor the
-archives are left. What is left out is listed on the terminal and in DIR2/salvage.txt.
+Whole events keep their sequences. What is left out is listed on the terminal and in
+DIR/salvage.txt. See docs/backup.md#verify-and-salvage.
 
-Exit code 0 where all was whole, 7 where something is left out.`,
+Exit code 0 if all was whole, 7 if something is left out.`,
+		Example: `  ledge salvage /var/lib/ledge-new --data-dir /var/lib/ledge
+  ledge salvage salvaged && ledge verify --data-dir salvaged`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		to := c.Flags().Arg(0)

@@ -13,6 +13,9 @@ func newSecrets() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secrets",
 		Short: "Change the key of the secret store",
+		Long:  "Change the key of the secret store. See docs/secrets.md.",
+		Example: `  ledge secrets rekey new.key
+  ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
 	c.AddCommand(newRekey())
 	return c
@@ -23,10 +26,11 @@ func newRekey() *cobra.Command {
 		Use:   "rekey NEW",
 		Args:  cobra.ExactArgs(1),
 		Short: "Encrypt the secret store with another key, or decrypt it",
-		Long: `Encrypt the secret store with the key in the file NEW. An empty NEW decrypts it. The server must be stopped. The old key
-is the file ledge-secret-key in $CREDENTIALS_DIRECTORY. Then put NEW there and start the server. A crash leaves the store as it was or encrypted with the new key.
-
-` + "`age-keygen -o FILE`" + ` makes a key. Backups keep the key with which the store was encrypted when they were made.`,
+		Long: `Encrypt the secret store with the key in the file NEW, as age-keygen makes it. An empty name, '',
+decrypts it. Stop the server first. The old key is the file ledge-secret-key in
+$CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/secrets.md.`,
+		Example: `  age-keygen -o new.key && ledge secrets rekey new.key
+  ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {

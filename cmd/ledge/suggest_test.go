@@ -2,8 +2,16 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func TestDidYouMean(t *testing.T) {
@@ -83,17 +91,54 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// TestHelpIsTheCommandsOwn holds that the help of a command shows its own flags, and that of serve all settings.
-func TestHelpIsTheCommandsOwn(t *testing.T) {
-	for command, most := range map[string]int{"log": 20, "verify": 10, "user add": 10, "backup create": 10, "config": 10} {
-		help, _, _ := ledge(t, append(strings.Fields(command), "--help")...)
-		if n := strings.Count(help, "\n      --") + strings.Count(help, "\n  -"); n > most || !strings.Contains(help, "--data-dir") || strings.Contains(help, "--metadata-port") {
-			t.Errorf("%s: %d flags:\n%s", command, n, help)
+var docPage = regexp.MustCompile(`docs/[a-z/-]+\.md`)
+
+// TestHelp holds for each command that its help is short, has two examples, and shows its own flags. That of serve is longer: it has all
+// settings, in groups.
+func TestHelp(t *testing.T) {
+	settings := flagNames(new(Config).settings(), "--")
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		help, errs, code := ledge(t, append(strings.Fields(c.CommandPath())[1:], "--help")...)
+		if code != exitOK || errs != "" {
+			t.Errorf("%s --help: %d %s", c.CommandPath(), code, errs)
+		}
+		lines := strings.Split(strings.TrimRight(help, "\n"), "\n")
+		serve := c.Name() == "serve"
+		if len(lines) > 40 && !serve {
+			t.Errorf("the help of %s has %d lines, want 40 at most", c.CommandPath(), len(lines))
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > helpWidth {
+				t.Errorf("the help of %s has a line of %d columns, want %d at most: %s", c.CommandPath(), n, helpWidth, line)
+			}
+		}
+		for _, page := range docPage.FindAllString(help, -1) {
+			if _, err := os.Stat(filepath.Join("..", "..", page)); err != nil {
+				t.Errorf("the help of %s names %s: %v", c.CommandPath(), page, err)
+			}
+		}
+		_, examples, _ := strings.Cut(help, "\nExamples:\n")
+		examples, _, _ = strings.Cut(examples, "\n\n")
+		if strings.Count(examples, "ledge") < 2 || strings.Count(examples, "\n") != 1 {
+			t.Errorf("the help of %s does not have two examples: %q", c.CommandPath(), examples)
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if shown := strings.Contains(help, "--"+f.Name+" "); shown == f.Hidden && !slices.Contains(settings, "--"+f.Name) {
+				t.Errorf("the help of %s shows --%s: %v", c.CommandPath(), f.Name, shown)
+			}
+		})
+		for _, name := range settings {
+			own := serve || name == "--data-dir" && c.Name() != "restore" && c.Flags().Lookup("data-dir") != nil
+			if shown := strings.Contains(help, " "+name+" "); shown != own && !strings.Contains(examples, name) {
+				t.Errorf("the help of %s shows the setting %s: %v", c.CommandPath(), name, shown)
+			}
+		}
+		for _, sub := range c.Commands() {
+			check(sub)
 		}
 	}
-	if help, _, _ := ledge(t, "serve", "--help"); !strings.Contains(help, "--metadata-port") {
-		t.Error("the help of serve does not show the settings")
-	}
+	check(newRoot())
 	if out, _, code := ledge(t, "--version"); code != exitOK || !strings.HasPrefix(out, "ledge ") {
 		t.Errorf("--version: %d %s", code, out)
 	}

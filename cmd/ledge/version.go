@@ -17,6 +17,9 @@ func newVersion() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the revision and the versions of what it is built from",
+		Long:  "Print the version, the revision and the versions of what it is built from.",
+		Example: `  ledge version
+  ledge version --json | jq -r .version`,
 	}
 	asJSON := jsonFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
