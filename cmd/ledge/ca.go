@@ -23,6 +23,9 @@ Exit code 5 if there is no CA.`,
   ledge ca > ca.pem && curl --cacert ca.pem https://localhost:59881/api/v2/ping`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		if err := dataDirThere(config); err != nil {
+			return err
+		}
 		text, _, err := certs.ReadCA(config.DataDir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return exitError{exitFolder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", config.DataDir)}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ledge/store/osfile"
 )
 
 // The exit codes.
@@ -73,12 +76,33 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
+	err = cured(err)
 	code := exitFailure
 	if e, ok := errors.AsType[exitError](err); ok {
 		code = e.code
 	}
 	printError(stderr, command, err, code)
 	return code
+}
+
+// cures are what to do about errors of the file system that any file of any command may have.
+var cures = []struct {
+	is   func(error) bool
+	text string
+}{
+	{func(err error) bool { return errors.Is(err, fs.ErrPermission) }, "run ledge as the user that owns it, or choose another"},
+	{osfile.IsFull, "free some space on its disk, and run the command again"},
+	{func(err error) bool { return errors.Is(err, syscall.EROFS) }, "mount it for writing, or choose another"},
+}
+
+// cured adds what to do next to an error that does not say so.
+func cured(err error) error {
+	for _, one := range cures {
+		if one.is(err) && !strings.Contains(err.Error(), "; ") {
+			return fmt.Errorf("%w; %s", err, one.text)
+		}
+	}
+	return err
 }
 
 // interrupted says what a signal leaves, where err is of one that ended ctx.

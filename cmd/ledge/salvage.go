@@ -75,7 +75,7 @@ func (s *salvaging) run(ctx context.Context) error {
 	}
 	defer own.release()
 	if err := s.copy(ctx); err != nil {
-		return fmt.Errorf("%w; %s is not complete, remove it", err, s.to)
+		return fmt.Errorf("%s is not complete, remove it: %w", s.to, err)
 	}
 	if s.partial {
 		return exitError{exitPartial, fmt.Errorf("not all of %s was whole: %s lists what is left out of %s", s.from.DataDir, s.report.Name(), s.to)}
