@@ -99,7 +99,7 @@ func TestUnits(t *testing.T) {
 func TestConfigCheck(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	units := mustWriteFile(t, "units.toml", "[[")
-	key := filepath.Join(t.TempDir(), secretKeyCredential)
+	key := filepath.Join(t.TempDir(), "ledge-secret-key")
 	mustDo(t, os.WriteFile(key, []byte("no key"), 0o600))
 	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(key))
 	t.Setenv("LEDGE_MAX_RESULT_COUNT", "many")
