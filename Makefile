@@ -27,7 +27,7 @@ run: build ## run all services on 127.0.0.1, data in ./data
 
 test: build testtools ## run every test, against the real binary; ends with failures, skipped, slowest and flaky tests
 	@rm -f bin/test.json bin/flaky.txt
-	@CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname --jsonfile bin/test.json \
+	@CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname --jsonfile bin/test.json \
 	  --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=bin/flaky.txt --packages '$(PACKAGES)' -- $(TESTFLAGS) -timeout 20m; \
 	  status=$$?; \
 	  if [ -s bin/test.json ]; then echo "slowest tests:"; $(GO) run $(TESTSUM) tool slowest --num 10 --jsonfile bin/test.json; fi; \
@@ -39,23 +39,23 @@ platforms: ## build for each platform, compile the tests for two, and run the to
 	@.ci/platforms
 
 faults: build testtools ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
-	LEDGE_FAULTS=all LEDGE_FAULTS_TIME=$(FAULTS_TIME) LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
-	  LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 2 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
+	TEST_LEDGE_FAULTS=all TEST_LEDGE_FAULTS_TIME=$(FAULTS_TIME) TEST_LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
+	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 2 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
 
 testtools: ## install what tests need beside Go, where that is possible; tests name what they skip
 	@.ci/testtools
 
 lighthouse: build ## have Lighthouse look at the pages of the console whose path has LIGHTHOUSE; wants npm, a browser, a quiet machine and 12 minutes
 	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix bin/lighthouse lighthouse@13.5.0
-	LEDGE_LIGHTHOUSE=$(LIGHTHOUSE) CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge \
+	TEST_LEDGE_LIGHTHOUSE=$(LIGHTHOUSE) CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge \
 	  $(GO) test -pgo=off -vet=off -count=1 -v -timeout 30m -run '^TestConsoleLighthouse$$' ./cmd/ledge
 
 pictures: build ## take the pictures of docs/reference/console.md into docs/images; wants a browser
-	LEDGE_PICTURES=$(CURDIR)/docs/images CGO_ENABLED=0 LEDGE_BINARY=$(CURDIR)/bin/ledge \
+	TEST_LEDGE_PICTURES=$(CURDIR)/docs/images CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge \
 	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledge
 
 race: build ## run the tests with the race detector
-	LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 30m ./...
+	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 30m ./...
 
 lint: ## vet, format and lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

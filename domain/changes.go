@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -172,6 +173,36 @@ func (in Changes) Names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Leaf is one value that differs: its path, such as protocols.other.Address, and its JSON before and after, nil for none. Of elements
+// that were replaced in a list, the path has the index of the first, such as labels[2].
+type Leaf struct {
+	Path    string
+	Was, Is json.RawMessage
+}
+
+// Leaves yields each value that differs, sorted by its path.
+func (in Changes) Leaves() iter.Seq[Leaf] {
+	return func(yield func(Leaf) bool) { in.leaves("", yield) }
+}
+
+func (in Changes) leaves(path string, yield func(Leaf) bool) (more bool) {
+	for _, name := range in.Names() {
+		d, at := in[name], path+name
+		switch {
+		case d.In != nil:
+			more = d.In.leaves(at+".", yield)
+		case d.At != nil:
+			more = yield(Leaf{fmt.Sprintf("%s[%d]", at, *d.At), d.Was, d.Is})
+		default:
+			more = yield(Leaf{at, d.Was, d.Is})
+		}
+		if !more {
+			return false
+		}
+	}
+	return true
 }
 
 // check refuses changes that cannot be those of a value of a type. Then [apply] never fails.

@@ -32,7 +32,7 @@ func FuzzCommands(f *testing.F) {
 	})
 }
 
-// TestHostileCommands puts hostile texts into every place of every command: with LEDGE_FAULTS=all each text into each.
+// TestHostileCommands puts hostile texts into every place of every command: with TEST_LEDGE_FAULTS=all each text into each.
 func TestHostileCommands(t *testing.T) {
 	t.Parallel()
 	for which, cmd := range hostileCommands() {
@@ -40,7 +40,7 @@ func TestHostileCommands(t *testing.T) {
 		visit(reflect.ValueOf(cmd), places, -1, nil)
 		for place := range *places {
 			for i, text := range hostile {
-				if (which+place+i)%6 != 0 && os.Getenv("LEDGE_FAULTS") != "all" {
+				if (which+place+i)%6 != 0 && os.Getenv("TEST_LEDGE_FAULTS") != "all" {
 					continue
 				}
 				holdsBack(t, uint(which), uint(place), []byte(text))

@@ -12,20 +12,24 @@ import (
 var SizeUnits = []struct {
 	Suffix string
 	Bytes  int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// ParseSize reads a number of bytes that is written as 512, 64KiB, 16MiB or 1GiB.
+// ParseSize reads a number of bytes that is written as 512, 64K, 16MiB or 10G. K, M, G and T are powers of 1024, as for systemd.
 func ParseSize(text string) (int64, error) {
 	factor := int64(1)
 	for _, u := range SizeUnits {
-		if number, ok := strings.CutSuffix(text, u.Suffix); ok {
+		number, whole := strings.CutSuffix(text, u.Suffix)
+		if !whole {
+			number, whole = strings.CutSuffix(text, u.Suffix[:1])
+		}
+		if whole {
 			text, factor = strings.TrimSpace(number), u.Bytes
 			break
 		}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/factor {
-		return 0, errors.New("is no size; write it as 512, 64KiB, 16MiB or 1GiB")
+		return 0, errors.New("is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024")
 	}
 	return n * factor, nil
 }

@@ -250,7 +250,7 @@ func TestOpenWhereThereIsNoFolder(t *testing.T) {
 }
 
 // childOf is the name of the variable that makes this binary the process that is killed.
-const childOf = "LEDGE_PROJECTIONS_FILE"
+const childOf = "TEST_LEDGE_PROJECTIONS_FILE"
 
 func childHistory() []domain.Recorded {
 	h := newHistory(77)

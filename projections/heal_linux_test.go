@@ -193,7 +193,7 @@ func damagePages(t *testing.T, damage func(page []byte, n int)) {
 	must(t, err)
 	healed := rebuilt(t, Events, append(f.events[:300:300], record(301, domain.SamplesSeeded{}, domain.DeviceRemoved{Device: camera(7)})...))
 	stride := 5
-	if os.Getenv("LEDGE_FAULTS") == "all" {
+	if os.Getenv("TEST_LEDGE_FAULTS") == "all" {
 		stride = 1
 	}
 	for at := 0; at+4096 <= len(whole); at += stride * 4096 {

@@ -52,7 +52,7 @@ func TestInspect(t *testing.T) {
 	for at := 2 * page; at < len(before); at++ {
 		head := at%page < 2*pageHead // of the page and of its first element
 		stride := 1021
-		if all := os.Getenv("LEDGE_FAULTS") == "all"; all && head {
+		if all := os.Getenv("TEST_LEDGE_FAULTS") == "all"; all && head {
 			stride = 1
 		} else if all || head {
 			stride = 7

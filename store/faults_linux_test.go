@@ -23,7 +23,7 @@ import (
 // itself writes; it is false in that process.
 func ranAlone(t *testing.T) bool {
 	t.Helper()
-	const alone = "LEDGE_TEST_ALONE"
+	const alone = "TEST_LEDGE_ALONE"
 	if os.Getenv(alone) == t.Name() {
 		return false
 	}

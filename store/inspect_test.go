@@ -55,12 +55,12 @@ func TestInspectWhole(t *testing.T) {
 	}
 }
 
-// TestInspectNamesEveryFlip flips bytes of the blocks, with LEDGE_FAULTS=all each: none is silent after a clean stop, and after
+// TestInspectNamesEveryFlip flips bytes of the blocks, with TEST_LEDGE_FAULTS=all each: none is silent after a clean stop, and after
 // a kill only an unfinished write at the end is no damage.
 func TestInspectNamesEveryFlip(t *testing.T) {
 	dir := mustFillSmall(t)
 	stride := 31
-	if os.Getenv("LEDGE_FAULTS") == "all" {
+	if os.Getenv("TEST_LEDGE_FAULTS") == "all" {
 		stride = 1
 	}
 	last := mustInspect(t, dir, store.InspectOptions{})[0]

@@ -148,7 +148,7 @@ func TestSinceOverBlocks(t *testing.T) {
 	s, _, _ := keepBytes(t, options(t.TempDir()), 200)
 	l := s.Readings()
 	every := uint64(5)
-	if os.Getenv("LEDGE_FAULTS") == "all" {
+	if os.Getenv("TEST_LEDGE_FAULTS") == "all" {
 		every = 1
 	}
 	check := func() {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if ledgeBinary = os.Getenv("LEDGE_BINARY"); ledgeBinary == "" { // `make test` has built it
+	if ledgeBinary = os.Getenv("TEST_LEDGE_BINARY"); ledgeBinary == "" { // `make test` has built it
 		ledgeBinary = filepath.Join(dir, "ledge")
 		build := exec.Command("go", "build", "-o", ledgeBinary, "ledge/cmd/ledge")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -25,11 +25,12 @@ func (r adminRequest) lasts() bool { return r.Do == "verify" || r.Do == "ends" &
 
 // adminAnswer is the answer to it. Answers with Text or Progress may come before it.
 type adminAnswer struct {
-	Error    string         `json:"error,omitempty"`
-	Code     int            `json:"code,omitempty"` // exit code for Error; 0 if it has none of its own
-	Away     bool           `json:"away,omitempty"` // Error is that the server is starting or stopping
-	Text     string         `json:"text,omitempty"` // for the client to print
-	Progress *adminProgress `json:"progress,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Code     int             `json:"code,omitempty"`   // exit code for Error; 0 if it has none of its own
+	Away     bool            `json:"away,omitempty"`   // Error is that the server is starting or stopping
+	Text     string          `json:"text,omitempty"`   // for the client to print
+	Stream   *verifiedStream `json:"stream,omitempty"` // a log that is whole, for the client to print
+	Progress *adminProgress  `json:"progress,omitempty"`
 
 	Token  string                `json:"token,omitempty"` // the text of a new token
 	Users  []userEntry           `json:"users,omitempty"`

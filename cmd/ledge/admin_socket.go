@@ -184,7 +184,7 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func
 		if err := answers.Decode(&a); err != nil {
 			return a, cmp.Or(ctx.Err(), fmt.Errorf("ask the running server: %w: %w; list to see whether a change is done", errAway, err))
 		}
-		if more = a.Text != "" || a.Progress != nil; more && before != nil {
+		if more = a.Text != "" || a.Stream != nil || a.Progress != nil; more && before != nil {
 			before(a)
 		}
 	}

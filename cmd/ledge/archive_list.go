@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,63 +17,93 @@ func newArchive() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "archive",
 		Short: "List the archives of the log of changes, and print the public key that signs them",
-		Long: `List the archives of the log of changes: the events in each, and whether it is in archive-dir. The first line is the public
-key by which archives and snapshots of this node are signed; note it elsewhere, so that nobody can replace both.
+		Long: `List the archives of the log of changes: the events in each, and whether it is there. The first
+line is the public key that signs the archives; note it elsewhere, so that nobody can replace both.
 
-It only reads file names and headers; ledge verify checks the content. What is archived, and when, say the settings
-events-max-bytes and events-max-age.`,
+It reads names and headers only; ledge verify checks the content. See docs/reference/archives.md.`,
+		Example: `  ledge archive --data-dir /var/lib/ledge
+  ledge archive --json | jq .missing`,
 	}
+	asJSON := jsonFlag(c)
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {
 			return err
 		}
-		return listArchives(config, c.OutOrStdout())
+		list, err := listArchives(config)
+		if err != nil {
+			return exitError{exitFolder, err}
+		}
+		if *asJSON {
+			return printObject(c.OutOrStdout(), list)
+		}
+		list.print(c.OutOrStdout())
+		return nil
 	})
 }
 
-func listArchives(c *Config, w io.Writer) error {
+// archiveList is what there is of archives.
+type archiveList struct {
+	PublicKey string             `json:"publicKey,omitempty"` // hex; empty before the first archive
+	Snapshot  uint64             `json:"snapshot"`            // the event that the newest snapshot of the state is as of; 0 for none
+	Archives  []store.ArchiveRef `json:"archives"`
+	Missing   []string           `json:"missing"` // archived events that cannot be read, and why
+	Unread    []string           `json:"unread"`  // snapshots that cannot be read, and why
+}
+
+func listArchives(c *Config) (*archiveList, error) {
+	l := &archiveList{Archives: []store.ArchiveRef{}, Missing: []string{}, Unread: []string{}}
 	key, err := store.ReadSigningKey(c.signingKey())
-	switch {
-	case err == nil:
-		fmt.Fprintf(w, "public key: %s\n", key.Public())
-	case errors.Is(err, fs.ErrNotExist):
-		fmt.Fprintln(w, "public key: none; it is made with the first archive")
-	default:
-		return exitError{exitFolder, err}
+	if err == nil {
+		l.PublicKey = key.Public()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	known, last, err := knownArchives(c, w)
+	known, err := l.known(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	archives := store.OpenArchives(c.archiveDir(), known)
 	list, err := archives.List()
 	if err != nil {
-		return exitError{exitFolder, err}
+		return nil, err
 	}
-	for _, ref := range list {
-		fmt.Fprintf(w, "%s: events %d to %d\n", ref.File, ref.First, ref.Last)
-	}
-	gaps, err := archives.Gaps(1, last)
+	l.Archives = append(l.Archives, list...)
+	gaps, err := archives.Gaps(1, l.Snapshot)
 	for _, g := range gaps {
-		fmt.Fprintf(w, "missing: %v\n", g)
+		l.Missing = append(l.Missing, g.Error())
 	}
-	return err
+	return l, err
 }
 
-// knownArchives returns the archives that the newest snapshot lists, and its sequence; 0 where there is none.
-func knownArchives(c *Config, w io.Writer) (known []store.ArchiveRef, last uint64, err error) {
+// known returns the archives that the newest snapshot lists.
+func (l *archiveList) known(c *Config) ([]store.ArchiveRef, error) {
 	list, err := store.Snapshots(c.snapshotDir())
 	if err != nil {
-		return nil, 0, exitError{exitFolder, err}
+		return nil, err
 	}
 	for _, seq := range list {
 		s, err := store.OpenSnapshot(c.snapshotDir(), seq)
-		if err != nil {
-			fmt.Fprintf(w, "%v\n", err)
-			continue
+		if err == nil {
+			l.Snapshot = seq
+			return s.Archives, nil
 		}
-		fmt.Fprintf(w, "snapshot: as of event %d\n", seq)
-		return s.Archives, seq, nil
+		l.Unread = append(l.Unread, err.Error())
 	}
-	return nil, 0, nil
+	return nil, nil
+}
+
+func (l *archiveList) print(w io.Writer) {
+	fmt.Fprintf(w, "public key: %s\n", cmp.Or(l.PublicKey, "none; it is made with the first archive"))
+	for _, text := range l.Unread {
+		fmt.Fprintln(w, text)
+	}
+	if l.Snapshot > 0 {
+		fmt.Fprintf(w, "snapshot: as of event %d\n", l.Snapshot)
+	}
+	for _, ref := range l.Archives {
+		fmt.Fprintf(w, "%s: events %d to %d\n", ref.File, ref.First, ref.Last)
+	}
+	for _, text := range l.Missing {
+		fmt.Fprintf(w, "missing: %s\n", text)
+	}
 }

@@ -113,7 +113,7 @@ func TestArchiveBackup(t *testing.T) {
 	}
 	for _, file := range files {
 		to := filepath.Join(t.TempDir(), "restored")
-		if out, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitOK {
+		if out, errs, code := ledge(t, "restore", file, to); code != exitOK {
 			t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
 		}
 		copyTree(t, filepath.Join(dir, "archive"), filepath.Join(to, "archive"), everything)

@@ -133,7 +133,7 @@ func TestArchiveMissing(t *testing.T) {
 	if out, errs, code := ledge(t, "backup", "--data-dir", dir, backup); code != exitOK {
 		t.Fatalf("backup: exit code %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := ledge(t, "restore", "--data-dir", restored, backup); code != exitOK || !strings.Contains(errs, "the state begins with a snapshot") {
+	if out, errs, code := ledge(t, "restore", backup, restored); code != exitOK || !strings.Contains(errs, "the state begins with a snapshot") {
 		t.Fatalf("restore: exit code %d, or the state does not come from the snapshot of the backup: %s%s", code, out, errs)
 	}
 	p := start(t, restored)
@@ -142,7 +142,7 @@ func TestArchiveMissing(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	salvaged := filepath.Join(t.TempDir(), "salvaged")
-	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", salvaged); code != exitOK {
+	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, salvaged); code != exitOK {
 		t.Errorf("salvage: exit code %d: %s%s", code, out, errs)
 	}
 	if out, errs, code := ledge(t, "verify", "--data-dir", salvaged); code != exitOK || !strings.Contains(out, "snapshot: whole") {

@@ -144,7 +144,7 @@ func send(ctx context.Context, client *http.Client, method, url, contentType, bo
 }
 
 // held ends the bystander and holds that the attack has cost nobody anything: the node runs, the bystander was refused nothing, and memory
-// stayed below [attackMemory]. Times go into the table that LEDGE_ATTACKS_TABLE names; no test depends on them.
+// stayed below [attackMemory]. Times go into the table that TEST_LEDGE_ATTACKS_TABLE names; no test depends on them.
 func (a *attack) held(t *testing.T) {
 	t.Helper()
 	for served := a.served(); a.served() < served+6; { // also after the attack
@@ -191,7 +191,7 @@ var attackTable struct {
 
 func init() {
 	atEnd = append(atEnd, func() {
-		path := os.Getenv("LEDGE_ATTACKS_TABLE")
+		path := os.Getenv("TEST_LEDGE_ATTACKS_TABLE")
 		if path == "" || len(attackTable.rows) == 0 {
 			return
 		}

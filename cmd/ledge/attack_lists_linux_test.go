@@ -93,7 +93,7 @@ func (a *attack) forgetPeak() {
 // listLength is how many entities there are in a list: as in the attack that was found where its row of the table is wanted, else enough to take many
 // times the memory.
 func listLength(found, enough int) int {
-	if os.Getenv("LEDGE_ATTACKS_TABLE") != "" {
+	if os.Getenv("TEST_LEDGE_ATTACKS_TABLE") != "" {
 		return found
 	}
 	return enough

@@ -23,38 +23,22 @@ import (
 
 func newBackup() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "backup --data-dir DIR FILE",
+		Use:   "backup FILE",
+		Args:  cobra.ExactArgs(1),
 		Short: "Write the log, the bodies and the secrets of a running or stopped node to one file",
-		Long: `Write the log, the bodies beside it and the secrets of a running or stopped node to one new file, from which ` + "`ledge restore`" + `
-makes a data folder. Each stream is in it up to one sequence, which is printed; every record and body is verified on the way.
-FILE is never overwritten. It is written as FILE.partial, and has its name only when it is whole and on disk. It has the secrets
-and the key of the local CA in it, unencrypted, with mode 0600: keep it as you keep the data folder. The state is not in it; it is folded from the log.
-Snapshots of the state and the key that signs them are in it, so that a log whose first changes are archived can be folded.
-The archives themselves are not: copy archive-dir too.
+		Long: `Write the log, the bodies and the secrets of a running or stopped node to one new file, from which
+ledge restore makes a data folder. The file has secrets and keys in it: keep it as you keep the
+data folder. Archives are not in it: copy archive-dir too. See docs/backup.md.
 
-Beside a running server, backup asks it where the streams end, through the socket admin.sock in the data folder, which only the
-user of the server and root can use (on Windows, stop the server first). Exit code 6 where the log or a body is damaged: nothing
-is written then, and ` + "`ledge salvage`" + ` copies what is whole.`,
+Exit code 6 if the log or a body is damaged: no backup is written then.`,
+		Example: `  ledge backup /backups/ledge-2026-11-22.tar
+  ledge backup --json --config /etc/ledge/ledge.yaml /backups/today.tar`,
 	}
-	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
-		b := &backup{config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
-		return interrupted(ctx, b.run(ctx, file), "no backup is written")
+	asJSON := jsonFlag(c)
+	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		b := &backup{json: *asJSON, config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
+		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
-}
-
-// withFile is configured for a command that takes the name of a file.
-func withFile(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, file string) error) *cobra.Command {
-	file := ""
-	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		return f(ctx, c, config, file)
-	})
-	run := c.RunE
-	c.Args = cobra.ExactArgs(1)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		file = args[0]
-		return run(c, args)
-	}
-	return c
 }
 
 // backup is one run of `ledge backup`.
@@ -63,6 +47,7 @@ type backup struct {
 	logger   *slog.Logger
 	progress *progress
 	out      io.Writer
+	json     bool
 
 	beside *ledger // of a running server, else nil
 	ends   map[string]store.End
@@ -93,12 +78,21 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 		return damaged(err)
 	}
 	b.progress.clear()
+	if b.json {
+		return printObject(b.out, backupReport{name, b.m})
+	}
 	for _, stream := range store.Streams() {
 		e := b.m.Streams[stream]
 		fmt.Fprintf(b.out, "%s: %d to %d, chain %s\n", stream, e.First, e.Last, e.Chain)
 	}
 	fmt.Fprintf(b.out, "payloads: %d bodies with %d bytes\nwritten to %s\n", b.m.Payloads, b.m.Bytes, name)
 	return nil
+}
+
+// backupReport is what `ledge backup --json` prints.
+type backupReport struct {
+	File string `json:"file"`
+	manifest
 }
 
 // write writes all entries. The bodies come first: those of events that come later are added at the end, and those that

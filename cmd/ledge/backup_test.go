@@ -48,7 +48,7 @@ func TestBackup(t *testing.T) {
 				t.Errorf("%v, %v", info.Mode(), err)
 			}
 			to := filepath.Join(t.TempDir(), "a", "new")
-			out, errs, code := ledge(t, "restore", "--data-dir", to, file)
+			out, errs, code := ledge(t, "restore", file, to)
 			if code != exitOK || strings.Count(out, ": whole") != 4 || !strings.Contains(out, "restored to "+to) {
 				t.Fatalf("ledge restore: %d\n%s%s", code, out, errs)
 			}
@@ -72,7 +72,7 @@ func TestBackup(t *testing.T) {
 			if got, err := os.ReadFile(filepath.Join(to, "secrets.json")); err != nil || !strings.Contains(string(got), "username") {
 				t.Errorf("secrets: %v", err)
 			}
-			if _, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitFolder || !strings.Contains(errs, "is not empty") {
+			if _, errs, code := ledge(t, "restore", file, to); code != exitFolder || !strings.Contains(errs, "is not empty") {
 				t.Errorf("restore over it: %d, %s", code, errs)
 			}
 			if _, errs, code := ledge(t, "backup", "--data-dir", to, file); code != exitUsage || !strings.Contains(errs, "is not overwritten") {
@@ -129,7 +129,7 @@ func TestDamagedBackup(t *testing.T) {
 		}
 	}
 	flips := 100
-	if os.Getenv("LEDGE_FAULTS") == "all" {
+	if os.Getenv("TEST_LEDGE_FAULTS") == "all" {
 		flips = 10_000
 	}
 	for i := range flips {
@@ -148,7 +148,7 @@ func TestDamagedBackup(t *testing.T) {
 	}
 	refuses("longer", append(bytes.Clone(whole), 0))
 	to := filepath.Join(t.TempDir(), "new")
-	if _, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitDamaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
+	if _, errs, code := ledge(t, "restore", file, to); code != exitDamaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if left, _ := filepath.Glob(filepath.Dir(to) + "/*"); len(left) != 0 {
@@ -196,7 +196,7 @@ func TestHostileBackup(t *testing.T) {
 		mustWriteSealed(t, file, b.Bytes())
 		to := filepath.Join(t.TempDir(), "new")
 		var errs bytes.Buffer
-		code := execute(t.Context(), []string{"restore", "--data-dir", to, file}, &errs, &errs)
+		code := execute(t.Context(), []string{"restore", file, to}, &errs, &errs)
 		if code != exitDamaged || !strings.Contains(errs.String(), tt.says) {
 			t.Errorf("%s: %d, %s; want %q", tt.name, code, &errs, tt.says)
 		}
@@ -258,7 +258,7 @@ func TestBackupOfAnotherPast(t *testing.T) {
 	_ = w.Flush()
 	mustWriteSealed(t, file, b.Bytes())
 	to := filepath.Join(t.TempDir(), "new")
-	if _, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitDamaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
+	if _, errs, code := ledge(t, "restore", file, to); code != exitDamaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
 		t.Errorf("%d, %s", code, errs)
 	}
 }
@@ -289,7 +289,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	close(stop)
 	<-done
 	to := filepath.Join(t.TempDir(), "new")
-	if out, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitOK {
+	if out, errs, code := ledge(t, "restore", file, to); code != exitOK {
 		t.Fatalf("%d\n%s%s", code, out, errs)
 	}
 	if out, _, _ := ledge(t, "log", "--data-dir", to); !strings.Contains(out, "device before added") || strings.Count(out, "image/jpeg") < 5 {

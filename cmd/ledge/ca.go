@@ -13,13 +13,19 @@ import (
 
 func newCA() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "ca --data-dir DIR",
+		Use:   "ca",
 		Short: "Print the certificate of the local CA, which clients of secure mode have to trust",
-		Long: `Print the certificate of the CA in the data folder, in PEM. It signs the certificate of a server in secure mode that has no
-tls-cert. Clients have to trust it: curl --cacert, Python's requests verify=, Go's x509.CertPool. It reads one file and changes
-nothing, whether a server runs or not. Exit code 5 where there is no CA.`,
+		Long: `Print the certificate of the local CA in PEM. It signs the certificate of a server in secure mode
+that has no tls-cert; clients have to trust it. See docs/reference/security.md.
+
+Exit code 5 if there is no CA.`,
+		Example: `  ledge ca --data-dir /var/lib/ledge > ledge-ca.pem
+  ledge ca > ca.pem && curl --cacert ca.pem https://localhost:59881/api/v2/ping`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		if err := dataDirThere(config); err != nil {
+			return err
+		}
 		text, _, err := certs.ReadCA(config.DataDir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return exitError{exitFolder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", config.DataDir)}

@@ -40,7 +40,7 @@ func TestRefusals(t *testing.T) {
 		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
 		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
-		{"word for a number", []string{"--max-result-count", "many"}, exitUsage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60; see`}},
+		{"word for a number", []string{"--max-result-count", "many"}, exitUsage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60`}},
 		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exitUsage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
 		{"word for a time", []string{"--resend-interval", "5"}, exitUsage, []string{`ledge: --resend-interval: "5": is no time; write it with its unit`}},
 		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},

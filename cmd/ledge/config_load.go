@@ -19,12 +19,8 @@ import (
 // load fills in, below the flags that were given, what the environment and below it the file at path say. It returns
 // where each setting's value comes from.
 func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (source map[string]string, err error) {
-	file, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
+	file, errs := readFile(path)
 	source = map[string]string{}
-	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		from, value := "default", f.DefValue
 		if v, ok := file[f.Name]; ok {
@@ -39,14 +35,51 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 			return
 		}
 		source[f.Name] = from
-		if err := f.Value.Set(value); err != nil {
-			errs = append(errs, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, inWords(f, err)))
+		if err := set(f, value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: setting %s: %q: %w", from, f.Name, value, err))
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(file)) {
 		errs = append(errs, fmt.Errorf("%s: there is no setting %q%s", path, name, orList(cmp.Or(removedSetting(name), didYouMean(name, flagNames(flags, ""))))))
 	}
 	return source, errors.Join(errs...)
+}
+
+// settingFlag is a setting on a command line. What is wrong with it is kept, so that all mistakes are named together.
+type settingFlag struct {
+	pflag.Value
+	setting *pflag.Flag
+	wrong   *[]error
+}
+
+// Set implements pflag.Value.
+func (s settingFlag) Set(text string) error {
+	s.setting.Changed = true
+	if err := set(s.setting, text); err != nil {
+		*s.wrong = append(*s.wrong, fmt.Errorf("--%s: %q: %w", s.setting.Name, text, err))
+	}
+	return nil
+}
+
+// set gives a setting a value. One that it does not take leaves it its default.
+func set(f *pflag.Flag, text string) error {
+	err := f.Value.Set(text)
+	if err == nil {
+		return nil
+	}
+	_ = f.Value.Set(f.DefValue) // a number has become another one
+	return inWords(f, err)
+}
+
+// addSettings makes flags of settings. wrong has what was wrong with them once they are parsed.
+func addSettings(flags, settings *pflag.FlagSet) (wrong *[]error) {
+	wrong = new([]error)
+	settings.VisitAll(func(f *pflag.Flag) {
+		one := *f
+		one.Value = settingFlag{f.Value, f, wrong}
+		flags.AddFlag(&one)
+	})
+	return wrong
 }
 
 // inWords is what is wrong with a value that f does not take, for people.
@@ -59,7 +92,7 @@ func inWords(f *pflag.Flag, err error) error {
 	case f.Value.Type() == "uint64":
 		return errors.New("is no whole number of 0 or more; use digits only, such as 60")
 	case f.Value.Type() == "duration":
-		return errors.New("is no time; write it with its unit, such as 500ms, 30s, 24h or 90d")
+		return errors.New("is no time; write it with its unit, such as 500ms, 30s, 24h, 90d or 2w")
 	case f.Value.Type() == "bool":
 		return errors.New("is neither true nor false; use one of them")
 	}
@@ -71,49 +104,51 @@ const maxFile = 1 << 20
 
 // readFile flattens the YAML file at path: metadata: {port: 1} is "metadata-port": "1", and a list is its values with
 // commas between them.
-func readFile(path string) (map[string]string, error) {
-	flat := map[string]string{}
+func readFile(path string) (flat map[string]string, errs []error) {
 	if path == "" {
-		return flat, nil
+		return nil, nil
 	}
-	f, err := os.Open(path)
+	text, err := readConfiguration(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration file: %w", err)
+		return nil, []error{fmt.Errorf("configuration file: %w", err)}
 	}
-	defer f.Close()
 	var root yaml.Node
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("configuration file: %w", err)
-	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("configuration file %s: is larger than 1 MiB; it needs only the settings that differ from their defaults", path)
-	}
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	if err := in.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("configuration file %s: %w", path, err)
+		return nil, []error{fmt.Errorf("configuration file %s: %w", path, err)}
 	}
 	if err := in.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("configuration file %s: something follows its first document; write all settings in one, without --- between them", path)
+		errs = append(errs, fmt.Errorf("configuration file %s: something follows its first document; write all settings in one, without --- between them", path))
 	}
+	flat = map[string]string{}
 	for _, n := range root.Content {
-		if err := flatten(flat, "", n); err != nil {
-			return nil, fmt.Errorf("configuration file %s: %w", path, err)
-		}
+		flatten(flat, "", n, func(err error) { errs = append(errs, fmt.Errorf("configuration file %s: %w", path, err)) })
 	}
-	return flat, nil
+	return flat, errs
 }
 
-func flatten(flat map[string]string, prefix string, n *yaml.Node) error {
+func readConfiguration(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s: is larger than 1 MiB; it needs only the settings that differ from their defaults", path)
+	}
+	return text, err
+}
+
+func flatten(flat map[string]string, prefix string, n *yaml.Node, wrong func(error)) {
 	if _, ok := flat[prefix]; ok && n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: %s is there twice; leave one of them out", n.Line, prefix)
+		wrong(fmt.Errorf("line %d: %s is there twice; leave one of them out", n.Line, prefix))
+		return
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i < len(n.Content); i += 2 {
-			if err := flatten(flat, strings.TrimPrefix(prefix+"-"+n.Content[i].Value, "-"), n.Content[i+1]); err != nil {
-				return err
-			}
+			flatten(flat, strings.TrimPrefix(prefix+"-"+n.Content[i].Value, "-"), n.Content[i+1], wrong)
 		}
 	case yaml.ScalarNode:
 		flat[prefix] = n.Value
@@ -121,13 +156,13 @@ func flatten(flat map[string]string, prefix string, n *yaml.Node) error {
 		list := make([]string, len(n.Content))
 		for i, one := range n.Content {
 			if one.Kind != yaml.ScalarNode {
-				return fmt.Errorf("line %d: %s must be a list of single values", one.Line, prefix)
+				wrong(fmt.Errorf("line %d: %s must be a list of single values", one.Line, prefix))
+				return
 			}
 			list[i] = one.Value
 		}
 		flat[prefix] = strings.Join(list, ",")
 	default:
-		return fmt.Errorf("line %d: %s must be a single value, a list of them or a section", n.Line, prefix)
+		wrong(fmt.Errorf("line %d: %s must be a single value, a list of them or a section", n.Line, prefix))
 	}
-	return nil
 }

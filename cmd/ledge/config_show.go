@@ -2,18 +2,32 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ledge/cmd/internal/certs"
 )
 
 func newConfig() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting with its meaning, its default and the value in force, as a YAML file",
+		Short: "Print every setting with its default and the value in force, as a YAML file",
+		Long: `Print every setting with its meaning, its default, where its value comes from and the value in
+force, as a YAML file that --config takes back. See docs/reference/operating.md#settings.`,
+		Example: `  ledge config > ledge.yaml
+  ledge config --changed --config /etc/ledge/ledge.yaml`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, source map[string]string) error {
+	changed := c.Flags().Bool("changed", false, "only the settings whose value is not the default, with where it comes from")
+	configured(c, func(_ context.Context, c *cobra.Command, config *Config, source map[string]string) error {
+		if *changed {
+			printChanged(c.OutOrStdout(), config, source)
+			return nil
+		}
 		fmt.Fprintln(c.OutOrStdout(), "# Settings of ledge: each as flag --name, as environment variable, or as a line of this file.")
 		for _, group := range config.groups {
 			fmt.Fprintf(c.OutOrStdout(), "\n## %s\n", group.title)
@@ -24,6 +38,19 @@ func newConfig() *cobra.Command {
 		}
 		return nil
 	})
+	c.AddCommand(newConfigCheck())
+	return c
+}
+
+// printChanged prints the settings that have not their defaults.
+func printChanged(w io.Writer, config *Config, source map[string]string) {
+	for _, group := range config.groups {
+		group.flags.VisitAll(func(f *pflag.Flag) {
+			if value := f.Value.String(); value != f.DefValue {
+				fmt.Fprintf(w, "%s: %q # from %s\n", f.Name, value, source[f.Name])
+			}
+		})
+	}
 }
 
 func orNone(s string) string {
@@ -31,4 +58,43 @@ func orNone(s string) string {
 		return "none"
 	}
 	return s
+}
+
+func newConfigCheck() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Check the settings as a start does, without the data folder",
+		Long: `Check the settings of file, environment and flags, and the files that they name, as ledge serve does
+at a start. The data folder is not opened. Every mistake is named, one a line.
+See docs/reference/operating.md#settings.
+
+Exit code 0 where all is right, else 2.`,
+		Example: `  ledge config check --config /etc/ledge/ledge.yaml
+  ledge config check --config new.yaml && systemctl restart ledge`,
+	}
+	read := withSettings(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		config, _, err := read()
+		if err := errors.Join(err, config.checkFiles(), config.findAddresses(c.Context())); err != nil {
+			return exitError{exitUsage, err}
+		}
+		fmt.Fprintln(c.OutOrStdout(), "all settings are right")
+		return nil
+	}
+	return c
+}
+
+// checkFiles reads the files that the settings name, as a start does.
+func (c *Config) checkFiles() error {
+	_, units := readUnits(c.UnitsFile)
+	_, key := c.secretKey()
+	if !c.Secure {
+		return errors.Join(units, key)
+	}
+	_, clients := caPool("tls-client-ca", c.TLSClientCA)
+	if c.TLSCert == "" || c.TLSKey == "" {
+		return errors.Join(units, key, clients)
+	}
+	_, err := certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: now, Logger: newLogger(c, os.Stderr)})
+	return errors.Join(units, key, clients, err)
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -63,9 +66,97 @@ func TestServicesShowTheirSettings(t *testing.T) {
 	if !maps.Equal(shown, want) {
 		t.Errorf("shown by some service: %v\nwant %v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(want)))
 	}
-	for name, value := range map[string]string{"max-result-count": "77", "disk-reserve": "2MiB", "resend-interval": "1m0s"} {
+	for name, value := range map[string]string{"max-result-count": "77", "disk-reserve": "2MiB", "resend-interval": "1m"} {
 		if shown[name] != value {
 			t.Errorf("%s: got %q, want %q", name, shown[name], value)
 		}
+	}
+}
+
+// Times and sizes take their long units in the file, the environment and the flags, and are printed in the shortest form.
+func TestUnits(t *testing.T) {
+	t.Setenv("LEDGE_EVENTS_MAX_AGE", "1w2d")
+	t.Setenv("LEDGE_EVENTS_MAX_BYTES", "1T")
+	file := mustWriteFile(t, "c.yaml", "readings: {max-age: 2w, max-bytes: 512M, retention: 'cam.*.* age=1w bytes=2G'}")
+	out, stderr, code := ledge(t, "config", "--config", file, "--notifications-max-age", "7d", "--notifications-max-bytes", "2048K", "--disk-reserve", "65536")
+	for name, value := range map[string]string{
+		"events-max-age": "9d", "events-max-bytes": "1TiB", "readings-max-age": "14d", "readings-max-bytes": "512MiB", "notifications-max-age": "7d",
+		"notifications-max-bytes": "2MiB", "disk-reserve": "64KiB", "readings-retention": "cam.*.* age=1w bytes=2G", "resend-interval": "1s",
+	} {
+		if !strings.Contains(out, fmt.Sprintf("\n%s: %q\n", name, value)) {
+			t.Errorf("%s is not %q: %d %s", name, value, code, stderr)
+		}
+	}
+	for _, bad := range []string{"10GB", "10g", "1.5G", "G", "-1G", "10K5", "9999999T", "10 GiBs"} {
+		_, stderr, code := ledge(t, "config", "--disk-reserve", bad)
+		if code != exitUsage || !strings.Contains(stderr, "is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024") {
+			t.Errorf("%s: %d %s", bad, code, stderr)
+		}
+	}
+}
+
+// `ledge config check` names every mistake of flags, environment, file and the files that settings name, and does not touch the data folder.
+func TestConfigCheck(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	units := mustWriteFile(t, "units.toml", "[[")
+	key := filepath.Join(t.TempDir(), "ledge-secret-key")
+	mustDo(t, os.WriteFile(key, []byte("no key"), 0o600))
+	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(key))
+	t.Setenv("LEDGE_MAX_RESULT_COUNT", "many")
+	file := mustWriteFile(t, "ledge.yaml", "log-format: xml\nretain: 1\ntap: [[1]]\nlog-format: text\nsmtp: {host: h}\nnotifications-host: 0.0.0.0")
+	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--events-max-age", "1m", "--units-file", units}
+	out, stderr, code := ledge(t, args...)
+	for _, want := range []string{
+		`--metadata-port: "x": is no whole number`, `--disk-reserve: "10GB": is no size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is no whole number`,
+		"line 4: log-format is there twice", "line 3: tap must be a list of single values", `there is no setting "retain"`,
+		`there is no setting "smtp-host"; it was removed`, "setting log-format: xml: use auto, text or json", "setting events-max-age: 1m: use 0, or 1h or more",
+		"setting units-file: " + units, "credential ledge-secret-key: ", "setting notifications-host: 0.0.0.0 can be reached from other machines",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the check does not name %q", want)
+		}
+	}
+	if code != exitUsage || out != "" || strings.Count(stderr, "\n") != 12 {
+		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	t.Setenv("LEDGE_MAX_RESULT_COUNT", "7")
+	out, stderr, code = ledge(t, "config", "check", "--data-dir", dir, "--secure", "--log-level", "debug")
+	if code != exitOK || out != "all settings are right\n" || stderr != "" {
+		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("the check has made the data folder")
+	}
+	_, stderr, code = ledge(t, "config", "check", "--secure", "--tls-cert", units, "--tls-key", units, "--tls-client-ca", units, "--data-host", "no..name")
+	if code != exitUsage || strings.Count(stderr, units) < 2 || !strings.Contains(stderr, "tls-client-ca") || !strings.Contains(stderr, `setting data-host: the host name "no..name"`) {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
+// `ledge config --changed` prints what differs from the defaults, with its source, as a file of settings.
+func TestConfigChanged(t *testing.T) {
+	t.Setenv("LEDGE_RESEND_INTERVAL", "1s") // its default
+	t.Setenv("LEDGE_READINGS_MAX_AGE", "90d")
+	file := mustWriteFile(t, "ledge.yaml", "notifications-port: 1001\nmetadata-port: 59881")
+	args := []string{"config", "--changed", "--config", file, "--secure"}
+	out, stderr, code := ledge(t, args...)
+	want := `metadata-host: "0.0.0.0" # from secure
+data-host: "0.0.0.0" # from secure
+device-rest-host: "0.0.0.0" # from secure
+notifications-host: "0.0.0.0" # from secure
+notifications-port: "1001" # from ` + file + `
+tap-host: "0.0.0.0" # from secure
+readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
+secure: "true" # from --secure
+`
+	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
+	if code != exitOK || !slices.Equal(lines(out), lines(want)) {
+		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr, out, want)
+	}
+	again := mustWriteFile(t, "again.yaml", out)
+	t.Setenv("LEDGE_READINGS_MAX_AGE", "90d")
+	if _, stderr, code := ledge(t, "config", "check", "--config", again); code != exitOK {
+		t.Errorf("what it prints is not taken back: %s", stderr)
 	}
 }

@@ -163,10 +163,10 @@ func jsText(text string) string {
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(text) + "`"
 }
 
-// picture takes a picture of the page for docs/reference/console.md, where LEDGE_PICTURES names a folder.
+// picture takes a picture of the page for docs/reference/console.md, where TEST_LEDGE_PICTURES names a folder.
 func (b *tab) picture(name string) {
 	b.Helper()
-	dir := os.Getenv("LEDGE_PICTURES")
+	dir := os.Getenv("TEST_LEDGE_PICTURES")
 	if dir == "" {
 		return
 	}

@@ -96,11 +96,11 @@ func (p *process) postDemoValues(t *testing.T) {
 	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"boiler-2","adminState":"UNLOCKED","description":"Hall 2, behind the pump"}}]`, http.StatusOK)
 }
 
-// TestConsolePictures takes the pictures of docs/reference/console.md, where LEDGE_PICTURES names a folder for them.
+// TestConsolePictures takes the pictures of docs/reference/console.md, where TEST_LEDGE_PICTURES names a folder for them.
 func TestConsolePictures(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("LEDGE_PICTURES") == "" {
-		t.Skip("no pictures are wanted: set LEDGE_PICTURES to a folder for them")
+	if os.Getenv("TEST_LEDGE_PICTURES") == "" {
+		t.Skip("no pictures are wanted: set TEST_LEDGE_PICTURES to a folder for them")
 	}
 	p := start(t, t.TempDir())
 	p.fillConsole(t)

@@ -105,7 +105,7 @@ func TestConsoleHostileTexts(t *testing.T) {
 
 	b := p.logIn(t, domain.Admin) // what scripts add to a page
 	for path, awaited := range map[string]string{
-		"/": "boiler-2 changed", "/readings": "alert(2)", "/devices/boiler-2?resource=note": "alert(2)", "/devices/boiler-2?resource=level": "boiler-2",
+		"/": "boiler-2 description: ", "/readings": "alert(2)", "/devices/boiler-2?resource=note": "alert(2)", "/devices/boiler-2?resource=level": "boiler-2",
 	} {
 		b.open(path)
 		b.until("document.readyState === 'complete'")

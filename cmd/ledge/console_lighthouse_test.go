@@ -17,7 +17,7 @@ func TestConsoleLighthouse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(program); err != nil || os.Getenv("LEDGE_LIGHTHOUSE") == "" {
+	if _, err := os.Stat(program); err != nil || os.Getenv("TEST_LEDGE_LIGHTHOUSE") == "" {
 		t.Skip("Lighthouse takes 12 minutes: run make lighthouse")
 	}
 	node, err := exec.LookPath("node")
@@ -36,7 +36,7 @@ func TestConsoleLighthouse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range consolePages(t, c) {
-		if !strings.Contains(path, os.Getenv("LEDGE_LIGHTHOUSE")) {
+		if !strings.Contains(path, os.Getenv("TEST_LEDGE_LIGHTHOUSE")) {
 			continue
 		}
 		report := filepath.Join(t.TempDir(), "report.json")

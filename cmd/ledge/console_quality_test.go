@@ -100,7 +100,7 @@ func TestConsolePages(t *testing.T) {
 	p.fillConsole(t)
 	pages := consolePages(t, p.newRole(t, domain.Admin))
 	looks := []string{"1280-light", "360-dark"} // each width and each scheme once: no rule of the style sheet depends on both
-	if os.Getenv("LEDGE_PICTURES") != "" {
+	if os.Getenv("TEST_LEDGE_PICTURES") != "" {
 		looks = append(looks, "1280-dark", "360-light")
 	}
 	for _, look := range looks {

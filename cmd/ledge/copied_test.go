@@ -20,7 +20,7 @@ func TestLoginsEndAtRestore(t *testing.T) {
 	s.ledge(t, "token", "revoke", "a-poster")
 	s.stop()
 	restored := filepath.Join(t.TempDir(), "restored")
-	out, errs, code := ledge(t, "restore", "--data-dir", restored, file)
+	out, errs, code := ledge(t, "restore", file, restored)
 	if code != exitOK {
 		t.Fatalf("ledge restore: exit code %d: %s", code, errs)
 	}
@@ -30,7 +30,7 @@ func TestLoginsEndAtRestore(t *testing.T) {
 		}
 	}
 	salvaged := filepath.Join(t.TempDir(), "salvaged")
-	if _, errs, code := ledge(t, "salvage", "--data-dir", restored, "--to", salvaged); code != exitOK {
+	if _, errs, code := ledge(t, "salvage", "--data-dir", restored, salvaged); code != exitOK {
 		t.Fatalf("ledge salvage: exit code %d: %s", code, errs)
 	}
 	for _, dir := range []string{restored, salvaged} {

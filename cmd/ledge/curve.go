@@ -37,11 +37,14 @@ func serverKey(private []byte) string {
 
 func newCurve() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "curve --data-dir DIR",
+		Use:   "curve",
 		Short: "Print the public key that ZeroMQ subscribers with CURVE need",
-		Long: `Print the server's public key of CURVE, 40 characters of Z85. Subscribers of a ZeroMQ channel with clientKeys have to know it:
-ZMQ_CURVE_SERVERKEY of libzmq. The first start of the server makes it. The command reads one file and changes nothing, whether a server runs
-or not. An encrypted secret store needs its key. Exit code 5 where there is no key.`,
+		Long: `Print the server's public key of CURVE, 40 characters of Z85. Subscribers of a ZeroMQ channel with
+clientKeys have to know it: ZMQ_CURVE_SERVERKEY of libzmq. See docs/reference/zeromq.md.
+
+Exit code 5 if there is no key.`,
+		Example: `  ledge curve --data-dir /var/lib/ledge
+  ledge curve --config /etc/ledge/ledge.yaml > server.key`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {

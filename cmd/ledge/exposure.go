@@ -34,18 +34,25 @@ func (c *Config) bindSettings() [][2]string {
 // is refused unless secure or allow-insecure is set, because nobody has to log in.
 func (c *Config) findAddresses(ctx context.Context) error {
 	c.addresses = map[string]netip.Addr{}
-	found := map[string]netip.Addr{} // by host: services mostly share one
+	type answer struct {
+		ip  netip.Addr
+		err error
+	}
+	found := map[string]answer{} // by host: services mostly share one
 	var errs []error
+	code := exitUsage
 	for _, s := range c.bindSettings() {
 		setting, host := s[0], s[1]
-		ip, known := found[host]
+		a, known := found[host]
 		if !known {
-			var err error
-			if ip, err = lookup(ctx, net.DefaultResolver, lookupTime, host); err != nil {
-				return exitError{exitPort, fmt.Errorf("setting %s: %w", setting, err)}
-			}
-			found[host] = ip
+			a.ip, a.err = lookup(ctx, net.DefaultResolver, lookupTime, host)
+			found[host] = a
 		}
+		if a.err != nil {
+			errs, code = append(errs, fmt.Errorf("setting %s: %w", setting, a.err)), exitPort
+			continue
+		}
+		ip := a.ip
 		c.addresses[setting] = ip
 		if !ip.Unmap().IsLoopback() && !c.AllowInsecure && !c.Secure {
 			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; "+
@@ -53,7 +60,7 @@ func (c *Config) findAddresses(ctx context.Context) error {
 		}
 	}
 	if len(errs) > 0 {
-		return exitError{exitUsage, errors.Join(errs...)}
+		return exitError{code, errors.Join(errs...)}
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func judgeSalvaged(t *testing.T, dir, to string, want answers) outcome {
 	if err != nil {
 		return outcomef(broken, "%v", err)
 	}
-	out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+	out, errs, code := ledge(t, "salvage", "--data-dir", dir, to)
 	if code != exitOK && code != exitPartial {
 		return outcomef(broken, "ledge salvage: exit code %d: %s", code, lastLine(errs))
 	}

@@ -16,13 +16,13 @@ import (
 )
 
 // faultsAll reports whether the fault tests run in full, as `make faults` asks for; else each runs a small seeded part.
-func faultsAll() bool { return os.Getenv("LEDGE_FAULTS") == "all" }
+func faultsAll() bool { return os.Getenv("TEST_LEDGE_FAULTS") == "all" }
 
 // faultsTime is how long a row may take in full. A row that has not tried everything by then says how much it tried.
 func faultsTime(tb testing.TB) time.Duration {
-	d, err := time.ParseDuration(cmp.Or(os.Getenv("LEDGE_FAULTS_TIME"), "5m"))
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("TEST_LEDGE_FAULTS_TIME"), "5m"))
 	if err != nil {
-		tb.Fatalf("LEDGE_FAULTS_TIME: %v; give a duration such as 5m", err)
+		tb.Fatalf("TEST_LEDGE_FAULTS_TIME: %v; give a duration such as 5m", err)
 	}
 	return d
 }
@@ -162,7 +162,7 @@ func reportFaults() {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.name, r.runs(), r.of, c[lost], c[silent], c[broken], r.touched, c[found], c[recovered])
 	}
 	w.Flush()
-	if path := os.Getenv("LEDGE_FAULTS_TABLE"); path != "" {
+	if path := os.Getenv("TEST_LEDGE_FAULTS_TABLE"); path != "" {
 		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}

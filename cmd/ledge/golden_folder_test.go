@@ -250,10 +250,10 @@ func (p *process) goldenChanges() string {
 		{"user", "add", "anna", "--role", "operator", "--password-file", mustWriteFile(p.tb, "password", "correct horse battery\n")},
 		{"user", "add", "gone", "--password-file", mustWriteFile(p.tb, "password", "correct horse battery\n")},
 		{"user", "remove", "gone"},
-		{"token", "create", "--name", "poster", "--devices", "cam-*"},
-		{"token", "create", "--name", "revoked"},
+		{"token", "create", "poster", "--devices", "cam-*"},
+		{"token", "create", "revoked"},
 		{"token", "revoke", "revoked"},
-		{"token", "create", "--name", "reader", "--role", "viewer"},
+		{"token", "create", "reader", "--role", "viewer"},
 	} {
 		out, errs, code := ledge(p.tb, append(args, "--data-dir", p.dir)...)
 		if code != exitOK {

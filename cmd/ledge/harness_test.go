@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if binary = os.Getenv("LEDGE_BINARY"); binary == "" { // `make test` has built it
+	if binary = os.Getenv("TEST_LEDGE_BINARY"); binary == "" { // `make test` has built it
 		binary = filepath.Join(dir, "ledge")
 		build := exec.Command("go", "build", "-o", binary, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

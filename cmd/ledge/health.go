@@ -14,11 +14,13 @@ func newHealth() *cobra.Command {
 	return configured(&cobra.Command{
 		Use:   "health",
 		Short: "Say whether the running server takes what is sent to it",
-		Long: `Say whether the running server takes what is sent to it, as GET /api/v2/health of its services does. Exit code 0 where all do;
-else 1, with the reason of each that does not. Warnings are printed, and change nothing about the exit code.
+		Long: `Say whether the running server takes what is sent to it, as GET /api/v2/health of its services
+does. It needs neither a port nor a login. Warnings do not change the exit code.
+See docs/monitoring.md.
 
-It asks the running server through the socket admin.sock in the data folder, so that it needs neither a port nor a login.`,
-		Example: "  ledge health && echo fine\n  */5 * * * * ledge health --config /etc/ledge/ledge.yaml || mail -s 'ledge' ops",
+Exit code 0 if all services do; else 1, with the reason of each that does not.`,
+		Example: `  ledge health && echo fine
+  ledge health --config /etc/ledge/ledge.yaml || mail -s 'ledge' ops`,
 	}, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		a, err := askRunning(ctx, config, adminRequest{Do: "health"})
 		if err != nil {

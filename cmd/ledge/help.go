@@ -14,21 +14,45 @@ const globalFlags = `{{if .HasAvailableInheritedFlags}}
 Global Flags:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}`
 
-// withoutGlobalFlags is the usage text of a command with its own flags only. The help of ledge itself has the others.
-func withoutGlobalFlags(template string) string {
-	return strings.Replace(template, globalFlags, "", 1)
+// helpWidth is the width of the help in columns.
+const helpWidth = 100
+
+// ownUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
+func ownUsage(template string) string {
+	template = strings.Replace(template, globalFlags, "", 1)
+	return strings.Replace(template, ".LocalFlags.FlagUsages ", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d ", helpWidth), 1)
 }
 
-// helpWidth is the width of the help in columns. A terminal that is narrower wraps by itself.
-const helpWidth = 110
+// completionExamples are the examples of the commands that cobra makes, by shell.
+var completionExamples = map[string]string{
+	"bash":       "  source <(ledge completion bash)\n  ledge completion bash > /etc/bash_completion.d/ledge",
+	"zsh":        "  source <(ledge completion zsh)\n  ledge completion zsh > \"${fpath[1]}/_ledge\"",
+	"fish":       "  ledge completion fish | source\n  ledge completion fish > ~/.config/fish/completions/ledge.fish",
+	"powershell": "  ledge completion powershell | Out-String | Invoke-Expression\n  ledge completion powershell > ledge.ps1",
+}
+
+// shortenCompletion gives the commands that cobra makes a help like that of the others.
+func shortenCompletion(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Example = "  ledge help log\n  ledge help user add"
+		case "completion":
+			c.Example = completionExamples["bash"]
+			for _, shell := range c.Commands() {
+				shell.Long, shell.Example = shell.Short+".", completionExamples[shell.Name()]
+			}
+		}
+	}
+}
 
 // groupedUsage shows the settings of a command in groups, and then its other flags.
 func groupedUsage(config *Config) func(*cobra.Command) error {
 	return func(c *cobra.Command) error {
 		out := c.OutOrStderr()
-		fmt.Fprintf(out, "Usage:\n  %s\n", c.UseLine())
+		fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
 		for _, group := range config.groups {
-			fmt.Fprintf(out, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(helpWidth))
+			fmt.Fprintf(out, "\n%s:\n%s", group.title, withoutLongDefaults(group.flags).FlagUsagesWrapped(helpWidth))
 		}
 		others := pflag.NewFlagSet("", pflag.ContinueOnError)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -63,4 +87,18 @@ func hideSettings(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		hideSettings(sub)
 	}
+}
+
+// withoutLongDefaults are flags without the defaults that do not fit into a line, as they cannot be wrapped.
+func withoutLongDefaults(flags *pflag.FlagSet) *pflag.FlagSet {
+	short := pflag.NewFlagSet("", pflag.ContinueOnError)
+	short.SortFlags = false
+	flags.VisitAll(func(f *pflag.Flag) {
+		one := *f
+		if len(one.DefValue) > helpWidth/2 {
+			one.DefValue, one.Usage = "", one.Usage+" (ledge config shows the default)"
+		}
+		short.AddFlag(&one)
+	})
+	return short
 }

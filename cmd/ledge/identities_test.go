@@ -99,14 +99,14 @@ func administerEverything(t *testing.T, dir string) string {
 	if table := mustLedge(t, dir, "", "user", "list"); !strings.Contains(table, "anna   auditor") {
 		t.Errorf("got table\n%s", table)
 	}
-	token := strings.TrimSpace(mustLedge(t, dir, "", "token", "create", "--name", "pos-7", "--role", "poster", "--devices", "cam-*,door-1", "--expires", "90d"))
+	token := strings.TrimSpace(mustLedge(t, dir, "", "token", "create", "pos-7", "--role", "poster", "--devices", "cam-*,door-1", "--expires", "90d"))
 	if !strings.HasPrefix(token, "ledge_pos-7_") {
 		t.Errorf("got token %q", token)
 	}
-	if out := mustLedge(t, dir, "", "token", "create", "--name", "cam-1", "--certificate"); out != "" {
+	if out := mustLedge(t, dir, "", "token", "create", "cam-1", "--certificate"); out != "" {
 		t.Errorf("a certificate has the secret %q", out)
 	}
-	wantLedgeFails(t, dir, "", "is no lifetime", "token", "create", "--name", "x", "--expires", "90 days")
+	wantLedgeFails(t, dir, "", "is no lifetime", "token", "create", "x", "--expires", "90 days")
 	var tokens []tokenEntry
 	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "token", "list", "--json")), &tokens))
 	if len(tokens) != 2 || !tokens[0].Certificate || len(tokens[1].Devices) != 2 || tokens[1].Expires-tokens[1].Created > 90*24*time.Hour.Milliseconds() {
@@ -310,7 +310,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 			default:
 			}
 			_, _, _ = ledgeOn(t, dir, fmt.Sprintf("secret-%d\n", n), "user", "passwd", "anna")
-			_, _, _ = ledgeOn(t, dir, "", "token", "create", "--name", fmt.Sprint("pos-", n), "--role", "poster")
+			_, _, _ = ledgeOn(t, dir, "", "token", "create", fmt.Sprint("pos-", n), "--role", "poster")
 			_, _, _ = ledgeOn(t, dir, "", "token", "revoke", fmt.Sprint("pos-", n-1))
 		}
 	}()
@@ -318,7 +318,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 	for range 4 {
 		file, _ := mustBackUp(t, dir)
 		to := filepath.Join(t.TempDir(), "new")
-		if out, errs, code := ledge(t, "restore", "--data-dir", to, file); code != exitOK {
+		if out, errs, code := ledge(t, "restore", file, to); code != exitOK {
 			t.Fatalf("%d\n%s%s", code, out, errs)
 		}
 		folders = append(folders, to)

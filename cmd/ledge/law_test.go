@@ -17,7 +17,7 @@ func holdLaw(t *testing.T, dir string) (verified, salvaged int) {
 	to := filepath.Join(t.TempDir(), "new")
 	leaves := mustLeave(t, dir)
 	out, errs, verified := ledge(t, "verify", "--data-dir", dir)
-	salvage, salvageErrs, salvaged := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+	salvage, salvageErrs, salvaged := ledge(t, "salvage", "--data-dir", dir, to)
 	leaves()
 	if salvaged == exitOK || salvaged == exitPartial {
 		p := start(t, to)

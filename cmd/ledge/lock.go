@@ -25,7 +25,7 @@ type dataLock struct{ folder, f *os.File }
 // lockDataDir makes the data folder and takes charge of it.
 func lockDataDir(dir string) (*dataLock, error) {
 	if err := makeFolder(dir); err != nil {
-		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
+		return nil, notUsable(err)
 	}
 	l := &dataLock{}
 	if err := l.take(dir); err != nil {
@@ -33,7 +33,7 @@ func lockDataDir(dir string) (*dataLock, error) {
 		if errors.Is(err, errLocked) {
 			return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s; stop it first or choose another --data-dir", dir, owner(dir))}
 		}
-		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be written", err)}
+		return nil, notUsable(err)
 	}
 	if err := l.write(); err != nil && !osfile.IsFull(err) {
 		l.release()
@@ -48,13 +48,21 @@ func holdDataDir(dir string) (*dataLock, error) {
 	err := l.hold(dir)
 	if errors.Is(err, errLocked) {
 		l.close()
-		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s", dir, owner(dir))}
+		return nil, exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s; stop it first", dir, owner(dir))}
 	}
 	if err != nil {
 		l.close()
-		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose a folder that can be read", err)}
+		return nil, notUsable(err)
 	}
 	return l, nil
+}
+
+// notUsable is the error for a data folder that the file system does not let Ledge use.
+func notUsable(err error) error {
+	if isFolderTrouble(err) { // [cured] says what to do
+		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+	}
+	return exitError{exitFolder, fmt.Errorf("setting data-dir: %w; choose another folder", err)}
 }
 
 func (l *dataLock) hold(dir string) (err error) {

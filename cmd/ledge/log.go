@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -31,20 +32,13 @@ func newLog() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Print what is on the log, oldest first; -f prints what is recorded from now on",
-		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, who asked and from where. The flags that
-choose messages can be combined.
+		Long: `Print what is on the log, oldest first: time, stream and sequence, type, subject, actor, origin, and
+what changed. Flags that choose messages can be combined. What is archived is printed too.
 
-Changes that are archived are read from archive-dir, as one history with the log. Where an archive is missing or damaged, one
-line on standard error says which events are in it, and the rest is printed.
-
-It reads the files of the data folder. Beside a running server it reads what queries show: it asks the server through the socket
-admin.sock in the data folder, which only the user of the server and root can use. -f begins now: with -n, --since or --from it
-begins with what was recorded before. It needs a running server; while that is away it waits, and then goes on where it was,
-until Ctrl-C. On Windows, where the socket is missing, stop the server first.`,
-		Example: `  ledge log -n 20
-  ledge log -f --device cam-1
-  ledge log --since 7d --until 2026-11-21 --type 'device.*'
-  ledge log --since 1h --subject 'ledge.event.subscription.>' --json`,
+It works with and without a running server. -f needs one, and waits while it is away.
+See docs/audit.md.`,
+		Example: `  ledge log -f --device cam-1
+  ledge log --since 7d --until 2026-11-21 --type 'device.*'`,
 	}
 	c.Flags().BoolVarP(&filter.follows, "follow", "f", false, "print what is recorded from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")
@@ -168,8 +162,7 @@ func (p printer) print(m store.Message) error {
 	return err
 }
 
-// detail is what is worth a look at once: that an event is skipped, the fields that changed, or the size of a posted value,
-// wherever it is.
+// detail is what is worth a look at once: that an event is skipped, what it changed, or the size of a posted value, wherever it is.
 func detail(w domain.Wire) string {
 	if size := w.Ext["size"]; size != "" {
 		return fmt.Sprintf("  %s, %s bytes", w.ContentType, size)
@@ -184,7 +177,61 @@ func detail(w domain.Wire) string {
 	if json.Unmarshal(w.Data, &e) != nil || len(e.Changed)+len(e.Changes) == 0 {
 		return ""
 	}
-	return "  changed " + strings.Join(append(e.Changed, e.Changes.Names()...), ", ")
+	if len(e.Changes) == 0 { // an event of an earlier version, without values
+		return "  changed " + strings.Join(e.Changed, ", ")
+	}
+	return "  " + changesText(e.Changes)
+}
+
+const (
+	// mostShown is how many changed values a line has, mostValueRunes how many characters of each.
+	mostShown, mostValueRunes = 8, 60
+)
+
+// changesText is what has changed, such as adminState: UNLOCKED → LOCKED.
+func changesText(changes domain.Changes) string {
+	var texts []string
+	more := 0
+	for leaf := range changes.Leaves() {
+		if len(texts) == mostShown {
+			more++
+			continue
+		}
+		texts = append(texts, shownText(leaf.Path)+": "+shownValue(leaf.Was)+" → "+shownValue(leaf.Is))
+	}
+	if more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// shownValue is a JSON value in a line, a text without its quotes.
+func shownValue(value json.RawMessage) string {
+	var text string
+	switch {
+	case len(value) == 0:
+		return "nothing"
+	case json.Unmarshal(value, &text) == nil:
+		return shownText(text)
+	}
+	return shownText(string(value))
+}
+
+// shownText is the beginning of a text, without characters that could steer a terminal.
+func shownText(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if n++; n > mostValueRunes {
+			return b.String() + "…"
+		}
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 func (p printer) printJSON(m store.Message) error {

@@ -17,11 +17,12 @@ import (
 
 // logFilter chooses messages of the log.
 type logFilter struct {
-	since, until          time.Time // by the time of the event; zero for no bound
-	last                  int       // only so many, the newest; -1 for all
-	from                  uint64
-	kind, device, subject string // patterns; empty for all
-	follows               bool
+	since, until time.Time // by the time of the event; zero for no bound
+	last         int       // only so many, the newest; -1 for all
+	from         uint64
+	follows      bool
+
+	kind, device, actor, subject string // patterns; empty for all
 
 	sinceText, untilText string // as given
 	lastText             int
@@ -37,6 +38,7 @@ func (f *logFilter) flags(flags *pflag.FlagSet) {
 	flags.IntVarP(&f.lastText, "last", "n", 0, "only the newest so many of what the other flags choose; with -f so many from before")
 	flags.StringVar(&f.kind, "type", "", "only events of this type, such as device.added or 'device.*'")
 	flags.StringVar(&f.device, "device", "", "only changes of the device with this name, and what was posted to it")
+	flags.StringVar(&f.actor, "actor", "", "only what this actor did, such as user:anna, anna or 'anonymous@*'")
 	flags.StringVar(&f.subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")
 	flags.Uint64Var(&f.from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
 }
@@ -52,6 +54,9 @@ func (f *logFilter) check(flags *pflag.FlagSet, now time.Time) (err error) {
 	}
 	if _, err := path.Match(f.kind, ""); err != nil {
 		return fmt.Errorf("--type: %q is no pattern; use a type such as device.added, and * for any characters", f.kind)
+	}
+	if _, err := path.Match(f.actor, ""); err != nil {
+		return fmt.Errorf("--actor: %q is no pattern; use an actor such as user:anna, and * for any characters", f.actor)
 	}
 	switch {
 	case f.lastGiven && (f.lastText < 0 || f.lastText > mostLast):
@@ -92,7 +97,8 @@ func (f *logFilter) matches(m store.Message) bool {
 		return false
 	}
 	return (f.subject == "" || subjectMatches(f.subject, m.Subject)) &&
-		(f.device == "" || deviceOf(m.Subject) == f.device) && (f.kind == "" || f.isKind(m.Wire().Type))
+		(f.device == "" || deviceOf(m.Subject) == f.device) && (f.actor == "" || f.isActor(m.Stamp().Actor)) &&
+		(f.kind == "" || f.isKind(m.Wire().Type))
 }
 
 // lateness is how much later than its event's time a message may be stored: bodies take time to arrive, and commands wait.
@@ -106,9 +112,19 @@ func (f *logFilter) ends(m store.Message) bool {
 // isKind compares a type such as device.added/1 with and without its version.
 func (f *logFilter) isKind(kind string) bool {
 	name, _, _ := strings.Cut(kind, "/")
-	whole, _ := path.Match(strings.ReplaceAll(f.kind, "/", "."), strings.ReplaceAll(kind, "/", "."))
-	short, _ := path.Match(f.kind, name)
-	return whole || short
+	return likePattern(f.kind, kind) || likePattern(f.kind, name)
+}
+
+// isActor compares an actor such as user:anna with and without its kind.
+func (f *logFilter) isActor(actor string) bool {
+	_, name, _ := strings.Cut(actor, ":")
+	return likePattern(f.actor, actor) || likePattern(f.actor, name)
+}
+
+// likePattern reports whether a pattern matches a text; * stands for any characters, / among them.
+func likePattern(pattern, text string) bool {
+	ok, _ := path.Match(strings.ReplaceAll(pattern, "/", "."), strings.ReplaceAll(text, "/", "."))
+	return ok
 }
 
 // deviceOf is the device that a subject names: ledge.event.device.NAME.… or ledge.reading.PROFILE.NAME.….

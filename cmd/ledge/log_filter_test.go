@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/domain"
 )
 
 func TestSubjectPatterns(t *testing.T) {
@@ -31,7 +33,7 @@ func TestSubjectPatterns(t *testing.T) {
 
 func TestLogFilterFlags(t *testing.T) {
 	for _, args := range [][]string{
-		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
+		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"--actor", "[a"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
 	} {
 		if _, stderr, code := ledge(t, append([]string{"log", "--data-dir", t.TempDir()}, args...)...); code != exitUsage {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
@@ -41,9 +43,9 @@ func TestLogFilterFlags(t *testing.T) {
 
 // logLine is what the tests look at of `ledge log --json`.
 type logLine struct {
-	Stream, Subject, Type string
-	Seq                   uint64
-	Time                  time.Time
+	Stream, Subject, Type, Actor string
+	Seq                          uint64
+	Time                         time.Time
 }
 
 func logged(t *testing.T, dir string, args ...string) (lines []logLine) {
@@ -78,6 +80,7 @@ func TestLogFilters(t *testing.T) {
 		choose := func(f func(logLine) bool) []logLine {
 			return slices.DeleteFunc(slices.Clone(all), func(l logLine) bool { return !f(l) })
 		}
+		last := func(n int, list []logLine) []logLine { return list[len(list)-n:] }
 		middle := all[len(all)/2].Time
 		for _, tt := range []struct {
 			args []string
@@ -86,6 +89,9 @@ func TestLogFilters(t *testing.T) {
 			{[]string{"--type", "device.added"}, choose(func(l logLine) bool { return strings.HasPrefix(l.Type, "device.added/") })},
 			{[]string{"--type", "device.*/1"}, choose(func(l logLine) bool { return strings.HasPrefix(l.Type, "device.") && strings.HasSuffix(l.Type, "/1") })},
 			{[]string{"--device", "cam-2"}, choose(func(l logLine) bool { return strings.Contains(l.Subject, ".cam-2.") })},
+			{[]string{"--actor", "anonymous@127.0.0.1"}, choose(func(l logLine) bool { return l.Actor == "anonymous@127.0.0.1" })},
+			{[]string{"--actor", "an*", "-n", "2"}, last(2, choose(func(l logLine) bool { return strings.HasPrefix(l.Actor, "an") }))},
+			{[]string{"--actor", "ledge"}, choose(func(l logLine) bool { return l.Actor == "ledge" })},
 			{[]string{"--subject", "ledge.reading.>"}, choose(func(l logLine) bool { return l.Stream == "reading" })},
 			{[]string{"--since", middle.Format(time.RFC3339Nano)}, choose(func(l logLine) bool { return !l.Time.Before(middle) })},
 			{[]string{"--until", middle.Format(time.RFC3339Nano)}, choose(func(l logLine) bool { return l.Time.Before(middle) })},
@@ -103,6 +109,11 @@ func TestLogFilters(t *testing.T) {
 				t.Errorf("log %v:\ngot  %v\nwant %v", tt.args, got, tt.want)
 			}
 		}
+	}
+	p.addConsoleUser(t, domain.Auditor) // by cli:USER
+	cli := logged(t, dir, "--actor", "cli:*")
+	if name := strings.TrimPrefix(cli[0].Actor, "cli:"); len(cli) != 1 || !slices.Equal(logged(t, dir, "--actor", name), cli) {
+		t.Errorf("log --actor %s is not %v", name, cli)
 	}
 	compare()
 	if code := p.stop(); code != exitOK {

@@ -3,16 +3,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ledge/store/osfile"
 )
 
 // The exit codes.
@@ -63,18 +68,41 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := errors.Join(root.ExecuteContext(ctx), profile.stop())
+	command, err := root.ExecuteContextC(ctx)
+	err = errors.Join(err, profile.stop())
 	if err == nil {
 		err = out.err // what is not printed is not done
 	}
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "ledge: %v\n", err)
+	err = cured(err)
+	code := exitFailure
 	if e, ok := errors.AsType[exitError](err); ok {
-		return e.code
+		code = e.code
 	}
-	return exitFailure
+	printError(stderr, command, err, code)
+	return code
+}
+
+// cures are what to do about errors of the file system that any file of any command may have.
+var cures = []struct {
+	is   func(error) bool
+	text string
+}{
+	{func(err error) bool { return errors.Is(err, fs.ErrPermission) }, "run ledge as the user that owns it, or choose another"},
+	{osfile.IsFull, "free some space on its disk, and run the command again"},
+	{func(err error) bool { return errors.Is(err, syscall.EROFS) }, "mount it for writing, or choose another"},
+}
+
+// cured adds what to do next to an error that does not say so.
+func cured(err error) error {
+	for _, one := range cures {
+		if one.is(err) && !strings.Contains(err.Error(), "; ") {
+			return fmt.Errorf("%w; %s", err, one.text)
+		}
+	}
+	return err
 }
 
 // interrupted says what a signal leaves, where err is of one that ended ctx.
@@ -103,41 +131,69 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ledge",
 		Short: "The device plane of an IoT edge platform, in one process, with a ledger under it",
-		Long: `Ledge serves the EdgeX 2.3 APIs for device metadata, posted data and notifications, and keeps every change as an
-event on an embedded NATS JetStream log.
+		Long: `Ledge serves the EdgeX 2.3 APIs of the device plane, and keeps every change as an event on a log.
 
-Exit codes: 0 done, 1 failed while running, 2 unknown command, flag or bad setting, 3 data folder in use by another
-process, 4 an address cannot be listened on, 5 data folder cannot be used, 6 log, state or backup damaged, 7 salvage has left something out.`,
+Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 data folder in use, 4 address not
+usable, 5 data folder not usable, 6 damage, 7 salvage left something out. See docs/reference/operating.md.`,
+		Example: `  ledge serve --data-dir data
+  ledge log -f --data-dir data`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 		Version:       version,
 	}
 	root.SetVersionTemplate("ledge {{.Version}}\n")
-	root.SetUsageTemplate(withoutGlobalFlags(root.UsageTemplate()))
+	root.SetUsageTemplate(ownUsage(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), inWords(bad.GetFlag(), bad.Unwrap()))
 		}
 		return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath())}
 	})
-	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
 	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	shortenCompletion(root)
 	for _, c := range root.Commands() {
-		c.Args = usage(c.Args)
 		if c.Name() != "serve" {
 			hideSettings(c)
 		}
 	}
-	root.Args = usage(root.Args)
+	refuseWrongArguments(root)
 	return root
+}
+
+// refuseWrongArguments gives wrong arguments of a command, and of those below it, their exit code. A command with commands below it
+// takes no other argument; without one it prints its help.
+func refuseWrongArguments(c *cobra.Command) {
+	if c.HasSubCommands() && !c.Runnable() {
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	switch {
+	case c.Name() == "help":
+		c.Args = topic
+	case c.Args == nil:
+		c.Args = usage(cobra.NoArgs)
+	default:
+		c.Args = usage(c.Args)
+	}
+	for _, sub := range c.Commands() {
+		refuseWrongArguments(sub)
+	}
+}
+
+// synopsis says how a command with arguments is written.
+func synopsis(c *cobra.Command) string {
+	if _, arguments, _ := strings.Cut(c.Use, " "); arguments == "" {
+		return ""
+	}
+	return "; write `" + strings.TrimSuffix(c.UseLine(), " [flags]") + "`"
 }
 
 // usage gives wrong arguments the exit code for it.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, commandLike(c, args), c.CommandPath())}
+			return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), synopsis(c)), c.CommandPath())}
 		}
 		return nil
 	}
@@ -145,26 +201,49 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // configured gives a command all settings as flags; its configuration is complete when f runs.
 func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error) *cobra.Command {
-	config := &Config{}
-	settings := config.settings()
-	settings.VisitAll(func(f *pflag.Flag) { c.Flags().AddFlag(f) })
-	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
-	c.Args = cobra.NoArgs
-	c.SetUsageFunc(groupedUsage(config))
+	read := withSettings(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
-			*file = v
-		}
-		source, err := load(settings, *file, os.LookupEnv)
-		err = errors.Join(err, unknownVariables(settings, os.Environ()))
-		if err == nil {
-			err = config.check()
-		}
+		config, source, err := read()
 		if err != nil {
 			return exitError{exitUsage, err}
 		}
-		config.bindEverywhere(source)
 		return f(c.Context(), c, config, source)
 	}
 	return c
+}
+
+// withSettings gives a command all settings as flags. What it returns reads them, and where the value of each comes from; the error
+// names every setting that is wrong.
+func withSettings(c *cobra.Command) (read func() (*Config, map[string]string, error)) {
+	config := &Config{}
+	settings := config.settings()
+	wrong := addSettings(c.Flags(), settings)
+	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
+	if c.Args == nil {
+		c.Args = cobra.NoArgs
+	}
+	c.SetUsageFunc(groupedUsage(config))
+	return func() (*Config, map[string]string, error) {
+		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
+			*file = v
+		}
+		if warning := unknownVariables(settings, os.Environ()); warning != "" {
+			defer warn(c, config, warning)
+		}
+		source, err := load(settings, *file, os.LookupEnv)
+		if err := errors.Join(errors.Join(*wrong...), err, config.check()); err != nil {
+			return config, source, err
+		}
+		config.bindEverywhere(source)
+		return config, source, nil
+	}
+}
+
+// warn prints a line on the log of serve, and on standard error of other commands.
+func warn(c *cobra.Command, config *Config, text string) {
+	if c.Name() == "serve" {
+		newLogger(config, c.ErrOrStderr()).Warn(text)
+		return
+	}
+	fmt.Fprintln(c.ErrOrStderr(), "ledge:", text)
 }

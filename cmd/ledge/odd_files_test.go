@@ -68,7 +68,7 @@ func TestOddFilesBesideCommands(t *testing.T) {
 		if err := unix.Mkfifo(path, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"verify"}, {"salvage", "--to", filepath.Join(t.TempDir(), "new")}} {
+		for _, args := range [][]string{{"verify"}, {"salvage", filepath.Join(t.TempDir(), "new")}} {
 			out, errs, _ := ledge(t, append(args, "--data-dir", dir)...)
 			if args[0] == "verify" && !strings.Contains(out+errs, want) || strings.Contains(errs, "panic") {
 				t.Errorf("%s with a FIFO in place of %s: %s%s", args[0], name, out, errs)

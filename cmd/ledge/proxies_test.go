@@ -229,7 +229,7 @@ func behindProxy(t *testing.T, p *process, port int, roots string) {
 	for _, address := range []string{"127.0.0.2:", "127.0.0.3:"} {
 		p.waitLog(`"remote":"` + address)
 	}
-	token, stderr, code := ledge(t, "token", "create", "--data-dir", p.dir, "--name", "t", "--role", "operator")
+	token, stderr, code := ledge(t, "token", "create", "--data-dir", p.dir, "t", "--role", "operator")
 	if code != exitOK {
 		t.Fatal(stderr)
 	}

@@ -67,7 +67,7 @@ func TestReadmeTour(t *testing.T) {
 	sh.run(blocks[5]) // the picture is the same
 	seesThePicture(t, everything)
 	p.await("ledge log -f", func() bool { return strings.Contains(following.String(), "camera cam-1 jpeg") })
-	for _, want := range []string{"profile camera added", "device cam-1 updated", "changed adminState", "subscription watch added", "DEVICE_CHANGED"} {
+	for _, want := range []string{"profile camera added", "device cam-1 updated", "adminState: UNLOCKED → LOCKED", "subscription watch added", "DEVICE_CHANGED"} {
 		if !strings.Contains(following.String(), want) {
 			t.Errorf("ledge log -f does not show %q:\n%s", want, following)
 		}

@@ -16,10 +16,13 @@ func newRebuild() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Throw the state away and fold it again from the log",
-		Long: `Throw the state in bbolt away and fold it again from the log's first event, or, where that is archived, from the
-newest snapshot of the state, or from the archives where no snapshot is whole. The log is not touched. A running server
-must be stopped first: it has the files. Where the log is shorter than the state remembers, or neither a snapshot nor all
-archives are whole, nothing is thrown away: exit code 6.`,
+		Long: `Throw the state away and fold it again from the log, or from the newest snapshot and the log. The
+log is not touched. Stop the server first.
+
+Exit code 6 if the log is shorter than the state remembers, or what it is folded from is not whole:
+nothing is thrown away then. See docs/reference/data-folder.md.`,
+		Example: `  ledge rebuild --data-dir /var/lib/ledge
+  systemctl stop ledge && ledge rebuild --config /etc/ledge/ledge.yaml`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {

@@ -17,21 +17,31 @@ import (
 
 func newRestore() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "restore --data-dir DIR FILE",
+		Use:   "restore FILE DIR",
 		Short: "Make a data folder of a backup",
-		Long: `Make a data folder of a backup that ` + "`ledge backup`" + ` has written. DIR must not exist or be empty: nothing is overwritten.
-The backup is verified as a whole, unpacked beside DIR, into DIR.restoring-*, and what is unpacked is verified as by
-` + "`ledge verify`" + `. Only when all of it is whole and on disk does it become DIR. Then the state is folded from the log.
+		Long: `Make a data folder of a backup. DIR must not exist or be empty: nothing is overwritten. All is
+verified before it becomes DIR; then the state is folded from the log.
 
-No login from before is valid in DIR. Users, passwords and tokens are as they were at the backup, and are listed: remove and revoke
-those that were removed since.
+No login from before is valid in DIR. Users and tokens are listed: remove and revoke those that
+were removed since the backup. See docs/backup.md.
 
-Exit code 6 where the backup is damaged or cut off; there is no DIR then.`,
+Exit code 6 if the backup is damaged: there is no DIR then.`,
+		Example: `  ledge restore /backups/ledge-2026-11-22.tar /var/lib/ledge
+  ledge restore today.tar restored && ledge serve --data-dir restored`,
 	}
-	return withFile(c, func(ctx context.Context, c *cobra.Command, config *Config, file string) error {
-		r := &restore{config: config, file: file, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "restore")}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("data-dir") {
+			return errors.New("--data-dir: restore has no default folder")
+		}
+		return cobra.ExactArgs(2)(c, args)
+	}
+	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		config.DataDir = c.Flags().Arg(1)
+		r := &restore{config: config, file: c.Flags().Arg(0), logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "restore")}
 		return interrupted(ctx, r.run(ctx), "nothing is restored")
 	})
+	c.Flags().Lookup("data-dir").Hidden = true
+	return c
 }
 
 // restore is one run of `ledge restore`.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,7 +28,10 @@ type backupReader struct {
 
 func openBackup(name string) (*backupReader, error) {
 	f, err := osfile.Open(name, os.O_RDONLY, 0)
-	if err != nil {
+	switch {
+	case errors.Is(err, osfile.ErrNotRegular), errors.Is(err, fs.ErrNotExist):
+		return nil, exitError{exitUsage, fmt.Errorf("there is no file %s; write `ledge restore FILE DIR` with a FILE that `ledge backup` has written", name)}
+	case err != nil:
 		return nil, exitError{exitUsage, fmt.Errorf("backup: %w", err)}
 	}
 	st, err := f.Stat()
@@ -41,7 +45,7 @@ func openBackup(name string) (*backupReader, error) {
 func (b *backupReader) close() { b.file.Close() }
 
 func (b *backupReader) damaged(format string, args ...any) error {
-	return exitError{exitDamaged, fmt.Errorf("backup %s is damaged: %s; nothing is restored: take another backup", b.file.Name(), fmt.Sprintf(format, args...))}
+	return exitError{exitDamaged, fmt.Errorf("backup %s is damaged: %s; nothing is restored: take another file that `ledge backup` has written", b.file.Name(), fmt.Sprintf(format, args...))}
 }
 
 // body is all of the file but its tail.

@@ -23,24 +23,22 @@ import (
 )
 
 func newSalvage() *cobra.Command {
-	var to string
 	c := &cobra.Command{
-		Use:   "salvage --data-dir DIR --to DIR2",
+		Use:   "salvage DIR",
+		Args:  cobra.ExactArgs(1),
 		Short: "Copy all that is whole of a damaged data folder into a new one",
-		Long: `Copy all that is whole of a damaged data folder into a new one, DIR2, which must not exist or be empty. DIR is not changed;
-a server that has it must be stopped first. ` + "`ledge serve`" + ` starts on DIR2, and ` + "`ledge verify`" + ` finds it whole.
+		Long: `Copy all that is whole of the damaged data folder, which --data-dir names, into a new one, DIR,
+which must not exist or be empty. The damaged folder is not changed; stop its server first.
 
-A log that is whole is copied byte for byte. Of a damaged one every whole event is written under its old sequence, id, time
-and headers. In the place of each event that is not whole stands a sequence.lost event, which changes nothing: so sequences,
-ETags and positions stay what they were. From the first of these on the chain hashes are new ones; hashes that somebody noted
-do not hold there any more. A posted value whose file is missing or altered is lost with its event. The state is not copied,
-as the first start folds it from the log, unless its first changes are archived and neither a snapshot of it nor the
-archives are left. What is left out is listed on the terminal and in DIR2/salvage.txt.
+Whole events keep their sequences. What is left out is listed on the terminal and in
+DIR/salvage.txt. See docs/backup.md#verify-and-salvage.
 
-Exit code 0 where all was whole, 7 where something is left out.`,
+Exit code 0 if all was whole, 7 if something is left out.`,
+		Example: `  ledge salvage /var/lib/ledge-new --data-dir /var/lib/ledge
+  ledge salvage salvaged && ledge verify --data-dir salvaged`,
 	}
-	c.Flags().StringVar(&to, "to", "", "the new folder")
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+		to := c.Flags().Arg(0)
 		s := &salvaging{from: config, to: to, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "salvage")}
 		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, config.DataDir))
 	})
@@ -77,7 +75,7 @@ func (s *salvaging) run(ctx context.Context) error {
 	}
 	defer own.release()
 	if err := s.copy(ctx); err != nil {
-		return fmt.Errorf("%w; %s is not complete, remove it", err, s.to)
+		return fmt.Errorf("%s is not complete, remove it: %w", s.to, err)
 	}
 	if s.partial {
 		return exitError{exitPartial, fmt.Errorf("not all of %s was whole: %s lists what is left out of %s", s.from.DataDir, s.report.Name(), s.to)}
@@ -88,9 +86,6 @@ func (s *salvaging) run(ctx context.Context) error {
 
 // check refuses folders that do not fit.
 func (s *salvaging) check() error {
-	if s.to == "" {
-		return exitError{exitUsage, errors.New("--to is missing: name the new folder")}
-	}
 	if err := dataDirThere(s.from); err != nil {
 		return err
 	}
@@ -102,7 +97,7 @@ func (s *salvaging) check() error {
 	s.target = &target
 	inside, err := filepath.Rel(s.from.DataDir, s.to)
 	if err == nil && filepath.IsLocal(inside) {
-		return exitError{exitUsage, fmt.Errorf("--to %s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir)}
+		return exitError{exitUsage, fmt.Errorf("%s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir)}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestSalvageOfArchived(t *testing.T) {
 			unpackGolden(t, dir)
 			before := wholeLogOf(t, dir)
 			test.do(dir)
-			out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+			out, errs, code := ledge(t, "salvage", "--data-dir", dir, to)
 			if code != test.code || test.code == exitOK != strings.Contains(out, "all was whole") {
 				t.Fatalf("exit code %d, want %d\n%s%s", code, test.code, out, errs)
 			}

@@ -84,7 +84,7 @@ func TestSalvage(t *testing.T) {
 			dir, to := clone(t, from), filepath.Join(t.TempDir(), "new")
 			tt.do(dir)
 			leaves := mustLeave(t, dir)
-			out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to)
+			out, errs, code := ledge(t, "salvage", "--data-dir", dir, to)
 			leaves()
 			if code != tt.code {
 				t.Fatalf("exit code %d, want %d\n%s%s", code, tt.code, out, errs)
@@ -114,7 +114,7 @@ func TestSalvage(t *testing.T) {
 			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
 				t.Errorf("verify later: %d\n%s%s", code, out, errs)
 			}
-			if _, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to); code != exitFolder || !strings.Contains(errs, "is not empty") {
+			if _, errs, code := ledge(t, "salvage", "--data-dir", dir, to); code != exitFolder || !strings.Contains(errs, "is not empty") {
 				t.Errorf("again: %d, %s", code, errs)
 			}
 		})
@@ -134,7 +134,7 @@ func TestSalvageMakesNoSamples(t *testing.T) {
 		clear(b[:at])
 		return b
 	})
-	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, "--to", to); code != exitPartial || !strings.Contains(out, "lost: LEDGE_EVENTS 1 to 8: ") {
+	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, to); code != exitPartial || !strings.Contains(out, "lost: LEDGE_EVENTS 1 to 8: ") {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	p := start(t, to)
@@ -162,10 +162,10 @@ func TestSalvageRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--data-dir", dir}, exitUsage, "--to is missing"},
-		{[]string{"--data-dir", dir, "--to", filepath.Join(dir, "new")}, exitUsage, "choose another folder"},
-		{[]string{"--data-dir", dir, "--to", other}, exitInUse, "in use by process"},
-		{[]string{"--data-dir", other, "--to", other + "2"}, exitFolder, "no data folder"},
+		{[]string{"--data-dir", dir}, exitUsage, "write `ledge salvage DIR`"},
+		{[]string{"--data-dir", dir, filepath.Join(dir, "new")}, exitUsage, "choose another folder"},
+		{[]string{"--data-dir", dir, other}, exitInUse, "in use by process"},
+		{[]string{"--data-dir", other, other + "2"}, exitFolder, "no data folder"},
 	} {
 		if _, errs, code := ledge(t, append([]string{"salvage"}, tt.args...)...); code != tt.code || !strings.Contains(errs, tt.says) {
 			t.Errorf("%v: %d, %s; want %d, %q", tt.args, code, errs, tt.code, tt.says)

@@ -118,7 +118,7 @@ func TestRekey(t *testing.T) {
 		{second, "", exitOK, "decrypted; start Ledge without the credential"},
 	} {
 		setKey(t, c.old)
-		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--new-key-file", c.next)
+		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, c.next)
 		if code != c.code || !strings.Contains(out+log, c.want) {
 			t.Errorf("exit code %d, want %d; %s%s, want %q", code, c.code, out, log, c.want)
 		}
@@ -129,11 +129,11 @@ func TestRekey(t *testing.T) {
 			startsWithSecret(t, dir, c.next)
 		}
 	}
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exitUsage || !strings.Contains(log, "--new-key-file is missing") {
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exitUsage || !strings.Contains(log, "write `ledge secrets rekey NEW`") {
 		t.Errorf("without the new key: exit code %d, %s", code, log)
 	}
 	p := start(t, dir)
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, "--new-key-file", first); code != exitInUse {
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, first); code != exitInUse {
 		t.Errorf("with a running server: exit code %d, %s", code, log)
 	}
 	p.stop()
@@ -199,7 +199,7 @@ func TestEncryptedStoreIsBackedUp(t *testing.T) {
 		if strings.Contains(mustRead(t, backup), hidden) {
 			t.Error("the backup shows the secret")
 		}
-		if _, log, code := ledge(t, "restore", "--data-dir", to, backup); code != exitOK {
+		if _, log, code := ledge(t, "restore", backup, to); code != exitOK {
 			t.Fatalf("restore: exit code %d, %s", code, log)
 		}
 		if mustRead(t, filepath.Join(to, "secrets.json")) != mustRead(t, file) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,14 +9,13 @@ import (
 	"ledge/store/secrets"
 )
 
-const newKeyFlag = "new-key-file"
-
 func newSecrets() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secrets",
 		Short: "Change the key of the secret store",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Long:  "Change the key of the secret store. See docs/reference/secrets.md.",
+		Example: `  ledge secrets rekey new.key
+  ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
 	c.AddCommand(newRekey())
 	return c
@@ -25,29 +23,25 @@ func newSecrets() *cobra.Command {
 
 func newRekey() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "rekey --data-dir DIR --" + newKeyFlag + " NEW",
+		Use:   "rekey NEW",
+		Args:  cobra.ExactArgs(1),
 		Short: "Encrypt the secret store with another key, or decrypt it",
-		Long: `Encrypt the secret store with the key in the file NEW. An empty NEW decrypts it. The server must be stopped. The old key
-is the file ledge-secret-key in $CREDENTIALS_DIRECTORY. Then put NEW there and start the server. A crash leaves the store as it was or encrypted with the new key.
-
-` + "`age-keygen -o FILE`" + ` makes a key. Backups keep the key with which the store was encrypted when they were made.`,
+		Long: `Encrypt the secret store with the key in the file NEW, as age-keygen makes it. An empty name, '',
+decrypts it. Stop the server first. The old key is the file ledge-secret-key in
+$CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secrets.md.`,
+		Example: `  age-keygen -o new.key && ledge secrets rekey new.key
+  ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
-	next := c.Flags().String(newKeyFlag, "", "file of the new key, as age-keygen writes it; '' decrypts the secret store")
-	c = configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if !c.Flags().Changed(newKeyFlag) {
-			return exitError{exitUsage, errors.New("--" + newKeyFlag + " is missing; give a key file, or '' to decrypt")}
-		}
+	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := dataDirThere(config); err != nil {
 			return err
 		}
-		done, err := config.rekey(*next)
+		done, err := config.rekey(c.Flags().Arg(0))
 		if err == nil {
 			fmt.Fprintln(c.OutOrStdout(), done)
 		}
 		return err
 	})
-	c.Args = usage(c.Args)
-	return c
 }
 
 // rekey replaces the key of the secret store by that in the file at path, and says what was done.
@@ -63,7 +57,7 @@ func (c *Config) rekey(path string) (string, error) {
 	}
 	to, err := c.readSecretKey(path)
 	if err != nil {
-		return "", exitError{exitUsage, fmt.Errorf("--%s: %w", newKeyFlag, err)}
+		return "", exitError{exitUsage, fmt.Errorf("new key: %w", err)}
 	}
 	there, err := secrets.Rekey(c.secretsFile(), from, to)
 	switch {

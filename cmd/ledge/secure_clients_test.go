@@ -62,7 +62,7 @@ func (s *secured) ledge(t *testing.T, args ...string) string {
 func (s *secured) createExpired(t *testing.T, flags ...string) string {
 	t.Helper()
 	for lifetime := 4 * time.Millisecond; ; lifetime *= 2 {
-		out, stderr, code := ledge(t, append([]string{"token", "create"}, append(flags, "--data-dir", s.dir, "--name", "expired", "--expires", lifetime.String())...)...)
+		out, stderr, code := ledge(t, append([]string{"token", "create"}, append(flags, "--data-dir", s.dir, "expired", "--expires", lifetime.String())...)...)
 		if code == exitOK {
 			return strings.TrimSpace(out)
 		}
@@ -135,7 +135,7 @@ func TestCurlCertificate(t *testing.T) {
 	ca := mustWriteFile(t, "ca.pem", s.ca())
 	create := func(name string, flags ...string) {
 		t.Helper()
-		s.ledge(t, append([]string{"token", "create", "--certificate", "--name", name}, flags...)...)
+		s.ledge(t, append([]string{"token", "create", "--certificate", name}, flags...)...)
 	}
 	create("good", "--devices", "sample-*")
 	create("elsewhere", "--devices", "cam-*")
@@ -168,7 +168,7 @@ func TestCertificateExpiresOnItsConnection(t *testing.T) {
 	t.Parallel()
 	clients := tlstest.NewAuthority(t, "clients")
 	s := startSecured(t, "--tls-client-ca", mustWriteFile(t, "clients.pem", clients.PEM))
-	s.ledge(t, "token", "create", "--certificate", "--name", "reader", "--role", "viewer")
+	s.ledge(t, "token", "create", "--certificate", "reader", "--role", "viewer")
 	certificate, key := clients.SignUntil(t, "reader", time.Now().Add(5*time.Second))
 	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
 	if err != nil {
@@ -211,7 +211,7 @@ func TestEdgeXClientsWithToken(t *testing.T) {
 	s := startSecured(t)
 	for _, c := range s.trials(t, domain.Operator, domain.Viewer) {
 		cmd := exec.CommandContext(t.Context(), path, s.at127(t, s.coreData))
-		cmd.Env = append(os.Environ(), "LEDGE_CA="+c.ca, "LEDGE_TOKEN="+c.token)
+		cmd.Env = append(os.Environ(), "TEST_LEDGE_CA="+c.ca, "TEST_LEDGE_TOKEN="+c.token)
 		out, err := cmd.CombinedOutput()
 		if (err == nil) != (c.name == "good") || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: %v\n%s\nwant %s", c.name, err, out, c.want)

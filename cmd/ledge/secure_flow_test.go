@@ -57,7 +57,7 @@ func (s *secured) trust(t *testing.T) {
 // createToken makes a token with the command line. Devices restrict a poster.
 func (s *secured) createToken(t *testing.T, name string, role domain.Role, devices string) string {
 	t.Helper()
-	args := []string{"token", "create", "--data-dir", s.dir, "--name", name, "--role", string(role)}
+	args := []string{"token", "create", "--data-dir", s.dir, name, "--role", string(role)}
 	if role == domain.Poster {
 		args = append(args, "--devices", devices)
 	}
@@ -464,7 +464,7 @@ func TestSecureTap(t *testing.T) {
 	}
 	s.stop()
 	restored := filepath.Join(t.TempDir(), "restored")
-	if _, stderr, code := ledge(t, "restore", "--data-dir", restored, backup); code != exitOK {
+	if _, stderr, code := ledge(t, "restore", backup, restored); code != exitOK {
 		t.Fatal(stderr)
 	}
 	again := &secured{process: start(t, restored, "--secure"), tokens: s.tokens}

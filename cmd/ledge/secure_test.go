@@ -130,7 +130,7 @@ func TestSwitchModes(t *testing.T) {
 	p.stop()
 	p = start(t, dir, "--secure")
 	ca := p.ca()
-	token, stderr, code := ledge(t, "token", "create", "--data-dir", dir, "--name", "t", "--role", "viewer")
+	token, stderr, code := ledge(t, "token", "create", "--data-dir", dir, "t", "--role", "viewer")
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
@@ -149,11 +149,11 @@ func TestSwitchModes(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	restored := filepath.Join(t.TempDir(), "restored")
-	if _, stderr, code := ledge(t, "restore", "--data-dir", restored, file); code != exitOK {
+	if _, stderr, code := ledge(t, "restore", file, restored); code != exitOK {
 		t.Fatal(stderr)
 	}
 	salvaged := filepath.Join(t.TempDir(), "salvaged")
-	if _, stderr, code := ledge(t, "salvage", "--data-dir", dir, "--to", salvaged); code != exitOK {
+	if _, stderr, code := ledge(t, "salvage", "--data-dir", dir, salvaged); code != exitOK {
 		t.Fatal(stderr)
 	}
 	for _, copied := range []string{restored, salvaged} {

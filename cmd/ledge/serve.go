@@ -15,10 +15,13 @@ func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run all services until SIGTERM, SIGINT or SIGHUP",
-		Long: `Run all services until SIGTERM, SIGINT or SIGHUP, which is a terminal that is closed: then requests in work are answered,
-the log is closed clean, and the exit code is 0. Under nohup SIGHUP is ignored. A second SIGTERM or SIGINT ends the
-process at once; nothing that was acknowledged is lost by that either. It also stops where it cannot go on: damage that
-is found while it runs ends it with exit code 6, a log that cannot be written any more or a service that fails with 1.`,
+		Long: `Run all services until SIGTERM, SIGINT or SIGHUP: requests in work are answered, the log is closed
+clean, and the exit code is 0. Under nohup SIGHUP is ignored. A second signal ends the process at
+once; nothing that was acknowledged is lost. See docs/reference/operating.md.
+
+Exit code 6 for damage that is found while it runs, 1 for a log that cannot be written any more.`,
+		Example: `  ledge serve --data-dir /var/lib/ledge
+  ledge serve --config /etc/ledge/ledge.yaml --secure`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service

@@ -225,8 +225,9 @@ func (o *operator) secures() {
 
 func (o *operator) audits() {
 	o.t.Helper()
-	o.types("audit.md", "", "changed adminState", "anonymous@127.0.0.1")
+	o.types("audit.md", "", "adminState: UNLOCKED → LOCKED", "anonymous@127.0.0.1")
 	o.types("audit.md", "", `"stream":"reading"`)
+	o.types("audit.md", "") // of one day
 	o.types("audit.md", "", "whole")
 }
 

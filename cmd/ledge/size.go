@@ -6,7 +6,7 @@ import (
 	"ledge/domain"
 )
 
-// size is a number of bytes that is written as 512, 64KiB, 16MiB or 1GiB.
+// size is a number of bytes that is written as 512, 64KiB, 16M or 10G. It is a pflag.Value.
 type size int64
 
 func newSize(p *size, value size) *size { *p = value; return p }

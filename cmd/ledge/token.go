@@ -12,24 +12,27 @@ import (
 )
 
 func newToken() *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "Create, list and revoke tokens", Args: cobra.NoArgs,
-		Long: "Create, list and revoke tokens: with one, a program proves who it is." + besideServer}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c := &cobra.Command{Use: "token", Short: "Create, list and revoke tokens",
+		Long: "Create, list and revoke tokens: with one, a program proves who it is." + besideServer,
+		Example: `  ledge token create pos-7 --devices 'cam-*' --expires 90d
+  ledge token list`}
 	c.AddCommand(newTokenCreate(), newTokenList(), newTokenRevoke())
 	return c
 }
 
 func newTokenCreate() *cobra.Command {
-	c := &cobra.Command{Use: "create", Short: "Create a token and print it once",
-		Long: `Create a token and print it on standard output. It is stored as a hash and cannot be printed again. A program sends it as
-"Authorization: Bearer TOKEN". With --certificate there is no secret: the name is that in a verified client certificate.` + besideServer}
-	name := c.Flags().String("name", "", "name of the token")
+	c := &cobra.Command{Use: "create NAME", SuggestFor: []string{"add", "new"}, Short: "Create a token and print it once",
+		Long: `Create a token and print it on standard output. It cannot be printed again. A program sends it as
+"Authorization: Bearer TOKEN". With --certificate there is no secret: NAME is that in a verified
+client certificate.` + besideServer,
+		Example: `  ledge token create pos-7 --devices 'cam-*' --expires 90d
+  ledge token create prometheus --role viewer`}
 	role := c.Flags().String("role", string(domain.Poster), "role of the token: "+roleNames())
-	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, separated by commas; * stands for any characters; none means all devices")
-	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h; none means that it does not expire")
+	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, such as cam-*,door-1. Default: all")
+	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h. Default: it does not expire")
 	certificate := c.Flags().Bool("certificate", false, "the token is a client certificate with that name")
-	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
-		t := domain.Token{Name: *name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		t := domain.Token{Name: name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
 		if *expires != "" {
 			lifetime, err := parseLifetime(*expires)
 			if err != nil {
@@ -46,7 +49,9 @@ func newTokenCreate() *cobra.Command {
 }
 
 func newTokenRevoke() *cobra.Command {
-	c := &cobra.Command{Use: "revoke NAME", Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer}
+	c := &cobra.Command{Use: "revoke NAME", SuggestFor: []string{"remove", "delete", "rm"}, Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer,
+		Example: `  ledge token revoke pos-7
+  ledge token revoke pos-7 --data-dir /var/lib/ledge`}
 	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		_, err := do(adminRequest{Do: "token revoke", Name: name})
 		return err
@@ -54,7 +59,9 @@ func newTokenRevoke() *cobra.Command {
 }
 
 func newTokenList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List the tokens", Long: "List the tokens, the newest first." + besideServer}
+	c := &cobra.Command{Use: "list", Short: "List the tokens", Long: "List the tokens, the newest first." + besideServer,
+		Example: `  ledge token list
+  ledge token list --json | jq '.[].name'`}
 	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
 	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
 		a, err := do(adminRequest{Do: "token list"})

@@ -59,7 +59,7 @@ func TestUnreadableSector(t *testing.T) {
 					t.Errorf("%s: exit code %d\n%s%s", args[0], code, out, errs)
 				}
 			}
-			if out, errs, code := ledge(t, "salvage", "--data-dir", disk.Dir, "--to", to); code != exitPartial || !strings.Contains(out, tt.kept) {
+			if out, errs, code := ledge(t, "salvage", "--data-dir", disk.Dir, to); code != exitPartial || !strings.Contains(out, tt.kept) {
 				t.Errorf("salvage: exit code %d, want %q\n%s%s", code, tt.kept, out, errs)
 			}
 			p := launch(t, disk.Dir)

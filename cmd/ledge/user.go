@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,16 +15,17 @@ import (
 	"ledge/domain"
 )
 
+// besideServer ends the help of the commands that change users and tokens.
 const besideServer = `
 
-With a running server the command asks it through the socket admin.sock in the data folder, which only the user of the server and
-root can use. Without one it opens the data folder itself. On Windows stop the server first. The event on the log names the actor
-as cli:USER, with the name of the user of the operating system.`
+It works with and without a running server (on Windows, stop it first). The log names the actor as
+cli:USER, with the user of the operating system. See docs/reference/users.md.`
 
 func newUser() *cobra.Command {
-	c := &cobra.Command{Use: "user", Short: "Add, list, change and remove users", Args: cobra.NoArgs,
-		Long: "Add, list, change and remove users: people who log in with a name and a password." + besideServer}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c := &cobra.Command{Use: "user", Short: "Add, list, change and remove users",
+		Long: "Add, list, change and remove users: people who log in with a name and a password." + besideServer,
+		Example: `  ledge user add anna --role operator
+  ledge user list`}
 	c.AddCommand(newUserAdd(), newUserList(), newUserRole(), newUserPasswd(), newUserRemove())
 	return c
 }
@@ -38,13 +38,16 @@ func administering(c *cobra.Command, names int, f func(c *cobra.Command, config 
 		}
 		return f(c, config, c.Flags().Arg(0), do)
 	})
-	c.Args = usage(cobra.ExactArgs(names))
+	c.Args = cobra.ExactArgs(names)
 	return c
 }
 
 func newUserAdd() *cobra.Command {
-	c := &cobra.Command{Use: "add NAME", Short: "Add a user",
-		Long: "Add a user. The password comes from --password-file, from a terminal without echo, or from standard input, its first line." + besideServer}
+	c := &cobra.Command{Use: "add NAME", Short: "Add a user", SuggestFor: []string{"create", "new"},
+		Long: `Add a user. The password comes from --password-file, from a terminal without echo, or from standard
+input, its first line.` + besideServer,
+		Example: `  ledge user add anna --role operator
+  ledge user add anna --password-file /run/secrets/anna`}
 	role := c.Flags().String("role", string(domain.Viewer), "role of the user: "+roleNames())
 	file := passwordFlag(c)
 	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
@@ -59,7 +62,9 @@ func newUserAdd() *cobra.Command {
 
 func newUserRole() *cobra.Command {
 	c := &cobra.Command{Use: "role NAME", Short: "Give a user another role",
-		Long: "Give a user another role. The last user with the role admin keeps it." + besideServer}
+		Long: "Give a user another role. The last user with the role admin keeps it." + besideServer,
+		Example: `  ledge user role anna --role viewer
+  ledge user role anna --role admin --data-dir /var/lib/ledge`}
 	role := c.Flags().String("role", "", "the new role: "+roleNames())
 	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		_, err := do(adminRequest{Do: "user role", Name: name, Role: domain.Role(*role)})
@@ -68,10 +73,11 @@ func newUserRole() *cobra.Command {
 }
 
 func newUserPasswd() *cobra.Command {
-	c := &cobra.Command{Use: "passwd NAME", Short: "Give a user another password",
-		Long: `Give a user another password, without the old one: the owner of the data folder recovers a lost password so. It comes from
---password-file, from a terminal without echo, or from standard input, its first line. The file admin-password, with the password
-that the first start generated, is deleted when the password of the user admin changes.` + besideServer}
+	c := &cobra.Command{Use: "passwd NAME", SuggestFor: []string{"password"}, Short: "Give a user another password",
+		Long: `Give a user another password, without the old one. It comes from --password-file, from a terminal
+without echo, or from standard input, its first line.` + besideServer,
+		Example: `  ledge user passwd anna
+  ledge user passwd admin --data-dir /var/lib/ledge < new-password`}
 	file := passwordFlag(c)
 	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		password, err := readPassword(c, *file)
@@ -84,8 +90,10 @@ that the first start generated, is deleted when the password of the user admin c
 }
 
 func newUserRemove() *cobra.Command {
-	c := &cobra.Command{Use: "remove NAME", Short: "Remove a user",
-		Long: "Remove a user. The last user with the role admin cannot be removed." + besideServer}
+	c := &cobra.Command{Use: "remove NAME", SuggestFor: []string{"delete", "rm", "revoke"}, Short: "Remove a user",
+		Long: "Remove a user. The last user with the role admin cannot be removed." + besideServer,
+		Example: `  ledge user remove anna
+  ledge user remove anna --data-dir /var/lib/ledge`}
 	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		_, err := do(adminRequest{Do: "user remove", Name: name})
 		return err
@@ -93,7 +101,9 @@ func newUserRemove() *cobra.Command {
 }
 
 func newUserList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List the users", Long: "List the users, the one that changed last first." + besideServer}
+	c := &cobra.Command{Use: "list", Short: "List the users", Long: "List the users, the one that changed last first." + besideServer,
+		Example: `  ledge user list
+  ledge user list --json | jq '.[].name'`}
 	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
 	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
 		a, err := do(adminRequest{Do: "user list"})
@@ -127,9 +137,7 @@ func newTable(w io.Writer, columns ...string) *tabwriter.Writer {
 
 // printJSON prints a list, [] for an empty one.
 func printJSON[T any](w io.Writer, list []T) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(append([]T{}, list...))
+	return printObject(w, append([]T{}, list...))
 }
 
 func dateOf(ms int64, none string) string {

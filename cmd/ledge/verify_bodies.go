@@ -180,7 +180,7 @@ func (b *bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string)
 		b.lost = map[string]bool{}
 	}
 	b.lost[r.Digest] = true
-	fmt.Fprintln(w, err)
+	fmt.Fprintf(w, "damaged: %v\n", err)
 }
 
 const bodiesCure = "copy these files from a folder that `ledge restore` makes of a backup, or make a folder without their readings with `ledge salvage`"

@@ -153,7 +153,7 @@ func TestVerifyBodies(t *testing.T) {
 			code = exitDamaged
 		}
 		out, errs := verifies(t, dir, code, d.line)
-		named := regexp.MustCompile(`(?m)^LEDGE_READINGS: the body of .*$`).FindAllString(out, -1)
+		named := regexp.MustCompile(`(?m)^damaged: LEDGE_READINGS: the body of .*$`).FindAllString(out, -1)
 		if !slices.EqualFunc(named, d.says, func(got, want string) bool { return regexp.MustCompile(want).MatchString(got) }) {
 			t.Errorf("named %q, want %q", named, d.says)
 		}

@@ -135,6 +135,11 @@ func (send sentText) Write(text []byte) (int, error) {
 	return len(text), send(adminAnswer{Text: string(text)})
 }
 
+// takeStream implements streamTaker.
+func (send sentText) takeStream(s *verifiedStream) {
+	_ = send(adminAnswer{Stream: s}) // a client that has gone ends the verification
+}
+
 // verifyRunning has the server of the data folder verify.
 func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) error {
 	if err := canAsk(c); err != nil {
@@ -146,6 +151,11 @@ func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) err
 			return
 		}
 		p.clear()
+		if taker, ok := w.(streamTaker); ok && a.Stream != nil {
+			taker.takeStream(a.Stream)
+		} else if a.Stream != nil {
+			printStream(w, a.Stream)
+		}
 		fmt.Fprint(w, a.Text)
 	})
 	p.clear()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,28 +14,23 @@ import (
 )
 
 func newWhy() *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "why SUBSCRIPTION [NOTIFICATION]",
 		Short: "Explain why a notification did or did not arrive at a subscription",
-		Long: `Explain why a notification, by its id, did or did not arrive at a subscription. Without an id it explains what would become of
-the next one. Each line is about one cause: whether the subscription is locked, categories and labels, the endpoint or ZeroMQ
-socket of each channel with its topic, port, failures and queue, what was tried, and whether a replay helps.
-
-It asks the running server through the socket admin.sock in the data folder, which only the user of the server and root can
-use. On Windows look at GET /api/v2/endpoint/all of the notifications service instead.`,
-		Example: "  ledge why watch\n  ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json",
+		Long: `Explain why a notification, by its id, did or did not arrive at a subscription; without an id, what
+would become of the next one. Each line is one cause, such as a lock, a label, an endpoint or a
+queue. It asks the running server. See docs/reference/delivery.md#when-notifications-do-not-arrive.`,
+		Example: `  ledge why watch
+  ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json`,
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	asJSON := jsonFlag(c)
 	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		a, err := askRunning(ctx, config, adminRequest{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			e := json.NewEncoder(c.OutOrStdout())
-			e.SetIndent("", "  ")
-			return e.Encode(a.Why)
+		if *asJSON {
+			return printObject(c.OutOrStdout(), a.Why)
 		}
 		a.Why.print(c.OutOrStdout())
 		return nil

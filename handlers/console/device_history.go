@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -223,7 +222,7 @@ func changeOf(r domain.Recorded) deviceChange {
 		}
 	case domain.DevicePatched:
 		d.What = "changed"
-		d.Fields = fieldsOf("", e.Changes, nil)
+		d.Fields = fieldsOf(e.Changes)
 	case domain.DeviceUpdated:
 		d.What = "changed"
 		for _, name := range e.Changed {
@@ -234,23 +233,12 @@ func changeOf(r domain.Recorded) deviceChange {
 }
 
 // fieldsOf lists differences by the paths of their values.
-func fieldsOf(path string, changes domain.Changes, all []fieldChange) []fieldChange {
-	names := changes.Names()
-	slices.Sort(names)
-	for _, name := range names {
+func fieldsOf(changes domain.Changes) (all []fieldChange) {
+	for leaf := range changes.Leaves() {
 		if len(all) == mostFields {
 			return append(all, fieldChange{Name: "…"})
 		}
-		d := changes[name]
-		below := strings.TrimPrefix(path+"."+name, ".")
-		switch {
-		case len(d.In) > 0:
-			all = fieldsOf(below, d.In, all)
-		case d.At != nil:
-			all = append(all, fieldChange{fmt.Sprintf("%s from %d on", below, *d.At), plainJSON(d.Was), plainJSON(d.Is)})
-		default:
-			all = append(all, fieldChange{below, plainJSON(d.Was), plainJSON(d.Is)})
-		}
+		all = append(all, fieldChange{leaf.Path, plainJSON(leaf.Was), plainJSON(leaf.Is)})
 	}
 	return all
 }

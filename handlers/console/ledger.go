@@ -327,7 +327,7 @@ func (s *Console) ledgerEvent(c *gin.Context) {
 		return
 	}
 	e.explain()
-	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: flatten("", e.Changes, nil)}
+	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: differences(e.Changes)}
 	if seq > spans[at].First {
 		d.Before = fmt.Sprintf("/ledger/%s/%d", log, seq-1)
 	}
@@ -359,27 +359,13 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:mostValue], "") + "…"
 }
 
-// flatten makes a row of each value that differs, by its path, such as protocols.other.Address.
-func flatten(path string, changes domain.Changes, rows []difference) []difference {
-	names := make([]string, 0, len(changes))
-	for name := range changes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if len(rows) >= mostDifferences {
-			return rows
+// differences makes a row of each value that differs.
+func differences(changes domain.Changes) (rows []difference) {
+	for leaf := range changes.Leaves() {
+		if len(rows) == mostDifferences {
+			break
 		}
-		d := changes[name]
-		at := strings.TrimPrefix(path+"."+name, ".")
-		switch {
-		case d.In != nil:
-			rows = flatten(at, d.In, rows)
-		case d.At != nil:
-			rows = append(rows, difference{fmt.Sprintf("%s[%d]", at, *d.At), shortened(indented(d.Was)), shortened(indented(d.Is))})
-		default:
-			rows = append(rows, difference{at, shortened(indented(d.Was)), shortened(indented(d.Is))})
-		}
+		rows = append(rows, difference{leaf.Path, shortened(indented(leaf.Was)), shortened(indented(leaf.Is))})
 	}
 	return rows
 }

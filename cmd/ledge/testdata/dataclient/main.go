@@ -1,5 +1,5 @@
 // Dataclient is a client of core-data on EdgeX's own Go clients: it adds events, reads them back in every way that the
-// clients have, and removes them. LEDGE_CA and LEDGE_TOKEN are for a server in secure mode. It exits with an error that says what is not as it should be.
+// clients have, and removes them. TEST_LEDGE_CA and TEST_LEDGE_TOKEN are for a server in secure mode. It exits with an error that says what is not as it should be.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	if err := trust(os.Getenv("LEDGE_CA"), os.Getenv("LEDGE_TOKEN")); err != nil {
+	if err := trust(os.Getenv("TEST_LEDGE_CA"), os.Getenv("TEST_LEDGE_TOKEN")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
