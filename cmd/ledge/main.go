@@ -43,7 +43,8 @@ func main() {
 }
 
 // stopSignals are those that end a command in order. SIGHUP, a terminal that is closed, is one unless it is ignored, as under
-// nohup. A shell passes on the one that it gets itself, so that two may come at once: a second one ends nothing.
+// nohup, and except for serve, which reloads. A shell passes on the one that it gets itself, so that two may come at once: a
+// second one ends nothing.
 func stopSignals() []os.Signal {
 	stop := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -155,15 +156,21 @@ func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, 
 		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
 			*file = v
 		}
-		source, err := load(settings, *file, os.LookupEnv)
-		err = errors.Join(err, unknownVariables(settings, os.Environ()))
-		if err == nil {
-			err = config.check()
-		}
+		source, err := config.read(*file)
 		if err != nil {
 			return exitError{exitUsage, err}
 		}
-		config.bindEverywhere(source)
+		config.reread = func() (*Config, error) {
+			again := &Config{}
+			flags := again.settings()
+			settings.VisitAll(func(f *pflag.Flag) {
+				if f.Changed {
+					_ = flags.Set(f.Name, f.Value.String()) // as the command line has set it
+				}
+			})
+			_, err := again.read(*file)
+			return again, err
+		}
 		return f(c.Context(), c, config, source)
 	}
 	return c
