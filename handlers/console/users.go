@@ -21,6 +21,8 @@ type Tokens interface {
 	LastUsed(name string) int64
 	// AddToken returns the text of the token, which can be read nowhere else; "" for a client certificate.
 	AddToken(ctx context.Context, actor string, t domain.Token) (text string, err error)
+	// RotateToken gives a token another secret, and returns it. The old one stays valid for the overlap.
+	RotateToken(ctx context.Context, actor, name string, overlap time.Duration) (text string, err error)
 	RemoveToken(ctx context.Context, actor, name string) error
 }
 
@@ -41,6 +43,7 @@ func (s *Console) userRoutes() []route {
 		{"POST", "/users/:name/password", domain.MayAdminister, s.resetPassword},
 		{"POST", "/users/:name/remove", domain.MayAdminister, s.removeUser},
 		{"POST", "/tokens", domain.MayAdminister, s.addToken},
+		{"POST", "/tokens/:name/rotate", domain.MayAdminister, s.rotateToken},
 		{"POST", "/tokens/:name/revoke", domain.MayAdminister, s.revokeToken},
 	}
 }
@@ -59,6 +62,7 @@ type tokenRow struct {
 	domain.Token
 	LastUsed int64
 	Expired  bool
+	Overlaps bool // the secret before the last rotation is still valid
 }
 
 // userForm is a new user, with the errors.
@@ -111,7 +115,7 @@ func (s *Console) showUsers(c *gin.Context, status int, message string, d usersD
 	}
 	now := s.now().UnixMilli()
 	for _, t := range tokens {
-		d.Tokens = append(d.Tokens, tokenRow{t, s.Tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now})
+		d.Tokens = append(d.Tokens, tokenRow{t, s.Tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now, t.OldUntil > now})
 	}
 	d.Roles = roleOptions()
 	if d.AddUser.Role == "" {
@@ -292,6 +296,22 @@ func (s *Console) addToken(c *gin.Context) {
 // words are the parts of a text between commas or spaces.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
+}
+
+// overlap is how long the old secret of a token that is rotated here stays valid.
+const overlap = 24 * time.Hour
+
+func (s *Console) rotateToken(c *gin.Context) {
+	name := c.Param("name")
+	text, err := s.Tokens.RotateToken(c.Request.Context(), actorOf(c), name, overlap)
+	if err != nil {
+		if message := s.refused(c, err); message != "" {
+			s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
+		}
+		return
+	}
+	s.sessions.Put(c.Request.Context(), shownOnce, text)
+	s.done(c, "/users", "The token %s has a new secret. The old one stays valid for 24 hours.", name)
 }
 
 func (s *Console) revokeToken(c *gin.Context) {
