@@ -150,28 +150,17 @@ func roleOptions() []option {
 func (s *Console) addUser(c *gin.Context) {
 	f := userForm{Name: strings.TrimSpace(c.PostForm("name")), Role: c.PostForm("role"), MustChange: c.PostForm("mustChange") != "", Open: true}
 	password := c.PostForm("new-password")
-	f.Wrong = passwordProblems(password)
-	message := ""
-	if len(f.Wrong) == 0 {
-		err := s.Users.AddUser(c.Request.Context(), actorOf(c), f.Name, domain.Role(f.Role), password, f.MustChange)
-		if err == nil {
-			s.done(c, "/users", "The user %s is added.", f.Name)
-			return
-		}
-		if message = s.refused(c, err); message == "" {
-			return
-		}
-		f.Wrong = problemsIn(err)
+	err := s.Users.AddUser(c.Request.Context(), actorOf(c), f.Name, domain.Role(f.Role), password, f.MustChange)
+	if err == nil {
+		s.done(c, "/users", "The user %s is added.", f.Name)
+		return
 	}
+	message := s.refused(c, err)
+	if message == "" {
+		return
+	}
+	f.Wrong = problemsIn(err)
 	s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
-}
-
-// passwordProblems returns the errors of a password that an administrator chooses for another user.
-func passwordProblems(password string) problems {
-	if len([]rune(password)) < leastPassword {
-		return problems{{Path: "user.password", Cure: fmt.Sprintf("Use at least %d characters.", leastPassword)}}
-	}
-	return nil
 }
 
 // refused returns the message of an error that the user can correct. It answers all other errors itself and returns "".
@@ -234,10 +223,6 @@ func (s *Console) changeRole(c *gin.Context) {
 
 func (s *Console) resetPassword(c *gin.Context) {
 	name, password := c.Param("name"), c.PostForm("new-password")
-	if wrong := passwordProblems(password); len(wrong) > 0 {
-		s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: wrong.Of("password")}, "")
-		return
-	}
 	if err := s.Users.SetPassword(c.Request.Context(), actorOf(c), name, password); err != nil {
 		if message := s.refused(c, err); message != "" {
 			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
