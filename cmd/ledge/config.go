@@ -63,6 +63,7 @@ type Config struct {
 	SMTPServer, SMTPSender              string
 
 	tap       tapAccess               // how the tap knows its clients
+	folding   progressFunc            // is told how far a fold has come; nil: the log and systemd are
 	tapFiles  int                     // descriptors for the tap listener; 0 for a command that does not listen
 	declared  *pflag.FlagSet          // what settings returned
 	reread    func() (*Config, error) // the settings as a start would find them now
