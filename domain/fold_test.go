@@ -33,7 +33,7 @@ func commands() []Command {
 		AddUser{anna()}, AddUser{with(anna(), func(u *User) { u.Name = "ben" })}, AddUser{}, ChangeUser{"anna", Viewer, later}, ChangeUser{"ben", Viewer, later},
 		ChangeUser{"none", Viewer, later}, ChangeUser{"anna", Admin, later}, SetPassword{"anna", "c-3", true, later}, SetPassword{"none", "c-3", false, later},
 		RemoveUser{"anna"}, RemoveUser{"ben"}, RemoveUser{"none"}, AddToken{till()}, AddToken{with(till(), func(t *Token) { t.Name = "pos-8" })}, AddToken{},
-		RemoveToken{"pos-7"}, RemoveToken{"none"},
+		RotateToken{"pos-7", "c-9", later, created}, RemoveToken{"pos-7"}, RemoveToken{"none"},
 		AddSubscription{gate()}, addGate(func(d *Subscription) { d.Name, d.ID = "door", otherID }), AddSubscription{},
 		patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), patchGate(func(p *SubscriptionPatch) { p.Labels = []string{} }),
 		RemoveSubscription{"gate"}, RemoveSubscription{"none"},

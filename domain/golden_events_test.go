@@ -99,6 +99,7 @@ var goldens = map[string]Event{
 	"user.updated/1":       UserUpdated{"anna", Operator, Auditor, 1760000060000},
 	"user.password/1":      UserPassword{"anna", "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f77", true, 1760000060000},
 	"token.added/1":        TokenAdded{goldenToken},
+	"token.rotated/1":      TokenRotated{"pos-7", "c2f0a6de-63e1-4f0e-9c0a-0d7b8a3e1f77", 1760086400000},
 	"token.removed/1":      TokenRemoved{goldenToken},
 	"samples.seeded/1":     SamplesSeeded{},
 	"callbacks.made/1":     CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},

@@ -32,6 +32,26 @@ func (t Token) Identity() Identity {
 	return Identity{Actor: kind + t.Name, Role: t.Role, Devices: t.Devices, Credential: t.Credential, Until: t.Expires}
 }
 
+// proved is the identity that the secret with the hash of an id stands for. The secret before the last rotation ends earlier.
+func (t Token) proved(credential string) Identity {
+	i := t.Identity()
+	if t.Old != "" && credential == t.Old {
+		i.Credential = t.Old
+		if i.Until == 0 || t.OldUntil < i.Until {
+			i.Until = t.OldUntil
+		}
+	}
+	return i
+}
+
+// Proofs are the identities of the secrets that a token has: the one of now first.
+func (t Token) Proofs() []Identity {
+	if t.Old == "" {
+		return []Identity{t.Identity()}
+	}
+	return []Identity{t.Identity(), t.proved(t.Old)}
+}
+
 // Still refuses, with Forbidden, an identity that is not what it was: its user or token is gone, has another role, other devices or other
 // credentials, or its time is over. at is in milliseconds since the Unix epoch. What is not a user or a token here can only expire.
 func (i Identity) Still(s State, at int64) error {
@@ -44,14 +64,14 @@ func (i Identity) Still(s State, at int64) error {
 	case "token", "cert":
 		var t Token
 		t, known = s.Tokens.Get(name)
-		now = t.Identity()
+		now = t.proved(i.Credential)
 	}
 	switch {
 	case !known:
 		return Errorf(Forbidden, "%s was removed or revoked while the request was under way; send it again with another login", i.Actor)
 	case now.Actor != i.Actor || now.Credential != i.Credential:
 		return Errorf(Forbidden, "%s got a new password, or was revoked and made again, while the request was under way; log in again and repeat it", i.Actor)
-	case i.Until != 0 && at >= i.Until:
+	case i.Until != 0 && at >= i.Until, now.Until != 0 && at >= now.Until:
 		return Errorf(Forbidden, "%s expired while the request was under way; log in again and repeat it", i.Actor)
 	case now.Role != i.Role || !slices.Equal(now.Devices, i.Devices):
 		return Errorf(Forbidden, "%s got the role %s in place of %s, or other devices, while the request was under way; repeat it if that role may send it", i.Actor, now.Role, i.Role)

@@ -128,6 +128,10 @@ func (c RemoveUser) target(s State) (target, bool) {
 	return targetOf(s, "user", nil, &c.Name, s.Users)
 }
 
+func (c RotateToken) target(s State) (target, bool) {
+	return targetOf(s, "token", nil, &c.Name, s.Tokens)
+}
+
 func (c RemoveToken) target(s State) (target, bool) {
 	return targetOf(s, "token", nil, &c.Name, s.Tokens)
 }

@@ -39,7 +39,7 @@ func changes() map[uint64][]Change {
 		find:  {patchFinder(func(p *WatcherPatch) { p.Labels = []string{"lb"} }), RemoveWatcher{"finder"}},
 		note:  {AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: note}}}},
 		sub:   {patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), RemoveSubscription{"gate"}},
-		token: {RemoveToken{"pos-7"}},
+		token: {RotateToken{"pos-7", "c-9", later, created}, RemoveToken{"pos-7"}},
 		user:  {ChangeUser{"ben", Operator, later}, SetPassword{"ben", "c-3", true, later}, RemoveUser{"ben"}},
 		data:  {RemoveDataEvent{noticeID}},
 	}

@@ -32,6 +32,7 @@ func TestSubjects(t *testing.T) {
 	wantSubject(t, UserPassword{Name: "anna"}, "user", "anna", "password")
 	wantSubject(t, UserRemoved{anna()}, "user", "anna", "removed")
 	wantSubject(t, TokenAdded{till()}, "token", "pos-7", "added")
+	wantSubject(t, TokenRotated{Name: "pos-7"}, "token", "pos-7", "rotated")
 	wantSubject(t, TokenRemoved{till()}, "token", "pos-7", "removed")
 	wantSubject(t, SamplesSeeded{}, "samples", "ledge", "seeded")
 	wantSubject(t, picture(), "image", "cam-1", "jpeg")

@@ -13,4 +13,7 @@ type Token struct {
 	// Expires and Created are in milliseconds since the Unix epoch; Expires is 0 for a token that does not expire.
 	Expires int64 `json:"expires,omitempty"`
 	Created int64 `json:"created"`
+	// Old is the id of the hash of the secret before the last rotation, which is valid until OldUntil, in milliseconds since the Unix epoch.
+	Old      string `json:"old,omitempty"`
+	OldUntil int64  `json:"oldUntil,omitempty"`
 }

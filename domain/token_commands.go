@@ -64,6 +64,31 @@ func (c AddToken) Decide(s State) (Event, error) {
 	return TokenAdded(c), nil
 }
 
+// RotateToken gives a token another secret. The one of now stays valid until OldUntil; 0 ends it at once.
+type RotateToken struct {
+	Name       string
+	Credential string
+	OldUntil   int64
+	At         int64
+}
+
+// Decide implements [Command].
+func (c RotateToken) Decide(s State) (Event, error) {
+	if err := CheckName("credential", c.Credential).Err(); err != nil {
+		return nil, err
+	}
+	t, ok := s.Tokens.Get(c.Name)
+	switch {
+	case !ok:
+		return nil, Errorf(NotFound, "token %q does not exist; correct the name", c.Name)
+	case t.Certificate:
+		return nil, Errorf(Conflict, "token %q is a client certificate, which has no secret; replace the certificate", c.Name)
+	case c.OldUntil != 0 && c.OldUntil <= c.At:
+		return nil, Errorf(Invalid, "oldUntil: %d is not after the time of the change, %d; give a later time or none", c.OldUntil, c.At)
+	}
+	return TokenRotated{Name: c.Name, Credential: c.Credential, OldUntil: c.OldUntil}, nil
+}
+
 // RemoveToken revokes the token called Name.
 type RemoveToken struct{ Name string }
 

@@ -14,6 +14,31 @@ func (e TokenAdded) Evolve(s State) {
 // Subject implements Event.
 func (e TokenAdded) Subject() Subject { return Subject{"token", e.Token.Name, "added"} }
 
+// TokenRotated is the event that a token got another secret. The one before is valid until OldUntil, in milliseconds since the Unix
+// epoch; 0 is not at all.
+type TokenRotated struct {
+	Name       string `json:"name"`
+	Credential string `json:"credential"`
+	OldUntil   int64  `json:"oldUntil,omitempty"`
+}
+
+// Evolve implements [Event].
+func (e TokenRotated) Evolve(s State) {
+	t, ok := s.Tokens.Get(e.Name)
+	if !ok {
+		return
+	}
+	t.Old, t.OldUntil = "", e.OldUntil
+	if e.OldUntil != 0 {
+		t.Old = t.Credential
+	}
+	t.Credential = e.Credential
+	s.Tokens.Put(e.Name, t)
+}
+
+// Subject implements [Event].
+func (e TokenRotated) Subject() Subject { return Subject{"token", e.Name, "rotated"} }
+
 // TokenRemoved records that a token is revoked; Token is what it last was.
 type TokenRemoved struct {
 	Token Token `json:"token"`

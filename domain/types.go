@@ -64,6 +64,7 @@ var kinds = []kind{
 	of[UserPassword]("user.password/1"),
 	of[UserRemoved]("user.removed/1"),
 	of[TokenAdded]("token.added/1"),
+	of[TokenRotated]("token.rotated/1"),
 	of[TokenRemoved]("token.removed/1"),
 }
 

@@ -64,6 +64,13 @@ func TestTokens(t *testing.T) {
 		{name: "many patterns", when: change(func(t *Token) { t.Devices = make([]string, MaxPatterns+1) }), code: Invalid, says: "devices: has 101 patterns; give at most 100"},
 		{name: "expired", when: change(func(t *Token) { t.Expires = created }), code: Invalid, says: "is not after the time of creation"},
 		{name: "too many", given: []Event{usesOf("tokens", MaxTokens)}, when: AddToken{till()}, code: TooLarge, says: "there are 100000 tokens, which is the limit"},
+		{name: "rotate", given: []Event{TokenAdded{till()}}, when: RotateToken{"pos-7", "c-9", later, created}, want: TokenRotated{"pos-7", "c-9", later}},
+		{name: "rotate at once", given: []Event{TokenAdded{till()}}, when: RotateToken{"pos-7", "c-9", 0, later}, want: TokenRotated{"pos-7", "c-9", 0}},
+		{name: "rotate into the past", given: []Event{TokenAdded{till()}}, when: RotateToken{"pos-7", "c-9", created, later}, code: Invalid, says: "oldUntil: "},
+		{name: "rotate nothing", when: RotateToken{"pos-7", "c-9", 0, later}, code: NotFound, says: `token "pos-7" does not exist`},
+		{name: "rotate without a credential", given: []Event{TokenAdded{till()}}, when: RotateToken{Name: "pos-7"}, code: Invalid, says: "credential: is missing"},
+		{name: "rotate a certificate", given: []Event{TokenAdded{with(till(), func(t *Token) { t.Certificate, t.Credential = true, "" })}},
+			when: RotateToken{"pos-7", "c-9", 0, later}, code: Conflict, says: "is a client certificate, which has no secret"},
 		{name: "revoke", given: []Event{TokenAdded{till()}}, when: RemoveToken{"pos-7"}, want: TokenRemoved{till()}},
 		{name: "revoke nothing", when: RemoveToken{"pos-7"}, code: NotFound, says: `token "pos-7" does not exist; correct the name`},
 		{name: "name free again", given: []Event{TokenAdded{till()}, TokenRemoved{till()}}, when: AddToken{till()}, want: TokenAdded{till()}},
@@ -71,6 +78,35 @@ func TestTokens(t *testing.T) {
 }
 
 // manyUses stands for as many entities as a count says.
+// TestRotationIsFolded holds which secret of a token is valid when.
+func TestRotationIsFolded(t *testing.T) {
+	const end = int64(2_000_000_000_000)
+	token := with(till(), func(t *Token) { t.Credential, t.Expires = "c-1", 0 })
+	first := token.Identity()
+	for _, test := range []struct {
+		name   string
+		events []Event
+		at     int64
+		valid  bool
+	}{
+		{"never rotated", nil, end, true},
+		{"in the overlap", []Event{TokenRotated{"pos-7", "c-2", end}}, end - 1, true},
+		{"after the overlap", []Event{TokenRotated{"pos-7", "c-2", end}}, end, false},
+		{"without an overlap", []Event{TokenRotated{"pos-7", "c-2", 0}}, 1, false},
+		{"rotated twice", []Event{TokenRotated{"pos-7", "c-2", end}, TokenRotated{"pos-7", "c-3", end}}, 1, false},
+		{"then at once", []Event{TokenRotated{"pos-7", "c-2", end}, TokenRotated{"pos-7", "c-3", 0}}, 1, false},
+	} {
+		s := given(append([]Event{TokenAdded{token}}, test.events...)...)
+		if err := first.Still(s, test.at); (err == nil) != test.valid {
+			t.Errorf("%s: the first secret: %v", test.name, err)
+		}
+		now, _ := s.Tokens.Get("pos-7")
+		if err := now.Identity().Still(s, test.at); err != nil {
+			t.Errorf("%s: the secret of now: %v", test.name, err)
+		}
+	}
+}
+
 type manyUses struct {
 	key string
 	n   int

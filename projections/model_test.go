@@ -121,7 +121,7 @@ func (h *history) identity(n int) {
 	t := domain.Token{Name: fmt.Sprint("token-", n%9), Role: domain.Poster, Devices: h.some("d", 3), Credential: "c", Created: h.now()}
 	user, there := h.state.Users.Get(u.Name)
 	token, exists := h.state.Tokens.Get(t.Name)
-	switch roll := h.IntN(4); {
+	switch roll := h.IntN(5); {
 	case !there:
 		h.record(domain.UserAdded{User: u}, "users "+u.Name)
 	case !exists:
@@ -130,6 +130,8 @@ func (h *history) identity(n int) {
 		h.record(domain.UserRemoved{User: user})
 	case roll == 1:
 		h.record(domain.TokenRemoved{Token: token})
+	case roll == 3:
+		h.record(domain.TokenRotated{Name: t.Name, Credential: "e", OldUntil: h.now()}, "tokens "+t.Name)
 	case roll == 2:
 		h.record(domain.UserUpdated{Name: u.Name, Was: user.Role, Role: u.Role, Modified: h.now()}, "users "+u.Name)
 	default:

@@ -37,6 +37,8 @@ type AppenderOptions struct {
 	SubmitBytes int
 	// CatchUpEvents is how many events one Apply gets while catching up at the start; the default is 5,000.
 	CatchUpEvents int
+	// CatchingUp is told after each Apply how many events of all that were missing at the start are applied; nil: nothing is.
+	CatchingUp func(done, total uint64)
 	// RecentEvents and RecentBytes are what is kept in memory for followers; the defaults are 2,048 and 2 MiB.
 	RecentEvents, RecentBytes int
 }
@@ -104,6 +106,9 @@ func (a *Appender) catchUp(ctx context.Context) error {
 		if n := len(b.events); n > 0 {
 			if err := a.projection.Apply(b.events); err != nil {
 				return fmt.Errorf("apply %s %d to %d: %w", l.name, b.events[0].Seq, b.events[n-1].Seq, err)
+			}
+			if a.o.CatchingUp != nil {
+				a.o.CatchingUp(b.events[n-1].Seq-seq, last-seq)
 			}
 		}
 		if b.err != nil {

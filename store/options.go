@@ -23,7 +23,7 @@ type Options struct {
 	TapDescriptors int
 	// TapMemory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB.
 	TapMemory int64
-	// TLS has taps use TLS: NATS clients upgrade after the server's first line. nil is none.
+	// TLS has taps use TLS: NATS clients upgrade after the server's first line, without application protocols. nil is none.
 	TLS *tls.Config
 	// Login tells who a client of the tap is, by the user and password or by the token that it sends; address is its IP address. The error of
 	// a refusal is a domain.Error. nil is open mode: nobody logs in.

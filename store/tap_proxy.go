@@ -54,7 +54,7 @@ const (
 func newProxy(o Options) *proxy {
 	return &proxy{
 		log: o.Logger, sessions: map[*session]struct{}{}, shut: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
-		tls: tapTLS(o.TLS), check: o.Login, still: o.Still, refused: newRefusals(),
+		tls: o.TLS, check: o.Login, still: o.Still, refused: newRefusals(),
 	}
 }
 

@@ -14,15 +14,6 @@ import (
 // tlsHandshake is the first byte of a TLS connection.
 const tlsHandshake = 0x16
 
-// tapTLS is the configuration of the tap's listener. NATS clients ask for no application protocol.
-func tapTLS(c *tls.Config) *tls.Config {
-	if c != nil {
-		c = c.Clone()
-		c.NextProtos = nil
-	}
-	return c
-}
-
 // upgrade has the client begin TLS, as INFO has told it to. Nothing is written to the client meanwhile.
 func (v *session) upgrade() error {
 	if !v.proxy.secured() {

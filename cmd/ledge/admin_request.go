@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"ledge/domain"
 	"ledge/store"
@@ -14,6 +15,8 @@ type adminRequest struct {
 	Role     domain.Role   `json:"role,omitempty"`
 	Password string        `json:"password,omitempty"`
 	Token    *domain.Token `json:"token,omitempty"`
+	// Overlap is for "token rotate".
+	Overlap time.Duration `json:"overlap,omitempty"`
 	// Notification is the id for "why", or empty.
 	Notification string `json:"notification,omitempty"`
 	// After is for "ends": the answer waits until a log goes on behind it.
@@ -65,6 +68,7 @@ type tokenEntry struct {
 	Created     int64       `json:"created"`
 	Expires     int64       `json:"expires,omitempty"`
 	LastUsed    int64       `json:"lastUsed,omitempty"`
+	OldUntil    int64       `json:"oldUntil,omitempty"` // the secret before the last rotation is valid until then
 }
 
 // do answers a request of an actor.
@@ -85,6 +89,8 @@ func (i *identities) do(ctx context.Context, actor string, r adminRequest) (a ad
 			return a, domain.Errorf(domain.Invalid, "token: is missing; give it")
 		}
 		a.Token, err = i.AddToken(ctx, actor, *r.Token)
+	case "token rotate":
+		a.Token, err = i.RotateToken(ctx, actor, r.Name, r.Overlap)
 	case "token revoke":
 		err = i.RemoveToken(ctx, actor, r.Name)
 	case "token list":
@@ -106,7 +112,10 @@ func (i *identities) userEntries() (list []userEntry, err error) {
 func (i *identities) tokenEntries() (list []tokenEntry, err error) {
 	tokens, err := i.Tokens()
 	for _, t := range tokens {
-		list = append(list, tokenEntry{t.Name, t.Role, t.Devices, t.Certificate, t.Created, t.Expires, i.uses.Last(t.Name)})
+		if t.OldUntil <= i.now().UnixMilli() {
+			t.OldUntil = 0
+		}
+		list = append(list, tokenEntry{t.Name, t.Role, t.Devices, t.Certificate, t.Created, t.Expires, i.uses.Last(t.Name), t.OldUntil})
 	}
 	return list, err
 }

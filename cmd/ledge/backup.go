@@ -225,7 +225,7 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 	done := int64(0)
 	r, err := store.CopyBlocks(ctx, b.config.logDir(), name, end, func(path string, text []byte) error {
 		done += int64(len(text))
-		b.progress.at(name, done, done)
+		b.progress.at(name, done, 0)
 		return b.file.addText(logPrefix+path, text)
 	}, each)
 	if err != nil {
@@ -324,7 +324,7 @@ func (b *backup) payload(ctx context.Context, digest string) (fault string, err 
 	}
 	b.has[digest] = true
 	b.m.Payloads, b.m.Bytes = b.m.Payloads+1, b.m.Bytes+st.Size()
-	b.progress.at(fmt.Sprintf("%d bodies", b.m.Payloads), b.m.Bytes, b.m.Bytes)
+	b.progress.at(fmt.Sprintf("%d bodies", b.m.Payloads), b.m.Bytes, 0)
 	return "", nil
 }
 

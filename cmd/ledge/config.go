@@ -38,7 +38,7 @@ type Config struct {
 	JWTIssuer       string
 	JWTAudience     string
 	JWTRoleClaim    string
-	LogLevel        string
+	LogLevel        logLevel
 	LogFormat       string
 	Pprof           bool
 
@@ -62,12 +62,14 @@ type Config struct {
 	ResendInterval                      time.Duration
 	SMTPServer, SMTPSender              string
 
-	tap       tapAccess             // how the tap knows its clients
-	tapFiles  int                   // descriptors for the tap listener; 0 for a command that does not listen
-	declared  *pflag.FlagSet        // what settings returned
-	groups    []settingGroup        // the same settings, by topic
-	checks    []settingCheck        // of the settings whose type alone does not check them
-	addresses map[string]netip.Addr // what findAddresses found, by setting
+	tap       tapAccess               // how the tap knows its clients
+	folding   progressFunc            // is told how far a fold has come; nil: the log and systemd are
+	tapFiles  int                     // descriptors for the tap listener; 0 for a command that does not listen
+	declared  *pflag.FlagSet          // what settings returned
+	reread    func() (*Config, error) // the settings as a start would find them now
+	groups    []settingGroup          // the same settings, by topic
+	checks    []settingCheck          // of the settings whose type alone does not check them
+	addresses map[string]netip.Addr   // what findAddresses found, by setting
 }
 
 // listenAddress is where a service listens.
@@ -307,13 +309,8 @@ func (c *Config) edgexSettings() {
 
 func (c *Config) programSettings() {
 	f := c.group("Log of the program")
-	f.StringVar(&c.LogLevel, "log-level", "info", "lowest level that is logged: debug, info, warn or error")
-	c.mustBe("log-level", func() string {
-		if new(slog.Level).UnmarshalText([]byte(c.LogLevel)) != nil {
-			return "use debug, info, warn or error"
-		}
-		return ""
-	})
+	c.LogLevel = logLevel{new(slog.LevelVar)}
+	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")
 	c.choiceVar(f, &c.LogFormat, "log-format", "auto", []string{"auto", "text", "json"}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
 	f.BoolVar(&c.Pprof, "pprof", false, "serve Go's profiles below /debug/pprof/ of the metadata service, with --secure to administrators, otherwise to this machine")
 }

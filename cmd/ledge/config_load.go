@@ -16,6 +16,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// read fills in all settings below the flags that were given, and checks them. path is the file of settings, or "".
+func (c *Config) read(path string, wrong ...error) (source map[string]string, err error) {
+	source, err = load(c.declared, path, os.LookupEnv)
+	if err = errors.Join(errors.Join(wrong...), err, c.check()); err == nil {
+		c.bindEverywhere(source)
+	}
+	return source, err
+}
+
 // load fills in, below the flags that were given, what the environment and below it the file at path say. It returns
 // where each setting's value comes from.
 func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (source map[string]string, err error) {

@@ -56,8 +56,13 @@ func (d *data) projections() []projection {
 // mostChangeBytes is the most that the changes of one request may write to the log.
 const mostChangeBytes = 64 << 20
 
-// limits are what an appender refuses.
-func (p projection) limits() (o store.AppenderOptions) {
+// appenderOptions are what an appender refuses, and where it tells how far a fold has come.
+func (d *data) appenderOptions(c *Config, p projection) store.AppenderOptions {
+	folding := c.folding
+	if folding == nil {
+		folding = newFoldLog(d.logger).folding
+	}
+	o := store.AppenderOptions{CatchingUp: func(done, total uint64) { folding(p.file, int64(done), int64(total)) }}
 	if p.tables == projections.Events {
 		o.SubmitBytes = mostChangeBytes
 	}
@@ -93,7 +98,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return storeError(err)
 		}
 		d.heal(p, p.db)
-		if *appenders[i], err = store.NewAppender(ctx, p.log, d.decideOn(p), p.limits()); err != nil {
+		if *appenders[i], err = store.NewAppender(ctx, p.log, d.decideOn(p), d.appenderOptions(c, p)); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)

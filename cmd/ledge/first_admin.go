@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ledge/domain"
+	"ledge/handlers/identity"
 	"ledge/store/osfile"
 )
 
@@ -69,6 +70,9 @@ func firstAdminError(logger *slog.Logger, err error) error {
 // givenAdminPassword returns the password that the environment sets, or "".
 func givenAdminPassword() (string, error) {
 	if password := os.Getenv("LEDGE_ADMIN_PASSWORD"); password != "" {
+		if err := identity.CheckPassword(password); err != nil {
+			return "", fmt.Errorf("LEDGE_ADMIN_PASSWORD: %w", err)
+		}
 		return password, nil
 	}
 	name := os.Getenv("LEDGE_ADMIN_PASSWORD_FILE")
@@ -76,6 +80,9 @@ func givenAdminPassword() (string, error) {
 		return "", nil
 	}
 	password, err := passwordFromFile(name)
+	if err == nil {
+		err = identity.CheckPassword(password)
+	}
 	if err != nil {
 		return "", fmt.Errorf("LEDGE_ADMIN_PASSWORD_FILE: %w", err)
 	}

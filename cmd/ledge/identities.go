@@ -179,6 +179,30 @@ func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token)
 	return text, nil
 }
 
+// RotateToken gives a token another secret and returns its text, which is nowhere else. The old one stays valid for the overlap.
+func (i *identities) RotateToken(ctx context.Context, actor, name string, overlap time.Duration) (text string, err error) {
+	if overlap < 0 || overlap > maxLifetime {
+		return "", domain.Errorf(domain.Invalid, "overlap: %v; give a time from 0 to 36500d", overlap)
+	}
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	old, _ := i.Token(name)
+	defer i.tell()
+	text, hash := identity.NewToken(name)
+	at := i.now().UnixMilli()
+	c := domain.RotateToken{Name: name, At: at}
+	ended := old.Credential
+	if overlap > 0 {
+		c.OldUntil, ended = at+max(overlap.Milliseconds(), 1), ""
+	}
+	err = i.replace(ctx, actor, hash, ended, func(id string) domain.Command { c.Credential = id; return c })
+	if err != nil {
+		return "", err
+	}
+	i.retire(old.Old)
+	return text, nil
+}
+
 // RemoveToken revokes a token.
 func (i *identities) RemoveToken(ctx context.Context, actor, name string) error {
 	i.changing.Lock()
@@ -189,6 +213,7 @@ func (i *identities) RemoveToken(ctx context.Context, actor, name string) error 
 		return err
 	}
 	i.retire(old.Credential)
+	i.retire(old.Old)
 	return nil
 }
 
@@ -231,7 +256,7 @@ func (i *identities) submit(ctx context.Context, actor string, c domain.Command)
 	return outcomes[0].Err
 }
 
-// sweep removes the hashes that no user and no token names: a crash may leave one.
+// sweep removes the hashes that no user and no token names, and those of rotated secrets that are not valid any more.
 func (i *identities) sweep() error {
 	users, err := i.Users()
 	if err != nil {
@@ -246,7 +271,9 @@ func (i *identities) sweep() error {
 		named[u.Credential] = true
 	}
 	for _, t := range tokens {
-		named[t.Credential] = true
+		for _, id := range t.Proofs() {
+			named[id.Credential] = id.Until == 0 || id.Credential == t.Credential || i.now().UnixMilli() < id.Until
+		}
 	}
 	return i.secrets.KeepCredentials(named)
 }

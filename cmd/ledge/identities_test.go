@@ -81,7 +81,7 @@ func administerEverything(t *testing.T, dir string) string {
 	t.Helper()
 	mustLedge(t, dir, "first-secret\n", "user", "add", "anna", "--role", "operator")
 	mustLedge(t, dir, "first-secret\n", "user", "add", "ben")
-	wantLedgeFails(t, dir, "x\n", "exists already", "user", "add", "anna")
+	wantLedgeFails(t, dir, "another-secret\n", "exists already", "user", "add", "anna")
 	wantLedgeFails(t, dir, "\n", "is empty", "user", "add", "zoe")
 	mustLedge(t, dir, "", "user", "role", "anna", "--role", "auditor")
 	wantLedgeFails(t, dir, "", `role: "root" is unknown`, "user", "role", "anna", "--role", "root")
@@ -160,7 +160,7 @@ func TestAdminPasswordFile(t *testing.T) {
 	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(text, again) {
 		t.Errorf("after the second start: got %q, %v, want %q", again, err, text)
 	}
-	mustLedge(t, dir, "another one\n", "user", "passwd", "admin")
+	mustLedge(t, dir, "another secret\n", "user", "passwd", "admin")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the file is there after the password has changed")
 	}
@@ -186,7 +186,7 @@ func TestAdminPasswordFromEnvironment(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, adminPasswordFile)); err == nil {
 		t.Error("there is a file of the password")
 	}
-	mustLedge(t, dir, "x\n", "user", "add", "anna")
+	mustLedge(t, dir, "first-secret\n", "user", "add", "anna")
 	wantNowhere(t, dir, "environment-secret")
 }
 
@@ -195,7 +195,7 @@ func TestHashWithoutEvent(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
-	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false))
+	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
 	u, _ := i.User("anna")
 	hash, _ := i.secrets.Credential(u.Credential)
 	mustDo(t, i.secrets.PutCredential("never-named", "hash"))
@@ -218,7 +218,7 @@ func wantRefusedWithoutHash(t *testing.T, i *identities) {
 	t.Helper()
 	before, err := os.ReadFile(filepath.Join(i.dir, "secrets.json"))
 	mustDo(t, err)
-	if err := i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false); domain.CodeOf(err) != domain.Conflict {
+	if err := i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false); domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("got %v, want a conflict", err)
 	}
 	if after, err := os.ReadFile(filepath.Join(i.dir, "secrets.json")); err != nil || !bytes.Equal(before, after) {
@@ -272,13 +272,13 @@ func TestRetiredHashes(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
-	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "secret", false))
+	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
 	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
 	mustDo(t, err)
 	u, _ := i.User("anna")
 	token, _ := i.Token("pos-7")
 	has := func(id string) bool { _, ok := i.secrets.Credential(id); return ok }
-	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another"))
+	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another-secret"))
 	mustDo(t, i.RemoveToken(t.Context(), "cli:me", "pos-7"))
 	mustDo(t, i.removeRetired(i.now().Add(-keepRetired)))
 	if !has(u.Credential) || !has(token.Credential) {
@@ -309,7 +309,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 				return
 			default:
 			}
-			_, _, _ = ledgeOn(t, dir, fmt.Sprintf("secret-%d\n", n), "user", "passwd", "anna")
+			_, _, _ = ledgeOn(t, dir, fmt.Sprintf("first-secret-%d\n", n), "user", "passwd", "anna")
 			_, _, _ = ledgeOn(t, dir, "", "token", "create", fmt.Sprint("pos-", n), "--role", "poster")
 			_, _, _ = ledgeOn(t, dir, "", "token", "revoke", fmt.Sprint("pos-", n-1))
 		}
@@ -353,10 +353,10 @@ func TestBackupBesidePasswords(t *testing.T) {
 func TestKillBesidePasswords(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir)
-	mustLedge(t, dir, "secret-0\n", "user", "add", "anna")
-	now := "secret-0"
+	mustLedge(t, dir, "first-secret-0\n", "user", "add", "anna")
+	now := "first-secret-0"
 	for round := range 8 {
-		next := fmt.Sprint("secret-", round+1)
+		next := fmt.Sprint("first-secret-", round+1)
 		changed := make(chan error, 1)
 		go func() {
 			_, _, err := ledgeOn(t, dir, next+"\n", "user", "passwd", "anna")

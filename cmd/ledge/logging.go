@@ -3,21 +3,38 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 )
 
 // newLogger logs to w as the settings say: text on a terminal and JSON elsewhere, unless told. Lines that repeat are limited.
 func newLogger(c *Config, w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // checked by Config.check
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: shortValue}
+	o := &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: shortValue}
 	if c.LogFormat == "text" || c.LogFormat == "auto" && isTerminal(w) {
 		return slog.New(newLimitedLog(slog.NewTextHandler(w, o)))
 	}
 	return slog.New(newLimitedLog(slog.NewJSONHandler(w, o)))
 }
+
+// logLevel is the setting log-level. It may change while the program logs.
+type logLevel struct{ *slog.LevelVar }
+
+// Set implements pflag.Value.
+func (l logLevel) Set(text string) error {
+	if l.UnmarshalText([]byte(text)) != nil {
+		return errors.New("use debug, info, warn or error")
+	}
+	return nil
+}
+
+// String implements pflag.Value.
+func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
+
+// Type implements pflag.Value.
+func (l logLevel) Type() string { return "string" }
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

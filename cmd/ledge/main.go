@@ -48,7 +48,8 @@ func main() {
 }
 
 // stopSignals are those that end a command in order. SIGHUP, a terminal that is closed, is one unless it is ignored, as under
-// nohup. A shell passes on the one that it gets itself, so that two may come at once: a second one ends nothing.
+// nohup, and except for serve, which reloads. A shell passes on the one that it gets itself, so that two may come at once: a
+// second one ends nothing.
 func stopSignals() []os.Signal {
 	stop := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -230,12 +231,19 @@ func withSettings(c *cobra.Command) (read func() (*Config, map[string]string, er
 		if warning := unknownVariables(settings, os.Environ()); warning != "" {
 			defer warn(c, config, warning)
 		}
-		source, err := load(settings, *file, os.LookupEnv)
-		if err := errors.Join(errors.Join(*wrong...), err, config.check()); err != nil {
-			return config, source, err
+		config.reread = func() (*Config, error) {
+			again := &Config{}
+			flags := again.settings()
+			settings.VisitAll(func(f *pflag.Flag) {
+				if f.Changed {
+					_ = flags.Set(f.Name, f.Value.String()) // as the command line has set it
+				}
+			})
+			_, err := again.read(*file)
+			return again, err
 		}
-		config.bindEverywhere(source)
-		return config, source, nil
+		source, err := config.read(*file, *wrong...)
+		return config, source, err
 	}
 }
 

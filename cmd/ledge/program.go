@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -40,9 +41,10 @@ type Program struct {
 	files           descriptors
 	units           domain.UnitsOfMeasure
 	servers         *servers
-	keeper          certs.Keeper       // nil without secure
-	authority       *certs.Authority   // that signs the certificate; nil where it comes from files
-	transport       *transport.Options // nil without secure
+	keeper          certs.Keeper                  // nil without secure
+	clients         atomic.Pointer[x509.CertPool] // CAs of client certificates
+	authority       *certs.Authority              // that signs the certificate; nil where it comes from files
+	transport       *transport.Options            // nil without secure
 	data            *data
 	payloads        *payloads.Files
 	secrets         *secrets.File

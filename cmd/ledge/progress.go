@@ -25,13 +25,13 @@ func newProgress(w io.Writer, what string) *progress {
 	return &progress{w: w, what: what}
 }
 
-// at says that done of total bytes or events are done. If done is total, they are bytes of a total that is not known.
+// at says that done of total bytes or events are done. If total is 0, they are bytes of a total that is not known.
 func (p *progress) at(text string, done, total int64) {
 	if p == nil {
 		return
 	}
 	line := fmt.Sprintf("%s, %d MiB", text, done>>20)
-	if done < total {
+	if total > 0 {
 		line = fmt.Sprintf("%s, %d %%", text, done*100/total)
 	}
 	if line != p.shown {

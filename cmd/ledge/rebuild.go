@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,25 +38,14 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		if err := onlyFiles(config.DataDir); err != nil {
 			return exitError{exitFolder, err}
 		}
-		// The state that is there knows how long the log was: it goes only where the two agree.
-		old, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
-		if err != nil {
-			return interrupted(ctx, err, "nothing is thrown away")
-		}
-		fault := foldable(ctx, config, old.store.Events(), 0)
-		if err := old.close(); err != nil {
-			return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
-		}
-		if fault != nil {
-			return interrupted(ctx, fmt.Errorf("nothing is thrown away: %w", fault), "nothing is thrown away")
-		}
-		for _, file := range stateFiles {
-			if err := os.Remove(filepath.Join(config.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return exitError{exitFolder, err}
-			}
+		if err := throwStateAway(ctx, config, newLogger(config, c.ErrOrStderr())); err != nil {
+			return err
 		}
 		started := time.Now()
+		progress := newProgress(c.ErrOrStderr(), "rebuild")
+		config.folding = progress.at
 		d, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
+		progress.clear()
 		if err != nil {
 			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")
 		}
@@ -68,4 +59,32 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		fmt.Fprintf(c.OutOrStdout(), "rebuilt in %v\n", time.Since(started).Round(time.Millisecond))
 		return nil
 	})
+}
+
+// throwStateAway removes the state. That knows how long the log was: it goes only where the two agree. A restored folder has none.
+func throwStateAway(ctx context.Context, c *Config, logger *slog.Logger) error {
+	there := slices.ContainsFunc(stateFiles, func(file string) bool {
+		_, err := os.Lstat(filepath.Join(c.DataDir, file))
+		return err == nil
+	})
+	if !there {
+		return nil
+	}
+	old, err := openData(ctx, c, -1, logger)
+	if err != nil {
+		return interrupted(ctx, err, "nothing is thrown away")
+	}
+	fault := foldable(ctx, c, old.store.Events(), 0)
+	if err := old.close(); err != nil {
+		return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
+	}
+	if fault != nil {
+		return interrupted(ctx, fmt.Errorf("nothing is thrown away: %w", fault), "nothing is thrown away")
+	}
+	for _, file := range stateFiles {
+		if err := os.Remove(filepath.Join(c.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return exitError{exitFolder, err}
+		}
+	}
+	return nil
 }

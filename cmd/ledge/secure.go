@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -60,11 +61,15 @@ func (p *Program) secure() error {
 	if !c.Secure {
 		return nil
 	}
-	clients, err := caPool("tls-client-ca", c.TLSClientCA)
-	if err != nil {
+	if err := p.loadClientCA(); err != nil {
 		return exitError{exitUsage, err}
 	}
+	var clients func() *x509.CertPool
+	if c.TLSClientCA != "" {
+		clients = p.clients.Load
+	}
 	if c.TLSCert != "" {
+		var err error
 		p.keeper, err = certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: p.Now, Logger: p.Logger})
 		if err != nil {
 			return exitError{exitUsage, err}
@@ -73,14 +78,22 @@ func (p *Program) secure() error {
 		return err
 	}
 	c.tap = tapAccess{tls: certs.Config(p.keeper, clients), login: p.tapLogin, still: p.tapStill}
-	web := c.tap.tls.Clone()
-	web.NextProtos = []string{"http/1.1"} // the limits are for each connection
+	web := certs.Config(p.keeper, clients, "http/1.1") // the limits are for each connection
 	p.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
 	if c.Loopback != loopbackSecure {
 		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.Loopback)}
 	}
 	p.inBackground(func(done <-chan struct{}) { certs.Run(done, p.keeper) })
 	return nil
+}
+
+// loadClientCA reads the CAs that sign the certificates of clients.
+func (p *Program) loadClientCA() error {
+	pool, err := caPool("tls-client-ca", p.Config.TLSClientCA)
+	if err == nil {
+		p.clients.Store(pool)
+	}
+	return err
 }
 
 // localCertificate has the CA in the data folder sign a certificate.

@@ -14,10 +14,13 @@ import (
 func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run all services until SIGTERM, SIGINT or SIGHUP",
-		Long: `Run all services until SIGTERM, SIGINT or SIGHUP: requests in work are answered, the log is closed
-clean, and the exit code is 0. Under nohup SIGHUP is ignored. A second signal ends the process at
-once; nothing that was acknowledged is lost. See docs/reference/operating.md.
+		Short: "Run all services until SIGTERM or SIGINT; SIGHUP reloads certificates and the log level",
+		Long: `Run all services until SIGTERM or SIGINT: requests in work are answered, the log is closed clean, and
+the exit code is 0. A second signal ends the process at once; nothing that was acknowledged is lost.
+
+SIGHUP never stops it. It reloads log-level and the files of tls-cert, tls-key and tls-client-ca;
+connections stay open. What cannot be used changes nothing, and one error in the log says why. Other
+settings need a restart; a line of the log names those that differ. See docs/reference/operating.md.
 
 Exit code 6 for damage that is found while it runs, 1 for a log that cannot be written any more.`,
 		Example: `  ledge serve --data-dir /var/lib/ledge
@@ -25,6 +28,9 @@ Exit code 6 for damage that is found while it runs, 1 for a log that cannot be w
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
+		hangups := make(chan os.Signal, 1)
+		signal.Ignore(syscall.SIGHUP) // it does not end ctx from now on
+		signal.Notify(hangups, syscall.SIGHUP)
 		p := &Program{Config: config, Source: source, Logger: newLogger(config, c.ErrOrStderr())}
 		for _, f := range []*os.File{os.Stdout, os.Stderr} {
 			if term.IsTerminal(int(f.Fd())) {
@@ -39,13 +45,17 @@ Exit code 6 for damage that is found while it runs, 1 for a log that cannot be w
 			return err
 		}
 		defer p.Close()
-		select {
-		case <-ctx.Done():
-			p.Logger.Info("stopping")
-			return nil
-		case err := <-p.Failed():
-			p.Logger.Error("stopping", "error", err)
-			return damaged(err)
+		for {
+			select {
+			case <-hangups:
+				p.Reload()
+			case <-ctx.Done():
+				p.Logger.Info("stopping")
+				return nil
+			case err := <-p.Failed():
+				p.Logger.Error("stopping", "error", err)
+				return damaged(err)
+			}
 		}
 	})
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,47 +129,10 @@ func TestStopWithStalledUpload(t *testing.T) {
 	verify(t, dir)
 }
 
-// A terminal that is closed is a clean stop, however often that is signalled.
-func TestTerminalIsClosed(t *testing.T) {
-	caught := make(chan os.Signal, 1) // or it would be ignored by the program too where it is by who runs the tests
-	signal.Notify(caught, syscall.SIGHUP)
-	defer signal.Stop(caught)
-	p := start(t, t.TempDir())
-	u := beginUpload(t, p.metadata, "/api/v2/device", "application/json", "["+deviceJSON("work")+"]")
-	stoppingBy(p, syscall.SIGHUP)
-	_ = p.cmd.Process.Signal(syscall.SIGHUP)
-	if a := u.end(t); a.status != http.StatusMultiStatus {
-		t.Errorf("a request in work at the stop: %d %s", a.status, a.body)
-	}
-	if code := p.wait(); code != exitOK {
-		t.Errorf("exit code %d\n%s", code, p.log)
-	}
-}
-
-// Under nohup a terminal that is closed stops nothing.
-func TestUnderNohup(t *testing.T) {
-	p := launchUnder(t, []string{"nohup"}, t.TempDir())
-	if err := p.waitReady(); err != nil {
-		t.Fatalf("%v\n%s", err, p.log)
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Skip("the test reads the ignored signals in /proc, and this system does not have it:", err)
-	}
-	if ignored := strings.Fields(string(status[bytes.Index(status, []byte("SigIgn:")):]))[1]; !strings.ContainsAny(ignored[15:], "13579bdf") {
-		t.Errorf("SIGHUP is not ignored: SigIgn %s", ignored)
-	}
-}
-
 // stopping sends SIGTERM and returns when no service takes new connections.
 func stopping(p *process) {
 	p.tb.Helper()
-	stoppingBy(p, syscall.SIGTERM)
-}
-
-func stoppingBy(p *process, signal syscall.Signal) {
-	p.tb.Helper()
-	_ = p.cmd.Process.Signal(signal)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	for _, service := range []string{p.metadata, p.deviceREST, p.notifications} {
 		until(p.tb, "the listeners to close", func() bool {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(service, "http://"))

@@ -7,11 +7,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// TestSystemd is the service manager: it hears that the program is ready, that it is alive, and that it stops.
+// TestSystemd is the service manager: it hears that the program is ready, that it is alive, that it reloads, and that it stops.
 func TestSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
@@ -32,7 +33,7 @@ func TestSystemd(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", want, err)
 			}
-			if string(message[:n]) == want {
+			if strings.HasPrefix(string(message[:n]), want) {
 				return
 			}
 		}
@@ -40,6 +41,9 @@ func TestSystemd(t *testing.T) {
 	hear("READY=1")
 	hear("WATCHDOG=1")
 	hear("WATCHDOG=1")
+	_ = p.cmd.Process.Signal(syscall.SIGHUP)
+	hear("RELOADING=1\nMONOTONIC_USEC=")
+	hear("READY=1")
 	if code := p.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
@@ -52,7 +56,7 @@ const unit = "../../deploy/systemd/ledge.service"
 // cannot mend.
 func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"RestartPreventExitStatus=2 3 5 6", "Type=notify"} {
+	for _, line := range []string{"RestartPreventExitStatus=2 3 5 6", "Type=notify", "ExecReload=/bin/kill -HUP $MAINPID"} {
 		if !strings.Contains(mustRead(t, unit), "\n"+line+"\n") {
 			t.Errorf("the unit lacks %s", line)
 		}

@@ -12,11 +12,11 @@ import (
 )
 
 func newToken() *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "Create, list and revoke tokens",
-		Long: "Create, list and revoke tokens: with one, a program proves who it is." + besideServer,
+	c := &cobra.Command{Use: "token", Short: "Create, list, rotate and revoke tokens",
+		Long: "Create, list, rotate and revoke tokens: with one, a program proves who it is." + besideServer,
 		Example: `  ledge token create pos-7 --devices 'cam-*' --expires 90d
   ledge token list`}
-	c.AddCommand(newTokenCreate(), newTokenList(), newTokenRevoke())
+	c.AddCommand(newTokenCreate(), newTokenList(), newTokenRotate(), newTokenRevoke())
 	return c
 }
 
@@ -42,6 +42,25 @@ client certificate.` + besideServer,
 		}
 		a, err := do(adminRequest{Do: "token create", Token: &t})
 		if err == nil && a.Token != "" {
+			fmt.Fprintln(c.OutOrStdout(), a.Token)
+		}
+		return err
+	})
+}
+
+func newTokenRotate() *cobra.Command {
+	c := &cobra.Command{Use: "rotate NAME", Short: "Give a token a new secret and print it once",
+		Long: `Give a token a new secret, with the same name, role and devices, and print it on standard output. It cannot be printed
+again. The old secret stays valid for --overlap, so that each program can change over in that time.` + besideServer,
+		Example: "  ledge token rotate pos-7 --overlap 7d\n  ledge token rotate pos-7 --overlap 0   # the old secret is known to others"}
+	overlap := c.Flags().String("overlap", "24h", "how long the old secret stays valid, such as 24h or 7d; 0 revokes it at once")
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+		d, err := parseDuration(*overlap)
+		if err != nil || d < 0 || d > maxLifetime {
+			return exitError{exitUsage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap)}
+		}
+		a, err := do(adminRequest{Do: "token rotate", Name: name, Overlap: d})
+		if err == nil {
 			fmt.Fprintln(c.OutOrStdout(), a.Token)
 		}
 		return err
@@ -74,6 +93,9 @@ func newTokenList() *cobra.Command {
 		w := newTable(c.OutOrStdout(), "NAME", "ROLE", "DEVICES", "KIND", "EXPIRES", "LAST USED")
 		for _, t := range a.Tokens {
 			kind := map[bool]string{true: "certificate", false: "secret"}[t.Certificate]
+			if t.OldUntil != 0 {
+				kind += ", the old one until " + dateOf(t.OldUntil, "")
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(strings.Join(t.Devices, ","), "-"), kind, dateOf(t.Expires, "never"), dateOf(t.LastUsed, "never"))
 		}
 		return w.Flush()

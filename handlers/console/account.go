@@ -1,16 +1,12 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
 )
-
-// leastPassword is how many characters a new password must have.
-const leastPassword = 10
 
 // accountForm has the errors of a change of one's own password.
 type accountForm struct {
@@ -33,7 +29,9 @@ func (s *Console) changePassword(c *gin.Context) {
 		return
 	}
 	if err := s.Users.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new")); err != nil {
-		s.fail(c, err)
+		if message := s.refused(c, err); message != "" {
+			s.show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
+		}
 		return
 	}
 	u, _ = s.Users.User(u.Name)
@@ -47,8 +45,6 @@ func (s *Console) changePassword(c *gin.Context) {
 func (s *Console) checkNewPassword(c *gin.Context, u domain.User) (wrong accountForm, err error) {
 	old, fresh := c.PostForm("old"), c.PostForm("new")
 	switch {
-	case len([]rune(fresh)) < leastPassword:
-		wrong.New = fmt.Sprintf("Use at least %d characters.", leastPassword)
 	case fresh == old:
 		wrong.New = "Use another password than the old one."
 	case fresh != c.PostForm("again"):

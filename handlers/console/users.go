@@ -21,6 +21,8 @@ type Tokens interface {
 	LastUsed(name string) int64
 	// AddToken returns the text of the token, which can be read nowhere else; "" for a client certificate.
 	AddToken(ctx context.Context, actor string, t domain.Token) (text string, err error)
+	// RotateToken gives a token another secret, and returns it. The old one stays valid for the overlap.
+	RotateToken(ctx context.Context, actor, name string, overlap time.Duration) (text string, err error)
 	RemoveToken(ctx context.Context, actor, name string) error
 }
 
@@ -41,6 +43,7 @@ func (s *Console) userRoutes() []route {
 		{"POST", "/users/:name/password", domain.MayAdminister, s.resetPassword},
 		{"POST", "/users/:name/remove", domain.MayAdminister, s.removeUser},
 		{"POST", "/tokens", domain.MayAdminister, s.addToken},
+		{"POST", "/tokens/:name/rotate", domain.MayAdminister, s.rotateToken},
 		{"POST", "/tokens/:name/revoke", domain.MayAdminister, s.revokeToken},
 	}
 }
@@ -59,6 +62,7 @@ type tokenRow struct {
 	domain.Token
 	LastUsed int64
 	Expired  bool
+	Overlaps bool // the secret before the last rotation is still valid
 }
 
 // userForm is a new user, with the errors.
@@ -111,7 +115,7 @@ func (s *Console) showUsers(c *gin.Context, status int, message string, d usersD
 	}
 	now := s.now().UnixMilli()
 	for _, t := range tokens {
-		d.Tokens = append(d.Tokens, tokenRow{t, s.Tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now})
+		d.Tokens = append(d.Tokens, tokenRow{t, s.Tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now, t.OldUntil > now})
 	}
 	d.Roles = roleOptions()
 	if d.AddUser.Role == "" {
@@ -146,28 +150,17 @@ func roleOptions() []option {
 func (s *Console) addUser(c *gin.Context) {
 	f := userForm{Name: strings.TrimSpace(c.PostForm("name")), Role: c.PostForm("role"), MustChange: c.PostForm("mustChange") != "", Open: true}
 	password := c.PostForm("new-password")
-	f.Wrong = passwordProblems(password)
-	message := ""
-	if len(f.Wrong) == 0 {
-		err := s.Users.AddUser(c.Request.Context(), actorOf(c), f.Name, domain.Role(f.Role), password, f.MustChange)
-		if err == nil {
-			s.done(c, "/users", "The user %s is added.", f.Name)
-			return
-		}
-		if message = s.refused(c, err); message == "" {
-			return
-		}
-		f.Wrong = problemsIn(err)
+	err := s.Users.AddUser(c.Request.Context(), actorOf(c), f.Name, domain.Role(f.Role), password, f.MustChange)
+	if err == nil {
+		s.done(c, "/users", "The user %s is added.", f.Name)
+		return
 	}
+	message := s.refused(c, err)
+	if message == "" {
+		return
+	}
+	f.Wrong = problemsIn(err)
 	s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
-}
-
-// passwordProblems returns the errors of a password that an administrator chooses for another user.
-func passwordProblems(password string) problems {
-	if len([]rune(password)) < leastPassword {
-		return problems{{Path: "user.password", Cure: fmt.Sprintf("Use at least %d characters.", leastPassword)}}
-	}
-	return nil
 }
 
 // refused returns the message of an error that the user can correct. It answers all other errors itself and returns "".
@@ -230,10 +223,6 @@ func (s *Console) changeRole(c *gin.Context) {
 
 func (s *Console) resetPassword(c *gin.Context) {
 	name, password := c.Param("name"), c.PostForm("new-password")
-	if wrong := passwordProblems(password); len(wrong) > 0 {
-		s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: wrong.Of("password")}, "")
-		return
-	}
 	if err := s.Users.SetPassword(c.Request.Context(), actorOf(c), name, password); err != nil {
 		if message := s.refused(c, err); message != "" {
 			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
@@ -292,6 +281,22 @@ func (s *Console) addToken(c *gin.Context) {
 // words are the parts of a text between commas or spaces.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
+}
+
+// overlap is how long the old secret of a token that is rotated here stays valid.
+const overlap = 24 * time.Hour
+
+func (s *Console) rotateToken(c *gin.Context) {
+	name := c.Param("name")
+	text, err := s.Tokens.RotateToken(c.Request.Context(), actorOf(c), name, overlap)
+	if err != nil {
+		if message := s.refused(c, err); message != "" {
+			s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
+		}
+		return
+	}
+	s.sessions.Put(c.Request.Context(), shownOnce, text)
+	s.done(c, "/users", "The token %s has a new secret. The old one stays valid for 24 hours.", name)
 }
 
 func (s *Console) revokeToken(c *gin.Context) {

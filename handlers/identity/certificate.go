@@ -17,7 +17,7 @@ func (a *Authenticator) Certificate(c *x509.Certificate) (domain.Identity, error
 	if !ok || !t.Certificate || name == "" {
 		return domain.Identity{}, a.refuse("", badCertificate, domain.Errorf(domain.Unauthenticated, "the client certificate gives no access; create a token for the name in it, or send a token"))
 	}
-	if a.expired(t) {
+	if a.ended(t.Identity()) {
 		return domain.Identity{}, a.refuse("", expired, domain.Errorf(domain.Unauthenticated, "the access of the client certificate has expired; ask for a new one"))
 	}
 	a.used(t)

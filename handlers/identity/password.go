@@ -9,19 +9,13 @@ import (
 	"ledge/domain"
 )
 
-// MaxPassword is the longest password, in bytes.
-const MaxPassword = 1024
-
 // parameters are those that OWASP gives for the least memory: two computations at once fit a small device.
 var parameters = &argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32} // memory in KiB
 
-// HashPassword returns the hash of a password as an argon2id PHC string.
+// HashPassword returns the hash of a new password as an argon2id PHC string.
 func HashPassword(password string) (string, error) {
-	if password == "" {
-		return "", domain.Errorf(domain.Invalid, "password: is empty; give one")
-	}
-	if len(password) > MaxPassword {
-		return "", domain.Errorf(domain.Invalid, "password: has %d bytes; use at most %d", len(password), MaxPassword)
+	if err := CheckPassword(password); err != nil {
+		return "", err
 	}
 	if err := computing.take(context.Background(), ""); err != nil {
 		return "", err

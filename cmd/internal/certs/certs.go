@@ -14,8 +14,10 @@ import (
 type Keeper interface {
 	// Certificate returns the one for the next handshake.
 	Certificate() *tls.Certificate
-	// Look replaces the certificate if there is a reason. Only one goroutine may call it.
+	// Look replaces the certificate if there is a reason.
 	Look()
+	// Reload is Look for an operator: it tells at once why a new certificate cannot be used.
+	Reload() error
 }
 
 // lookEvery is how soon a change is seen.
@@ -43,16 +45,22 @@ var suites12 = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// Config returns what a listener needs, with TLS 1.3 or 1.2. A client may show a certificate; one that clients has not
-// signed ends the handshake. Without clients no client is asked for a certificate.
-func Config(k Keeper, clients *x509.CertPool) *tls.Config {
+// Config returns what a listener with application protocols needs, with TLS 1.3 or 1.2. A client may show a certificate; one that
+// the clients of that moment have not signed ends the handshake. Without clients no client is asked for a certificate.
+func Config(k Keeper, clients func() *x509.CertPool, protocols ...string) *tls.Config {
 	c := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		CipherSuites:   suites12,
+		NextProtos:     protocols,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.Certificate(), nil },
 	}
 	if clients != nil {
-		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, clients
+		c.ClientAuth = tls.VerifyClientCertIfGiven
+		c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			now := c.Clone()
+			now.ClientCAs = clients()
+			return now, nil
+		}
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -33,6 +34,7 @@ type Files struct {
 	o       FilesOptions
 	current atomic.Pointer[tls.Certificate]
 
+	looking        sync.Mutex
 	active, broken [sha256.Size]byte // of what was read
 	warned         bool              // of broken
 	expiryWarned   bool              // of active
@@ -54,18 +56,11 @@ func (f *Files) Certificate() *tls.Certificate { return f.current.Load() }
 
 // Look implements [Keeper].
 func (f *Files) Look() {
-	pair, id, err := f.read()
-	if id == f.active {
-		f.broken = id
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	id, err := f.replace()
+	if err == nil {
 		f.warnOfExpiry()
-		return
-	}
-	if err == nil {
-		err = f.worse(pair)
-	}
-	if err == nil {
-		f.use(pair, id)
-		f.o.Logger.Info("new TLS certificate in use", "subject", pair.Leaf.Subject.String(), "until", pair.Leaf.NotAfter)
 		return
 	}
 	if id != f.broken {
@@ -76,6 +71,34 @@ func (f *Files) Look() {
 		f.warned = true
 		f.o.Logger.Warn("the new TLS certificate cannot be used, the old one stays in use", "error", err)
 	}
+}
+
+// Reload implements [Keeper].
+func (f *Files) Reload() error {
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	id, err := f.replace()
+	if err != nil {
+		f.broken, f.warned = id, true
+	}
+	return err
+}
+
+// replace uses what the files have now. It returns the hash of that.
+func (f *Files) replace() (id [sha256.Size]byte, err error) {
+	pair, id, err := f.read()
+	if id == f.active {
+		f.broken = id
+		return id, nil
+	}
+	if err == nil {
+		err = f.worse(pair)
+	}
+	if err == nil {
+		f.use(pair, id)
+		f.o.Logger.Info("new TLS certificate in use", "subject", pair.Leaf.Subject.String(), "until", pair.Leaf.NotAfter)
+	}
+	return id, err
 }
 
 func (f *Files) use(pair *tls.Certificate, id [sha256.Size]byte) {

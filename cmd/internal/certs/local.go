@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -43,6 +44,7 @@ type LocalOptions struct {
 type Local struct {
 	o       LocalOptions
 	current atomic.Pointer[tls.Certificate]
+	looking sync.Mutex
 	names   Names // in current
 	failed  bool  // the last try to sign
 }
@@ -62,6 +64,8 @@ func (l *Local) Certificate() *tls.Certificate { return l.current.Load() }
 
 // Look implements [Keeper].
 func (l *Local) Look() {
+	l.looking.Lock()
+	defer l.looking.Unlock()
 	var why string
 	names := l.usable()
 	now, leaf := l.o.Now(), l.current.Load().Leaf
@@ -85,6 +89,12 @@ func (l *Local) Look() {
 	l.failed = false
 	l.o.Logger.Info("new TLS certificate in use", "because of", why, "until", l.current.Load().Leaf.NotAfter, "hosts", names.Hosts, "addresses", names.Addresses)
 	l.warnOfExpiry()
+}
+
+// Reload implements [Keeper].
+func (l *Local) Reload() error {
+	l.Look()
+	return nil
 }
 
 func (l *Local) warnOfExpiry() {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestPasswordRule holds that no command, no first start and no page of the console takes a short or a common password.
+func TestPasswordRule(t *testing.T) {
+	dir := t.TempDir()
+	for password, says := range map[string]string{"short": "has 5 characters; use at least 10", "Basketball": "is one of the 1,000 most common passwords"} {
+		t.Setenv("LEDGE_ADMIN_PASSWORD", password)
+		_, stderr, code := ledge(t, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
+			"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1")
+		if code != exitUsage || !strings.Contains(stderr, "LEDGE_ADMIN_PASSWORD: password: "+says) {
+			t.Errorf("a first start with %q: %d %s", password, code, stderr)
+		}
+	}
+	t.Setenv("LEDGE_ADMIN_PASSWORD", "")
+	p := start(t, dir)
+	mustLedge(t, dir, "first-secret\n", "user", "add", "anna", "--role", "admin")
+	c := newConsoleClient(p)
+	c.login(t, "anna", "first-secret")
+	for password, says := range map[string]string{"short": "has 5 characters; use at least 10", "Basketball": "is one of the 1,000 most common passwords"} {
+		wantLedgeFails(t, dir, password+"\n", says, "user", "add", "ben")
+		wantLedgeFails(t, dir, password+"\n", says, "user", "passwd", "anna")
+		for path, form := range map[string]url.Values{
+			"/users":               {"name": {"ben"}, "role": {"viewer"}, "new-password": {password}},
+			"/users/anna/password": {"new-password": {password}},
+			"/account/password":    {"old": {"first-secret"}, "new": {password}, "again": {password}},
+		} {
+			a := c.post(path, form)
+			if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.text, says) {
+				t.Errorf("%s with %q: %d", path, password, a.StatusCode)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestTokenRotate gives a token new secrets: the old one is valid for the overlap, also after a restart, and not with an overlap of 0.
+func TestTokenRotate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir, "--secure")
+	command := func(args ...string) string {
+		t.Helper()
+		out, stderr, code := ledge(t, append(args, "--data-dir", dir)...)
+		if code != exitOK {
+			t.Fatalf("%v: %d %s", args, code, stderr)
+		}
+		return strings.TrimSpace(out)
+	}
+	valid := func(what, secret string, want bool) {
+		t.Helper()
+		a, err := overTLS(t, p.ca(), client13)(p.metadata+"/api/v2/device/all", "Authorization", "Bearer "+secret)
+		if err != nil || (a.status == http.StatusOK) != want {
+			t.Errorf("%s: %d %s %v, want valid: %t", what, a.status, a.body, err, want)
+		}
+	}
+	first := command("token", "create", "--name", "reader", "--role", "viewer")
+	second := command("token", "rotate", "reader")
+	valid("the old secret in the overlap", first, true)
+	valid("the new secret", second, true)
+	if list := command("token", "list"); !strings.Contains(list, "secret, the old one until ") {
+		t.Errorf("the list does not show the overlap: %s", list)
+	}
+	p.stop()
+	p = start(t, dir, "--secure")
+	valid("the old secret after a restart", first, true)
+	third := command("token", "rotate", "reader", "--overlap", "0")
+	valid("the first secret after a second rotation", first, false)
+	valid("the second secret without an overlap", second, false)
+	valid("the third secret", third, true)
+	if list := command("token", "list"); strings.Contains(list, "the old one") {
+		t.Errorf("the list shows an overlap: %s", list)
+	}
+	if log := command("log", "--type", "token.*"); strings.Count(log, "token.rotated/1") != 2 || strings.Contains(log, third) {
+		t.Errorf("the log: %s", log)
+	}
+	if _, stderr, code := ledge(t, "token", "rotate", "reader", "--overlap", "soon", "--data-dir", dir); code != exitUsage || !strings.Contains(stderr, "write it as 24h or 7d") {
+		t.Errorf("a bad overlap: %d %s", code, stderr)
+	}
+}
