@@ -83,7 +83,7 @@ func TestDocumentedAudit(t *testing.T) {
 	}
 	sh := p.shell(t)
 	run := func(since, until time.Time) string {
-		return sh.run(strings.NewReplacer("2026-11-24", since.Format(time.DateOnly), "2026-11-25", until.Format(time.DateOnly), "ledge log", binary+" log").Replace(command))
+		return sh.run(strings.NewReplacer("2026-11-24", since.Format(time.DateOnly), "2026-11-25", until.Format(time.DateOnly), "ledge log", "bin/ledge log").Replace(command))
 	}
 	today := time.Now()
 	const want = "device cam-1 updated  by anonymous@127.0.0.1 from 127.0.0.1:"

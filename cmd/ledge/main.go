@@ -135,7 +135,7 @@ func newRoot() *cobra.Command {
 		Long: `Ledge serves the EdgeX 2.3 APIs of the device plane, and keeps every change as an event on a log.
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 data folder in use, 4 address not
-usable, 5 data folder not usable, 6 damage, 7 salvage left something out. See docs/reference/operating.md.`,
+usable, 5 data folder not usable, 6 damage, 7 salvage incomplete. See docs/reference/operating.md.`,
 		Example: `  ledge serve --data-dir data
   ledge log -f --data-dir data`,
 		SilenceUsage:  true,

@@ -14,9 +14,10 @@ import (
 func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run all services until SIGTERM or SIGINT; SIGHUP reloads certificates and the log level",
-		Long: `Run all services until SIGTERM or SIGINT: requests in work are answered, the log is closed clean, and
-the exit code is 0. A second signal ends the process at once; nothing that was acknowledged is lost.
+		Short: "Run all services until SIGTERM or SIGINT; SIGHUP reloads certificates and log level",
+		Long: `Run all services until SIGTERM or SIGINT: requests in work are answered, the log is closed clean,
+and the exit code is 0. A second signal ends the process at once; nothing that was acknowledged is
+lost.
 
 SIGHUP never stops it. It reloads log-level and the files of tls-cert, tls-key and tls-client-ca;
 connections stay open. What cannot be used changes nothing, and one error in the log says why. Other

@@ -215,11 +215,13 @@ func (o *operator) secures() {
 	post := o.next("secure.md")
 	o.run(post, "")
 	first := mustRead(o.t, o.path("gate.token"))
-	o.types("secure.md", "") // replaced
+	o.types("secure.md", "") // replaced, with an overlap
+	o.run(post, "")
+	o.types("secure.md", "") // and without one
 	o.run(post, "")
 	mustWrite(o.t, o.path("gate.token"), first)
 	if out, err := o.command(post).CombinedOutput(); err == nil || !strings.Contains(string(out), "401") {
-		o.t.Errorf("the revoked token: %v %s", err, out)
+		o.t.Errorf("the replaced secret: %v %s", err, out)
 	}
 }
 
@@ -233,7 +235,7 @@ func (o *operator) audits() {
 
 func (o *operator) backsUp() {
 	o.t.Helper()
-	o.types("backup.md", "", "gate-2")
+	o.types("backup.md", "", "token gate, poster")
 	o.types("backup.md", "")          // before the upgrade
 	o.types("backup.md", "", "whole") // after it
 	if err := os.CopyFS(o.path("damaged"), os.DirFS(o.path("restored"))); err != nil {

@@ -50,8 +50,9 @@ client certificate.` + besideServer,
 
 func newTokenRotate() *cobra.Command {
 	c := &cobra.Command{Use: "rotate NAME", Short: "Give a token a new secret and print it once",
-		Long: `Give a token a new secret, with the same name, role and devices, and print it on standard output. It cannot be printed
-again. The old secret stays valid for --overlap, so that each program can change over in that time.` + besideServer,
+		Long: `Give a token a new secret, with the same name, role and devices, and print it on standard output. It
+cannot be printed again. The old secret stays valid for --overlap, so that each program can change
+over in that time.` + besideServer,
 		Example: "  ledge token rotate pos-7 --overlap 7d\n  ledge token rotate pos-7 --overlap 0   # the old secret is known to others"}
 	overlap := c.Flags().String("overlap", "24h", "how long the old secret stays valid, such as 24h or 7d; 0 revokes it at once")
 	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {

@@ -26,7 +26,7 @@ func TestTokenRotate(t *testing.T) {
 			t.Errorf("%s: %d %s %v, want valid: %t", what, a.status, a.body, err, want)
 		}
 	}
-	first := command("token", "create", "--name", "reader", "--role", "viewer")
+	first := command("token", "create", "reader", "--role", "viewer")
 	second := command("token", "rotate", "reader")
 	valid("the old secret in the overlap", first, true)
 	valid("the new secret", second, true)
