@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +24,8 @@ Exit code 5 if there is no CA.`,
   ledge ca > ca.pem && curl --cacert ca.pem https://localhost:59881/api/v2/ping`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := dataDirThere(config); err != nil {
-			return err
+		if _, err := os.Stat(config.DataDir); errors.Is(err, fs.ErrNotExist) {
+			return dataDirThere(config)
 		}
 		text, _, err := certs.ReadCA(config.DataDir)
 		if errors.Is(err, fs.ErrNotExist) {
