@@ -89,7 +89,7 @@ func (p *process) login(ctx context.Context, ledge, dir string) error {
 		return fmt.Errorf("ledge ca printed no certificate: %.200s", ca)
 	}
 	p.tls = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS13}
-	p.token, err = command("token", "create", "--name", "bench", "--role", "operator")
+	p.token, err = command("token", "create", "bench", "--role", "operator")
 	return err
 }
 
