@@ -47,12 +47,14 @@ func newRaised() raised {
 // no place for one to wait.
 func (e *Engine) onEvents(group []domain.Recorded) error {
 	for _, r := range group {
-		e.fold(r)
 		n, ok := Raise(r)
+		if ok {
+			e.raised.tally.Begin() // before fold: Flush waits for that, and then for the tally
+		}
+		e.fold(r)
 		if !ok {
 			continue
 		}
-		e.raised.tally.Begin()
 		err := e.deliver(n, e.route(n), origin{r.Event, r.Seq, r.CorrelationID}, func(part domain.ProcessNotification) error {
 			if part.More {
 				e.raised.tally.Begin() // for the next part
