@@ -18,13 +18,11 @@ var diskRoom = []int64{0, 4 << 10, 16 << 10, 64 << 10, 256 << 10}
 func TestFullDiskRestarted(t *testing.T) {
 	t.Parallel()
 	row := &faultRow{name: "full disk, started again on it", crash: true}
-	row.try(t, 4*len(diskRoom), 2, func(t *testing.T, i int) (o outcome) {
-		t.Run(fmt.Sprint(i), func(t *testing.T) { // its end takes the disk away
-			dir := disktest.New(t, 48<<10)
-			l := newWorkload(t, *seed+uint64(i))
-			o = l.onFullDisk(t, dir, diskRoom[i/4], i%2 == 0, i/2%2 == 0)
-			o.why = fmt.Sprintf("%s, with %d bytes left", o.why, diskRoom[i/4])
-		})
+	row.try(t, 4*len(diskRoom), 2, func(t *testing.T, i int) outcome {
+		dir := disktest.New(t, 48<<10)
+		l := newWorkload(t, *seed+uint64(i))
+		o := l.onFullDisk(t, dir, diskRoom[i/4], i%2 == 0, i/2%2 == 0)
+		o.why = fmt.Sprintf("%s, with %d bytes left", o.why, diskRoom[i/4])
 		return o
 	})
 }
@@ -51,6 +49,7 @@ func (l *workload) onFullDisk(t *testing.T, dir string, room int64, killed, noRe
 	if _, err := l.find(p, l.known()); err != nil {
 		return outcomef(lost, "on a full disk: %v", err)
 	}
+	fill(t, filler, 0) // the start may have given back what the run before it held
 	add := func() (int, string) {
 		a, err := tryCall(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+deviceJSON("full")+"]")
 		if err != nil {
