@@ -21,6 +21,7 @@ type Authenticator interface {
 	Bearer(ctx context.Context, token, address string) (domain.Identity, error)
 	Certificate(c *x509.Certificate) (domain.Identity, error)
 	Login(ctx context.Context, name, password, address string) (token string, until time.Time, err error)
+	Password(ctx context.Context, name, password, address string) (domain.Identity, error)
 }
 
 // Access says who may send which requests. All services share one.
@@ -123,6 +124,22 @@ func (s *Service) authorize(c *gin.Context) {
 	if err := o.mayCall(c.Request, c.FullPath(), c.Param); err != nil {
 		c.Abort()
 		o.refuse(c.Writer, c.Request, c.FullPath(), err)
+	}
+}
+
+// RequireLogin refuses in open mode too who has not logged in, and who may not call the route. Who changes users and tokens can let
+// itself into the console, which has logins in open mode.
+func (a *API) RequireLogin(c *gin.Context) {
+	if a.Access == nil || !a.isOpen(c.Request) {
+		return // authorize has looked
+	}
+	err := error(errNoLogin)
+	if _, known := IdentityOf(c.Request.Context()); known {
+		err = a.mayCall(c.Request, c.FullPath(), c.Param)
+	}
+	if err != nil {
+		c.Abort()
+		a.refuse(c.Writer, c.Request, c.FullPath(), err)
 	}
 }
 

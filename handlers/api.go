@@ -21,12 +21,12 @@ type API struct {
 	memory  *Quota
 	answers *Quota
 	refused *refusedLog
-	names   clientNames
+	names   *clientNames
 }
 
 // API adds a version with its ping, version, config and metrics.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers, refused: s.refused}
+	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers, refused: s.refused, names: &clientNames{}}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
 	if a.Access != nil {

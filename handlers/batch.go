@@ -19,9 +19,11 @@ import (
 type Order struct {
 	Command domain.Command
 	// ID is the id of the entity that Command adds, answered with 201. Without one the answer is 200, or, where Command
-	// adds a part of an entity, 201 too.
+	// adds a part of an entity or an entity without an id, 201 too.
 	ID       string
 	AddsPart bool
+	// Token is the text of the token that Command adds. The answer has it, and nothing else.
+	Token string
 	// Note is said with a success, "" for nothing.
 	Note string
 	// Problems are what is wrong with the entity on its own; their paths start below it.
@@ -181,7 +183,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 		item.StatusCode, item.Message = b.api.Describe(c, err)
 		item.Errors = faultsOf(err)
 	case b.orders[i].ID != "" || b.orders[i].AddsPart:
-		item.StatusCode, item.ID = http.StatusCreated, b.orders[i].ID
+		item.StatusCode, item.ID, item.Token = http.StatusCreated, b.orders[i].ID, b.orders[i].Token
 	}
 	return item
 }

@@ -27,6 +27,8 @@ type Item struct {
 	Envelope
 	// ID is the id of the entity that was added.
 	ID string `json:"id,omitempty"`
+	// Token is the text of the token that was added.
+	Token string `json:"token,omitempty"`
 	// Errors are what is wrong with the element.
 	Errors []Fault `json:"errors,omitempty"`
 }

@@ -34,6 +34,15 @@ func (a *API) Key(c *gin.Context) (string, error) {
 	return key, nil
 }
 
+// RefuseKey refuses an Idempotency-Key where a request has a password, or its answer a token: the log would keep a digest of the body, from
+// which a password can be guessed, and could not give the token again.
+func (a *API) RefuseKey(c *gin.Context) {
+	if key, err := a.Key(c); key != "" || err != nil {
+		c.Abort()
+		a.Fail(c, domain.Errorf(domain.Invalid, "%s: is not possible for passwords and tokens, which the log must not keep; leave the header out, and ask for the state before you send it again", keyHeader))
+	}
+}
+
 // keyOf is what the log has of a key, nil where it is "". It is the service's and the identity's: the same one elsewhere is
 // another one. body is the SHA-256 of the request's body; another method, path or body under one key is a mistake.
 func (a *API) keyOf(c *gin.Context, key string, body [sha256.Size]byte, st domain.Stamp) *domain.Key {

@@ -44,6 +44,22 @@ var rights = map[string]map[domain.Right][]string{
 			"GET /api/v2/provisionwatcher/service/name/:name",
 			"GET /api/v2/provisionwatcher/name/:name",
 		},
+		anyRole: {
+			"GET /api/v2/user/me",
+			"PUT /api/v2/user/me/password",
+		},
+		domain.MayAdminister: {
+			"POST /api/v2/user",
+			"PATCH /api/v2/user",
+			"GET /api/v2/user/all",
+			"GET /api/v2/user/name/:name",
+			"DELETE /api/v2/user/name/:name",
+			"POST /api/v2/token",
+			"GET /api/v2/token/all",
+			"GET /api/v2/token/name/:name",
+			"DELETE /api/v2/token/name/:name",
+			"POST /api/v2/token/name/:name/rotate",
+		},
 		domain.MayChange: {
 			"POST /api/v2/device",
 			"PATCH /api/v2/device",

@@ -79,7 +79,7 @@ func (i *identities) do(ctx context.Context, actor string, r adminRequest) (a ad
 	case "user role":
 		err = i.SetRole(ctx, actor, r.Name, r.Role)
 	case "user passwd":
-		err = i.SetPassword(ctx, actor, r.Name, r.Password)
+		err = i.SetPassword(ctx, actor, r.Name, r.Password, false)
 	case "user remove":
 		err = i.RemoveUser(ctx, actor, r.Name)
 	case "user list":

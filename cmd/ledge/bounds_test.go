@@ -30,6 +30,7 @@ var boundTests = map[string][]string{
 	"log lines of refused requests":                                                           {"TestRefusedLog"},
 	"a value that reaches taps and is not stored (`persist-data: false`)":                     {"TestPersistDataOff"},
 	"elements of a request":                                                                   {"TestBatchLimits"},
+	"users or tokens of a request; its body":                                                  {"TestUserAPIAttacks"},
 	"allowed uses of a secret":                                                                {"TestAllowedSecrets"},
 	"instances of Ledge that a request has passed":                                            {"TestHops", "TestAttackLoop"},
 	"users; tokens; patterns of devices of a token":                                           {"TestUsers", "TestTokens"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,65 +116,32 @@ func (i *identities) LastUsed(token string) int64 { return i.uses.Last(token) }
 
 // AddUser adds a user with a password.
 func (i *identities) AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error {
-	hash, err := identity.HashPassword(password)
-	if err != nil {
-		return err
-	}
 	at := i.now().UnixMilli()
-	u := domain.User{Name: name, Role: role, MustChange: mustChange, Created: at, Modified: at}
-	return i.withHash(ctx, actor, hash, "", func(id string) domain.Command { u.Credential = id; return domain.AddUser{User: u} })
+	u := domain.User{Name: name, Role: role, Credential: uuid.NewString(), MustChange: mustChange, Created: at, Modified: at}
+	return i.submit(ctx, actor, identity.AddUser{AddUser: domain.AddUser{User: u}, Password: password})
 }
 
 // SetRole gives a user another role.
 func (i *identities) SetRole(ctx context.Context, actor, name string, role domain.Role) error {
-	defer i.tell()
 	return i.submit(ctx, actor, domain.ChangeUser{Name: name, Role: role, At: i.now().UnixMilli()})
 }
 
-// SetPassword gives a user another password.
-func (i *identities) SetPassword(ctx context.Context, actor, name, password string) error {
-	hash, err := identity.HashPassword(password)
-	if err != nil {
-		return err
-	}
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	old, ok := i.User(name)
-	if !ok {
-		return domain.Errorf(domain.NotFound, "user %q does not exist; add it first or correct the name", name)
-	}
-	defer i.tell()
-	at := i.now().UnixMilli()
-	if err := i.replace(ctx, actor, hash, old.Credential, func(id string) domain.Command {
-		return domain.SetPassword{Name: name, Credential: id, At: at}
-	}); err != nil {
-		return err
-	}
-	return i.forgetAdminPassword(name)
+// SetPassword gives a user another password. With mustChange the console asks for another one at the next login.
+func (i *identities) SetPassword(ctx context.Context, actor, name, password string, mustChange bool) error {
+	c := domain.SetPassword{Name: name, Credential: uuid.NewString(), MustChange: mustChange, At: i.now().UnixMilli()}
+	return i.submit(ctx, actor, identity.SetPassword{SetPassword: c, Password: password})
 }
 
 // RemoveUser removes a user.
 func (i *identities) RemoveUser(ctx context.Context, actor, name string) error {
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	defer i.tell()
-	old, _ := i.User(name)
-	if err := i.submit(ctx, actor, domain.RemoveUser{Name: name}); err != nil {
-		return err
-	}
-	i.retire(old.Credential)
-	return i.forgetAdminPassword(name)
+	return i.submit(ctx, actor, domain.RemoveUser{Name: name})
 }
 
 // AddToken adds a token and returns its text, which is nowhere else. A token that is a client certificate has none.
 func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token) (text string, err error) {
 	t.Created = i.now().UnixMilli()
-	if t.Certificate {
-		return "", i.submit(ctx, actor, domain.AddToken{Token: t})
-	}
-	text, hash := identity.NewToken(t.Name)
-	err = i.withHash(ctx, actor, hash, "", func(id string) domain.Command { t.Credential = id; return domain.AddToken{Token: t} })
-	if err != nil {
+	text, c := identity.IssueToken(t, uuid.NewString())
+	if err := i.submit(ctx, actor, c); err != nil {
 		return "", err
 	}
 	return text, nil
@@ -181,79 +149,120 @@ func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token)
 
 // RotateToken gives a token another secret and returns its text, which is nowhere else. The old one stays valid for the overlap.
 func (i *identities) RotateToken(ctx context.Context, actor, name string, overlap time.Duration) (text string, err error) {
-	if overlap < 0 || overlap > maxLifetime {
-		return "", domain.Errorf(domain.Invalid, "overlap: %v; give a time from 0 to 36500d", overlap)
+	text, c, err := identity.ReplaceToken(name, uuid.NewString(), overlap, i.now().UnixMilli())
+	if err == nil {
+		err = i.submit(ctx, actor, c)
 	}
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	old, _ := i.Token(name)
-	defer i.tell()
-	text, hash := identity.NewToken(name)
-	at := i.now().UnixMilli()
-	c := domain.RotateToken{Name: name, At: at}
-	ended := old.Credential
-	if overlap > 0 {
-		c.OldUntil, ended = at+max(overlap.Milliseconds(), 1), ""
-	}
-	err = i.replace(ctx, actor, hash, ended, func(id string) domain.Command { c.Credential = id; return c })
 	if err != nil {
 		return "", err
 	}
-	i.retire(old.Old)
 	return text, nil
 }
 
 // RemoveToken revokes a token.
 func (i *identities) RemoveToken(ctx context.Context, actor, name string) error {
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	defer i.tell()
-	old, _ := i.Token(name)
-	if err := i.submit(ctx, actor, domain.RemoveToken{Name: name}); err != nil {
-		return err
-	}
-	i.retire(old.Credential)
-	i.retire(old.Old)
-	return nil
-}
-
-// tell says that what somebody may do was changed, or may have been.
-func (i *identities) tell() {
-	if i.changed != nil {
-		i.changed()
-	}
-}
-
-// withHash is replace for who does not hold the lock.
-func (i *identities) withHash(ctx context.Context, actor, hash, old string, command func(id string) domain.Command) error {
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	return i.replace(ctx, actor, hash, old, command)
-}
-
-// replace stores a hash, records the command that names it, and retires the old hash. The caller holds the lock.
-func (i *identities) replace(ctx context.Context, actor, hash, old string, command func(id string) domain.Command) error {
-	id := uuid.NewString()
-	if err := i.secrets.PutCredential(id, hash); err != nil {
-		return err
-	}
-	err := i.submit(ctx, actor, command(id))
-	if _, refused := errors.AsType[*domain.Error](err); refused && !domain.InDoubt(err) {
-		return errors.Join(err, i.secrets.RemoveCredentials(map[string]bool{id: true}))
-	}
-	if err == nil {
-		i.retire(old)
-	}
-	return err // in doubt, the event may be on record: the next start removes the hash if it is not
+	return i.submit(ctx, actor, domain.RemoveToken{Name: name})
 }
 
 func (i *identities) submit(ctx context.Context, actor string, c domain.Command) error {
 	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: handlers.Sender(ctx), Origin: "internal"}
-	outcomes, err := i.log.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
+	outcomes, err := i.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
 	if err != nil {
 		return err
 	}
 	return outcomes[0].Err
+}
+
+// Submit implements [handlers.Submitter] for the commands of users and tokens. It records one after the other: a hash takes a moment, and
+// changes of others need not wait for all of them.
+func (i *identities) Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
+	if i.changed != nil {
+		defer i.changed()
+	}
+	outcomes := make([]domain.Outcome, len(reqs))
+	for n, r := range reqs {
+		o, err := i.change(ctx, r)
+		if err != nil && n == 0 {
+			return nil, err
+		}
+		if outcomes[n] = o; err != nil { // those before are on record
+			outcomes[n].Err = err
+		}
+	}
+	return outcomes, nil
+}
+
+// change records a command, after the hash that it names. It retires the hashes that nothing names any more.
+func (i *identities) change(ctx context.Context, r domain.Request) (o domain.Outcome, err error) {
+	if err := ctx.Err(); err != nil {
+		return o, err
+	}
+	bare, id, makeHash := identity.Bare(r.Command)
+	r.Command = bare
+	hash := ""
+	if makeHash != nil {
+		if hash, err = makeHash(); err != nil {
+			return domain.Outcome{Err: err}, nil
+		}
+	}
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	before := i.proofs(bare)
+	if makeHash != nil {
+		if err := i.secrets.PutCredential(id, hash); err != nil {
+			return o, err
+		}
+	}
+	outcomes, err := i.log.Submit(ctx, r)
+	if err == nil {
+		o = outcomes[0]
+	}
+	failed := errors.Join(err, o.Err)
+	if _, refused := errors.AsType[*domain.Error](failed); refused && !domain.InDoubt(failed) && makeHash != nil {
+		return o, errors.Join(err, i.secrets.RemoveCredentials(map[string]bool{id: true}))
+	}
+	if failed != nil {
+		return o, err // in doubt, the event may be on record: the next start removes the hash if it is not
+	}
+	now := i.proofs(bare)
+	for _, one := range before {
+		if !slices.Contains(now, one) {
+			i.retire(one)
+		}
+	}
+	switch e := o.Event.(type) {
+	case domain.UserPassword:
+		err = i.forgetAdminPassword(e.Name)
+	case domain.UserRemoved:
+		err = i.forgetAdminPassword(e.User.Name)
+	}
+	return o, err
+}
+
+// proofs are the ids of the hashes of the user or the token that a command changes.
+func (i *identities) proofs(c domain.Command) (ids []string) {
+	if match, ok := c.(domain.IfMatch); ok {
+		c = match.Change
+	}
+	user := func(name string) {
+		u, _ := i.User(name)
+		ids = append(ids, u.Credential)
+	}
+	token := func(name string) {
+		t, _ := i.Token(name)
+		ids = append(ids, t.Credential, t.Old)
+	}
+	switch c := c.(type) {
+	case domain.SetPassword:
+		user(c.Name)
+	case domain.RemoveUser:
+		user(c.Name)
+	case domain.RotateToken:
+		token(c.Name)
+	case domain.RemoveToken:
+		token(c.Name)
+	}
+	return ids
 }
 
 // sweep removes the hashes that no user and no token names, and those of rotated secrets that are not valid any more.

@@ -278,7 +278,7 @@ func TestRetiredHashes(t *testing.T) {
 	u, _ := i.User("anna")
 	token, _ := i.Token("pos-7")
 	has := func(id string) bool { _, ok := i.secrets.Credential(id); return ok }
-	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another-secret"))
+	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another-secret", false))
 	mustDo(t, i.RemoveToken(t.Context(), "cli:me", "pos-7"))
 	mustDo(t, i.removeRetired(i.now().Add(-keepRetired)))
 	if !has(u.Credential) || !has(token.Credential) {

@@ -48,7 +48,7 @@ var services = []service{
 func (p *Program) newMetadata(o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices = p.callback
-	return metadata.New(o, p.data.view, p.data.events)
+	return metadata.New(o, p.data.view, p.data.events, p.identities)
 }
 
 func (p *Program) newData(o handlers.Options) http.Handler {

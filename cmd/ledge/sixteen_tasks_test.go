@@ -204,7 +204,8 @@ func readsAsHomeAssistant(t *testing.T, message []byte) bool {
 	return sensor.StateTopic == "ledge/devices"
 }
 
-// secures starts in secure mode, adds a user who may only look and a token that may only post, and replaces the token.
+// secures starts in secure mode, adds a user who may only look and a token that may only post, and replaces the token. Over the API it adds
+// a user, who then changes its password.
 func (o *operator) secures() {
 	o.t.Helper()
 	o.starts("secure.md")
@@ -223,6 +224,8 @@ func (o *operator) secures() {
 	if out, err := o.command(post).CombinedOutput(); err == nil || !strings.Contains(string(out), "401") {
 		o.t.Errorf("the replaced secret: %v %s", err, out)
 	}
+	o.types("secure.md", "", `"statusCode":201`)
+	o.types("secure.md", "", "log in with the new password")
 }
 
 func (o *operator) audits() {

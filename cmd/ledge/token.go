@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ledge/domain"
+	"ledge/handlers/identity"
 )
 
 func newToken() *cobra.Command {
@@ -57,7 +58,7 @@ over in that time.` + besideServer,
 	overlap := c.Flags().String("overlap", "24h", "how long the old secret stays valid, such as 24h or 7d; 0 revokes it at once")
 	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		d, err := parseDuration(*overlap)
-		if err != nil || d < 0 || d > maxLifetime {
+		if err != nil || d < 0 || d > identity.MostLifetime {
 			return exitError{exitUsage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap)}
 		}
 		a, err := do(adminRequest{Do: "token rotate", Name: name, Overlap: d})
@@ -103,13 +104,10 @@ func newTokenList() *cobra.Command {
 	})
 }
 
-// maxLifetime is a hundred years.
-const maxLifetime = 36_500 * 24 * time.Hour
-
 // parseLifetime reads a duration that is a lifetime.
 func parseLifetime(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
-	if err != nil || d <= 0 || d > maxLifetime {
+	if err != nil || d <= 0 || d > identity.MostLifetime {
 		return 0, fmt.Errorf("%q is no lifetime; write it as 90d or 12h, at most 36500d", s)
 	}
 	return d, nil

@@ -28,7 +28,7 @@ func (s *Console) changePassword(c *gin.Context) {
 		s.show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: wrong})
 		return
 	}
-	if err := s.Users.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new")); err != nil {
+	if err := s.Users.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new"), false); err != nil {
 		if message := s.refused(c, err); message != "" {
 			s.show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
 		}

@@ -77,7 +77,7 @@ type Users interface {
 	Users() ([]domain.User, error)
 	AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error
 	SetRole(ctx context.Context, actor, name string, role domain.Role) error
-	SetPassword(ctx context.Context, actor, name, password string) error
+	SetPassword(ctx context.Context, actor, name, password string, mustChange bool) error
 	RemoveUser(ctx context.Context, actor, name string) error
 }
 

@@ -134,7 +134,7 @@ func (p people) Users() (all []domain.User, err error) {
 
 func (people) AddUser(context.Context, string, string, domain.Role, string, bool) error { return nil }
 func (people) SetRole(context.Context, string, string, domain.Role) error               { return nil }
-func (people) SetPassword(context.Context, string, string, string) error                { return nil }
+func (people) SetPassword(context.Context, string, string, string, bool) error          { return nil }
 func (people) RemoveUser(context.Context, string, string) error                         { return nil }
 
 // fixture returns a console with the users of people, and a service that answers as service does.

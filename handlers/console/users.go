@@ -223,13 +223,14 @@ func (s *Console) changeRole(c *gin.Context) {
 
 func (s *Console) resetPassword(c *gin.Context) {
 	name, password := c.Param("name"), c.PostForm("new-password")
-	if err := s.Users.SetPassword(c.Request.Context(), actorOf(c), name, password); err != nil {
+	mustChange := "user:"+name != actorOf(c)
+	if err := s.Users.SetPassword(c.Request.Context(), actorOf(c), name, password, mustChange); err != nil {
 		if message := s.refused(c, err); message != "" {
 			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
 		}
 		return
 	}
-	if u, ok := s.Users.User(name); ok && "user:"+name == actorOf(c) {
+	if u, ok := s.Users.User(name); ok && !mustChange {
 		if err := s.begin(c, u); err != nil {
 			s.fail(c, err)
 			return

@@ -21,6 +21,14 @@ func (Logins) Certificate(*x509.Certificate) (domain.Identity, error) {
 	return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the certificate is not known")
 }
 
+// Password implements handlers.Authenticator.
+func (Logins) Password(_ context.Context, name, password, _ string) (domain.Identity, error) {
+	if password == "wrong" {
+		return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the user name or the password is wrong")
+	}
+	return domain.Identity{Actor: "user:" + name, Role: domain.Admin}, nil
+}
+
 // Login implements handlers.Authenticator.
 func (Logins) Login(context.Context, string, string, string) (string, time.Time, error) {
 	return "token", Now.Add(12 * time.Hour), nil

@@ -45,7 +45,7 @@ func mustSized(tb testing.TB, devices, bytes int, change func(*handlers.Options)
 		view, done := log.View()
 		view.State.Devices = sized{view.State.Devices}
 		return view, done
-	}, log), log
+	}, log, handlerstest.Identities{Log: log}), log
 }
 
 // onWrite calls f before each write.

@@ -1,5 +1,5 @@
 // Package metadata is EdgeX's core-metadata: device profiles, devices, device services, provision watchers and units of
-// measure over HTTP.
+// measure over HTTP, and the users and tokens of Ledge.
 //
 // What it takes and shows is in ledge/handlers/shapes; the types that end in Shape are the JSON of what only this service has.
 package metadata
@@ -26,8 +26,8 @@ type service struct {
 	listed map[string]bool
 }
 
-// New returns core-metadata on a state that is read with state and changed with log.
-func New(o handlers.Options, state handlers.Reader, log handlers.Submitter) http.Handler {
+// New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
+func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, identities Identities) http.Handler {
 	s := handlers.NewService(o)
 	v2 := service{API: s.API("v2"), state: state, log: log, listed: newListed(o)}
 	v2.routeProfiles()
@@ -35,6 +35,7 @@ func New(o handlers.Options, state handlers.Reader, log handlers.Submitter) http
 	v2.routeServices()
 	v2.routeWatchers()
 	v2.routeUnits()
+	v2.routeUsers(identities)
 	v2.RouteDocument(document)
 	return s
 }

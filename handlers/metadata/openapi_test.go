@@ -34,8 +34,18 @@ func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*
 		domain.AddWatcher{Watcher: domain.ProvisionWatcher{
 			ID: handlerstest.ID(903), Name: "floor-2", Identifiers: map[string]string{"address": "a"}, ServiceName: "device-rest", ProfileName: "camera", AdminState: "UNLOCKED",
 		}},
+		domain.AddUser{User: domain.User{Name: "admin", Role: domain.Admin, Credential: "c-0"}},
+		domain.AddUser{User: domain.User{Name: "anna", Role: domain.Admin, Credential: "c-1"}},
+		domain.AddToken{Token: domain.Token{Name: "pos-7", Role: domain.Poster, Credential: "c-2", Created: 5, Expires: 6}},
 	)
-	return h, []*handlerstest.Log{log}
+	return as(h, domain.Identity{Actor: "user:anna", Role: domain.Admin, Credential: "c-1"}), []*handlerstest.Log{log}
+}
+
+// as has a request come from an identity: users and tokens need a login.
+func as(h http.Handler, id domain.Identity) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(handlers.WithIdentity(r.Context(), id)))
+	})
 }
 
 func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
@@ -43,11 +53,12 @@ func TestExamples(t *testing.T) { contract.DriveExamples(t, exemplary) }
 func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary) }
 
 func TestDocument(t *testing.T) {
-	s := New(handlerstest.Options("core-metadata"), nil, nil).(*handlers.Service)
+	s := New(handlerstest.Options("core-metadata"), nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
 		"AddDevice": shapes.AddDevice{}, "UpdateDevice": shapes.UpdateDevice{}, "AddProfile": shapes.AddProfile{}, "UpdateProfileInfo": updateProfileInfo{},
 		"AddResource": addResource{}, "UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
 		"AddService": shapes.AddService{}, "UpdateService": shapes.UpdateService{}, "AddWatcher": shapes.AddWatcher{}, "UpdateWatcher": shapes.UpdateWatcher{},
+		"AddUser": addUser{}, "UpdateUser": updateUser{}, "ChangePassword": changePassword{}, "AddToken": addToken{}, "RotateToken": rotateToken{},
 	})
 }
 

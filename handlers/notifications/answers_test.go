@@ -23,6 +23,10 @@ func (tokenIsRole) Certificate(*x509.Certificate) (domain.Identity, error) {
 	return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the certificate is not known")
 }
 
+func (tokenIsRole) Password(context.Context, string, string, string) (domain.Identity, error) {
+	return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the name or the password is wrong")
+}
+
 func (tokenIsRole) Login(context.Context, string, string, string) (string, time.Time, error) {
 	return "", time.Time{}, domain.Errorf(domain.Unauthenticated, "the name or the password is wrong")
 }
