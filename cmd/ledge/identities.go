@@ -173,8 +173,8 @@ func (i *identities) submit(ctx context.Context, actor string, c domain.Command)
 	return outcomes[0].Err
 }
 
-// Submit implements [handlers.Submitter] for the commands of users and tokens. It records one after the other: a hash takes a moment, and
-// changes of others need not wait for all of them.
+// Submit implements [handlers.Submitter] for the commands of users and tokens. It records one after the other. A hash takes a moment, so
+// changes of others come in between.
 func (i *identities) Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
 	if i.changed != nil {
 		defer i.changed()
@@ -232,11 +232,11 @@ func (i *identities) change(ctx context.Context, r domain.Request) (o domain.Out
 	}
 	switch e := o.Event.(type) {
 	case domain.UserPassword:
-		err = i.forgetAdminPassword(e.Name)
+		o.Err = i.forgetAdminPassword(e.Name)
 	case domain.UserRemoved:
-		err = i.forgetAdminPassword(e.User.Name)
+		o.Err = i.forgetAdminPassword(e.User.Name)
 	}
-	return o, err
+	return o, nil
 }
 
 // proofs are the ids of the hashes of the user or the token that a command changes.

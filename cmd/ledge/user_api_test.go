@@ -234,7 +234,12 @@ func TestFirstLoginChangesPassword(t *testing.T) {
 		},
 		"reset-api": func(name string) {
 			mustLedge(t, p.dir, chosen+"\n", "user", "add", name, "--role", "admin")
+			before := newConsoleClient(p)
+			before.login(t, name, chosen)
 			api("PATCH", `[{"apiVersion":"v2","user":{"name":"`+name+`","password":"`+given+`"}}]`)
+			if got := before.get("/devices"); !strings.HasPrefix(got.Header.Get("Location"), "/login") {
+				t.Errorf("the session of before the change: %s to %q", got.Status, got.Header.Get("Location"))
+			}
 		},
 		"reset-form": func(name string) {
 			mustLedge(t, p.dir, chosen+"\n", "user", "add", name, "--role", "admin")
