@@ -15,8 +15,8 @@ import (
 	"ledge/domain"
 )
 
-// slowAnswers is a script for pages. It counts the messages of the server in messages. While hold is true, it keeps the answers to the page's
-// requests in held, as a slow network does.
+// slowAnswers is a script for pages. It counts the messages of the server in messages. While hold is true, it keeps the answers to the
+// page's requests in held, as a slow network does.
 const slowAnswers = `
 	window.messages = 0;
 	window.held = [];
@@ -42,7 +42,8 @@ func TestConsoleShowsTheLastChange(t *testing.T) {
 	p.addSensor("hall-1", "")
 	b := p.logIn(t, domain.Admin)
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{Source: slowAnswers})
+		script := browserpage.AddScriptToEvaluateOnNewDocumentParams{Source: slowAnswers}
+		_, err := cdp.Call(ctx, t, browserpage.AddScriptToEvaluateOnNewDocument, script)
 		return err
 	}))
 	device := func(name string) { p.addSensor(name, "") }
@@ -53,12 +54,15 @@ func TestConsoleShowsTheLastChange(t *testing.T) {
 			p.postJSON(http.MethodPost, address+"/api/v2/"+path, strings.ReplaceAll(json, "NAME", name), http.StatusCreated)
 		}
 	}
-	subscription := entity(p.notifications, "subscription", `[{"apiVersion":"v2","subscription":{"name":"NAME","receiver":"porter","adminState":"LOCKED",
-		"categories":["c"],"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/","httpMethod":"POST"}]}}]`)
-	service := entity(p.metadata, "deviceservice", `[{"apiVersion":"v2","service":{"name":"NAME","baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED"}}]`)
-	watcher := entity(p.metadata, "provisionwatcher", `[{"apiVersion":"v2","provisionWatcher":{"name":"NAME","identifiers":{"a":"b"},"profileName":"hall-sensor","serviceName":"device-rest","adminState":"UNLOCKED"}}]`)
+	subscription := entity(p.notifications, "subscription", `[{"apiVersion":"v2","subscription":{"name":"NAME","receiver":"porter",
+		"adminState":"LOCKED","categories":["c"],"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/","httpMethod":"POST"}]}}]`)
+	service := entity(p.metadata, "deviceservice", `[{"apiVersion":"v2","service":{"name":"NAME",
+		"baseAddress":"http://127.0.0.1:1","adminState":"UNLOCKED"}}]`)
+	watcher := entity(p.metadata, "provisionwatcher", `[{"apiVersion":"v2","provisionWatcher":{"name":"NAME","identifiers":{"a":"b"},
+		"profileName":"hall-sensor","serviceName":"device-rest","adminState":"UNLOCKED"}}]`)
 	profile := func(name string) {
-		if a := p.upload("file", "name: "+name+"\ndeviceResources:\n  - {name: r, properties: {valueType: Bool, readWrite: R}}\n"); a.status != http.StatusCreated {
+		text := "name: " + name + "\ndeviceResources:\n  - {name: r, properties: {valueType: Bool, readWrite: R}}\n"
+		if a := p.upload("file", text); a.status != http.StatusCreated {
 			t.Fatal(a)
 		}
 	}
@@ -100,7 +104,8 @@ func TestConsoleShowsTheLastChange(t *testing.T) {
 		b.open(one.path)
 		b.see(one.part)
 		// Nothing but a message has the page loaded anew: the overview also does so by itself.
-		ask[bool](b, `document.addEventListener("htmx:configRequest", e => { if (!e.detail.triggeringEvent) e.preventDefault() }) || (hold = true)`)
+		ask[bool](b, `hold = true, true`)
+		ask[bool](b, `document.addEventListener("htmx:configRequest", e => { if (!e.detail.triggeringEvent) e.preventDefault() }), true`)
 		if one.part == "caption" {
 			ask[int](b, `window.last = Number(document.querySelector("caption").innerText.match(/to (\d+)/)[1])`)
 		}

@@ -284,12 +284,15 @@ func TestLiveTopics(t *testing.T) {
 	if got := fmt.Sprint(hall.take(), all.take()); got != "[devices readings] [readings]" {
 		t.Errorf("told %s", got)
 	}
+	if len(hall.wake)+len(all.wake) > 0 {
+		t.Error("a page is woken for what it was told before")
+	}
 	l.changed(Change{"ledger", "readings"})
 	if got := changes.take(); got != nil {
 		t.Errorf("a page with the log of changes is told %s of the log of readings", got)
 	}
 	l.close()
-	for range hall.wake { // the token of what was taken, then the end
+	for range hall.wake { // which ends
 	}
 	l.changed(Change{"devices", "yard"})
 	if l.add(nil) != nil {

@@ -156,10 +156,14 @@ func (o *listener) end() {
 	close(o.wake)
 }
 
-// take returns the topics that have changed.
+// take returns the topics that have changed, and takes the token for them.
 func (o *listener) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	select {
+	case <-o.wake:
+	default:
+	}
 	var topics []string
 	for topic := range o.news {
 		topics = append(topics, topic)
@@ -169,9 +173,9 @@ func (o *listener) take() []string {
 	return topics
 }
 
-// serveLive sends changes to a page as server-sent events: the data of each are topics with spaces between. The query names topics, each with the name of one
-// entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position has changed
-// since, the page gets all topics at once.
+// serveLive sends changes to a page as server-sent events: the data of each are topics with spaces between. The query names topics, each
+// with the name of one entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position
+// has changed since, the page gets all topics at once.
 func (s *Console) serveLive(c *gin.Context) {
 	wanted := map[string]string{}
 	query := c.Request.URL.Query()

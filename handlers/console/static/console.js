@@ -3,8 +3,8 @@
 (function () {
   "use strict";
 
-  // Changes. The element with data-live names the topics of the page. Each message has the topics that have changed. A part of the page with
-  // hx-trigger="live" is then loaded anew: after a change of each topic, or only of the one in its data-topic.
+  // Changes. The element with data-live names the topics of the page. Each message has the topics that have changed. A part of the page
+  // with hx-trigger="live" is then loaded anew: after a change of each topic, or only of the one in its data-topic.
   // A hidden page closes its connection, because browsers allow few connections to one server. htmx's SSE extension would replace only
   // the lines that open the EventSource: it has no pause for hidden pages, no banner, and no login after a refusal.
   var source = null, wanted = "", retry = 0, lost = false;
@@ -13,8 +13,8 @@
   var stale = new Set();
 
   function works(part) {
-    var at = document.activeElement;
-    return part.querySelector(":active, input[type=checkbox]:checked") || part.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+    var at = document.activeElement, types = part.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+    return types || part.querySelector(":active, input[type=checkbox]:checked");
   }
 
   function refresh() {
