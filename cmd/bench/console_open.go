@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -80,21 +82,24 @@ func openAll(ctx context.Context, console, cookie string) (done func(), err erro
 		r.Header.Set("X-Live", "1")
 		return client.Do(r)
 	}
-	pages := []struct{ path, topics string }{
-		{"/", "devices=&readings=&ledger="}, {"/devices", "devices="}, {"/readings", "readings="}, {"/ledger?log=readings", "ledger="},
-	}
+	pages := []string{"/", "/devices", "/readings", "/ledger?log=readings"}
 	for i := range openPages {
-		page := pages[i%len(pages)]
-		answer, err := get("/live?" + page.topics)
-		if err == nil && answer.StatusCode != http.StatusOK {
-			answer.Body.Close()
-			err = fmt.Errorf("live connection %d: %s", i+1, answer.Status)
-		}
+		path := pages[i%len(pages)]
+		live, err := openPage(get, path)
 		if err != nil {
 			done()
-			return nil, err
+			return nil, fmt.Errorf("page %d, %s: %w", i+1, path, err)
 		}
-		open.Go(func() { browse(answer.Body, func() (*http.Response, error) { return get(page.path) }) })
+		load := func() {
+			if page, err := get(path); err == nil {
+				_, _ = io.Copy(io.Discard, page.Body) // the end of the context ends both
+				page.Body.Close()
+			}
+		}
+		open.Go(func() { browse(live, load) })
+		if path == "/" {
+			open.Go(func() { each(ctx, 5*time.Second, load) })
+		}
 	}
 	select {
 	case <-time.After(2 * time.Second): // each has loaded what it was told first
@@ -103,18 +108,54 @@ func openAll(ctx context.Context, console, cookie string) (done func(), err erro
 	return done, nil
 }
 
-// browse loads a page again when its live connection tells of something, at most once a second, as the browser does.
-func browse(live io.ReadCloser, load func() (*http.Response, error)) {
+// openPage loads a page, and returns the live connection that it asks for.
+func openPage(get func(path string) (*http.Response, error), path string) (io.ReadCloser, error) {
+	page, err := get(path)
+	if err != nil {
+		return nil, err
+	}
+	defer page.Body.Close()
+	text, err := io.ReadAll(page.Body)
+	if err != nil {
+		return nil, err
+	}
+	topics := liveTopics.FindSubmatch(text)
+	if topics == nil {
+		return nil, fmt.Errorf("%s, without a live part", page.Status)
+	}
+	live, err := get("/live?" + html.UnescapeString(string(topics[1])))
+	if err == nil && live.StatusCode != http.StatusOK {
+		live.Body.Close()
+		err = fmt.Errorf("live connection: %s", live.Status)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return live.Body, nil
+}
+
+var liveTopics = regexp.MustCompile(`data-live="([^"]*)"`)
+
+// browse loads a page again when its live connection tells of something, as the browser does.
+func browse(live io.ReadCloser, load func()) {
 	defer live.Close()
-	last := time.Time{}
 	for lines := bufio.NewScanner(live); lines.Scan(); {
-		if !strings.HasPrefix(lines.Text(), "data: ") || time.Since(last) < time.Second {
-			continue
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			load()
 		}
-		last = time.Now()
-		if page, err := load(); err == nil {
-			_, _ = io.Copy(io.Discard, page.Body) // the end of the context ends both
-			page.Body.Close()
+	}
+}
+
+// each loads a page again and again, as the overview does.
+func each(ctx context.Context, pause time.Duration, load func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			load()
+		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -29,24 +29,26 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 func (p *Program) followChanges(changed func(console.Change)) func(ctx context.Context) error {
 	type log struct {
 		*store.Appender
+		name string
 		last uint64
 	}
 	var logs []log
 	for i, appender := range []*store.Appender{p.data.events, p.data.notifications, p.data.readings} {
 		last, _ := p.data.projections()[i].db.Checkpoint()
-		logs = append(logs, log{appender, last})
-	}
-	tell := func(group []domain.Recorded) error {
-		for _, r := range group {
-			changed(changeOf(r.Event))
-		}
-		changed(console.Change{Topic: "ledger"})
-		return nil
+		logs = append(logs, log{appender, logNames[i], last})
 	}
 	return func(ctx context.Context) error {
 		all, ctx := errgroup.WithContext(ctx)
 		for _, l := range logs {
-			all.Go(func() error { return l.Follow(ctx, l.last+1, tell) })
+			all.Go(func() error {
+				return l.Follow(ctx, l.last+1, func(group []domain.Recorded) error {
+					for _, r := range group {
+						changed(changeOf(r.Event))
+					}
+					changed(console.Change{Topic: "ledger", Name: l.name})
+					return nil
+				})
+			})
 		}
 		return all.Wait()
 	}

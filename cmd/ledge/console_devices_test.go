@@ -233,9 +233,10 @@ func TestConsoleDevicesLive(t *testing.T) {
 	b.do(chromedp.SendKeys(chromedp.CSS("#f-q"), "-41"))
 	b.until("document.querySelectorAll('#rows tbody tr').length == 1 && document.querySelector('#rows').innerText.includes('sensor-41')")
 	p.addSensor("sensor-41b", "")
-	b.until("document.querySelectorAll('#rows tbody tr').length == 1") // it does not match
+	b.until("document.querySelectorAll('#rows tbody tr').length == 2")
+	p.addSensor("other", "") // it does not match
 	p.addSensor("new-41", "")
-	b.until("document.querySelectorAll('#rows tbody tr').length == 3 || document.querySelector('#rows').innerText.includes('new-41')")
+	b.until("document.querySelectorAll('#rows tbody tr').length == 3 && document.querySelector('#rows').innerText.includes('new-41')")
 	b.open("/devices")
 	b.click("input[value='sensor-03']")
 	b.click("input[value='sensor-04']")

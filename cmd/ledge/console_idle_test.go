@@ -84,10 +84,15 @@ func TestConsoleKeyboard(t *testing.T) {
 	press("\r")
 	b.until(`document.activeElement?.id === "main"`)
 	b.open("/devices")
+	ask[int](b, `htmx.config.defaultSettleDelay = 2000`) // as under load: the user is in a form before htmx is done with the page
 	tabTo("a[href='/devices/+add']")
 	press("\r")
 	b.until(`location.pathname === "/devices/+add"`)
 	tabTo("#f-name")
+	b.until(`!document.querySelector(".htmx-settling")`)
+	if at := ask[string](b, `document.activeElement.id`); at != "f-name" {
+		t.Errorf("when the page has settled, the focus is on %q, want it where the user is: f-name", at)
+	}
 	press("hall-1")
 	tabTo("#f-profileName")
 	press("hall-sensor")

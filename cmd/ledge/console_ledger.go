@@ -28,12 +28,15 @@ type consoleLedger struct {
 	archives *store.Log // the log that may go on in archives
 }
 
+// logNames are what the console calls the logs, in the order of data.projections.
+var logNames = []string{"changes", "notifications", "readings"}
+
 // newConsoleLedger returns the ledger of the console. What it began ends with the program.
 func (p *Program) newConsoleLedger() *consoleLedger {
 	st := p.data.store
 	ctx, stop := context.WithCancel(context.Background())
 	l := &consoleLedger{
-		names: []string{"changes", "notifications", "readings"},
+		names: logNames,
 		logs:  map[string]*store.Log{"changes": st.Events(), "notifications": st.Notifications(), "readings": st.Readings()},
 		ctx:   ctx, archives: st.Events(), verifier: p.verifier,
 	}

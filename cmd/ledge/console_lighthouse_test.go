@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,13 +51,24 @@ func TestConsoleLighthouse(t *testing.T) {
 		var got struct {
 			FinalDisplayedURL string
 			Categories        map[string]struct{ Score float64 }
+			Audits            map[string]struct {
+				Score        *float64
+				DisplayValue string
+			}
 		}
 		if err := json.Unmarshal([]byte(mustRead(t, report)), &got); err != nil || len(got.Categories) != 3 || got.FinalDisplayedURL != p.console+path {
 			t.Fatalf("%s: %v, at %s", path, err, got.FinalDisplayedURL)
 		}
 		for name, category := range got.Categories {
 			if category.Score < 0.95 {
-				t.Errorf("%s: %s is %.2f, want 0.95 or more", path, name, category.Score)
+				var costs []string
+				for audit, a := range got.Audits {
+					if a.Score != nil && *a.Score < 0.95 {
+						costs = append(costs, fmt.Sprintf("%s %.2f %s", audit, *a.Score, a.DisplayValue))
+					}
+				}
+				slices.Sort(costs)
+				t.Errorf("%s: %s is %.2f, want 0.95 or more; these audits cost it: %s", path, name, category.Score, strings.Join(costs, ", "))
 			}
 		}
 	}

@@ -272,6 +272,7 @@ func TestListenersAreBounded(t *testing.T) {
 func TestLiveTopics(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
 	hall, all := l.add(map[string]string{"readings": "hall", "devices": ""}), l.add(map[string]string{"readings": ""})
+	changes := l.add(map[string]string{"ledger": "changes"})
 	for range 1000 {
 		l.changed(Change{"readings", "yard"})
 	}
@@ -283,12 +284,37 @@ func TestLiveTopics(t *testing.T) {
 	if got := fmt.Sprint(hall.take(), all.take()); got != "[devices readings] [readings]" {
 		t.Errorf("told %s", got)
 	}
+	if len(hall.wake)+len(all.wake) > 0 {
+		t.Error("a page is woken for what it was told before")
+	}
+	l.changed(Change{"ledger", "readings"})
+	if got := changes.take(); got != nil {
+		t.Errorf("a page with the log of changes is told %s of the log of readings", got)
+	}
 	l.close()
-	for range hall.wake { // the token of what was taken, then the end
+	for range hall.wake { // which ends
 	}
 	l.changed(Change{"devices", "yard"})
 	if l.add(nil) != nil {
 		t.Error("after the end a page is told of changes")
+	}
+}
+
+func TestManyPagesAreToldLessOften(t *testing.T) {
+	l := newLive(nil, slog.New(slog.DiscardHandler))
+	defer l.close()
+	for pages, want := range map[int]time.Duration{1: liveEvery, 15: liveEvery, 50: 3 * time.Second} {
+		for len(l.listeners) < pages {
+			l.add(nil)
+		}
+		for one := range l.listeners {
+			if len(l.listeners) > pages {
+				l.remove(one)
+			}
+		}
+		if got := l.pause(); got != want {
+			t.Errorf("with %d pages a page is told each %v, want %v", pages, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -164,7 +165,7 @@ func (s *Console) ledger(c *gin.Context) {
 	}
 	p := Page{Title: "Ledger", Data: d}
 	if d.Newest {
-		p.Live = "ledger"
+		p.Live = template.URL("ledger=" + d.Span.Name) //nolint:gosec // a name of ours
 	}
 	s.show(c, status, "ledger", p)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Change says that something was recorded: the topic is the kind of entity, such as devices, readings or notifications. Name is that of
-// the entity; of readings it is that of the device.
+// the entity; of readings it is that of the device. The topic ledger has the name of the log.
 type Change struct{ Topic, Name string }
 
 // Topics are all topics.
@@ -26,8 +26,11 @@ var Topics = []string{"devices", "profiles", "services", "watchers", "subscripti
 const (
 	// mostListeners bounds the open pages with a live connection.
 	mostListeners = 256
-	// liveEvery is the shortest time between two messages to a page. Changes in between become one message.
-	liveEvery = 500 * time.Millisecond
+	// liveEvery is the shortest time between two messages to a page. The first change is sent at once, and those in between become one
+	// message: so a page shows each change within a second.
+	liveEvery = 900 * time.Millisecond
+	// livePage is that time for each open page, if it is more: all pages together get at most 17 messages a second.
+	livePage = 60 * time.Millisecond
 	// liveBeat is the time between two messages on an idle connection. It detects broken connections.
 	liveBeat = 20 * time.Second
 )
@@ -106,6 +109,13 @@ func (l *live) remove(one *listener) {
 	}
 }
 
+// pause is the time between two messages to a page. It grows with the number of pages, because each page that gets a message loads a part.
+func (l *live) pause() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(liveEvery, livePage*time.Duration(len(l.listeners)))
+}
+
 // changed notes a change for all pages with its topic.
 func (l *live) changed(c Change) {
 	l.mu.Lock()
@@ -146,10 +156,14 @@ func (o *listener) end() {
 	close(o.wake)
 }
 
-// take returns the topics that have changed.
+// take returns the topics that have changed, and takes the token for them.
 func (o *listener) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	select {
+	case <-o.wake:
+	default:
+	}
 	var topics []string
 	for topic := range o.news {
 		topics = append(topics, topic)
@@ -159,9 +173,9 @@ func (o *listener) take() []string {
 	return topics
 }
 
-// serveLive sends changes to a page as server-sent events: the data of each is a topic. The query names topics, each with the name of one
-// entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position has changed
-// since, the page gets all topics at once.
+// serveLive sends changes to a page as server-sent events: the data of each are topics with spaces between. The query names topics, each
+// with the name of one entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position
+// has changed since, the page gets all topics at once.
 func (s *Console) serveLive(c *gin.Context) {
 	wanted := map[string]string{}
 	query := c.Request.URL.Query()
@@ -216,12 +230,8 @@ func (s *Console) tellAll(c *gin.Context, one *listener) {
 			case <-c.Request.Context().Done():
 				return
 			}
-			var text strings.Builder
-			for _, topic := range one.take() {
-				fmt.Fprintf(&text, "data: %s\n\n", topic)
-			}
-			err = s.tell(c, text.String())
-			pause.Reset(liveEvery)
+			err = s.tell(c, "data: "+strings.Join(one.take(), " ")+"\n\n")
+			pause.Reset(s.live.pause())
 		}
 		if err != nil {
 			return

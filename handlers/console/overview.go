@@ -16,7 +16,6 @@ import (
 type overviewData struct {
 	Devices, Profiles, Subscriptions int
 	Status                           Status
-	Rates                            bool // something was recorded in the last seconds
 	Waiting                          int
 	More                             bool // more is waiting than Waiting says
 	Failing                          []failing
@@ -63,7 +62,7 @@ func (s *Console) overview(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&readings&ledger", Data: d})
+	s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
 }
 
 func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overviewData, err error) {
@@ -71,7 +70,6 @@ func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overvie
 		return d, err
 	}
 	d.Status = s.System.Status()
-	d.Rates = d.Status.ChangesPerSecond+d.Status.ReadingsPerSecond > 0
 	if err := s.findFailing(&d, role); err != nil {
 		return d, err
 	}

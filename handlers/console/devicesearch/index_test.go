@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ledge/domain"
 	"ledge/handlers/handlerstest"
@@ -100,12 +101,15 @@ func TestIndexIsDropped(t *testing.T) {
 	if !d.end.Reset(0) {
 		t.Fatal("the end has come already")
 	}
-	for { // the timer runs drop in a goroutine of its own; the time limit of all tests ends this where it does not
+	for deadline := time.Now().Add(time.Minute); ; { // the timer runs drop in a goroutine of its own
 		d.mu.RLock()
 		gone := !d.loaded && d.devices == nil && d.sorted == 0 && d.shared == nil
 		d.mu.RUnlock()
 		if gone {
 			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the index is still there after a minute")
 		}
 		runtime.Gosched()
 	}

@@ -3,14 +3,36 @@
 (function () {
   "use strict";
 
-  // Changes. The element with data-live names the topics. Each change is an event live-TOPIC at the body, which hx-trigger listens to.
+  // Changes. The element with data-live names the topics of the page. Each message has the topics that have changed. A part of the page
+  // with hx-trigger="live" is then loaded anew: after a change of each topic, or only of the one in its data-topic.
   // A hidden page closes its connection, because browsers allow few connections to one server. htmx's SSE extension would replace only
   // the lines that open the EventSource: it has no pause for hidden pages, no banner, and no login after a refusal.
   var source = null, wanted = "", retry = 0, lost = false;
 
-  function tell(topic) {
-    document.body.dispatchEvent(new CustomEvent("live-" + topic, { bubbles: true }));
+  // stale has the ids of parts that show an older state. Such a part waits while it is being loaded and while its user works in it.
+  var stale = new Set();
+
+  function works(part) {
+    var at = document.activeElement, types = part.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+    return types || part.querySelector(":active, input[type=checkbox]:checked");
   }
+
+  function refresh() {
+    document.querySelectorAll("[hx-trigger^=live]").forEach(function (part) {
+      if (stale.has(part.id) && !part.classList.contains("htmx-request") && !works(part)) { window.htmx.trigger(part, "live"); }
+    });
+  }
+
+  function tell(topics) {
+    document.querySelectorAll("[hx-trigger^=live]").forEach(function (part) {
+      if (!part.dataset.topic || topics.includes(part.dataset.topic)) { stale.add(part.id); }
+    });
+    refresh();
+  }
+
+  ["change", "click", "focusout"].forEach(function (type) {
+    document.addEventListener(type, function () { setTimeout(refresh); }); // the focus has moved by then
+  });
 
   function banner(text) {
     var b = document.getElementById("connection");
@@ -30,7 +52,7 @@
     wanted = query;
     if (!query) { return; }
     source = new EventSource("/live?" + query + "&at=" + encodeURIComponent(el.dataset.at));
-    source.onmessage = function (e) { tell(e.data); };
+    source.onmessage = function (e) { tell(e.data.split(" ")); };
     source.onopen = function () {
       if (lost) { lost = false; banner(""); }
     };
@@ -55,19 +77,22 @@
     connect();
   });
 
-  // Requests that the page sends by itself do not extend the session.
+  // isLive reports whether the page sends a request by itself, because of a message.
+  function isLive(config) { return Boolean(config && config.triggeringEvent && config.triggeringEvent.type === "live"); }
+
+  // Such requests do not extend the session.
   document.addEventListener("htmx:configRequest", function (e) {
-    var by = e.detail.triggeringEvent;
-    if (by && /^live-/.test(by.type)) { e.detail.headers["X-Live"] = "1"; }
+    if (!isLive(e.detail)) { return; }
+    e.detail.headers["X-Live"] = "1";
+    stale.delete(e.detail.elt.id);
   });
 
-  // A part is not replaced while its user works in it.
+  // The answer does not replace a part whose user has begun to work in it. An error replaces the page only if the entity is gone.
   document.addEventListener("htmx:beforeSwap", function (e) {
-    var by = e.detail.requestConfig && e.detail.requestConfig.triggeringEvent;
-    if (by && /^live-/.test(by.type) && e.detail.target.contains(document.activeElement) && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
-      e.detail.shouldSwap = false;
-    }
-    if (by && /^live-/.test(by.type) && e.detail.target.querySelector("input[type=checkbox]:checked")) {
+    if (!isLive(e.detail.requestConfig)) { return; }
+    if (e.detail.xhr.status === 404) { location.reload(); }
+    if (e.detail.xhr.status !== 200 || works(e.detail.target)) {
+      stale.add(e.detail.target.id);
       e.detail.shouldSwap = false;
     }
   });
@@ -96,7 +121,8 @@
   document.addEventListener("htmx:responseError", function (e) {
     if (e.detail.xhr.status === 401) { askForLogin(e.detail.elt); }
   });
-  document.addEventListener("htmx:sendError", function () {
+  document.addEventListener("htmx:sendError", function (e) {
+    if (isLive(e.detail.requestConfig)) { stale.add(e.detail.target.id); }
     banner("The server does not answer. Try again when it does.");
     lost = true;
   });
@@ -191,13 +217,17 @@
     loadChart();
   }
   document.addEventListener("DOMContentLoaded", settle);
-  document.addEventListener("htmx:afterSettle", function (e) {
+  document.addEventListener("htmx:afterSettle", function () {
     settle();
-    var by = e.detail.requestConfig && e.detail.requestConfig.triggeringEvent;
-    if (e.detail.target === document.body && !(by && /^live-/.test(by.type))) {
-      var first = document.querySelector("[aria-invalid=true]") || document.getElementById("main");
-      if (first) { first.focus({ preventScroll: first.id === "main" }); }
-      window.scrollTo(0, 0);
-    }
+    refresh();
+  });
+
+  // A new page begins at what is wrong with its form, or else at its content. The focus moves as soon as the page is there, so that it does
+  // not move away from where its user has begun to type.
+  document.addEventListener("htmx:afterSwap", function (e) {
+    if (e.detail.target !== document.body) { return; }
+    var first = document.querySelector("[aria-invalid=true]") || document.getElementById("main");
+    if (first) { first.focus({ preventScroll: first.id === "main" }); }
+    window.scrollTo(0, 0);
   });
 })();
