@@ -9,7 +9,8 @@ import (
 // StartingAgain is how many seconds a client should wait whose request came while the program starts.
 const StartingAgain = "5"
 
-// Starting answers every request with 503: the program is starting. It reads no body. progress returns how far the start has come; "" says nothing.
+// Starting answers every request with 503: the program is starting. It reads no body. progress returns how far the start has come; "" says
+// nothing.
 func Starting(o Options, progress func() string) http.Handler {
 	o = o.WithDefaults()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -131,8 +131,8 @@ func (s *Console) Routes() map[string]domain.Right {
 // site shows the console in a frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Starting answers every request with a page that says that the program is starting, and that loads itself again. progress returns how far the
-// start has come; "" says nothing.
+// Starting answers every request with a page that says that the program is starting, and that loads itself again. progress returns how far
+// the start has come; "" says nothing.
 func Starting(progress func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
