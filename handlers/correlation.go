@@ -10,10 +10,10 @@ const maxCorrelationID = 128 // bytes
 
 // correlate answers with the client's id where it is sane, else with a new one. From then on the answer's header is
 // where the id is kept.
-func (s *Service) correlate(w http.ResponseWriter, r *http.Request) {
+func (o *Options) correlate(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(correlationHeader)
 	if !isPrintable(id) || len(id) > maxCorrelationID {
-		id = s.options.NewID()
+		id = o.NewID()
 	}
 	w.Header().Set(correlationHeader, id)
 }

@@ -38,7 +38,7 @@ func NewService(o Options) *Service {
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, r = s.options.withDeadlines(w, r)
-	s.correlate(w, r)
+	s.options.correlate(w, r)
 	r, ok := s.options.admit(w, r)
 	if !ok || s.loops(w, r) {
 		s.unrouted(w, r)

@@ -20,8 +20,13 @@ func (s *Store) openTaps(ctx context.Context) (err error) {
 		return err
 	}
 	s.history = newHistory(s.taps, s)
-	if err := s.history.start(); err != nil {
-		return err
+	return s.history.start()
+}
+
+// ListenForTaps lets NATS clients in. Call it when the state shows the logs: a tap can ask the API about all that it sees.
+func (s *Store) ListenForTaps(ctx context.Context) error {
+	if s.taps == nil {
+		return nil
 	}
 	return s.taps.listen(ctx, s.o)
 }

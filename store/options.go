@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Dir is the folder of the server's store; it is made where it is missing.
 	Dir string
-	// TapHost and TapPort are where taps connect. The default host is 127.0.0.1; port 0 is any free one, -1 is none.
+	// TapHost and TapPort are where taps connect after ListenForTaps. The default host is 127.0.0.1; port 0 is any free one, -1 is none.
 	TapHost string
 	TapPort int
 	// TapConnections is the most connections of taps at a time, half of them from one address; the default is 64.

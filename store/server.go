@@ -88,7 +88,7 @@ func (n *node) configure(o Options, password string) error {
 	return nil
 }
 
-// ErrListen is in the chain of Open's error when taps cannot be listened for.
+// ErrListen is in the chain of the error when taps cannot be listened for.
 var ErrListen = errors.New("no listener for taps")
 
 // CheckTap reports whether taps can be listened for, before anything is opened: it turns "address already in use" into a line

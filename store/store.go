@@ -123,7 +123,7 @@ func (s *Store) Notifications() *Log { return s.logs[1] }
 // Readings is the stream of posted values.
 func (s *Store) Readings() *Log { return s.logs[2] }
 
-// TapURL is where taps connect, without a login, to see what happens live; empty without a listener.
+// TapURL is where taps connect, without a login, to see what happens live; empty before [Store.ListenForTaps], and without a listener.
 func (s *Store) TapURL() string { return s.taps.url("") }
 
 // Health returns why the store is not fit to serve: damage that was found, writes that fail, a server that is unwell.

@@ -25,6 +25,9 @@ func mustOpen(tb testing.TB, o store.Options) *store.Store {
 			tb.Errorf("close: %v", err)
 		}
 	})
+	if err := s.ListenForTaps(tb.Context()); err != nil {
+		tb.Fatalf("listen for taps: %v", err)
+	}
 	return s
 }
 

@@ -104,7 +104,7 @@ func (t *taps) tapped() bool { return t != nil && t.clients() > 0 }
 
 // url is where clients connect with a login, empty without a listener.
 func (t *taps) url(login string) string {
-	if t == nil {
+	if t == nil || t.listener == nil {
 		return ""
 	}
 	scheme := "nats://"

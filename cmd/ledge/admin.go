@@ -15,7 +15,21 @@ func (d *data) identities(c *Config, file *secrets.File, logger *slog.Logger) *i
 	return &identities{log: d.events, view: d.view, secrets: file, dir: c.DataDir, now: d.now, uses: openTokenUses(c.DataDir, logger)}
 }
 
-// startIdentities sweeps the hashes, creates the first user and opens the socket.
+// openAdmin opens the socket. Until the program runs, its answers say that it is starting.
+func (p *Program) openAdmin() {
+	if !hasAdminSocket {
+		return
+	}
+	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.administer)
+	if err != nil {
+		p.Logger.Warn("local commands such as ledge user and ledge log work only while this server is stopped", "error", err)
+		return
+	}
+	p.admin = s
+	p.onClose(s.close)
+}
+
+// startIdentities sweeps the hashes and creates the first user.
 func (p *Program) startIdentities(ctx context.Context) error {
 	p.identities = p.data.identities(p.Config, p.secrets, p.Logger)
 	if err := p.data.whole(ctx, p.identities.sweep); err != nil {
@@ -27,15 +41,9 @@ func (p *Program) startIdentities(ctx context.Context) error {
 	}
 	p.inBackground(func(done <-chan struct{}) { p.identities.keepTokenUses(done, p.Logger) })
 	p.inBackground(func(done <-chan struct{}) { p.identities.removeRetiredInTime(done, p.Logger) })
-	if !hasAdminSocket {
-		return nil
+	if p.admin != nil {
+		p.onClose(p.admin.close) // before the data that it asks
 	}
-	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.administer)
-	if err != nil {
-		p.Logger.Warn("local commands such as ledge user and ledge log work only while this server is stopped", "error", err)
-		return nil
-	}
-	p.onClose(s.close)
 	return nil
 }
 

@@ -36,7 +36,9 @@ Exit code 6 if the log or a body is damaged: no backup is written then.`,
 	}
 	asJSON := jsonFlag(c)
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		b := &backup{json: *asJSON, config: config, logger: newLogger(config, c.ErrOrStderr()), progress: newProgress(c.ErrOrStderr(), "backup"), out: c.OutOrStdout()}
+		p := newProgress(c.ErrOrStderr(), "backup")
+		defer p.clear()
+		b := &backup{json: *asJSON, config: config, logger: newLogger(config, p.beside(c.ErrOrStderr())), progress: p, out: p.beside(c.OutOrStdout())}
 		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
 }
@@ -77,7 +79,6 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 		b.file.abandon()
 		return damaged(err)
 	}
-	b.progress.clear()
 	if b.json {
 		return printObject(b.out, backupReport{name, b.m})
 	}

@@ -19,7 +19,7 @@ var whiteBox = strings.Fields(`
 	faults_flip_test.go folding_test.go identities_test.go identity_linux_test.go interrupted_test.go lock_test.go log_filter_test.go
 	log_limit_test.go log_test.go memory_test.go metrics_memory_test.go metrics_test.go notifications_age_test.go
 	program_test.go retention_limits_test.go retention_rules_test.go retention_run_test.go
-	retention_test.go secret_key_test.go secure_test.go sockets_test.go suggest_test.go transmissions_test.go
+	retention_test.go secret_key_test.go secure_test.go sockets_test.go starting_test.go suggest_test.go transmissions_test.go
 	units_file_test.go verify_bodies_test.go verify_running_test.go why_test.go`)
 
 // contract are the names in this package for what users know as well: exit codes, services, and files of a data folder.

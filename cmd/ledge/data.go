@@ -62,7 +62,10 @@ func (d *data) appenderOptions(c *Config, p projection) store.AppenderOptions {
 	if folding == nil {
 		folding = newFoldLog(d.logger).folding
 	}
-	o := store.AppenderOptions{CatchingUp: func(done, total uint64) { folding(p.file, int64(done), int64(total)) }}
+	o := store.AppenderOptions{CatchingUp: func(done, total uint64) {
+		fitMemory()
+		folding(p.file, int64(done), int64(total))
+	}}
 	if p.tables == projections.Events {
 		o.SubmitBytes = mostChangeBytes
 	}
@@ -103,6 +106,9 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 		}
 		d.onClose((*appenders[i]).Close)
 		d.onClose(func() error { p.db.StopHealing(); return nil }) // what waits for it ends before its appender
+	}
+	if err := d.store.ListenForTaps(ctx); err != nil {
+		return storeError(err)
 	}
 	d.entities = &asof.Entities{State: d.state.State, Try: d.whole, Last: d.recorded, History: d.history}
 	d.forgetInBackground(ctx)

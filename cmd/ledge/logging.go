@@ -37,6 +37,9 @@ func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
 func (l logLevel) Type() string { return "string" }
 
 func isTerminal(w io.Writer) bool {
+	if b, ok := w.(besideProgress); ok {
+		w = b.w
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

@@ -10,6 +10,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,14 +31,24 @@ func limitMemory() {
 	if own {
 		debug.SetMemoryLimit(cmp.Or(limit, softMemory))
 	}
+	memoryGrows.Store(own && limit == 0)
 	go func() {
 		for range time.Tick(collectEvery) {
 			runtime.GC()
-			if own && limit == 0 {
-				debug.SetMemoryLimit(max(softMemory, inUse()/4*7))
-			}
+			fitMemory()
 		}
 	}()
+}
+
+// memoryGrows says that the soft memory limit is our own, and follows what is in use.
+var memoryGrows atomic.Bool
+
+// fitMemory sets the soft memory limit by what is in use. A fold calls it after each part: of notifications it has more in memory than the
+// limit, and would take nearly twice as long.
+func fitMemory() {
+	if memoryGrows.Load() {
+		debug.SetMemoryLimit(max(softMemory, inUse()/4*7))
+	}
 }
 
 // inUse is how many bytes of the heap the last collection left.

@@ -64,7 +64,9 @@ type Program struct {
 	access          *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
-	instance      string // id of this run, in the header that ends loops
+	fold          *foldLog
+	admin         *adminSocket // nil where this system has none
+	instance      string       // id of this run, in the header that ends loops
 	failed        chan error
 	meters        *meters
 	running       atomic.Bool // all parts are there
@@ -117,6 +119,12 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(p.servers.close)
+	if p.fold == nil {
+		p.fold = newFoldLog(p.Logger)
+	}
+	p.Config.folding = p.fold.folding
+	p.servers.open(p)
+	p.openAdmin()
 	p.Config.tapFiles = p.files.Tap
 	if p.data, err = openData(ctx, p.Config, p.Config.TapPort, p.Logger); err != nil {
 		return err
@@ -162,9 +170,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.meters.register(p)
 	p.data.store.Observe(p.meters.appends)
 	p.inBackground(p.countDeliveries)
-	p.servers.serve(p)
-	p.onClose(p.servers.shutdown)
 	p.running.Store(true)
+	p.servers.serve()
+	p.onClose(p.servers.shutdown)
 	p.warnOfOpenAddresses()
 	var ready []any
 	for _, one := range services {
@@ -175,6 +183,14 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.welcome()
 	p.tellSystemd()
 	return nil
+}
+
+// startedSoFar says how far the start has come, for clients. In secure mode it does not, since nobody can log in yet.
+func (p *Program) startedSoFar() string {
+	if p.Config.Secure {
+		return ""
+	}
+	return p.fold.progress()
 }
 
 func (p *Program) onClose(f func()) { p.closers = append(p.closers, f) }

@@ -3,23 +3,21 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"sync"
 )
 
 // progress shows on a terminal how far a long command has come, in one line that is written again and again. Elsewhere it says
 // nothing. Nil is one that is silent.
 type progress struct {
-	w     io.Writer
-	what  string
+	w    io.Writer
+	what string
+
+	mu    sync.Mutex
 	shown string
 }
 
 func newProgress(w io.Writer, what string) *progress {
-	f, ok := w.(*os.File)
-	if !ok {
-		return nil
-	}
-	if st, err := f.Stat(); err != nil || st.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(w) {
 		return nil
 	}
 	return &progress{w: w, what: what}
@@ -34,15 +32,41 @@ func (p *progress) at(text string, done, total int64) {
 	if total > 0 {
 		line = fmt.Sprintf("%s, %d %%", text, done*100/total)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if line != p.shown {
 		p.shown = line
 		fmt.Fprintf(p.w, "\r\033[K%s: %s", p.what, line)
 	}
 }
 
-// clear takes the line away, so that others can be written.
+// clear takes the line away.
 func (p *progress) clear() {
-	if p != nil {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown != "" {
+		p.shown = ""
 		fmt.Fprint(p.w, "\r\033[K")
 	}
+}
+
+// beside is a writer to w that takes the line away first: for what else is shown on the terminal.
+func (p *progress) beside(w io.Writer) io.Writer {
+	if p == nil {
+		return w
+	}
+	return besideProgress{p, w}
+}
+
+type besideProgress struct {
+	p *progress
+	w io.Writer
+}
+
+func (b besideProgress) Write(text []byte) (int, error) {
+	b.p.clear()
+	return b.w.Write(text)
 }

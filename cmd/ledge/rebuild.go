@@ -44,7 +44,7 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		started := time.Now()
 		progress := newProgress(c.ErrOrStderr(), "rebuild")
 		config.folding = progress.at
-		d, err := openData(ctx, config, -1, newLogger(config, c.ErrOrStderr()))
+		d, err := openData(ctx, config, -1, newLogger(config, progress.beside(c.ErrOrStderr())))
 		progress.clear()
 		if err != nil {
 			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")

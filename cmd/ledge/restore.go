@@ -37,7 +37,10 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 	}
 	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		config.DataDir = c.Flags().Arg(1)
-		r := &restore{config: config, file: c.Flags().Arg(0), logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "restore")}
+		p := newProgress(c.ErrOrStderr(), "restore")
+		defer p.clear()
+		logger := newLogger(config, p.beside(c.ErrOrStderr()))
+		r := &restore{config: config, file: c.Flags().Arg(0), logger: logger, out: p.beside(c.OutOrStdout()), progress: p}
 		return interrupted(ctx, r.run(ctx), "nothing is restored")
 	})
 	c.Flags().Lookup("data-dir").Hidden = true
@@ -74,7 +77,6 @@ func (r *restore) run(ctx context.Context) error {
 		return exitError{exitFolder, err}
 	}
 	if err := r.fill(ctx, b, beside); err != nil {
-		r.progress.clear()
 		return errors.Join(err, os.RemoveAll(beside))
 	}
 	if err := becomes(beside, dir); err != nil {

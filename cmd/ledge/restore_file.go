@@ -55,7 +55,6 @@ func (b *backupReader) body() *io.SectionReader {
 
 // verify holds that the file is the one that was written, byte for byte.
 func (b *backupReader) verify(ctx context.Context, p *progress) error {
-	defer p.clear()
 	if b.size <= tailSize {
 		return b.damaged("it has %d bytes, and the shortest backup has more", b.size)
 	}
@@ -110,7 +109,6 @@ var entries = []struct {
 // unpack writes the files of a backup that was verified into a folder, durably but for their names. It takes nothing but what
 // a backup has: no other names, no folders, no links, no sparse files, nothing twice.
 func (b *backupReader) unpack(ctx context.Context, dir string, p *progress) (m manifest, err error) {
-	defer p.clear()
 	var sums, listed bytes.Buffer
 	var text []byte
 	r := tar.NewReader(&counted{ctx: ctx, r: b.body(), at: func(n int64) { p.at("unpack", n, b.size) }})

@@ -39,7 +39,9 @@ Exit code 0 if all was whole, 7 if something is left out.`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		to := c.Flags().Arg(0)
-		s := &salvaging{from: config, to: to, logger: newLogger(config, c.ErrOrStderr()), out: c.OutOrStdout(), progress: newProgress(c.ErrOrStderr(), "salvage")}
+		p := newProgress(c.ErrOrStderr(), "salvage")
+		defer p.clear()
+		s := &salvaging{from: config, to: to, logger: newLogger(config, p.beside(c.ErrOrStderr())), out: p.beside(c.OutOrStdout()), progress: p}
 		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, config.DataDir))
 	})
 }
@@ -165,7 +167,6 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 
 // say writes a line to the terminal and to the report.
 func (s *salvaging) say(format string, args ...any) {
-	s.progress.clear()
 	line := fmt.Sprintf(format+"\n", args...)
 	fmt.Fprint(io.MultiWriter(s.out, s.report), line)
 }

@@ -11,10 +11,12 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ledge/handlers"
 	"ledge/handlers/connections"
+	"ledge/handlers/console"
 	"ledge/handlers/transport"
 )
 
@@ -33,8 +35,16 @@ type servers struct {
 type served struct {
 	listener net.Listener
 	server   *http.Server
-	handler  http.Handler // of the service alone
+	answers  atomic.Pointer[http.Handler] // to all requests: first that the program is starting
+	handler  http.Handler                 // of the service alone; nil while the program is starting
 }
+
+// ServeHTTP implements http.Handler.
+func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.answers.Load()).ServeHTTP(w, r)
+}
+
+func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 
 func now() time.Time { return time.Now().UTC() }
 
@@ -81,13 +91,30 @@ func (s *servers) url(name string) string {
 	return "https://" + net.JoinHostPort(host, port)
 }
 
-// serve starts to answer.
-func (s *servers) serve(p *Program) {
+// open has all services answer that the program is starting.
+func (s *servers) open(p *Program) {
 	s.program = p
 	s.limiter = connections.New(p.files.connections(), s.logger)
 	for _, one := range services {
-		o := s.options(one)
-		s.start(o, one.handler(p, o))
+		o := handlers.Options{Service: one.name, Logger: s.logger}
+		starting := handlers.Starting(o, p.startedSoFar)
+		if one.name == consoleService {
+			starting = console.Starting(p.startedSoFar)
+		}
+		s.byName[one.name].answerWith(starting)
+		s.start(o)
+	}
+}
+
+// serve has all services answer by themselves. Listeners and connections stay as they are.
+func (s *servers) serve() {
+	for _, one := range services {
+		o, srv := s.options(one), s.byName[one.name]
+		srv.handler = one.handler(s.program, o)
+		if c, ok := srv.handler.(interface{ Close() }); ok {
+			srv.server.RegisterOnShutdown(c.Close)
+		}
+		srv.answerWith(s.program.withMetrics(o, srv.handler))
 	}
 }
 
@@ -108,14 +135,13 @@ const (
 	headerBytes = 24 << 10
 )
 
-// start serves h at the address of the service that o names. All that each request has to pass is here: in secure mode TLS too, see
+// start begins to serve at the address of the service that o names. All that each request has to pass is here: in secure mode TLS too, see
 // [Program.secure].
-func (s *servers) start(o handlers.Options, h http.Handler) {
+func (s *servers) start(o handlers.Options) {
 	name := o.Service
-	s.byName[name].handler = h
 	origins := s.config.sameOrigin(s.logger)
 	origins.Links = name == consoleService
-	h = s.config.proxies().Before(origins.Before(s.program.withMetrics(o, h)))
+	h := s.config.proxies().Before(origins.Before(s.byName[name]))
 	var wrap func(net.Conn) net.Conn
 	if t := s.program.transport; t != nil {
 		h, wrap = t.Handler(h), t.Wrap
@@ -126,9 +152,6 @@ func (s *servers) start(o handlers.Options, h http.Handler) {
 		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
 	}
 	s.byName[name].server = srv
-	if c, ok := s.byName[name].handler.(interface{ Close() }); ok {
-		srv.RegisterOnShutdown(c.Close)
-	}
 	s.wg.Go(func() {
 		if err := s.limiter.Serve(srv, name, s.byName[name].listener, wrap); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.logger.Error("service stopped", "service", name, "error", err)
@@ -167,10 +190,15 @@ func (s *servers) shutdown() {
 	s.wg.Wait()
 }
 
+// close gives the addresses back, also those of a start that has failed.
 func (s *servers) close() {
 	for _, one := range s.byName {
+		if one.server != nil {
+			one.server.Close()
+		}
 		one.listener.Close()
 	}
+	s.wg.Wait()
 }
 
 // mostInlineBytes is the longest value that fits into a message of the log.

@@ -32,10 +32,11 @@ Exit code 6 if something is damaged.`,
 	}
 	asJSON := jsonFlag(c)
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		logger := newLogger(config, c.ErrOrStderr())
 		progress := newProgress(c.ErrOrStderr(), "verify")
+		defer progress.clear()
+		logger, out := newLogger(config, progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
 		if !*asJSON {
-			return interrupted(ctx, verifyAll(ctx, config, logger, c.OutOrStdout(), progress), "not all is verified; nothing is changed")
+			return interrupted(ctx, verifyAll(ctx, config, logger, out, progress), "not all is verified; nothing is changed")
 		}
 		report := verifyReport{Streams: []*verifiedStream{}, Damages: []string{}, Notes: []string{}}
 		err := verifyAll(ctx, config, logger, &report, progress)
@@ -44,7 +45,7 @@ Exit code 6 if something is damaged.`,
 			if !report.Whole && len(report.Damages) == 0 {
 				report.Damages = append(report.Damages, err.Error())
 			}
-			err = errors.Join(err, printObject(c.OutOrStdout(), report))
+			err = errors.Join(err, printObject(out, report))
 		}
 		return interrupted(ctx, err, "not all is verified; nothing is changed")
 	})

@@ -87,7 +87,7 @@ func (b *bodies) verify(ctx context.Context, w io.Writer) error {
 			}
 		}
 		from = next
-		b.progress("bodies", int64(next), int64(last))
+		b.progress("bodies", int64(next-1), int64(last))
 	}
 	unused, err := b.unused()
 	if err != nil {

@@ -79,7 +79,6 @@ func (f *folderCheck) damage(err error) {
 	if f.count++; f.first == nil {
 		f.first = err
 	}
-	f.progress.clear()
 	if fault, ok := errors.AsType[store.Fault](err); ok {
 		fmt.Fprintln(f.w, "damaged: "+fault.String())
 		return
@@ -142,7 +141,6 @@ func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 		Known:    f.known,
 		Progress: func(done, total int64) { f.progress.at("records", done, total) },
 	})
-	f.progress.clear()
 	for _, in := range f.logs {
 		for _, fault := range in.Faults {
 			f.damage(fault)
@@ -253,7 +251,6 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 		}
 		return fresh.Apply(group)
 	})
-	f.progress.clear()
 	switch {
 	case store.IsDamage(err):
 		f.damage(err)

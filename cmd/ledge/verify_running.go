@@ -150,7 +150,6 @@ func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) err
 			p.at(a.Progress.Text, a.Progress.Done, a.Progress.Total)
 			return
 		}
-		p.clear()
 		if taker, ok := w.(streamTaker); ok && a.Stream != nil {
 			taker.takeStream(a.Stream)
 		} else if a.Stream != nil {
@@ -158,7 +157,6 @@ func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) err
 		}
 		fmt.Fprint(w, a.Text)
 	})
-	p.clear()
 	if _, isDamage := errors.AsType[exitError](err); err == nil || isDamage {
 		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", owner(c.DataDir))
 	}

@@ -60,13 +60,12 @@ func askRunning(ctx context.Context, c *Config, r adminRequest) (a adminAnswer, 
 
 // administer answers a request at the admin socket.
 func (p *Program) administer(ctx context.Context, actor string, r adminRequest, send func(adminAnswer) error) (a adminAnswer, err error) {
-	switch r.Do {
-	case "why", "ends", "verify", "health":
-	default:
-		return p.identities.do(ctx, actor, r)
-	}
 	if !p.running.Load() {
-		return a, domain.Errorf(domain.Unavailable, "the server is starting; try again")
+		text := "the server is starting"
+		if done := p.fold.progress(); done != "" {
+			text += ": " + done
+		}
+		return a, domain.Errorf(domain.Unavailable, "%s; try again", text)
 	}
 	switch r.Do {
 	case "why":
@@ -77,6 +76,8 @@ func (p *Program) administer(ctx context.Context, actor string, r adminRequest, 
 		a.Health = p.health()
 	case "verify":
 		err = p.verifyFor(ctx, actor, send)
+	default:
+		a, err = p.identities.do(ctx, actor, r)
 	}
 	return a, err
 }

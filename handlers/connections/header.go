@@ -10,8 +10,11 @@ type headerConn struct {
 	net.Conn
 	below *conn
 
-	// What follows is of the header that is read. Only net/http's goroutine of the connection uses it.
+	readHeader
+}
 
+// readHeader is what is known of the header that is read. Only net/http's goroutine of the connection uses it.
+type readHeader struct {
 	refused bool // net/http reads on after an error in the middle of a line
 	ended   bool
 	newLine bool // nothing came since the last line's end
@@ -86,7 +89,7 @@ func (h *headerConn) end() {
 }
 
 // restart is called between two requests.
-func (h *headerConn) restart() { *h = headerConn{Conn: h.Conn, below: h.below} }
+func (h *headerConn) restart() { h.readHeader = readHeader{} }
 
 // CloseWrite tells the client that no more comes.
 func (h *headerConn) CloseWrite() error {

@@ -12,6 +12,8 @@ package console
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"html"
 	"html/template"
 	"net/http"
 	"slices"
@@ -128,6 +130,20 @@ func (s *Console) Routes() map[string]domain.Right {
 // policy is the Content-Security-Policy of every page: nothing is loaded from elsewhere, no script or style is in a page, and no other
 // site shows the console in a frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Starting answers every request with a page that says that the program is starting, and that loads itself again. progress returns how far
+// the start has come; "" says nothing.
+func Starting(progress func() string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		text := fmt.Appendf(nil, `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="%s">
+<title>Ledge is starting</title></head>
+<body><h1>Ledge is starting</h1><p>%s</p><p>This page loads itself again.</p></body></html>
+`, handlers.StartingAgain, html.EscapeString(progress()))
+		handlers.WriteStarting(w, r, "text/html; charset=utf-8", text)
+	})
+}
 
 func (s *Console) headers(c *gin.Context) {
 	h := c.Writer.Header()
