@@ -131,7 +131,7 @@ func TestTokens(t *testing.T) {
 		{Name: "bad overlap", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2","overlap":"soon"}`, Status: 400, Contains: []string{`overlap: \"soon\" is no duration`}},
 		{Name: "long overlap", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2","overlap":"P40000D"}`, Status: 400, Contains: []string{`overlap: 960000h0m0s; give a time from 0 to 36500 days`}},
 		{Name: "rotate", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2"}`, Status: 200, Submits: 1, Contains: []string{`"token":"ledge_pos-7_`}},
-		{Name: "rotated", Method: "GET", Path: all + "/name/pos-7", Status: 200, Contains: []string{fmt.Sprintf(`"oldUntil":%d`, handlerstest.NowMilli+24*60*60*1000)}},
+		{Name: "rotated", Method: "GET", Path: all + "/name/pos-7", Status: 200, Contains: []string{fmt.Sprintf(`"oldUntil":%d`, int64(handlerstest.NowMilli+24*60*60*1000))}},
 		{Name: "rotate at once", Method: "POST", Path: rotate, Body: `{"apiVersion":"v2","overlap":"0"}`, Status: 200, Submits: 1},
 		{Name: "rotate a certificate", Method: "POST", Path: all + "/name/cam-1/rotate", Body: `{"apiVersion":"v2"}`, Status: 409, Submits: 1, Contains: []string{"is a client certificate, which has no secret"}},
 		{Name: "revoke", Method: "DELETE", Path: all + "/name/pos-7", Status: 200, Submits: 1},
