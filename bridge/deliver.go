@@ -28,6 +28,13 @@ func (e *Engine) fold(r domain.Recorded) {
 	}
 }
 
+// subscribed reports whether there is any subscription at this moment.
+func (e *Engine) subscribed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.routes.byName) > 0
+}
+
 // route returns the subscriptions of this moment that want a notification, in the order of their names.
 func (e *Engine) route(n domain.Notification) []domain.Subscription {
 	e.mu.Lock()

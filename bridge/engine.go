@@ -96,7 +96,7 @@ func (e *Engine) Start(ctx context.Context, at Start) (err error) {
 		return fmt.Errorf("find the subscriptions of event %d: %w", at.Cursor, err)
 	}
 	e.noted = at.Notifications
-	e.settled, e.raised.last = min(at.Cursor, at.Events), at.Cursor
+	e.settled, e.raised.last, e.raised.handed = min(at.Cursor, at.Events), at.Cursor, at.Cursor
 	e.run(func() error { return e.outcomes.Run(e.ctx) })
 	e.run(e.recordLater)
 	e.run(func() error { return e.Events.Follow(e.ctx, at.Cursor+1, e.onEvents) })

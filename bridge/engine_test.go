@@ -9,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"ledge/bridge"
 	"ledge/domain"
 )
 
 func TestEveryChangeRaisesOneNotification(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	n.startEngine()
 	locked := domain.StateLocked
 	name := "cam-1"
@@ -38,8 +41,57 @@ func TestEveryChangeRaisesOneNotification(t *testing.T) {
 	}
 }
 
+// While there is no subscription, changes raise nothing; how far they are followed is recorded now and then. Those after the first subscription raise theirs.
+func TestNothingIsRaisedWithoutSubscriptions(t *testing.T) {
+	n := mustNode(t)
+	n.startEngine()
+	cursor := func() (at uint64) {
+		state, done := n.notes.State()
+		defer done()
+		at, _ = state.Cursors.Get(domain.CursorDeviceChanges)
+		return at
+	}
+	n.do(domain.AddDevice{Device: device("cam-0")})
+	states := []string{domain.StateLocked, domain.StateUnlocked}
+	for i := 0; i < bridge.RecordEvery; {
+		var reqs []domain.Request
+		for ; len(reqs) < 500; i++ {
+			reqs = append(reqs, domain.Request{
+				Stamp:   domain.Stamp{EventID: uuid.NewString(), At: time.Now().UTC(), Actor: "test"},
+				Command: domain.UpdateDevice{Patch: domain.DevicePatch{Name: ptr("cam-0"), AdminState: &states[i%2]}},
+			})
+		}
+		if _, err := n.events.Submit(t.Context(), reqs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.until("the cursor", func(domain.State, domain.Lists) bool { return cursor() >= bridge.RecordEvery })
+	if got := n.processed(0); len(got) != 0 {
+		t.Errorf("%d notifications without a subscription, want none", len(got))
+	}
+	if at, _ := n.notes.Checkpoint(); at != 1 {
+		t.Errorf("%d events of notifications, want the one that moves the cursor", at)
+	}
+	n.do(domain.AddSubscription{Subscription: subscription("gate", channel(t))})
+	n.stopEngine()
+	n.do(domain.AddDevice{Device: device("cam-1")}, domain.RemoveSubscription{Name: "gate"}, domain.AddDevice{Device: device("cam-2")})
+	n.startEngine()
+	if list := n.processed(1); len(list) != 1 || !reflect.DeepEqual(list[0].Matched, []string{"gate"}) {
+		t.Errorf("raised %+v, want the notification of the change that met the subscription", list)
+	}
+	n.stopEngine()
+	n.startEngine()
+	if err := n.engine.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list := n.processed(1); len(list) != 1 {
+		t.Errorf("%d notifications after a restart, want 1", len(list))
+	}
+}
+
 func TestRestartRaisesNothingTwice(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	for range 3 {
 		n.startEngine()
 		n.do(domain.AddDevice{Device: device(fmt.Sprint("cam-", len(n.transmissions())))})
@@ -178,6 +230,7 @@ func TestDeliveredWhileRecording(t *testing.T) {
 // One notification that the log refuses for good does not take those that wait with it.
 func TestRefusedForGood(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	for i := range 5 {
 		n.do(domain.AddDevice{Device: device(fmt.Sprint("cam-", i))})
 	}

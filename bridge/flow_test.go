@@ -389,6 +389,7 @@ func TestTransmissionsAreSeenAfterTheAnswer(t *testing.T) {
 // While the log takes nothing, nobody waits for it for longer than they want to.
 func TestSettleEndsWithItsContext(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	refused := make(chan struct{}, 100)
 	n.refuse = func(int, int) bool {
 		select {

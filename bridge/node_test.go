@@ -208,6 +208,14 @@ func subscription(name string, channels ...domain.Channel) domain.Subscription {
 	}
 }
 
+// subscribeElsewhere adds a subscription that no device change matches: without any, changes raise no notification.
+func (n *node) subscribeElsewhere() {
+	n.tb.Helper()
+	s := subscription("elsewhere", domain.Channel{Type: "REST", Host: "h", Port: 1, Path: "/", HTTPMethod: "POST"})
+	s.Categories = []string{"elsewhere"}
+	n.do(domain.AddSubscription{Subscription: s})
+}
+
 // channel is a ZeroMQ channel on a port of its own.
 func channel(tb testing.TB) domain.Channel {
 	tb.Helper()

@@ -14,6 +14,9 @@ import (
 // take recorder.WaitingBytes at most.
 const raisedWaiting = 1024
 
+// RecordEvery is after how many events that raise no notification their last one is recorded, so that a start follows no more of them again.
+const RecordEvery = 10_000
+
 // raised are the notifications that wait to be recorded, in the order of their causes. Deliveries go on meanwhile.
 type raised struct {
 	waiting chan raising
@@ -21,6 +24,7 @@ type raised struct {
 	tally   recorder.Tally      // of those that are delivered and then recorded
 	hurry   recorder.Hurry      // somebody waits for what waits
 	refused atomic.Int64        // notifications, or their parts, that the log refused for good
+	handed  uint64              // of the follower of events: the last event that was handed over to be recorded
 
 	// Of the goroutine that records, and then of Close.
 	due    []raising // taken from waiting
@@ -28,10 +32,11 @@ type raised struct {
 	single bool      // one of those that are due is refused for good: each is recorded by itself, to find it
 }
 
-// raising is a notification that waits to be recorded, or one part of its transmissions.
+// raising is a notification that waits to be recorded, or one part of its transmissions, or the end of events that raise none.
 type raising struct {
 	domain.Raised
 	part  *domain.ProcessNotification // nil for a notification; its transmissions are all, unless it is Partial
+	none  bool                        // the events up to Cause raise none
 	bytes int64                       // of the budget
 	ends  int                         // 1 where the tally ends with it; 0 where others follow in its place
 }
@@ -44,17 +49,22 @@ func newRaised() raised {
 
 // onEvents takes one group of the event stream: it raises a notification for each device change and delivers it at once.
 // The record follows. A crash before it repeats the delivery, because the cursor has not moved; so does a stop that finds
-// no place for one to wait.
+// no place for one to wait. While there is no subscription at all, a change raises none: nobody can have asked for it.
 func (e *Engine) onEvents(group []domain.Recorded) error {
 	for _, r := range group {
 		n, ok := Raise(r)
+		ok = ok && e.subscribed()
 		if ok {
 			e.raised.tally.Begin() // before fold: Flush waits for that, and then for the tally
 		}
 		e.fold(r)
 		if !ok {
+			if err := e.raised.passOver(e.ctx, r.Seq); err != nil {
+				return err
+			}
 			continue
 		}
+		e.raised.handed = r.Seq
 		err := e.deliver(n, e.route(n), origin{r.Event, r.Seq, r.CorrelationID}, func(part domain.ProcessNotification) error {
 			if part.More {
 				e.raised.tally.Begin() // for the next part
@@ -66,6 +76,15 @@ func (e *Engine) onEvents(group []domain.Recorded) error {
 		}
 	}
 	return nil
+}
+
+// passOver takes an event that raises no notification, and adds it if the last one that was added is long ago.
+func (r *raised) passOver(ctx context.Context, seq uint64) error {
+	if seq < r.handed+RecordEvery {
+		return nil
+	}
+	r.handed = seq
+	return r.add(ctx, raising{Raised: domain.Raised{Notification: domain.Notification{Cause: seq}}, none: true})
 }
 
 // addPart adds a notification with its transmissions, where these are one part; else, before the first part, the notification by itself.

@@ -129,8 +129,11 @@ func (e *Engine) raisedRequests() (reqs []domain.Request, sizes []int) {
 		}
 		bytes += size
 		command := domain.Command(domain.RaiseNotifications{Raised: notificationsOf(left[:n]), After: after})
-		if left[0].part != nil {
+		switch {
+		case left[0].part != nil:
 			command = *left[0].part
+		case left[0].none:
+			command = domain.RaiseNotifications{UpTo: left[0].Notification.Cause, After: after}
 		}
 		reqs = append(reqs, domain.Request{Stamp: e.stamp(left[0].CorrelationID), Command: command, Bytes: int(size)})
 		sizes = append(sizes, n)
@@ -150,11 +153,11 @@ func notificationsOf(list []raising) []domain.Raised {
 
 // together returns how many of those that wait one event records: one part, or some notifications of which only the last is Partial.
 func (r *raised) together(waiting []raising) int {
-	if r.single || waiting[0].part != nil {
+	if r.single || waiting[0].part != nil || waiting[0].none {
 		return 1
 	}
 	n, bytes := 0, int64(0)
-	for n < min(len(waiting), raisedTogether) && bytes < raisedBytes && waiting[n].part == nil {
+	for n < min(len(waiting), raisedTogether) && bytes < raisedBytes && waiting[n].part == nil && !waiting[n].none {
 		bytes += waiting[n].bytes
 		if n++; waiting[n-1].Notification.Partial {
 			break

@@ -95,6 +95,7 @@ func (n *node) postNotice(category, content string) {
 // Who joins late gets all that matched and nothing else, in order, also in parts; and then nothing twice.
 func TestReplay(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	c := channel(t)
 	n.startEngine()
 	n.do(domain.AddDevice{Device: device("before")})

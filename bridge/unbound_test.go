@@ -34,6 +34,7 @@ func mustTake(tb testing.TB, c domain.Channel) net.Listener {
 // all subscriptions that use it, and with one line.
 func TestTakenPortIsBoundWhenFree(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	c := channel(t)
 	taken := mustTake(t, c)
 	n.do(domain.AddSubscription{Subscription: subscription("a", c)}, domain.AddSubscription{Subscription: subscription("b", c)})
@@ -76,6 +77,7 @@ func TestTakenPortIsBoundWhenFree(t *testing.T) {
 // A subscription that is removed while its socket is tried again leaves none behind.
 func TestRemovedWhileTried(t *testing.T) {
 	n := mustNode(t)
+	n.subscribeElsewhere()
 	c := channel(t)
 	taken := mustTake(t, c)
 	n.do(domain.AddSubscription{Subscription: subscription("s", c)})

@@ -94,7 +94,7 @@ func transmission() Transmission {
 // raisedNotice is what the device change at 5 raised.
 func raisedNotice() NotificationsRaised {
 	n := with(notice(), func(n *Notification) { n.ID, n.Cause, n.Status = raisedID, 5, StatusProcessed })
-	return NotificationsRaised{[]Raised{{Notification: n, Transmissions: []Transmission{transmission()}, CorrelationID: "c-1"}}}
+	return NotificationsRaised{Raised: []Raised{{Notification: n, Transmissions: []Transmission{transmission()}, CorrelationID: "c-1"}}}
 }
 
 func picture() ReadingPosted {

@@ -105,7 +105,7 @@ var goldens = map[string]Event{
 	"callbacks.made/1":     CallbacksMade{UpTo: 42, Behind: map[string]uint64{"device-onvif": 17, "device-modbus": 0}},
 	"notification.added/1": NotificationAdded{goldenNotification},
 	"sequence.lost/1":      SequenceLost{"its record is altered or cut off"},
-	"notifications.raised/1": NotificationsRaised{[]Raised{
+	"notifications.raised/1": NotificationsRaised{Raised: []Raised{
 		{
 			Notification:  with(goldenNotification, func(n *Notification) { n.Status, n.Modified = "PROCESSED", 1760000000250 }),
 			Transmissions: []Transmission{goldenTransmission}, CorrelationID: "2f1e7c7e-4c56-4b0a-8f0e-7a0d3b5c9e08",

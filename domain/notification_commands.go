@@ -50,10 +50,11 @@ func (n Notification) fits(taken bool) error {
 
 // RaiseNotifications adds the notifications that device changes raised, in the order of their causes, with what became
 // of them. After is the cause of the one raised before the first, which must be on record. The last one may be Partial: then its
-// transmissions follow, each part as a [ProcessNotification].
+// transmissions follow, each part as a [ProcessNotification]. Without any, it records that the changes up to UpTo raise none.
 type RaiseNotifications struct {
 	Raised []Raised
 	After  uint64
+	UpTo   uint64
 }
 
 // Decide leaves out what is on record already: a device change raises its notification once. It refuses all where one of
@@ -64,11 +65,11 @@ func (c RaiseNotifications) Decide(s State) (Event, error) {
 	for len(rest) > 0 && rest[0].Notification.Cause <= done {
 		rest = rest[1:]
 	}
-	if len(rest) == 0 {
+	if len(rest) == 0 && c.UpTo <= done {
 		return nil, nil
 	}
 	if c.After > done {
-		return nil, Errorf(Unavailable, "the notification of event %d waits for that of event %d", rest[0].Notification.Cause, c.After)
+		return nil, Errorf(Unavailable, "what follows event %d waits for the notification of that event", c.After)
 	}
 	for i, r := range rest {
 		n := r.Notification
@@ -90,8 +91,8 @@ func (c RaiseNotifications) Decide(s State) (Event, error) {
 			}
 		}
 	}
-	if len(rest) == 0 {
+	if len(rest) == 0 && c.UpTo == 0 {
 		return nil, nil
 	}
-	return NotificationsRaised{Raised: rest}, nil
+	return NotificationsRaised{Raised: append([]Raised{}, rest...), UpTo: c.UpTo}, nil
 }

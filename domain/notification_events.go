@@ -22,9 +22,11 @@ func (e NotificationAdded) Subject() Subject {
 	return Subject{e.Notification.topic(), e.Notification.ID, "added"}
 }
 
-// NotificationsRaised records the notifications that some device changes raised, in the order of their causes.
+// NotificationsRaised records the notifications that some device changes raised, in the order of their causes. Without any, it records how
+// far the changes are followed: those up to UpTo met no subscription at all, and raised none.
 type NotificationsRaised struct {
 	Raised []Raised `json:"raised"`
+	UpTo   uint64   `json:"upTo,omitempty"`
 }
 
 // Raised is the notification that one device change raised, with what became of it on the channels that it matched.
@@ -41,7 +43,7 @@ func (r Raised) Bytes() int {
 	return around + len(r.Notification.Content) + bytesOf(r.Transmissions)
 }
 
-// CursorDeviceChanges is the key in State.Cursors of the last device change that has its notification.
+// CursorDeviceChanges is the key in State.Cursors of the last change that is followed: it has its notification, or raises none.
 const CursorDeviceChanges = "device-changes"
 
 func (e NotificationsRaised) room() (n int) {
@@ -59,6 +61,9 @@ func (e NotificationsRaised) Evolve(s State) {
 			s.Cursors.Put(CursorDeviceChanges, r.Notification.Cause)
 		}
 	}
+	if e.UpTo > 0 {
+		s.Cursors.Put(CursorDeviceChanges, e.UpTo)
+	}
 }
 
 func (r Raised) evolve(s State) {
@@ -68,10 +73,10 @@ func (r Raised) evolve(s State) {
 	}
 }
 
-// Subject implements Event: it names the first notification, as all are of one category.
+// Subject implements Event: it names the first notification, as all are of one category; without any, DEVICE_CHANGED and "none".
 func (e NotificationsRaised) Subject() Subject {
 	if len(e.Raised) == 0 {
-		return nil
+		return Subject{DeviceChanged, "none", "raised"}
 	}
 	first := e.Raised[0].Notification
 	return Subject{first.topic(), first.ID, "raised"}

@@ -65,13 +65,15 @@ func TestRaisedInParts(t *testing.T) {
 	begun := Raised{Notification: with(notice(), func(n *Notification) { n.Cause, n.Partial = 7, true })}
 	whole := Raised{Notification: with(notice(), func(n *Notification) { n.Cause, n.Status = 7, StatusProcessed })}
 	next := Raised{Notification: with(notice(), func(n *Notification) { n.ID, n.Cause = otherID, 9 })}
-	raised := NotificationsRaised{[]Raised{begun}}
-	raise := func(after uint64, list ...Raised) RaiseNotifications { return RaiseNotifications{list, after} }
+	raised := NotificationsRaised{Raised: []Raised{begun}}
+	raise := func(after uint64, list ...Raised) RaiseNotifications {
+		return RaiseNotifications{Raised: list, After: after}
+	}
 	runDecisions(t, []decision{
 		{name: "begun", when: raise(0, begun), want: raised},
 		{name: "begun again", given: []Event{raised}, when: raise(0, begun)},
-		{name: "whole in a later version", given: []Event{raised}, when: raise(0, whole), want: NotificationsRaised{[]Raised{whole}}},
-		{name: "the next one", given: []Event{raised}, when: raise(7, next), code: Unavailable, says: "waits for that of event 7"},
+		{name: "whole in a later version", given: []Event{raised}, when: raise(0, whole), want: NotificationsRaised{Raised: []Raised{whole}}},
+		{name: "the next one", given: []Event{raised}, when: raise(7, next), code: Unavailable, says: "what follows event 7 waits"},
 		{name: "the next one with it", when: raise(0, begun, next), code: Invalid, says: "before the rest of that of event 7"},
 	})
 	s := given(raised)

@@ -49,18 +49,22 @@ func TestRaiseNotificationsOnce(t *testing.T) {
 	}
 	one, two := raised(noticeID, 7), raised(otherID, 9)
 	wrong := Raised{Notification: with(two.Notification, func(n *Notification) { n.Content = "" })}
-	seven := []Event{NotificationsRaised{[]Raised{one}}}
+	seven := []Event{NotificationsRaised{Raised: []Raised{one}}}
 	posted := two
 	posted.Notification.Cause = 0
 	runDecisions(t, []decision{
-		{name: "first", when: raise(0, one), want: NotificationsRaised{[]Raised{one}}},
-		{name: "several", when: raise(0, one, two), want: NotificationsRaised{[]Raised{one, two}}},
+		{name: "first", when: raise(0, one), want: NotificationsRaised{Raised: []Raised{one}}},
+		{name: "several", when: raise(0, one, two), want: NotificationsRaised{Raised: []Raised{one, two}}},
 		{name: "the same again", given: seven, when: raise(0, one)},
 		{name: "the same under another id", given: seven, when: raise(0, raised(otherID, 7))},
 		{name: "an earlier change", given: seven, when: raise(0, raised(otherID, 6))},
-		{name: "a later change", given: seven, when: raise(7, two), want: NotificationsRaised{[]Raised{two}}},
-		{name: "partly on record", given: seven, when: raise(0, one, two), want: NotificationsRaised{[]Raised{two}}},
-		{name: "one that waits for another", given: seven, when: raise(8, two), code: Unavailable, says: "event 9 waits for that of event 8"},
+		{name: "a later change", given: seven, when: raise(7, two), want: NotificationsRaised{Raised: []Raised{two}}},
+		{name: "partly on record", given: seven, when: raise(0, one, two), want: NotificationsRaised{Raised: []Raised{two}}},
+		{name: "one that waits for another", given: seven, when: raise(8, two), code: Unavailable, says: "waits for the notification of that event"},
+		{name: "none", given: seven, when: RaiseNotifications{After: 7, UpTo: 8}, want: NotificationsRaised{Raised: []Raised{}, UpTo: 8}},
+		{name: "none, before a later change", given: []Event{NotificationsRaised{UpTo: 8}}, when: raise(7, one, two), want: NotificationsRaised{Raised: []Raised{two}}},
+		{name: "none, which is on record", given: seven, when: RaiseNotifications{UpTo: 7}},
+		{name: "none, which waits for another", given: seven, when: RaiseNotifications{After: 8, UpTo: 9}, code: Unavailable, says: "what follows event 8"},
 		{name: "not in order", when: raise(0, two, one), code: Invalid, says: "the notification of event 7 comes after that of event 9"},
 		{name: "one of several is wrong", when: raise(0, one, wrong), code: Invalid, says: "content: is missing or empty; give a value"},
 		{name: "its id is taken", given: []Event{NotificationAdded{posted.Notification}}, when: raise(0, one, two), code: Conflict, says: "exists already"},
@@ -69,7 +73,7 @@ func TestRaiseNotificationsOnce(t *testing.T) {
 }
 
 func TestNotificationsRaisedKeepsTransmissions(t *testing.T) {
-	s := given(NotificationsRaised{[]Raised{{Notification: notice(), Transmissions: []Transmission{transmission()}}}})
+	s := given(NotificationsRaised{Raised: []Raised{{Notification: notice(), Transmissions: []Transmission{transmission()}}}})
 	if got, ok := s.Transmissions.Get(otherID); !ok || got.SubscriptionName != "gate" {
 		t.Errorf("got %#v, %t, want the transmission", got, ok)
 	}
@@ -105,7 +109,7 @@ func TestNotificationSubject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		wantSubject(t, NotificationAdded{tt.notification}, tt.want, "n", "added")
-		wantSubject(t, NotificationsRaised{[]Raised{{Notification: tt.notification}, {}}}, tt.want, "n", "raised")
+		wantSubject(t, NotificationsRaised{Raised: []Raised{{Notification: tt.notification}, {}}}, tt.want, "n", "raised")
 		wantSubject(t, NotificationProcessed{Notification: tt.notification}, tt.want, "n", "processed")
 	}
 }

@@ -127,7 +127,7 @@ func (s *Service) authorize(c *gin.Context) {
 	}
 }
 
-// RequireLogin refuses in open mode too who has not logged in, and who may not call the route. Who changes users and tokens can let
+// RequireLogin refuses, in open mode too, a client that has not logged in, and one that may not call the route. Who changes users and tokens can let
 // itself into the console, which has logins in open mode.
 func (a *API) RequireLogin(c *gin.Context) {
 	if a.Access == nil || !a.isOpen(c.Request) {

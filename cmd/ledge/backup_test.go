@@ -38,7 +38,7 @@ func TestBackup(t *testing.T) {
 	leaves := mustLeave(t, from)
 	stopped, out := mustBackUp(t, from)
 	leaves()
-	if !strings.Contains(out, "LEDGE_EVENTS: 1 to 16, chain ") || !strings.Contains(out, "payloads: 3 bodies with 900000 bytes") {
+	if !strings.Contains(out, "LEDGE_EVENTS: 1 to 17, chain ") || !strings.Contains(out, "payloads: 3 bodies with 900000 bytes") {
 		t.Errorf("printed:\n%s", out)
 	}
 	for name, file := range map[string]string{"running": running, "stopped": stopped} {

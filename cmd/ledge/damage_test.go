@@ -23,6 +23,7 @@ func newNode(tb testing.TB) node {
 	tb.Helper()
 	dir := tb.TempDir()
 	p := start(tb, dir)
+	p.subscribeElsewhere()
 	for i := range 90 {
 		p.addDevice(fmt.Sprintf("early-%d", i))
 	}

@@ -120,6 +120,7 @@ func newSmallNode(t *testing.T) (dir string, flags []string) {
 	t.Helper()
 	l, dir := newWorkload(t, *seed), t.TempDir()
 	p := start(t, dir)
+	p.subscribeElsewhere()
 	l.insist(p, 2)
 	for i := range 3 {
 		p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat(fmt.Sprint("body ", i), 50_000))

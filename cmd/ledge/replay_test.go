@@ -54,6 +54,13 @@ func (p *process) addNamed(name, category string, port int) {
 		`"categories":[%q],"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":%q}]}}]`, name, category, port, name), 201)
 }
 
+// subscribeElsewhere adds a subscription that no device change matches: without any, changes raise no notification.
+func (p *process) subscribeElsewhere() {
+	p.tb.Helper()
+	p.postJSON(http.MethodPost, p.notifications+"/api/v2/subscription", `[{"apiVersion":"v2","subscription":{"name":"elsewhere","receiver":"r",`+
+		`"adminState":"UNLOCKED","categories":["elsewhere"],"channels":[{"type":"REST","host":"127.0.0.1","port":1,"path":"/","httpMethod":"POST"}]}}]`, 201)
+}
+
 func (p *process) notify(category string, contents ...string) {
 	p.tb.Helper()
 	for _, content := range contents {
