@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats.go"
 )
@@ -313,9 +314,9 @@ func (l *Log) syncGroup(run []entry) error {
 		least += int64(e.size + recordOverhead)
 	}
 	began := time.Now()
-	err := l.blocks.sync(least)
+	err := l.blocks.SyncGroup(least)
 	l.observeSync(began)
-	if err == nil || errors.Is(err, errLayout) {
+	if err == nil || errors.Is(err, natsblock.ErrLayout) {
 		return err
 	}
 	return &SyncError{l.name, err}

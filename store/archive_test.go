@@ -12,7 +12,7 @@ import (
 
 	"ledge/domain"
 	"ledge/store"
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 	"ledge/store/storetest"
 )
 
@@ -131,10 +131,10 @@ func denyPurge(t *testing.T, o store.Options) {
 	must(t, err)
 	sum, err := os.ReadFile(path + "sum")
 	must(t, err)
-	config, created, err := natsfiles.DecodeMeta("LEDGE_EVENTS", inf, sum)
+	config, created, err := natsblock.DecodeMeta("LEDGE_EVENTS", inf, sum)
 	must(t, err)
 	config.DenyPurge = true
-	inf, sum, err = natsfiles.EncodeMeta(config, created)
+	inf, sum, err = natsblock.EncodeMeta(config, created)
 	must(t, err)
 	must(t, os.WriteFile(path+"inf", inf, 0o600))
 	must(t, os.WriteFile(path+"sum", sum, 0o600))

@@ -41,7 +41,7 @@ func CopyBlocks(ctx context.Context, dir, name string, end End, write func(path 
 		}
 	}
 	c.restart()
-	all, err := c.files.list()
+	all, err := c.files.List()
 	if err != nil {
 		return Copied{}, err
 	}
@@ -113,16 +113,8 @@ func (c *copying) take(r Record) error {
 }
 
 func (c *copying) block(n uint32) error {
-	text, _, err := c.read(n)
-	if err != nil {
-		return err
-	}
-	c.cut, c.page = int64(len(text)), c.page[:0]
-	c.parser.number, c.parser.sum = n, c.files.checksum(n)
-	if c.files.foreign(n) {
-		return c.log.damage(max(c.due, 1), "%d.blk is compressed or encrypted, as Ledge writes none", n)
-	}
-	walked := c.records(n, text)
+	c.cut, c.page = -1, c.page[:0]
+	walked := c.inspector.block(n)
 	if walked != nil && !errors.Is(walked, errPast) {
 		return walked
 	}
@@ -131,7 +123,11 @@ func (c *copying) block(n uint32) error {
 			return f
 		}
 	}
-	if err := c.write(fmt.Sprintf("%s/msgs/%d.blk", c.stream.name, n), text[:c.cut]); err != nil {
+	text := c.scan.Text
+	if c.cut >= 0 {
+		text = text[:c.cut]
+	}
+	if err := c.write(fmt.Sprintf("%s/msgs/%d.blk", c.stream.name, n), text); err != nil {
 		return err
 	}
 	if len(c.page) > 0 {

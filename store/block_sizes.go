@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"ledge/store/natsblock"
 )
 
 // BlockUse is a block file of a log: the sequence of its first event, and its size in bytes.
@@ -16,24 +18,27 @@ type BlockUse struct {
 // Blocks returns the block files of the log, the oldest first. The last one is still written to. A block that begins with
 // something else than an event counts as a part of the one before it, since [Log.DropBefore] cannot drop up to it.
 func (l *Log) Blocks() (list []BlockUse, err error) {
-	all, err := l.blocks.list()
+	all, err := l.blocks.List()
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range all {
-		info, err := os.Stat(l.blocks.path(n))
+		info, err := os.Stat(l.blocks.Path(n))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // dropped meanwhile
 		}
 		if err != nil {
 			return nil, err
 		}
-		r, err := l.blocks.head(n)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		r, err := l.blocks.First(n)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.EOF) && !errors.Is(err, natsblock.ErrNoRecord) {
 			return nil, err
 		}
-		if len(list) == 0 || err == nil && r.event {
-			list = append(list, BlockUse{First: r.seq})
+		switch {
+		case err == nil && (r.IsMessage() || len(list) == 0):
+			list = append(list, BlockUse{First: r.Seq()})
+		case len(list) == 0:
+			list = append(list, BlockUse{})
 		}
 		list[len(list)-1].Bytes += info.Size()
 	}

@@ -42,8 +42,7 @@ func (l *Log) RecordedAt(ctx context.Context, seq uint64) (r domain.Recorded, ok
 		return r, false, nil
 	}
 	var found page
-	b := l.blockReader(max(seq-1, 1), seq) // the event before it verifies its chain hash
-	b.chunk = oneChunk
+	b := l.blockReader(max(seq-1, 1), seq, oneChunk) // the event before it verifies its chain hash
 	_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
 	if d := l.decodePage(&linker{log: l}, found, seq); d.err == nil && len(d.events) == 1 {
 		return d.events[0], true, nil

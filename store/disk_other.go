@@ -4,8 +4,5 @@ package store
 
 import "math"
 
-// keepsOpen is false: Windows lets nobody rename or remove a file that is open.
-const keepsOpen = false
-
 // FreeBytes is not known here: the reserve is not kept.
 func FreeBytes(string) (uint64, error) { return math.MaxInt64, nil }

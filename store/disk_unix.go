@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepsOpen is whether files may stay open that the server renames or removes.
-const keepsOpen = true
-
 // FreeBytes returns how many bytes an ordinary user may still write to the file system of dir.
 func FreeBytes(dir string) (uint64, error) {
 	var st unix.Statfs_t

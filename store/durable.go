@@ -1,9 +1,12 @@
 package store
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"ledge/store/natsblock"
 	"ledge/store/osfile"
 )
 
@@ -34,4 +37,40 @@ func replace(path string, text []byte) error {
 		return err
 	}
 	return f.Sync()
+}
+
+// syncTree syncs every file and folder below dir, and the folders above it up to root's own parent.
+func syncTree(root, dir string) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // a temporary file that is gone again
+		case err != nil:
+			return err
+		case d.IsDir():
+			return osfile.SyncDir(path)
+		}
+		if _, err := natsblock.SyncFile(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return syncUp(root, dir)
+}
+
+// syncUp syncs a folder and those above it up to root's own parent.
+func syncUp(root, dir string) error {
+	if err := osfile.SyncDir(dir); err != nil {
+		return err
+	}
+	for dir != filepath.Dir(root) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		if err := osfile.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"ledge/domain"
-	"ledge/store/osfile"
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -19,13 +17,13 @@ import (
 
 // OnSync calls f with each block file, its size when it was synced, and with each folder of blocks (size -1), after the sync.
 func (l *Log) OnSync(f func(path string, size int64)) {
-	file, folder := l.blocks.file, l.blocks.folder
-	l.blocks.file = func(path string) (int64, error) {
+	file, folder := l.blocks.SyncFile, l.blocks.SyncFolder
+	l.blocks.SyncFile = func(path string) (int64, error) {
 		size, err := file(path)
 		f(path, size)
 		return size, err
 	}
-	l.blocks.folder = func(path string) error {
+	l.blocks.SyncFolder = func(path string) error {
 		err := folder(path)
 		f(path, -1)
 		return err
@@ -33,7 +31,10 @@ func (l *Log) OnSync(f func(path string, size int64)) {
 }
 
 // MoveBlocks has the log look for its blocks in another folder, as if the server's layout had changed.
-func (l *Log) MoveBlocks(dir string) { l.blocks.dir, l.blocks.last, l.blocks.size = dir, 0, 0 }
+func (l *Log) MoveBlocks(dir string) {
+	l.blocks = natsblock.FilesOf(dir)
+	l.blocks.Dir, l.blocks.Stream = dir, l.name
+}
 
 // ExpireBefore moves the start of the log to a sequence, wherever in a block that is.
 func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.moveStart(ctx, seq) }
@@ -59,7 +60,7 @@ func WithLayout(o Options, dir string) Options {
 }
 
 // ErrLayout is the error of a start that finds another layout.
-var ErrLayout = errLayout
+var ErrLayout = natsblock.ErrLayout
 
 // Chained exposes the hash.
 var Chained = nextChain
@@ -99,23 +100,23 @@ func (a *Appender) RoomAwaited() bool {
 
 // FailSyncs has every sync of a block file fail from now on.
 func (l *Log) FailSyncs(err error) {
-	l.blocks.file = func(string) (int64, error) { return 0, err }
+	l.blocks.SyncFile = func(string) (int64, error) { return 0, err }
 }
 
 // FailSync has the next sync of a block file fail, and those after it succeed, as Linux does.
 func (l *Log) FailSync(err error) {
-	file := l.blocks.file
-	l.blocks.file = func(string) (int64, error) {
-		l.blocks.file = file
+	file := l.blocks.SyncFile
+	l.blocks.SyncFile = func(string) (int64, error) {
+		l.blocks.SyncFile = file
 		return 0, err
 	}
 }
 
 // FailFolderSync has the next sync of the folder of blocks fail, and those after it succeed.
 func (l *Log) FailFolderSync(err error) {
-	folder := l.blocks.folder
-	l.blocks.folder = func(string) error {
-		l.blocks.folder = folder
+	folder := l.blocks.SyncFolder
+	l.blocks.SyncFolder = func(string) error {
+		l.blocks.SyncFolder = folder
 		return err
 	}
 }
@@ -135,13 +136,6 @@ func GroupAt(from uint64, seqs ...uint64) (got []uint64) {
 	return got
 }
 
-// SyncGroup syncs blocks in a folder of which some are known to have been written up to a size.
-func SyncGroup(dir string, last uint32, size, grown int64) error {
-	b := &blocks{dir: dir, last: last, size: size, folder: osfile.SyncDir}
-	b.file = syncFile
-	return b.sync(grown)
-}
-
 // Stalled returns what an appender does whose taps take nothing.
 func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome) {
 	a := &Appender{log: l, projection: p, recent: newRecent(0, 10, 1<<20), live: newLive(l, true)}
@@ -153,45 +147,40 @@ func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome) 
 }
 
 // MarkGroups returns a block in which just the records of these events say that they begin a group, as an appender writes it.
-func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) (out []byte) {
-	b := &blocks{stream: stream}
-	for len(text) > 0 {
-		r := text[:recordLength(text)]
-		text = text[len(r):]
-		seq := binary.LittleEndian.Uint64(r[4:])
+func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) []byte {
+	return rewritten(text, stream, n, func(r natsblock.Record) []byte {
+		subject, headers, data := r.Parts()
+		seq := r.Seq()
 		plain, marked := fmt.Sprint(headerFence, ": ", seq-1, "\r"), fmt.Sprint(headerFence, ": 0", seq-1, "\r")
-		had := len(r)
-		r = bytes.Replace(r, []byte(marked), []byte(plain), 1)
+		headers = bytes.Replace(headers, []byte(marked), []byte(plain), 1)
 		if slices.Contains(seqs, seq) {
-			r = bytes.Replace(r, []byte(plain), []byte(marked), 1)
-		} else {
-			r = bytes.Clone(r)
+			headers = bytes.Replace(headers, []byte(plain), []byte(marked), 1)
 		}
-		at := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
-		binary.LittleEndian.PutUint32(r, uint32(len(r))|headersBit)
-		binary.LittleEndian.PutUint32(r[at:], binary.LittleEndian.Uint32(r[at:])+uint32(len(r)-had))
-		b.checksum(n).seal(r)
-		out = append(out, r...)
-	}
-	return out
+		return natsblock.Encode(seq, r.Nanos(), string(subject), headers, data)
+	})
 }
 
 // EarlierForm returns a block with its events as earlier versions stored them: under their public subjects, without ce-subject.
-func EarlierForm(text []byte, stream string, n uint32) (out []byte) {
-	b := &blocks{stream: stream}
+func EarlierForm(text []byte, stream string, n uint32) []byte {
+	return rewritten(text, stream, n, func(r natsblock.Record) []byte {
+		m, _ := storedOf(r)
+		headers := bytes.Replace(m.headers, []byte("\r\n"+headerSubject+": "+aboutIn(m.headers)+"\r\n"), []byte("\r\n"), 1)
+		return natsblock.Encode(m.seq, r.Nanos(), m.subject, headers, m.data)
+	})
+}
+
+// rewritten returns a block with other records in the place of its own.
+func rewritten(text []byte, stream string, n uint32, change func(natsblock.Record) []byte) (out []byte) {
+	sum := natsblock.ChecksumOf(stream, n)
 	for len(text) > 0 {
-		r := text[:recordLength(text)]
-		text = text[len(r):]
-		m, _ := parts(r)
-		about := aboutIn(m.headers)
-		headers := bytes.Replace(m.headers, []byte("\r\n"+headerSubject+": "+about+"\r\n"), []byte("\r\n"), 1)
-		e := slices.Clone(r[:recordHead])
-		e = binary.LittleEndian.AppendUint32(append(e, m.subject...), uint32(len(headers)))
-		e = append(append(append(e, headers...), m.data...), make([]byte, recordSum)...)
-		binary.LittleEndian.PutUint32(e, uint32(len(e))|headersBit)
-		binary.LittleEndian.PutUint16(e[20:], uint16(len(m.subject)))
-		b.checksum(n).seal(e)
-		out = append(out, e...)
+		raw, ok := sum.Whole(text)
+		if !ok {
+			panic("the block is not whole")
+		}
+		text = text[len(raw):]
+		r := change(natsblock.Record{Raw: raw})
+		sum.Seal(r)
+		out = append(out, r...)
 	}
 	return out
 }
@@ -298,12 +287,6 @@ func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + hist
 
 // ErrSealed is in the chain of errors for a file that is not as it was sealed.
 var ErrSealed = errSealed
-
-// ReadOn is readOn; sectors are the offsets of what could not be read.
-func ReadOn(r io.ReaderAt, b []byte) (n int, sectors []int, err error) {
-	n, bad := readOn(r, b)
-	return n, bad.sectors, bad.err
-}
 
 // Dir is the folder of the store.
 func (s *Store) Dir() string { return s.o.Dir }

@@ -72,7 +72,7 @@ func (in *inspector) open(s *Store, first uint64) *Log {
 // ends reads what tells where a log begins and ends: of the blocks that have events the first record of the first and all
 // of the last.
 func (in *inspector) ends(ctx context.Context) (first uint64, err error) {
-	all, err := in.files.list()
+	all, err := in.files.List()
 	if err != nil {
 		return 0, err
 	}
@@ -88,8 +88,8 @@ func (in *inspector) ends(ctx context.Context) (first uint64, err error) {
 	}
 	first = 1
 	if len(all) > 0 && !in.log.forever { // a beginning that is damaged is for those who read it
-		if r, err := in.files.begin(all[0]); err == nil && r.event {
-			first = r.seq
+		if r, err := in.files.First(all[0]); err == nil && r.IsMessage() {
+			first = r.Seq()
 		} else if in.report.Count == 0 {
 			first = in.report.Last + 1
 		}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 	"ledge/store/osfile"
 )
 
@@ -49,7 +49,7 @@ func (s *survey) finish(rewrite bool) error {
 func (s *survey) dropGone() error {
 	b := s.log.blocks
 	for _, n := range s.gone {
-		if err := osfile.Remove(b.path(n)); err != nil {
+		if err := osfile.Remove(b.Path(n)); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func (s *survey) dropGone() error {
 		return nil
 	}
 	s.log.store.o.Logger.Info("removed what retention had given up before a crash", "stream", s.log.name, "blocks", len(s.gone), "start", s.start.First)
-	return b.folder(b.dir)
+	return b.SyncFolder(b.Dir)
 }
 
 // cut sets the torn end aside and cuts it off.
@@ -71,26 +71,26 @@ func (s *survey) cut() error {
 	l.store.o.Logger.Warn("the end of the log was torn by a crash and is cut off; nothing of it was acknowledged",
 		"stream", l.name, "last", s.last, "block", t.block, "offset", t.at, "kept", kept, "error", err)
 	for _, n := range slices.Backward(t.after) {
-		if err := osfile.Remove(b.path(n)); err != nil {
+		if err := osfile.Remove(b.Path(n)); err != nil {
 			return err
 		}
 	}
 	at := len(s.blocks) - 1
 	if t.at == 0 && at > 0 {
 		s.blocks = s.blocks[:at]
-		if err := osfile.Remove(b.path(t.block)); err != nil {
+		if err := osfile.Remove(b.Path(t.block)); err != nil {
 			return err
 		}
-		return b.folder(b.dir)
+		return b.SyncFolder(b.Dir)
 	}
-	if err := os.Truncate(b.path(t.block), t.at); err != nil {
+	if err := os.Truncate(b.Path(t.block), t.at); err != nil {
 		return err
 	}
 	s.blocks[at].size = t.at
-	if _, err := b.file(b.path(t.block)); err != nil {
+	if _, err := b.SyncFile(b.Path(t.block)); err != nil {
 		return err
 	}
-	return b.folder(b.dir)
+	return b.SyncFolder(b.Dir)
 }
 
 // keepTorn copies what is cut off, and forgets the oldest such copies.
@@ -99,7 +99,7 @@ func (s *survey) keepTorn() (dir string, err error) {
 	dir = filepath.Join(l.store.o.Dir, "torn")
 	at := s.torn.at
 	for _, n := range append([]uint32{s.torn.block}, s.torn.after...) {
-		text, err := (&scanner{blocks: l.blocks}).read(n)
+		text, err := osfile.Read(l.blocks.Path(n), natsblock.MaxBlock)
 		if err != nil {
 			return "", err
 		}
@@ -151,7 +151,7 @@ func (s *survey) rewrite() error {
 		}
 	}
 	for _, k := range s.blocks[first:] { // the older first, as when they were appended
-		if err := rewriteFile(b.path(k.Number), max(k.group, 0)); err != nil {
+		if err := rewriteFile(b.Path(k.Number), max(k.group, 0)); err != nil {
 			return fmt.Errorf("the end of the log cannot be made durable: %w; it may be in memory only: check the disk, copy the data folder to another one, and start there", err)
 		}
 	}
@@ -219,7 +219,7 @@ func (l *Log) withoutIndex() error {
 }
 
 // sameLog reports whether two indexes are of the same events in the same blocks.
-func sameLog(a, b *natsfiles.Index) bool {
+func sameLog(a, b *natsblock.Index) bool {
 	return a.Messages == b.Messages && a.Bytes == b.Bytes && a.First == b.First && a.Last == b.Last &&
 		a.LastBlock == b.LastBlock && a.Checksum == b.Checksum && slices.Equal(a.Blocks, b.Blocks)
 }

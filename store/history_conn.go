@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"ledge/store/natsblock"
 )
 
 // historyConn is Ledge's own connection in one account of the tap server. It receives the requests for history and sends the
@@ -29,7 +31,8 @@ type historyConn struct {
 	pong   chan struct{}
 	closed bool
 
-	header, room []byte // of the answer that is being written, and of the messages that were read for it
+	header []byte         // of the answer that is being written
+	scan   natsblock.Scan // with the messages that were read for it
 }
 
 // mostRequest is the size limit of a request, in bytes.

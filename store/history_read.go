@@ -3,8 +3,9 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"time"
+
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -25,9 +26,9 @@ type search struct {
 	most     int
 	bytes    int
 
-	at    cursor   // of from
-	found []stored // until the next slice
-	room  []byte   // that they are in
+	at    cursor          // of from
+	found []stored        // until the next slice
+	scan  *natsblock.Scan // whose memory they are in
 }
 
 // cursor is where in the block files a record is, or a record before it. Block 0 is an unknown place.
@@ -75,57 +76,56 @@ func (l *Log) search(ctx context.Context, s *search) error {
 
 // searchFiles reads a slice of a block file, and reports whether it came forward.
 func (l *Log) searchFiles(s *search) bool {
-	b := l.blockReader(s.from, s.to)
 	if s.at.block == 0 {
-		all, err := b.list()
+		all, err := l.blocks.List()
 		if err != nil || len(all) == 0 {
 			return false
 		}
-		s.at.block = all[b.holding(all, s.from)]
+		s.at.block = all[holding(l.blocks, all, s.from)]
 	}
-	b.chunk, b.slice, b.again = historySlice, historySlice, s.room
-	b.raw = func(r []byte) bool {
-		m, ok := parts(r)
-		if ok && s.matches(m.subject) {
-			s.take(m)
-		}
-		if s.full() || !ok {
-			b.slice = 0
-		}
-		return ok
+	from := s.from
+	l.searchBlock(s)
+	if s.from == from && l.blocks.Has(s.at.block+1) { // the block has no more
+		s.at = cursor{block: s.at.block + 1}
+		l.searchBlock(s)
 	}
-	_ = b.block(s.at.block, s.at.offset, nil)
-	if b.next == s.from && exists(b.path(s.at.block+1)) { // the block has no more
-		_ = b.block(s.at.block+1, 0, nil)
-	}
-	s.at = cursor{b.number, b.offset}
-	s.room = b.again[:0]
-	if cap(s.room) > 4*historySlice { // that of one large message
-		s.room = nil
-	}
-	if b.next == s.from {
-		return false
-	}
-	s.from = b.next
-	return true
+	return s.from > from
 }
 
-// parts takes a record of a block file apart whose checksum holds.
-func parts(r []byte) (m stored, ok bool) {
-	subjectEnd := recordHead + int(binary.LittleEndian.Uint16(r[20:]))
-	body := len(r) - recordSum
-	if binary.LittleEndian.Uint32(r)&headersBit == 0 || subjectEnd+4 > body {
+// searchBlock reads a slice from the cursor on, up to a record that is not the one that is due.
+func (l *Log) searchBlock(s *search) {
+	if cap(s.scan.Text) > 4*historySlice { // it had one large message
+		*s.scan = natsblock.Scan{}
+	}
+	s.scan.Files, s.scan.Prefix, s.scan.Chunk, s.scan.OneChunk = l.blocks, l.public, historySlice, true
+	s.scan.Block, s.scan.Offset, s.scan.Skip = s.at.block, s.at.offset, s.from-1
+	for r, err := range s.scan.Records() {
+		if err != nil || r.IsMessage() && r.Seq() != s.from {
+			return
+		}
+		if s.at.offset = r.End(); !r.IsMessage() {
+			continue
+		}
+		m, ok := storedOf(r)
+		if !ok {
+			return
+		}
+		if s.matches(m.subject) {
+			s.take(m)
+		}
+		if s.from++; s.full() || s.from > s.to {
+			return
+		}
+	}
+}
+
+// storedOf takes a whole record apart.
+func storedOf(r natsblock.Record) (m stored, ok bool) {
+	subject, headers, data := r.Parts()
+	if headers == nil {
 		return m, false
 	}
-	headers := subjectEnd + 4
-	data := headers + int(binary.LittleEndian.Uint32(r[subjectEnd:]))
-	if data > body || data < headers || !bytes.HasSuffix(r[headers:data], []byte("\r\n\r\n")) {
-		return m, false
-	}
-	return stored{
-		seq: binary.LittleEndian.Uint64(r[4:]), at: time.Unix(0, int64(binary.LittleEndian.Uint64(r[12:]))),
-		subject: publicSubject(string(r[recordHead:subjectEnd]), aboutIn(r[headers:data])), headers: r[headers:data:data], data: r[data:body:body],
-	}, true
+	return stored{seq: r.Seq(), at: r.At(), subject: publicSubject(string(subject), aboutIn(headers)), headers: headers, data: data}, true
 }
 
 // stored returns the message as it would stand in a block file.
@@ -147,8 +147,8 @@ type backward struct {
 
 func (l *Log) newBackward(filter string) (*backward, error) {
 	last, _ := l.visible()
-	all, err := l.blocks.list()
-	return &backward{blocks: all, begins: last + 1, search: search{filter: filter, from: last + 1, to: last}}, err
+	all, err := l.blocks.List()
+	return &backward{blocks: all, begins: last + 1, search: search{filter: filter, from: last + 1, to: last, scan: &natsblock.Scan{}}}, err
 }
 
 // lookBack goes on for one slice. It is done where the message is found, or there is none.
@@ -178,8 +178,8 @@ func (l *Log) before(b *backward) {
 	for len(b.blocks) > 0 && b.begins > b.search.to {
 		n := b.blocks[len(b.blocks)-1]
 		b.blocks = b.blocks[:len(b.blocks)-1]
-		if start, err := l.blocks.begin(n); err == nil {
-			b.begins = max(start.seq, first)
+		if start, err := l.blocks.First(n); err == nil {
+			b.begins = max(start.Seq(), first)
 		}
 	}
 	if b.begins > b.search.to {

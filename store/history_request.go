@@ -125,7 +125,7 @@ func (a *historyRequest) forward(ctx context.Context) (sent int64, done bool) {
 	}
 	a.from = max(a.from, first)
 	if a.from <= to {
-		s := search{from: a.from, to: to, filter: a.want.NextFor, most: a.most, bytes: min(a.bytes, historySlice), at: a.at, room: a.conn.room}
+		s := search{from: a.from, to: to, filter: a.want.NextFor, most: a.most, bytes: min(a.bytes, historySlice), at: a.at, scan: &a.conn.scan}
 		if err := a.log.search(ctx, &s); err != nil {
 			return a.fail(err), true
 		}
@@ -133,7 +133,6 @@ func (a *historyRequest) forward(ctx context.Context) (sent int64, done bool) {
 		for _, m := range s.found {
 			sent += a.send(m, last)
 		}
-		a.conn.room = s.room
 	}
 	if a.most > 0 && a.bytes > 0 && a.from <= to {
 		return sent, false

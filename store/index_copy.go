@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 )
 
 // Every indexCopyInterval, the index of a log is copied again if the log has indexCopyBlocks or more blocks that the last copy
@@ -42,7 +42,7 @@ func (s *Store) copyIndexes() {
 
 // copyIndex copies the server's index if the last copy does not know enough of the blocks.
 func (l *Log) copyIndex() error {
-	all, err := l.blocks.list()
+	all, err := l.blocks.List()
 	if err != nil || len(all) == 0 || all[len(all)-1] < l.copied+indexCopyBlocks {
 		return err
 	}
@@ -50,7 +50,7 @@ func (l *Log) copyIndex() error {
 	if err != nil {
 		return nil //nolint:nilerr // the server has not written it yet
 	}
-	x, err := natsfiles.Decode(l.name, text)
+	x, err := natsblock.Decode(l.name, text)
 	if err != nil || x.LastBlock <= l.copied {
 		return nil //nolint:nilerr // it is being written
 	}

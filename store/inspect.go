@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ledge/store/natsblock"
 )
 
 // Known is where a log is known to have been: an event with this hash stood at this sequence. By names who remembers it, such as
@@ -128,7 +130,7 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 	}
 	var done, total int64
 	for _, st := range streams {
-		n, err := newBlocks(streamDir(dir, st.name)).bytes()
+		n, err := natsblock.FilesOf(streamDir(dir, st.name)).Bytes()
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 	"ledge/store/osfile"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -28,7 +28,7 @@ func checkMeta(dir, name string, events bool) string {
 	case serr != nil || len(sum) == 0:
 		return fmt.Sprintf("%s is missing or empty", filepath.Join(dir, server.JetStreamMetaFileSum))
 	}
-	if _, _, err := natsfiles.DecodeMeta(name, text, sum); err != nil {
+	if _, _, err := natsblock.DecodeMeta(name, text, sum); err != nil {
 		return fmt.Sprintf("%s: %v", dir, err)
 	}
 	return ""

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+
+	"ledge/store/natsblock"
 )
 
 // inspector reads the blocks of one stream in order. What cannot be read is a fault, or, at the very end, an unfinished
 // write: see pending.
 type inspector struct {
 	log          *Log
-	files        *blocks
-	parser       *blockReader // takes records apart
+	files        *natsblock.Files
+	scan         natsblock.Scan
+	parser       parser
 	link         linker
 	known        []Known // ascending; those that were passed are taken away
 	furthest     uint64  // the highest sequence that is known of
@@ -24,8 +28,6 @@ type inspector struct {
 	due     uint64 // the sequence that comes next; 0 where any is believed
 	removed uint64 // the highest sequence that a tombstone names
 	marked  bool   // this log marks where groups begin: its recorded start says so, or such a record was seen
-	buf     []byte
-	unread  unread // of the block in buf
 
 	// pending are the faults behind the last whole group. A later group was written only after these bytes were durable, so
 	// when one turns up they are damage. When none does, and no checkpoint was further, the write of the last group was cut short.
@@ -44,11 +46,11 @@ type Record struct {
 }
 
 func newInspector(dir string, st stream) *inspector {
-	files := newBlocks(streamDir(dir, st.name))
+	files := natsblock.FilesOf(streamDir(dir, st.name))
 	l := &Log{stream: st, blocks: files}
 	return &inspector{
-		log: l, files: files, parser: &blockReader{blocks: files}, link: linker{log: l}, report: Inspection{Stream: st.name},
-		progress: func(int64) {},
+		log: l, files: files, scan: natsblock.Scan{Files: files, Prefix: st.public, Chunk: natsblock.MaxBlock}, link: linker{log: l},
+		report: Inspection{Stream: st.name}, progress: func(int64) {},
 	}
 }
 
@@ -71,7 +73,7 @@ func (in *inspector) run(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	all, err := in.files.list()
+	all, err := in.files.List()
 	if err != nil {
 		return err
 	}
@@ -87,26 +89,85 @@ func (in *inspector) run(ctx context.Context) error {
 	return nil
 }
 
-// block reads one block.
+// block takes the records of a block one after the other.
 func (in *inspector) block(n uint32) error {
-	text, size, err := in.read(n)
-	if err != nil {
-		return err
-	}
-	defer in.progress(size)
-	if in.files.foreign(n) {
-		in.fault(Fault{Seq: max(in.due, 1), Block: n, Bytes: size, What: "the block is compressed or encrypted, as Ledge writes none"}, false)
-		in.lose()
-		return nil
-	}
-	in.parser.number, in.parser.sum = n, in.files.checksum(n)
-	if err := in.records(n, text); err != nil {
-		return err
-	}
-	if extra := size - int64(len(text)); extra > 0 {
-		in.fault(Fault{Seq: max(in.due, 1), Block: n, Offset: int64(len(text)), Bytes: extra, What: fmt.Sprintf("a block is never longer than %d bytes", mostBlock)}, false)
+	in.scan.Block, in.scan.After = n, in.before()
+	end := int64(0)
+	defer func() { in.progress(end) }()
+	for r, err := range in.scan.Records() {
+		bad, isBad := errors.AsType[*natsblock.Bad](err)
+		switch {
+		case isBad:
+			end = bad.Offset + bad.Bytes
+			in.bad(bad)
+			continue
+		case err != nil:
+			return err
+		}
+		end = r.End()
+		if r.IsTombstone() {
+			in.removed = max(in.removed, r.Seq())
+		}
+		if !r.IsMessage() {
+			continue
+		}
+		in.parser.room = nil
+		m, err := in.parser.message(r)
+		if err != nil {
+			in.bad(&natsblock.Bad{Block: n, Offset: r.Offset, Bytes: int64(len(r.Raw))})
+			continue
+		}
+		if err := in.event(Record{Message: m, Block: n, Offset: r.Offset, Raw: r.Raw, Starts: beginsGroup(r)}); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// before is the sequence before the one that is due; 0 if that is not known.
+func (in *inspector) before() uint64 {
+	if in.due == 0 && in.start != nil {
+		return in.start.First - 1
+	}
+	return max(in.due, 1) - 1
+}
+
+// bad takes note of bytes that do not make whole records.
+func (in *inspector) bad(b *natsblock.Bad) {
+	if errors.Is(b, natsblock.ErrForeign) {
+		in.fault(Fault{Seq: max(in.due, 1), Block: b.Block, Bytes: b.Bytes, What: "the block is compressed or encrypted, as Ledge writes none"}, false)
+		in.lose()
+		return
+	}
+	f := Fault{Seq: in.due, Block: b.Block, Offset: b.Offset, Bytes: b.Bytes, What: "its record is altered or cut off"}
+	if f.Seq == 0 && in.start != nil {
+		in.starts(in.start.First)
+		f.Seq = in.due
+	}
+	if f.Seq == 0 {
+		f.Seq = max(b.Next, 2) - 1
+	}
+	if b.Next > f.Seq {
+		f.To = b.Next - 1
+	}
+	if b.Cause != nil { // a crash tears a write, but leaves bytes that can be read
+		f.What = fmt.Sprintf("its record cannot be read: %v", b.Cause)
+		in.keepPending()
+	}
+	in.fault(f, b.Cause == nil && !b.Unknown)
+	in.lose()
+}
+
+// bytesFrom is how many bytes the blocks have from a fault on.
+func (in *inspector) bytesFrom(f Fault) int64 {
+	all, _ := in.files.List()
+	sum := -f.Offset
+	for _, n := range all {
+		if st, err := os.Lstat(in.files.Path(n)); n >= f.Block && err == nil {
+			sum += st.Size()
+		}
+	}
+	return sum
 }
 
 // lose forgets where the chain is: the next whole event is believed.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 
+	"ledge/store/natsblock"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
@@ -20,7 +22,7 @@ func (o Options) removeLayoutStream() error {
 	return errors.Join(os.RemoveAll(streamDir(o.Dir, layoutStream)), os.RemoveAll(streamDir(o.Dir, "."+layoutStream)))
 }
 
-// testLayout proves that the server has written what it acknowledges to the block file that is synced for each group. It returns errLayout
+// testLayout proves that the server has written what it acknowledges to the block file that is synced for each group. It returns natsblock.ErrLayout
 // if the message is not there. If the disk is full or the server cannot write, nothing can be acknowledged and nothing is proved; then
 // [blocks.sync] still holds that the files grow with the first group.
 func (s *Store) testLayout(ctx context.Context) error {
@@ -28,7 +30,7 @@ func (s *Store) testLayout(ctx context.Context) error {
 		return nil
 	}
 	err := s.node.testLayout(ctx, s.o)
-	if err == nil || errors.Is(err, errLayout) || ctx.Err() != nil {
+	if err == nil || errors.Is(err, natsblock.ErrLayout) || ctx.Err() != nil {
 		return err
 	}
 	s.o.Logger.Warn("the layout of the block files is not tested, because nothing can be written", "error", err)
@@ -58,16 +60,16 @@ func (n *node) testLayout(ctx context.Context, o Options) (err error) {
 	if !isAck(ack.Data, layoutStream, 1) {
 		return fmt.Errorf("stream %s: append: %s", layoutStream, ack.Data)
 	}
-	b := newBlocks(o.streamDir(o.Dir, layoutStream))
+	files := natsblock.FilesOf(o.streamDir(o.Dir, layoutStream))
+	r, rerr := files.First(1)
 	found := false
-	r := &blockReader{blocks: b, next: 1, to: 1, chunk: readChunk}
-	rerr := r.read(ctx, func(p page) bool {
-		found = len(p.messages) == 1 && bytes.Equal(p.messages[0].Data, m.Data)
-		return true
-	})
+	if rerr == nil {
+		_, _, data := r.Parts()
+		found = r.Seq() == 1 && bytes.Equal(data, m.Data)
+	}
 	if !found {
 		return fmt.Errorf("%w: a message that it acknowledged is not in %s (%v); "+
-			"the NATS server in this build writes another layout than Ledge knows: use a released build", errLayout, b.dir, rerr)
+			"the NATS server in this build writes another layout than Ledge knows: use a released build", natsblock.ErrLayout, files.Dir, rerr)
 	}
 	return nil
 }

@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"ledge/store/natsblock"
 )
 
 // Log is one stream: events in the order of their sequences, from 1, each linked by hash to the one before.
 type Log struct {
 	stream
 	store  *Store
-	blocks *blocks
+	blocks *natsblock.Files
 	acks   *acks
 	letter letter // for who appends
 

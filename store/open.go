@@ -11,7 +11,7 @@ import (
 )
 
 func (l *Log) lostStream(why string) error {
-	return l.damage(0, "its events are in %s, but the server cannot open them: %s; nothing was written over them", l.blocks.dir, why)
+	return l.damage(0, "its events are in %s, but the server cannot open them: %s; nothing was written over them", l.blocks.Dir, why)
 }
 
 // open holds that the server opened what [Log.prepare] left for it, and no more and no less.

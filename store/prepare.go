@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -37,7 +37,7 @@ func (l *Log) prepare(ctx context.Context, clean bool, checkpoints []namedCheckp
 	if err := l.describe(); err != nil {
 		return err
 	}
-	return l.blocks.syncTail()
+	return l.blocks.SyncTail()
 }
 
 // look surveys the blocks with the index that is of most use.
@@ -60,7 +60,7 @@ func (l *Log) look(bound int64) (*survey, error) {
 
 // noPurge refuses a folder in which the server left a purge unfinished: it would replace all blocks. Ledge asks for none.
 func (l *Log) noPurge() error {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(l.blocks.dir), "__msgs__", "*.blk"))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(l.blocks.Dir), "__msgs__", "*.blk"))
 	if err != nil || len(left) == 0 {
 		return err
 	}
@@ -69,13 +69,13 @@ func (l *Log) noPurge() error {
 
 // indexes returns the indexes of the stream that can be read, the newest first: the server's own, and the copy that Ledge
 // has kept. The first of these is own, if it can be read.
-func (l *Log) indexes() (list []*natsfiles.Index, own *natsfiles.Index) {
+func (l *Log) indexes() (list []*natsblock.Index, own *natsblock.Index) {
 	for _, path := range []string{l.indexPath(), l.copyPath()} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
-		x, err := natsfiles.Decode(l.name, text)
+		x, err := natsblock.Decode(l.name, text)
 		if err != nil {
 			l.store.o.Logger.Warn("an index of the log is not used", "path", path, "error", err)
 			continue
@@ -84,11 +84,11 @@ func (l *Log) indexes() (list []*natsfiles.Index, own *natsfiles.Index) {
 			own = x
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *natsfiles.Index) int { return cmp.Compare(b.Last, a.Last) })
+	slices.SortStableFunc(list, func(a, b *natsblock.Index) int { return cmp.Compare(b.Last, a.Last) })
 	return list, own
 }
 
-func (l *Log) indexPath() string { return filepath.Join(l.blocks.dir, "index.db") }
+func (l *Log) indexPath() string { return filepath.Join(l.blocks.Dir, "index.db") }
 
 // copyPath is where Ledge keeps an index that a power cut leaves alone: the server writes its own in place, without fsync.
 func (l *Log) copyPath() string { return filepath.Join(l.store.o.Dir, "index", l.name+".db") }
@@ -120,7 +120,7 @@ func (l *Log) holdsEnd(ctx context.Context, s *survey, checkpoints []namedCheckp
 func (l *Log) verifyFiles(ctx context.Context, from, to uint64) (linker, error) {
 	link := l.linkerAt(from)
 	var bad error
-	b := l.blockReader(from, to)
+	b := l.blockReader(from, to, readChunk)
 	err := b.read(ctx, func(p page) bool {
 		for _, m := range p.messages {
 			if _, bad = link.next(m); bad == nil {
@@ -159,7 +159,7 @@ func (l *Log) describe() error {
 	want := streamConfig(l.stream)
 	inf, _ := os.ReadFile(filepath.Join(dir, server.JetStreamMetaFile))
 	sum, _ := os.ReadFile(filepath.Join(dir, server.JetStreamMetaFileSum))
-	have, created, err := natsfiles.DecodeMeta(l.name, inf, sum)
+	have, created, err := natsblock.DecodeMeta(l.name, inf, sum)
 	if err == nil && have.Name == l.name && asked(have, want) {
 		return nil
 	}
@@ -169,10 +169,10 @@ func (l *Log) describe() error {
 	if created.IsZero() {
 		created = now()
 	}
-	if inf, sum, err = natsfiles.EncodeMeta(want, created); err != nil {
+	if inf, sum, err = natsblock.EncodeMeta(want, created); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.blocks.dir, 0o700); err != nil {
+	if err := os.MkdirAll(l.blocks.Dir, 0o700); err != nil {
 		return fmt.Errorf("%s: %w", l.name, err)
 	}
 	for name, text := range map[string][]byte{server.JetStreamMetaFile: inf, server.JetStreamMetaFileSum: sum} {
@@ -180,5 +180,5 @@ func (l *Log) describe() error {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
-	return syncUp(l.store.o.Dir, l.blocks.dir)
+	return syncUp(l.store.o.Dir, l.blocks.Dir)
 }

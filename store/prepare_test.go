@@ -14,7 +14,7 @@ import (
 
 	"ledge/domain"
 	"ledge/store"
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 	"ledge/store/storetest"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -89,7 +89,7 @@ func TestServerRecoversNothing(t *testing.T) {
 	source, _ := mustFill(t)
 	index := filepath.Join(eventsDir(source), "msgs", "index.db")
 	whole := mustRead(t, index)
-	x, err := natsfiles.Decode("LEDGE_EVENTS", whole)
+	x, err := natsblock.Decode("LEDGE_EVENTS", whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestServerRecoversNothing(t *testing.T) {
 				t.Errorf("blocks were written: %v, then %v", before, after)
 			}
 			got := mustRead(t, filepath.Join(eventsDir(dir), "msgs", "index.db"))
-			if y, err := natsfiles.Decode("LEDGE_EVENTS", got); err != nil || y.Last != x.Last || y.Checksum != x.Checksum ||
+			if y, err := natsblock.Decode("LEDGE_EVENTS", got); err != nil || y.Last != x.Last || y.Checksum != x.Checksum ||
 				y.Bytes != x.Bytes || !slices.Equal(y.Blocks, x.Blocks) || len(y.Subjects) != len(x.Subjects) {
 				t.Errorf("the index is not that of the blocks: %v", err)
 			}
@@ -126,17 +126,17 @@ func TestServerRecoversNothing(t *testing.T) {
 }
 
 // older is the index as it was when the stream had so many blocks; newer is one that knows of an event that is not there.
-func older(x *natsfiles.Index, blocks int) []byte {
+func older(x *natsblock.Index, blocks int) []byte {
 	y := *x
 	y.Blocks = y.Blocks[:blocks]
 	end := y.Blocks[blocks-1]
 	y.Last, y.LastTime, y.LastBlock, y.Messages, y.Bytes = end.Last, end.LastTime, end.Number, end.Last, end.Bytes
-	y.Subjects = slices.DeleteFunc(slices.Clone(y.Subjects), func(s natsfiles.Subject) bool { return s.First > end.Number })
+	y.Subjects = slices.DeleteFunc(slices.Clone(y.Subjects), func(s natsblock.Subject) bool { return s.First > end.Number })
 	y.Checksum = [8]byte{1} // of an event that was written over since: a full scan is due
 	return y.Encode("LEDGE_EVENTS")
 }
 
-func newer(x *natsfiles.Index) []byte {
+func newer(x *natsblock.Index) []byte {
 	y := *x
 	y.Blocks = slices.Clone(y.Blocks)
 	end := &y.Blocks[len(y.Blocks)-1]
@@ -186,7 +186,7 @@ func TestStaleIndex(t *testing.T) {
 		if logged := starts(t, o.Dir, count); logged.count("is not used") > 0 {
 			t.Error("the index is not used")
 		}
-		x, err := natsfiles.Decode("LEDGE_EVENTS", mustRead(t, index))
+		x, err := natsblock.Decode("LEDGE_EVENTS", mustRead(t, index))
 		if err != nil || x.Messages != count || len(x.Subjects) != 1 || x.Subjects[0].Total != count {
 			t.Errorf("%d events: %v, %d messages, subjects %+v", count, err, x.Messages, x.Subjects)
 		}
@@ -232,7 +232,7 @@ func TestIndexOfNoEvent(t *testing.T) {
 	for _, front := range []bool{true, false} {
 		o := options(t.TempDir())
 		_ = mustOpen(t, o).Close()
-		x := natsfiles.Index{First: 2, Last: 1, Blocks: []natsfiles.Block{{Number: 1, First: 2, Last: 1}}, LastBlock: 1}
+		x := natsblock.Index{First: 2, Last: 1, Blocks: []natsblock.Block{{Number: 1, First: 2, Last: 1}}, LastBlock: 1}
 		mustWrite(t, filepath.Join(eventsDir(o.Dir), "msgs", "index.db"), x.Encode("LEDGE_EVENTS"))
 		if !front {
 			mustRemove(t, filepath.Join(o.Dir, "fronts.json"))

@@ -107,7 +107,7 @@ func (l *Log) archived(ctx context.Context, from, to uint64, send func(page) boo
 // errMoved if they are moved to an archive meanwhile. The start of a log moves before its blocks go: what is missing behind it is damage.
 func (l *Log) live(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
 	for from <= to {
-		b := l.blockReader(from, to)
+		b := l.blockReader(from, to, readChunk)
 		failed := b.read(ctx, send)
 		if from = b.next; from > to || ctx.Err() != nil || errors.Is(failed, context.Canceled) {
 			return from, cmp.Or(failed, ctx.Err())
@@ -138,9 +138,4 @@ func (l *Log) unread(seq uint64, failed error) error {
 		return l.damage(seq, "it is missing or cannot be read")
 	}
 	return fmt.Errorf("%s: %w", l.name, failed)
-}
-
-// blockReader returns what reads the messages from one sequence to another, both included.
-func (l *Log) blockReader(from, to uint64) *blockReader {
-	return &blockReader{blocks: &blocks{dir: l.blocks.dir, stream: l.name}, next: from, to: to, chunk: readChunk}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"ledge/domain"
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats.go"
 )
@@ -39,7 +40,7 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 		l.fail(fmt.Errorf("%s: after a failed write: %w", l.name, err))
 		return nil, l.err()
 	}
-	if errors.Is(cause, errLayout) && !l.endsInFiles(ctx) {
+	if errors.Is(cause, natsblock.ErrLayout) && !l.endsInFiles(ctx) {
 		l.fail(fmt.Errorf("%s: nothing more is acknowledged: %w", l.name, cause))
 		return nil, l.err()
 	}
@@ -118,7 +119,7 @@ func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
 	if err := l.barrier(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.blocks.syncTail(); err != nil {
+	if err := l.blocks.SyncTail(); err != nil {
 		return nil, &SyncError{l.name, err}
 	}
 	info, err := streamInfo(ctx, l.store.node.write, l.name, false)
@@ -147,6 +148,6 @@ func (l *Log) resync(ctx context.Context) ([]domain.Recorded, error) {
 // endsInFiles reports whether the block files, which were synced, hold the last event.
 func (l *Log) endsInFiles(ctx context.Context) (found bool) {
 	last, _ := l.Last()
-	_ = l.blockReader(last, last).read(ctx, func(p page) bool { found = len(p.messages) > 0; return true })
+	_ = l.blockReader(last, last, oneChunk).read(ctx, func(p page) bool { found = len(p.messages) > 0; return true })
 	return found || last == 0
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"ledge/store/natsblock"
 )
 
 // Place is how far a follower has come: the last sequence of each stream, by the stream's name.
@@ -21,7 +23,7 @@ func OpenRunning(ctx context.Context, dir string, ask Ask) (*Files, error) {
 	s := &Store{o: Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}, failed: make(chan error, 1), ask: ask}
 	f := &Files{}
 	for _, st := range streams {
-		f.logs = append(f.logs, &Log{stream: st, store: s, blocks: newBlocks(streamDir(dir, st.name))})
+		f.logs = append(f.logs, &Log{stream: st, store: s, blocks: natsblock.FilesOf(streamDir(dir, st.name))})
 	}
 	return f, f.Refresh(ctx)
 }

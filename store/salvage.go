@@ -1,17 +1,19 @@
 package store
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"ledge/domain"
+	"ledge/store/natsblock"
 	"ledge/store/osfile"
 )
 
@@ -129,7 +131,7 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 		err, read.startUnknown = nil, true
 	}
 	w := &salvage{
-		blockWriter: blockWriter{blocks: newBlocks(streamDir(to, st.name))}, log: read.log, o: o, result: Salvaged{Stream: st.name},
+		Writer: natsblock.Writer{Files: natsblock.FilesOf(streamDir(to, st.name))}, log: read.log, o: o, result: Salvaged{Stream: st.name},
 		last: in.Last, faults: in.Faults,
 	}
 	read.begin()
@@ -141,7 +143,7 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 	}
 	read.each = w.take
 	if err := read.run(ctx); err != nil {
-		return w.result, errors.Join(err, w.close())
+		return w.result, errors.Join(err, w.Close())
 	}
 	for _, f := range in.Faults { // of the end, or those who know of more
 		w.last = max(w.last, f.Seq, f.To)
@@ -153,13 +155,13 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 		err = w.lose(w.last+1, "")
 	}
 	w.result.First, w.result.Head = w.next-w.result.Kept-w.result.Total, w.chain
-	return w.result, errors.Join(err, w.close())
+	return w.result, errors.Join(err, w.Close())
 }
 
 // copyBlocks copies the blocks of a whole stream, and leaves an unfinished write at the end away.
 func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection) error {
-	source, target := newBlocks(streamDir(from, st.name)), newBlocks(streamDir(to, st.name))
-	all, err := source.list()
+	source, target := natsblock.FilesOf(streamDir(from, st.name)), natsblock.FilesOf(streamDir(to, st.name))
+	all, err := source.List()
 	for _, n := range all {
 		size := int64(-1)
 		if in.Torn != nil && n > in.Torn.Block {
@@ -171,7 +173,7 @@ func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		err = CopyFile(source.path(n), target.path(n), size)
+		err = CopyFile(source.Path(n), target.Path(n), size)
 	}
 	return err
 }
@@ -197,7 +199,7 @@ func CopyFile(from, to string, size int64) error {
 
 // salvage writes one stream anew.
 type salvage struct {
-	blockWriter
+	natsblock.Writer
 	log    *Log
 	o      SalvageOptions
 	result Salvaged
@@ -240,9 +242,9 @@ func (w *salvage) take(r Record) error {
 			return fmt.Errorf("sequence %d: %w", r.Seq, err)
 		}
 	}
-	w.chain, w.next, w.at = stored, r.Seq+1, int64(binary.LittleEndian.Uint64(r.Raw[12:]))
+	w.chain, w.next, w.at = stored, r.Seq+1, (natsblock.Record{Raw: r.Raw}).Nanos()
 	w.result.Kept++
-	return w.write(r.Raw)
+	return w.Write(r.Raw)
 }
 
 // lose writes events in the place of those up to a sequence, which is not among them.
@@ -261,7 +263,7 @@ func (w *salvage) lose(to uint64, reason string) error {
 		if err != nil {
 			return err
 		}
-		if err := w.write(encodeRecord(w.log.public, e, w.at)); err != nil {
+		if err := w.Write(encodeRecord(w.log.public, e, w.at)); err != nil {
 			return err
 		}
 		w.chain, w.since = e.Chain, true
@@ -283,4 +285,25 @@ func (w *salvage) fault(seq uint64) string {
 		}
 	}
 	return "it is not whole"
+}
+
+// encodeRecord returns the record of an event that begins a group, stored at a time in nanoseconds.
+func encodeRecord(public string, e entry, at int64) []byte {
+	h := "NATS/1.0\r\n"
+	for _, f := range append(e.header, Field{headerFence, "0" + strconv.FormatUint(e.Seq-1, 10)}) {
+		h += f.Name + ": " + f.Value + "\r\n"
+	}
+	return natsblock.Encode(e.Seq, at, public+storedToken, []byte(h+"\r\n"), e.data)
+}
+
+// setChain puts another chain hash into a record, which takes as much room.
+func setChain(r []byte, h Header, c Chain) error {
+	line, old := "\r\n"+headerChain+": ", h.Get(headerChain)
+	text := chainText(c, isShortChain(old))
+	at := bytes.Index(r, []byte(line+old+"\r\n"))
+	if at < 0 || len(text) != len(old) {
+		return fmt.Errorf("its %s cannot be replaced", headerChain)
+	}
+	copy(r[at+len(line):], text)
+	return nil
 }

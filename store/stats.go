@@ -18,7 +18,7 @@ type Stats struct {
 // Stats looks at the log's files.
 func (l *Log) Stats() (Stats, error) {
 	last, _ := l.Last()
-	bytes, err := l.blocks.bytes()
+	bytes, err := l.blocks.Bytes()
 	return Stats{
 		Stream: l.name, First: l.First(), Last: last, Bytes: bytes, Refused: l.refusals.Load(), Skipped: len(l.Skipped()),
 		Reserve: l.store.o.reserve(l.stream),

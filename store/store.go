@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"ledge/store/natsblock"
 )
 
 // Store is the open log: the server and its three streams.
@@ -45,7 +47,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{o: o, failed: make(chan error, 1)}
 	for i, st := range streams {
-		s.logs[i] = &Log{stream: st, store: s, blocks: newBlocks(streamDir(o.Dir, st.name))}
+		s.logs[i] = &Log{stream: st, store: s, blocks: natsblock.FilesOf(streamDir(o.Dir, st.name))}
 	}
 	if err := s.logs[0].openArchives(o.ArchiveDir, o.SnapshotDir); err != nil {
 		return nil, err
@@ -169,7 +171,7 @@ func (s *Store) close() error {
 	whole := true
 	var errs []error
 	for _, l := range s.logs {
-		if err := l.blocks.syncTail(); err != nil {
+		if err := l.blocks.SyncTail(); err != nil {
 			errs = append(errs, fmt.Errorf("sync %s: %w", l.name, err))
 		}
 		whole = whole && l.err() == nil

@@ -1,13 +1,14 @@
 package store
 
 import (
-	"encoding/binary"
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 )
 
 const (
@@ -22,17 +23,61 @@ const (
 // errStale says that an index is not of these blocks. Another one, or none, is tried then.
 var errStale = errors.New("the index is not of these blocks")
 
+// surveyed is what is known of one block before the server opens it.
+type surveyed struct {
+	natsblock.Block
+	size     int64
+	checksum [8]byte // of the last record that is as it was written
+	good     int64   // bytes up to the first record that is not the one that is due; size if there is none
+	group    int64   // where the last group begins; -1 if none does
+	tomb     uint64  // the highest sequence of a tombstone
+	later    later   // what is behind good
+	unread   error   // why the disk cannot read a part of what is behind good
+}
+
+// event takes one more event in.
+func (k *surveyed) event(r natsblock.Record) {
+	if k.First == 0 {
+		k.First, k.FirstTime = r.Seq(), r.Nanos()
+	}
+	k.Last, k.LastTime = r.Seq(), r.Nanos()
+	k.Bytes += uint64(len(r.Raw))
+	if beginsGroup(r) {
+		k.group = r.Offset
+	}
+}
+
+// later is what there is behind a record that is not as it was written.
+type later struct {
+	records bool // some are whole
+	groups  bool // one of them begins a group: what is before it was durable
+}
+
+func (l later) or(other later) later {
+	return later{l.records || other.records, l.groups || other.groups}
+}
+
+// groupMark is how the fence of a group's first event begins, see [fence]; a digit follows.
+const groupMark = "\r\n" + headerFence + ": 0"
+
+// beginsGroup reports whether a record is the first of a group.
+func beginsGroup(r natsblock.Record) bool {
+	_, headers, _ := r.Parts()
+	i := bytes.Index(headers, []byte(groupMark))
+	return i >= 0 && headers[i+len(groupMark)] != '\r'
+}
+
 // survey is what is known of the blocks of a log before the server starts.
 type survey struct {
 	log   *Log
 	start logStart // on record
 	known bool     // whether it is
-	base  *natsfiles.Index
+	base  *natsblock.Index
 
-	own *natsfiles.Index // what the server has now, nil for none
+	own *natsblock.Index // what the server has now, nil for none
 
-	blocks   []scan                        // those that the server will find
-	subjects map[string]*natsfiles.Subject // of the events that the index does not know
+	blocks   []surveyed                    // those that the server will find
+	subjects map[string]*natsblock.Subject // of the events that the index does not know
 	events   uint64
 	first    uint64 // the first event there is; last + 1 where there is none
 	last     uint64
@@ -51,8 +96,8 @@ type torn struct {
 
 // survey goes over the blocks that an index does not know, and over those that have the last bytes. Nothing is changed. The
 // error is a [Damage], or errStale.
-func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
-	s := &survey{log: l, base: base, subjects: map[string]*natsfiles.Subject{}}
+func (l *Log) survey(base *natsblock.Index, bound int64) (*survey, error) {
+	s := &survey{log: l, base: base, subjects: map[string]*natsblock.Subject{}}
 	s.start, s.known = l.store.starts.of(l.name)
 	all, sizes, err := s.list()
 	if err != nil {
@@ -67,7 +112,7 @@ func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
 	for sum := int64(0); s.deep > 0 && sum < bound; s.deep-- {
 		sum += sizes[s.deep-1]
 	}
-	scanner := &scanner{blocks: l.blocks, public: l.public}
+	scan := &natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: readChunk}
 	for i, n := range all {
 		if s.trusts(i, sizes[i]) {
 			if err := s.trust(base.Blocks[i], sizes[i]); err != nil {
@@ -75,7 +120,7 @@ func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
 			}
 			continue
 		}
-		ended, err := s.scan(scanner, n, all[i+1:])
+		ended, err := s.scan(scan, n, all[i+1:])
 		if err != nil {
 			return nil, err
 		}
@@ -89,17 +134,17 @@ func (l *Log) survey(base *natsfiles.Index, bound int64) (*survey, error) {
 // list returns the blocks and their sizes, but those that the start has passed.
 func (s *survey) list() (all []uint32, sizes []int64, err error) {
 	b := s.log.blocks
-	if all, err = b.list(); err != nil {
+	if all, err = b.List(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.log.name, err)
 	}
 	for s.known && len(all) > 1 {
-		if next, err := b.begin(all[1]); err != nil || !next.event || next.seq > s.start.First {
+		if next, err := b.First(all[1]); err != nil || !next.IsMessage() || next.Seq() > s.start.First {
 			break
 		}
 		s.gone, all = append(s.gone, all[0]), all[1:]
 	}
 	for _, n := range all {
-		st, err := os.Stat(b.path(n))
+		st, err := os.Stat(b.Path(n))
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", s.log.name, err)
 		}
@@ -113,7 +158,7 @@ func (s *survey) fits(all []uint32, sizes []int64) error {
 	if len(all) == 0 {
 		return errStale
 	}
-	s.base.Blocks = slices.DeleteFunc(slices.Clone(s.base.Blocks), func(k natsfiles.Block) bool { return k.Number < all[0] })
+	s.base.Blocks = slices.DeleteFunc(slices.Clone(s.base.Blocks), func(k natsblock.Block) bool { return k.Number < all[0] })
 	known := s.base.Blocks
 	if len(known) == 0 || len(known) > len(all) || known[len(known)-1].Number != s.base.LastBlock {
 		return errStale
@@ -135,11 +180,11 @@ func (s *survey) trusts(i int, size int64) bool {
 	return i == 0 || uint64(size) == s.base.Blocks[i].Bytes
 }
 
-func (s *survey) trust(k natsfiles.Block, size int64) error {
+func (s *survey) trust(k natsblock.Block, size int64) error {
 	if due := s.due(); due > 0 && k.First != due {
 		return errStale
 	}
-	s.add(scan{Block: k, size: size, good: size, group: -1})
+	s.add(surveyed{Block: k, size: size, good: size, group: -1})
 	return nil
 }
 
@@ -154,7 +199,7 @@ func (s *survey) due() uint64 {
 	return 0
 }
 
-func (s *survey) add(k scan) {
+func (s *survey) add(k surveyed) {
 	if k.Last > 0 {
 		if s.events == 0 {
 			s.first = k.First
@@ -166,23 +211,20 @@ func (s *survey) add(k scan) {
 }
 
 // scan goes over a block. It is ended where the log has a torn end there.
-func (s *survey) scan(scanner *scanner, n uint32, rest []uint32) (ended bool, err error) {
-	if s.log.blocks.foreign(n) {
-		return false, s.log.damage(max(s.due(), 1), "%d.blk is compressed or encrypted, as Ledge writes none", n)
-	}
+func (s *survey) scan(scan *natsblock.Scan, n uint32, rest []uint32) (ended bool, err error) {
 	base, due := s.base, s.due()
 	isBaseLast, found := base != nil && n == base.LastBlock, false
-	k, err := scanner.block(n, due, func(seq uint64, r []byte) {
-		if base != nil && seq <= base.Last {
-			if isBaseLast && seq == base.Last {
-				found = string(r[len(r)-recordSum:]) == string(base.Checksum[:])
+	k, err := s.block(scan, n, due, func(r natsblock.Record) {
+		if base != nil && r.Seq() <= base.Last {
+			if isBaseLast && r.Seq() == base.Last {
+				found = r.Sum() == base.Checksum
 			}
 			return
 		}
 		s.count(r, n)
 	})
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", s.log.name, err)
+		return false, err
 	}
 	if isBaseLast && !found && base.Messages > 0 && base.Blocks[len(base.Blocks)-1].Bytes > 0 {
 		return false, errStale // it knows of events that are not there
@@ -191,41 +233,82 @@ func (s *survey) scan(scanner *scanner, n uint32, rest []uint32) (ended bool, er
 	if k.good == k.size {
 		return false, nil
 	}
-	return true, s.tears(scanner, k, rest)
+	return true, s.tears(scan, k, rest)
+}
+
+// block goes over a block whose first event is due, or any if due is 0, and calls each with every event, until one is not as it was
+// written, or is not the one that is due. Behind that it looks for more.
+func (s *survey) block(scan *natsblock.Scan, n uint32, due uint64, each func(natsblock.Record)) (surveyed, error) {
+	k := surveyed{Block: natsblock.Block{Number: n}, group: -1}
+	scan.Block, scan.After = n, max(due, 1)-1
+	whole := true
+	for r, err := range scan.Records() {
+		bad, isBad := errors.AsType[*natsblock.Bad](err)
+		switch {
+		case errors.Is(err, natsblock.ErrForeign):
+			return k, s.log.damage(max(due, 1), "%d.blk is compressed or encrypted, as Ledge writes none", n)
+		case isBad:
+			k.size = bad.Offset + bad.Bytes
+			k.later.groups = k.later.groups || bad.Unknown
+			k.unread = cmp.Or(k.unread, bad.Cause)
+			whole = false
+			continue
+		case err != nil:
+			return k, fmt.Errorf("%s: %w", s.log.name, err)
+		}
+		k.size = r.End()
+		seq := r.Seq()
+		whole = whole && (!r.IsMessage() || due == 0 || seq == due)
+		switch {
+		case r.IsTombstone():
+			k.tomb = max(k.tomb, seq)
+		case !r.IsMessage():
+		case whole:
+			k.event(r)
+			each(r)
+			due = seq + 1
+		default:
+			k.later = k.later.or(later{true, beginsGroup(r)})
+		}
+		if whole {
+			k.good, k.checksum = r.End(), r.Sum()
+		}
+	}
+	return k, nil
 }
 
 // count adds an event to its subject.
-func (s *survey) count(r []byte, block uint32) {
-	name := r[recordHead : recordHead+int(binary.LittleEndian.Uint16(r[20:]))]
+func (s *survey) count(r natsblock.Record, block uint32) {
+	name, _, _ := r.Parts()
 	one, ok := s.subjects[string(name)]
 	if !ok {
-		one = &natsfiles.Subject{Name: string(name), First: block}
+		one = &natsblock.Subject{Name: string(name), First: block}
 		s.subjects[one.Name] = one
 	}
 	one.Total++
 	one.Last = block
 }
 
-// tears decides what a record is that is not the one that is due: torn, where nothing behind it was ever durable; else it is
+// tears decides what a record is that is not the one that is due: torn, if nothing behind it was ever durable; else it is
 // damage.
-func (s *survey) tears(scanner *scanner, k scan, rest []uint32) error {
-	behind, bytes := k.later, k.size-k.good
+func (s *survey) tears(scan *natsblock.Scan, k surveyed, rest []uint32) error {
+	behind, size, unread := k.later, k.size-k.good, k.unread
 	for _, n := range rest {
-		b, err := scanner.read(n)
+		next, err := s.block(scan, n, 0, func(natsblock.Record) {})
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.log.name, err)
+			return err
 		}
-		bytes += int64(len(b))
-		if behind = behind.or(scanner.behind(b, scanner.checksum(n))); behind.groups || bytes > mostGroup {
+		size, unread = size+next.size, cmp.Or(unread, next.unread)
+		if behind = behind.or(next.later).or(later{next.Last > 0, next.group >= 0}); behind.groups || size > mostGroup {
 			break
 		}
 	}
-	marked := s.start.Marked || slices.ContainsFunc(s.blocks, func(k scan) bool { return k.group >= 0 })
+	marked := s.start.Marked || slices.ContainsFunc(s.blocks, func(k surveyed) bool { return k.group >= 0 })
 	why := ""
 	switch {
-	case scanner.unread != nil: // a crash tears a write, but leaves bytes that can be read
-		why = fmt.Sprintf("cannot be read: %v", scanner.unread)
-	case behind.groups || bytes > mostGroup || behind.records && !marked:
+	case unread != nil: // a crash tears a write, but leaves bytes that can be read
+		why = fmt.Sprintf("cannot be read: %v", unread)
+	case behind.groups || size > mostGroup || behind.records && !marked:
 		why = "is altered or missing, and there are durable events behind it"
 	}
 	if why != "" {
@@ -280,8 +363,8 @@ func (s *survey) endedEmpty() error {
 }
 
 // index returns what the server has to find, but the subjects.
-func (s *survey) index() *natsfiles.Index {
-	x := &natsfiles.Index{Messages: s.events, First: s.first, Last: s.last}
+func (s *survey) index() *natsblock.Index {
+	x := &natsblock.Index{Messages: s.events, First: s.first, Last: s.last}
 	if s.last == 0 {
 		x.First = 0
 	}
@@ -304,9 +387,9 @@ func (s *survey) index() *natsfiles.Index {
 
 // addSubjects counts what the index knew and what was found behind it. Of blocks that left the start since, the messages stay
 // counted: nothing rests on these numbers, and the server takes them for hints.
-func (s *survey) addSubjects(x *natsfiles.Index) {
+func (s *survey) addSubjects(x *natsblock.Index) {
 	lowest := x.Blocks[0].Number
-	add := func(one natsfiles.Subject) {
+	add := func(one natsblock.Subject) {
 		if one.Last >= lowest {
 			one.First = max(one.First, lowest)
 			x.Subjects = append(x.Subjects, one)

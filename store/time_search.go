@@ -4,6 +4,8 @@ import (
 	"context"
 	"sort"
 	"time"
+
+	"ledge/store/natsblock"
 )
 
 // Since returns the first sequence whose event was stored at a time or later; where there is none, the one after the last.
@@ -12,7 +14,7 @@ func (l *Log) Since(ctx context.Context, t time.Time) (uint64, error) {
 	from := max(l.First(), 1)
 	last, _ := l.Last()
 	to := last + 1
-	from, to = l.blocks.around(t, from, to)
+	from, to = around(l.blocks, t, from, to)
 	for from < to {
 		middle := from + (to-from)/2
 		m, err := l.one(ctx, middle)
@@ -30,17 +32,20 @@ func (l *Log) Since(ctx context.Context, t time.Time) (uint64, error) {
 
 // around narrows the sequences from one to another, among which the first of a time is looked for, to those of one block
 // file: for each message that is looked at, half of its block is read. What it cannot read it leaves as it is.
-func (b *blocks) around(t time.Time, from, to uint64) (uint64, uint64) {
-	all, err := b.list()
+func around(files *natsblock.Files, t time.Time, from, to uint64) (uint64, uint64) {
+	all, err := files.List()
 	low, high, known := from, to, err == nil
 	sort.Search(len(all), func(i int) bool {
-		r, err := b.begin(all[i])
-		known = known && err == nil && r.event
-		if r.at.Before(t) {
-			low = max(low, r.seq)
+		r, err := files.First(all[i])
+		if err != nil || !r.IsMessage() {
+			known = false
 			return false
 		}
-		high = min(high, r.seq)
+		if r.At().Before(t) {
+			low = max(low, r.Seq())
+			return false
+		}
+		high = min(high, r.Seq())
 		return true
 	})
 	if !known || low > high {

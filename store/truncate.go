@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"ledge/store/osfile"
+	"ledge/store/natsblock"
 )
 
 // DropBefore removes whole block files that have only events before a sequence. It returns the first sequence of the log after
@@ -26,7 +25,7 @@ func (l *Log) DropBefore(ctx context.Context, seq uint64) (first uint64, err err
 		return l.First(), fmt.Errorf("%s is kept for ever; what is archived leaves it by DropArchived", l.name)
 	}
 	last, _ := l.Last()
-	starts, err := l.blocks.starts(min(seq, last))
+	starts, err := blockStarts(l.blocks, min(seq, last))
 	if err != nil {
 		return l.First(), fmt.Errorf("%s: %w", l.name, err)
 	}
@@ -79,14 +78,14 @@ func (l *Log) moveStart(ctx context.Context, to uint64) error {
 // unlink removes the blocks that are wholly before a sequence, durably.
 func (l *Log) unlink(ctx context.Context, seq uint64) error {
 	last, _ := l.Last()
-	starts, err := l.blocks.starts(min(seq, last))
+	starts, err := blockStarts(l.blocks, min(seq, last))
 	if err != nil || len(starts) == 0 {
 		return err
 	}
 	if err := l.purge(ctx, starts[len(starts)-1]); err != nil {
 		return err
 	}
-	if err := l.blocks.folder(l.blocks.dir); err != nil {
+	if err := l.blocks.SyncFolder(l.blocks.Dir); err != nil {
 		err = &SyncError{l.name, err}
 		l.fail(err)
 		return err
@@ -103,12 +102,12 @@ func (l *Log) purge(ctx context.Context, seq uint64) error {
 // BlockEnds returns the last sequences of the block files that are full, with their sizes: where a stretch of the log may
 // be closed. Of each, At is when the first event of the next block was stored.
 func (l *Log) BlockEnds() (list []BlockEnd, err error) {
-	all, err := l.blocks.list()
+	all, err := l.blocks.List()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	for i, n := range all[:max(len(all), 1)-1] {
-		e, ok := l.blocks.ends(n, all[i+1])
+		e, ok := blockEnd(l.blocks, n, all[i+1])
 		if !ok {
 			break // the next block was just made, or a read finds the damage
 		}
@@ -117,17 +116,17 @@ func (l *Log) BlockEnds() (list []BlockEnd, err error) {
 	return list, nil
 }
 
-// ends returns how a block ends, by how the next begins.
-func (b *blocks) ends(n, next uint32) (e BlockEnd, ok bool) {
-	start, err := b.begin(next)
-	if err != nil || !start.event {
+// blockEnd returns how a block ends, by how the next begins.
+func blockEnd(files *natsblock.Files, n, next uint32) (e BlockEnd, ok bool) {
+	start, err := files.First(next)
+	if err != nil || !start.IsMessage() {
 		return e, false
 	}
-	st, err := os.Stat(b.path(n))
+	st, err := os.Stat(files.Path(n))
 	if err != nil {
 		return e, false
 	}
-	return BlockEnd{start.seq - 1, st.Size(), start.at}, true
+	return BlockEnd{start.Seq() - 1, st.Size(), start.At()}, true
 }
 
 // BlockEnd is the end of a block file.
@@ -137,85 +136,27 @@ type BlockEnd struct {
 	At    time.Time
 }
 
-// starts returns the sequences, up to one, with which blocks after the first begin, ascending. A block that begins with
+// blockStarts returns the sequences, up to one, with which blocks after the first begin, ascending. A block that begins with
 // something else than an event is left out.
-func (b *blocks) starts(upTo uint64) (list []uint64, err error) {
-	all, err := b.list()
+func blockStarts(files *natsblock.Files, upTo uint64) (list []uint64, err error) {
+	all, err := files.List()
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	for _, n := range all[1:] {
-		r, err := b.begin(n)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, errRecord) {
+		r, err := files.First(n)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, natsblock.ErrNoRecord) {
 			continue // retention has removed it, the server has just made it, or it is damage for who reads it
 		}
 		if err != nil {
 			return nil, err
 		}
-		if r.event && r.seq > upTo {
+		if r.IsMessage() && r.Seq() > upTo {
 			break
 		}
-		if r.event {
-			list = append(list, r.seq)
+		if r.IsMessage() {
+			list = append(list, r.Seq())
 		}
 	}
 	return list, nil
-}
-
-// recordStart is how a block's first record begins.
-type recordStart struct {
-	seq   uint64
-	at    time.Time
-	event bool // it is an event that was not erased
-}
-
-// begin reads the first record of a block: io.EOF where there is none, as the server has just made it, errRecord where it is
-// not all there or not as it was written.
-func (b *blocks) begin(n uint32) (recordStart, error) {
-	f, head, err := b.open(n)
-	if err != nil {
-		return recordStart{}, err
-	}
-	defer f.Close()
-	length := recordLength(head)
-	if length == 0 {
-		return recordStart{}, errRecord
-	}
-	r := make([]byte, length)
-	copy(r, head)
-	if _, err := io.ReadFull(f, r[recordHead:]); err != nil || !b.checksum(n).holds(r) {
-		return recordStart{}, errRecord
-	}
-	return startOf(head), nil
-}
-
-// head is begin without the checksum, for those to whom it is a guess.
-func (b *blocks) head(n uint32) (recordStart, error) {
-	f, head, err := b.open(n)
-	if err != nil {
-		return recordStart{}, err
-	}
-	defer f.Close()
-	return startOf(head), nil
-}
-
-// open opens a block and reads the head of its first record.
-func (b *blocks) open(n uint32) (f *os.File, head []byte, err error) {
-	if f, err = osfile.Open(b.path(n), os.O_RDONLY, 0); err != nil {
-		return nil, nil, err
-	}
-	head = make([]byte, recordHead)
-	if _, err := io.ReadFull(f, head); err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, head, nil
-}
-
-func startOf(head []byte) recordStart {
-	raw := binary.LittleEndian.Uint64(head[4:])
-	return recordStart{
-		seq: raw &^ (tombstoneBit | erasedBit), event: raw&(tombstoneBit|erasedBit) == 0,
-		at: time.Unix(0, int64(binary.LittleEndian.Uint64(head[12:]))),
-	}
 }

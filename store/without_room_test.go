@@ -10,7 +10,7 @@ import (
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/disktest"
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 	"ledge/store/storetest"
 )
 
@@ -36,7 +36,7 @@ func mustFillDisk(t *testing.T, path string) (free func()) {
 func TestOpenWithoutRoom(t *testing.T) {
 	source := mustFillSmall(t)
 	index := filepath.Join(eventsDir(source), "msgs", "index.db")
-	x, err := natsfiles.Decode("LEDGE_EVENTS", mustRead(t, index))
+	x, err := natsblock.Decode("LEDGE_EVENTS", mustRead(t, index))
 	if err != nil {
 		t.Fatal(err)
 	}

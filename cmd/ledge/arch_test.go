@@ -105,6 +105,18 @@ func TestFilesAreWrittenOneWay(t *testing.T) {
 	}
 }
 
+// TestOnePackageKnowsTheBlocks holds that the server's files are read and written by one package: nothing else can compute their checksum,
+// which is its only use in the program.
+func TestOnePackageKnowsTheBlocks(t *testing.T) {
+	for file, imports := range importsBelow(t, filepath.Join("..", "..")) {
+		for _, path := range imports {
+			if strings.HasPrefix(path, "github.com/minio/highwayhash") && filepath.Base(filepath.Dir(file)) != "natsblock" {
+				t.Errorf("%s imports %s, which belongs to store/natsblock", file, path)
+			}
+		}
+	}
+}
+
 // TestArrows holds that imports point down and that siblings do not know each other.
 func TestArrows(t *testing.T) {
 	for _, room := range rooms {

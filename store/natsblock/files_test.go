@@ -1,4 +1,4 @@
-package natsfiles_test
+package natsblock_test
 
 import (
 	"errors"
@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"ledge/store/natsfiles"
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-func sample() *natsfiles.Index {
-	return &natsfiles.Index{
+func sample() *natsblock.Index {
+	return &natsblock.Index{
 		Messages: 5, Bytes: 500, First: 3, Last: 7, FirstTime: 1_000, LastTime: 9_000,
-		Subjects: []natsfiles.Subject{{Name: "a.b", Total: 4, First: 1, Last: 2}, {Name: "a.c", Total: 1, First: 2, Last: 2}},
-		Blocks: []natsfiles.Block{
+		Subjects: []natsblock.Subject{{Name: "a.b", Total: 4, First: 1, Last: 2}, {Name: "a.c", Total: 1, First: 2, Last: 2}},
+		Blocks: []natsblock.Block{
 			{Number: 1, Bytes: 300, First: 3, Last: 5, FirstTime: 1_000, LastTime: 5_000},
 			{Number: 2, Bytes: 200, First: 6, Last: 7, FirstTime: 6_000, LastTime: 9_000},
 		},
@@ -24,11 +24,11 @@ func sample() *natsfiles.Index {
 }
 
 func TestIndexReadsBack(t *testing.T) {
-	for name, want := range map[string]*natsfiles.Index{
+	for name, want := range map[string]*natsblock.Index{
 		"some": sample(),
-		"none": {Subjects: []natsfiles.Subject{}, Blocks: []natsfiles.Block{{Number: 1, First: 1}}, LastBlock: 1},
+		"none": {Subjects: []natsblock.Subject{}, Blocks: []natsblock.Block{{Number: 1, First: 1}}, LastBlock: 1},
 	} {
-		if got, err := natsfiles.Decode("S", want.Encode("S")); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := natsblock.Decode("S", want.Encode("S")); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v; want %+v", name, got, err, want)
 		}
 	}
@@ -41,12 +41,12 @@ func TestDamagedIndexIsRefused(t *testing.T) {
 		flipped := append([]byte(nil), text...)
 		flipped[at] ^= 4
 		for _, bad := range [][]byte{text[:at], flipped} {
-			if _, err := natsfiles.Decode("S", bad); !errors.Is(err, natsfiles.ErrIndex) {
+			if _, err := natsblock.Decode("S", bad); !errors.Is(err, natsblock.ErrIndex) {
 				t.Errorf("byte %d: %v", at, err)
 			}
 		}
 	}
-	if _, err := natsfiles.Decode("T", text); !errors.Is(err, natsfiles.ErrIndex) {
+	if _, err := natsblock.Decode("T", text); !errors.Is(err, natsblock.ErrIndex) {
 		t.Errorf("of another stream: %v", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestDamagedIndexIsRefused(t *testing.T) {
 func FuzzIndex(f *testing.F) {
 	f.Add(sample().Encode("S"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if x, err := natsfiles.Decode("S", text); err == nil {
+		if x, err := natsblock.Decode("S", text); err == nil {
 			x.Encode("S")
 		}
 	})
@@ -62,16 +62,16 @@ func FuzzIndex(f *testing.F) {
 
 func TestMetaReadsBack(t *testing.T) {
 	want, at := server.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Storage: server.FileStorage, MaxBytes: -1}, time.Unix(5, 0).UTC()
-	inf, sum, err := natsfiles.EncodeMeta(want, at)
+	inf, sum, err := natsblock.EncodeMeta(want, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, created, err := natsfiles.DecodeMeta("S", inf, sum)
+	got, created, err := natsblock.DecodeMeta("S", inf, sum)
 	if err != nil || !created.Equal(at) || got.Name != "S" || got.Storage != server.FileStorage || got.MaxBytes != -1 {
 		t.Errorf("%+v, %v, %v", got, created, err)
 	}
 	inf[3] ^= 1
-	if _, _, err := natsfiles.DecodeMeta("S", inf, sum); !errors.Is(err, natsfiles.ErrMeta) {
+	if _, _, err := natsblock.DecodeMeta("S", inf, sum); !errors.Is(err, natsblock.ErrMeta) {
 		t.Errorf("altered: %v", err)
 	}
 }

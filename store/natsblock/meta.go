@@ -1,4 +1,4 @@
-package natsfiles
+package natsblock
 
 import (
 	"encoding/hex"

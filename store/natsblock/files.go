@@ -1,0 +1,101 @@
+package natsblock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"ledge/store/osfile"
+)
+
+// ErrNoRecord says that a block does not begin with a whole record.
+var ErrNoRecord = errors.New("the block does not begin with a whole record")
+
+// Files are the block files in which the server keeps one stream. It writes to the last one, with pwrite before each acknowledgement.
+type Files struct {
+	Dir    string
+	Stream string
+
+	// SyncFile and SyncFolder make a file, of which the first returns the size, and the folder durable. Tests replace them.
+	SyncFile   func(path string) (size int64, err error)
+	SyncFolder func(path string) error
+
+	// Of SyncGroup and SyncTail.
+	last uint32   // the last block
+	size int64    // its size when it was synced
+	tail openFile // the last block, open from its first group to the first of the next block
+}
+
+// FilesOf returns the block files of a stream, which has its name from its folder.
+func FilesOf(streamDir string) *Files {
+	f := &Files{Dir: filepath.Join(streamDir, "msgs"), Stream: filepath.Base(streamDir), SyncFolder: osfile.SyncDir}
+	f.SyncFile = f.tail.sync
+	return f
+}
+
+// Path returns the path of a block.
+func (f *Files) Path(n uint32) string { return f.path(n) + ".blk" }
+
+// keyPath returns the path of the key of an encrypted block.
+func (f *Files) keyPath(n uint32) string { return f.path(n) + ".key" }
+
+func (f *Files) path(n uint32) string {
+	return f.Dir + string(filepath.Separator) + strconv.FormatUint(uint64(n), 10)
+}
+
+// Has reports whether there is a block.
+func (f *Files) Has(n uint32) bool { return exists(f.Path(n)) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// List returns the numbers of the blocks, ascending; none if the folder does not exist.
+func (f *Files) List() ([]uint32, error) {
+	files, err := os.ReadDir(f.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []uint32
+	for _, file := range files {
+		var n uint32
+		if _, err := fmt.Sscanf(file.Name(), "%d.blk", &n); err == nil && file.Name() == fmt.Sprintf("%d.blk", n) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// Bytes returns the size of all blocks together.
+func (f *Files) Bytes() (int64, error) {
+	all, err := f.List()
+	var sum int64
+	for _, n := range all {
+		if st, err := os.Stat(f.Path(n)); err == nil {
+			sum += st.Size()
+		}
+	}
+	return sum, err
+}
+
+// firstChunk is how many bytes [Files.First] reads at first.
+const firstChunk = 4 << 10
+
+// First returns the first record of a block. The error is io.EOF if there is none, as the server has just made the block, and ErrNoRecord if
+// it is not all there or not as it was written.
+func (f *Files) First(n uint32) (Record, error) {
+	for r, err := range (&Scan{Files: f, Block: n, Chunk: firstChunk, Keep: true}).Records() {
+		if _, bad := errors.AsType[*Bad](err); bad {
+			return r, ErrNoRecord
+		}
+		return r, err
+	}
+	return Record{}, io.EOF
+}
