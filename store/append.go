@@ -283,6 +283,7 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 	if err == nil {
 		err = l.await(g.run)
 	}
+	block := l.blocks.LastBlock()
 	if err == nil {
 		err = l.syncGroup(g.run)
 	}
@@ -295,6 +296,9 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 		end := recorded[len(recorded)-1]
 		l.setLast(end.Seq, end.Chain)
 		l.failures = 0
+		if l.blocks.LastBlock() != block {
+			l.store.blockFilled()
+		}
 		return recorded, nil
 	}
 	l.store.o.Logger.Warn("append failed", "stream", l.name, "from", g.run[0].Seq, "events", len(g.run), "error", err)

@@ -30,11 +30,11 @@ var errPast = errors.New("past the end")
 // and gives them to write one by one: the name below the folder and the bytes, which hold until write returns. The last block
 // ends with the last event. Each gets the events in order, decoded. What is not whole is a [Damage].
 func CopyBlocks(ctx context.Context, dir, name string, end End, write func(path string, text []byte) error, each func([]domain.Recorded) error) (Copied, error) {
-	starts, err := readLogStarts(dir)
+	m, err := readManifest(dir, name)
 	if err != nil {
 		return Copied{}, err
 	}
-	c := &copying{dir: dir, end: end, write: write, each: each, starts: starts}
+	c := &copying{dir: dir, end: end, write: write, each: each, manifest: m}
 	for _, st := range streams {
 		if st.name == name {
 			c.stream = st
@@ -67,23 +67,23 @@ func CopyBlocks(ctx context.Context, dir, name string, end End, write func(path 
 
 type copying struct {
 	*inspector
-	dir    string
-	stream stream
-	starts *logStarts
-	end    End
-	write  func(string, []byte) error
-	each   func([]domain.Recorded) error
-	first  uint32
-	taken  Inspection // as it was after the last event that is copied
-	cut    int64      // where the last event of the log ends in its block
-	page   []domain.Recorded
+	dir      string
+	stream   stream
+	manifest *manifest
+	end      End
+	write    func(string, []byte) error
+	each     func([]domain.Recorded) error
+	first    uint32
+	taken    Inspection // as it was after the last event that is copied
+	cut      int64      // where the last event of the log ends in its block
+	page     []domain.Recorded
 }
 
 // restart forgets what was read: the next block is the first.
 func (c *copying) restart() {
 	c.inspector, c.taken = newInspector(c.dir, c.stream), Inspection{}
 	if c.first == 0 {
-		c.start = c.starts.known(c.stream.name)
+		c.start = c.manifest.known()
 		c.begin()
 	}
 	c.inspector.each = c.take
@@ -145,12 +145,12 @@ func passed(stream string, end End) error {
 // NotPassed returns an error if a log in the store's folder now begins after an end of [CopyBlocks]: retention has removed all
 // that was copied.
 func NotPassed(dir string, ends map[string]End) error {
-	starts, err := readLogStarts(dir)
-	if err != nil {
-		return err
-	}
 	for name, end := range ends {
-		if f, known := starts.of(name); known && f.First > end.Seq+1 {
+		m, err := readManifest(dir, name)
+		if err != nil {
+			return err
+		}
+		if f, known := m.start(); known && f.First > end.Seq+1 {
 			return passed(name, end)
 		}
 	}
@@ -171,4 +171,20 @@ func (c *copying) done() (Copied, error) {
 		return Copied{}, c.log.damage(r.Last, "its chain hash is %x where the log has %x", r.Head, c.end.Chain)
 	}
 	return Copied{First: r.First, Last: last, Count: r.Count, Head: r.Head, FirstBlock: c.first}, nil
+}
+
+// Starts returns where the logs in the store's folder begin, in the form of the file [earlierFile]: a backup has that in the place of the manifests,
+// whose files it does not have in full.
+func Starts(dir string) ([]byte, error) {
+	all := map[string]earlierStartText{}
+	for _, st := range streams {
+		m, err := readManifest(dir, st.name)
+		if err != nil {
+			return nil, err
+		}
+		if f, known := m.start(); known {
+			all[st.name] = earlierStartText(f)
+		}
+	}
+	return startsText(all)
 }

@@ -95,7 +95,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustRemove(t, o.Dir+"/jetstream")
-		mustRemove(t, o.Dir+"/clean-stop.json")
+		mustRemove(t, o.Dir+"/LEDGE_EVENTS.manifest")
 	}
 	for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"context"
-	"encoding/hex"
-)
+import "context"
 
 // Checkpoint is a sequence that was durable on a log, with its chain hash: the last event that a projection has applied.
 type Checkpoint struct {
@@ -17,21 +14,16 @@ type namedCheckpoint struct {
 	who string
 }
 
-// checkpoints returns the checkpoint of the log's projection, and the end of the log at the last clean stop.
-func (l *Log) checkpoints(m *cleanStop) (all []namedCheckpoint) {
+// checkpoints returns the checkpoint of the log's projection.
+func (l *Log) checkpoints() (all []namedCheckpoint) {
 	if w, ok := l.store.o.Checkpoints[l.name]; ok && w.Seq > 0 {
 		all = append(all, namedCheckpoint{w, "the projection's checkpoint"})
-	}
-	if m != nil && m.Ends[l.name].Last > 0 {
-		w := namedCheckpoint{Checkpoint{Seq: m.Ends[l.name].Last}, "its end at the last clean stop"}
-		_, _ = hex.Decode(w.Chain[:], []byte(m.Ends[l.name].Chain))
-		all = append(all, w)
 	}
 	return all
 }
 
 // agrees checks that the log has the event of a checkpoint.
-func (l *Log) agrees(ctx context.Context, s *survey, w namedCheckpoint) error {
+func (l *Log) agrees(ctx context.Context, s *recovery, w namedCheckpoint) error {
 	switch {
 	case w.Seq > s.last:
 		return l.damage(s.last+1, "the log lost events %d to %d that had been acknowledged: it ends at %d, but %s is at %d; nothing was changed", s.last+1, w.Seq, s.last, w.who, w.Seq)

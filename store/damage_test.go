@@ -135,7 +135,7 @@ func TestDamageIsNamedAndRefused(t *testing.T) {
 						mustRemove(t, filepath.Join(eventsDir(dir), "msgs", "index.db"))
 					}
 					if !clean {
-						mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+						storetest.ForgetStop(t, dir)
 					}
 					checkpoint := p
 					if clean { // then the record of the stop is checkpoint enough

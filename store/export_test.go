@@ -42,7 +42,7 @@ func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.mov
 // RecordFront puts a new start on record and removes nothing, as a purge that fails leaves it.
 func (l *Log) RecordFront(seq uint64) error {
 	l.setFirst(seq)
-	return l.store.starts.record(map[string]logStart{l.name: {First: seq}})
+	return l.manifest.change(func(c *contents) { c.First = logStart{First: seq} })
 }
 
 // Compress has the server compress the log's blocks from now on, all but the last one.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func TestCloseGoesOn(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, broken) {
 		t.Errorf("close: %v", err)
 	}
-	if marks, _ := filepath.Glob(filepath.Join(o.Dir, "clean-stop.json")); len(marks) > 0 {
+	if text := mustRead(t, filepath.Join(o.Dir, "LEDGE_EVENTS.manifest")); bytes.Contains(text, []byte(`"end"`)) {
 		t.Error("it was marked as a clean stop")
 	}
 	s = mustOpen(t, o)

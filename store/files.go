@@ -12,15 +12,15 @@ type Files struct{ logs []*Log }
 // OpenFiles opens the logs in a store's folder. It reads the first record and the last block of each; [Log.Read] holds
 // everything in between against checksums and the chain. An unfinished write at the end is left out. No process may write to the folder.
 func OpenFiles(ctx context.Context, dir string) (*Files, error) {
-	starts, err := readLogStarts(dir)
-	if err != nil {
-		return nil, err
-	}
 	s := offline(dir)
 	f := &Files{}
 	for _, st := range streams {
 		in := newInspector(dir, st)
-		in.start = starts.known(st.name)
+		m, err := readManifest(dir, st.name)
+		if err != nil {
+			return nil, err
+		}
+		in.start = m.known()
 		first, err := in.ends(ctx)
 		if err != nil {
 			return nil, err
@@ -52,15 +52,14 @@ func (f *Files) OpenArchives(archiveDir, snapshotDir string) error {
 
 func offline(dir string) *Store {
 	silent := slog.New(slog.DiscardHandler) // the reader returns the damage as an error
-	starts, err := readLogStarts(dir)
-	if err != nil {
-		starts = nil // Inspect names it
-	}
-	return &Store{o: Options{Dir: dir, Logger: silent}, failed: make(chan error, 1), starts: starts}
+	return &Store{o: Options{Dir: dir, Logger: silent}, failed: make(chan error, 1)}
 }
 
 func (in *inspector) open(s *Store, first uint64) *Log {
 	in.log.store = s
+	if m, err := readManifest(s.o.Dir, in.log.name); err == nil { // Inspect names what is wrong with it
+		in.log.manifest = m
+	}
 	in.log.setFirst(first)
 	if first == 0 { // nothing is kept
 		in.log.setFirst(in.report.Last + 1)

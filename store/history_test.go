@@ -96,8 +96,7 @@ func earlier(t *testing.T, dir string) {
 		mustWrite(t, block(dir, i+1), store.EarlierForm(mustRead(t, block(dir, i+1)), "LEDGE_EVENTS", uint32(i+1)))
 	}
 	mustRemove(t, filepath.Join(eventsDir(dir), "msgs", "index.db"))
-	mustRemove(t, filepath.Join(dir, "index"))
-	mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+	storetest.ForgetStop(t, dir)
 }
 
 func headers(all []*nats.Msg) string {

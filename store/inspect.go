@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type Known struct {
 
 // InspectOptions configures [Inspect].
 type InspectOptions struct {
-	// Known lists, by stream, what others remember of the log. Inspect adds what clean-stop.json says.
+	// Known lists, by stream, what others remember of the log. Inspect adds what the manifest says.
 	Known map[string][]Known
 	// Progress is called after each block with the bytes that were read of all streams and those that there are.
 	Progress func(done, total int64)
@@ -116,17 +117,17 @@ func Streams() []string {
 // chain hash and its subject, and each log against its recorded start and against what is known of its end. It opens
 // nothing for writing and needs the memory of one block. The error is about reading; damage is in the inspections.
 func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, error) {
-	known, err := remembered(dir, o.Known)
-	if err != nil {
-		return nil, err
-	}
 	var faults []Fault
-	begins, err := readLogStarts(dir)
-	if d, ok := errors.AsType[*Damage](err); ok {
-		faults, begins, err = append(faults, Fault{Stream: logStartsFile, What: d.What}), &logStarts{}, nil
-	}
-	if err != nil {
-		return nil, err
+	manifests := map[string]*manifest{}
+	for _, st := range streams {
+		m, err := readManifest(dir, st.name)
+		if d, ok := errors.AsType[*Damage](err); ok {
+			faults, m, err = append(faults, Fault{Stream: filepath.Base(d.Stream), What: d.What}), &manifest{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		manifests[st.name] = m
 	}
 	var done, total int64
 	for _, st := range streams {
@@ -139,13 +140,14 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 	var all []Inspection
 	for _, st := range streams {
 		in := newInspector(dir, st)
-		in.known = slices.SortedFunc(slices.Values(known[st.name]), func(a, b Known) int { return cmp.Compare(a.Seq, b.Seq) })
+		m := manifests[st.name]
+		in.known = slices.SortedFunc(slices.Values(append(m.witnesses(), o.Known[st.name]...)), func(a, b Known) int { return cmp.Compare(a.Seq, b.Seq) })
 		in.progress = func(n int64) {
 			if done += n; o.Progress != nil {
 				o.Progress(done, total)
 			}
 		}
-		in.start, in.startUnknown = begins.known(st.name), len(faults) > 0
+		in.start, in.startUnknown = m.known(), m.path == ""
 		if err := in.run(ctx); err != nil {
 			return nil, err
 		}
@@ -156,20 +158,17 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 	return all, nil
 }
 
-// remembered adds to what is known of the logs where they ended at the last clean stop.
-func remembered(dir string, others map[string][]Known) (map[string][]Known, error) {
-	known := map[string][]Known{}
-	for name, list := range others {
-		known[name] = slices.Clone(list)
-	}
-	m, err := readCleanStop(dir)
-	if err != nil || m == nil {
-		return known, err
-	}
-	for name, e := range m.Ends {
-		if c, ok := chainOf(e.Chain); ok && e.Last > 0 {
-			known[name] = append(known[name], Known{"the last clean stop", e.Last, c})
+// witnesses returns the events that the manifest knows: the last one of each full block file, and the one at the last clean stop.
+func (m *manifest) witnesses() (list []Known) {
+	for _, s := range m.now.Segments {
+		if c, ok := chainOf(s.Chain); ok {
+			list = append(list, Known{"the manifest", s.Last, c})
 		}
 	}
-	return known, nil
+	if e := m.now.End; e != nil && e.Seq > 0 {
+		if c, ok := chainOf(e.Chain); ok {
+			list = append(list, Known{"the last clean stop", e.Seq, c})
+		}
+	}
+	return list
 }

@@ -65,7 +65,7 @@ func TestInspectNamesEveryFlip(t *testing.T) {
 	last := mustInspect(t, dir, store.InspectOptions{})[0]
 	for _, clean := range []bool{true, false} {
 		if !clean {
-			mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+			storetest.ForgetStop(t, dir)
 		}
 		for i, path := range map[int]string{0: block(dir, 1), 2: readingsBlock(dir)} {
 			b, err := os.ReadFile(path)
@@ -89,6 +89,15 @@ func TestInspectNamesEveryFlip(t *testing.T) {
 			mustRewrite(t, path, b)
 		}
 	}
+}
+
+// mustStart leaves a folder as an earlier version does, with a record of where the logs begin.
+func mustStart(t *testing.T, dir, text string) {
+	t.Helper()
+	for _, stream := range store.Streams() {
+		mustRemove(t, filepath.Join(dir, stream+".manifest"))
+	}
+	mustRewrite(t, filepath.Join(dir, "fronts.json"), []byte(text))
 }
 
 func mustRewrite(t *testing.T, path string, b []byte) {
@@ -156,7 +165,7 @@ func TestInspectDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.killed {
-				mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+				storetest.ForgetStop(t, dir)
 			}
 			tt.do(t, dir)
 			o := store.InspectOptions{}
@@ -191,7 +200,7 @@ func TestInspectDamage(t *testing.T) {
 // unfinished write while only records of its own group do.
 func TestInspectTellsTornFromDamage(t *testing.T) {
 	dir := mustFillSmall(t)
-	mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+	storetest.ForgetStop(t, dir)
 	b, err := os.ReadFile(block(dir, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +222,7 @@ func TestInspectTellsTornFromDamage(t *testing.T) {
 		{marks(), 7, true, 6},
 	} {
 		if bytes.Equal(tt.marked, marks()) {
-			mustRewrite(t, filepath.Join(dir, "fronts.json"), []byte(store.FrontsText("LEDGE_EVENTS", 1, "")))
+			mustStart(t, dir, store.FrontsText("LEDGE_EVENTS", 1, ""))
 		}
 		text := append([]byte(nil), tt.marked...)
 		at, _ := record(t, text, tt.bad)
@@ -279,7 +288,7 @@ func TestInspectFronts(t *testing.T) {
 	} {
 		mustRewrite(t, readingsBlock(dir), tt.block)
 		if tt.starts != "" {
-			mustRewrite(t, filepath.Join(dir, "fronts.json"), []byte(tt.starts))
+			mustStart(t, dir, tt.starts)
 		}
 		all := mustInspect(t, dir, store.InspectOptions{})
 		said := ""

@@ -18,7 +18,7 @@ type linker struct {
 // linkFrom returns the linker for messages from a sequence on, and the sequence to read from. That is one earlier, unless the
 // chain hash of the event before is known.
 func (l *Log) linkFrom(from uint64) (k linker, start uint64) {
-	if l.store.starts != nil { // a running server has them
+	if l.manifest != nil { // a running server has it
 		at := from
 		if at == 0 {
 			at = l.First()

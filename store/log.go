@@ -14,10 +14,11 @@ import (
 // Log is one stream: events in the order of their sequences, from 1, each linked by hash to the one before.
 type Log struct {
 	stream
-	store  *Store
-	blocks *natsblock.Files
-	acks   *acks
-	letter letter // for who appends
+	store    *Store
+	blocks   *natsblock.Files
+	manifest *manifest // nil of a running server, which has it
+	acks     *acks
+	letter   letter // for who appends
 
 	// archives has what left the log's start; nil for a log of which nothing is archived. skipGap, where there is one, is
 	// told of a missing archive, and the events in it are left out; else that is an error.
@@ -39,7 +40,6 @@ type Log struct {
 	failures int
 
 	moving sync.Mutex // held while the start moves
-	copied uint32     // the last block that the copy of the index knows
 
 	// refusals counts requests that were refused for want of disk space.
 	refusals atomic.Uint64
@@ -88,10 +88,7 @@ func (l *Log) setFirst(seq uint64) {
 
 // begins returns the first sequence on the log itself and the chain hash of the event before, where that is on record.
 func (l *Log) begins() (first uint64, base Chain, known bool) {
-	if l.store.starts == nil { // a running server has them
-		return l.First(), base, false
-	}
-	f, ok := l.store.starts.of(l.name)
+	f, ok := l.manifest.start()
 	if !ok {
 		return l.First(), base, false
 	}

@@ -14,7 +14,7 @@ func (l *Log) lostStream(why string) error {
 	return l.damage(0, "its events are in %s, but the server cannot open them: %s; nothing was written over them", l.blocks.Dir, why)
 }
 
-// open holds that the server opened what [Log.prepare] left for it, and no more and no less.
+// open holds that the server opened what [Log.recoverFiles] left for it, and no more and no less.
 func (l *Log) open(ctx context.Context) error {
 	info, err := streamInfo(ctx, l.store.node.write, l.name, true)
 	if none, ok := errors.AsType[*server.ApiError](err); ok && none.ErrCode == uint16(server.JSStreamNotFoundErr) {
@@ -33,7 +33,7 @@ func (l *Log) open(ctx context.Context) error {
 	return l.listen()
 }
 
-// whole holds that by the server's own account nothing is missing. That is not enough: see [Log.prepare].
+// whole holds that by the server's own account nothing is missing. That is not enough: see [Log.recoverFiles].
 func (l *Log) whole(st server.StreamState) error {
 	if st.Lost != nil && len(st.Lost.Msgs) > 0 {
 		return l.damage(st.Lost.Msgs[0], "the server lost %d events (%d bytes)", len(st.Lost.Msgs), st.Lost.Bytes)
@@ -50,24 +50,30 @@ func (l *Log) whole(st server.StreamState) error {
 	return nil
 }
 
-// recordStarts puts on record where each log begins that is not on it yet.
-func (s *Store) recordStarts() error {
-	fresh := map[string]logStart{}
+// recordManifests puts on record where each log begins, and its full block files, as far as that is not on it yet.
+func (s *Store) recordManifests() error {
+	all := true
 	for _, l := range s.logs {
-		if _, known := s.starts.of(l.name); !known {
-			fresh[l.name] = logStart{First: l.first, Marked: l.last == 0}
+		fresh := l.manifest.missing
+		err := l.recordFull(func(c *contents) {
+			if c.First.First == 0 {
+				c.First = logStart{First: l.first, Marked: l.last == 0}
+			}
+		})
+		if osfile.IsFull(err) { // a later start does it
+			s.o.Logger.Warn("the disk is full: where the log begins is not put on record; free some space", "stream", l.name, "error", err)
+			all = false
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("data folder: %w", err)
+		}
+		if fresh && l.last > 0 {
+			s.o.Logger.Warn("the log had no manifest, so all of it was read: an earlier version or a backup has written it, or the file was removed", "stream", l.name, "path", l.manifest.path)
 		}
 	}
-	if len(fresh) == 0 {
+	if !all {
 		return nil
 	}
-	err := s.starts.record(fresh)
-	if osfile.IsFull(err) { // a later start does it
-		s.o.Logger.Warn("the disk is full: where the logs begin is not put on record; free some space", "error", err)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	return nil
+	return refuseEarlierVersions(s.o.Dir)
 }

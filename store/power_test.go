@@ -116,7 +116,7 @@ func TestGroupTakesOneSync(t *testing.T) {
 // TestTornTail is a power cut after the server noted in its index what it had not synced.
 func TestTornTail(t *testing.T) {
 	dir, _ := mustFill(t)
-	mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+	storetest.ForgetStop(t, dir)
 	st, err := os.Stat(block(dir, 3))
 	if err == nil {
 		err = os.Truncate(block(dir, 3), st.Size()-10)
@@ -215,10 +215,10 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%2 == 0 { // as after kill -9
-			mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+			storetest.ForgetStop(t, o.Dir)
 		}
 	}
-	if _, err := store.Open(t.Context(), store.Options{Dir: filepath.Join(o.Dir, "clean-stop.json"), TapPort: -1}); err == nil {
+	if _, err := store.Open(t.Context(), store.Options{Dir: filepath.Join(o.Dir, "LEDGE_EVENTS.manifest"), TapPort: -1}); err == nil {
 		t.Error("opened on a file")
 	}
 }

@@ -107,7 +107,7 @@ func TestServerRecoversNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := mustCopy(t, source)
-			mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+			storetest.ForgetStop(t, dir)
 			damage(filepath.Join(eventsDir(dir), "msgs", "index.db"))
 			before := modified(t, dir)
 			starts(t, dir, damagedEvents)
@@ -181,8 +181,7 @@ func TestStaleIndex(t *testing.T) {
 	for _, n := range []int{3, 20} { // the second time it goes on into new blocks
 		add(700_000, n)
 		mustWrite(t, index, stale)
-		mustRemove(t, filepath.Join(o.Dir, "index"))
-		mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+		storetest.ForgetStop(t, o.Dir)
 		if logged := starts(t, o.Dir, count); logged.count("is not used") > 0 {
 			t.Error("the index is not used")
 		}
@@ -206,10 +205,10 @@ func TestTornFirstGroup(t *testing.T) {
 		b := mustRead(t, block(o.Dir, 1))
 		clear(b[:100])
 		mustWrite(t, block(o.Dir, 1), b)
-		mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+		storetest.ForgetStop(t, o.Dir)
 		mustRemove(t, filepath.Join(eventsDir(o.Dir), "msgs", "index.db"))
 		if !marked { // an earlier version has written the log
-			mustWrite(t, filepath.Join(o.Dir, "fronts.json"), []byte(store.FrontsText("LEDGE_EVENTS", 1, "")))
+			mustStart(t, o.Dir, store.FrontsText("LEDGE_EVENTS", 1, ""))
 		}
 		in := mustInspect(t, o.Dir, store.InspectOptions{})[0]
 		if torn := in.Torn != nil && in.Damage() == nil; torn != marked {
@@ -235,9 +234,9 @@ func TestIndexOfNoEvent(t *testing.T) {
 		x := natsblock.Index{First: 2, Last: 1, Blocks: []natsblock.Block{{Number: 1, First: 2, Last: 1}}, LastBlock: 1}
 		mustWrite(t, filepath.Join(eventsDir(o.Dir), "msgs", "index.db"), x.Encode("LEDGE_EVENTS"))
 		if !front {
-			mustRemove(t, filepath.Join(o.Dir, "fronts.json"))
+			mustRemove(t, filepath.Join(o.Dir, "LEDGE_EVENTS.manifest"))
 		}
-		mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+		storetest.ForgetStop(t, o.Dir)
 		s := mustOpen(t, o)
 		a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
 		if o := storetest.MustAdd(t, a, "first", 1); o[0].Seq != 1 {
@@ -273,7 +272,7 @@ func mustTear(t *testing.T) (dir string, last uint64) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+	storetest.ForgetStop(t, dir)
 	return dir, 8
 }
 
@@ -326,7 +325,7 @@ func TestDamageChangesNothing(t *testing.T) {
 					bad[all[i]+300] ^= 1
 					mustWrite(t, block(dir, n), bad)
 					if !clean {
-						mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+						storetest.ForgetStop(t, dir)
 					}
 					before := files(t, dir)
 					_, err := store.Open(t.Context(), options(dir))
@@ -345,7 +344,7 @@ func TestDamageChangesNothing(t *testing.T) {
 // TestWitness has a projection remember events that the log has lost, or has others in the place of.
 func TestWitness(t *testing.T) {
 	source, p := mustFill(t)
-	mustRemove(t, filepath.Join(source, "clean-stop.json"))
+	storetest.ForgetStop(t, source)
 	last, chain := p.Checkpoint()
 	events := p.Events()
 	for name, c := range map[string]struct {
@@ -411,7 +410,7 @@ func TestDescriptionIsMended(t *testing.T) {
 				dir := mustCopy(t, source)
 				damage(dir)
 				if !clean {
-					mustRemove(t, filepath.Join(dir, "clean-stop.json"))
+					storetest.ForgetStop(t, dir)
 				}
 				starts(t, dir, damagedEvents)
 				starts(t, dir, damagedEvents)
@@ -433,20 +432,22 @@ func TestFrontOnRecord(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	record := mustRead(t, filepath.Join(o.Dir, "fronts.json"))
+	const name = "LEDGE_READINGS.manifest"
+	path := filepath.Join(o.Dir, name)
+	record := mustRead(t, path)
 
 	t.Run("moved by itself", func(t *testing.T) {
-		mustWrite(t, filepath.Join(o.Dir, "fronts.json"), mustRead(t, filepath.Join(early, "fronts.json")))
+		mustWrite(t, path, mustRead(t, filepath.Join(early, name)))
 		if _, err := store.Open(t.Context(), o); !store.IsDamage(err) || !strings.Contains(err.Error(), "damaged at sequence 1:") {
 			t.Errorf("open: %v", err)
 		}
-		mustWrite(t, filepath.Join(o.Dir, "fronts.json"), []byte("{}"))
-		if _, err := store.Open(t.Context(), o); !store.IsDamage(err) || !strings.Contains(err.Error(), "fronts.json") {
+		mustWrite(t, path, []byte("{}"))
+		if _, err := store.Open(t.Context(), o); !store.IsDamage(err) || !strings.Contains(err.Error(), name) {
 			t.Errorf("open: %v", err)
 		}
 	})
 	t.Run("not moved yet", func(t *testing.T) {
-		mustWrite(t, filepath.Join(early, "fronts.json"), record)
+		mustWrite(t, filepath.Join(early, name), record)
 		s := mustOpen(t, options(early))
 		if first := s.Readings().First(); first != dropped {
 			t.Errorf("first = %d, want %d", first, dropped)

@@ -74,15 +74,15 @@ func (s *Store) restart(ctx context.Context) error {
 
 // mend finishes what the failed write left undone, as a start does: the server must have nothing to recover here either.
 func (l *Log) mend(ctx context.Context) error {
-	s, err := l.look(0)
+	r, err := l.inspectFiles(ctx, l.manifest.segments(), 0)
 	if err != nil {
 		return err
 	}
 	last, chain := l.Last()
-	if err := l.agrees(ctx, s, namedCheckpoint{Checkpoint{last, chain}, "the last event that was acknowledged"}); err != nil {
+	if err := l.agrees(ctx, r, namedCheckpoint{Checkpoint{last, chain}, "the last event that was acknowledged"}); err != nil {
 		return err
 	}
-	return s.finish(false)
+	return r.finish(false)
 }
 
 func (l *Log) reopened(ctx context.Context) error {

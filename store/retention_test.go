@@ -82,7 +82,7 @@ func openAgain(t *testing.T, s *store.Store, o store.Options, clean bool) *store
 		t.Fatal(err)
 	}
 	if !clean {
-		mustRemove(t, o.Dir+"/clean-stop.json")
+		storetest.ForgetStop(t, o.Dir)
 	}
 	return mustOpen(t, o)
 }

@@ -66,42 +66,40 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 			return list, err
 		}
 	}
-	if _, err := readLogStarts(from); IsDamage(err) {
-		if err := recordFound(to, list); err != nil {
-			return list, err
-		}
-	} else if err == nil {
-		if err := CopyFile(filepath.Join(from, logStartsFile), filepath.Join(to, logStartsFile), -1); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, s := range list {
+		if err := recordSalvaged(from, to, s); err != nil {
 			return list, err
 		}
 	}
 	return list, osfile.SyncDir(to)
 }
 
-// recordFound records that each log begins with the first event that was written.
-func recordFound(dir string, list []Salvaged) error {
-	starts, err := readLogStarts(dir)
-	if err != nil {
+// recordSalvaged puts on record where a log begins: where it began, or if that is not known with the first event that was written.
+func recordSalvaged(from, to string, s Salvaged) error {
+	start := logStart{First: max(s.First, 1)}
+	m, err := readManifest(from, s.Stream)
+	if err == nil {
+		if start, _ = m.start(); start.First == 0 {
+			return nil
+		}
+	} else if !IsDamage(err) {
 		return err
 	}
-	begin := map[string]logStart{}
-	for _, s := range list {
-		begin[s.Stream] = logStart{First: max(s.First, 1)}
-	}
-	return starts.record(begin)
+	made := &manifest{path: manifestPath(to, s.Stream), missing: true}
+	return made.change(func(c *contents) { c.First = start })
 }
 
 // blocksWhole reports whether the log itself is whole.
 func blocksWhole(list []Fault) bool {
-	return !slices.ContainsFunc(list, func(f Fault) bool { return f.Stream != logStartsFile })
+	return !slices.ContainsFunc(list, func(f Fault) bool { return slices.Contains(Streams(), f.Stream) })
 }
 
 // clearMade removes what an empty store has left: its blocks, its index, its record of the stop.
 func clearMade(dir string) error {
-	if err := os.Remove(filepath.Join(dir, logStartsFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	for _, st := range streams {
+		if err := osfile.Remove(manifestPath(dir, st.name)); err != nil {
+			return err
+		}
 		left, err := filepath.Glob(filepath.Join(streamDir(dir, st.name), "msgs", "*"))
 		for _, path := range left {
 			err = errors.Join(err, os.Remove(path))
@@ -113,7 +111,7 @@ func clearMade(dir string) error {
 			return err
 		}
 	}
-	return removeCleanStop(dir)
+	return nil
 }
 
 func salvageStream(ctx context.Context, from, to string, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
@@ -121,10 +119,10 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 		return Salvaged{Stream: st.name, First: in.First, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
 	}
 	read := newInspector(from, st)
-	starts, err := readLogStarts(from)
+	m, err := readManifest(from, st.name)
 	switch {
 	case err == nil:
-		read.start = starts.known(st.name)
+		read.start = m.known()
 	case !IsDamage(err):
 		return Salvaged{}, err
 	default:

@@ -17,13 +17,13 @@ type Store struct {
 	node     *node
 	taps     *taps   // nil where nothing is listened on
 	logs     [3]*Log // in the order of streams
-	starts   *logStarts
 	observer observer
 
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
 	restartLock sync.RWMutex
-	ask         Ask    // of a running server, for the logs that [OpenRunning] opens; else nil
-	shown       signal // that queries show more of a log
+	ask         Ask           // of a running server, for the logs that [OpenRunning] opens; else nil
+	shown       signal        // that queries show more of a log
+	filled      chan struct{} // a block file is full
 
 	history  *history     // nil where nothing is listened on
 	appended atomic.Int64 // when the last group began, in nanoseconds since the Unix epoch
@@ -45,26 +45,26 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{o: o, failed: make(chan error, 1)}
+	s := &Store{o: o, failed: make(chan error, 1), filled: make(chan struct{}, 1)}
 	for i, st := range streams {
 		s.logs[i] = &Log{stream: st, store: s, blocks: natsblock.FilesOf(streamDir(o.Dir, st.name))}
 	}
 	if err := s.logs[0].openArchives(o.ArchiveDir, o.SnapshotDir); err != nil {
 		return nil, err
 	}
-	stopped, err := readCleanStop(o.Dir)
-	if err != nil {
-		return nil, err
+	for _, l := range s.logs {
+		var err error
+		if l.manifest, err = readManifest(o.Dir, l.name); err != nil {
+			return nil, err
+		}
 	}
-	if s.starts, err = readLogStarts(o.Dir); err != nil {
-		return nil, err
-	}
-	if err := s.prepare(ctx, stopped); err != nil {
+	if err := s.recoverFiles(ctx); err != nil {
 		return nil, err
 	}
 	if err := o.removeLayoutStream(); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
+	var err error
 	if s.node, err = startNode(ctx, o); err != nil {
 		return nil, err
 	}
@@ -77,12 +77,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare prepares the logs beside one another. Where several are damaged, the first in order is named.
-func (s *Store) prepare(ctx context.Context, stopped *cleanStop) error {
+// recoverFiles recovers the logs beside one another. If several are damaged, the first in order is named.
+func (s *Store) recoverFiles(ctx context.Context) error {
 	var all sync.WaitGroup
 	var errs [len(streams)]error
 	for i, l := range s.logs {
-		all.Go(func() { errs[i] = l.prepare(ctx, stopped != nil, l.checkpoints(stopped)) })
+		all.Go(func() { errs[i] = l.recoverFiles(ctx, l.checkpoints()) })
 	}
 	all.Wait()
 	for _, err := range errs {
@@ -90,7 +90,7 @@ func (s *Store) prepare(ctx context.Context, stopped *cleanStop) error {
 			return err
 		}
 	}
-	return s.recordStarts()
+	return s.recordManifests()
 }
 
 func (s *Store) open(ctx context.Context) error {
@@ -102,9 +102,6 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := removeCleanStop(s.o.Dir); err != nil {
-		return err
-	}
 	if s.o.TapPort >= 0 {
 		if err := s.openTaps(ctx); err != nil {
 			return err
@@ -112,7 +109,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	ctx, s.stop = context.WithCancel(context.Background())
 	s.background.Go(func() { s.verifyRest(ctx) })
-	s.background.Go(func() { s.copyIndexesRegularly(ctx) })
+	s.background.Go(func() { s.recordSegments(ctx) })
 	return nil
 }
 
@@ -186,5 +183,8 @@ func (s *Store) close() error {
 	if !whole || len(errs) > 0 {
 		return errors.Join(errs...) // without the record, the next start looks at everything
 	}
-	return writeCleanStop(s.o.Dir, s.logs[:])
+	for _, l := range s.logs {
+		errs = append(errs, l.recordEnd())
+	}
+	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -66,9 +65,7 @@ func (l *Log) moveStart(ctx context.Context, to uint64) error {
 		}
 		chain, _ = chainIn(m.Header)
 	}
-	f, _ := l.store.starts.of(l.name)
-	f.First, f.Chain = to, hex.EncodeToString(chain[:])
-	if err := l.store.starts.record(map[string]logStart{l.name: f}); err != nil {
+	if err := l.manifest.move(to, chain); err != nil {
 		return fmt.Errorf("%s: %w", l.name, err)
 	}
 	l.setFirst(to)

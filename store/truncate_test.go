@@ -249,9 +249,7 @@ func TestCopyPassedByRetention(t *testing.T) {
 		t.Errorf("a copy that ends before the first event: %+v, %v", got, err)
 	}
 	front := store.FrontsText(store.ReadingsStream, 102, "")
-	if err := os.WriteFile(filepath.Join(o.Dir, "fronts.json"), []byte(front), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustStart(t, o.Dir, front)
 	if err := store.NotPassed(o.Dir, map[string]store.End{store.ReadingsStream: end}); err == nil || store.IsDamage(err) {
 		t.Errorf("a front behind the end: %v", err)
 	}

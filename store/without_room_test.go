@@ -44,7 +44,7 @@ func TestOpenWithoutRoom(t *testing.T) {
 		"no index":              func(_, index string) { mustRemove(t, index) },
 		"index of a lost end":   func(_, index string) { mustWrite(t, index, newer(x)) },
 		"index that is damaged": func(_, index string) { mustWrite(t, index, []byte("damaged")) },
-		"no front on record":    func(dir, _ string) { mustRemove(t, filepath.Join(dir, "fronts.json")) },
+		"no front on record":    func(dir, _ string) { mustRemove(t, filepath.Join(dir, "LEDGE_EVENTS.manifest")) },
 		"no meta.sum that fits": func(_, index string) {
 			mustWrite(t, filepath.Join(filepath.Dir(index), "..", "meta.sum"), []byte("0123456789abcdef"))
 		},
@@ -59,7 +59,7 @@ func TestOpenWithoutRoom(t *testing.T) {
 			if err := os.CopyFS(o.Dir, os.DirFS(source)); err != nil {
 				t.Fatal(err)
 			}
-			mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+			storetest.ForgetStop(t, o.Dir)
 			leave(o.Dir, filepath.Join(eventsDir(o.Dir), "msgs", "index.db"))
 			free := mustFillDisk(t, filepath.Join(disk, "filler"))
 			s := mustOpen(t, o)
@@ -92,7 +92,7 @@ func TestDamageWithoutRoom(t *testing.T) {
 	if err := os.CopyFS(o.Dir, os.DirFS(mustFillSmall(t))); err != nil {
 		t.Fatal(err)
 	}
-	mustRemove(t, filepath.Join(o.Dir, "clean-stop.json"))
+	storetest.ForgetStop(t, o.Dir)
 	path := filepath.Join(eventsDir(o.Dir), "msgs", "1.blk")
 	b := mustRead(t, path)
 	b[len(b)/3] ^= 1

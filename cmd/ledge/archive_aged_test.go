@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	bytesof "encoding/binary"
 	"fmt"
 	"os"
@@ -11,8 +10,8 @@ import (
 	"time"
 
 	"ledge/store"
-
-	"github.com/minio/highwayhash"
+	"ledge/store/natsblock"
+	"ledge/store/storetest"
 )
 
 // ages are how old the events in the blocks of an aged log are. A block is as old as the first event of the next one. Over
@@ -49,7 +48,7 @@ func ageLog(tb testing.TB, dir string) {
 		mustDo(tb, os.WriteFile(block(dir, store.EventsStream, fmt.Sprint(i+1)), b, 0o600))
 	}
 	mustDo(tb, os.Remove(filepath.Join(streamFolder(dir, store.EventsStream), "msgs", "index.db")))
-	mustDo(tb, os.RemoveAll(filepath.Join(dir, "nats", "index", store.EventsStream+".db")))
+	storetest.ForgetStop(tb, filepath.Join(dir, "nats"))
 }
 
 // backdated returns a record as it would be in another block, stored earlier by an age.
@@ -57,16 +56,7 @@ func backdated(tb testing.TB, record []byte, block int, age time.Duration) []byt
 	tb.Helper()
 	r := append([]byte{}, record...)
 	bytesof.LittleEndian.PutUint64(r[12:], bytesof.LittleEndian.Uint64(r[12:])-uint64(age))
-	key := sha256.Sum256(fmt.Appendf(nil, "%s-%d", store.EventsStream, block))
-	sum, err := highwayhash.NewDigest64(key[:])
-	if err != nil {
-		tb.Fatal(err)
-	}
-	subject := 22 + int(bytesof.LittleEndian.Uint16(r[20:]))
-	for _, part := range [][]byte{r[4:20], r[22:subject], r[subject+4 : len(r)-8]} {
-		_, _ = sum.Write(part)
-	}
-	bytesof.LittleEndian.PutUint64(r[len(r)-8:], sum.Sum64())
+	natsblock.ChecksumOf(store.EventsStream, uint32(block)).Seal(r)
 	return r
 }
 

@@ -120,7 +120,11 @@ func (b *backup) write(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := b.small(frontsName, filepath.Join(b.config.logDir(), "fronts.json")); err != nil {
+	starts, err := store.Starts(b.config.logDir())
+	if err != nil {
+		return err
+	}
+	if err := b.file.addText(frontsName, starts); err != nil {
 		return err
 	}
 	if err := store.NotPassed(b.config.logDir(), b.ends); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -128,7 +129,7 @@ var damages = []struct {
 	{"meta.inf emptied", false, emptied("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "", `description of a stream written anew`},
 	{"meta.inf garbage", true, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"), "", `description of a stream written anew`},
 	{"stream removed", false, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b`},
-	{"stream removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b.*checkpoint is at \d+`},
+	{"stream removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_EVENTS"), "LEDGE_EVENTS", `sequence 1\b.*(1.blk is missing|checkpoint is at \d+)`},
 	{"notifications removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_NOTIFICATIONS"), "LEDGE_NOTIFICATIONS", `sequence 1\b.*checkpoint is at \d+`},
 	{"whole log removed", false, without("nats"), "LEDGE_EVENTS", `sequence 1\b.*checkpoint is at \d+`},
 	{"events of another node", false, otherLog, "LEDGE_EVENTS", `sequence \d+`},
@@ -148,7 +149,7 @@ var damages = []struct {
 	{"state removed", false, without("state.db"), "", `projection caught up`},
 	{"index garbage", false, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/index.db"), "", `ready`},
 	{"index removed", false, noIndex, "", `ready`},
-	{"mark of the stop garbage", false, garbage("nats/clean-stop.json"), "", `ready`},
+	{"manifest garbage", false, garbage("nats/LEDGE_EVENTS.manifest"), "LEDGE_EVENTS.manifest", ``},
 }
 
 type damage = func(tb testing.TB, dir string, n, other node)
@@ -208,8 +209,8 @@ func otherLog(tb testing.TB, dir string, _, other node) {
 }
 
 func hasMark(dir string) bool {
-	found, _ := filepath.Glob(filepath.Join(dir, "nats", "clean-stop.json"))
-	return len(found) > 0
+	text, _ := os.ReadFile(filepath.Join(dir, "nats", "LEDGE_EVENTS.manifest"))
+	return bytes.Contains(text, []byte(`"end":`))
 }
 
 func longerState(tb testing.TB, dir string, n, _ node) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"ledge/store/storetest"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,7 +27,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 		{"without the spare space after a kill", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, spareFile)) }},
 		{"without the mark and the pid", func(p *process) { p.stop() }, func(dir string) error {
 			_ = os.Remove(filepath.Join(dir, "ledge.pid"))
-			return os.Remove(filepath.Join(dir, "nats", "clean-stop.json"))
+			storetest.ForgetStop(t, filepath.Join(dir, "nats"))
+			return nil
 		}},
 		{"with what a crash left of secrets", func(p *process) { p.kill() }, func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "secrets.json.new"), []byte("{"), 0o600)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"ledge/store/storetest"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -196,7 +197,7 @@ func writeGolden(t *testing.T) {
 	p.describeDevice("cam-3", "after the archive")
 	awaitNotified(t, p)
 	p.stop()
-	mustUnlink(t, filepath.Join(dir, "nats", "clean-stop.json"))
+	storetest.ForgetStop(t, filepath.Join(dir, "nats"))
 	for _, stream := range streamsByAge { // an unfinished write, as a power cut leaves one
 		blocks, _ := filepath.Glob(filepath.Join(streamFolder(dir, stream), "msgs", "*.blk"))
 		slices.SortFunc(blocks, func(a, b string) int { return len(a) - len(b) + strings.Compare(a, b) })

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"ledge/store/storetest"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -86,9 +88,10 @@ func TestVerifiedStarts(t *testing.T) {
 func TestVerifiedStartsWithoutWitness(t *testing.T) {
 	t.Parallel()
 	from := newFolder(t)
-	for _, path := range append(slices.Clone(stateFiles), "nats/clean-stop.json") {
+	for _, path := range stateFiles {
 		mustUnlink(t, filepath.Join(from, path))
 	}
+	storetest.ForgetStop(t, filepath.Join(from, "nats"))
 	blk := func(dir string) string { return block(dir, "LEDGE_EVENTS", "1") }
 	for name, do := range map[string]func(t *testing.T, dir string){
 		"nothing":   func(*testing.T, string) {},
@@ -110,9 +113,9 @@ func TestVerifiedStartsWithoutWitness(t *testing.T) {
 		},
 		"the readings begin later": func(t *testing.T, dir string) { recordStart(t, dir, "LEDGE_READINGS", 100) },
 		"the changes begin later":  func(t *testing.T, dir string) { recordStart(t, dir, "LEDGE_EVENTS", 5) },
-		"no fronts.json":           func(t *testing.T, dir string) { mustUnlink(t, filepath.Join(dir, "nats/fronts.json")) },
-		"a damaged fronts.json, and the first event": func(t *testing.T, dir string) {
-			flipByte(t, filepath.Join(dir, "nats/fronts.json"))
+		"no manifest":              func(t *testing.T, dir string) { mustUnlink(t, filepath.Join(dir, "nats/LEDGE_EVENTS.manifest")) },
+		"a damaged manifest, and the first event": func(t *testing.T, dir string) {
+			flipByte(t, filepath.Join(dir, "nats/LEDGE_EVENTS.manifest"))
 			alter(t, blk(dir), func(b []byte) []byte { b[100] ^= 1; return b })
 		},
 	} {
@@ -128,7 +131,7 @@ func TestVerifiedStartsWithoutWitness(t *testing.T) {
 // recordStart puts on record that a log begins at a sequence.
 func recordStart(t *testing.T, dir, stream string, first int) {
 	t.Helper()
-	fronts := fmt.Sprintf(`{%q:{"first":%d,"chain":""}}`, stream, first)
-	text := fmt.Sprintf(`{"fronts":%s,"sum":%q}`, fronts, digestOf(fronts))
-	mustDo(t, os.WriteFile(filepath.Join(dir, "nats/fronts.json"), []byte(text), 0o600))
+	storetest.ChangeManifest(t, filepath.Join(dir, "nats", stream+".manifest"), func(m map[string]json.RawMessage) {
+		m["first"] = fmt.Appendf(nil, `{"seq":%d}`, first)
+	})
 }

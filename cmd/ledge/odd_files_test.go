@@ -21,7 +21,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 	stream := "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/"
 	for i, name := range []string{
 		"state.db", "notifications.db", "readings.db", "secrets.json", "secrets.json.new", lockFile, spareFile,
-		"nats/clean-stop.json", stream + "meta.inf", stream + "meta.sum", stream + "msgs/1.blk", stream + "msgs/index.db",
+		"nats/LEDGE_EVENTS.manifest", stream + "meta.inf", stream + "meta.sum", stream + "msgs/1.blk", stream + "msgs/index.db",
 	} {
 		path := filepath.Join(dir, name)
 		kept := path + "-kept" // not beside what it is a prefix of: these names are looked at too

@@ -3,6 +3,7 @@ package main
 import (
 	bytesof "encoding/binary"
 	"fmt"
+	"ledge/store/storetest"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -76,7 +77,7 @@ func TestSalvage(t *testing.T) {
 			alter(t, filepath.Join(dir, "secrets.json"), func(b []byte) []byte { return b[1:] })
 		}, exitPartial, []string{`secrets are left out: `, `LEDGE_EVENTS: 16 events kept, 0 lost; copied`}},
 		{"an unfinished write", func(dir string) {
-			remove(t, filepath.Join(dir, "nats/clean-stop.json"))
+			storetest.ForgetStop(t, filepath.Join(dir, "nats"))
 			alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { return append(b, b[:50]...) })
 		}, exitOK, []string{`left out: LEDGE_EVENTS: 50 bytes of an unfinished write`}},
 	} {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"ledge/store/storetest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,13 +42,13 @@ func TestUnreadableSector(t *testing.T) {
 		{"in the middle", blk, 500_000, "LEDGE_READINGS: 19 events kept, 1 lost", false},
 		{"the first", blk, 0, "LEDGE_READINGS: 19 events kept, 1 lost", false},
 		{"the last after a kill", blk, 1_000_000, "LEDGE_READINGS: 19 events kept, 1 lost", true},
-		{"fronts.json", "nats/fronts.json", 0, "LEDGE_READINGS: 20 events kept, 0 lost", false},
+		{"the manifest", "nats/LEDGE_READINGS.manifest", 0, "LEDGE_READINGS: 20 events kept, 0 lost", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir, to := clone(t, from), filepath.Join(t.TempDir(), "new")
 			if tt.killed {
-				remove(t, filepath.Join(dir, "nats/clean-stop.json"))
+				storetest.ForgetStop(t, filepath.Join(dir, "nats"))
 				remove(t, filepath.Join(dir, "readings.db"))
 			}
 			disk := faults.Mount(t, dir)

@@ -1,6 +1,7 @@
 package natsblock
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -98,4 +99,35 @@ func (f *Files) First(n uint32) (Record, error) {
 		return r, err
 	}
 	return Record{}, io.EOF
+}
+
+// IsForeign reports whether a block is compressed or encrypted, as [ErrForeign] says.
+func (f *Files) IsForeign(n uint32) (bool, error) {
+	file, err := osfile.Open(f.Path(n), os.O_RDONLY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	return f.foreign(file, n), nil
+}
+
+func (f *Files) foreign(block io.ReaderAt, n uint32) bool {
+	mark := []byte("cmp\x01")
+	start := make([]byte, len(mark))
+	_, err := block.ReadAt(start, 0)
+	return err == nil && bytes.Equal(start, mark) || exists(f.keyPath(n))
+}
+
+// LastSum returns the checksum of the last record of a block that is whole.
+func (f *Files) LastSum(n uint32) (sum [8]byte, err error) {
+	file, err := osfile.Open(f.Path(n), os.O_RDONLY, 0)
+	if err != nil {
+		return sum, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err == nil {
+		_, err = file.ReadAt(sum[:], st.Size()-sumBytes)
+	}
+	return sum, err
 }

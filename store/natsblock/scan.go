@@ -103,7 +103,7 @@ func (s *Scan) begin(f *os.File) error {
 
 func (s *Scan) run(f io.ReaderAt, yield func(Record, error) bool) {
 	end := min(s.size, MaxBlock)
-	if s.Offset == 0 && s.foreign(f) {
+	if s.Offset == 0 && s.foreign(f, s.Block) {
 		yield(Record{}, &Bad{Block: s.Block, Bytes: s.size, Cause: ErrForeign})
 		return
 	}
@@ -152,14 +152,6 @@ func (s *Scan) run(f io.ReaderAt, yield func(Record, error) bool) {
 	if s.size > MaxBlock {
 		yield(Record{}, &Bad{Block: s.Block, Offset: MaxBlock, Bytes: s.size - MaxBlock, Cause: fmt.Errorf("a block is never longer than %d bytes", MaxBlock)})
 	}
-}
-
-// foreign reports whether the block is compressed, or has the key of an encrypted one beside it.
-func (s *Scan) foreign(f io.ReaderAt) bool {
-	mark := []byte("cmp\x01")
-	start := make([]byte, len(mark))
-	_, err := f.ReadAt(start, 0)
-	return err == nil && bytes.Equal(start, mark) || exists(s.keyPath(s.Block))
 }
 
 // rest returns what was read from an offset on.

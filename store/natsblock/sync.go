@@ -76,6 +76,9 @@ func (f *Files) SyncGroup(grown int64) error {
 	return nil
 }
 
+// LastBlock returns the last block of which SyncGroup and SyncTail know.
+func (f *Files) LastBlock() uint32 { return f.last }
+
 // next returns the block after the last that is known, or 0. Only if retention has removed some, numbers may be missing.
 func (f *Files) next(removed bool) (uint32, error) {
 	if f.Has(f.last + 1) {

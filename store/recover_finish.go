@@ -1,0 +1,343 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ledge/store/natsblock"
+	"ledge/store/osfile"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+const (
+	// tornFiles and tornBytes bound what is kept of torn ends, the newest; one that is larger by itself is kept alone.
+	tornFiles = 16
+	tornBytes = 256 << 20
+)
+
+// now is when a file is made; nothing is decided by it.
+func now() time.Time { return time.Now().UTC() }
+
+// finish does what a crash left undone. Each step may be the last one before the next crash: the next start does it again.
+func (r *recovery) finish(rewrite bool) error {
+	l := r.log
+	err := r.dropGone()
+	if err == nil && r.torn != nil {
+		err = r.cut()
+	}
+	if err == nil && rewrite {
+		err = r.rewrite()
+	}
+	if err == nil {
+		err = r.writeIndex()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	return nil
+}
+
+// dropGone removes the blocks before the recorded start.
+func (r *recovery) dropGone() error {
+	b := r.log.blocks
+	for _, n := range r.gone {
+		if err := osfile.Remove(b.Path(n)); err != nil {
+			return err
+		}
+	}
+	if len(r.gone) == 0 {
+		return nil
+	}
+	r.log.store.o.Logger.Info("removed what retention had given up before a crash", "stream", r.log.name, "blocks", len(r.gone), "start", r.start.First)
+	return b.SyncFolder(b.Dir)
+}
+
+// cut sets the torn end aside and cuts it off.
+func (r *recovery) cut() error {
+	l, t := r.log, r.torn
+	b := l.blocks
+	kept, err := r.keepTorn()
+	if err != nil && !osfile.IsFull(err) {
+		return fmt.Errorf("set the torn end of the log aside: %w", err)
+	}
+	l.store.o.Logger.Warn("the end of the log was torn by a crash and is cut off; nothing of it was acknowledged",
+		"stream", l.name, "last", r.last, "block", t.block, "offset", t.at, "kept", kept, "error", err)
+	for _, n := range slices.Backward(t.after) {
+		if err := osfile.Remove(b.Path(n)); err != nil {
+			return err
+		}
+	}
+	at := len(r.blocks) - 1
+	if t.at == 0 && at > 0 {
+		r.blocks = r.blocks[:at]
+		if err := osfile.Remove(b.Path(t.block)); err != nil {
+			return err
+		}
+		return b.SyncFolder(b.Dir)
+	}
+	if err := os.Truncate(b.Path(t.block), t.at); err != nil {
+		return err
+	}
+	r.blocks[at].size = t.at
+	if _, err := b.SyncFile(b.Path(t.block)); err != nil {
+		return err
+	}
+	return b.SyncFolder(b.Dir)
+}
+
+// keepTorn copies what is cut off, and forgets the oldest such copies.
+func (r *recovery) keepTorn() (dir string, err error) {
+	l := r.log
+	dir = filepath.Join(l.store.o.Dir, "torn")
+	at := r.torn.at
+	for _, n := range append([]uint32{r.torn.block}, r.torn.after...) {
+		text, err := osfile.Read(l.blocks.Path(n), natsblock.MaxBlock)
+		if err != nil {
+			return "", err
+		}
+		name := fmt.Sprintf("%s-%d-%d-%d", l.name, n, at, now().Unix())
+		if err := writeIn(filepath.Join(dir, name), text[at:]); err != nil {
+			return "", err
+		}
+		at = 0
+	}
+	return dir, forgetTorn(dir)
+}
+
+func forgetTorn(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(files, func(a, b os.DirEntry) int { return cmp.Compare(tornAt(b), tornAt(a)) })
+	var sum int64
+	for i, f := range files {
+		if st, err := f.Info(); err == nil {
+			sum += st.Size()
+		}
+		if i >= tornFiles || i > 0 && sum > tornBytes {
+			if err := osfile.Remove(filepath.Join(dir, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return osfile.SyncDir(dir)
+}
+
+func tornAt(f os.DirEntry) int64 {
+	n, _ := strconv.ParseInt(f.Name()[strings.LastIndexByte(f.Name(), '-')+1:], 10, 64)
+	return n
+}
+
+// rewrite writes the last group again, with the same bytes, and syncs it. After an fsync that failed, or a crash before it,
+// the page cache may have what the disk has not, and a new fsync would have nothing to do; so it has, and tells the truth.
+// Where no group is marked, that is as much as a group may be.
+func (r *recovery) rewrite() error {
+	b := r.log.blocks
+	due, first := int64(mostGroup), len(r.blocks)
+	for ; first > r.scanned && due > 0; first-- {
+		k := r.blocks[first-1]
+		due -= k.size
+		if k.group >= 0 {
+			due = 0
+		}
+	}
+	for _, k := range r.blocks[first:] { // the older first, as when they were appended
+		if err := rewriteFile(b.Path(k.Number), max(k.group, 0)); err != nil {
+			return fmt.Errorf("the end of the log cannot be made durable: %w; it may be in memory only: check the disk, copy the data folder to another one, and start there", err)
+		}
+	}
+	return nil
+}
+
+// rewriteFile writes what a file has from an offset on again, and syncs it.
+func rewriteFile(path string, from int64) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, readChunk)
+	for {
+		n, err := f.ReadAt(buf, from)
+		if _, err := f.WriteAt(buf[:n], from); err != nil {
+			return err
+		}
+		from += int64(n)
+		if errors.Is(err, io.EOF) {
+			return f.Sync()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// serverIndex returns the index that the server has written, or nil.
+func (l *Log) serverIndex() *natsblock.Index {
+	text, err := os.ReadFile(l.indexPath())
+	if err != nil {
+		return nil
+	}
+	x, err := natsblock.Decode(l.name, text)
+	if err != nil {
+		l.store.o.Logger.Warn("the index of the log is not used", "path", l.indexPath(), "error", err)
+		return nil
+	}
+	return x
+}
+
+func (l *Log) indexPath() string { return filepath.Join(l.blocks.Dir, "index.db") }
+
+// writeIndex writes the server's index if it has another one than it must find.
+func (r *recovery) writeIndex() error {
+	l := r.log
+	if len(r.blocks) == 0 {
+		return osfile.Remove(l.indexPath()) // it would be of blocks that are not there
+	}
+	want, err := r.index()
+	if err != nil {
+		return err
+	}
+	if own := l.serverIndex(); own != nil && sameLog(own, want) {
+		return nil
+	}
+	err = replace(l.indexPath(), want.Encode(l.name))
+	if osfile.IsFull(err) {
+		return l.withoutIndex()
+	}
+	return err
+}
+
+// index returns what the server has to find. Nothing rests on the subjects, which the server takes for hints: events of earlier versions have
+// others than storedToken, and in blocks that were not read they are counted under that. Nor does anything rest on the times.
+func (r *recovery) index() (x *natsblock.Index, err error) {
+	x = &natsblock.Index{Messages: r.events, First: r.first, Last: r.last}
+	if r.last == 0 {
+		x.First = 0
+	}
+	stored := natsblock.Subject{Name: r.log.public + storedToken}
+	for i, k := range r.blocks {
+		b := k.Block
+		if b.Last == 0 { // empty
+			b.First, b.Last, b.LastTime = r.last+1, r.last, x.LastTime
+			b.FirstTime = b.LastTime
+		}
+		if i == 0 {
+			x.FirstTime = b.FirstTime
+		}
+		if i < r.scanned {
+			stored.Total, stored.Last = stored.Total+k.Messages(), k.Number
+			stored.First = cmp.Or(stored.First, k.Number)
+		}
+		x.Bytes, x.LastTime = x.Bytes+b.Bytes, b.LastTime
+		x.Blocks = append(x.Blocks, b)
+		x.LastBlock, x.Checksum = k.Number, k.checksum
+	}
+	for _, one := range r.others {
+		if one.Name == stored.Name {
+			stored.Total, stored.First, stored.Last = stored.Total+one.Total, cmp.Or(stored.First, one.First), one.Last
+		} else {
+			x.Subjects = append(x.Subjects, *one)
+		}
+	}
+	if stored.Total > 0 {
+		x.Subjects = append(x.Subjects, stored)
+	}
+	if len(r.blocks) == r.scanned { // what was behind it is cut off
+		x.Checksum, err = r.log.blocks.LastSum(x.LastBlock)
+	}
+	return x, err
+}
+
+// withoutIndex removes the server's index, if a full disk has no room for the one that it must find. The server then reads
+// all blocks, and would cut off or delete what it cannot read, so Ledge checks all of them before.
+func (l *Log) withoutIndex() error {
+	r, err := l.inspectFiles(context.Background(), nil, 0)
+	if err != nil {
+		return err
+	}
+	if r.torn != nil {
+		return fmt.Errorf("the end of the log in %d.blk is still torn at byte %d; start again", r.torn.block, r.torn.at)
+	}
+	l.store.o.Logger.Warn("the disk is full: there is no room for the index of the log, so the server reads the whole log; free some space",
+		"stream", l.name, "path", l.indexPath(), "events", r.events)
+	return osfile.Remove(l.indexPath())
+}
+
+// sameLog reports whether two indexes are of the same events in the same blocks.
+func sameLog(a, b *natsblock.Index) bool {
+	same := func(a, b natsblock.Block) bool {
+		return a.Number == b.Number && a.Bytes == b.Bytes && a.First == b.First && a.Last == b.Last
+	}
+	return a.Messages == b.Messages && a.Bytes == b.Bytes && a.First == b.First && a.Last == b.Last &&
+		a.LastBlock == b.LastBlock && a.Checksum == b.Checksum && slices.EqualFunc(a.Blocks, b.Blocks, same)
+}
+
+// verifyFiles is [Log.verify] without a server.
+func (l *Log) verifyFiles(ctx context.Context, from, to uint64) (linker, error) {
+	link := l.linkerAt(from)
+	var bad error
+	b := l.blockReader(from, to, readChunk)
+	err := b.read(ctx, func(p page) bool {
+		for _, m := range p.messages {
+			if _, bad = link.next(m); bad == nil {
+				bad = l.filed(m)
+			}
+			if bad != nil {
+				return false
+			}
+		}
+		return true
+	})
+	switch {
+	case bad != nil:
+		return link, bad
+	case ctx.Err() != nil:
+		return link, ctx.Err()
+	case err != nil || b.next <= to:
+		return link, l.unread(b.next, err)
+	}
+	return link, nil
+}
+
+// describe writes meta.inf and meta.sum where they are not what Ledge wants, or do not match. The server is never asked to
+// create a stream or to change one: it writes the two without fsync, one after the other.
+func (l *Log) describe() error {
+	dir := streamDir(l.store.o.Dir, l.name)
+	want := streamConfig(l.stream)
+	inf, _ := os.ReadFile(filepath.Join(dir, server.JetStreamMetaFile))
+	sum, _ := os.ReadFile(filepath.Join(dir, server.JetStreamMetaFileSum))
+	have, created, err := natsblock.DecodeMeta(l.name, inf, sum)
+	if err == nil && have.Name == l.name && asked(have, want) {
+		return nil
+	}
+	if l.last > 0 {
+		l.store.o.Logger.Warn("description of a stream written anew: it was missing, damaged, or for other settings", "stream", l.name, "dir", dir, "error", err)
+	}
+	if created.IsZero() {
+		created = now()
+	}
+	if inf, sum, err = natsblock.EncodeMeta(want, created); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.blocks.Dir, 0o700); err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	for name, text := range map[string][]byte{server.JetStreamMetaFile: inf, server.JetStreamMetaFileSum: sum} {
+		if err := replace(filepath.Join(dir, name), text); err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	return syncUp(l.store.o.Dir, l.blocks.Dir)
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"os"
+)
+
+// recordSegments puts block files on record when they are full, until ctx ends. A start need not read them then.
+func (s *Store) recordSegments(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.filled:
+		}
+		for _, l := range s.logs {
+			if err := l.recordFull(func(*contents) {}); err != nil {
+				s.o.Logger.Warn("a full block file is not on record: a start after a crash may take longer", "stream", l.name, "error", err)
+			}
+		}
+	}
+}
+
+// blockFilled says that the server has begun a new block file.
+func (s *Store) blockFilled() {
+	select {
+	case s.filled <- struct{}{}:
+	default:
+	}
+}
+
+// recordFull adds to the manifest the block files that are full and durable, and what more changes.
+func (l *Log) recordFull(more func(*contents)) error {
+	added, err := l.filledBlocks()
+	if err != nil {
+		return err
+	}
+	return l.manifest.change(func(c *contents) {
+		more(c)
+		if c.First.First == 0 { // a full disk kept the start from recording it
+			c.First.First = l.First()
+		}
+		for _, s := range added {
+			if n := len(c.Segments); s.Last >= c.First.First && (n == 0 || c.Segments[n-1].Last+1 == s.First) {
+				c.Segments = append(c.Segments, s)
+			}
+		}
+	})
+}
+
+// filledBlocks returns the block files that are full and durable, and not in the manifest yet.
+func (l *Log) filledBlocks() (list []segment, err error) {
+	all, err := l.blocks.List()
+	if err != nil {
+		return nil, err
+	}
+	known := uint32(0)
+	if segments := l.manifest.segments(); len(segments) > 0 {
+		known = segments[len(segments)-1].Block
+	}
+	last, _ := l.Last()
+	for i, n := range all[:max(len(all), 1)-1] {
+		if n <= known {
+			continue
+		}
+		s, ok := l.segment(n, all[i+1], last)
+		if !ok {
+			break // it is not durable yet, or damage for who reads it
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// segment returns what is in a block file, by how it and the next begin.
+func (l *Log) segment(n, next uint32, durable uint64) (s segment, ok bool) {
+	first, err := l.blocks.First(n)
+	if err != nil || !first.IsMessage() {
+		return s, false
+	}
+	behind, err := l.blocks.First(next)
+	if err != nil || !behind.IsMessage() || behind.Seq() > durable+1 || behind.Seq() <= first.Seq() {
+		return s, false
+	}
+	st, err := os.Stat(l.blocks.Path(n))
+	if err != nil {
+		return s, false
+	}
+	m, err := l.stored(behind.Seq() - 1)
+	if err != nil {
+		return s, false
+	}
+	chain, ok := chainIn(m.Header)
+	return segment{n, first.Seq(), m.Seq, st.Size(), m.At, hex.EncodeToString(chain[:])}, ok
+}
+
+// stored reads one message from the files.
+func (l *Log) stored(seq uint64) (found Message, err error) {
+	err = l.blockReader(seq, seq, readChunk).read(context.Background(), func(p page) bool { found = p.messages[0]; return true })
+	if err == nil && found.Seq != seq {
+		err = errRecord
+	}
+	return found, err
+}
+
+// recordEnd puts on record where the log ends: the stop is a clean one.
+func (l *Log) recordEnd() error {
+	last, chain := l.Last()
+	size := int64(0)
+	all, err := l.blocks.List()
+	if err == nil && len(all) > 0 {
+		var st os.FileInfo
+		if st, err = os.Stat(l.blocks.Path(all[len(all)-1])); err == nil {
+			size = st.Size()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return l.recordFull(func(c *contents) { c.End = &logEnd{last, hex.EncodeToString(chain[:]), size} })
+}
