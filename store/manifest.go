@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -217,7 +218,7 @@ func earlierStart(dir, stream string) (logStart, error) {
 // the manifest as it is, which then names a log that is not there.
 const laterNote = "a later version of Ledge has opened this data folder; start that version, or one that reads its backup; it"
 
-// refuseEarlierVersions has versions without manifests refuse the folder.
+// refuseEarlierVersions has versions without manifests refuse the folder, and removes what only they use.
 func refuseEarlierVersions(dir string) error {
 	text, err := startsText(map[string]earlierStartText{laterNote: {}})
 	if err != nil {
@@ -227,7 +228,11 @@ func refuseEarlierVersions(dir string) error {
 	if have, err := osfile.Read(path, maxEarlier); err == nil && bytes.Equal(have, text) {
 		return nil
 	}
-	if err := osfile.Write(path, text); err != nil && !osfile.IsFull(err) {
+	err = errors.Join(osfile.Remove(filepath.Join(dir, "clean-stop.json")), os.RemoveAll(filepath.Join(dir, "index")))
+	if werr := osfile.Write(path, text); werr != nil && !osfile.IsFull(werr) {
+		err = errors.Join(err, werr)
+	}
+	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	return nil
@@ -283,7 +288,7 @@ func (m *manifest) change(f func(*contents)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := m.now
-	next.Segments = slices.Clone(m.now.Segments)
+	next.Segments = append([]segment{}, m.now.Segments...)
 	f(&next)
 	before, err := json.Marshal(m.now)
 	if err != nil {
