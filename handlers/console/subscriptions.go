@@ -33,9 +33,32 @@ func (s *Console) subscriptionRoutes() []route {
 }
 
 type subscriptionsData struct {
-	Subscriptions             []domain.Subscription
+	Subscriptions             []subscriptionRow
 	Pager                     listPager
 	Category, Label, Receiver string
+}
+
+// subscriptionRow is a subscription in the list, with what came of its latest messages.
+type subscriptionRow struct {
+	domain.Subscription
+	Outcome outcome
+}
+
+func (s *Console) subscriptionRows(c *gin.Context, subs []domain.Subscription) ([]subscriptionRow, error) {
+	u, _ := user(c)
+	notes, done := s.Notes()
+	defer done()
+	rows := make([]subscriptionRow, len(subs))
+	for i, sub := range subs {
+		var err error
+		if rows[i].Subscription = sub; true {
+			rows[i].Outcome, err = worst(notes.Lists, sub, u.Role)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 func (s *Console) subscriptions(c *gin.Context) {
@@ -47,8 +70,13 @@ func (s *Console) subscriptions(c *gin.Context) {
 		s.failList(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions", Data: subscriptionsData{
-		list, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
+	rows, err := s.subscriptionRows(c, list)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
+		rows, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
 	}})
 }
 
@@ -60,15 +88,19 @@ type channelView struct {
 	Sockets  []SocketState
 	Delivery *domain.EndpointState // nil if nothing waits and nothing has failed
 	Why      string                // what the endpoint answered last, if it fails
+	Outcome  outcome               // of the latest messages
 	Snippets []snippet
 }
+
+// Hidden reports whether the last answer is hidden from the user.
+func (v channelView) Hidden() bool { return v.Why == domain.HiddenAnswer }
 
 type subscriptionData struct {
 	Subscription domain.Subscription
 	Channels     []channelView
 	// Also are other subscriptions that a test is sent to.
 	Also   []string
-	Recent []domain.Transmission
+	Recent []sent
 }
 
 func (s *Console) subscription(c *gin.Context) {
@@ -77,7 +109,7 @@ func (s *Console) subscription(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if d.Channels, err = s.channelViews(c, d.Subscription.Channels); err != nil {
+	if err := s.readOutcomes(c, &d); err != nil {
 		s.fail(c, err)
 		return
 	}
@@ -98,10 +130,21 @@ func (s *Console) readSubscription(name string) (d subscriptionData, err error) 
 		return d, err
 	}
 	d.Subscription = sub
-	notes, end := s.Notes()
-	defer end()
-	d.Recent, _, err = notes.Lists.Transmissions(domain.Page{Limit: 20}, domain.Filter{Index: domain.IndexSubscription, Value: name})
-	return d, err
+	return d, nil
+}
+
+// readOutcomes reads the latest transmissions, and how each channel does.
+func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
+	u, _ := user(c)
+	notes, done := s.Notes()
+	defer done()
+	latest, _, err := notes.Lists.Transmissions(domain.Page{Limit: mostOutcomeLook}, domain.Filter{Index: domain.IndexSubscription, Value: d.Subscription.Name})
+	if err != nil {
+		return err
+	}
+	d.Recent = sentOf(notes.State, latest, u.Role)
+	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, latest, u.Role))
+	return err
 }
 
 // alsoTested returns the names of other subscriptions that match the test of sub.
@@ -127,14 +170,12 @@ func testMark(sub domain.Subscription) (index, value string) {
 	return domain.IndexCategory, ""
 }
 
-func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) ([]channelView, error) {
+func (s *Console) channelViews(c *gin.Context, notes domain.View, channels []domain.Channel, by map[string]outcome) ([]channelView, error) {
 	u, _ := user(c)
-	notes, done := s.Notes()
-	defer done()
 	states := s.System.Endpoints()
 	views := make([]channelView, len(channels))
 	for i, ch := range channels {
-		views[i] = channelView{Channel: ch}
+		views[i] = channelView{Channel: ch, Outcome: by[ch.Target()]}
 		if at := slices.IndexFunc(states, func(e domain.EndpointState) bool { return e.Target == ch.Target() }); at >= 0 {
 			views[i].Delivery = &states[at]
 			if states[at].Failures > 0 {
@@ -198,7 +239,12 @@ func (s *Console) testSubscription(c *gin.Context) {
 	} else {
 		fields["category"] = value
 	}
-	s.postNotification(c, fields, "The test is sent. This page shows the message and its transmissions.")
+	a, id := s.sendOne(c, fields)
+	if !a.ok() {
+		s.showError(c, a.Status, a.Message)
+		return
+	}
+	s.redirect(c, "/notifications/"+id+"?test=1")
 }
 
 // trySubscription sends the waiting transmissions of the subscription's endpoints now.
