@@ -75,3 +75,30 @@ func TestConsoleGivenUp(t *testing.T) {
 	c.post("/subscriptions/office/state", url.Values{"adminState": {"LOCKED"}}).want(t, http.StatusSeeOther)
 	c.get("/").want(t, http.StatusOK, "Everything works.")
 }
+
+// TestConsoleUnseenCategory has a subscription with a misspelt category say so, also after a test, which has that category.
+func TestConsoleUnseenCategory(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	c := p.newRole(t, domain.Operator)
+	p.addRESTSubscription("gate", "secirity", porttest.Hold(t))
+	p.post("security", "a door is open")
+	const note = "No notification has had the category secirity; categories seen: DEVICE_CHANGED, security. Did you mean security?"
+	c.get("/subscriptions/gate").want(t, http.StatusOK, `<p class="warning unseen-tag">`+note)
+	c.post("/subscriptions/gate/test", nil).want(t, http.StatusSeeOther)
+	until(t, "the test", func() bool { return len(p.transmissions("subscription/name/gate")) == 1 })
+	c.get("/subscriptions/gate").want(t, http.StatusOK, `<p class="warning unseen-tag">`+note)
+	for _, path := range []string{"/subscriptions", "/notifications", "/subscriptions/+add", "/notifications/+send"} {
+		c.get(path).want(t, http.StatusOK, `<option value="security">security</option>`, `secirity (of a subscription; no recent notification has it)`)
+	}
+	p.post("secirity", "a name that is meant")
+	if text := c.get("/subscriptions/gate").text; strings.Contains(text, "No notification has had") {
+		t.Errorf("after a notification with the category:\n%s", text)
+	}
+
+	b := p.logIn(t, domain.Operator)
+	b.open("/subscriptions/+add")
+	b.fill("#f-categories", "DEVICE_CHANGED,")
+	ask[bool](b, `document.querySelector("#f-categories").dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.until(`[...document.querySelector("#f-categories").list.options].some(o => o.value === "DEVICE_CHANGED, security")`)
+}

@@ -33,6 +33,8 @@ type notificationsData struct {
 	Query         url.Values
 	Examined      int
 	Period        period
+
+	CategoriesInUse, LabelsInUse []option
 }
 
 // Get returns a filter.
@@ -55,14 +57,18 @@ func (notificationsData) Acks() []option {
 
 func (s *Console) notifications(c *gin.Context) {
 	d := notificationsData{Query: c.Request.URL.Query(), Period: periodOf(c)}
+	var err error
 	if d.Period.status() == http.StatusOK {
 		var total int
-		var err error
 		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
 			s.failList(c, err)
 			return
 		}
 		d.Pager = pagerOf(c, total, d.Examined)
+	}
+	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(); err != nil {
+		s.fail(c, err)
+		return
 	}
 	s.show(c, d.Period.status(), "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
@@ -184,7 +190,7 @@ func (s *Console) deleteNotification(c *gin.Context) {
 type notificationForm struct {
 	Category, Labels, Severity, Sender, Description, Content, ContentType string
 	Problems                                                              problems
-	CategoriesInUse                                                       []option
+	CategoriesInUse, LabelsInUse                                          []option
 }
 
 // Severities are those to choose from.
@@ -199,7 +205,7 @@ func (s *Console) showSendNotification(c *gin.Context) {
 
 func (s *Console) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
 	var err error
-	if f.CategoriesInUse, _, err = s.tagsInUse(); err != nil {
+	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(); err != nil {
 		s.fail(c, err)
 		return
 	}

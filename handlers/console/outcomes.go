@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 const (
@@ -135,6 +136,7 @@ type sent struct {
 	domain.Transmission
 	Title string // of its notification
 	Why   string // the answer to the last try, as the user may see it
+	Test  bool   // it is a test from the console
 }
 
 // Hidden reports whether the answer is hidden from the user.
@@ -147,7 +149,7 @@ func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) 
 		var n domain.Notification
 		domain.GetWithin(state.Notifications, t.NotificationID, mostTitled, &n)
 		n.ID = t.NotificationID
-		list[i] = sent{Transmission: t, Title: titleOf(n)}
+		list[i] = sent{Transmission: t, Title: titleOf(n), Test: handlers.IsTest(n)}
 		if len(t.Records) > 0 {
 			list[i].Why = lastTry(t).Response
 			if !role.May(domain.MayChange) {

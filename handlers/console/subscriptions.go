@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 func (s *Console) subscriptionRoutes() []route {
@@ -36,6 +37,8 @@ type subscriptionsData struct {
 	Subscriptions             []subscriptionRow
 	Pager                     listPager
 	Category, Label, Receiver string
+
+	CategoriesInUse, LabelsInUse []option
 }
 
 // subscriptionRow is a subscription in the list, with what came of its latest messages.
@@ -75,8 +78,14 @@ func (s *Console) subscriptions(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
+	categories, labels, err := s.tagsInUse()
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
 	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
 		rows, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
+		categories, labels,
 	}})
 }
 
@@ -101,6 +110,31 @@ type subscriptionData struct {
 	// Also are other subscriptions that a test is sent to.
 	Also   []string
 	Recent []sent
+	// Unseen says which of its categories and labels no notification has had.
+	Unseen []string
+}
+
+// Matched reports whether a notification has matched, tests aside.
+func (d subscriptionData) Matched() bool {
+	return slices.ContainsFunc(d.Recent, func(one sent) bool { return !one.Test })
+}
+
+// unseen says which categories and labels of a subscription no notification has had, and which ones were seen.
+func unseen(view domain.View, sub domain.Subscription) (notes []string) {
+	note := func(what, all string, unseen []handlers.Unseen, seen []string) {
+		for _, one := range unseen {
+			text := fmt.Sprintf("No notification has had the %s %s; %s seen: %s.", what, one.Value, all, strings.Join(seen, ", "))
+			if one.Meant != "" {
+				text += fmt.Sprintf(" Did you mean %s?", one.Meant)
+			}
+			notes = append(notes, text)
+		}
+	}
+	list, seen := handlers.UnseenCategories(view, sub.Categories)
+	note("category", "categories", list, seen)
+	list, seen = handlers.UnseenLabels(view, sub.Labels)
+	note("label", "labels", list, seen)
+	return notes
 }
 
 func (s *Console) subscription(c *gin.Context) {
@@ -142,7 +176,7 @@ func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
 	if err != nil {
 		return err
 	}
-	d.Recent = sentOf(notes.State, latest, u.Role)
+	d.Recent, d.Unseen = sentOf(notes.State, latest, u.Role), unseen(notes, d.Subscription)
 	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, latest, u.Role))
 	return err
 }
@@ -231,8 +265,8 @@ func (s *Console) testSubscription(c *gin.Context) {
 	}
 	content, _ := json.Marshal(map[string]any{"test": true, "subscription": d.Subscription.Name, "message": "This is a test from the console."}) // text always encodes
 	fields := map[string]any{
-		"content": string(content), "contentType": "application/json", "sender": "console", "severity": domain.SeverityNormal,
-		"description": "Test of the subscription " + d.Subscription.Name,
+		"content": string(content), "contentType": "application/json", "sender": handlers.TestSender, "severity": domain.SeverityNormal,
+		"description": handlers.TestDescription + d.Subscription.Name,
 	}
 	if index, value := testMark(d.Subscription); index == domain.IndexLabel {
 		fields["labels"] = []string{value}

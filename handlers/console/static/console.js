@@ -180,6 +180,16 @@
     });
   }
 
+  // Suggestions complete the last of the words that an input separates by commas.
+  document.addEventListener("input", function (e) {
+    if (!e.target.list || !/^(categories|labels)$/.test(e.target.name)) { return; }
+    var before = e.target.value.replace(/[^,]*$/, "").replace(/,$/, ", ");
+    Array.prototype.forEach.call(e.target.list.options, function (o) {
+      o.dataset.value = o.dataset.value || o.value;
+      o.value = before + o.dataset.value;
+    });
+  });
+
   // The chart and its library are loaded with the first page that has one.
   function load(path, then) {
     var script = document.createElement("script");
