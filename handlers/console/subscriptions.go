@@ -390,10 +390,7 @@ func (s *Console) portHint(ch domain.Channel, text string) string {
 func (s *Console) connectTo(c *gin.Context, ch domain.Channel) string {
 	host := ch.Host
 	if host == "*" || host == "0.0.0.0" || host == "::" {
-		host = c.Request.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
+		host = hostOf(c)
 	}
 	if s.Interfaces != nil {
 		for _, one := range s.Interfaces() {
