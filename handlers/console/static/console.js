@@ -180,6 +180,20 @@
     });
   }
 
+  // A search box shows the rows of a table that have each of its words.
+  document.addEventListener("input", function (e) {
+    var box = e.target.closest("[data-filter]");
+    if (!box) { return; }
+    var words = e.target.value.toLowerCase().split(/\s+/), shown = 0;
+    var rows = document.querySelectorAll(box.dataset.filter + " tbody tr");
+    rows.forEach(function (row) {
+      var text = row.textContent.toLowerCase();
+      row.hidden = !words.every(function (w) { return text.includes(w); });
+      shown += row.hidden ? 0 : 1;
+    });
+    box.querySelector("[role=status]").textContent = e.target.value ? shown + " of " + rows.length : "";
+  });
+
   // Suggestions complete the last of the words that an input separates by commas.
   document.addEventListener("input", function (e) {
     if (!e.target.list || !/^(categories|labels)$/.test(e.target.name)) { return; }
@@ -222,6 +236,7 @@
     if (!source || source.readyState === EventSource.OPEN) { banner(""); lost = false; }
     showTimes(document);
     addCopyButtons();
+    document.querySelectorAll("[data-filter]").forEach(function (box) { box.hidden = false; });
     showCurrent();
     connect();
     loadChart();
