@@ -183,7 +183,11 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.see(".notice")
 	b.click("button[value=LOCKED]")
 	b.see("button[value=UNLOCKED]")
+	b.until(`/^LOCKED by test-operator, (Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(document.querySelector("#set").innerText)`)
 	b.open("/devices/hall-1/history")
+	if first := ask[[]string](b, `[...document.querySelectorAll("main h2")].map(e => e.innerText)`); strings.Join(first, ", ") != "Changes, The device as it was" {
+		t.Errorf("the history has the parts %q, want the changes first", first)
+	}
 	text := b.text("main")
 	for _, want := range []string{"North side", "South side", "user:test-operator", "LOCKED", "The device as it is now"} {
 		if !strings.Contains(text, want) {
@@ -596,7 +600,7 @@ func TestConsoleLongHistory(t *testing.T) {
 	if pages != 11 || change != -1 {
 		t.Errorf("%d pages, want 11; change %d is not listed", pages, change)
 	}
-	seqs := regexp.MustCompile(`seq=(\d+)"`).FindAllStringSubmatch(last, -1)
+	seqs := regexp.MustCompile(`seq=(\d+)#`).FindAllStringSubmatch(last, -1)
 	versions := map[string]string{
 		"back=-250": "change 10", "back=-255": "change 5", "back=-260": "change 0", "back=-1": "change 259", "seq=" + seqs[len(seqs)-5][1]: "change 4",
 	}
@@ -607,7 +611,7 @@ func TestConsoleLongHistory(t *testing.T) {
 	}
 	p.addSensor("hall-2", "")
 	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall-1","description":"the last"}}]`, http.StatusOK)
-	other := regexp.MustCompile(`seq=(\d+)"`).FindStringSubmatch(c.get("/devices/hall-2/history").text)[1]
+	other := regexp.MustCompile(`seq=(\d+)#`).FindStringSubmatch(c.get("/devices/hall-2/history").text)[1]
 	for _, from := range []string{"1", other, "18446744073709551615", "-1", "x"} { // none of them shows what is not the device's
 		if got := c.get("/devices/hall-1/history?from=" + from); got.StatusCode != http.StatusOK || strings.Contains(got.text, "hall-2") {
 			t.Errorf("from %s: %s\n%s", from, got.Status, got.text)

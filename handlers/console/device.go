@@ -35,6 +35,9 @@ type deviceData struct {
 	Selected *selected
 	// Known reports whether the profile exists.
 	Known bool
+	// Revision is the event that made the device as it is; Set is the change that set its admin state.
+	Revision uint64
+	Set      stateChange
 }
 
 // Link is an address below the device's page.
@@ -92,6 +95,11 @@ func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted strin
 		s.noDevice(c)
 		return
 	}
+	var err error
+	if d.Set, err = s.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
+		s.fail(c, err)
+		return
+	}
 	if err := s.latest(&d); err != nil {
 		s.fail(c, err)
 		return
@@ -120,6 +128,7 @@ func (s *Console) deviceData(name string) (d deviceData, ok bool) {
 	if d.Device, ok = view.State.Devices.Get(name); !ok {
 		return d, false
 	}
+	d.Revision = domain.Revision(view.State.Devices, name)
 	var p domain.Profile
 	if p, d.Known = view.State.Profiles.Get(d.ProfileName); !d.Known {
 		return d, true
