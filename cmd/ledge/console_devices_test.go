@@ -106,13 +106,17 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.see("a[href='/devices/+add']")
 	b.pictures("devices-empty")
 	b.click("a[href='/devices/+add']")
-	b.fill("#f-name", "hall-1", "#f-description", "North side", "#f-labels", "indoor, north", "#f-profileName", "no-such-profile")
+	b.open("/devices/+add?profile=hall-sonsor")
+	b.fill("#f-name", "hall-1", "#f-description", "North side", "#f-labels", "indoor, north")
 	b.pictures("device-add")
 	b.click("main button[type=submit]")
 	b.see("main .wrong")
-	for _, place := range []string{"main .wrong", "#f-profileName-error"} {
-		if text := b.text(place); !strings.Contains(text, "no-such-profile") {
-			t.Errorf("the message at %s is %q, want the API's", place, text)
+	for place, want := range map[string]string{
+		"main .wrong":          "Correct the fields that are marked.",
+		"#f-profileName-error": `There is no device profile "hall-sonsor". Choose an existing one. Did you mean hall-sensor?`,
+	} {
+		if text := b.text(place); text != want {
+			t.Errorf("the message at %s is %q, want %q", place, text, want)
 		}
 	}
 	if kept := ask[string](b, "document.querySelector('#f-description').value"); kept != "North side" {
@@ -308,6 +312,11 @@ func TestConsoleDevices(t *testing.T) {
 	}
 	if got := c.rows(t, "/devices?q=ROW-1+s-00"); strings.Join(got, " ") != "s-001 s-004 s-007" {
 		t.Errorf("search: %v", got)
+	}
+	p.addSensor("s-9", "")
+	p.addSensor("s-10", "")
+	if got := c.rows(t, "/devices?q=s-"); strings.Join(got[:14], " ") != "s-000 s-001 s-002 s-003 s-004 s-005 s-006 s-007 s-008 s-009 s-9 s-010 s-10 s-011" {
+		t.Errorf("the order of names is %v", got[:14])
 	}
 	p.addSensor("other", `,"adminState":"LOCKED"`)
 	if got := c.rows(t, "/devices?state=locked"); strings.Join(got, " ") != "other" { // what was just added is found

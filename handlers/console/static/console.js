@@ -226,6 +226,13 @@
     box.querySelector("[role=status]").textContent = e.target.value ? shown + " of " + rows.length : "";
   });
 
+  // The suggestions of an input are there as soon as it has the focus.
+  document.addEventListener("click", function (e) {
+    if (e.target.tagName === "INPUT" && e.target.list && !e.target.value && e.target.showPicker) {
+      try { e.target.showPicker(); } catch (err) { /* the browser opens it at the next key */ }
+    }
+  });
+
   // Suggestions complete the last of the words that an input separates by commas.
   document.addEventListener("input", function (e) {
     if (!e.target.list || !/^(categories|labels)$/.test(e.target.name)) { return; }
