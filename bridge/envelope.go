@@ -42,7 +42,7 @@ func Raise(r domain.Recorded) (n domain.Notification, ok bool) {
 	body, _ := json.Marshal(changeBody{d.Name, d.ServiceName, action, d.OperatingState, d.AdminState}) // strings only: cannot fail
 	ms := r.At.UnixMilli()
 	return domain.Notification{
-		ID: derive(r.EventID, "notification"), Category: domain.DeviceChanged, Labels: []string{"metadata"},
+		ID: derive(r.EventID, "notification"), Category: domain.DeviceChanged, Labels: []string{domain.DeviceChangedLabel},
 		Content: string(body), ContentType: "application/json", Description: "Metadata change notice",
 		Sender: "core-metadata", Severity: domain.SeverityNormal, Status: domain.StatusNew,
 		Created: ms, Modified: ms, Cause: r.Seq,

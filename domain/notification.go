@@ -46,6 +46,9 @@ const maxMatchedBytes = 64 << 10
 // DeviceChanged is the category of the notifications that Ledge raises when a device changes.
 const DeviceChanged = "DEVICE_CHANGED"
 
+// DeviceChangedLabel is their label.
+const DeviceChangedLabel = "metadata"
+
 // The states of notifications and transmissions, and the severities.
 const (
 	StatusNew          = "NEW"

@@ -38,3 +38,6 @@ func (l *Log) Ready() error {
 
 // FreeBytes returns the free bytes on the disk of the store, as appends see them.
 func (s *Store) FreeBytes() (uint64, error) { return s.free() }
+
+// TotalBytes returns the size of the disk of the store; 0 if the system does not tell.
+func (s *Store) TotalBytes() (uint64, error) { return TotalBytes(s.o.Dir) }

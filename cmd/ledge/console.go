@@ -22,6 +22,7 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
 		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, TLS: p.Config.Secure,
 		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,
+		DeviceREST: p.servers.scheme() + "://" + p.servers.address(deviceRESTService),
 	})
 }
 

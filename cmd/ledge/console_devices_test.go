@@ -106,13 +106,17 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.see("a[href='/devices/+add']")
 	b.pictures("devices-empty")
 	b.click("a[href='/devices/+add']")
-	b.fill("#f-name", "hall-1", "#f-description", "North side", "#f-labels", "indoor, north", "#f-profileName", "no-such-profile")
+	b.open("/devices/+add?profile=hall-sonsor")
+	b.fill("#f-name", "hall-1", "#f-description", "North side", "#f-labels", "indoor, north")
 	b.pictures("device-add")
 	b.click("main button[type=submit]")
 	b.see("main .wrong")
-	for _, place := range []string{"main .wrong", "#f-profileName-error"} {
-		if text := b.text(place); !strings.Contains(text, "no-such-profile") {
-			t.Errorf("the message at %s is %q, want the API's", place, text)
+	for place, want := range map[string]string{
+		"main .wrong":          "Correct the fields that are marked.",
+		"#f-profileName-error": `There is no device profile "hall-sonsor". Choose an existing one. Did you mean hall-sensor?`,
+	} {
+		if text := b.text(place); text != want {
+			t.Errorf("the message at %s is %q, want %q", place, text, want)
 		}
 	}
 	if kept := ask[string](b, "document.querySelector('#f-description').value"); kept != "North side" {
@@ -183,7 +187,11 @@ func TestConsoleOneDevice(t *testing.T) {
 	b.see(".notice")
 	b.click("button[value=LOCKED]")
 	b.see("button[value=UNLOCKED]")
+	b.until(`/^LOCKED by test-operator, (Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(document.querySelector("#set").innerText)`)
 	b.open("/devices/hall-1/history")
+	if first := ask[[]string](b, `[...document.querySelectorAll("main h2")].map(e => e.innerText)`); strings.Join(first, ", ") != "Changes, The device as it was" {
+		t.Errorf("the history has the parts %q, want the changes first", first)
+	}
 	text := b.text("main")
 	for _, want := range []string{"North side", "South side", "user:test-operator", "LOCKED", "The device as it is now"} {
 		if !strings.Contains(text, want) {
@@ -304,6 +312,11 @@ func TestConsoleDevices(t *testing.T) {
 	}
 	if got := c.rows(t, "/devices?q=ROW-1+s-00"); strings.Join(got, " ") != "s-001 s-004 s-007" {
 		t.Errorf("search: %v", got)
+	}
+	p.addSensor("s-9", "")
+	p.addSensor("s-10", "")
+	if got := c.rows(t, "/devices?q=s-"); strings.Join(got[:14], " ") != "s-000 s-001 s-002 s-003 s-004 s-005 s-006 s-007 s-008 s-009 s-9 s-010 s-10 s-011" {
+		t.Errorf("the order of names is %v", got[:14])
 	}
 	p.addSensor("other", `,"adminState":"LOCKED"`)
 	if got := c.rows(t, "/devices?state=locked"); strings.Join(got, " ") != "other" { // what was just added is found
@@ -596,7 +609,7 @@ func TestConsoleLongHistory(t *testing.T) {
 	if pages != 11 || change != -1 {
 		t.Errorf("%d pages, want 11; change %d is not listed", pages, change)
 	}
-	seqs := regexp.MustCompile(`seq=(\d+)"`).FindAllStringSubmatch(last, -1)
+	seqs := regexp.MustCompile(`seq=(\d+)#`).FindAllStringSubmatch(last, -1)
 	versions := map[string]string{
 		"back=-250": "change 10", "back=-255": "change 5", "back=-260": "change 0", "back=-1": "change 259", "seq=" + seqs[len(seqs)-5][1]: "change 4",
 	}
@@ -607,7 +620,7 @@ func TestConsoleLongHistory(t *testing.T) {
 	}
 	p.addSensor("hall-2", "")
 	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"hall-1","description":"the last"}}]`, http.StatusOK)
-	other := regexp.MustCompile(`seq=(\d+)"`).FindStringSubmatch(c.get("/devices/hall-2/history").text)[1]
+	other := regexp.MustCompile(`seq=(\d+)#`).FindStringSubmatch(c.get("/devices/hall-2/history").text)[1]
 	for _, from := range []string{"1", other, "18446744073709551615", "-1", "x"} { // none of them shows what is not the device's
 		if got := c.get("/devices/hall-1/history?from=" + from); got.StatusCode != http.StatusOK || strings.Contains(got.text, "hall-2") {
 			t.Errorf("from %s: %s\n%s", from, got.Status, got.text)

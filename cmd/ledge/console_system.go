@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -66,15 +68,7 @@ var shownModules = map[string]string{
 
 // Status implements console.System.
 func (s *consoleSystem) Status() (st console.Status) {
-	free, err := s.data.store.FreeBytes()
-	if err != nil {
-		s.Logger.Warn("the free disk space is not known", "error", err)
-	}
-	st.FreeBytes = int64(min(free, 1<<62))
-	st.UsedBytes = s.payloadUse().Bytes
-	for _, one := range s.data.projections() {
-		st.UsedBytes += s.useOf(one).Bytes
-	}
+	st.Space = s.space()
 	for _, one := range services {
 		if err := one.ready(s.Program); err != nil && one.name != consoleService {
 			st.Troubles = append(st.Troubles, one.name+": "+err.Error())
@@ -83,6 +77,46 @@ func (s *consoleSystem) Status() (st console.Status) {
 	st.Troubles = append(st.Troubles, s.warnings()...)
 	st.ChangesPerSecond, st.ReadingsPerSecond = s.rates.now(s.upTo())
 	return st
+}
+
+func (s *consoleSystem) space() (space console.Space) {
+	free, err := s.data.store.FreeBytes()
+	if err != nil {
+		s.Logger.Warn("the free disk space is not known", "error", err)
+	}
+	total, err := s.data.store.TotalBytes()
+	if err != nil {
+		s.Logger.Warn("the size of the disk is not known", "error", err)
+	}
+	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
+	space.UsedBytes = s.payloadUse().Bytes
+	for _, one := range s.data.projections() {
+		space.UsedBytes += s.useOf(one).Bytes
+	}
+	return space
+}
+
+// Disk implements console.System.
+func (s *consoleSystem) Disk() console.Disk {
+	d := console.Disk{
+		Space: s.space(), ReadingsReserve: int64(s.Config.readingsReserve()), ChangesReserve: int64(s.Config.DiskReserve),
+		ReadingsMax: int64(s.Config.ReadingsMaxBytes), ReadingsAge: s.Config.ReadingsMaxAge,
+		NotificationsMax: int64(s.Config.NotificationsMaxBytes), NotificationsAge: s.Config.NotificationsMaxAge,
+	}
+	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
+	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {
+		add(what, s.useOf(s.data.projections()[i]).Bytes)
+	}
+	add("large values of readings", s.payloadUse().Bytes)
+	add("archives of changes", s.changesUse().Archive.ArchivedBytes)
+	states := int64(0)
+	for _, name := range stateFiles {
+		if info, err := os.Stat(filepath.Join(s.Config.DataDir, name)); err == nil {
+			states += info.Size()
+		}
+	}
+	add("state, which is made of the logs", states)
+	return d
 }
 
 // Endpoints implements console.System.

@@ -33,8 +33,19 @@ func TestConsoleSystem(t *testing.T) {
 		b.click("a[href='/system/api/" + service + "/docs']")
 		b.until(`document.querySelectorAll(".opblock").length > 3`)
 	}
+	b.open("/system")
+	for setting, shown := range map[string]bool{"readings-max-bytes": false, "disk-reserve": true} {
+		b.see("#f-filter")
+		ask[bool](b, `(f => { f.value = "FREE disk reserve"; f.dispatchEvent(new Event("input", {bubbles: true})); return true })(document.querySelector("#f-filter"))`)
+		if got := ask[bool](b, `!document.getElementById("setting-`+setting+`").parentElement.hidden`); got != shown {
+			t.Errorf("the search for disk-reserve shows %s: %v", setting, got)
+		}
+	}
 	c := newConsoleClient(p)
 	c.login(t, "test-viewer", consolePassword)
+	c.get("/").want(t, http.StatusOK, `href="/system#disk"`, "% used; Ledge's logs take ")
+	c.get("/system").want(t, http.StatusOK, `id="disk"`, "% are used", "large values of readings", "Readings are refused below 4.0 MiB free, changes below 1.0 MiB.",
+		"The oldest readings are removed when readings and their large values take 10.0 GiB.")
 	if got := c.get("/system/api/core-metadata/openapi.yaml"); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "openapi: 3") {
 		t.Errorf("the document: %s", got.Status)
 	}
@@ -54,7 +65,7 @@ func TestConsoleOverview(t *testing.T) {
 	p.fillConsole(t)
 	b.until(`document.querySelector(".tile").innerText.startsWith("8")`)
 	b.until(`document.querySelector("#overview").innerText.includes("anonymous@127.0.0.1")`)
-	b.until(`/GiB.*free on disk.*[1-9].* used/s.test(document.querySelector(".tile[href='/system']").innerText)`)
+	b.until(`/iB.*free on disk of .*% used.*take [1-9]/s.test(document.querySelector(".tile[href='/system#disk']").innerText)`)
 	if ask[bool](b, `document.querySelector("#overview").innerText.includes("test-operator")`) {
 		t.Error("an operator sees changes of users")
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,16 @@ func (p problems) Of(field string) string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// within reports whether there are errors, and each is of one of the fields. Then a page needs to show them beside the fields only.
+func (p problems) within(fields ...string) bool {
+	for _, one := range p {
+		if !slices.ContainsFunc(fields, func(field string) bool { return (problems{one}).Of(field) != "" }) {
+			return false
+		}
+	}
+	return len(p) > 0
 }
 
 func (p problem) text() string {

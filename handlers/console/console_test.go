@@ -95,6 +95,16 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestStateSet looks for the change that set the admin state no further back than the limit.
+func TestStateSet(t *testing.T) {
+	s, log := fixture(t, nil), &endlessChanges{}
+	s.Changes = log
+	set, err := s.stateSet(t.Context(), "hall", log.Last())
+	if err != nil || log.read != mostStateLook || set.Actor != "" || set.Before == 0 {
+		t.Errorf("read %d events, want %d: %+v, %v", log.read, mostStateLook, set, err)
+	}
+}
+
 func TestNextPage(t *testing.T) {
 	for next, want := range map[string]string{
 		"/devices?q=x": "/devices?q=x", "": "/", "//evil.example": "/", "https://evil.example/": "/", `/\evil.example`: "/", "javascript:alert(1)": "/", "/a\r\nb": "/", "devices": "/",

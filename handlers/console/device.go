@@ -6,7 +6,9 @@ import (
 	"html/template"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,6 +35,9 @@ type deviceData struct {
 	Selected *selected
 	// Known reports whether the profile exists.
 	Known bool
+	// Revision is the event that made the device as it is; Set is the change that set its admin state.
+	Revision uint64
+	Set      stateChange
 }
 
 // Link is an address below the device's page.
@@ -64,6 +69,7 @@ type selected struct {
 	Tree   *node
 	Text   string // the latest value if it is a text
 	Posted string // a text that was refused
+	Post   *postTo
 	Error  string
 }
 
@@ -89,6 +95,11 @@ func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted strin
 		s.noDevice(c)
 		return
 	}
+	var err error
+	if d.Set, err = s.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
+		s.fail(c, err)
+		return
+	}
 	if err := s.latest(&d); err != nil {
 		s.fail(c, err)
 		return
@@ -99,6 +110,9 @@ func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted strin
 	}
 	if d.Selected != nil {
 		d.Selected.Posted, d.Selected.Error = posted, wrong
+		if d.PostsHere() && d.Selected.Properties.ReadWrite != "W" {
+			d.Selected.Post = s.postTo(c, d.Name, d.Selected.DeviceResource)
+		}
 	}
 	name := url.QueryEscape(d.Name)
 	s.show(c, status, "device", Page{
@@ -114,6 +128,7 @@ func (s *Console) deviceData(name string) (d deviceData, ok bool) {
 	if d.Device, ok = view.State.Devices.Get(name); !ok {
 		return d, false
 	}
+	d.Revision = domain.Revision(view.State.Devices, name)
 	var p domain.Profile
 	if p, d.Known = view.State.Profiles.Get(d.ProfileName); !d.Known {
 		return d, true
@@ -231,15 +246,86 @@ func fileType(part *multipart.Part) string {
 func (s *Console) sendValue(c *gin.Context, body any, mediaType string) answer {
 	d, _ := s.deviceData(c.Param("name"))
 	i := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == c.Param("resource") })
-	switch {
-	case i < 0: // the service says what is wrong
-	case d.Resources[i].Properties.ValueType == domain.Binary:
-		mediaType = cmp.Or(mediaType, d.Resources[i].Properties.MediaType)
-	case d.Resources[i].Properties.ValueType == "Object", strings.HasSuffix(d.Resources[i].Properties.ValueType, "Array"):
-		mediaType = "application/json"
-	default:
-		mediaType = "text/plain"
+	if i >= 0 { // else the service says what is wrong
+		mediaType = postType(d.Resources[i].Properties, mediaType)
 	}
 	path := "/api/v2/resource/" + url.PathEscape(c.Param("name")) + "/" + url.PathEscape(c.Param("resource"))
 	return s.call(c, deviceRESTService, http.MethodPost, path, body, "Content-Type", cmp.Or(mediaType, "application/octet-stream"))
+}
+
+// postType is the media type with which a value is posted; upload is that of an uploaded file, if it is known.
+func postType(p domain.ResourceProperties, upload string) string {
+	switch {
+	case p.ValueType == domain.Binary:
+		return cmp.Or(upload, p.MediaType)
+	case p.ValueType == "Object", strings.HasSuffix(p.ValueType, "Array"):
+		return "application/json"
+	}
+	return "text/plain"
+}
+
+// postTo says how other programs post values to a resource.
+type postTo struct {
+	URL, Command string
+	// Local says that device-rest listens on this machine only.
+	Local bool
+}
+
+func (s *Console) postTo(c *gin.Context, device string, r domain.DeviceResource) *postTo {
+	at, err := url.Parse(s.DeviceREST)
+	if err != nil || at.Host == "" {
+		return nil
+	}
+	p := &postTo{}
+	if ip, err := netip.ParseAddr(at.Hostname()); err == nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		p.Local = ip.IsLoopback()
+		if browser := hostOf(c); !p.Local || isLocal(browser) {
+			at.Host = net.JoinHostPort(browser, at.Port())
+		}
+	}
+	at.Path, at.RawPath = "/api/v2/resource/"+device+"/"+r.Name, "/api/v2/resource/"+url.PathEscape(device)+"/"+url.PathEscape(r.Name)
+	p.URL = at.String()
+	login := ""
+	if s.TLS {
+		login = " --cacert ledge-ca.pem -H 'Authorization: Bearer TOKEN'"
+	}
+	mediaType := cmp.Or(postType(r.Properties, ""), "application/octet-stream")
+	p.Command = fmt.Sprintf("curl%s -H %s %s %s", login, shellQuote("Content-Type: "+mediaType), exampleOf(r.Properties.ValueType), shellQuote(p.URL))
+	return p
+}
+
+// hostOf is the name by which the browser reached the console.
+func hostOf(c *gin.Context) string {
+	host := c.Request.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.Trim(host, "[]")
+}
+
+// isLocal reports whether a host is this machine itself.
+func isLocal(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// exampleOf is the option of curl for a value of a type.
+func exampleOf(valueType string) string {
+	switch {
+	case valueType == domain.Binary:
+		return "--data-binary @FILE"
+	case valueType == "Object":
+		return `-d '{"key": "value"}'`
+	case valueType == "BoolArray":
+		return "-d '[true, false]'"
+	case valueType == "StringArray":
+		return `-d '["a", "b"]'`
+	case strings.HasSuffix(valueType, "Array"):
+		return "-d '[1, 2]'"
+	case valueType == "Bool":
+		return "-d true"
+	case valueType == "String":
+		return "-d 'text'"
+	}
+	return "-d 21"
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/domain/spelling"
 )
 
 // deviceForm is the form to add or to edit a device, as its user has filled it in.
@@ -28,6 +30,29 @@ type deviceForm struct {
 
 // conflict is a field that has changed since the form was opened.
 type conflict struct{ Field, Mine, Now string }
+
+// mostChoices is how many names a select offers. Of more, the field suggests those that match what is typed.
+const mostChoices = 50
+
+// Choose is the type of a field for one of the names.
+func (deviceForm) Choose(names []option) string {
+	if len(names) <= mostChoices {
+		return "select"
+	}
+	return "text"
+}
+
+// Choices are the names for such a field, and its value if that is none of them.
+func (deviceForm) Choices(names []option, value string) []option {
+	if len(names) > mostChoices || slices.ContainsFunc(names, func(o option) bool { return o.Value == value }) {
+		return names
+	}
+	first := option{"", "Choose one"}
+	if value != "" {
+		first = option{value, value + " (does not exist)"}
+	}
+	return append([]option{first}, names...)
+}
 
 // New reports whether the form adds a device.
 func (f deviceForm) New() bool { return f.Revision == "" }
@@ -51,11 +76,49 @@ func (s *Console) showDeviceForm(c *gin.Context, status int, f deviceForm, messa
 		s.fail(c, err)
 		return
 	}
+	f.suggest()
+	if f.Problems.within("name", "description", "labels", "protocolName", "profileName", "serviceName", "protocols", "autoEvents") {
+		message = "Correct the fields that are marked."
+	}
 	title := "Add a device"
 	if !f.New() {
 		title = "Edit " + f.Name
 	}
 	s.show(c, status, "device_form", Page{Title: title, Message: message, Data: f})
+}
+
+// suggest has a profile or a service that does not exist say which ones may be meant.
+func (f *deviceForm) suggest() {
+	for i, p := range f.Problems {
+		for field, one := range map[string]struct {
+			what, value string
+			names       []option
+		}{"profileName": {"device profile", f.Profile, f.Profiles}, "serviceName": {"device service", f.Service, f.Services}} {
+			if !strings.HasSuffix(p.Cure, "correct "+field) {
+				continue
+			}
+			f.Problems[i].Cure = fmt.Sprintf("There is no %s %.80q. Choose an existing one.", one.what, one.value)
+			if near := nearNames(one.value, one.names); len(near) > 0 {
+				f.Problems[i].Cure += " Did you mean " + strings.Join(near, " or ") + "?"
+			}
+		}
+	}
+}
+
+// nearNames returns a few names that have a text as a part, or else the one that is most like it.
+func nearNames(text string, names []option) (near []string) {
+	const most = 3
+	var all []string
+	for _, o := range names {
+		all = append(all, o.Value)
+		if len(near) < most && strings.Contains(strings.ToLower(o.Value), strings.ToLower(text)) {
+			near = append(near, o.Value)
+		}
+	}
+	if nearest := spelling.Nearest(text, all); len(near) == 0 && nearest != "" {
+		near = []string{nearest}
+	}
+	return near
 }
 
 func formOf(c *gin.Context) deviceForm {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,8 @@ const (
 	mostUndone = 20_000
 	// mostFields bounds the differences that are shown of one change.
 	mostFields = 100
+	// mostStateLook is how many changes the page of a device goes back for the one that set the admin state.
+	mostStateLook = 20
 	// historyRows is how many changes a page shows.
 	historyRows = 25
 )
@@ -210,6 +213,47 @@ func (h *historyData) show(r domain.Recorded, device, now domain.Device) {
 	for i, f := range factsOf(now) {
 		h.Facts[i].Now, h.Facts[i].Differs = f.Value, f.Value != h.Facts[i].Value
 	}
+}
+
+// stateChange is the change that set the admin state of a device. If it is too far back, Before is the time of the oldest change read.
+type stateChange struct {
+	Actor      string
+	At, Before int64 // in milliseconds since the Unix epoch
+	Added      bool  // the device has had the state since it was added
+}
+
+// stateSet finds the change that set the admin state, from the event that made the version of today on backwards.
+func (s *Console) stateSet(ctx context.Context, name string, seq uint64) (set stateChange, err error) {
+	for range mostStateLook {
+		r, prev, _, ok, err := s.version(ctx, name, seq)
+		if err != nil || !ok {
+			return set, err
+		}
+		if _, added := r.Event.(domain.DeviceAdded); added || setsState(r.Event) {
+			return stateChange{Actor: strings.TrimPrefix(r.Actor, "user:"), At: r.At.UnixMilli(), Added: added}, nil
+		}
+		set.Before = r.At.UnixMilli()
+		if seq = prev; seq == 0 {
+			return set, nil
+		}
+	}
+	return set, nil
+}
+
+// setsState reports whether a change of a device set its admin state.
+func setsState(e domain.Event) bool {
+	const field = "adminState"
+	switch e := e.(type) {
+	case domain.DevicePatched:
+		for leaf := range e.Changes.Leaves() {
+			if leaf.Path == field {
+				return true
+			}
+		}
+	case domain.DeviceUpdated:
+		return slices.Contains(e.Changed, field)
+	}
+	return false
 }
 
 func changeOf(r domain.Recorded) deviceChange {

@@ -134,7 +134,7 @@ func (s *Console) pickers() (profiles, services []option, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		slices.Sort(names)
+		slices.SortFunc(names, devicesearch.Natural)
 		*into = options(names...)
 	}
 	return profiles, services, nil

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -32,6 +33,8 @@ type notificationsData struct {
 	Query         url.Values
 	Examined      int
 	Period        period
+
+	CategoriesInUse, LabelsInUse []option
 }
 
 // Get returns a filter.
@@ -54,14 +57,18 @@ func (notificationsData) Acks() []option {
 
 func (s *Console) notifications(c *gin.Context) {
 	d := notificationsData{Query: c.Request.URL.Query(), Period: periodOf(c)}
+	var err error
 	if d.Period.status() == http.StatusOK {
 		var total int
-		var err error
 		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
 			s.failList(c, err)
 			return
 		}
 		d.Pager = pagerOf(c, total, d.Examined)
+	}
+	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(); err != nil {
+		s.fail(c, err)
+		return
 	}
 	s.show(c, d.Period.status(), "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
@@ -106,7 +113,45 @@ type notificationData struct {
 	Notification  domain.Notification
 	Transmissions []transmissionView
 	Total         int
+	// Test reports whether the user has sent it as a test from the page of a subscription.
+	Test bool
 }
+
+// came counts the transmissions that have arrived, that have failed, and that wait; why is the answer to the first that has failed.
+func (d notificationData) came() (arrived, failed, waiting int, why string) {
+	for _, t := range d.Transmissions {
+		wrong := slices.ContainsFunc(t.Records, func(r domain.TransmissionRecord) bool { return r.Status == domain.StatusFailed })
+		switch {
+		case t.Status == domain.StatusSent || t.Status == domain.StatusAcknowledged:
+			arrived++
+		case wrong:
+			failed++
+			if why == "" {
+				why = fmt.Sprintf("%s: %s", t.SubscriptionName, t.Records[len(t.Records)-1].Response)
+			}
+		default:
+			waiting++
+		}
+	}
+	return arrived, failed, waiting, why
+}
+
+// Came says what came of a test. class is that of its banner.
+func (d notificationData) Came() (b banner) {
+	arrived, failed, waiting, why := d.came()
+	switch all := len(d.Transmissions); {
+	case failed > 0:
+		return banner{"wrong", fmt.Sprintf("The test failed in %d of %d transmissions. %s", failed, all, why)}
+	case waiting > 0, all == 0 && d.Notification.Status == domain.StatusNew:
+		return banner{"warning", "The test is under way. This page shows what comes of it."}
+	case all == 0:
+		return banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
+	}
+	return banner{"notice", fmt.Sprintf("The test was sent: %d %s.", arrived, map[bool]string{true: "transmission", false: "transmissions"}[arrived == 1])}
+}
+
+// banner is a sentence on top of a page, with the class that gives it its colour.
+type banner struct{ Class, Text string }
 
 func (s *Console) notification(c *gin.Context) {
 	id := c.Param("id")
@@ -123,7 +168,8 @@ func (s *Console) notification(c *gin.Context) {
 	}
 	a := s.call(c, notificationsService, http.MethodGet, apiPath("transmission/notification/id/", id)+"?limit=50", nil)
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
-	s.show(c, http.StatusOK, "notification", Page{Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Data: notificationData{n, got.Transmissions, got.Total}})
+	s.show(c, http.StatusOK, "notification", Page{Title: "Notification", Live: "notifications&transmissions", Message: a.Message,
+		Data: notificationData{n, got.Transmissions, got.Total, c.Query("test") != ""}})
 }
 
 func (s *Console) acknowledge(c *gin.Context) {
@@ -144,7 +190,7 @@ func (s *Console) deleteNotification(c *gin.Context) {
 type notificationForm struct {
 	Category, Labels, Severity, Sender, Description, Content, ContentType string
 	Problems                                                              problems
-	CategoriesInUse                                                       []option
+	CategoriesInUse, LabelsInUse                                          []option
 }
 
 // Severities are those to choose from.
@@ -159,7 +205,7 @@ func (s *Console) showSendNotification(c *gin.Context) {
 
 func (s *Console) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
 	var err error
-	if f.CategoriesInUse, _, err = s.tagsInUse(); err != nil {
+	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(); err != nil {
 		s.fail(c, err)
 		return
 	}
@@ -182,12 +228,6 @@ func (s *Console) sendNotification(c *gin.Context) {
 		return
 	}
 	s.done(c, "/notifications/"+id, "The notification is sent.")
-}
-
-// postNotification sends a notification and shows it.
-func (s *Console) postNotification(c *gin.Context, fields map[string]any, notice string) {
-	a, id := s.sendOne(c, fields)
-	s.finish(c, a, "/notifications/"+id, "%s", notice)
 }
 
 func (s *Console) sendOne(c *gin.Context, fields map[string]any) (a answer, id string) {

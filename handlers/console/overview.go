@@ -20,6 +20,8 @@ type overviewData struct {
 	More                             bool // more is waiting than Waiting says
 	Failing                          []failing
 	MoreFailing                      int
+	Losing                           []losing
+	Unlooked                         int // subscriptions that Losing leaves out
 	Changes                          LogSpan
 	Verified                         uint64 // of the changes
 	Verification                     Verification
@@ -33,6 +35,12 @@ type failing struct {
 	Why          string // the answer to the last try; "" if it is not recorded
 	Subscription string
 }
+
+// Well reports whether nothing wants an operator.
+func (d overviewData) Well() bool { return len(d.Status.Troubles)+len(d.Failing)+len(d.Losing) == 0 }
+
+// Hidden reports whether the answer is hidden from the user.
+func (f failing) Hidden() bool { return f.Why == domain.HiddenAnswer }
 
 // recentChange is a change with its entity.
 type recentChange struct {
@@ -71,6 +79,9 @@ func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overvie
 	}
 	d.Status = s.System.Status()
 	if err := s.findFailing(&d, role); err != nil {
+		return d, err
+	}
+	if err := s.findLosing(&d, role); err != nil {
 		return d, err
 	}
 	d.Changes, d.Verification = s.Ledger.Logs()[0], s.Ledger.Verification()

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 // channelKinds are the types of channels in the order of the form: ZeroMQ first, e-mail last.
@@ -225,29 +226,41 @@ func (s *Console) showSubscriptionForm(c *gin.Context, status int, message strin
 	s.show(c, status, "subscription_form", Page{Title: title, Message: message, Data: f})
 }
 
-// tagsInUse are the categories and labels of the subscriptions and notifications that changed last.
+// tagsInUse are the categories and labels of the notifications and subscriptions that changed last. Those that only a subscription has are
+// marked, because one of them may be misspelt.
 func (s *Console) tagsInUse() (categories, labels []option, err error) {
-	view, done := s.State()
-	subs, _, err := view.Lists.Subscriptions(domain.Page{Limit: mostSuggested})
-	done()
+	notes, end := s.Notes()
+	list, _, err := notes.Lists.Notifications(domain.Page{Limit: pageRows})
+	end()
 	if err != nil {
 		return nil, nil, err
 	}
-	c, l := []string{domain.DeviceChanged}, []string{}
-	for _, one := range subs {
-		c, l = append(c, one.Categories...), append(l, one.Labels...)
-	}
-	notes, end := s.Notes()
-	defer end()
-	list, _, err := notes.Lists.Notifications(domain.Page{Limit: pageRows})
+	seenCategories, seenLabels := []string{domain.DeviceChanged}, []string{domain.DeviceChangedLabel}
 	for _, one := range list {
-		c, l = append(c, one.Category), append(l, one.Labels...)
+		if !handlers.IsTest(one) {
+			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
+		}
 	}
-	return tagOptions(c), tagOptions(l), err
+	view, done := s.State()
+	defer done()
+	subs, _, err := view.Lists.Subscriptions(domain.Page{Limit: mostSuggested})
+	var wantedCategories, wantedLabels []string
+	for _, one := range subs {
+		wantedCategories, wantedLabels = append(wantedCategories, one.Categories...), append(wantedLabels, one.Labels...)
+	}
+	return tagOptions(seenCategories, wantedCategories), tagOptions(seenLabels, wantedLabels), err
 }
 
-func tagOptions(tags []string) []option {
+// tagOptions are the tags of notifications and of subscriptions to choose from.
+func tagOptions(seen, wanted []string) []option {
+	tags := slices.Concat(seen, wanted)
 	slices.Sort(tags)
 	tags = slices.DeleteFunc(slices.Compact(tags), func(t string) bool { return t == "" })
-	return options(tags[:min(len(tags), mostSuggested)]...)
+	all := options(tags[:min(len(tags), mostSuggested)]...)
+	for i, one := range all {
+		if !slices.Contains(seen, one.Value) {
+			all[i].Label += " (of a subscription; no recent notification has it)"
+		}
+	}
+	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 func (s *Console) subscriptionRoutes() []route {
@@ -33,9 +34,34 @@ func (s *Console) subscriptionRoutes() []route {
 }
 
 type subscriptionsData struct {
-	Subscriptions             []domain.Subscription
+	Subscriptions             []subscriptionRow
 	Pager                     listPager
 	Category, Label, Receiver string
+
+	CategoriesInUse, LabelsInUse []option
+}
+
+// subscriptionRow is a subscription in the list, with what came of its latest messages.
+type subscriptionRow struct {
+	domain.Subscription
+	Outcome outcome
+}
+
+func (s *Console) subscriptionRows(c *gin.Context, subs []domain.Subscription) ([]subscriptionRow, error) {
+	u, _ := user(c)
+	notes, done := s.Notes()
+	defer done()
+	rows := make([]subscriptionRow, len(subs))
+	for i, sub := range subs {
+		var err error
+		if rows[i].Subscription = sub; true {
+			rows[i].Outcome, err = worst(notes.Lists, sub, u.Role)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 func (s *Console) subscriptions(c *gin.Context) {
@@ -47,8 +73,19 @@ func (s *Console) subscriptions(c *gin.Context) {
 		s.failList(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions", Data: subscriptionsData{
-		list, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
+	rows, err := s.subscriptionRows(c, list)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	categories, labels, err := s.tagsInUse()
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
+		rows, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
+		categories, labels,
 	}})
 }
 
@@ -60,15 +97,44 @@ type channelView struct {
 	Sockets  []SocketState
 	Delivery *domain.EndpointState // nil if nothing waits and nothing has failed
 	Why      string                // what the endpoint answered last, if it fails
+	Outcome  outcome               // of the latest messages
 	Snippets []snippet
 }
+
+// Hidden reports whether the last answer is hidden from the user.
+func (v channelView) Hidden() bool { return v.Why == domain.HiddenAnswer }
 
 type subscriptionData struct {
 	Subscription domain.Subscription
 	Channels     []channelView
 	// Also are other subscriptions that a test is sent to.
 	Also   []string
-	Recent []domain.Transmission
+	Recent []sent
+	// Unseen says which of its categories and labels no notification has had.
+	Unseen []string
+}
+
+// Matched reports whether a notification has matched, tests aside.
+func (d subscriptionData) Matched() bool {
+	return slices.ContainsFunc(d.Recent, func(one sent) bool { return !one.Test })
+}
+
+// unseen says which categories and labels of a subscription no notification has had, and which ones were seen.
+func unseen(view domain.View, sub domain.Subscription) (notes []string) {
+	note := func(what, all string, unseen []handlers.Unseen, seen []string) {
+		for _, one := range unseen {
+			text := fmt.Sprintf("No notification has had the %s %s; %s seen: %s.", what, one.Value, all, strings.Join(seen, ", "))
+			if one.Meant != "" {
+				text += fmt.Sprintf(" Did you mean %s?", one.Meant)
+			}
+			notes = append(notes, text)
+		}
+	}
+	list, seen := handlers.UnseenCategories(view, sub.Categories)
+	note("category", "categories", list, seen)
+	list, seen = handlers.UnseenLabels(view, sub.Labels)
+	note("label", "labels", list, seen)
+	return notes
 }
 
 func (s *Console) subscription(c *gin.Context) {
@@ -77,7 +143,7 @@ func (s *Console) subscription(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if d.Channels, err = s.channelViews(c, d.Subscription.Channels); err != nil {
+	if err := s.readOutcomes(c, &d); err != nil {
 		s.fail(c, err)
 		return
 	}
@@ -98,10 +164,21 @@ func (s *Console) readSubscription(name string) (d subscriptionData, err error) 
 		return d, err
 	}
 	d.Subscription = sub
-	notes, end := s.Notes()
-	defer end()
-	d.Recent, _, err = notes.Lists.Transmissions(domain.Page{Limit: 20}, domain.Filter{Index: domain.IndexSubscription, Value: name})
-	return d, err
+	return d, nil
+}
+
+// readOutcomes reads the latest transmissions, and how each channel does.
+func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
+	u, _ := user(c)
+	notes, done := s.Notes()
+	defer done()
+	latest, _, err := notes.Lists.Transmissions(domain.Page{Limit: mostOutcomeLook}, domain.Filter{Index: domain.IndexSubscription, Value: d.Subscription.Name})
+	if err != nil {
+		return err
+	}
+	d.Recent, d.Unseen = sentOf(notes.State, latest, u.Role), unseen(notes, d.Subscription)
+	d.Channels, err = s.channelViews(c, notes, d.Subscription.Channels, outcomes(d.Subscription, latest, u.Role))
+	return err
 }
 
 // alsoTested returns the names of other subscriptions that match the test of sub.
@@ -127,14 +204,12 @@ func testMark(sub domain.Subscription) (index, value string) {
 	return domain.IndexCategory, ""
 }
 
-func (s *Console) channelViews(c *gin.Context, channels []domain.Channel) ([]channelView, error) {
+func (s *Console) channelViews(c *gin.Context, notes domain.View, channels []domain.Channel, by map[string]outcome) ([]channelView, error) {
 	u, _ := user(c)
-	notes, done := s.Notes()
-	defer done()
 	states := s.System.Endpoints()
 	views := make([]channelView, len(channels))
 	for i, ch := range channels {
-		views[i] = channelView{Channel: ch}
+		views[i] = channelView{Channel: ch, Outcome: by[ch.Target()]}
 		if at := slices.IndexFunc(states, func(e domain.EndpointState) bool { return e.Target == ch.Target() }); at >= 0 {
 			views[i].Delivery = &states[at]
 			if states[at].Failures > 0 {
@@ -190,15 +265,20 @@ func (s *Console) testSubscription(c *gin.Context) {
 	}
 	content, _ := json.Marshal(map[string]any{"test": true, "subscription": d.Subscription.Name, "message": "This is a test from the console."}) // text always encodes
 	fields := map[string]any{
-		"content": string(content), "contentType": "application/json", "sender": "console", "severity": domain.SeverityNormal,
-		"description": "Test of the subscription " + d.Subscription.Name,
+		"content": string(content), "contentType": "application/json", "sender": handlers.TestSender, "severity": domain.SeverityNormal,
+		"description": handlers.TestDescription + d.Subscription.Name,
 	}
 	if index, value := testMark(d.Subscription); index == domain.IndexLabel {
 		fields["labels"] = []string{value}
 	} else {
 		fields["category"] = value
 	}
-	s.postNotification(c, fields, "The test is sent. This page shows the message and its transmissions.")
+	a, id := s.sendOne(c, fields)
+	if !a.ok() {
+		s.showError(c, a.Status, a.Message)
+		return
+	}
+	s.redirect(c, "/notifications/"+id+"?test=1")
 }
 
 // trySubscription sends the waiting transmissions of the subscription's endpoints now.
@@ -310,10 +390,7 @@ func (s *Console) portHint(ch domain.Channel, text string) string {
 func (s *Console) connectTo(c *gin.Context, ch domain.Channel) string {
 	host := ch.Host
 	if host == "*" || host == "0.0.0.0" || host == "::" {
-		host = c.Request.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
+		host = hostOf(c)
 	}
 	if s.Interfaces != nil {
 		for _, one := range s.Interfaces() {

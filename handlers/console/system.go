@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,6 +20,7 @@ type System interface {
 	Settings() []Setting
 	Versions() []Versioned
 	Status() Status
+	Disk() Disk
 	// Endpoints are the endpoints with waiting or failed deliveries, the worst first.
 	Endpoints() []domain.EndpointState
 	// TryNow sends the waiting transmissions of a channel's endpoint now. It returns their number.
@@ -53,12 +55,51 @@ type Versioned struct{ What, Version string }
 
 // Status is how the program does now.
 type Status struct {
-	// UsedBytes is the size of the logs and of the posted files beside them, FreeBytes the free disk space.
-	UsedBytes, FreeBytes int64
+	Space
 	// Troubles are warnings for the operator.
 	Troubles []string
 	// The rates are those of the last seconds.
 	ChangesPerSecond, ReadingsPerSecond float64
+}
+
+// Space is the room on the disk of the data folder, in bytes.
+type Space struct {
+	// UsedBytes is the size of the logs and of the posted files beside them, FreeBytes the free disk space, TotalBytes the size of the
+	// disk; 0 if the system does not tell.
+	UsedBytes, FreeBytes, TotalBytes int64
+}
+
+// Percent is how much of the disk is used.
+func (s Space) Percent() int {
+	if s.TotalBytes <= 0 {
+		return 0
+	}
+	return int(100 * (1 - float64(min(s.FreeBytes, s.TotalBytes))/float64(s.TotalBytes)))
+}
+
+// Disk is how the disk is used, and when it ends.
+type Disk struct {
+	Space
+	Parts []DiskPart
+	// Below ReadingsReserve of free space readings are refused, below ChangesReserve changes.
+	ReadingsReserve, ChangesReserve int64
+	// At ReadingsMax the oldest readings are removed, at NotificationsMax the oldest notifications; 0 for no limit.
+	ReadingsMax, NotificationsMax int64
+	ReadingsAge, NotificationsAge time.Duration // at which they are removed; 0 for no limit
+}
+
+// Own is what Ledge uses in all.
+func (d Disk) Own() (sum int64) {
+	for _, one := range d.Parts {
+		sum += one.Bytes
+	}
+	return sum
+}
+
+// DiskPart is what Ledge uses for one purpose.
+type DiskPart struct {
+	What  string
+	Bytes int64
 }
 
 // documented returns the services, each of which has an OpenAPI document.
@@ -80,10 +121,14 @@ type systemData struct {
 	Services     []string
 	Troubles     []string
 	Verification Verification
+	Disk         Disk
 }
 
 func (s *Console) system(c *gin.Context) {
-	d := systemData{Settings: s.System.Settings(), Versions: s.System.Versions(), Services: s.documented(), Troubles: s.System.Status().Troubles, Verification: s.Ledger.Verification()}
+	d := systemData{
+		Settings: s.System.Settings(), Versions: s.System.Versions(), Services: s.documented(), Troubles: s.System.Status().Troubles,
+		Verification: s.Ledger.Verification(), Disk: s.System.Disk(),
+	}
 	slices.SortStableFunc(d.Settings, func(a, b Setting) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, one := range d.Settings {
 		if one.Changed() {

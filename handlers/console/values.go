@@ -100,10 +100,13 @@ func (v value) Short() string {
 	case v.Text == "" && v.Size > 0:
 		return showBytes(v.Size)
 	case len(v.Text) > shortText:
-		return strings.ToValidUTF8(v.Text[:shortText], "") + "…"
+		return cutText(v.Text, shortText)
 	}
 	return strings.TrimSpace(v.Text + " " + v.Units)
 }
+
+// cutText is the begin of a text that is longer than most bytes.
+func cutText(text string, most int) string { return strings.ToValidUTF8(text[:most], "") + "…" }
 
 // FileName is what a download is called.
 func (v value) FileName() string {

@@ -1,6 +1,9 @@
 package notifications
 
 import (
+	"fmt"
+	"strings"
+
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -59,4 +62,20 @@ func (s service) reserve(channels []domain.Channel) func() (func(uint64), error)
 
 func (s service) listSubscriptions(filter handlers.Filter) handlers.Handler {
 	return handlers.List(s.API, s.subscriptions, subscriptionKind, filter, "subscriptions", s.shapeSubscription)
+}
+
+// categoryNote names the categories that no notification has yet, and for each the one that may be meant.
+func (s service) categoryNote(categories []string) string {
+	view, done := s.notifications()
+	defer done()
+	var notes []string
+	unseen, _ := handlers.UnseenCategories(view, categories)
+	for _, one := range unseen {
+		note := fmt.Sprintf("no notification has the category %q yet", one.Value)
+		if one.Meant != "" {
+			note += fmt.Sprintf("; did you mean %s?", one.Meant)
+		}
+		notes = append(notes, note)
+	}
+	return strings.Join(notes, "; ")
 }

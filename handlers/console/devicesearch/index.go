@@ -188,11 +188,11 @@ func (d *Index) sort() {
 	d.sorted, d.leaving = len(d.devices), 0
 }
 
-func byName(a, b *Device) int { return strings.Compare(a.Name, b.Name) }
+func byName(a, b *Device) int { return Natural(a.Name, b.Name) }
 
 // at finds a device among those that are in order.
 func (d *Index) at(name string) (i int, known bool) {
-	return slices.BinarySearchFunc(d.devices[:d.sorted], name, func(l Device, name string) int { return strings.Compare(l.Name, name) })
+	return slices.BinarySearchFunc(d.devices[:d.sorted], name, func(l Device, name string) int { return Natural(l.Name, name) })
 }
 
 func (d *Index) readSome(names []string) {

@@ -33,7 +33,7 @@
     var axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
     chart = new window.uPlot({
       width: box.clientWidth || 300, height: 260,
-      series: [{}, { label: box.dataset.label + (box.dataset.units ? " (" + box.dataset.units + ")" : ""), stroke: stroke, width: 2, points: { size: 5, fill: stroke } }],
+      series: [{ value: function (u, t) { return t === null || t === undefined ? "–" : window.ledgeTime(new Date(t * 1000)); } }, { label: box.dataset.label + (box.dataset.units ? " (" + box.dataset.units + ")" : ""), stroke: stroke, width: 2, points: { size: 5, fill: stroke } }],
       axes: [axis, Object.assign({ size: 64 }, axis)]
     }, read(table), box);
   }

@@ -1,5 +1,5 @@
 // The script of the console beside htmx. It receives changes, shows a banner while the server is away, asks for a login after the session
-// has ended, and shows times in the time zone of the browser.
+// has ended, and has times in the time zone of the browser.
 (function () {
   "use strict";
 
@@ -156,11 +156,43 @@
     if (text && !window.confirm(text)) { e.preventDefault(); e.stopImmediatePropagation(); }
   }, true);
 
+  // Times, those of inputs too, are in the time zone of the browser. Without this script they are in UTC, and say so.
+  window.ledgeTime = function (date) {
+    return date.toLocaleString(undefined, { weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit" });
+  };
+
+  function zoneName() {
+    var part = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts(new Date()).find(function (p) { return p.type === "timeZoneName"; });
+    return part ? part.value : "local time";
+  }
+
   function showTimes(root) {
     root.querySelectorAll("time[datetime]:not([title])").forEach(function (t) {
-      var d = new Date(t.getAttribute("datetime"));
       t.title = t.textContent;
-      t.textContent = d.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+      t.textContent = window.ledgeTime(new Date(t.getAttribute("datetime")));
+    });
+    root.querySelectorAll("input[type=datetime-local][name]").forEach(takeLocalTime);
+    root.querySelectorAll(".zone").forEach(function (z) { z.textContent = "(" + zoneName() + ")"; });
+    var zone = document.getElementById("zone"), place = Intl.DateTimeFormat().resolvedOptions().timeZone, name = zoneName();
+    if (zone) { zone.textContent = place === name ? name : place + " (" + name + ")"; }
+  }
+
+  // An input for a time shows local time. A hidden input sends the same time in UTC.
+  function takeLocalTime(input) {
+    var sent = document.createElement("input"), given = input.getAttribute("value") || "";
+    sent.type = "hidden";
+    sent.name = input.name;
+    sent.value = given;
+    input.removeAttribute("name");
+    input.after(sent);
+    var at = new Date(/[zZ]$/.test(given) ? given : given + "Z");
+    if (!isNaN(at)) {
+      var local = new Date(at - at.getTimezoneOffset() * 60000).toISOString();
+      input.value = local.slice(0, at.getUTCSeconds() ? 19 : 16);
+    }
+    input.addEventListener("input", function () {
+      var chosen = new Date(input.value);
+      sent.value = isNaN(chosen) ? "" : chosen.toISOString().slice(0, input.value.length > 16 ? 19 : 16);
     });
   }
 
@@ -179,6 +211,37 @@
       pre.before(button);
     });
   }
+
+  // A search box shows the rows of a table that have each of its words.
+  document.addEventListener("input", function (e) {
+    var box = e.target.closest("[data-filter]");
+    if (!box) { return; }
+    var words = e.target.value.toLowerCase().split(/\s+/), shown = 0;
+    var rows = document.querySelectorAll(box.dataset.filter + " tbody tr");
+    rows.forEach(function (row) {
+      var text = row.textContent.toLowerCase();
+      row.hidden = !words.every(function (w) { return text.includes(w); });
+      shown += row.hidden ? 0 : 1;
+    });
+    box.querySelector("[role=status]").textContent = e.target.value ? shown + " of " + rows.length : "";
+  });
+
+  // The suggestions of an input are there as soon as it has the focus.
+  document.addEventListener("click", function (e) {
+    if (e.target.tagName === "INPUT" && e.target.list && !e.target.value && e.target.showPicker) {
+      try { e.target.showPicker(); } catch (err) { /* the browser opens it at the next key */ }
+    }
+  });
+
+  // Suggestions complete the last of the words that an input separates by commas.
+  document.addEventListener("input", function (e) {
+    if (!e.target.list || !/^(categories|labels)$/.test(e.target.name)) { return; }
+    var before = e.target.value.replace(/[^,]*$/, "").replace(/,$/, ", ");
+    Array.prototype.forEach.call(e.target.list.options, function (o) {
+      o.dataset.value = o.dataset.value || o.value;
+      o.value = before + o.dataset.value;
+    });
+  });
 
   // The chart and its library are loaded with the first page that has one.
   function load(path, then) {
@@ -212,6 +275,7 @@
     if (!source || source.readyState === EventSource.OPEN) { banner(""); lost = false; }
     showTimes(document);
     addCopyButtons();
+    document.querySelectorAll("[data-filter]").forEach(function (box) { box.hidden = false; });
     showCurrent();
     connect();
     loadChart();

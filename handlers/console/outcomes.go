@@ -1,0 +1,177 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"ledge/domain"
+	"ledge/handlers"
+)
+
+const (
+	// outcomeLook is how many transmissions are read for each channel of a subscription, to say how it does. For all channels of one
+	// subscription it is at most mostOutcomeLook.
+	outcomeLook, mostOutcomeLook = 5, 20
+	// mostLooked bounds the subscriptions whose transmissions the overview reads.
+	mostLooked = 50
+)
+
+// outcome is what came of the latest messages to a channel: the last Failed of Of messages have failed.
+type outcome struct {
+	Failed, Of int
+	// GivenUp is how many of the failed ones are not tried again.
+	GivenUp int
+	// Why is the answer to the last try, as the user may see it.
+	Why string
+}
+
+// Failing reports whether the last message has failed.
+func (o outcome) Failing() bool { return o.Failed > 0 }
+
+// Hidden reports whether the answer is hidden from the user.
+func (o outcome) Hidden() bool { return o.Why == domain.HiddenAnswer }
+
+// Words say what came of the messages.
+func (o outcome) Words() string {
+	switch {
+	case o.Of == 0:
+		return "No message has been sent since the subscription was changed last."
+	case o.Failed == 0 && o.Of == 1:
+		return "The last message was sent"
+	case o.Failed == 0:
+		return fmt.Sprintf("The last %d messages were sent", o.Of)
+	case o.Failed == 1:
+		return "The last message failed"
+	}
+	return fmt.Sprintf("The last %d of %d messages failed", o.Failed, o.Of)
+}
+
+// End says whether the failed messages are tried again.
+func (o outcome) End() string {
+	switch o.GivenUp {
+	case 0:
+		return "tried again"
+	case o.Failed:
+		return "given up"
+	}
+	return fmt.Sprintf("%d given up", o.GivenUp)
+}
+
+// outcomes finds what came of the latest transmissions of a subscription, by the target of their channel. A change of the subscription
+// begins anew.
+func outcomes(sub domain.Subscription, latest []domain.Transmission, role domain.Role) map[string]outcome {
+	tried := slices.DeleteFunc(slices.Clone(latest), func(t domain.Transmission) bool { return len(t.Records) == 0 || t.Created < sub.Modified })
+	slices.SortStableFunc(tried, func(a, b domain.Transmission) int { return cmp.Compare(lastTry(b).Sent, lastTry(a).Sent) })
+	all, over := map[string]outcome{}, map[string]bool{}
+	for _, t := range tried {
+		target := t.Channel.Target()
+		o := all[target]
+		if o.Of++; o.Of == 1 {
+			o.Why = lastTry(t).Response
+			if !role.May(domain.MayChange) {
+				o.Why = domain.HiddenAnswer
+			}
+		}
+		switch {
+		case over[target]:
+		case t.Status == domain.StatusFailed:
+			o.Failed, o.GivenUp = o.Failed+1, o.GivenUp+1
+		case t.IsOpen():
+			o.Failed++
+		default:
+			over[target] = true
+		}
+		all[target] = o
+	}
+	return all
+}
+
+// lastTry is the last try of a transmission that was tried.
+func lastTry(t domain.Transmission) domain.TransmissionRecord { return t.Records[len(t.Records)-1] }
+
+// worst reads the latest transmissions of a subscription. It returns the outcome of the channel with the most failures.
+func worst(lists domain.Lists, sub domain.Subscription, role domain.Role) (w outcome, err error) {
+	look := min(outcomeLook*len(sub.Channels), mostOutcomeLook)
+	latest, _, err := lists.Transmissions(domain.Page{Limit: look}, domain.Filter{Index: domain.IndexSubscription, Value: sub.Name})
+	for _, o := range outcomes(sub, latest, role) {
+		if cmp.Or(cmp.Compare(o.Failed, w.Failed), cmp.Compare(o.GivenUp, w.GivenUp), cmp.Compare(o.Of, w.Of)) > 0 {
+			w = o
+		}
+	}
+	return w, err
+}
+
+// losing is a subscription whose last messages were given up.
+type losing struct {
+	Name string
+	outcome
+}
+
+// findLosing finds the subscriptions whose last messages were given up, among those that have changed last.
+func (s *Console) findLosing(d *overviewData, role domain.Role) error {
+	view, done := s.State()
+	subs, total, err := view.Lists.Subscriptions(domain.Page{Limit: mostLooked})
+	done()
+	if err != nil {
+		return err
+	}
+	d.Unlooked = total - len(subs)
+	notes, end := s.Notes()
+	defer end()
+	for _, sub := range subs {
+		w, err := worst(notes.Lists, sub, role)
+		if err != nil {
+			return err
+		}
+		if w.GivenUp > 0 {
+			d.Losing = append(d.Losing, losing{sub.Name, w})
+		}
+	}
+	return nil
+}
+
+// sent is a transmission in the list of a subscription.
+type sent struct {
+	domain.Transmission
+	Title string // of its notification
+	Why   string // the answer to the last try, as the user may see it
+	Test  bool   // it is a test from the console
+}
+
+// Hidden reports whether the answer is hidden from the user.
+func (s sent) Hidden() bool { return s.Why == domain.HiddenAnswer }
+
+// sentOf adds the titles of notifications to transmissions.
+func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) []sent {
+	list := make([]sent, len(latest))
+	for i, t := range latest {
+		var n domain.Notification
+		domain.GetWithin(state.Notifications, t.NotificationID, mostTitled, &n)
+		n.ID = t.NotificationID
+		list[i] = sent{Transmission: t, Title: titleOf(n), Test: handlers.IsTest(n)}
+		if len(t.Records) > 0 {
+			list[i].Why = lastTry(t).Response
+			if !role.May(domain.MayChange) {
+				list[i].Why = domain.HiddenAnswer
+			}
+		}
+	}
+	return list
+}
+
+const (
+	// mostTitle bounds the title of a notification, in bytes.
+	mostTitle = 80
+	// mostTitled bounds the notifications that are read for their titles.
+	mostTitled = 64 << 10
+)
+
+// titleOf is what a list calls a notification: its description, or else the begin of its content.
+func titleOf(n domain.Notification) string {
+	title := cmp.Or(n.Description, n.Content, n.Category, "notification "+n.ID)
+	if len(title) > mostTitle {
+		title = cutText(title, mostTitle)
+	}
+	return title
+}

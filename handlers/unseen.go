@@ -1,0 +1,83 @@
+package handlers
+
+import (
+	"slices"
+	"strings"
+
+	"ledge/domain"
+	"ledge/domain/spelling"
+)
+
+// Of so many categories or labels of a subscription it is looked up whether a notification has them, and so many of the newest notifications
+// are looked at for one that is meant. So many of the newest notifications with a category are looked at for one that is not a test.
+const (
+	mostNoted    = 16
+	recentLooked = 100
+	testsLooked  = 20
+)
+
+// Sender and Description of a test that the console sends. Its category may be one that no other notification has.
+const (
+	TestSender      = "console"
+	TestDescription = "Test of the subscription "
+)
+
+// IsTest reports whether a notification is a test from the console.
+func IsTest(n domain.Notification) bool {
+	return n.Sender == TestSender && strings.HasPrefix(n.Description, TestDescription)
+}
+
+// Unseen is a category or a label of a subscription that no notification has had; Meant is the one that may be meant, if there is one.
+type Unseen struct{ Value, Meant string }
+
+// UnseenCategories returns those that no notification has had, tests aside, and the categories of the newest notifications. A subscription
+// with such a category is right, and may wait for ever.
+func UnseenCategories(view domain.View, categories []string) (unseen []Unseen, seen []string) {
+	return unseenOf(view, domain.IndexCategory, categories, []string{domain.DeviceChanged}, func(n domain.Notification) []string { return []string{n.Category} })
+}
+
+// UnseenLabels is UnseenCategories for labels.
+func UnseenLabels(view domain.View, labels []string) (unseen []Unseen, seen []string) {
+	return unseenOf(view, domain.IndexLabel, labels, []string{domain.DeviceChangedLabel}, func(n domain.Notification) []string { return n.Labels })
+}
+
+// unseenOf looks values up in an index. own are those of Ledge's own notifications, and of returns those of a notification.
+func unseenOf(view domain.View, index string, values, own []string, of func(domain.Notification) []string) (unseen []Unseen, seen []string) {
+	for _, v := range values[:min(len(values), mostNoted)] {
+		if slices.Contains(own, v) || !onlyTests(view, domain.Filter{Index: index, Value: v}) {
+			continue
+		}
+		if seen == nil {
+			seen = recentTags(view, own, of)
+		}
+		unseen = append(unseen, Unseen{v, spelling.Nearest(v, seen)})
+	}
+	return unseen, seen
+}
+
+// onlyTests reports whether there is no notification but tests.
+func onlyTests(view domain.View, filter domain.Filter) bool {
+	_, total, err := view.Lists.Keys(domain.ListNotifications, domain.Page{}, filter)
+	if err != nil || total > testsLooked {
+		return false
+	}
+	list, _, err := view.Lists.Notifications(domain.Page{Limit: total}, filter)
+	return err == nil && !slices.ContainsFunc(list, func(n domain.Notification) bool { return !IsTest(n) })
+}
+
+// recentTags are those of the newest notifications, tests aside.
+func recentTags(view domain.View, own []string, of func(domain.Notification) []string) []string {
+	seen := slices.Clone(own)
+	list, _, err := view.Lists.Notifications(domain.Page{Limit: recentLooked})
+	if err != nil {
+		return seen
+	}
+	for _, n := range list {
+		for _, tag := range of(n) {
+			if tag != "" && !IsTest(n) && !slices.Contains(seen, tag) {
+				seen = append(seen, tag)
+			}
+		}
+	}
+	return seen
+}
