@@ -42,7 +42,10 @@ func (l *Log) ExpireBefore(ctx context.Context, seq uint64) error { return l.mov
 // RecordFront puts a new start on record and removes nothing, as a purge that fails leaves it.
 func (l *Log) RecordFront(seq uint64) error {
 	l.setFirst(seq)
-	return l.manifest.change(func(c *contents) { c.First = logStart{First: seq} })
+	return l.manifest.change(func(c *contents) {
+		c.First = logStart{First: seq}
+		c.Segments = slices.DeleteFunc(c.Segments, func(s segment) bool { return s.Last < seq })
+	})
 }
 
 // Compress has the server compress the log's blocks from now on, all but the last one.

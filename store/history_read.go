@@ -81,7 +81,7 @@ func (l *Log) searchFiles(s *search) bool {
 		if err != nil || len(all) == 0 {
 			return false
 		}
-		s.at.block = all[holding(l.blocks, all, s.from)]
+		s.at.block = all[l.holding(all, s.from)]
 	}
 	from := s.from
 	l.searchBlock(s)
@@ -178,8 +178,8 @@ func (l *Log) before(b *backward) {
 	for len(b.blocks) > 0 && b.begins > b.search.to {
 		n := b.blocks[len(b.blocks)-1]
 		b.blocks = b.blocks[:len(b.blocks)-1]
-		if start, err := l.blocks.First(n); err == nil {
-			b.begins = max(start.Seq(), first)
+		if start, err := l.firstIn(n); err == nil {
+			b.begins = max(start, first)
 		}
 	}
 	if b.begins > b.search.to {

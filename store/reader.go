@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sort"
 	"strings"
 
 	"ledge/store/natsblock"
@@ -39,6 +38,7 @@ func (a altered) Error() string {
 // blockReader reads durable messages straight from the block files: four times as fast as through the server, and it is
 // the disk that is looked at, not the server's cache.
 type blockReader struct {
+	log      *Log
 	scan     natsblock.Scan
 	next, to uint64
 	parser   parser
@@ -47,7 +47,7 @@ type blockReader struct {
 
 // blockReader returns what reads the messages from one sequence to another, both included, with a number of bytes at a time.
 func (l *Log) blockReader(from, to uint64, chunk int) *blockReader {
-	return &blockReader{scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: chunk, Keep: true}, next: from, to: to}
+	return &blockReader{log: l, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: chunk, Keep: true}, next: from, to: to}
 }
 
 // read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
@@ -57,7 +57,7 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	for _, n := range all[holding(b.scan.Files, all, b.next):] {
+	for _, n := range all[b.log.holding(all, b.next):] {
 		if b.next > b.to || ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -69,16 +69,6 @@ func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
 		return b.why(all[len(all)-1])
 	}
 	return nil
-}
-
-// holding returns the index of the last block that begins at or before a sequence. If the beginning of a block is altered, it
-// is the index of the block before that.
-func holding(files *natsblock.Files, all []uint32, seq uint64) int {
-	after := func(i int) bool {
-		r, err := files.First(all[i])
-		return err != nil || r.Seq() > seq
-	}
-	return max(sort.Search(len(all), after)-1, 0)
 }
 
 // block reads what is due of one block.

@@ -3,7 +3,13 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"os"
+	"slices"
+	"sort"
+	"time"
+
+	"ledge/store/natsblock"
 )
 
 // recordSegments puts block files on record when they are full, until ctx ends. A start need not read them then.
@@ -15,11 +21,95 @@ func (s *Store) recordSegments(ctx context.Context) {
 		case <-s.filled:
 		}
 		for _, l := range s.logs {
-			if err := l.recordFull(func(*contents) {}); err != nil {
-				s.o.Logger.Warn("a full block file is not on record: a start after a crash may take longer", "stream", l.name, "error", err)
-			}
+			l.noteFull()
 		}
 	}
+}
+
+// noteFull puts on record which block files are full by now. Without that, a start after a crash takes longer; so on a full disk it is no error.
+func (l *Log) noteFull() {
+	if err := l.recordFull(func(*contents) {}); err != nil {
+		l.store.o.Logger.Warn("a full block file is not on record: a start after a crash may take longer", "stream", l.name, "error", err)
+	}
+}
+
+// firstIn returns the sequence with which a block file begins: from the manifest, or from the file behind those that it has. The error is io.EOF if the server has just
+// made the file, and ErrNoRecord if it begins with something else than an event.
+func (l *Log) firstIn(block uint32) (uint64, error) {
+	list := l.manifest.segments()
+	i := sort.Search(len(list), func(i int) bool { return list[i].Block >= block })
+	if i < len(list) && list[i].Block == block {
+		return list[i].First, nil
+	}
+	r, err := l.blocks.First(block)
+	if err == nil && !r.IsMessage() {
+		err = natsblock.ErrNoRecord
+	}
+	if err != nil {
+		return 0, err
+	}
+	return r.Seq(), nil
+}
+
+// holding returns the index of the last block that begins at or before a sequence. If the beginning of a block is altered, it
+// is the index of the block before that.
+func (l *Log) holding(all []uint32, seq uint64) int {
+	after := func(i int) bool {
+		first, err := l.firstIn(all[i])
+		return err != nil || first > seq
+	}
+	return max(sort.Search(len(all), after)-1, 0)
+}
+
+// boundary returns the highest sequence, up to one, with which a block after the first begins; 0 for none.
+func (l *Log) boundary(upTo uint64) (uint64, error) {
+	all, err := l.blocks.List()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", l.name, err)
+	}
+	for _, n := range slices.Backward(all[min(len(all), 1):]) {
+		if first, err := l.firstIn(n); err == nil && first <= upTo {
+			return first, nil
+		}
+	}
+	return 0, nil
+}
+
+// BlockEnd is the end of a block file that is full. At is when its last event was stored.
+type BlockEnd struct {
+	Last  uint64
+	Bytes int64
+	At    time.Time
+}
+
+// BlockEnds returns where the block files end that are full: there a stretch of the log may be closed.
+func (l *Log) BlockEnds() (list []BlockEnd) {
+	l.noteFull()
+	for _, s := range l.manifest.segments() {
+		list = append(list, BlockEnd{s.Last, s.Bytes, s.At})
+	}
+	return list
+}
+
+// BlockUse is a block file of a log: the sequence of its first event, and its size in bytes.
+type BlockUse struct {
+	First uint64
+	Bytes int64
+}
+
+// Blocks returns the block files of the log, the oldest first. The last one is still written to.
+func (l *Log) Blocks() ([]BlockUse, error) {
+	l.noteFull()
+	total, err := l.blocks.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, err)
+	}
+	var list []BlockUse
+	next := l.First()
+	for _, s := range l.manifest.segments() {
+		list, next, total = append(list, BlockUse{s.First, s.Bytes}), s.Last+1, total-s.Bytes
+	}
+	return append(list, BlockUse{next, max(total, 0)}), nil
 }
 
 // blockFilled says that the server has begun a new block file.

@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"sort"
 	"time"
-
-	"ledge/store/natsblock"
 )
 
 // Since returns the first sequence whose event was stored at a time or later; where there is none, the one after the last.
@@ -14,7 +11,7 @@ func (l *Log) Since(ctx context.Context, t time.Time) (uint64, error) {
 	from := max(l.First(), 1)
 	last, _ := l.Last()
 	to := last + 1
-	from, to = around(l.blocks, t, from, to)
+	from, to = l.around(t, from, to)
 	for from < to {
 		middle := from + (to-from)/2
 		m, err := l.one(ctx, middle)
@@ -31,27 +28,15 @@ func (l *Log) Since(ctx context.Context, t time.Time) (uint64, error) {
 }
 
 // around narrows the sequences from one to another, among which the first of a time is looked for, to those of one block
-// file: for each message that is looked at, half of its block is read. What it cannot read it leaves as it is.
-func around(files *natsblock.Files, t time.Time, from, to uint64) (uint64, uint64) {
-	all, err := files.List()
-	low, high, known := from, to, err == nil
-	sort.Search(len(all), func(i int) bool {
-		r, err := files.First(all[i])
-		if err != nil || !r.IsMessage() {
-			known = false
-			return false
+// file: for each message that is looked at, half of its block is read.
+func (l *Log) around(t time.Time, from, to uint64) (uint64, uint64) {
+	for _, s := range l.manifest.segments() {
+		if !s.At.Before(t) {
+			return from, min(to, s.Last)
 		}
-		if r.At().Before(t) {
-			low = max(low, r.Seq())
-			return false
-		}
-		high = min(high, r.Seq())
-		return true
-	})
-	if !known || low > high {
-		return from, to
+		from = max(from, s.Last+1)
 	}
-	return low, high
+	return min(from, to), to
 }
 
 // one reads one message; where retention has removed it, it returns none.

@@ -2,16 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"ledge/store/natsblock"
 )
 
 // DropBefore removes whole block files that have only events before a sequence. It returns the first sequence of the log after
@@ -24,12 +17,9 @@ func (l *Log) DropBefore(ctx context.Context, seq uint64) (first uint64, err err
 		return l.First(), fmt.Errorf("%s is kept for ever; what is archived leaves it by DropArchived", l.name)
 	}
 	last, _ := l.Last()
-	starts, err := blockStarts(l.blocks, min(seq, last))
-	if err != nil {
-		return l.First(), fmt.Errorf("%s: %w", l.name, err)
-	}
-	if len(starts) > 0 {
-		err = l.moveStart(ctx, starts[len(starts)-1])
+	to, err := l.boundary(min(seq, last))
+	if err == nil && to > 0 {
+		err = l.moveStart(ctx, to)
 	}
 	return l.First(), err
 }
@@ -75,11 +65,11 @@ func (l *Log) moveStart(ctx context.Context, to uint64) error {
 // unlink removes the blocks that are wholly before a sequence, durably.
 func (l *Log) unlink(ctx context.Context, seq uint64) error {
 	last, _ := l.Last()
-	starts, err := blockStarts(l.blocks, min(seq, last))
-	if err != nil || len(starts) == 0 {
+	to, err := l.boundary(min(seq, last))
+	if err != nil || to == 0 {
 		return err
 	}
-	if err := l.purge(ctx, starts[len(starts)-1]); err != nil {
+	if err := l.purge(ctx, to); err != nil {
 		return err
 	}
 	if err := l.blocks.SyncFolder(l.blocks.Dir); err != nil {
@@ -94,66 +84,4 @@ func (l *Log) unlink(ctx context.Context, seq uint64) error {
 func (l *Log) purge(ctx context.Context, seq uint64) error {
 	var r server.JSApiStreamPurgeResponse
 	return callAPI(ctx, l.store.node.write, "PURGE", l.name, server.JSApiStreamPurgeRequest{Sequence: seq}, &r, func() *server.ApiError { return r.Error })
-}
-
-// BlockEnds returns the last sequences of the block files that are full, with their sizes: where a stretch of the log may
-// be closed. Of each, At is when the first event of the next block was stored.
-func (l *Log) BlockEnds() (list []BlockEnd, err error) {
-	all, err := l.blocks.List()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.name, err)
-	}
-	for i, n := range all[:max(len(all), 1)-1] {
-		e, ok := blockEnd(l.blocks, n, all[i+1])
-		if !ok {
-			break // the next block was just made, or a read finds the damage
-		}
-		list = append(list, e)
-	}
-	return list, nil
-}
-
-// blockEnd returns how a block ends, by how the next begins.
-func blockEnd(files *natsblock.Files, n, next uint32) (e BlockEnd, ok bool) {
-	start, err := files.First(next)
-	if err != nil || !start.IsMessage() {
-		return e, false
-	}
-	st, err := os.Stat(files.Path(n))
-	if err != nil {
-		return e, false
-	}
-	return BlockEnd{start.Seq() - 1, st.Size(), start.At()}, true
-}
-
-// BlockEnd is the end of a block file.
-type BlockEnd struct {
-	Last  uint64
-	Bytes int64
-	At    time.Time
-}
-
-// blockStarts returns the sequences, up to one, with which blocks after the first begin, ascending. A block that begins with
-// something else than an event is left out.
-func blockStarts(files *natsblock.Files, upTo uint64) (list []uint64, err error) {
-	all, err := files.List()
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	for _, n := range all[1:] {
-		r, err := files.First(n)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, natsblock.ErrNoRecord) {
-			continue // retention has removed it, the server has just made it, or it is damage for who reads it
-		}
-		if err != nil {
-			return nil, err
-		}
-		if r.IsMessage() && r.Seq() > upTo {
-			break
-		}
-		if r.IsMessage() {
-			list = append(list, r.Seq())
-		}
-	}
-	return list, nil
 }

@@ -146,10 +146,7 @@ func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	ends, err := a.log.BlockEnds()
-	if err != nil {
-		return 0, 0, err
-	}
+	ends := a.log.BlockEnds()
 	tooOld := func(e store.BlockEnd, age time.Duration) bool { return maxAge > 0 && e.At.Before(a.now().Add(-age)) }
 	over := maxBytes > 0 && st.Bytes > maxBytes || len(ends) > 0 && tooOld(ends[0], maxAge)
 	if !begun && !over {
@@ -273,11 +270,7 @@ func (a *archiver) unfinished(ctx context.Context) error {
 		return nil
 	}
 	newest := snapshots[0]
-	ends, err := a.log.BlockEnds()
-	if err != nil {
-		return err
-	}
-	if len(ends) > 0 && ends[0].Last <= newest.Seq {
+	if ends := a.log.BlockEnds(); len(ends) > 0 && ends[0].Last <= newest.Seq {
 		if err := a.leave(ctx, newest); err != nil {
 			return err
 		}
