@@ -110,9 +110,9 @@ func (p *Program) whoMayCall() console.Access {
 			open = append(open, name+" at "+at)
 		}
 	}
-	says := "The API is open: it needs no login. Every program on this machine may read and change everything. The setting secure changes that."
+	who := "Every program on this machine"
 	if len(open) > 0 {
-		says = "The API is open: it needs no login. Everybody who reaches " + strings.Join(open, ", ") + " may read and change everything. The setting secure changes that."
+		who = "Everybody who reaches " + strings.Join(open, ", ")
 	}
-	return console.Access{Open: true, Says: says}
+	return console.Access{Open: true, Says: "The API is open: it needs no login. " + who + " may read and change everything."}
 }
