@@ -8,12 +8,13 @@ import (
 	"ledge/domain/spelling"
 )
 
-// Of so many categories or labels of a subscription it is looked up whether a notification has them, and so many of the newest notifications
-// are looked at for one that is meant. So many of the newest notifications with a category are looked at for one that is not a test.
 const (
-	mostNoted    = 16
+	// mostNoted is how many categories of a subscription are looked up, and as many labels.
+	mostNoted = 16
+	// recentLooked is how many of the newest notifications are searched for the category that is meant.
 	recentLooked = 100
-	testsLooked  = 20
+	// testsLooked is how many notifications with a category are read to see whether all of them are tests.
+	testsLooked = 20
 )
 
 // Sender and Description of a test that the console sends. Its category may be one that no other notification has.
@@ -33,16 +34,21 @@ type Unseen struct{ Value, Meant string }
 // UnseenCategories returns those that no notification has had, tests aside, and the categories of the newest notifications. A subscription
 // with such a category is right, and may wait for ever.
 func UnseenCategories(view domain.View, categories []string) (unseen []Unseen, seen []string) {
-	return unseenOf(view, domain.IndexCategory, categories, []string{domain.DeviceChanged}, func(n domain.Notification) []string { return []string{n.Category} })
+	of := func(n domain.Notification) []string { return []string{n.Category} }
+	return unseenOf(view, domain.IndexCategory, categories, []string{domain.DeviceChanged}, of)
 }
 
 // UnseenLabels is UnseenCategories for labels.
 func UnseenLabels(view domain.View, labels []string) (unseen []Unseen, seen []string) {
-	return unseenOf(view, domain.IndexLabel, labels, []string{domain.DeviceChangedLabel}, func(n domain.Notification) []string { return n.Labels })
+	of := func(n domain.Notification) []string { return n.Labels }
+	return unseenOf(view, domain.IndexLabel, labels, []string{domain.DeviceChangedLabel}, of)
 }
 
-// unseenOf looks values up in an index. own are those of Ledge's own notifications, and of returns those of a notification.
-func unseenOf(view domain.View, index string, values, own []string, of func(domain.Notification) []string) (unseen []Unseen, seen []string) {
+// tagsOf returns the categories or the labels of a notification.
+type tagsOf func(domain.Notification) []string
+
+// unseenOf looks values up in an index. own are those of Ledge's own notifications.
+func unseenOf(view domain.View, index string, values, own []string, of tagsOf) (unseen []Unseen, seen []string) {
 	for _, v := range values[:min(len(values), mostNoted)] {
 		if slices.Contains(own, v) || !onlyTests(view, domain.Filter{Index: index, Value: v}) {
 			continue
@@ -66,7 +72,7 @@ func onlyTests(view domain.View, filter domain.Filter) bool {
 }
 
 // recentTags are those of the newest notifications, tests aside.
-func recentTags(view domain.View, own []string, of func(domain.Notification) []string) []string {
+func recentTags(view domain.View, own []string, of tagsOf) []string {
 	seen := slices.Clone(own)
 	list, _, err := view.Lists.Notifications(domain.Page{Limit: recentLooked})
 	if err != nil {

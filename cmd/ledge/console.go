@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -22,7 +24,7 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
 		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, TLS: p.Config.Secure,
 		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,
-		DeviceREST: p.servers.scheme() + "://" + p.servers.address(deviceRESTService),
+		Access: p.whoMayCall(), DeviceREST: p.servers.scheme() + "://" + p.servers.address(deviceRESTService),
 	})
 }
 
@@ -90,4 +92,27 @@ func changeOf(e domain.Event) console.Change {
 		return console.Change{Topic: topic, Name: s[1]}
 	}
 	return console.Change{Topic: "notifications", Name: s[1]}
+}
+
+// whoMayCall says who may use the REST services.
+func (p *Program) whoMayCall() console.Access {
+	if p.Config.Secure {
+		says := "Secure mode: the REST services need a login, a token or a client certificate."
+		if p.Config.Loopback != loopbackSecure {
+			says += fmt.Sprintf(" Programs on this machine need none: they have the role %s.", p.Config.Loopback)
+		}
+		return console.Access{Says: says}
+	}
+	var open []string
+	for _, name := range []string{metadataService, dataService, deviceRESTService, notificationsService} {
+		at := p.servers.address(name)
+		if a, err := netip.ParseAddrPort(at); err == nil && !a.Addr().Unmap().IsLoopback() {
+			open = append(open, name+" at "+at)
+		}
+	}
+	who := "Every program on this machine"
+	if len(open) > 0 {
+		who = "Everybody who reaches " + strings.Join(open, ", ")
+	}
+	return console.Access{Open: true, Says: "The API is open: it needs no login. " + who + " may read and change everything."}
 }

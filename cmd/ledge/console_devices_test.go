@@ -246,12 +246,90 @@ func TestConsoleDevicesLive(t *testing.T) {
 	p.addSensor("new-41", "")
 	b.until("document.querySelectorAll('#rows tbody tr').length == 3 && document.querySelector('#rows').innerText.includes('new-41')")
 	b.open("/devices")
+	b.see("#rows table")
+	if ask[bool](b, `document.querySelector(".bulk").checkVisibility()`) {
+		t.Error("the bar for marked devices is there before one is marked")
+	}
 	b.click("input[value='sensor-03']")
 	b.click("input[value='sensor-04']")
+	b.until(`document.querySelector(".bulk").checkVisibility() && document.querySelector(".bulk legend").innerText === "2 marked"`)
 	b.click("button[value=lock]")
 	b.see(".notice")
 	if text := b.text("#rows"); strings.Count(text, "LOCKED") == 0 || !strings.Contains(b.text(".notice"), "2 devices are locked") {
 		t.Errorf("after the lock:\n%s", text)
+	}
+}
+
+// TestConsoleNarrow opens pages as wide as a telephone: the filters are behind a button, and the menu shows that it scrolls.
+func TestConsoleNarrow(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	b := p.logIn(t, domain.Viewer)
+	b.look(390, "light")
+	for path, kept := range map[string]bool{"/devices?label=x": true, "/notifications": false} {
+		b.open(path)
+		b.see("button.fold")
+		shown := `[...document.querySelectorAll("form.filters .field")].filter(e => e.checkVisibility()).length`
+		if n := ask[int](b, shown); n > 0 != kept || n > 1 {
+			t.Errorf("%s: %d filters are shown", path, n)
+		}
+		b.click("button.fold")
+		b.until(shown + " > 3")
+	}
+	b.open("/devices?label=x")
+	if text := b.text("button.fold"); text != "Filters (1 set)" {
+		t.Errorf("the button says %q", text)
+	}
+	if back := ask[string](b, `getComputedStyle(document.querySelector(".top nav")).backgroundImage`); !strings.Contains(back, "gradient") {
+		t.Error("nothing shows that the menu scrolls")
+	}
+	b.look(1280, "light")
+	b.until(`!document.querySelector("button.fold").checkVisibility() && document.querySelector("#f-label").checkVisibility()`)
+}
+
+// TestConsolePlaceholders shows a picture that is none, and one that is too small to be seen.
+func TestConsolePlaceholders(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addSensor("hall-1", "")
+	var tiny bytes.Buffer
+	if err := jpeg.Encode(&tiny, image.NewRGBA(image.Rect(0, 0, 2, 1)), nil); err != nil {
+		t.Fatal(err)
+	}
+	b := p.logIn(t, domain.Viewer)
+	for want, body := range map[string]string{"Cannot be shown as a picture, 9 B": "no image!", fmt.Sprintf("2 × 1 pixels, %d B", tiny.Len()): tiny.String()} {
+		p.postTo("hall-1", "image", "image/jpeg", body)
+		for _, path := range []string{"/devices/hall-1?resource=image", "/readings"} {
+			b.open(path)
+			b.until(`document.querySelector(".no-picture")?.innerText === ` + jsText(want))
+		}
+	}
+}
+
+// TestConsolePicturesBelow has pictures far below the window, which are not loaded yet: they are not taken for broken ones.
+func TestConsolePicturesBelow(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	p.addSensor("hall-1", "")
+	for i := range 60 {
+		p.postTo("hall-1", "note", "text/plain", strings.Repeat("word ", 40))
+		if i%10 == 0 {
+			p.postTo("hall-1", "image", "image/jpeg", drawn(i/10))
+		}
+	}
+	b := p.logIn(t, domain.Viewer)
+	b.look(390, "light")
+	b.open("/readings")
+	b.until(`document.querySelectorAll("img.thumb").length >= 4`)
+	for _, at := range []string{"0", "document.body.scrollHeight / 2", "document.body.scrollHeight"} {
+		ask[bool](b, `(scrollTo(0, `+at+`), true)`)
+		b.until(`[...document.querySelectorAll("img.thumb")].filter(e => e.getBoundingClientRect().top < innerHeight && e.getBoundingClientRect().bottom > 0).every(e => e.complete && e.naturalWidth > 16)`)
+	}
+	b.until(`[...document.querySelectorAll("img.thumb")].at(-1).naturalWidth > 16`)
+	if n := ask[int](b, `document.querySelectorAll(".no-picture").length`); n > 0 {
+		t.Errorf("%d whole pictures are taken for broken ones", n)
 	}
 }
 

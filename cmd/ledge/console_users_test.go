@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"ledge/domain"
 )
 
@@ -15,7 +17,8 @@ func TestConsoleUsers(t *testing.T) {
 	p := start(t, t.TempDir())
 	b := p.logIn(t, domain.Admin)
 	b.open("/users")
-	b.unfold("/users")
+	b.click("main .head a.button")
+	b.see("[action='/users'] button")
 	b.fill("#f-name", "anna", "#f-role", "viewer", "#f-new-password", "short")
 	b.click("[action='/users'] button")
 	b.see("#f-new-password-error")
@@ -110,6 +113,35 @@ func TestConsoleUserRefusals(t *testing.T) {
 	}
 	if got := c.get("/users/nobody"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("an unknown user: %s", got.Status)
+	}
+}
+
+// TestConsoleWords reads what pages say in a few places where they were misread.
+func TestConsoleWords(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	c := p.newRole(t, domain.Admin)
+	user := url.Values{"name": {"anna"}, "role": {"viewer"}, "new-password": {consolePassword}, "mustChange": {"on"}}
+	c.post("/users", user).want(t, http.StatusSeeOther)
+	anna := newConsoleClient(p)
+	anna.login(t, "anna", consolePassword)
+	anna.get("/profiles?model=M").want(t, http.StatusSeeOther)
+	anna.get("/account").want(t, http.StatusOK, "An administrator set this password; choose your own.")
+	changed := anna.post("/account/password", url.Values{"old": {consolePassword}, "new": {"another password"}, "again": {"another password"}})
+	if to := changed.Header.Get("Location"); to != "/profiles?model=M" {
+		t.Errorf("after the change of the password the console leads to %q", to)
+	}
+	anna.get("/devices/+add").want(t, http.StatusForbidden, `role="alert">Your role is viewer; this needs the role operator or admin.`)
+	c.get("/system").want(t, http.StatusOK, "The API is open: it needs no login.")
+	if text := c.get("/services/device-rest").text; strings.Contains(text, "/services/device-rest/delete") || strings.Contains(text, "Last connected") {
+		t.Error("the page offers to delete the built-in service, or says when it connected")
+	}
+	b := p.logIn(t, domain.Auditor)
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.open("/ledger")
+	b.see("td.word")
+	if wrap := ask[string](b, `getComputedStyle(document.querySelector("td.word")).overflowWrap`); wrap != "normal" {
+		t.Errorf("words in a table may break: %s", wrap)
 	}
 }
 

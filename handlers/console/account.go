@@ -39,7 +39,7 @@ func (s *Console) changePassword(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	s.done(c, "/", "Your password is changed. Your other sessions have ended.")
+	s.done(c, nextPage(s.sessions.PopString(c.Request.Context(), keyNext)), "Your password is changed. Your other sessions have ended.")
 }
 
 func (s *Console) checkNewPassword(c *gin.Context, u domain.User) (wrong accountForm, err error) {

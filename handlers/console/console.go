@@ -57,6 +57,8 @@ type Options struct {
 	Interfaces func() []NetInterface
 	Sockets    func() []SocketState
 	PortUse    func(host string, port int) string
+	// Access says who may use the REST services.
+	Access Access
 	// DeviceREST is the URL at which device-rest listens; its host may be that of all interfaces.
 	DeviceREST string
 	// Idle is how long a session lives without a request of the user: 8 hours.

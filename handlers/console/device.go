@@ -290,7 +290,8 @@ func (s *Console) postTo(c *gin.Context, device string, r domain.DeviceResource)
 		login = " --cacert ledge-ca.pem -H 'Authorization: Bearer TOKEN'"
 	}
 	mediaType := cmp.Or(postType(r.Properties, ""), "application/octet-stream")
-	p.Command = fmt.Sprintf("curl%s -H %s %s %s", login, shellQuote("Content-Type: "+mediaType), exampleOf(r.Properties.ValueType), shellQuote(p.URL))
+	header, example := shellQuote("Content-Type: "+mediaType), exampleOf(r.Properties.ValueType)
+	p.Command = fmt.Sprintf("curl%s -H %s %s %s", login, header, example, shellQuote(p.URL))
 	return p
 }
 

@@ -147,7 +147,10 @@ func (d notificationData) Came() (b banner) {
 	case all == 0:
 		return banner{"wrong", "No subscription has matched the test. A locked subscription gets nothing."}
 	}
-	return banner{"notice", fmt.Sprintf("The test was sent: %d %s.", arrived, map[bool]string{true: "transmission", false: "transmissions"}[arrived == 1])}
+	if arrived == 1 {
+		return banner{"notice", "The test was sent: 1 transmission."}
+	}
+	return banner{"notice", fmt.Sprintf("The test was sent: %d transmissions.", arrived)}
 }
 
 // banner is a sentence on top of a page, with the class that gives it its colour.

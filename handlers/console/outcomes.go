@@ -51,7 +51,7 @@ func (o outcome) Words() string {
 func (o outcome) End() string {
 	switch o.GivenUp {
 	case 0:
-		return "tried again"
+		return "tried again later"
 	case o.Failed:
 		return "given up"
 	}
@@ -61,7 +61,9 @@ func (o outcome) End() string {
 // outcomes finds what came of the latest transmissions of a subscription, by the target of their channel. A change of the subscription
 // begins anew.
 func outcomes(sub domain.Subscription, latest []domain.Transmission, role domain.Role) map[string]outcome {
-	tried := slices.DeleteFunc(slices.Clone(latest), func(t domain.Transmission) bool { return len(t.Records) == 0 || t.Created < sub.Modified })
+	tried := slices.DeleteFunc(slices.Clone(latest), func(t domain.Transmission) bool {
+		return len(t.Records) == 0 || t.Created < sub.Modified
+	})
 	slices.SortStableFunc(tried, func(a, b domain.Transmission) int { return cmp.Compare(lastTry(b).Sent, lastTry(a).Sent) })
 	all, over := map[string]outcome{}, map[string]bool{}
 	for _, t := range tried {
@@ -150,6 +152,9 @@ func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) 
 		domain.GetWithin(state.Notifications, t.NotificationID, mostTitled, &n)
 		n.ID = t.NotificationID
 		list[i] = sent{Transmission: t, Title: titleOf(n), Test: handlers.IsTest(n)}
+		if t.Entity != "" {
+			list[i].Title = t.Entity + ": " + list[i].Title
+		}
 		if len(t.Records) > 0 {
 			list[i].Why = lastTry(t).Response
 			if !role.May(domain.MayChange) {

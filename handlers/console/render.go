@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -97,7 +99,7 @@ func menuOf(role domain.Role, at string) (entries []menuEntry) {
 // show answers with a page. name is that of its template.
 func (s *Console) show(c *gin.Context, status int, name string, p Page) {
 	u, known := user(c)
-	p.At = c.GetString("at")
+	p.At, p.Message = c.GetString("at"), sentence(p.Message)
 	p.User, p.Path, p.Version = u, c.Request.URL.RequestURI(), s.Version
 	if known && !u.MustChange {
 		p.Menu = menuOf(u.Role, c.Request.URL.Path)
@@ -145,6 +147,20 @@ func (s *Console) fail(c *gin.Context, err error) {
 // showError answers with a page that says what is wrong.
 func (s *Console) showError(c *gin.Context, status int, message string) {
 	s.show(c, status, "error", Page{Title: http.StatusText(status), Message: message})
+}
+
+// sentence is a message of the API as a sentence: those begin with a small letter and have no full stop.
+func sentence(message string) string {
+	message = strings.TrimSpace(message)
+	if message == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(message)
+	message = string(unicode.ToUpper(first)) + message[size:]
+	if !strings.ContainsAny(message[len(message)-1:], ".!?:)>") {
+		message += "."
+	}
+	return message
 }
 
 func (s *Console) notFound(c *gin.Context) {
@@ -242,7 +258,8 @@ func showTime(ms int64) template.HTML {
 		return "never"
 	}
 	t := time.UnixMilli(ms).UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format("2006-01-02T15:04:05.000Z"), t.Format("Mon 2006-01-02 15:04:05 UTC"))) //nolint:gosec // digits only
+	at, text := t.Format("2006-01-02T15:04:05.000Z"), t.Format("Mon 2006-01-02 15:04:05 UTC")
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, at, text)) //nolint:gosec // digits and a weekday only
 }
 
 // showBytes shows a number of bytes.

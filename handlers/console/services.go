@@ -54,6 +54,17 @@ type serviceForm struct {
 // States are the admin states to choose from.
 func (serviceForm) States() []option { return lockOptions() }
 
+// BuiltIn reports whether the service is part of Ledge.
+func (f serviceForm) BuiltIn() bool { return f.Name == domain.DeviceREST }
+
+// AddressHint says what the base address is for.
+func (f serviceForm) AddressHint() string {
+	if f.BuiltIn() {
+		return "The URL at which other programs post values. device-rest is part of Ledge, so Ledge does not call it."
+	}
+	return "The URL at which Ledge calls the service, such as http://10.0.0.5:59999"
+}
+
 // callbacks are the last calls of a device service, and the number of waiting calls.
 type callbacks struct {
 	Service string

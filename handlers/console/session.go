@@ -26,6 +26,10 @@ const (
 	cookieName, secureCookieName = "ledge-session", "__Host-ledge-session"
 
 	keyUser, keyCredential = "user", "credential"
+	// keyNext is the page that a user asked for who must change the password first.
+	keyNext = "next"
+	// mostNext bounds its address, in bytes.
+	mostNext = 2 << 10
 )
 
 func newSessions(idle time.Duration, tls bool) *scs.SessionManager {
@@ -133,11 +137,25 @@ func (s *Console) authorize(right domain.Right) gin.HandlerFunc {
 		case !known:
 			s.askForLogin(c)
 		case u.MustChange && c.Request.URL.Path != "/account" && c.Request.URL.Path != "/account/password":
+			s.keepPage(c)
 			s.redirect(c, "/account")
 			c.Abort()
 		case right != anyRole && !u.Role.May(right):
 			s.fail(c, domain.Errorf(domain.Forbidden, "your role is %s; this needs the role %s", u.Role, domain.RolesThatMay(right)))
 		}
+	}
+}
+
+// keepPage has the session keep the page of a request, for after the change of the password.
+func (s *Console) keepPage(c *gin.Context) {
+	uri := c.Request.URL.RequestURI()
+	if c.Request.Method != http.MethodGet || c.Request.URL.Path == "/live" || isLive(c) || len(uri) > mostNext {
+		return
+	}
+	ctx := c.Request.Context()
+	s.sessions.Put(ctx, keyNext, uri)
+	if _, _, err := s.sessions.Commit(ctx); err != nil {
+		s.Logger.Warn("the page that was asked for is not kept", "error", err)
 	}
 }
 

@@ -84,8 +84,8 @@ func (s *Console) subscriptions(c *gin.Context) {
 		return
 	}
 	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
-		rows, pagerOf(c, total, len(list)), filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver),
-		categories, labels,
+		rows, pagerOf(c, total, len(list)),
+		filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver), categories, labels,
 	}})
 }
 
@@ -172,7 +172,8 @@ func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
 	u, _ := user(c)
 	notes, done := s.Notes()
 	defer done()
-	latest, _, err := notes.Lists.Transmissions(domain.Page{Limit: mostOutcomeLook}, domain.Filter{Index: domain.IndexSubscription, Value: d.Subscription.Name})
+	own := domain.Filter{Index: domain.IndexSubscription, Value: d.Subscription.Name}
+	latest, _, err := notes.Lists.Transmissions(domain.Page{Limit: mostOutcomeLook}, own)
 	if err != nil {
 		return err
 	}

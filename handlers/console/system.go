@@ -102,6 +102,12 @@ type DiskPart struct {
 	Bytes int64
 }
 
+// Access says who may use the REST services. Open says that nobody needs a login.
+type Access struct {
+	Open bool
+	Says string
+}
+
 // documented returns the services, each of which has an OpenAPI document.
 func (s *Console) documented() []string { return slices.Sorted(maps.Keys(s.Services)) }
 
@@ -122,12 +128,13 @@ type systemData struct {
 	Troubles     []string
 	Verification Verification
 	Disk         Disk
+	Access       Access
 }
 
 func (s *Console) system(c *gin.Context) {
 	d := systemData{
 		Settings: s.System.Settings(), Versions: s.System.Versions(), Services: s.documented(), Troubles: s.System.Status().Troubles,
-		Verification: s.Ledger.Verification(), Disk: s.System.Disk(),
+		Verification: s.Ledger.Verification(), Disk: s.System.Disk(), Access: s.Access,
 	}
 	slices.SortStableFunc(d.Settings, func(a, b Setting) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, one := range d.Settings {

@@ -89,6 +89,7 @@ func actorOf(c *gin.Context) string {
 func (s *Console) users(c *gin.Context) {
 	ctx := c.Request.Context()
 	var d usersData
+	d.AddUser.Open, d.AddToken.Open = c.Query("add") == "user", c.Query("add") == "token"
 	if !isLive(c) {
 		d.NewToken = s.sessions.PopString(ctx, shownOnce)
 	}

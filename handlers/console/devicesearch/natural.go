@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Natural compares names as people sort them: cam-2 is before cam-10. Digits are compared as numbers, all else byte by byte. Names of the same
-// numbers, such as cam-2 and cam-02, are compared as texts in the end.
+// Natural compares names as people sort them: cam-2 is before cam-10. Digits are compared as numbers, all else byte by byte. Names that
+// differ in leading zeros only, such as cam-2 and cam-02, are compared as texts.
 func Natural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {

@@ -158,11 +158,14 @@
 
   // Times, those of inputs too, are in the time zone of the browser. Without this script they are in UTC, and say so.
   window.ledgeTime = function (date) {
-    return date.toLocaleString(undefined, { weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit" });
+    return date.toLocaleString(undefined, {
+      weekday: "short", year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit"
+    });
   };
 
   function zoneName() {
-    var part = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts(new Date()).find(function (p) { return p.type === "timeZoneName"; });
+    var parts = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts(new Date());
+    var part = parts.find(function (p) { return p.type === "timeZoneName"; });
     return part ? part.value : "local time";
   }
 
@@ -211,6 +214,53 @@
       pre.before(button);
     });
   }
+
+  // The bar for marked rows says how many there are.
+  function countMarked() {
+    document.querySelectorAll(".bulk").forEach(function (bar) {
+      var n = bar.form.querySelectorAll("td.mark input:checked").length;
+      bar.querySelector("legend").textContent = n ? n + " marked" : "Marked devices";
+    });
+  }
+  document.addEventListener("change", countMarked);
+
+  // In a narrow window a button unfolds the filters. It says how many of them are set.
+  function foldFilters() {
+    document.querySelectorAll("form.filters").forEach(function (form, i) {
+      if (form.dataset.fold) { return; }
+      form.dataset.fold = "1";
+      form.id = form.id || "filters-" + i;
+      form.classList.add("folded");
+      var button = document.createElement("button"), set = 0;
+      form.querySelectorAll("input:not([type=hidden]):not([type=search]), select").forEach(function (f) {
+        set += f.value && !(f.options && f.selectedIndex === 0) ? 1 : 0;
+      });
+      button.type = "button";
+      button.className = "fold second";
+      button.textContent = "Filters" + (set ? " (" + set + " set)" : "");
+      button.setAttribute("aria-controls", form.id);
+      button.setAttribute("aria-expanded", "false");
+      button.addEventListener("click", function () {
+        button.setAttribute("aria-expanded", String(!form.classList.toggle("folded")));
+      });
+      form.before(button);
+    });
+  }
+
+  // A picture that is broken or tiny has a text in its place, with its size.
+  function checkPicture(img) {
+    if (img.tagName !== "IMG" || !img.dataset.size || !img.complete || img.hidden) { return; }
+    var w = img.naturalWidth, h = img.naturalHeight;
+    if (w >= 16 && h >= 16 || !w && !performance.getEntriesByName(img.src).length) { return; } // whole, or not loaded yet
+    var text = document.createElement("span");
+    text.className = "no-picture";
+    text.textContent = w ? w + " × " + h + " pixels, " + img.dataset.size : "Cannot be shown as a picture, " + img.dataset.size;
+    img.before(text);
+    img.hidden = true;
+  }
+  ["load", "error"].forEach(function (type) {
+    document.addEventListener(type, function (e) { if (e.target.tagName) { checkPicture(e.target); } }, true);
+  });
 
   // A search box shows the rows of a table that have each of its words.
   document.addEventListener("input", function (e) {
@@ -275,6 +325,9 @@
     if (!source || source.readyState === EventSource.OPEN) { banner(""); lost = false; }
     showTimes(document);
     addCopyButtons();
+    foldFilters();
+    countMarked();
+    document.querySelectorAll("img[data-size]").forEach(checkPicture);
     document.querySelectorAll("[data-filter]").forEach(function (box) { box.hidden = false; });
     showCurrent();
     connect();
