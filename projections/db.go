@@ -45,9 +45,7 @@ type DB struct {
 	inFile  uint64                 // the sequence of the last event that is on the disk
 	writer  *writer
 	closed  bool // changes under writing and applying
-	pending pending
-	// memberVersion counts the writes after which an index may have other members: an entity was added or removed, or has another
-	// label. It changes under writing.
+	// memberVersion counts the writes. It changes under writing.
 	memberVersion uint64
 	healing       healing
 	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
@@ -242,9 +240,6 @@ func (d *DB) Close() error {
 	if d.failed() == nil {
 		err = d.writeFresh()
 	}
-	d.pending.lock.Lock()
-	d.dropPending(nil)
-	d.pending.lock.Unlock()
 	d.seen.Lock()
 	d.closed = true
 	d.seen.Unlock()

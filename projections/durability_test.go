@@ -25,7 +25,6 @@ func (f *fed) abandon(tb testing.TB) {
 	f.tasks.Wait()
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	f.dropPending(nil)
 	if err := f.file.close(); err != nil {
 		tb.Fatal(err)
 	}

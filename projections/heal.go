@@ -189,9 +189,6 @@ func (d *DB) take(n *DB) error {
 	n.once.Do(func() { close(n.stop) })
 	n.healing.cancel()
 	n.tasks.Wait()
-	d.pending.lock.Lock()
-	defer d.pending.lock.Unlock()
-	d.dropPending(nil)
 	old := d.file
 	d.seen.Lock()
 	d.file, d.fresh, d.flushing, d.inFile = n.file, nil, nil, n.inFile

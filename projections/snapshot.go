@@ -44,7 +44,7 @@ const (
 func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) {
 	v, release := d.View()
 	defer release()
-	if err := v.withoutOverlays(); err != nil {
+	if err := v.flushed(); err != nil {
 		return 0, chain, err
 	}
 	end, err := readCheckpoint(v.rows)

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"ledge/domain"
 )
 
@@ -137,7 +139,8 @@ func (d *DB) isFull(o *overlay, times int) bool {
 	return o != nil && (o.events >= times*d.events || o.bytes >= times*d.bytes)
 }
 
-// flush returns when the file has the events up to seq.
+// flush returns when the file has the events up to seq. Those who call it while a flush runs share the next one: it takes all that
+// was applied.
 func (d *DB) flush(seq uint64) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -184,7 +187,6 @@ func (d *DB) takeFresh() *overlay {
 		return nil
 	}
 	if d.flushing != nil || d.fresh == nil {
-		d.separate()
 		return d.flushing
 	}
 	d.fresh.below = nil // it is in the file
@@ -211,6 +213,29 @@ func (d *DB) writeTaken(o *overlay) error {
 	d.flushing = nil
 	d.seen.Unlock()
 	return nil
+}
+
+// commit writes an overlay to the disk, with fsync.
+func (d *DB) commit(o *overlay) error {
+	return d.update(func(tx *bbolt.Tx) error { return d.put(tx, o) })
+}
+
+// put brings an overlay to a transaction.
+func (d *DB) put(tx *bbolt.Tx, o *overlay) error {
+	defer d.writer.reset()
+	rows := tx.Bucket(bucketName)
+	for _, t := range o.layers {
+		if t == nil {
+			continue
+		}
+		if err := t.write(rows, d.writer); err != nil {
+			return err
+		}
+	}
+	if err := d.writer.flush(rows); err != nil {
+		return err
+	}
+	return o.end.write(rows)
 }
 
 // writeFailed decides what follows from an error of a write, and returns how it is said: a full disk is tried again; any
