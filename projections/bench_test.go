@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"ledge/domain"
 )
@@ -172,6 +173,27 @@ func BenchmarkListTwoLabels(b *testing.B) {
 
 func BenchmarkListLabelAndService(b *testing.B) {
 	benchmarkList(b, Page{Offset: 0, Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
+}
+
+// BenchmarkListAfterChange lists devices right after each change: it waits for the flush.
+func BenchmarkListAfterChange(b *testing.B) {
+	d := full(b)
+	var took []time.Duration
+	for seq := uint64(100_001); b.Loop(); seq++ {
+		if err := d.Apply(record(seq, domain.DeviceUpdated{Device: camera(int(seq*7919) % 100_000)})); err != nil {
+			b.Fatal(err)
+		}
+		started := time.Now()
+		v, release := d.View()
+		_, total, err := v.Devices(Page{Limit: 20})
+		release()
+		if took = append(took, time.Since(started)); err != nil || total != 100_000 {
+			b.Fatal(total, err)
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
 // BenchmarkListTotal finds out how many devices pass two filters, as for the first page after a change.

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// write implements table: it brings what the layer has made of each key since the last write to the writer, with the entries
-// of what the file has there taken away. Nobody adds to the overlay meanwhile.
+// write implements table: it brings what the layer has made of each key to the writer, with the entries of what the file has
+// there taken away. Nobody adds to the overlay meanwhile.
 func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 	indexed := len(l.indexes) > 0
 	empty := !indexed || tallyAt(rows, l.indexes[0].id, "").count == 0 // nothing to look for
@@ -24,7 +24,7 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 				was.ok = true
 			}
 		}
-		if h.queued = false; indexed && was.ok == now.found.ok && (!was.ok || was.seq == now.seq) {
+		if indexed && was.ok == now.found.ok && (!was.ok || was.seq == now.seq) {
 			continue // it came and went, or the file has it
 		}
 		if err := l.writeRow(w, g, row, now); err != nil {
@@ -36,22 +36,8 @@ func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
 		if now.found.ok {
 			l.index(w, &now.found.value, now.seq, row[1:], false)
 		}
-		if indexed && !w.regrouped {
-			stays := was.ok && now.found.ok && l.sameGroups(w, &was.value, &now.found.value)
-			w.regrouped = !stays
-		}
 	}
-	l.order = l.order[:0]
 	return nil
-}
-
-// requeue implements table: the next write brings everything again.
-func (l *layer[S]) requeue() {
-	l.order = l.order[:0]
-	for _, h := range l.keys {
-		h.queued = true
-		l.order = append(l.order, h)
-	}
 }
 
 func (l *layer[S]) writeRow(w *writer, g *group, row []byte, v *version[S]) error {

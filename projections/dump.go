@@ -34,7 +34,7 @@ type line struct {
 func (d *DB) Dump(w io.Writer) error {
 	v, release := d.View()
 	defer release()
-	if err := v.withoutOverlays(); err != nil {
+	if err := v.flushed(); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)

@@ -3,7 +3,6 @@ package projections
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 )
 
 // index has the entries of an entity put into its indexes, or taken away. The sequence is that of the event that has put
@@ -33,23 +32,6 @@ func (k *kind[S]) index(w *writer, s *S, seq uint64, name []byte, gone bool) {
 			g.ops = append(g.ops, o)
 		}
 	}
-}
-
-// sameGroups reports whether two states of an entity are found by the same values in every index.
-func (k *kind[S]) sameGroups(w *writer, a, b *S) bool {
-	for i := range k.indexes {
-		x := &k.indexes[i]
-		if x.values == nil {
-			continue
-		}
-		w.values = x.of(w.values[:0], *a)
-		n := len(w.values)
-		w.values = x.of(w.values, *b)
-		if !slices.Equal(w.values[:n], w.values[n:]) {
-			return false
-		}
-	}
-	return true
 }
 
 // entry returns an operation on a suffix.

@@ -40,11 +40,7 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 	if err := d.failed(); err != nil {
 		return 0, false, err
 	}
-	flushed := min(first-1, d.at().seq)
-	if d.pending.tx != nil { // there is one transaction for writing at a time
-		flushed = d.at().seq
-	}
-	if err := d.flushWriting(flushed); err != nil {
+	if err := d.flushWriting(min(first-1, d.at().seq)); err != nil {
 		return 0, false, err
 	}
 	if old, err := d.hasBefore(first); err != nil || !old {

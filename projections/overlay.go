@@ -31,7 +31,6 @@ type overlay struct {
 type table interface {
 	forget(from uint64)
 	write(rows *bbolt.Bucket, w *writer) error
-	requeue()
 }
 
 // layer is one table of an overlay.
@@ -39,7 +38,7 @@ type layer[S any] struct {
 	*kind[S]
 	over  *overlay
 	keys  map[string]*versions[S]
-	order []*versions[S] // those of keys that have changed since the last write
+	order []*versions[S] // as they came
 }
 
 // versions is what the events of an overlay have made of a key. A reader finds what was there at its checkpoint while later
@@ -48,7 +47,6 @@ type versions[S any] struct {
 	key    string
 	newest *version[S]
 	first  version[S] // room for it
-	queued bool       // it is in order
 }
 
 // version is what an event has made of a key. It changes as long as no checkpoint has the event.
@@ -211,17 +209,14 @@ func (l *layer[S]) add(key string, f found[S]) {
 		h = &versions[S]{key: key}
 		h.newest = &h.first
 		l.keys[key] = h
+		l.order = append(l.order, h)
 	case h.newest.seq <= l.over.end.seq:
 		h.newest = &version[S]{before: h.newest}
 	}
 	h.newest.seq, h.newest.found = l.over.seq, f
-	if !h.queued {
-		h.queued = true
-		l.order = append(l.order, h)
-	}
 }
 
-// forget takes away what events from a sequence on have put; all of that is in order. The caller holds the lock.
+// forget takes away what events from a sequence on have put. The caller holds the lock.
 func (l *layer[S]) forget(from uint64) {
 	l.order = slices.DeleteFunc(l.order, func(h *versions[S]) bool {
 		for h.newest != nil && h.newest.seq >= from {

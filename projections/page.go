@@ -66,7 +66,7 @@ func (k *kind[S]) keys(v *View, p Page, filters []Filter) (keys []string, total 
 
 // reading runs what reads v.rows, once the file has all that the view is to show.
 func (v *View) reading(f func() error) error {
-	if err := v.withoutOverlays(); err != nil {
+	if err := v.flushed(); err != nil {
 		return err
 	}
 	return v.d.noteDamage(guarded(f))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"ledge/domain"
 )
@@ -95,48 +94,6 @@ func TestTotalsFollowTheFile(t *testing.T) {
 	f.startAgain(t, events)
 }
 
-// TestTotalsOutliveChanges holds that a total is remembered while entities change that stay in the same lists, whether that is on
-// the disk or not, and that it is found anew once one of them is added, removed or gets another label.
-func TestTotalsOutliveChanges(t *testing.T) {
-	f := MustOpen(t, Events)
-	f.reopen(t, limits{after: time.Hour})
-	f.feed(t, 5, cameras(5)...)
-	expect := func(what string, want int) {
-		t.Helper()
-		v, release := f.View()
-		defer release()
-		_, total, err := v.Devices(Page{Limit: 20}, Label("camera"), ByService(domain.DeviceREST))
-		if err != nil || total != want {
-			t.Errorf("%s: got %d, %v, want %d", what, total, err, want)
-		}
-	}
-	changed := camera(2)
-	for _, flushed := range []bool{false, true} {
-		clear(f.file.totals.known)
-		expect("at first", 5)
-		for filters := range f.file.totals.known {
-			f.file.totals.known[filters] = 3 // what is remembered can be told from what is counted
-		}
-		for n := range 3 {
-			changed.Description = fmt.Sprint("changed ", flushed, n)
-			f.add(t, domain.DeviceUpdated{Device: changed})
-			if flushed {
-				must(t, f.Sync())
-			}
-			expect("after another description", 3)
-		}
-		other := changed
-		other.Labels = []string{"none"}
-		f.add(t, domain.DeviceUpdated{Device: other})
-		expect("after another label", 4)
-		f.add(t, domain.DeviceUpdated{Device: changed})
-		expect("with the label again", 5)
-		f.add(t, domain.DeviceRemoved{Device: changed})
-		expect("after one is removed", 4)
-		f.add(t, domain.DeviceAdded{Device: changed})
-	}
-}
-
 // What is remembered is bounded in number and in length.
 func TestTotalsAreBounded(t *testing.T) {
 	var known totals
@@ -162,7 +119,7 @@ func TestFiltersTwice(t *testing.T) {
 	f.feed(t, 10, cameras(10)...)
 	v, release := f.View()
 	defer release()
-	must(t, v.withoutOverlays())
+	must(t, v.flushed())
 	s, err := devices.search(v.rows, slices.Repeat([]Filter{Label("camera"), Label("site-1")}, 1000))
 	must(t, err)
 	if len(s.others) != 1 {

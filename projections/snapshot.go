@@ -44,7 +44,7 @@ const (
 func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) {
 	v, release := d.View()
 	defer release()
-	if err := v.withoutOverlays(); err != nil {
+	if err := v.flushed(); err != nil {
 		return 0, chain, err
 	}
 	end, err := readCheckpoint(v.rows)
@@ -103,9 +103,6 @@ func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 		return errors.Join(fmt.Errorf("restore %s from a snapshot: %w", path, err), os.Remove(o.Path))
 	}
 	if err := os.Rename(o.Path, path); err != nil {
-		return err
-	}
-	if err := os.Remove(condemned(path)); err != nil && !errors.Is(err, fs.ErrNotExist) { // that was the old file
 		return err
 	}
 	return osfile.SyncDir(filepath.Dir(path))

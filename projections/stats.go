@@ -14,7 +14,7 @@ type Stats struct {
 func (d *DB) Stats() Stats {
 	v, release := d.View()
 	defer release()
-	_ = v.withoutOverlays()
+	_ = v.flushed()
 	s := Stats{Count: map[string]int{}}
 	if v.rows == nil {
 		return s

@@ -30,9 +30,6 @@ const unknownMembers = math.MaxUint64
 
 // memberVersion is the version of the members that the view reads.
 func (v *View) memberVersion() uint64 {
-	if v.pending {
-		return v.members
-	}
 	if m := v.file.members.Load(); m != nil && m.tx == v.tx.ID() {
 		return m.version
 	}

@@ -14,7 +14,7 @@ import (
 //
 // All that is read from a View before its first list is as of one checkpoint, that at the call of [DB.View] or a later
 // one. That list and all that is read after it, lists or not, are as of one checkpoint too, which is the same one or a later
-// one. From its first list to its release, a View may hold up what is applied: release it soon.
+// one. A View holds a transaction: release it soon.
 type View struct {
 	// State has the tables of this file; those of the other streams are nil.
 	domain.State
@@ -22,9 +22,8 @@ type View struct {
 	file *file         // where it reads
 	tx   *bbolt.Tx     // nil where the projection is closed, or cannot be read
 	rows *bbolt.Bucket // of tx
-	// pending is that tx is that of DB.pending, whose lock the View holds; members is its version of the members.
-	pending bool
-	members uint64
+	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
+	stalled bool
 	// What the file may not have; nil both where the transaction has it all.
 	fresh, flushing *overlay
 	at              checkpoint // of what is seen of the overlays
@@ -39,16 +38,17 @@ func (v *View) look() error {
 	d := v.d
 	d.seen.RLock()
 	defer d.seen.RUnlock()
-	v.looks++
 	if d.closed {
 		return ErrClosed
 	}
-	v.file, v.fresh, v.flushing, v.at = d.file, d.fresh, d.flushing, d.at()
+	v.fresh, v.flushing, v.at = d.fresh, d.flushing, d.at()
 	return v.begin()
 }
 
-// begin begins a transaction for reading. The caller holds DB.seen or DB.writing.
+// begin begins a transaction for reading. The caller holds DB.seen.
 func (v *View) begin() error {
+	v.file = v.d.file
+	v.looks++
 	err := guarded(func() (err error) {
 		if v.tx, err = v.file.read(); err == nil {
 			v.rows = v.tx.Bucket(bucketName)
@@ -68,12 +68,13 @@ func (v *View) begin() error {
 // end lets go of the transaction.
 func (v *View) end() {
 	switch {
-	case v.pending:
-		v.d.pending.lock.RUnlock()
+	case v.stalled:
+		_ = guarded(v.tx.Rollback)
+		v.d.writing.Unlock()
 	case v.tx != nil:
 		v.file.done(v.tx)
 	}
-	v.tx, v.rows, v.cursor, v.pending = nil, nil, nil, false
+	v.tx, v.rows, v.cursor, v.stalled = nil, nil, nil, false
 }
 
 // get returns what the transaction has at a key, nil where it is absent.
@@ -84,15 +85,21 @@ func (v *View) get(key []byte) []byte {
 	return seek(v.cursor, key)
 }
 
-// withoutOverlays makes one transaction all that the view reads from. Lists and indexes need it, because overlays have none: it is
-// that of DB.pending, unless all was flushed. The own transaction ends before, since a flush may wait for those that are
-// open. After an error the view is as [DB.View] makes it.
-func (v *View) withoutOverlays() error {
+// flushed makes one transaction all that the view reads from. Lists need it, because overlays have no indexes: what was applied
+// is flushed first. The own transaction ends before, since a flush may wait for those that are open. After an error the view is as
+// [DB.View] makes it.
+func (v *View) flushed() error {
 	if v.fresh == nil && v.flushing == nil {
 		return v.unreadable()
 	}
 	v.end()
-	err := v.join()
+	err := v.d.flush(v.at.seq)
+	switch {
+	case err == nil:
+		err = v.lookAtFile()
+	case domain.CodeOf(err) == domain.Full:
+		err = v.unflushed()
+	}
 	if err == nil {
 		return nil
 	}
@@ -102,22 +109,63 @@ func (v *View) withoutOverlays() error {
 	return err
 }
 
-// join has everything that was applied put into DB.pending, and reads there.
-func (v *View) join() error {
+// lookAtFile begins a transaction for what is flushed.
+func (v *View) lookAtFile() error {
+	d := v.d
+	d.seen.RLock()
+	defer d.seen.RUnlock()
+	if d.closed {
+		return ErrClosed
+	}
+	v.fresh, v.flushing = nil, nil
+	return v.begin()
+}
+
+// unflushed has the view read what a full disk has no room for in a transaction for writing that is never committed. The view holds DB.writing
+// until its release: another list, and the next try to flush, wait for it.
+func (v *View) unflushed() error {
 	d := v.d
 	d.writing.Lock()
-	defer d.writing.Unlock()
-	if err := d.gather(); err != nil {
+	tx, err := d.putUncommitted()
+	if err != nil {
+		d.writing.Unlock()
 		return err
 	}
 	v.looks++
 	v.file, v.fresh, v.flushing = d.file, nil, nil
-	if d.pending.tx == nil {
-		return v.begin()
-	}
-	d.pending.lock.RLock()
-	v.tx, v.rows, v.pending, v.members = d.pending.tx, d.pending.rows, true, d.memberVersion
+	v.tx, v.rows, v.stalled = tx, tx.Bucket(bucketName), true
 	return nil
+}
+
+// putUncommitted begins a transaction that has everything that was applied. The caller holds writing.
+func (d *DB) putUncommitted() (*bbolt.Tx, error) {
+	d.applying.Lock()
+	defer d.applying.Unlock()
+	switch {
+	case d.closed:
+		return nil, ErrClosed
+	case d.failed() != nil:
+		return nil, d.failed()
+	}
+	tx, err := d.beginWriting()
+	if err != nil {
+		return nil, d.writeFailed(err)
+	}
+	err = guarded(func() error {
+		for _, o := range []*overlay{d.flushing, d.fresh} {
+			if o == nil {
+				continue
+			}
+			if err := d.put(tx, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = d.abandon(tx, false, err); err != nil {
+		return nil, d.writeFailed(err)
+	}
+	return tx, nil
 }
 
 // Checkpoint returns the sequence and the chain of the last event that the view knows. A list may move it.

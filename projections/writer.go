@@ -15,8 +15,6 @@ type writer struct {
 	order  []*group
 	spare  []*group
 	buf    bytes.Buffer
-	// regrouped says that an index has other members after this: an entity was added or removed, or is found by other values.
-	regrouped bool
 	// scratch
 	key, block []byte
 	scratch    [16 + sumLength]byte
@@ -166,7 +164,6 @@ func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
 
 // reset forgets what was flushed, and keeps some of the memory for the next flush.
 func (w *writer) reset() {
-	w.regrouped = false
 	clear(w.groups)
 	clear(w.last[:])
 	if len(w.order) > keptGroups {
