@@ -31,9 +31,9 @@ type data struct {
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
-	now                             func() time.Time // the clock of what is done with it
-	forgotten                       chan struct{}    // holds one token when retention has removed readings
-	failed                          chan error       // holds why the state cannot be used any more
+	now                             func() time.Time          // the clock of what is done with it
+	forgotten                       chan struct{}             // holds one token when retention has removed readings
+	failed                          chan error                // holds why the state cannot be used any more
 	why                             atomic.Pointer[exitError] // the same
 	entities                        *asof.Entities
 	closers                         []func() error
