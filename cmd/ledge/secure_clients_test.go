@@ -174,7 +174,9 @@ func TestCertificateExpiresOnItsConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{pair}
+	transport := s.client.Transport.(*http.Transport)
+	transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	transport.MaxConnsPerHost = 1 // else it may dial while the connection of the request before is on its way back
 	connections := 0
 	trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		if !i.Reused {
