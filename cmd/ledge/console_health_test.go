@@ -76,6 +76,22 @@ func TestConsoleGivenUp(t *testing.T) {
 	c.get("/").want(t, http.StatusOK, "Everything works.")
 }
 
+// TestConsoleManySubscriptions has more subscriptions than the overview looks at. It says how many it leaves out.
+func TestConsoleManySubscriptions(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	c := p.newRole(t, domain.Viewer)
+	for i := range 50 {
+		p.addRESTSubscription(fmt.Sprintf("s-%d", i), "door", 1)
+	}
+	if text := c.get("/").text; strings.Contains(text, "It leaves out") {
+		t.Errorf("the overview leaves some of 50 subscriptions out:\n%s", text)
+	}
+	p.addRESTSubscription("s-50", "door", 1)
+	p.addRESTSubscription("s-51", "door", 1)
+	c.get("/").want(t, http.StatusOK, `It leaves out 2 <a href="/subscriptions">others</a>.`)
+}
+
 // TestConsoleUnseenCategory has a subscription with a misspelt category say so, also after a test, which has that category.
 func TestConsoleUnseenCategory(t *testing.T) {
 	t.Parallel()

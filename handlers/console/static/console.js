@@ -225,27 +225,19 @@
   document.addEventListener("change", countMarked);
 
   // In a narrow window a button unfolds the filters. It says how many of them are set.
-  function foldFilters() {
-    document.querySelectorAll("form.filters").forEach(function (form, i) {
-      if (form.dataset.fold) { return; }
-      form.dataset.fold = "1";
-      form.id = form.id || "filters-" + i;
-      form.classList.add("folded");
-      var button = document.createElement("button"), set = 0;
-      form.querySelectorAll("input:not([type=hidden]):not([type=search]), select").forEach(function (f) {
-        set += f.value && !(f.options && f.selectedIndex === 0) ? 1 : 0;
-      });
-      button.type = "button";
-      button.className = "fold second";
-      button.textContent = "Filters" + (set ? " (" + set + " set)" : "");
-      button.setAttribute("aria-controls", form.id);
-      button.setAttribute("aria-expanded", "false");
-      button.addEventListener("click", function () {
-        button.setAttribute("aria-expanded", String(!form.classList.toggle("folded")));
-      });
-      form.before(button);
+  function countFilters() {
+    var form = document.getElementById("filters"), set = 0;
+    if (!form) { return; }
+    form.querySelectorAll("input:not([type=hidden]):not([type=search]), select").forEach(function (f) {
+      set += f.value && !(f.options && f.selectedIndex === 0) ? 1 : 0;
     });
+    document.querySelector("button.fold").textContent = "Filters" + (set ? " (" + set + " set)" : "");
   }
+  document.addEventListener("change", countFilters);
+  document.addEventListener("click", function (e) {
+    if (!e.target.matches("button.fold")) { return; }
+    e.target.setAttribute("aria-expanded", String(!document.getElementById("filters").classList.toggle("folded")));
+  });
 
   // A picture that is broken or tiny has a text in its place, with its size.
   function checkPicture(img) {
@@ -325,10 +317,9 @@
     if (!source || source.readyState === EventSource.OPEN) { banner(""); lost = false; }
     showTimes(document);
     addCopyButtons();
-    foldFilters();
+    countFilters();
     countMarked();
     document.querySelectorAll("img[data-size]").forEach(checkPicture);
-    document.querySelectorAll("[data-filter]").forEach(function (box) { box.hidden = false; });
     showCurrent();
     connect();
     loadChart();
