@@ -185,22 +185,18 @@ func (g *group) bytes() (n int) {
 var errNoAck = errors.New("no acknowledgement from the log")
 
 // await returns when the last event of a run is acknowledged. A server that is silent may have failed, which its health
-// tells, or only be slow: then a probe behind the run is not answered either, and it is waited for, up to [mostAckWaits] times AckTimeout.
-// A probe that is answered says that the acknowledgement will never come.
+// tells, or only be slow: it is waited for, up to [mostAckWaits] times AckTimeout.
 func (l *Log) await(run []entry) error {
 	wait, prefix := l.store.o.AckTimeout, l.acks.reply()
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
-	heard, probed := time.Now(), false
+	heard, warned := time.Now(), false
 	for {
 		select {
 		case m := <-l.acks.in:
 			at, ok := strings.CutPrefix(m.Subject, prefix)
 			if !ok {
 				continue // of an earlier run, which was given up
-			}
-			if at == probeReply {
-				return fmt.Errorf("%w, but of what was published after it", errNoAck)
 			}
 			i, err := strconv.Atoi(at)
 			if err != nil || i < 0 || i >= len(run) {
@@ -217,23 +213,16 @@ func (l *Log) await(run []entry) error {
 				return fmt.Errorf("%w: %w", errNoAck, err)
 			case silent > mostAckWaits*wait:
 				return fmt.Errorf("%w within %s", errNoAck, mostAckWaits*wait)
-			case silent > wait && !probed:
-				probed = true
+			case silent > wait && !warned:
+				warned = true
 				l.store.o.Logger.Warn("the log is slow: no acknowledgement yet; waiting for it", "stream", l.name, "from", run[0].Seq, "silent", silent)
-				if err := l.store.node.write.PublishMsg(l.probe(prefix + probeReply)); err != nil {
-					return fmt.Errorf("%w: %w", errNoAck, err)
-				}
 			}
 		}
 	}
 }
 
-const (
-	// mostAckWaits is how many times AckTimeout a server that seems healthy may keep silent.
-	mostAckWaits = 12
-	// probeReply ends the subject of the answer to a probe.
-	probeReply = "probe"
-)
+// mostAckWaits is how many times AckTimeout a server that seems healthy may keep silent.
+const mostAckWaits = 12
 
 func (l *Log) acked(m *nats.Msg, seq uint64) error {
 	if v := get(m.Header, "Status"); v == "503" {

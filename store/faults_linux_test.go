@@ -92,7 +92,7 @@ func TestWriteErrorRestartsInPlace(t *testing.T) {
 	if kept == 0 || kept == 100 {
 		t.Errorf("%d of 100 kept: the fault did not work", kept)
 	}
-	if logged.count("jetstream restarted in place") == 0 {
+	if logged.count("the log's server was started again") == 0 {
 		t.Errorf("no restart:\n%s", logged.text.String())
 	}
 	if err := s.Health(t.Context()); err != nil {

@@ -34,10 +34,9 @@ func (s *Store) testLayout(ctx context.Context) error {
 		return err
 	}
 	s.o.Logger.Warn("the layout of the block files is not tested, because nothing can be written", "error", err)
-	if err := s.node.stopJetStream(); err != nil { // as after any failed write
-		return err
-	}
-	return s.node.startJetStream()
+	s.node.close() // as after any failed write
+	s.node, err = startNode(ctx, s.o)
+	return err
 }
 
 func (n *node) testLayout(ctx context.Context, o Options) (err error) {

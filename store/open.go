@@ -16,6 +16,15 @@ func (l *Log) lostStream(why string) error {
 
 // open holds that the server opened what [Log.recoverFiles] left for it, and no more and no less.
 func (l *Log) open(ctx context.Context) error {
+	if err := l.opened(ctx, l.last); err != nil {
+		return err
+	}
+	l.show()
+	return l.listen()
+}
+
+// opened holds that the server has the log up to a sequence, and nothing is missing.
+func (l *Log) opened(ctx context.Context, last uint64) error {
 	info, err := streamInfo(ctx, l.store.node.write, l.name, true)
 	if none, ok := errors.AsType[*server.ApiError](err); ok && none.ErrCode == uint16(server.JSStreamNotFoundErr) {
 		return l.lostStream("it does not know the stream")
@@ -26,11 +35,10 @@ func (l *Log) open(ctx context.Context) error {
 	if err := l.whole(info.State); err != nil {
 		return err
 	}
-	if st := info.State; st.LastSeq != l.last || st.Msgs > 0 && st.FirstSeq > l.first {
-		return l.damage(0, "the server opened events %d to %d, and the files hold %d to %d", st.FirstSeq, st.LastSeq, l.first, l.last)
+	if st := info.State; st.LastSeq != last || st.Msgs > 0 && st.FirstSeq > l.First() {
+		return l.damage(0, "the server opened events %d to %d, and the files hold %d to %d", st.FirstSeq, st.LastSeq, l.First(), last)
 	}
-	l.show()
-	return l.listen()
+	return nil
 }
 
 // whole holds that by the server's own account nothing is missing. That is not enough: see [Log.recoverFiles].

@@ -44,8 +44,8 @@ type Options struct {
 
 	// FreeBytes tells the free disk space at dir, in bytes; nil asks the operating system. A point of failure for tests.
 	FreeBytes func(dir string) (uint64, error)
-	// AckTimeout is how long the server may keep silent while acknowledgements are due before it is probed: a server that
-	// is only slow is waited for, 12 times as long. The default is 5 s.
+	// AckTimeout is how long the server may keep silent while acknowledgements are due before a warning; a server that says that it is
+	// well is waited for 12 times as long. The default is 5 s.
 	AckTimeout time.Duration
 
 	streamDir func(dir, name string) string // where the server is known to keep a stream; another one in tests

@@ -120,25 +120,6 @@ func connectIn(s *server.Server, name, user, password string) (*nats.Conn, error
 	return nc, nil
 }
 
-// stopJetStream and startJetStream restart JetStream in place: the only cure after a failed write.
-func (n *node) stopJetStream() error {
-	if err := n.server.DisableJetStream(); err != nil {
-		return fmt.Errorf("stop jetstream: %w", err)
-	}
-	return nil
-}
-
-func (n *node) startJetStream() error {
-	err := n.server.EnableJetStream(&server.JetStreamConfig{
-		StoreDir: n.opts.StoreDir, MaxStore: maxStore, MaxMemory: n.opts.JetStreamMaxMemory,
-		SyncInterval: never, CompressOK: true, Strict: true,
-	})
-	if err != nil {
-		return fmt.Errorf("start jetstream: %w", err)
-	}
-	return nil
-}
-
 // health is the server's own account of itself: it shows a failed write at once.
 func (n *node) health() error {
 	return healthy(func() *server.HealthStatus { return n.server.Healthz(&server.HealthzOptions{Details: true}) }, n.server.ReadyForConnections)

@@ -82,6 +82,8 @@ func (l *Log) unlink(ctx context.Context, seq uint64) error {
 
 // purge has the server remove all that is before a sequence, with which a block begins.
 func (l *Log) purge(ctx context.Context, seq uint64) error {
+	l.store.restartLock.RLock()
+	defer l.store.restartLock.RUnlock()
 	var r server.JSApiStreamPurgeResponse
 	return callAPI(ctx, l.store.node.write, "PURGE", l.name, server.JSApiStreamPurgeRequest{Sequence: seq}, &r, func() *server.ApiError { return r.Error })
 }
