@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"ledge/domain"
 	"ledge/store/osfile"
@@ -82,19 +81,34 @@ type broken struct {
 func (e *broken) Error() string   { return e.says.Message }
 func (e *broken) Unwrap() []error { return []error{e.says, e.cause} }
 
-// fail makes err the end of all writing to this file: it is condemned, and folded anew from the log, at once where there is
-// HealFrom. It returns err as a *broken. Only the first error of a file is logged.
+// fail makes err the end of all writing to this file, which gets another name: the next start folds it from the log. It returns err as
+// a *broken. Only the first error of a file counts.
 func (d *DB) fail(err error) error {
-	when := "at the next start"
-	if d.heals() {
-		when = "now; try again soon"
-	}
-	b := &broken{domain.Errorf(domain.Unavailable, "%s cannot be used: %v; it is folded anew from the log %s", filepath.Base(d.path), err, when), err}
+	b := &broken{domain.Errorf(domain.Unavailable, "%s cannot be used: %v; the next start folds it from the log", filepath.Base(d.path), err), err}
 	if d.broken.CompareAndSwap(nil, b) {
-		d.condemn(err)
-		signal(d.healing.wanted)
+		d.log.Error("state file cannot be used; the next start folds it from the log", "file", d.path, "error", err)
+		d.setAside()
+		if d.onFail != nil {
+			d.onFail(b)
+		}
 	}
 	return b
+}
+
+// damagedName is the name of a file that was found to be damaged while it was open. There is one, so that such files do not pile up.
+func damagedName(path string) string { return path + ".damaged" }
+
+// setAside renames the file, so that the next Open begins with an empty one. Where even that cannot be done, nothing is lost: a damaged
+// page is found again, and what a failed fsync was of is not referred to by the pages that were synced before.
+func (d *DB) setAside() {
+	err := os.Rename(d.path, damagedName(d.path))
+	if err == nil {
+		d.aside.Store(true)
+		err = osfile.SyncDir(filepath.Dir(d.path))
+	}
+	if err != nil {
+		d.log.Error("state file cannot be set aside", "file", d.path, "error", err)
+	}
 }
 
 // failed returns what ended all writing, if anything did.
@@ -115,34 +129,4 @@ func (d *DB) noteDamage(err error) error {
 		return d.fail(err)
 	}
 	return err
-}
-
-// condemned is the file beside a projection that says: do not open it again, fold it anew.
-func condemned(path string) string { return path + ".condemned" }
-
-// whyCondemned returns what the file beside a projection says, and whether there is one. Anything but a file counts as one, and is
-// not opened: a FIFO would make it wait for ever.
-func whyCondemned(path string) (why string, is bool) {
-	st, err := os.Lstat(condemned(path))
-	if err != nil {
-		return "", false
-	}
-	if !st.Mode().IsRegular() {
-		return condemned(path) + " is no regular file; remove it", true
-	}
-	text, err := os.ReadFile(condemned(path))
-	if err != nil {
-		return err.Error(), true
-	}
-	return strings.TrimSpace(string(text)), true
-}
-
-// condemn notes that the file is not to be used, so that the next Open starts from an empty one. Where even that cannot be
-// written, nothing is lost: a damaged page is found again, and what a failed fsync was of is not referred to by the pages
-// that were synced before.
-func (d *DB) condemn(err error) {
-	d.log.Error("projection cannot be used; it is folded anew from the log", "file", d.path, "error", err)
-	if err := osfile.Write(condemned(d.path), []byte(err.Error()+"\n")); err != nil {
-		d.log.Error("projection cannot be condemned", "file", d.path, "error", err)
-	}
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Logger *slog.Logger
 	// LockTimeout is how long Open waits for a file that another process has open: a second where it is 0.
 	LockTimeout time.Duration
+	// Failed is called, once, where the file is found to be damaged or cannot be written. It then has another name, ends with ".damaged",
+	// and nothing is written any more: end the process. The next Open begins with an empty file.
+	Failed func(error)
 	// MaxPage is how many entities a [Page] without a limit of its own has at most: 1024, which is EdgeX's
 	// MaxResultCount, where it is 0.
 	MaxPage int
@@ -38,16 +41,17 @@ type DB struct {
 	log     *slog.Logger
 	maxPage int
 	lockFor time.Duration
+	onFail  func(error) // Options.Failed
 
-	file    *file                  // changes under writing, applying and seen: see swap
+	file    *file
 	writing sync.Mutex             // held by what writes to the file
 	broken  atomic.Pointer[broken] // why nothing is written any more: see fail
+	aside   atomic.Bool            // the broken file has another name
 	inFile  uint64                 // the sequence of the last event that is on the disk
 	writer  *writer
 	closed  bool // changes under writing and applying
 	// memberVersion counts the writes. It changes under writing.
 	memberVersion uint64
-	healing       healing
 	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
 	unchecked []byte
 
@@ -66,27 +70,15 @@ type file struct {
 	stuck   atomic.Bool  // bbolt holds a lock for ever: see begin
 	last    atomic.Int64 // bbolt's number of the transaction that was committed last
 	members atomic.Pointer[members]
-	readers sync.WaitGroup
 
 	// What was read of it, by transaction.
 	totals totals // by version of the members
 }
 
-// read begins a transaction for reading, which done ends. bbolt's own Close would wait for ever for a goroutine that has two.
-func (f *file) read() (tx *bbolt.Tx, err error) {
-	f.readers.Add(1)
-	defer func() {
-		if tx == nil {
-			f.readers.Done()
-		}
-	}()
-	return f.begin(false)
-}
+// read begins a transaction for reading, which done ends.
+func (f *file) read() (*bbolt.Tx, error) { return f.begin(false) }
 
-func (f *file) done(tx *bbolt.Tx) {
-	_ = guarded(tx.Rollback)
-	f.readers.Done()
-}
+func (f *file) done(tx *bbolt.Tx) { _ = guarded(tx.Rollback) }
 
 // begin begins a transaction. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
 // was committed is a damage: bbolt has gone back to its other meta page.
@@ -128,8 +120,7 @@ var ErrClosed = errors.New("projection is closed")
 // may be missing that were dropped before they were read: it may begin at any sequence, and have holes.
 //
 // States and Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
-// full, that is tried again: see Stalled. Where the file is broken, Apply waits until it is healed, see HealFrom, and is an
-// error where nobody heals it.
+// full, that is tried again: see Stalled. Where the file is damaged or cannot be written, Apply is an error.
 //
 // Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a State or
 // View of the same goroutine before.
@@ -227,7 +218,6 @@ func (d *DB) Sync() error {
 // Close writes what was applied to the disk and closes the file. It waits for the States and Views that are not released.
 func (d *DB) Close() error {
 	d.once.Do(func() { close(d.stop) })
-	d.healing.cancel()
 	d.tasks.Wait()
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -245,5 +235,9 @@ func (d *DB) Close() error {
 	d.seen.Unlock()
 	d.room.Broadcast()
 	d.finish()
-	return errors.Join(err, d.file.close())
+	err = errors.Join(err, d.file.close())
+	if d.failed() != nil && !d.aside.Load() { // Windows does not rename a file that is open
+		d.setAside()
+	}
+	return err
 }

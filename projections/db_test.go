@@ -19,6 +19,7 @@ type fed struct {
 	*DB
 	options Options
 	logged  *bytes.Buffer
+	told    chan error // what Options.Failed was called with
 	events  []domain.Recorded
 }
 
@@ -27,10 +28,11 @@ type fed struct {
 func MustOpen(tb testing.TB, tables Tables) *fed {
 	tb.Helper()
 	logged := &bytes.Buffer{}
-	f := &fed{logged: logged, options: Options{
+	f := &fed{logged: logged, told: make(chan error, 1000), options: Options{
 		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables,
 		Logger: slog.New(slog.NewTextHandler(&locked{w: logged}, nil)),
 	}}
+	f.options.Failed = func(err error) { f.told <- err }
 	f.open(tb)
 	tb.Cleanup(func() {
 		if tb.Failed() {
@@ -70,6 +72,14 @@ func (f *fed) open(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	f.DB = d
+}
+
+// damages returns what Options.Failed was called with since the last call.
+func (f *fed) damages() (list []error) {
+	for len(f.told) > 0 {
+		list = append(list, <-f.told)
+	}
+	return list
 }
 
 // feed applies events in batches of size.

@@ -11,9 +11,6 @@ import (
 
 // examine decides whether the file that is open is to be trusted.
 func (d *DB) examine() error {
-	if why, is := whyCondemned(d.path); is {
-		return &distrust{fmt.Errorf("condemned: %s", why)}
-	}
 	tx, err := d.file.Begin(false)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ type Inspection struct {
 }
 
 // ErrUnused says that [Open] would put the file aside and begin with an empty one, though it is not damaged: it is of another
-// version of Ledge, or was condemned.
+// version of Ledge.
 var ErrUnused = errors.New("not used")
 
 // Inspect opens the file at o.Path and calls f. It returns f's error, an error that is [fs.ErrNotExist] where there is no
@@ -72,9 +72,6 @@ func Inspect(o Options, f func(*Inspection) error) error {
 }
 
 func (in *Inspection) open(size int64) (err error) {
-	if why, is := whyCondemned(in.db.path); is {
-		return fmt.Errorf("%w: condemned: %s", ErrUnused, why)
-	}
 	if in.tx, err = in.bolt.Begin(false); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,16 +22,13 @@ import (
 //
 // A file that cannot be trusted is not an error, because it is only a fold: Open moves it aside, to the same name with
 // ".discarded" at its end, logs why, and starts from an empty one, which the caller fills from the log. That is a file
-// of another schema or other tables; one that bbolt cannot read; one that could not be written or that a reader found
-// to be damaged. A file that another process has open is an error. Open reads 8 MiB at most, however large the file is;
+// of another schema or other tables, or one that is damaged. A file that another process has open is an error. Open reads 8 MiB at most, however large the file is;
 // the rest is checked beside the service.
 func Open(o Options) (*DB, error) {
 	d := &DB{
 		path: o.Path, tables: o.Tables, log: o.Logger, maxPage: cmp.Or(o.MaxPage, 1024), lockFor: cmp.Or(o.LockTimeout, time.Second),
-		writer: newWriter(), behind: newBehind(o.limits), stop: make(chan struct{}),
+		onFail: o.Failed, writer: newWriter(), behind: newBehind(o.limits), stop: make(chan struct{}),
 	}
-	d.healing.wanted = make(chan struct{}, 1)
-	d.healing.ctx, d.healing.cancel = context.WithCancel(context.Background())
 	d.room = sync.NewCond(&d.applying)
 	if d.log == nil {
 		d.log = slog.Default()
@@ -65,15 +61,13 @@ func (d *DB) discard(r *distrust) error {
 	if err := os.Rename(d.path, discarded(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return osfile.SyncDir(filepath.Dir(d.path)) // before the note that condemns the file goes: a power cut could bring the file back without it
+	return osfile.SyncDir(filepath.Dir(d.path))
 }
 
 // open examines the file, if there is one, and opens it for writing.
 func (d *DB) open() error {
-	for _, left := range []string{refolding(d.path), unfinished(refolding(d.path)), unfinished(d.path)} { // what was cut short
-		if err := removeIfThere(left); err != nil {
-			return err
-		}
+	if err := removeIfThere(unfinished(d.path)); err != nil { // what was cut short
+		return err
 	}
 	info, err := os.Stat(d.path)
 	if exists := err == nil && info.Size() > 0; exists {
@@ -90,9 +84,6 @@ func (d *DB) open() error {
 			}
 		}
 		return d.with(d.path, false, d.load)
-	}
-	if err := removeIfThere(condemned(d.path)); err != nil { // what was, is gone
-		return err
 	}
 	if err := d.create(); err != nil {
 		return errors.Join(err, removeIfThere(unfinished(d.path)))

@@ -105,9 +105,6 @@ func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	if err := os.Rename(o.Path, path); err != nil {
 		return err
 	}
-	if err := os.Remove(condemned(path)); err != nil && !errors.Is(err, fs.ErrNotExist) { // that was the old file
-		return err
-	}
 	return osfile.SyncDir(filepath.Dir(path))
 }
 

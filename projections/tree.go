@@ -169,7 +169,7 @@ func elements(id uint64, p []byte, leaf bool) (keys [][]byte, next []uint64, err
 	return keys, next, nil
 }
 
-// checkPages checks the pages that [DB.examine] has left, beside the service. A file that is damaged is folded anew.
+// checkPages checks the pages that [DB.examine] has left, beside the service.
 func (d *DB) checkPages() {
 	for from := d.unchecked; from != nil; {
 		select {
@@ -178,15 +178,12 @@ func (d *DB) checkPages() {
 		default:
 		}
 		err := guarded(func() (err error) {
-			d.seen.RLock()
-			f := d.file
-			tx, err := f.read()
-			d.seen.RUnlock()
+			tx, err := d.file.read()
 			if err != nil {
 				return err
 			}
-			defer f.done(tx)
-			from, err = checkTree(tx, f.os, from)
+			defer d.file.done(tx)
+			from, err = checkTree(tx, d.file.os, from)
 			return err
 		})
 		if err != nil {

@@ -73,32 +73,18 @@ func (d *DB) add(events []domain.Recorded) error {
 	return d.addLocked(events)
 }
 
-// wait returns when there is room for events and the file is whole. Events are on the log before they
-// are applied, so the healing may have folded them already: these are left out.
-func (d *DB) wait(events []domain.Recorded) ([]domain.Recorded, error) {
-	for !d.closed {
-		switch {
-		case d.failed() != nil && !d.heals():
-			return nil, d.failed()
-		case d.failed() != nil:
-			d.room.Wait()
-		case d.isFull(d.fresh, waitMost) && d.Stalled() == nil:
-			signal(d.full)
-			d.room.Wait()
-		default:
-			for len(events) > 0 && 0 < events[0].Seq && events[0].Seq <= d.healing.upTo {
-				events = events[1:]
-			}
-			return events, nil
-		}
+// wait returns when there is room for events.
+func (d *DB) wait() error {
+	for !d.closed && d.failed() == nil && d.isFull(d.fresh, waitMost) && d.Stalled() == nil {
+		signal(d.full)
+		d.room.Wait()
 	}
-	return nil, ErrClosed
+	return d.failed()
 }
 
 // addLocked is add for who holds applying.
 func (d *DB) addLocked(events []domain.Recorded) error {
-	events, err := d.wait(events)
-	if err != nil || len(events) == 0 {
+	if err := d.wait(); err != nil {
 		return err
 	}
 	if err := d.ready(events); err != nil {
@@ -113,13 +99,8 @@ func (d *DB) addLocked(events []domain.Recorded) error {
 		o = newOverlay(d, d.flushing)
 		d.seen.RUnlock()
 	}
-	if err := o.fold(events); isDamage(err) {
-		if failed := d.noteDamage(err); !d.heals() {
-			return span(events, failed)
-		}
-		return d.addLocked(events)
-	} else if err != nil {
-		return span(events, err)
+	if err := o.fold(events); err != nil {
+		return span(events, d.noteDamage(err))
 	}
 	if d.fresh == nil {
 		d.seen.Lock()
@@ -199,7 +180,7 @@ func (d *DB) takeFresh() *overlay {
 
 // writeTaken writes what takeFresh has returned. Until the transaction has ended, the overlay stays where readers find
 // it: where the disk is full, until the next try; after another error, for good, and the error is that of all that is
-// applied or listed until the file is healed.
+// applied or listed.
 func (d *DB) writeTaken(o *overlay) error {
 	if err := d.failed(); err != nil || o == nil {
 		return err
@@ -263,6 +244,10 @@ func (d *DB) flushBehind() {
 		}
 		if d.failed() == nil {
 			_ = d.flush(d.at().seq) // the next list or Apply returns the error
+		} else {
+			d.applying.Lock() // an Apply that has seen no error waits by now
+			d.room.Broadcast()
+			d.applying.Unlock()
 		}
 		if wait, err := d.resting(); err != nil {
 			timer.Reset(wait)

@@ -19,9 +19,8 @@ import (
 type Entities struct {
 	// State is the state with its revisions, as of any event that followers were shown, or a later one.
 	State func() (domain.State, func())
-	// Try runs what reads State, again and again while State cannot be read for now, see domain.Try; nil runs it
-	// once.
-	Try func(ctx context.Context, read func() error) error
+	// Try runs what reads State and returns the error of one that cannot be read, see domain.Try; nil runs it.
+	Try func(read func() error) error
 	// Last is the last sequence of the stream that State shows.
 	Last func() uint64
 	// History reads the event stream from one sequence to another, both included.
@@ -87,7 +86,7 @@ func (p *Entities) latest(ctx context.Context, group []domain.Recorded, want fun
 	if !found {
 		return nil, nil
 	}
-	err = p.try(ctx, func() error {
+	err = p.try(func() error {
 		s, done := p.State()
 		defer done()
 		older = older[:0]
@@ -106,11 +105,11 @@ func (p *Entities) latest(ctx context.Context, group []domain.Recorded, want fun
 	return older, err
 }
 
-func (p *Entities) try(ctx context.Context, read func() error) error {
+func (p *Entities) try(read func() error) error {
 	if p.Try == nil {
 		return read()
 	}
-	return p.Try(ctx, read)
+	return p.Try(read)
 }
 
 // afterOf returns the entity after an update that others may have followed, with the modified time of any of them.
@@ -150,7 +149,7 @@ func afterOf[T any](ctx context.Context, p *Entities, o one[T], seq uint64) (aft
 
 // current returns an entity as the state has it, with its revision.
 func current[T any](ctx context.Context, p *Entities, o one[T]) (entity T, revision uint64, ok bool, err error) {
-	err = p.try(ctx, func() error {
+	err = p.try(func() error {
 		s, done := p.State()
 		defer done()
 		entity, ok = o.table(s).Get(o.Name)

@@ -14,7 +14,7 @@ import (
 type unreadable[S any] struct{ domain.Table[S] }
 
 func (unreadable[S]) Get(string) (S, bool) {
-	panic(domain.Errorf(domain.Unavailable, "the file is being healed"))
+	panic(domain.Errorf(domain.Unavailable, "the file is damaged"))
 }
 
 // A state that cannot be read for now is read again: an update is never passed on without its entity.
@@ -31,7 +31,7 @@ func TestWholeWaitsForTheState(t *testing.T) {
 			}
 			return state, done
 		},
-		Try: func(_ context.Context, read func() error) (err error) {
+		Try: func(read func() error) (err error) {
 			for again := true; again; {
 				again = domain.Try(func() { err = read() }) != nil
 			}

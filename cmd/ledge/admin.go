@@ -32,10 +32,10 @@ func (p *Program) openAdmin() {
 // startIdentities sweeps the hashes and creates the first user.
 func (p *Program) startIdentities(ctx context.Context) error {
 	p.identities = p.data.identities(p.Config, p.secrets, p.Logger)
-	if err := p.data.whole(ctx, p.identities.sweep); err != nil {
+	if err := p.data.whole(p.identities.sweep); err != nil {
 		p.Logger.Warn("hashes that no user has are still in the secret store", "error", err)
 	}
-	err := p.data.whole(ctx, func() error { return p.identities.addFirstAdmin(ctx, p.Terminal, p.Logger) })
+	err := p.data.whole(func() error { return p.identities.addFirstAdmin(ctx, p.Terminal, p.Logger) })
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func onIdentities(ctx context.Context, c *Config, logger *slog.Logger, f func(*i
 	if err != nil {
 		return err
 	}
-	err = d.whole(ctx, func() error { return f(d.identities(c, file, logger)) })
+	err = d.whole(func() error { return f(d.identities(c, file, logger)) })
 	return errors.Join(err, d.close())
 }
 

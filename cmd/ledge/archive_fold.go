@@ -122,7 +122,7 @@ func (d *data) refill(ctx context.Context, c *Config, p projection) (*projection
 	default:
 		d.logger.Info("the state begins with a snapshot, because its first events are archived", "file", path)
 	}
-	db, err := projections.Open(projections.Options{Path: path, Tables: p.tables, Logger: d.logger})
+	db, err := projections.Open(d.stateOptions(path, p.tables))
 	if err != nil {
 		return nil, exitError{exitFolder, err}
 	}

@@ -24,7 +24,7 @@ var whiteBox = strings.Fields(`
 
 // contract are the names in this package for what users know as well: exit codes, services, and files of a data folder.
 var contract = strings.Fields(`
-	exitOK exitFailure exitUsage exitInUse exitPort exitFolder exitDamaged exitPartial
+	exitOK exitFailure exitUsage exitInUse exitPort exitFolder exitDamaged exitPartial exitState
 	metadataService dataService deviceRESTService notificationsService consoleService
 	stateFiles spareFile lockFile adminPasswordFile adminSocketFile secretsName`)
 

@@ -15,7 +15,7 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: p.outgoing("callbacks", callback.DefaultConcurrency, p.files.Outgoing/4)}},
 		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities, Want: asof.CalledBack}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Self: p.instance, Now: p.Now, Logger: p.Logger,
 	})
-	err := p.data.whole(ctx, func() error {
+	err := p.data.whole(func() error {
 		at, done := p.data.callbackStart()
 		defer done()
 		return p.callback.Start(at)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,9 +31,10 @@ type data struct {
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
-	now                             func() time.Time // the clock of what is done with it
-	forgotten                       chan struct{}    // holds one token when retention has removed readings
-	failed                          chan error       // holds why the state cannot be healed
+	now                             func() time.Time          // the clock of what is done with it
+	forgotten                       chan struct{}             // holds one token when retention has removed readings
+	failed                          chan error                // holds why the state cannot be used any more
+	why                             atomic.Pointer[exitError] // the same
 	entities                        *asof.Entities
 	closers                         []func() error
 }
@@ -77,7 +79,7 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 	d := &data{logger: logger, now: now, forgotten: make(chan struct{}, 1), failed: make(chan error, 1)}
 	if err := d.open(ctx, c, tapPort); err != nil {
 		_ = d.close()
-		return nil, err
+		return nil, d.cause(err)
 	}
 	return d, nil
 }
@@ -100,12 +102,10 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 		if p.db, err = d.refill(ctx, c, p); err != nil {
 			return storeError(err)
 		}
-		d.heal(p, p.db)
 		if *appenders[i], err = store.NewAppender(ctx, p.log, d.decideOn(p), d.appenderOptions(c, p)); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
-		d.onClose(func() error { p.db.StopHealing(); return nil }) // what waits for it ends before its appender
 	}
 	if err := d.store.ListenForTaps(ctx); err != nil {
 		return storeError(err)
@@ -168,7 +168,7 @@ func (d *data) openStates(c *Config) (map[string]store.Checkpoint, error) {
 		{&d.notes, projections.Notifications, store.NotificationsStream},
 		{&d.values, projections.Readings, store.ReadingsStream},
 	} {
-		db, err := projections.Open(projections.Options{Path: filepath.Join(c.DataDir, stateFiles[i]), Tables: to.tables, Logger: d.logger})
+		db, err := projections.Open(d.stateOptions(filepath.Join(c.DataDir, stateFiles[i]), to.tables))
 		if err != nil {
 			return nil, exitError{exitFolder, err}
 		}
@@ -178,6 +178,10 @@ func (d *data) openStates(c *Config) (map[string]store.Checkpoint, error) {
 		seen[to.stream] = store.Checkpoint{Seq: seq, Chain: chain}
 	}
 	return seen, nil
+}
+
+func (d *data) stateOptions(path string, tables projections.Tables) projections.Options {
+	return projections.Options{Path: path, Tables: tables, Logger: d.logger, Failed: d.stateFailed}
 }
 
 // forgetEvery is how often what retention has removed from the log is taken out of the state.
@@ -315,7 +319,7 @@ func (d *data) noted() uint64 {
 
 // pending lists the notifications that were in flight at a crash.
 func (d *data) pending() (pending []domain.Notification, err error) {
-	err = d.whole(context.Background(), func() (err error) {
+	err = d.whole(func() (err error) {
 		v, done := d.notes.View()
 		defer done()
 		pending, err = bridge.PendingIn(v.Notifications)
@@ -332,7 +336,7 @@ func (d *data) forgotBeginning() bool {
 
 // bridgeStart is where the bridge goes on.
 func (d *data) bridgeStart(ctx context.Context) (at bridge.Start, err error) {
-	err = d.whole(ctx, func() (err error) { at, err = d.lookForBridge(); return err })
+	err = d.whole(func() (err error) { at, err = d.lookForBridge(); return err })
 	return at, err
 }
 

@@ -85,7 +85,16 @@ func serveOn(t *testing.T, dir string, flags ...string) (p *process, named strin
 		return p, "", outcome{}
 	}
 	p.kill()
-	if code := p.cmd.ProcessState.ExitCode(); code != exitDamaged {
+	code := p.cmd.ProcessState.ExitCode()
+	if code == exitState { // a service manager starts it again
+		p = launch(t, dir, flags...)
+		if err = p.waitReady(); err == nil {
+			return p, "", outcome{}
+		}
+		p.kill()
+		code = p.cmd.ProcessState.ExitCode()
+	}
+	if code != exitDamaged {
 		return nil, "", outcomef(broken, "ledge serve: %v: %s", err, lastLine(p.log.String()))
 	}
 	return nil, lastLine(p.log.String()), outcome{}

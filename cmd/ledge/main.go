@@ -30,6 +30,7 @@ const (
 	exitFolder  = 5 // the data folder cannot be used
 	exitDamaged = 6 // the log or what is folded from it is damaged
 	exitPartial = 7 // salvage has left something out
+	exitState   = 8 // a state file was found to be damaged, or cannot be written: the next start folds it from the log
 )
 
 // exitError is an error with the code to exit with.
@@ -134,8 +135,8 @@ func newRoot() *cobra.Command {
 		Short: "The device plane of an IoT edge platform, in one process, with a ledger under it",
 		Long: `Ledge serves the EdgeX 2.3 APIs of the device plane, and keeps every change as an event on a log.
 
-Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 data folder in use, 4 address not
-usable, 5 data folder not usable, 6 damage, 7 salvage incomplete. See docs/reference/operating.md.`,
+Exit codes: 0 done, 1 failed, 2 wrong setting, 3 data folder in use, 4 address not usable, 5 data
+folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/reference/operating.md.`,
 		Example: `  ledge serve --data-dir data
   ledge log -f --data-dir data`,
 		SilenceUsage:  true,

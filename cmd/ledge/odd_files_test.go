@@ -62,7 +62,7 @@ func TestOddFilesBesideCommands(t *testing.T) {
 	if code := start(t, dir).stop(); code != exitOK {
 		t.Fatal(code)
 	}
-	for name, want := range map[string]string{lockFile: "", "state.db.condemned": "no regular file", "secrets.json": "FIFO"} {
+	for name, want := range map[string]string{lockFile: "", "state.db": "no regular file", "secrets.json": "FIFO"} {
 		path := filepath.Join(dir, name)
 		_ = os.Rename(path, filepath.Join(t.TempDir(), "kept"))
 		if err := unix.Mkfifo(path, 0o600); err != nil {

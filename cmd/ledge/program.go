@@ -156,7 +156,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	if err := p.data.whole(ctx, func() (err error) { p.keeping, err = newRetention(ctx, p.Config, p.data); return err }); err != nil {
+	if err := p.data.whole(func() (err error) { p.keeping, err = newRetention(ctx, p.Config, p.data); return err }); err != nil {
 		return err
 	}
 	p.notificationAge = newNotificationAge(p.Config, p.data)
@@ -227,7 +227,7 @@ func (p *Program) watch(done <-chan struct{}) {
 	select {
 	case <-done:
 	case err := <-p.data.store.Failed():
-		p.fail(err)
+		p.fail(p.cause(err))
 	case err := <-p.data.failed:
 		p.fail(err)
 	case err := <-p.engine.Failed():
@@ -239,10 +239,13 @@ func (p *Program) watch(done <-chan struct{}) {
 	}
 }
 
-// cause returns why the log refuses, where it does: then err only follows from that.
+// cause returns why the state cannot be used, or why the log refuses, where that is so: then err only follows from that.
 func (p *Program) cause(err error) error {
 	if p.data == nil {
 		return err
+	}
+	if p.data.why.Load() != nil {
+		return p.data.cause(err)
 	}
 	select {
 	case failed := <-p.data.store.Failed():
@@ -255,7 +258,7 @@ func (p *Program) cause(err error) error {
 // seed writes the samples, where they never were. It does not hold the state meanwhile.
 func (p *Program) seed(ctx context.Context) error {
 	var written bool
-	err := p.data.whole(ctx, func() error {
+	err := p.data.whole(func() error {
 		state, release := p.data.state.State()
 		defer release()
 		written = domain.SamplesWritten(state)
