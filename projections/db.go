@@ -50,10 +50,7 @@ type DB struct {
 	inFile  uint64                 // the sequence of the last event that is on the disk
 	writer  *writer
 	closed  bool // changes under writing and applying
-	// memberVersion counts the writes. It changes under writing.
-	memberVersion uint64
-	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
-	unchecked []byte
+	checked bool // Open has checked the whole file
 
 	behind
 	progress
@@ -66,13 +63,9 @@ type DB struct {
 // file is an open file of bbolt.
 type file struct {
 	*bbolt.DB
-	os      *os.File     // bbolt's
-	stuck   atomic.Bool  // bbolt holds a lock for ever: see begin
-	last    atomic.Int64 // bbolt's number of the transaction that was committed last
-	members atomic.Pointer[members]
-
-	// What was read of it, by transaction.
-	totals totals // by version of the members
+	os    *os.File     // bbolt's
+	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
+	last  atomic.Int64 // bbolt's number of the transaction that was committed last
 }
 
 // read begins a transaction for reading, which done ends.
@@ -166,8 +159,7 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 		return tx.Commit()
 	})
 	if err == nil {
-		d.memberVersion++
-		d.committed(id)
+		d.file.last.Store(int64(id))
 	}
 	return d.abandon(tx, committed, err)
 }

@@ -194,7 +194,7 @@ func (k *kind[S]) load(w *writer, r SnapshotRow) error {
 	if k.canonical != nil {
 		v.found.value = k.canonical(v.found.value)
 	}
-	if err := (&layer[S]{kind: k}).writeRow(w, w.in(k.id, ""), row, v); err != nil {
+	if err := (&layer[S]{kind: k}).writeRow(w, row, v, true); err != nil {
 		return fmt.Errorf("%s %q: %w", k.name, r.Name, err)
 	}
 	k.index(w, &v.found.value, r.Seq, row[1:], false)

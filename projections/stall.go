@@ -92,7 +92,7 @@ func (d *DB) hold(events []domain.Recorded) error {
 		return nil
 	}
 	if d.fresh.events+len(events) > heldMost*d.events || d.fresh.bytes >= heldMost*d.bytes {
-		return span(events, fmt.Errorf("%d wait for the file: %w", d.fresh.events, s.err))
+		return applyError(events, fmt.Errorf("%d wait for the file: %w", d.fresh.events, s.err))
 	}
 	return nil
 }

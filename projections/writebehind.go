@@ -100,7 +100,7 @@ func (d *DB) addLocked(events []domain.Recorded) error {
 		d.seen.RUnlock()
 	}
 	if err := o.fold(events); err != nil {
-		return span(events, d.noteDamage(err))
+		return applyError(events, d.noteDamage(err))
 	}
 	if d.fresh == nil {
 		d.seen.Lock()
@@ -255,7 +255,7 @@ func (d *DB) flushBehind() {
 	}
 }
 
-// span names events in an error.
-func span(events []domain.Recorded, err error) error {
+// applyError names events in an error.
+func applyError(events []domain.Recorded, err error) error {
 	return fmt.Errorf("apply events %d to %d: %w", events[0].Seq, events[len(events)-1].Seq, err)
 }
