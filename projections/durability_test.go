@@ -309,7 +309,7 @@ func TestMain(m *testing.M) {
 }
 
 // A process that is killed leaves a file that opens, without a rebuild, at a checkpoint that is not further behind what
-// it said was applied than two overlays with their last batch.
+// it said was applied than two memtables with their last batch.
 func TestKilled(t *testing.T) {
 	f := MustOpen(t, Events)
 	history := childHistory()

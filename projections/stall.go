@@ -30,7 +30,7 @@ func (e diskFull) Unwrap() []error { return []error{e.says, e.cause} }
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 2 * time.Second // bbolt looks through the whole file after each try
-	// heldMost is how many times its limits an overlay may have while the disk is full. What is applied meanwhile is on
+	// heldMost is how many times its limits a memtable may have while the disk is full. What is applied meanwhile is on
 	// the log already; who sees Stalled appends no more, so it is the rest of a group or two.
 	heldMost = 12
 )

@@ -92,6 +92,7 @@ type stored interface {
 	indexName(id byte) (string, bool)
 	counted() (name string, all byte, ok bool)
 	layout(w io.Writer)
+	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
 	// keys returns the names of the entities on a page of their list. One that is too long for a key is cut; the API lets none in.
 	keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.

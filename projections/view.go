@@ -25,15 +25,15 @@ type View struct {
 	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
 	stalled bool
 	// What the file may not have; nil both where the transaction has it all.
-	fresh, flushing *overlay
-	at              checkpoint // of what is seen of the overlays
+	fresh, flushing *memtable
+	at              checkpoint // of what is seen of the memtables
 	looks           int        // how often the view has begun to read from another transaction
 	cursor          *bbolt.Cursor
 	why             error     // there is no transaction, where it is damage
 	once            sync.Once // releases
 }
 
-// look takes the overlays and begins a transaction, so that both together have everything that was applied.
+// look takes the memtables and begins a transaction, so that both together have everything that was applied.
 func (v *View) look() error {
 	d := v.d
 	d.seen.RLock()
@@ -85,7 +85,19 @@ func (v *View) get(key []byte) []byte {
 	return seek(v.cursor, key)
 }
 
-// flushed makes one transaction all that the view reads from. Lists need it, because overlays have no indexes: what was applied
+// row returns the row at a key, nil where it is absent.
+func (v *View) row(key []byte) (row []byte) {
+	for _, m := range [...]*memtable{v.fresh, v.flushing} {
+		if row, known := m.get(key); known {
+			return row
+		}
+	}
+	v.readable()
+	v.must(func() error { row = v.get(key); return nil })
+	return row
+}
+
+// flushed makes one transaction all that the view reads from. Lists need it, because memtables have no indexes: what was applied
 // is flushed first. The own transaction ends before, since a flush may wait for those that are open. After an error the view is as
 // [DB.View] makes it.
 func (v *View) flushed() error {
@@ -152,7 +164,7 @@ func (d *DB) putUncommitted() (*bbolt.Tx, error) {
 		return nil, d.writeFailed(err)
 	}
 	err = guarded(func() error {
-		for _, o := range []*overlay{d.flushing, d.fresh} {
+		for _, o := range []*memtable{d.flushing, d.fresh} {
 			if o == nil {
 				continue
 			}

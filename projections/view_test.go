@@ -62,7 +62,7 @@ func TestViewAfterAFailedList(t *testing.T) {
 }
 
 // What waits for the file is counted with all that it takes.
-func TestOverlayCountsBytes(t *testing.T) {
+func TestMemtableCountsBytes(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, e := range map[string]domain.Event{
 		"service":      domain.ServiceAdded{Service: domain.DeviceService{Name: "s", Description: long}},

@@ -26,7 +26,7 @@ type limits struct {
 
 var usualLimits = limits{after: 500 * time.Millisecond, events: 1000, bytes: 4 << 20}
 
-// waitMost is how many times its limits an overlay may have while the one before it is flushed.
+// waitMost is how many times its limits a memtable may have while the one before it is flushed.
 const waitMost = 4
 
 func (l limits) withDefaults() limits {
@@ -43,15 +43,15 @@ type behind struct {
 	applying sync.Mutex // held by what adds events, or takes fresh away
 	room     *sync.Cond // of applying: fresh was taken away, or will not be any more
 
-	// seen is held for reading from the look at the overlays to the begin of a transaction, so that what a reader
+	// seen is held for reading from the look at the memtables to the begin of a transaction, so that what a reader
 	// misses in the one it has in the other.
 	seen     sync.RWMutex
-	fresh    *overlay // nil where nothing waits; changes under applying and seen
-	flushing *overlay // nil while nothing is being written, or stalls; changes under DB.writing and seen
+	fresh    *memtable // nil where nothing waits; changes under applying and seen
+	flushing *memtable // nil while nothing is being written, or stalls; changes under DB.writing and seen
 
 	stalled atomic.Pointer[stall] // nil while the disk has room; changes under DB.writing
 
-	due  chan struct{} // there is a fresh overlay
+	due  chan struct{} // there is a fresh memtable
 	full chan struct{} // it has reached a limit
 }
 
@@ -93,30 +93,25 @@ func (d *DB) addLocked(events []domain.Recorded) error {
 	if err := d.hold(events); err != nil {
 		return err
 	}
-	o := d.fresh
-	if o == nil {
-		d.seen.RLock()
-		o = newOverlay(d, d.flushing)
-		d.seen.RUnlock()
-	}
-	if err := o.fold(events); err != nil {
+	m, err := d.fold(events)
+	if err != nil {
 		return applyError(events, d.noteDamage(err))
 	}
 	if d.fresh == nil {
-		d.seen.Lock()
-		d.fresh = o
-		d.seen.Unlock()
 		signal(d.due)
 	}
-	d.move(o.end)
-	if d.isFull(o, 1) {
+	d.seen.Lock()
+	d.fresh = m
+	d.move(m.end)
+	d.seen.Unlock()
+	if d.isFull(m, 1) {
 		signal(d.full)
 	}
 	return nil
 }
 
-// isFull reports whether an overlay has some times its limits.
-func (d *DB) isFull(o *overlay, times int) bool {
+// isFull reports whether a memtable has some times its limits.
+func (d *DB) isFull(o *memtable, times int) bool {
 	return o != nil && (o.events >= times*d.events || o.bytes >= times*d.bytes)
 }
 
@@ -163,14 +158,13 @@ func (d *DB) writeFresh() error {
 
 // takeFresh returns what is to be written next: what stalls, or else fresh, which becomes flushing. After an error of a
 // flush it leaves it where it is, for the readers.
-func (d *DB) takeFresh() *overlay {
+func (d *DB) takeFresh() *memtable {
 	if d.failed() != nil {
 		return nil
 	}
 	if d.flushing != nil || d.fresh == nil {
 		return d.flushing
 	}
-	d.fresh.below = nil // it is in the file
 	d.seen.Lock()
 	d.flushing, d.fresh = d.fresh, nil
 	d.seen.Unlock()
@@ -178,10 +172,10 @@ func (d *DB) takeFresh() *overlay {
 	return d.flushing
 }
 
-// writeTaken writes what takeFresh has returned. Until the transaction has ended, the overlay stays where readers find
+// writeTaken writes what takeFresh has returned. Until the transaction has ended, the memtable stays where readers find
 // it: where the disk is full, until the next try; after another error, for good, and the error is that of all that is
 // applied or listed.
-func (d *DB) writeTaken(o *overlay) error {
+func (d *DB) writeTaken(o *memtable) error {
 	if err := d.failed(); err != nil || o == nil {
 		return err
 	}
@@ -196,22 +190,23 @@ func (d *DB) writeTaken(o *overlay) error {
 	return nil
 }
 
-// commit writes an overlay to the disk, with fsync.
-func (d *DB) commit(o *overlay) error {
+// commit writes a memtable to the disk, with fsync.
+func (d *DB) commit(o *memtable) error {
 	return d.update(func(tx *bbolt.Tx) error { return d.put(tx, o) })
 }
 
-// put brings an overlay to a transaction.
-func (d *DB) put(tx *bbolt.Tx, o *overlay) error {
+// put brings a memtable to a transaction.
+func (d *DB) put(tx *bbolt.Tx, o *memtable) error {
 	defer d.writer.reset()
 	rows := tx.Bucket(bucketName)
-	for _, t := range o.layers {
-		if t == nil {
-			continue
-		}
-		if err := t.write(rows, d.writer); err != nil {
-			return err
-		}
+	c := rows.Cursor()
+	var err error
+	o.rows.Scan(func(r memrow) bool {
+		err = d.tableOf(r.key[0]).write(rows, c, d.writer, r)
+		return err == nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := d.writer.flush(rows); err != nil {
 		return err

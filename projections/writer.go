@@ -9,14 +9,14 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// writer gathers what an overlay changes in the file, to write it in the order of the keys: neighbours are then written
+// writer gathers what a memtable changes in the file, to write it in the order of the keys: neighbours are then written
 // while their page is at hand.
 type writer struct {
 	changes  []change
 	counters map[string]*tally // by key: what there is more than before
 	keys     int64             // how many keys there are more than before
+	empty    map[byte]bool     // by table
 	// scratch
-	buf    bytes.Buffer
 	key    []byte
 	values []string
 }
@@ -27,7 +27,7 @@ type change struct{ key, value []byte }
 // fill is how full bbolt leaves a page that it splits. Most keys come at the end of what they sort into.
 const fill = 0.9
 
-func newWriter() *writer { return &writer{counters: map[string]*tally{}} }
+func newWriter() *writer { return &writer{counters: map[string]*tally{}, empty: map[byte]bool{}} }
 
 // put has a value written; fresh is that the file does not have the key. The writer keeps the key.
 func (w *writer) put(key, value []byte, fresh bool) {
@@ -109,6 +109,7 @@ func (w *writer) reset() {
 		w.changes = nil
 	}
 	clear(w.counters)
+	clear(w.empty)
 	w.keys = 0
 }
 
@@ -126,58 +127,43 @@ func readKeys(c *bbolt.Cursor) int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// write implements table: it brings what the layer has made of each key to the writer, with the entries of what the file has
-// there taken away. Nobody adds to the overlay meanwhile.
-func (l *layer[S]) write(rows *bbolt.Bucket, w *writer) error {
-	indexed := len(l.indexes) > 0
-	empty := indexed && tallyAt(rows, l.indexes[0].id, "").count == 0 // nothing to look for
-	before := rows.Cursor()
-	for _, h := range l.order {
-		row := appendRow(nil, l.id, h.key)
-		was, now := found[S]{}, h.newest
-		if !empty {
-			if b := seek(before, row); b != nil {
-				if was.ok = true; indexed {
-					was.value, was.seq = l.mustParse(row[1:], b)
-				}
-			}
-		}
-		if was.ok == now.found.ok && (!was.ok || indexed && was.seq == now.seq) {
-			continue // it came and went, or the file has it
-		}
-		if err := l.writeRow(w, row, now, !was.ok); err != nil {
-			return &encodeError{fmt.Errorf("encode %s %q: %w", l.name, h.key, err)}
-		}
-		if was.ok {
-			l.index(w, &was.value, was.seq, row[1:], true)
-		}
-		if now.found.ok {
-			l.index(w, &now.found.value, now.seq, row[1:], false)
-		}
+// write implements stored: it brings a row of a memtable to the writer, with its entries, and takes away those of the row that the
+// file has.
+func (k *kind[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error {
+	key := []byte(r.key)
+	var was []byte
+	if !w.isEmpty(k.id, func() bool { return len(k.indexes) > 0 && tallyAt(rows, k.indexes[0].id, "").count == 0 }) {
+		was = seek(c, key)
 	}
-	return nil
-}
-
-func (l *layer[S]) writeRow(w *writer, row []byte, v *version[S], fresh bool) error {
-	if !v.found.ok {
-		w.delete(row)
+	switch {
+	case was == nil && r.value == nil, was != nil && bytes.Equal(was, r.value):
+		return nil // it came and went, or the file has it
+	case r.value == nil:
+		w.delete(key)
+	default:
+		w.put(key, r.value, was == nil)
+	}
+	if len(k.indexes) == 0 {
 		return nil
 	}
-	w.buf.Reset()
-	if len(l.indexes) > 0 {
-		w.buf.Write(binary.AppendUvarint(w.buf.AvailableBuffer(), v.seq))
+	if was != nil {
+		s, seq := k.mustParse(key[1:], was)
+		k.index(w, &s, seq, key[1:], true)
 	}
-	if err := l.encode(&w.buf, &v.found.value); err != nil {
-		return err
+	if r.value != nil {
+		s, seq := k.mustParse(key[1:], r.value)
+		k.index(w, &s, seq, key[1:], false)
 	}
-	w.put(row, w.buf.Bytes(), fresh)
 	return nil
 }
 
-// encodeError says that a value cannot be written: it would be the same in every file.
-type encodeError struct{ error }
-
-func (e *encodeError) Unwrap() error { return e.error }
+// isEmpty remembers whether the file has no row of a table: then there is nothing to look for.
+func (w *writer) isEmpty(table byte, find func() bool) bool {
+	if _, known := w.empty[table]; !known {
+		w.empty[table] = find()
+	}
+	return w.empty[table]
+}
 
 // index has the entries of an entity put into its indexes, or taken away. The sequence is that of the event that has put
 // the entity, and name is as in its row's key.
