@@ -49,11 +49,9 @@ type DB struct {
 	aside   atomic.Bool            // the broken file has another name
 	inFile  uint64                 // the sequence of the last event that is on the disk
 	writer  *writer
-	closed  bool // changes under writing and applying
 	checked bool // Open has checked the whole file
 
 	behind
-	progress
 
 	stop  chan struct{} // closed by Close
 	once  sync.Once     // closes stop
@@ -213,23 +211,29 @@ func (d *DB) Close() error {
 	d.tasks.Wait()
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	d.applying.Lock()
-	defer d.applying.Unlock()
-	if d.closed {
+	if !d.end() {
 		return nil
 	}
 	var err error
-	if d.failed() == nil {
-		err = d.writeFresh()
+	for m := d.takeFresh(); m != nil && err == nil; m = d.takeFresh() {
+		err = d.writeTaken(m)
 	}
-	d.seen.Lock()
-	d.closed = true
-	d.seen.Unlock()
-	d.room.Broadcast()
-	d.finish()
 	err = errors.Join(err, d.file.close())
 	if d.failed() != nil && !d.aside.Load() { // Windows does not rename a file that is open
 		d.setAside()
 	}
 	return err
+}
+
+// end refuses all that comes from now on. It reports whether it is the first to do so.
+func (d *DB) end() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.closed = true
+	d.wake()
+	d.room.Broadcast()
+	return true
 }

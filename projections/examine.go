@@ -48,9 +48,10 @@ func (d *DB) load() error {
 	if err := d.rewriteHead(); err != nil {
 		return err
 	}
-	return d.file.View(func(tx *bbolt.Tx) (err error) {
-		d.here, err = readCheckpoint(tx.Bucket(bucketName))
-		d.inFile = d.here.seq
+	return d.file.View(func(tx *bbolt.Tx) error {
+		at, err := readCheckpoint(tx.Bucket(bucketName))
+		d.here.Store(&at)
+		d.inFile = at.seq
 		d.file.last.Store(int64(tx.ID()))
 		return err
 	})

@@ -29,7 +29,8 @@ func Open(o Options) (*DB, error) {
 		path: o.Path, tables: o.Tables, log: o.Logger, maxPage: cmp.Or(o.MaxPage, 1024), lockFor: cmp.Or(o.LockTimeout, time.Second),
 		onFail: o.Failed, writer: newWriter(), behind: newBehind(o.limits), stop: make(chan struct{}),
 	}
-	d.room = sync.NewCond(&d.applying)
+	d.here.Store(&checkpoint{})
+	d.room = sync.NewCond(&d.mu)
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -128,7 +129,7 @@ func (d *DB) with(path string, readOnly bool, f func() error) error {
 		// There is no need to make the file longer ahead of writes: fdatasync writes the new length.
 		opened.DB, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: true,
-			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize, OpenFile: keep,
+			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize(path), OpenFile: keep,
 		})
 		return err
 	})

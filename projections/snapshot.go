@@ -196,5 +196,5 @@ func (k *kind[S]) load(w *writer, r SnapshotRow) error {
 		return fmt.Errorf("%s %q: %w", k.name, r.Name, err)
 	}
 	w.empty[k.id] = true
-	return k.write(nil, nil, w, memrow{string(row), value.Bytes()})
+	return k.write(nil, nil, w, memrow{string(row), value.Bytes(), &s})
 }

@@ -85,7 +85,7 @@ func (d *DB) resting() (wait time.Duration, err error) {
 	return wait, s.err
 }
 
-// hold refuses what a stall leaves no room in memory for. The caller holds applying.
+// hold refuses what a stall leaves no room in memory for. The caller holds mu.
 func (d *DB) hold(events []domain.Recorded) error {
 	s := d.stalled.Load()
 	if s == nil || d.fresh == nil {

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -36,20 +37,20 @@ func (l limits) withDefaults() limits {
 	return l
 }
 
-// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is
-// taken before applying, and that before seen.
+// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is taken before mu. Who
+// holds mu waits for nothing but room: neither for the file, nor for readers.
 type behind struct {
 	limits
-	applying sync.Mutex // held by what adds events, or takes fresh away
-	room     *sync.Cond // of applying: fresh was taken away, or will not be any more
+	mu       sync.Mutex    // of what follows
+	room     *sync.Cond    // of mu: fresh was taken away, a fold has ended, or nothing is applied any more
+	fresh    *memtable     // nil where nothing waits
+	flushing *memtable     // nil while nothing is being written, or stalls
+	folding  bool          // an Apply works on a copy of fresh
+	closed   bool          // nothing is applied or read any more
+	moved    chan struct{} // closed and forgotten when the checkpoint moves; nil while nobody waits
 
-	// seen is held for reading from the look at the memtables to the begin of a transaction, so that what a reader
-	// misses in the one it has in the other.
-	seen     sync.RWMutex
-	fresh    *memtable // nil where nothing waits; changes under applying and seen
-	flushing *memtable // nil while nothing is being written, or stalls; changes under DB.writing and seen
-
-	stalled atomic.Pointer[stall] // nil while the disk has room; changes under DB.writing
+	here    atomic.Pointer[checkpoint] // the last event that was applied; changes under mu
+	stalled atomic.Pointer[stall]      // nil while the disk has room; changes under DB.writing
 
 	due  chan struct{} // there is a fresh memtable
 	full chan struct{} // it has reached a limit
@@ -57,6 +58,46 @@ type behind struct {
 
 func newBehind(l limits) behind {
 	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
+}
+
+func (b *behind) at() checkpoint { return *b.here.Load() }
+
+// wake wakes who waits for the checkpoint. The caller holds mu.
+func (b *behind) wake() {
+	if b.moved != nil {
+		close(b.moved)
+		b.moved = nil
+	}
+}
+
+// Wait returns when the checkpoint has reached seq, with ctx's error when ctx ends before, or with [ErrClosed].
+func (b *behind) Wait(ctx context.Context, seq uint64) error {
+	for {
+		moved, err := b.reached(seq)
+		if moved == nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// reached returns nil where there is nothing to wait for, else a channel that is closed at the next move.
+func (b *behind) reached(seq uint64) (<-chan struct{}, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.at().seq >= seq:
+		return nil, nil
+	case b.closed:
+		return nil, ErrClosed
+	case b.moved == nil:
+		b.moved = make(chan struct{})
+	}
+	return b.moved, nil
 }
 
 func signal(c chan<- struct{}) {
@@ -68,46 +109,52 @@ func signal(c chan<- struct{}) {
 
 // add is Apply for one event or more.
 func (d *DB) add(events []domain.Recorded) error {
-	d.applying.Lock()
-	defer d.applying.Unlock()
-	return d.addLocked(events)
-}
-
-// wait returns when there is room for events.
-func (d *DB) wait() error {
-	for !d.closed && d.failed() == nil && d.isFull(d.fresh, waitMost) && d.Stalled() == nil {
-		signal(d.full)
-		d.room.Wait()
-	}
-	return d.failed()
-}
-
-// addLocked is add for who holds applying.
-func (d *DB) addLocked(events []domain.Recorded) error {
-	if err := d.wait(); err != nil {
-		return err
-	}
-	if err := d.ready(events); err != nil {
-		return err
-	}
-	if err := d.hold(events); err != nil {
-		return err
-	}
-	m, err := d.fold(events)
+	fresh, below, err := d.beginFold(events)
 	if err != nil {
-		return applyError(events, d.noteDamage(err))
+		return err
+	}
+	m, err := d.fold(fresh, below, events)
+	if err != nil {
+		err = applyError(events, d.noteDamage(err))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.folding = false
+	d.room.Broadcast()
+	if err != nil {
+		return err
 	}
 	if d.fresh == nil {
 		signal(d.due)
 	}
-	d.seen.Lock()
 	d.fresh = m
-	d.move(m.end)
-	d.seen.Unlock()
+	d.here.Store(&m.end)
+	d.wake()
 	if d.isFull(m, 1) {
 		signal(d.full)
 	}
 	return nil
+}
+
+// beginFold waits until there is room for events, and returns what they are folded on. Nobody else folds, or takes fresh away, before
+// folding is false again.
+func (d *DB) beginFold(events []domain.Recorded) (fresh, below *memtable, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for !d.closed && d.failed() == nil && (d.folding || d.isFull(d.fresh, waitMost) && d.Stalled() == nil) {
+		if !d.folding {
+			signal(d.full)
+		}
+		d.room.Wait()
+	}
+	if err := d.ready(events); err != nil {
+		return nil, nil, err
+	}
+	if err := d.hold(events); err != nil {
+		return nil, nil, err
+	}
+	d.folding = true
+	return d.fresh, d.flushing, nil
 }
 
 // isFull reports whether a memtable has some times its limits.
@@ -132,43 +179,36 @@ func (d *DB) flushWriting(seq uint64) error {
 		if d.closed {
 			return ErrClosed
 		}
-		d.applying.Lock()
-		o := d.takeFresh()
-		d.applying.Unlock()
-		if err := d.writeTaken(o); err != nil {
-			d.applying.Lock() // who has seen no error waits by now
-			defer d.applying.Unlock()
-			d.room.Broadcast()
+		if err := d.writeTaken(d.takeFresh()); err != nil {
+			d.wakeApply()
 			return err
 		}
 	}
 	return nil
 }
 
-// writeFresh is flush for who holds writing and applying.
-func (d *DB) writeFresh() error {
-	defer d.room.Broadcast()
-	for o := d.takeFresh(); o != nil; o = d.takeFresh() {
-		if err := d.writeTaken(o); err != nil {
-			return err
-		}
-	}
-	return d.failed()
+// wakeApply wakes who has seen no error and waits by now.
+func (d *DB) wakeApply() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room.Broadcast()
 }
 
 // takeFresh returns what is to be written next: what stalls, or else fresh, which becomes flushing. After an error of a
 // flush it leaves it where it is, for the readers.
 func (d *DB) takeFresh() *memtable {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.folding {
+		d.room.Wait()
+	}
 	if d.failed() != nil {
 		return nil
 	}
-	if d.flushing != nil || d.fresh == nil {
-		return d.flushing
+	if d.flushing == nil && d.fresh != nil {
+		d.flushing, d.fresh = d.fresh, nil
+		d.room.Broadcast()
 	}
-	d.seen.Lock()
-	d.flushing, d.fresh = d.fresh, nil
-	d.seen.Unlock()
-	d.room.Broadcast()
 	return d.flushing
 }
 
@@ -184,9 +224,9 @@ func (d *DB) writeTaken(o *memtable) error {
 	}
 	d.inFile = o.end.seq
 	d.unstall()
-	d.seen.Lock()
+	d.mu.Lock()
 	d.flushing = nil
-	d.seen.Unlock()
+	d.mu.Unlock()
 	return nil
 }
 
@@ -240,9 +280,7 @@ func (d *DB) flushBehind() {
 		if d.failed() == nil {
 			_ = d.flush(d.at().seq) // the next list or Apply returns the error
 		} else {
-			d.applying.Lock() // an Apply that has seen no error waits by now
-			d.room.Broadcast()
-			d.applying.Unlock()
+			d.wakeApply()
 		}
 		if wait, err := d.resting(); err != nil {
 			timer.Reset(wait)

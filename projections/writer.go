@@ -151,8 +151,8 @@ func (k *kind[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow
 		k.index(w, &s, seq, key[1:], true)
 	}
 	if r.value != nil {
-		s, seq := k.mustParse(key[1:], r.value)
-		k.index(w, &s, seq, key[1:], false)
+		seq, _ := binary.Uvarint(r.value)
+		k.index(w, r.entity.(*S), seq, key[1:], false)
 	}
 	return nil
 }
@@ -187,14 +187,14 @@ func (k *kind[S]) index(w *writer, s *S, seq uint64, name []byte, gone bool) {
 		}
 		w.values = x.of(w.values[:0], *s)
 		for _, v := range w.values {
-			prefix := appendRange(nil, x.id, v)
+			key := appendRange(make([]byte, 0, 3+len(v)+len(suffix)), x.id, v)
 			if k.shift > 0 && x.name != written {
-				w.key = appendBucket(w.key[:0], prefix, bucketOf(suffix, k.shift))
+				w.key = appendBucket(w.key[:0], key, bucketOf(suffix, k.shift))
 				w.count(w.key, tally{count: one.count})
 			}
 			w.key = appendCount(w.key[:0], x.id, v)
 			w.count(w.key, one)
-			if key := join(prefix, suffix); gone {
+			if key = append(key, suffix...); gone {
 				w.delete(key)
 			} else {
 				w.put(key, value, true)
