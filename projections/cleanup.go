@@ -51,7 +51,7 @@ func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id st
 		revision = domain.Revision(v.Cleanups, kind)
 		since := func(string) bool { return true }
 		if late != nil {
-			if since, err = late(revision, v.filed().seq); err != nil {
+			if since, err = late(revision, v.filed.seq); err != nil {
 				return err
 			}
 		}

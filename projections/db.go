@@ -49,14 +49,9 @@ type DB struct {
 	aside   atomic.Bool            // the broken file has another name
 	inFile  uint64                 // the sequence of the last event that is on the disk
 	writer  *writer
-	closed  bool // changes under writing and applying
-	// memberVersion counts the writes. It changes under writing.
-	memberVersion uint64
-	// unchecked is where the check of the pages goes on beside the service; nil where Open has checked all.
-	unchecked []byte
+	checked bool // Open has checked the whole file
 
 	behind
-	progress
 
 	stop  chan struct{} // closed by Close
 	once  sync.Once     // closes stop
@@ -66,13 +61,9 @@ type DB struct {
 // file is an open file of bbolt.
 type file struct {
 	*bbolt.DB
-	os      *os.File     // bbolt's
-	stuck   atomic.Bool  // bbolt holds a lock for ever: see begin
-	last    atomic.Int64 // bbolt's number of the transaction that was committed last
-	members atomic.Pointer[members]
-
-	// What was read of it, by transaction.
-	totals totals // by version of the members
+	os    *os.File     // bbolt's
+	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
+	last  atomic.Int64 // bbolt's number of the transaction that was committed last
 }
 
 // read begins a transaction for reading, which done ends.
@@ -166,8 +157,7 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 		return tx.Commit()
 	})
 	if err == nil {
-		d.memberVersion++
-		d.committed(id)
+		d.file.last.Store(int64(id))
 	}
 	return d.abandon(tx, committed, err)
 }
@@ -221,23 +211,29 @@ func (d *DB) Close() error {
 	d.tasks.Wait()
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	d.applying.Lock()
-	defer d.applying.Unlock()
-	if d.closed {
+	if !d.end() {
 		return nil
 	}
 	var err error
-	if d.failed() == nil {
-		err = d.writeFresh()
+	for m := d.takeFresh(); m != nil && err == nil; m = d.takeFresh() {
+		err = d.writeTaken(m)
 	}
-	d.seen.Lock()
-	d.closed = true
-	d.seen.Unlock()
-	d.room.Broadcast()
-	d.finish()
 	err = errors.Join(err, d.file.close())
 	if d.failed() != nil && !d.aside.Load() { // Windows does not rename a file that is open
 		d.setAside()
 	}
 	return err
+}
+
+// end refuses all that comes from now on. It reports whether it is the first to do so.
+func (d *DB) end() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.closed = true
+	d.wake()
+	d.room.Broadcast()
+	return true
 }

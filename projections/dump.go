@@ -22,15 +22,14 @@ type line struct {
 	Seq        uint64  `json:"seq,omitempty"`
 	Time       int64   `json:"time,omitempty"`
 	Count      int64   `json:"count,omitempty"`
-	Run        int64   `json:"run,omitempty"`
-	Block      bool    `json:"block,omitempty"`
+	Bucket     uint64  `json:"bucket,omitempty"`
 	Weight     int64   `json:"weight,omitempty"`
 	Raw        string  `json:"raw,omitempty"`
 	Value      any     `json:"value,omitempty"`
 }
 
 // Dump writes everything that was applied as the file says it, one line of JSON for each row, index entry and counter, in the order of
-// their keys. The first entry of each block of an index says that it is. Two projections of the same events have the same dump, however the events came.
+// their keys. Two projections of the same events have the same dump, however the events came.
 func (d *DB) Dump(w io.Writer) error {
 	v, release := d.View()
 	defer release()
@@ -54,27 +53,13 @@ func (d *DB) Dump(w io.Writer) error {
 	return out.Flush()
 }
 
-// dump writes the lines of a key.
+// dump writes the line of a key.
 func (d *DB) dump(out *json.Encoder, key, value []byte) error {
-	if key[0] < indexID {
-		l, err := d.line(key, value)
-		if err != nil {
-			return err
-		}
-		return out.Encode(l)
-	}
-	prefix, list, err := readBlock(nil, key, value)
+	l, err := d.line(key, value)
 	if err != nil {
 		return err
 	}
-	for i, e := range list {
-		l := d.entry(prefix, e)
-		l.Block = i == 0
-		if err := out.Encode(l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out.Encode(l)
 }
 
 func (d *DB) line(key, value []byte) (line, error) {
@@ -82,14 +67,16 @@ func (d *DB) line(key, value []byte) (line, error) {
 	case bytes.Equal(key, checkpointKey):
 		seq := binary.BigEndian.Uint64(value)
 		return line{Checkpoint: &seq, Chain: hex.EncodeToString(value[8:])}, nil
-	case key[0] == runID:
-		prefix, suffix, err := splitKey(key[1:])
-		if err != nil || len(suffix) < suffixHead {
-			return line{}, fmt.Errorf("counter of a run at no entry")
+	case bytes.Equal(key, keysKey):
+		return line{Counter: "keys", Count: int64(binary.BigEndian.Uint64(value))}, nil
+	case key[0] == bucketID:
+		prefix, bucket, err := splitKey(key[1:])
+		if err != nil || len(bucket) != 8 {
+			return line{}, fmt.Errorf("counter of no bucket")
 		}
-		l := d.entry(prefix, entry{suffix, value})
-		l.Run = readTally(value).count
-		return l, nil
+		return line{Counter: d.indexName(prefix[0]), At: string(prefix[3:]), Bucket: binary.BigEndian.Uint64(bucket), Count: readTally(value).count}, nil
+	case key[0] >= indexID:
+		return d.entry(key, value)
 	case key[0] == countID:
 		n := readTally(value)
 		return line{Counter: d.indexName(key[1]), At: string(key[2:]), Count: n.count, Weight: n.weight}, nil
@@ -102,11 +89,15 @@ func (d *DB) line(key, value []byte) (line, error) {
 	return line{}, fmt.Errorf("no table has this key")
 }
 
-func (d *DB) entry(prefix []byte, e entry) line {
-	return line{
-		Index: d.indexName(prefix[0]), At: string(prefix[3:]), Time: timeOf(e.suffix), Seq: seqOf(e.suffix),
-		Key: nameIn(e.suffix[suffixHead:]), Raw: hex.EncodeToString(e.value),
+func (d *DB) entry(key, value []byte) (line, error) {
+	prefix, suffix, err := splitKey(key)
+	if err != nil || len(suffix) < suffixHead {
+		return line{}, fmt.Errorf("entry of an index is cut")
 	}
+	return line{
+		Index: d.indexName(prefix[0]), At: string(prefix[3:]), Time: timeOf(suffix), Seq: seqOf(suffix),
+		Key: nameIn(suffix[suffixHead:]), Raw: hex.EncodeToString(value),
+	}, nil
 }
 
 func (d *DB) indexName(id byte) string {

@@ -70,7 +70,7 @@ func TestFilesThatAreNotTrusted(t *testing.T) {
 		{"no bbolt", func(t *testing.T, f *fed) { overwrite(t, f.path, 0, bytes.Repeat([]byte("text\n"), 4000)) }, "invalid database"},
 		{"one byte", func(t *testing.T, f *fed) { must(t, os.WriteFile(f.path, []byte("x"), 0o600)) }, "reason"},
 		{"cut to half", func(t *testing.T, f *fed) { must(t, os.Truncate(f.path, size(t, f.path)/2)) }, "reason"},
-		{"cut by one page", func(t *testing.T, f *fed) { must(t, os.Truncate(f.path, size(t, f.path)-4096)) }, "bytes"},
+		{"cut by one page", func(t *testing.T, f *fed) { must(t, os.Truncate(f.path, size(t, f.path)-4096)) }, "reason"},
 		{"cut to the metas", func(t *testing.T, f *fed) { must(t, os.Truncate(f.path, 8192)) }, "reason"},
 		{"pages of zeros", func(t *testing.T, f *fed) {
 			overwrite(t, f.path, 16384, make([]byte, size(t, f.path)-16384))
@@ -309,7 +309,7 @@ func TestMain(m *testing.M) {
 }
 
 // A process that is killed leaves a file that opens, without a rebuild, at a checkpoint that is not further behind what
-// it said was applied than two overlays with their last batch.
+// it said was applied than two memtables with their last batch.
 func TestKilled(t *testing.T) {
 	f := MustOpen(t, Events)
 	history := childHistory()

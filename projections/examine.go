@@ -37,8 +37,10 @@ func (d *DB) examine() error {
 	if _, err := readCheckpoint(rows); err != nil {
 		return &distrust{err}
 	}
-	d.unchecked, err = checkTree(tx, d.file.os, nil)
-	return err
+	if d.checked = info.Size() <= checkedAtOnce; d.checked {
+		return check(tx, d.file.os)
+	}
+	return checkHeads(tx, d.file.os, false)
 }
 
 // load learns from a file that is trusted where it is.
@@ -46,10 +48,11 @@ func (d *DB) load() error {
 	if err := d.rewriteHead(); err != nil {
 		return err
 	}
-	return d.file.View(func(tx *bbolt.Tx) (err error) {
-		d.here, err = readCheckpoint(tx.Bucket(bucketName))
-		d.inFile = d.here.seq
-		d.committed(tx.ID())
+	return d.file.View(func(tx *bbolt.Tx) error {
+		at, err := readCheckpoint(tx.Bucket(bucketName))
+		d.here.Store(&at)
+		d.inFile = at.seq
+		d.file.last.Store(int64(tx.ID()))
 		return err
 	})
 }

@@ -86,7 +86,7 @@ func (k *kind[S]) byTime() (*index[S], error) {
 			return &k.indexes[i], nil
 		}
 	}
-	if k.ranged {
+	if k.shift > 0 {
 		return &k.indexes[0], nil
 	}
 	return nil, fmt.Errorf("list %s: there is no index by time", k.name)

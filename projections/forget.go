@@ -124,6 +124,6 @@ func (k *kind[S]) written() *index[S] {
 
 // forgetRow takes away a row and its entries.
 func (k *kind[S]) forgetRow(w *writer, row []byte, s S, seq uint64) {
-	w.delete(w.in(k.id, ""), row)
+	w.delete(row)
 	k.index(w, &s, seq, row[1:], true)
 }

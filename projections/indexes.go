@@ -21,8 +21,6 @@ const (
 	all     = "" // the index of every entity, by the time that lists are sorted by
 	created = "created"
 	written = "written" // the index of every entity, by the event that put it: see Forget
-
-	createdID byte = 0x65 // of the only index called created
 )
 
 // The indexes. The ids are part of the schema. The first of each table lists all of its entities, and its order is
@@ -71,7 +69,7 @@ var (
 		{0x62, domain.IndexCategory, func(dst []string, n domain.Notification) []string { return one(dst, n.Category) }, nil},
 		{0x63, domain.IndexStatus, func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }, nil},
 		{0x64, domain.IndexSubscription, func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
-		{createdID, created, nil, func(n domain.Notification) int64 { return n.Created }},
+		{0x65, created, nil, func(n domain.Notification) int64 { return n.Created }},
 		{0x66, written, nil, func(domain.Notification) int64 { return 0 }},
 		{0x67, domain.IndexAcknowledged, acknowledged, nil},
 	}
@@ -144,11 +142,4 @@ func (x *index[S]) of(dst []string, s S) []string {
 		}
 	}
 	return dst
-}
-
-// group returns the group of a value of x.
-func (k *kind[S]) group(w *writer, x *index[S], value string) *group {
-	g := w.in(x.id, value)
-	g.runs = k.ranged && x.name != written
-	return g
 }

@@ -49,7 +49,7 @@ func Inspect(o Options, f func(*Inspection) error) error {
 	}
 	err = guarded(func() (err error) {
 		in.bolt, err = bbolt.Open(o.Path, 0o600, &bbolt.Options{
-			ReadOnly: true, Timeout: cmp.Or(o.LockTimeout, time.Second), NoStatistics: true, OpenFile: keep,
+			ReadOnly: true, PreLoadFreelist: true, Timeout: cmp.Or(o.LockTimeout, time.Second), NoStatistics: true, OpenFile: keep,
 		})
 		return err
 	})
@@ -93,7 +93,7 @@ func (in *Inspection) open(size int64) (err error) {
 	if in.at, err = readCheckpoint(in.rows); err != nil {
 		return err
 	}
-	return checkWholeTree(in.tx, in.file)
+	return check(in.tx, in.file)
 }
 
 // Checkpoint returns the last event that the file has folded, and its chain hash.

@@ -32,6 +32,8 @@ const (
 	tokensID        byte = 0x13
 	lastTableID          = tokensID
 
+	bucketID byte = 0x3f // range, bucket → how many entries there are in it: a tally, see counters.go
+
 	indexID byte = 0x40 // and above: the entries of the indexes, see the tables in indexes.go
 )
 
@@ -71,7 +73,7 @@ func appendRangeAt(dst []byte, id byte, value []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(append(dst, id), uint16(len(value))), value...)
 }
 
-// splitKey splits the key of a block of an index.
+// splitKey splits the key of an entry of an index.
 func splitKey(key []byte) (prefix, suffix []byte, err error) {
 	if len(key) < 3 || len(key) < 3+int(binary.BigEndian.Uint16(key[1:])) {
 		return nil, nil, fmt.Errorf("key of an index is cut: %x", key)
@@ -88,11 +90,6 @@ func appendCount(dst []byte, id byte, value string) []byte {
 // An index entry is this suffix, which is the same in all indexes with the same order of one entity: the time, the
 // sequence of the event that put the entity last, and its row key without the first byte.
 const suffixHead = 16
-
-func appendSuffix(dst []byte, at int64, seq uint64, name string) []byte {
-	dst = appendTime(dst, at)
-	return appendName(binary.BigEndian.AppendUint64(dst, seq), name)
-}
 
 // seqOf returns the sequence in a suffix.
 func seqOf(suffix []byte) uint64 { return binary.BigEndian.Uint64(suffix[8:]) }

@@ -476,12 +476,12 @@ func TestListsOfNotifications(t *testing.T) {
 	}
 }
 
-// short has blocks of two entries in the mean, and runs of four, until the test ends.
+// short has buckets of four units of time, until the test ends.
 func short(t *testing.T) {
 	t.Helper()
-	block, run := blockLength, runLength
-	t.Cleanup(func() { blockLength, runLength = block, run })
-	blockLength, runLength = 2, 4
+	usual := [...]uint{readings.shift, dataEvents.shift, transmissions.shift}
+	t.Cleanup(func() { readings.shift, dataEvents.shift, transmissions.shift = usual[0], usual[1], usual[2] })
+	readings.shift, dataEvents.shift, transmissions.shift = 2, 2, 2
 }
 
 func ofDeviceResource(device string, resources ...string) Filter {

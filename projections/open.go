@@ -22,14 +22,15 @@ import (
 //
 // A file that cannot be trusted is not an error, because it is only a fold: Open moves it aside, to the same name with
 // ".discarded" at its end, logs why, and starts from an empty one, which the caller fills from the log. That is a file
-// of another schema or other tables, or one that is damaged. A file that another process has open is an error. Open reads 8 MiB at most, however large the file is;
-// the rest is checked beside the service.
+// of another schema or other tables, or one that is damaged. A file that another process has open is an error. Open checks a file of 8 MiB at most; a larger one
+// is checked beside the service.
 func Open(o Options) (*DB, error) {
 	d := &DB{
 		path: o.Path, tables: o.Tables, log: o.Logger, maxPage: cmp.Or(o.MaxPage, 1024), lockFor: cmp.Or(o.LockTimeout, time.Second),
 		onFail: o.Failed, writer: newWriter(), behind: newBehind(o.limits), stop: make(chan struct{}),
 	}
-	d.room = sync.NewCond(&d.applying)
+	d.here.Store(&checkpoint{})
+	d.room = sync.NewCond(&d.mu)
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -44,7 +45,7 @@ func Open(o Options) (*DB, error) {
 		return nil, fmt.Errorf("open projection %s: %w", o.Path, err)
 	}
 	d.tasks.Go(d.flushBehind)
-	d.tasks.Go(d.checkPages)
+	d.tasks.Go(d.checkBehind)
 	return d, nil
 }
 
@@ -127,8 +128,8 @@ func (d *DB) with(path string, readOnly bool, f func() error) error {
 		// Each commit is fsynced, with the list of free pages: a file that was not closed opens without a look at each page.
 		// There is no need to make the file longer ahead of writes: fdatasync writes the new length.
 		opened.DB, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			ReadOnly: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: true,
-			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize, OpenFile: keep,
+			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: true,
+			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize(path), OpenFile: keep,
 		})
 		return err
 	})

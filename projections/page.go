@@ -99,14 +99,10 @@ func bounds(p Page, total int) error {
 // page returns the names on the page and the total.
 func (s *search) page(v *View, p Page) (names [][]byte, total int, err error) {
 	p.Offset = max(p.Offset, 0)
-	total, known := s.total, s.counted()
-	if !known {
-		version, filters := v.memberVersion(), s.filters()
-		if total, known = v.file.totals.get(version, filters); !known {
-			names, total = s.scan(v.rows, p)
-			v.file.totals.put(version, filters, total)
-			return names, total, bounds(p, total)
-		}
+	total = s.total
+	if !s.counted() {
+		names, total = s.scan(v.rows, p)
+		return names, total, bounds(p, total)
 	}
 	if err := bounds(p, total); err != nil {
 		return nil, total, err
@@ -114,7 +110,7 @@ func (s *search) page(v *View, p Page) (names [][]byte, total int, err error) {
 	return s.walk(v.rows, p, total), total, nil
 }
 
-// walk takes a page of those that pass, which are known to be total, from the end that is nearer.
+// walk takes a page of those that pass, all of which the spans have, from the end that is nearer.
 func (s *search) walk(rows *bbolt.Bucket, p Page, total int) (names [][]byte) {
 	n := min(p.Limit, total-p.Offset)
 	if n <= 0 {
@@ -122,22 +118,14 @@ func (s *search) walk(rows *bbolt.Bucket, p Page, total int) (names [][]byte) {
 	}
 	before, behind := p.Offset, total-p.Offset-n
 	oldestFirst := behind < before
-	skip, untested := min(before, behind), 0
-	if s.counted() {
-		skip, untested = 0, skip
-	}
 	names = make([][]byte, 0, n)
-	for suffix := range s.passing(rows, oldestFirst, untested) {
-		if skip > 0 {
-			skip--
-			continue
-		}
+	for suffix := range s.passing(rows, oldestFirst, min(before, behind)) {
 		if names = append(names, suffix[suffixHead:]); len(names) == n {
 			break
 		}
 	}
 	if len(names) < n {
-		panic(damage{fmt.Errorf("index %x has fewer entries than its counters say, %d", s.extents[0].prefix, total)})
+		panic(damage{fmt.Errorf("index %x has fewer entries than its counters say, %d", s.spans[0].prefix, total)})
 	}
 	if oldestFirst {
 		slices.Reverse(names)

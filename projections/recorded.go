@@ -37,7 +37,7 @@ func (v *View) RecordedFrom(seq uint64) (list []RecordedEvent, err error) {
 // see [DB.Forget]; where there is none, the checkpoint's + 1.
 func (v *View) Oldest() (seq uint64, err error) {
 	err = v.reading(func() error {
-		seq = v.filed().seq + 1
+		seq = v.filed.seq + 1
 		for _, t := range held[v.d.tables] {
 			if first, ok := t.first(v.rows); ok {
 				seq = min(seq, first)

@@ -9,7 +9,7 @@ import (
 
 // format is how keys and rows are written, and what the values of an index are taken from. Count it up with every
 // change of those: all else that a file depends on is in the name of its schema by itself.
-const format = 5
+const format = 6
 
 // schemaOf names the layout of a file: its tables with their ids and indexes, and the types that its rows are made of.
 func schemaOf(t Tables) string { return schemaName(t.String(), held[t]) }
@@ -24,7 +24,7 @@ func schemaName(name string, tables []stored) string {
 
 // layout writes what a change of makes files of another layout.
 func (k *kind[S]) layout(w io.Writer) {
-	fmt.Fprintf(w, "table %02x %q ranged=%t weighed=%t ", k.id, k.name, k.ranged, k.weigh != nil)
+	fmt.Fprintf(w, "table %02x %q shift=%d weighed=%t ", k.id, k.name, k.shift, k.weigh != nil)
 	shape(w, reflect.TypeFor[S](), nil)
 	if k.row != nil {
 		shape(w, k.row, nil)

@@ -11,7 +11,7 @@ import (
 func TestSchemaNamesTheLayout(t *testing.T) {
 	kindOf := func(change func(*kind[domain.Reading])) []stored {
 		k := *readings
-		k.ranged = true
+		k.shift = 40
 		k.indexes = slices.Clone(k.indexes)
 		change(&k)
 		return []stored{dataEvents, &k, cleanups, answers, answerOrder}
@@ -28,7 +28,7 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		"index values": kindOf(func(k *kind[domain.Reading]) { k.indexes[1].values = nil }),
 		"index time":   kindOf(func(k *kind[domain.Reading]) { k.indexes[1].at = k.indexes[0].at }),
 		"row":          kindOf(func(k *kind[domain.Reading]) { k.row = nil }),
-		"runs":         kindOf(func(k *kind[domain.Reading]) { k.ranged = false }),
+		"buckets":      kindOf(func(k *kind[domain.Reading]) { k.shift = 0 }),
 		"weight":       kindOf(func(k *kind[domain.Reading]) { k.weigh = func(domain.Reading) int64 { return 1 } }),
 		"table added":  {readings, seeds},
 		"order":        {seeds, readings},

@@ -12,17 +12,17 @@ import (
 
 // search is what a query walks, and what the entities in it are tested for.
 type search struct {
-	extents []*extent // of one index, without an entity in common
-	total   int       // how many entries the extents have
-	shift   bool      // the entries are in an order of their own, see entry, and the total is not known
-	others  []*blocks // the ranges of other indexes that an entity must be in too
-	tests   []test
-	key     []byte
+	spans  []*span  // of one index, without an entity in common
+	total  int      // how many entries the spans have
+	shift  bool     // the entries are in an order of their own, see entry, and the total is not known
+	others []*probe // the ranges of other indexes that an entity must be in too
+	tests  []test
+	key    []byte
 }
 
 // test is passed by an entity that is in any of the ranges, or, with without, in none.
 type test struct {
-	ranges  []*blocks
+	ranges  []*probe
 	without bool
 }
 
@@ -44,7 +44,7 @@ func (k *kind[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error) 
 	s := found[best]
 	for i, o := range found {
 		if i != best {
-			s.others = append(s.others, newBlocks(rows, o.extents[0].prefix))
+			s.others = append(s.others, newProbe(rows, o.spans[0].prefix))
 		}
 	}
 	for _, a := range p.tests {
@@ -78,7 +78,7 @@ func (k *kind[S]) plan(filters []Filter) (p plan, err error) {
 		case f.Index == domain.IndexTime && p.time != nil:
 			return p, fmt.Errorf("list %s: two times asked for", k.name)
 		case f.Index == domain.IndexTime:
-			if p.time = &f; !k.ranged {
+			if p.time = &f; k.shift == 0 {
 				p.ranges = slices.Insert(p.ranges, 0, a)
 			}
 		case walked(f):
@@ -89,7 +89,7 @@ func (k *kind[S]) plan(filters []Filter) (p plan, err error) {
 	}
 	switch {
 	case len(p.ranges) > 0:
-	case k.ranged && len(p.tests) > 0 && !p.tests[0].Without:
+	case k.shift > 0 && len(p.tests) > 0 && !p.tests[0].Without:
 		p.ranges, p.tests = p.tests[:1], p.tests[1:]
 	default:
 		p.ranges = []asked{{id: k.indexes[0].id}}
@@ -101,11 +101,11 @@ func (k *kind[S]) plan(filters []Filter) (p plan, err error) {
 func (k *kind[S]) newSearch(rows *bbolt.Bucket, a asked, time *Filter) *search {
 	s := &search{shift: a.shift}
 	for _, v := range slices.Compact(slices.Sorted(slices.Values(values(a.Filter)))) {
-		one := k.newExtent(rows, a.id, v)
-		if time != nil && (k.ranged || a.Index == domain.IndexTime) {
+		one := k.newSpan(rows, a.id, v)
+		if time != nil && (k.shift > 0 || a.Index == domain.IndexTime) {
 			one.limit(rows, time.From, time.To)
 		}
-		s.extents, s.total = append(s.extents, one), s.total+one.total
+		s.spans, s.total = append(s.spans, one), s.total+one.total
 	}
 	return s
 }
@@ -113,7 +113,7 @@ func (k *kind[S]) newSearch(rows *bbolt.Bucket, a asked, time *Filter) *search {
 func newTest(rows *bbolt.Bucket, a asked) test {
 	t := test{without: a.Without}
 	for _, v := range values(a.Filter) {
-		t.ranges = append(t.ranges, newBlocks(rows, appendRange(nil, a.id, v)))
+		t.ranges = append(t.ranges, newProbe(rows, appendRange(nil, a.id, v)))
 	}
 	return t
 }
@@ -141,15 +141,12 @@ func once(filters []Filter) []Filter {
 // counted reports whether the total needs no walk.
 func (s *search) counted() bool { return !s.shift && len(s.others) == 0 && len(s.tests) == 0 }
 
-// timed reports whether a time was asked for.
-func (s *search) timed() bool { return s.extents[0].from != nil }
-
 // passing yields the suffixes of the entries that pass all tests, from one end to the other, without the first skip
 // entries, which are not tested.
 func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Seq[[]byte] {
 	return func(yield func(suffix []byte) bool) {
-		for suffix, value := range entries(rows, s.extents, oldestFirst, skip) {
-			if s.passes(suffix, value) && !yield(suffix) {
+		for suffix, value := range entries(rows, s.spans, oldestFirst, skip) {
+			if s.passes(suffix, value, oldestFirst) && !yield(suffix) {
 				return
 			}
 		}
@@ -157,17 +154,17 @@ func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Se
 }
 
 // passes reports whether the entity of an entry is in all the other indexes and passes the tests.
-func (s *search) passes(suffix, value []byte) bool {
+func (s *search) passes(suffix, value []byte, oldestFirst bool) bool {
 	if s.shift && len(s.others)+len(s.tests) > 0 {
 		s.key = append(append(s.key[:0], value...), suffix[len(value):]...)
 		suffix = s.key
 	}
 	for _, o := range s.others {
-		if !o.has(suffix) {
+		if !o.has(suffix, oldestFirst) {
 			return false
 		}
 	}
-	in := func(b *blocks) bool { return b.has(suffix) }
+	in := func(p *probe) bool { return p.has(suffix, oldestFirst) }
 	for _, t := range s.tests {
 		if slices.ContainsFunc(t.ranges, in) == t.without {
 			return false

@@ -8,8 +8,7 @@ import (
 	"ledge/domain"
 )
 
-// Several filters are answered alike whether the other ranges are walked or looked up, from whichever end, and whether
-// the total is known from before or not.
+// Several filters are answered alike whether the other ranges are walked or looked up, from whichever end.
 func TestSeveralFilters(t *testing.T) {
 	f := MustOpen(t, Events)
 	var newest []domain.Device
@@ -37,10 +36,6 @@ func TestSeveralFilters(t *testing.T) {
 		}
 		v, release := f.View()
 		compare(t, fmt.Sprint(labels), want, v.Devices, filters)
-		compare(t, fmt.Sprint(labels, " total forgotten"), want, func(p Page, by ...Filter) ([]domain.Device, int, error) {
-			clear(f.file.totals.known)
-			return v.Devices(p, by...)
-		}, filters)
 		release()
 	}
 }
@@ -56,7 +51,6 @@ func TestSeveralFiltersInLittleMemory(t *testing.T) {
 		t.Fatal(total, err)
 	}
 	got := testing.AllocsPerRun(5, func() {
-		clear(f.file.totals.known)
 		_, _, _ = v.Devices(Page{Limit: 1}, Label("camera"), ByService(domain.DeviceREST))
 	})
 	if got > 200 {
@@ -64,7 +58,7 @@ func TestSeveralFiltersInLittleMemory(t *testing.T) {
 	}
 }
 
-// A total that is remembered is gone with the next change, also with one that moves no checkpoint.
+// Totals follow each change, also one that moves no checkpoint.
 func TestTotalsFollowTheFile(t *testing.T) {
 	f := MustOpen(t, Notifications)
 	events := record(1)
@@ -77,11 +71,9 @@ func TestTotalsFollowTheFile(t *testing.T) {
 		t.Helper()
 		v, release := f.View()
 		defer release()
-		for range 2 { // the second total is remembered
-			list, total, err := v.Notifications(Page{Limit: 20}, Label("a"), Status("NEW"))
-			if err != nil || total != want || len(list) != want {
-				t.Errorf("got %d of %d, %v, want %d", len(list), total, err, want)
-			}
+		list, total, err := v.Notifications(Page{Limit: 20}, Label("a"), Status("NEW"))
+		if err != nil || total != want || len(list) != want {
+			t.Errorf("got %d of %d, %v, want %d", len(list), total, err, want)
 		}
 	}
 	must(t, f.Apply(events[:7]))
@@ -92,25 +84,6 @@ func TestTotalsFollowTheFile(t *testing.T) {
 	must(t, err)
 	expect(6)
 	f.startAgain(t, events)
-}
-
-// What is remembered is bounded in number and in length.
-func TestTotalsAreBounded(t *testing.T) {
-	var known totals
-	for n := range 10 * mostTotals {
-		known.put(1, fmt.Sprint(n), n)
-	}
-	if n := len(known.known); n == 0 || n > mostTotals {
-		t.Errorf("%d totals are remembered, want 1 to %d", n, mostTotals)
-	}
-	s := &search{extents: []*extent{{prefix: make([]byte, longestTotal)}}}
-	if s.filters() == "" {
-		t.Error("the longest filters are not remembered")
-	}
-	s.others = []*blocks{{prefix: []byte{1}}}
-	if got := s.filters(); got != "" {
-		t.Errorf("filters of %d bytes are remembered", len(got))
-	}
 }
 
 // What is asked for again and again is tested once.

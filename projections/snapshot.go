@@ -187,16 +187,14 @@ func (k *kind[S]) load(w *writer, r SnapshotRow) error {
 		}
 		row = append([]byte{k.id}, name...)
 	}
-	v := &version[S]{seq: r.Seq, found: found[S]{ok: true, seq: r.Seq}}
-	if err := json.Unmarshal(r.Value, &v.found.value); err != nil {
+	var s S
+	if err := json.Unmarshal(r.Value, &s); err != nil {
 		return fmt.Errorf("%s %q: %w", k.name, r.Name, err)
 	}
-	if k.canonical != nil {
-		v.found.value = k.canonical(v.found.value)
-	}
-	if err := (&layer[S]{kind: k}).writeRow(w, w.in(k.id, ""), row, v); err != nil {
+	var value bytes.Buffer
+	if err := k.encodeRow(&value, &s, r.Seq); err != nil {
 		return fmt.Errorf("%s %q: %w", k.name, r.Name, err)
 	}
-	k.index(w, &v.found.value, r.Seq, row[1:], false)
-	return nil
+	w.empty[k.id] = true
+	return k.write(nil, nil, w, memrow{string(row), value.Bytes(), &s})
 }

@@ -30,7 +30,7 @@ func (e diskFull) Unwrap() []error { return []error{e.says, e.cause} }
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 2 * time.Second // bbolt looks through the whole file after each try
-	// heldMost is how many times its limits an overlay may have while the disk is full. What is applied meanwhile is on
+	// heldMost is how many times its limits a memtable may have while the disk is full. What is applied meanwhile is on
 	// the log already; who sees Stalled appends no more, so it is the rest of a group or two.
 	heldMost = 12
 )
@@ -85,14 +85,14 @@ func (d *DB) resting() (wait time.Duration, err error) {
 	return wait, s.err
 }
 
-// hold refuses what a stall leaves no room in memory for. The caller holds applying.
+// hold refuses what a stall leaves no room in memory for. The caller holds mu.
 func (d *DB) hold(events []domain.Recorded) error {
 	s := d.stalled.Load()
 	if s == nil || d.fresh == nil {
 		return nil
 	}
 	if d.fresh.events+len(events) > heldMost*d.events || d.fresh.bytes >= heldMost*d.bytes {
-		return span(events, fmt.Errorf("%d wait for the file: %w", d.fresh.events, s.err))
+		return applyError(events, fmt.Errorf("%d wait for the file: %w", d.fresh.events, s.err))
 	}
 	return nil
 }

@@ -86,7 +86,6 @@ type found[S any] struct {
 	value S
 	ok    bool
 	seq   uint64 // of the event that put it; tables without indexes do not keep it
-	size  int    // what it takes in work
 }
 
 // of makes it the table of a kind.
@@ -104,88 +103,48 @@ func (t *snapshot[S]) Get(key string) (S, bool) {
 // Revision implements domain.Revised.
 func (t *snapshot[S]) Revision(key string) uint64 { return t.row(key).seq }
 
-func (t *snapshot[S]) row(key string) found[S] {
-	f, ok := lookup(t.v.fresh, t.kind, key, t.v.at.seq)
-	if !ok {
-		f, ok = lookup(t.v.flushing, t.kind, key, t.v.at.seq)
+// row returns what is there at a name. It keeps that.
+func (t *snapshot[S]) row(name string) (f found[S]) {
+	if t.looks != t.v.looks {
+		t.looks, t.known = t.v.looks, nil
 	}
-	if !ok {
-		f = t.inFile(key)
+	if f := t.known[name]; f != nil {
+		return *f
 	}
+	t.key = appendRow(t.key[:0], t.id, name)
+	row := t.v.row(t.key)
+	if row == nil {
+		return f
+	}
+	f.ok = true
+	t.v.must(func() error { f.value, f.seq = t.mustParse(t.key[1:], row); return nil })
+	if t.known == nil {
+		t.known = map[string]*found[S]{}
+	}
+	t.known[name] = &f
 	return f
 }
 
 // GetWithin implements domain.Sized. What it reads is not kept.
-func (t *snapshot[S]) GetWithin(key string, most int, into *S) domain.Row {
-	f, ok := lookup(t.v.fresh, t.kind, key, t.v.at.seq)
-	if !ok {
-		f, ok = lookup(t.v.flushing, t.kind, key, t.v.at.seq)
+func (t *snapshot[S]) GetWithin(name string, most int, into *S) domain.Row {
+	t.key = appendRow(t.key[:0], t.id, name)
+	row := t.v.row(t.key)
+	if row == nil {
+		return domain.Row{}
 	}
-	switch {
-	case !ok:
-		return t.readWithin(key, most, into)
-	case f.size > most:
-		return domain.Row{Size: f.size}
+	r := domain.Row{Size: rowInWork(row)}
+	if r.Size > most {
+		return r
 	}
-	*into = f.value
-	return domain.Row{OK: f.ok, Size: f.size, Revision: f.seq}
-}
-
-func (t *snapshot[S]) readWithin(key string, most int, into *S) (r domain.Row) {
-	t.v.readable()
-	t.key = appendRow(t.key[:0], t.id, key)
-	t.v.must(func() error {
-		row := t.v.get(t.key)
-		if row == nil {
-			return nil
-		}
-		if r.Size = rowInWork(row); r.Size <= most {
-			*into, r.Revision = t.mustParse(t.key[1:], row)
-			r.OK = true
-		}
-		return nil
-	})
+	t.v.must(func() error { *into, r.Revision = t.mustParse(t.key[1:], row); return nil })
+	r.OK = true
 	return r
 }
 
-// inFile returns what the view's transaction has.
-func (t *snapshot[S]) inFile(key string) found[S] {
-	if t.looks != t.v.looks {
-		t.looks, t.known = t.v.looks, nil
-	}
-	f := t.known[key]
-	if f == nil {
-		if f = t.read(key); f == nil {
-			return found[S]{}
-		}
-		if t.known == nil {
-			t.known = map[string]*found[S]{}
-		}
-		t.known[key] = f
-	}
-	return *f
-}
-
-// read returns the row of the view's transaction, nil for none.
-func (t *snapshot[S]) read(key string) (f *found[S]) {
-	t.v.readable()
-	t.key = appendRow(t.key[:0], t.id, key)
-	t.v.must(func() error {
-		row := t.v.get(t.key)
-		if row == nil {
-			return nil
-		}
-		f = &found[S]{size: rowInWork(row), ok: true}
-		f.value, f.seq = t.mustParse(t.key[1:], row)
-		return nil
-	})
-	return f
-}
-
 // Put panics: a State is for reading.
-func (t *snapshot[S]) Put(string, S) { panic("projections: put on a state; put on an overlay of it") }
+func (t *snapshot[S]) Put(string, S) { panic("projections: put on a state; put on a copy of it") }
 
 // Delete panics: a State is for reading.
 func (t *snapshot[S]) Delete(string) {
-	panic("projections: delete on a state; delete on an overlay of it")
+	panic("projections: delete on a state; delete on a copy of it")
 }

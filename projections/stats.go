@@ -20,7 +20,7 @@ func (d *DB) Stats() Stats {
 		return s
 	}
 	err := guarded(func() error {
-		s.Bytes, s.Checkpoint = v.tx.Size(), v.filed().seq
+		s.Bytes, s.Checkpoint = v.tx.Size(), v.filed.seq
 		for _, t := range held[d.tables] {
 			if name, all, ok := t.counted(); ok {
 				s.Count[name] = int(tallyAt(v.rows, all, "").count)

@@ -31,9 +31,9 @@ type kind[S any] struct {
 	// indexes has the list of all entities first. A table without indexes is not counted, and its rows do not say
 	// which event put them.
 	indexes []index[S]
-	// ranged is that lists are in the order of the time that Between asks for, and that an entity has one value in each
-	// index at most: so what any filter keeps of a time are ranges, which are cut into runs.
-	ranged bool
+	// shift, where it is not 0, says that lists are in the order of the time that Between asks for, and that an entity has one value in
+	// each index at most: so what any filter keeps of a time is a span of its own index. A bucket of that is 2^shift units of its time.
+	shift uint
 	// weigh, where there is one, is what the indexes' counters sum up beside the number of entities.
 	weigh func(S) int64
 	// parts, where there is one, forgets with an entity what is a part of it, and returns how many rows those were.
@@ -57,10 +57,10 @@ var (
 	users         = &kind[domain.User]{id: usersID, name: "users", codec: inJSON[domain.User](nil), indexes: userIndexes}
 	tokens        = &kind[domain.Token]{id: tokensID, name: "tokens", codec: inJSON[domain.Token](nil), indexes: tokenIndexes}
 	notifications = &kind[domain.Notification]{id: notificationsID, name: "notifications", codec: inJSON[domain.Notification](nil), indexes: notificationIndexes}
-	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inJSON[domain.Transmission](nil), indexes: transmissionIndexes, ranged: true}
+	transmissions = &kind[domain.Transmission]{id: transmissionsID, name: "transmissions", codec: inJSON[domain.Transmission](nil), indexes: transmissionIndexes, shift: 20}
 	cleanups      = &kind[domain.Cleanup]{id: cleanupsID, name: "cleanups", codec: inJSON[domain.Cleanup](nil), indexes: cleanupIndexes}
-	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inRows(packDataEvent, (*dataEventRow).unpack, canonicalDataEvent), indexes: dataEventIndexes, ranged: true, weigh: func(e domain.DataEvent) int64 { return e.Size }, parts: forgetReadings}
-	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inRows(packReading, (*readingRow).unpack, nil), indexes: readingIndexes, ranged: true}
+	dataEvents    = &kind[domain.DataEvent]{id: dataEventsID, name: "data events", codec: inRows(packDataEvent, (*dataEventRow).unpack, canonicalDataEvent), indexes: dataEventIndexes, shift: 40, weigh: func(e domain.DataEvent) int64 { return e.Size }, parts: forgetReadings}
+	readings      = &kind[domain.Reading]{id: readingsID, name: "readings", codec: inRows(packReading, (*readingRow).unpack, nil), indexes: readingIndexes, shift: 40}
 )
 
 func canonicalDevice(d domain.Device) domain.Device {
@@ -92,6 +92,7 @@ type stored interface {
 	indexName(id byte) (string, bool)
 	counted() (name string, all byte, ok bool)
 	layout(w io.Writer)
+	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
 	// keys returns the names of the entities on a page of their list. One that is too long for a key is cut; the API lets none in.
 	keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.

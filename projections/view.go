@@ -1,10 +1,12 @@
 package projections
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"ledge/domain"
 )
@@ -25,38 +27,50 @@ type View struct {
 	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
 	stalled bool
 	// What the file may not have; nil both where the transaction has it all.
-	fresh, flushing *overlay
-	at              checkpoint // of what is seen of the overlays
+	fresh, flushing *memtable
+	at              checkpoint // of what is seen with the memtables
+	filed           checkpoint // of the transaction
 	looks           int        // how often the view has begun to read from another transaction
 	cursor          *bbolt.Cursor
 	why             error     // there is no transaction, where it is damage
 	once            sync.Once // releases
 }
 
-// look takes the overlays and begins a transaction, so that both together have everything that was applied.
+// look takes the memtables and begins a transaction, so that both together have everything that was applied. Where the file has
+// moved past the memtables meanwhile, it looks again.
 func (v *View) look() error {
-	d := v.d
-	d.seen.RLock()
-	defer d.seen.RUnlock()
-	if d.closed {
-		return ErrClosed
+	for {
+		d := v.d
+		d.mu.Lock()
+		closed := d.closed
+		v.fresh, v.flushing, v.at = d.fresh, d.flushing, d.at()
+		d.mu.Unlock()
+		if closed {
+			return ErrClosed
+		}
+		if err := v.begin(); err != nil || v.filed.seq <= v.at.seq {
+			return err
+		}
+		v.end()
 	}
-	v.fresh, v.flushing, v.at = d.fresh, d.flushing, d.at()
-	return v.begin()
 }
 
-// begin begins a transaction for reading. The caller holds DB.seen.
+// begin begins a transaction for reading.
 func (v *View) begin() error {
 	v.file = v.d.file
 	v.looks++
 	err := guarded(func() (err error) {
-		if v.tx, err = v.file.read(); err == nil {
-			v.rows = v.tx.Bucket(bucketName)
+		if v.tx, err = v.file.read(); err != nil {
+			return err
 		}
+		if v.rows = v.tx.Bucket(bucketName); v.rows == nil {
+			return damage{fmt.Errorf("the bucket %q is not there", bucketName)}
+		}
+		v.filed, err = readCheckpoint(v.rows)
 		return err
 	})
-	if err == nil && v.rows == nil {
-		err = damage{fmt.Errorf("the bucket %q is not there", bucketName)}
+	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
+		err = ErrClosed
 	}
 	if err != nil {
 		v.end()
@@ -85,7 +99,19 @@ func (v *View) get(key []byte) []byte {
 	return seek(v.cursor, key)
 }
 
-// flushed makes one transaction all that the view reads from. Lists need it, because overlays have no indexes: what was applied
+// row returns the row at a key, nil where it is absent.
+func (v *View) row(key []byte) (row []byte) {
+	for _, m := range [...]*memtable{v.fresh, v.flushing} {
+		if row, known := m.get(key); known {
+			return row
+		}
+	}
+	v.readable()
+	v.must(func() error { row = v.get(key); return nil })
+	return row
+}
+
+// flushed makes one transaction all that the view reads from. Lists need it, because memtables have no indexes: what was applied
 // is flushed first. The own transaction ends before, since a flush may wait for those that are open. After an error the view is as
 // [DB.View] makes it.
 func (v *View) flushed() error {
@@ -96,7 +122,8 @@ func (v *View) flushed() error {
 	err := v.d.flush(v.at.seq)
 	switch {
 	case err == nil:
-		err = v.lookAtFile()
+		v.fresh, v.flushing = nil, nil
+		err = v.begin()
 	case domain.CodeOf(err) == domain.Full:
 		err = v.unflushed()
 	}
@@ -107,18 +134,6 @@ func (v *View) flushed() error {
 		return again
 	}
 	return err
-}
-
-// lookAtFile begins a transaction for what is flushed.
-func (v *View) lookAtFile() error {
-	d := v.d
-	d.seen.RLock()
-	defer d.seen.RUnlock()
-	if d.closed {
-		return ErrClosed
-	}
-	v.fresh, v.flushing = nil, nil
-	return v.begin()
 }
 
 // unflushed has the view read what a full disk has no room for in a transaction for writing that is never committed. The view holds DB.writing
@@ -134,15 +149,17 @@ func (v *View) unflushed() error {
 	v.looks++
 	v.file, v.fresh, v.flushing = d.file, nil, nil
 	v.tx, v.rows, v.stalled = tx, tx.Bucket(bucketName), true
-	return nil
+	v.filed, err = readCheckpoint(v.rows)
+	return err
 }
 
 // putUncommitted begins a transaction that has everything that was applied. The caller holds writing.
 func (d *DB) putUncommitted() (*bbolt.Tx, error) {
-	d.applying.Lock()
-	defer d.applying.Unlock()
+	d.mu.Lock()
+	closed, waiting := d.closed, []*memtable{d.flushing, d.fresh}
+	d.mu.Unlock()
 	switch {
-	case d.closed:
+	case closed:
 		return nil, ErrClosed
 	case d.failed() != nil:
 		return nil, d.failed()
@@ -152,7 +169,7 @@ func (d *DB) putUncommitted() (*bbolt.Tx, error) {
 		return nil, d.writeFailed(err)
 	}
 	err = guarded(func() error {
-		for _, o := range []*overlay{d.flushing, d.fresh} {
+		for _, o := range waiting {
 			if o == nil {
 				continue
 			}
@@ -172,16 +189,9 @@ func (d *DB) putUncommitted() (*bbolt.Tx, error) {
 func (v *View) Checkpoint() (seq uint64, chain [32]byte) {
 	c := v.at
 	if v.fresh == nil && v.flushing == nil {
-		c = v.filed()
+		c = v.filed
 	}
 	return c.seq, c.chain
-}
-
-// filed returns the checkpoint in the transaction.
-func (v *View) filed() (c checkpoint) {
-	v.readable()
-	v.must(func() (err error) { c, err = readCheckpoint(v.rows); return err })
-	return c
 }
 
 // readable panics where there is no transaction.

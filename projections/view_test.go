@@ -19,8 +19,8 @@ func TestListMeetsClose(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- f.Close() }() // it waits for the view
 	f.until(t, "closing", func() bool {
-		f.seen.RLock()
-		defer f.seen.RUnlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		return f.closed
 	})
 	if _, _, err := v.Devices(Page{Limit: 1}); !errors.Is(err, ErrClosed) {
@@ -62,7 +62,7 @@ func TestViewAfterAFailedList(t *testing.T) {
 }
 
 // What waits for the file is counted with all that it takes.
-func TestOverlayCountsBytes(t *testing.T) {
+func TestMemtableCountsBytes(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, e := range map[string]domain.Event{
 		"service":      domain.ServiceAdded{Service: domain.DeviceService{Name: "s", Description: long}},

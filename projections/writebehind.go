@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,7 @@ type limits struct {
 
 var usualLimits = limits{after: 500 * time.Millisecond, events: 1000, bytes: 4 << 20}
 
-// waitMost is how many times its limits an overlay may have while the one before it is flushed.
+// waitMost is how many times its limits a memtable may have while the one before it is flushed.
 const waitMost = 4
 
 func (l limits) withDefaults() limits {
@@ -36,27 +37,67 @@ func (l limits) withDefaults() limits {
 	return l
 }
 
-// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is
-// taken before applying, and that before seen.
+// behind is what was applied and is not in the file: fresh, and before it flushing, which is being written. DB.writing is taken before mu. Who
+// holds mu waits for nothing but room: neither for the file, nor for readers.
 type behind struct {
 	limits
-	applying sync.Mutex // held by what adds events, or takes fresh away
-	room     *sync.Cond // of applying: fresh was taken away, or will not be any more
+	mu       sync.Mutex    // of what follows
+	room     *sync.Cond    // of mu: fresh was taken away, a fold has ended, or nothing is applied any more
+	fresh    *memtable     // nil where nothing waits
+	flushing *memtable     // nil while nothing is being written, or stalls
+	folding  bool          // an Apply works on a copy of fresh
+	closed   bool          // nothing is applied or read any more
+	moved    chan struct{} // closed and forgotten when the checkpoint moves; nil while nobody waits
 
-	// seen is held for reading from the look at the overlays to the begin of a transaction, so that what a reader
-	// misses in the one it has in the other.
-	seen     sync.RWMutex
-	fresh    *overlay // nil where nothing waits; changes under applying and seen
-	flushing *overlay // nil while nothing is being written, or stalls; changes under DB.writing and seen
+	here    atomic.Pointer[checkpoint] // the last event that was applied; changes under mu
+	stalled atomic.Pointer[stall]      // nil while the disk has room; changes under DB.writing
 
-	stalled atomic.Pointer[stall] // nil while the disk has room; changes under DB.writing
-
-	due  chan struct{} // there is a fresh overlay
+	due  chan struct{} // there is a fresh memtable
 	full chan struct{} // it has reached a limit
 }
 
 func newBehind(l limits) behind {
 	return behind{limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
+}
+
+func (b *behind) at() checkpoint { return *b.here.Load() }
+
+// wake wakes who waits for the checkpoint. The caller holds mu.
+func (b *behind) wake() {
+	if b.moved != nil {
+		close(b.moved)
+		b.moved = nil
+	}
+}
+
+// Wait returns when the checkpoint has reached seq, with ctx's error when ctx ends before, or with [ErrClosed].
+func (b *behind) Wait(ctx context.Context, seq uint64) error {
+	for {
+		moved, err := b.reached(seq)
+		if moved == nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// reached returns nil where there is nothing to wait for, else a channel that is closed at the next move.
+func (b *behind) reached(seq uint64) (<-chan struct{}, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.at().seq >= seq:
+		return nil, nil
+	case b.closed:
+		return nil, ErrClosed
+	case b.moved == nil:
+		b.moved = make(chan struct{})
+	}
+	return b.moved, nil
 }
 
 func signal(c chan<- struct{}) {
@@ -68,55 +109,56 @@ func signal(c chan<- struct{}) {
 
 // add is Apply for one event or more.
 func (d *DB) add(events []domain.Recorded) error {
-	d.applying.Lock()
-	defer d.applying.Unlock()
-	return d.addLocked(events)
-}
-
-// wait returns when there is room for events.
-func (d *DB) wait() error {
-	for !d.closed && d.failed() == nil && d.isFull(d.fresh, waitMost) && d.Stalled() == nil {
-		signal(d.full)
-		d.room.Wait()
-	}
-	return d.failed()
-}
-
-// addLocked is add for who holds applying.
-func (d *DB) addLocked(events []domain.Recorded) error {
-	if err := d.wait(); err != nil {
+	fresh, below, err := d.beginFold(events)
+	if err != nil {
 		return err
 	}
-	if err := d.ready(events); err != nil {
+	m, err := d.fold(fresh, below, events)
+	if err != nil {
+		err = applyError(events, d.noteDamage(err))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.folding = false
+	d.room.Broadcast()
+	if err != nil {
 		return err
-	}
-	if err := d.hold(events); err != nil {
-		return err
-	}
-	o := d.fresh
-	if o == nil {
-		d.seen.RLock()
-		o = newOverlay(d, d.flushing)
-		d.seen.RUnlock()
-	}
-	if err := o.fold(events); err != nil {
-		return span(events, d.noteDamage(err))
 	}
 	if d.fresh == nil {
-		d.seen.Lock()
-		d.fresh = o
-		d.seen.Unlock()
 		signal(d.due)
 	}
-	d.move(o.end)
-	if d.isFull(o, 1) {
+	d.fresh = m
+	d.here.Store(&m.end)
+	d.wake()
+	if d.isFull(m, 1) {
 		signal(d.full)
 	}
 	return nil
 }
 
-// isFull reports whether an overlay has some times its limits.
-func (d *DB) isFull(o *overlay, times int) bool {
+// beginFold waits until there is room for events, and returns what they are folded on. Nobody else folds, or takes fresh away, before
+// folding is false again.
+func (d *DB) beginFold(events []domain.Recorded) (fresh, below *memtable, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for !d.closed && d.failed() == nil && (d.folding || d.isFull(d.fresh, waitMost) && d.Stalled() == nil) {
+		if !d.folding {
+			signal(d.full)
+		}
+		d.room.Wait()
+	}
+	if err := d.ready(events); err != nil {
+		return nil, nil, err
+	}
+	if err := d.hold(events); err != nil {
+		return nil, nil, err
+	}
+	d.folding = true
+	return d.fresh, d.flushing, nil
+}
+
+// isFull reports whether a memtable has some times its limits.
+func (d *DB) isFull(o *memtable, times int) bool {
 	return o != nil && (o.events >= times*d.events || o.bytes >= times*d.bytes)
 }
 
@@ -137,51 +179,43 @@ func (d *DB) flushWriting(seq uint64) error {
 		if d.closed {
 			return ErrClosed
 		}
-		d.applying.Lock()
-		o := d.takeFresh()
-		d.applying.Unlock()
-		if err := d.writeTaken(o); err != nil {
-			d.applying.Lock() // who has seen no error waits by now
-			defer d.applying.Unlock()
-			d.room.Broadcast()
+		if err := d.writeTaken(d.takeFresh()); err != nil {
+			d.wakeApply()
 			return err
 		}
 	}
 	return nil
 }
 
-// writeFresh is flush for who holds writing and applying.
-func (d *DB) writeFresh() error {
-	defer d.room.Broadcast()
-	for o := d.takeFresh(); o != nil; o = d.takeFresh() {
-		if err := d.writeTaken(o); err != nil {
-			return err
-		}
-	}
-	return d.failed()
+// wakeApply wakes who has seen no error and waits by now.
+func (d *DB) wakeApply() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room.Broadcast()
 }
 
 // takeFresh returns what is to be written next: what stalls, or else fresh, which becomes flushing. After an error of a
 // flush it leaves it where it is, for the readers.
-func (d *DB) takeFresh() *overlay {
+func (d *DB) takeFresh() *memtable {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.folding {
+		d.room.Wait()
+	}
 	if d.failed() != nil {
 		return nil
 	}
-	if d.flushing != nil || d.fresh == nil {
-		return d.flushing
+	if d.flushing == nil && d.fresh != nil {
+		d.flushing, d.fresh = d.fresh, nil
+		d.room.Broadcast()
 	}
-	d.fresh.below = nil // it is in the file
-	d.seen.Lock()
-	d.flushing, d.fresh = d.fresh, nil
-	d.seen.Unlock()
-	d.room.Broadcast()
 	return d.flushing
 }
 
-// writeTaken writes what takeFresh has returned. Until the transaction has ended, the overlay stays where readers find
+// writeTaken writes what takeFresh has returned. Until the transaction has ended, the memtable stays where readers find
 // it: where the disk is full, until the next try; after another error, for good, and the error is that of all that is
 // applied or listed.
-func (d *DB) writeTaken(o *overlay) error {
+func (d *DB) writeTaken(o *memtable) error {
 	if err := d.failed(); err != nil || o == nil {
 		return err
 	}
@@ -190,28 +224,29 @@ func (d *DB) writeTaken(o *overlay) error {
 	}
 	d.inFile = o.end.seq
 	d.unstall()
-	d.seen.Lock()
+	d.mu.Lock()
 	d.flushing = nil
-	d.seen.Unlock()
+	d.mu.Unlock()
 	return nil
 }
 
-// commit writes an overlay to the disk, with fsync.
-func (d *DB) commit(o *overlay) error {
+// commit writes a memtable to the disk, with fsync.
+func (d *DB) commit(o *memtable) error {
 	return d.update(func(tx *bbolt.Tx) error { return d.put(tx, o) })
 }
 
-// put brings an overlay to a transaction.
-func (d *DB) put(tx *bbolt.Tx, o *overlay) error {
+// put brings a memtable to a transaction.
+func (d *DB) put(tx *bbolt.Tx, o *memtable) error {
 	defer d.writer.reset()
 	rows := tx.Bucket(bucketName)
-	for _, t := range o.layers {
-		if t == nil {
-			continue
-		}
-		if err := t.write(rows, d.writer); err != nil {
-			return err
-		}
+	c := rows.Cursor()
+	var err error
+	o.rows.Scan(func(r memrow) bool {
+		err = d.tableOf(r.key[0]).write(rows, c, d.writer, r)
+		return err == nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := d.writer.flush(rows); err != nil {
 		return err
@@ -245,9 +280,7 @@ func (d *DB) flushBehind() {
 		if d.failed() == nil {
 			_ = d.flush(d.at().seq) // the next list or Apply returns the error
 		} else {
-			d.applying.Lock() // an Apply that has seen no error waits by now
-			d.room.Broadcast()
-			d.applying.Unlock()
+			d.wakeApply()
 		}
 		if wait, err := d.resting(); err != nil {
 			timer.Reset(wait)
@@ -255,7 +288,7 @@ func (d *DB) flushBehind() {
 	}
 }
 
-// span names events in an error.
-func span(events []domain.Recorded, err error) error {
+// applyError names events in an error.
+func applyError(events []domain.Recorded, err error) error {
 	return fmt.Errorf("apply events %d to %d: %w", events[0].Seq, events[len(events)-1].Seq, err)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"ledge/domain"
 )
 
@@ -164,9 +166,11 @@ func TestApplyWaitsForRoom(t *testing.T) {
 func TestFlushFails(t *testing.T) {
 	d, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), limits: limits{after: time.Hour}})
 	must(t, err)
-	bad := camera(1)
-	bad.Location = json.RawMessage("{") // which cannot be written
-	must(t, d.Apply(record(1, domain.DeviceAdded{Device: camera(0)}, domain.DeviceAdded{Device: bad})))
+	must(t, d.Apply(record(1, domain.DeviceAdded{Device: camera(0)})))
+	must(t, d.Sync())
+	counter := appendCount(nil, devices.indexes[0].id, "")
+	must(t, d.file.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketName).Put(counter, []byte("damaged")) }))
+	must(t, d.Apply(record(2, domain.DeviceAdded{Device: camera(1)})))
 	if err := d.flush(2); err == nil {
 		t.Fatal("no error")
 	}
@@ -184,4 +188,16 @@ func TestFlushFails(t *testing.T) {
 	}
 	release()
 	must(t, d.Close())
+}
+
+// An event whose entity cannot be encoded is an error, and leaves nothing.
+func TestApplyOfNoJSON(t *testing.T) {
+	f := MustOpen(t, Events)
+	bad := camera(1)
+	bad.Location = json.RawMessage("{")
+	err := f.Apply(record(1, domain.DeviceAdded{Device: camera(0)}, domain.DeviceAdded{Device: bad}))
+	if err == nil || !strings.Contains(err.Error(), "fold event 2: encode devices") {
+		t.Errorf("got %v", err)
+	}
+	f.add(t, domain.DeviceAdded{Device: camera(0)})
 }

@@ -2,181 +2,208 @@ package projections
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"go.etcd.io/bbolt"
 )
 
-// writer gathers what an overlay changes in the file, to write it in the order of the keys: neighbours are then written
-// while their page is at hand. It is used again for the next one.
+// writer gathers what a memtable changes in the file, to write it in the order of the keys: neighbours are then written
+// while their page is at hand.
 type writer struct {
-	groups map[place]*group
-	last   [1 << 8]*group // by table or index, the group that was asked for last
-	order  []*group
-	spare  []*group
-	buf    bytes.Buffer
+	changes  []change
+	counters map[string]*tally // by key: what there is more than before
+	keys     int64             // how many keys there are more than before
+	empty    map[byte]bool     // by table
 	// scratch
-	key, block []byte
-	scratch    [16 + sumLength]byte
-	values     []string
+	key    []byte
+	values []string
 }
 
-// place is a value of an index, or, without value, a table.
-type place struct {
-	id    byte
-	value string
-}
-
-// group is what changes in one place. Its operations are most often in order already, because they come in the order
-// of the events, as times and sequences do. Those of a range are packed into its blocks.
-type group struct {
-	place
-	prefix []byte
-	ops    []*op
-	more   tally // what there is more than before
-	runs   bool  // the entries are cut into runs
-	fresh  bool  // a range that has no entries yet
-}
-
-// op puts value at key, or deletes the key. In a range, the key is a suffix, and those of other indexes may have it too.
-type op struct {
-	key, value []byte
-	delete     bool
-	border     border // in a range
-}
+// change puts a sealed value at a key, or, where it is nil, deletes the key.
+type change struct{ key, value []byte }
 
 // fill is how full bbolt leaves a page that it splits. Most keys come at the end of what they sort into.
 const fill = 0.9
 
-const (
-	// What is kept for the next overlay, beside what is as much as this one has taken.
-	keptGroups = 256
-	keptOps    = 1 << 15 // in all groups
-)
+func newWriter() *writer { return &writer{counters: map[string]*tally{}, empty: map[byte]bool{}} }
 
-func newWriter() *writer {
-	return &writer{groups: map[place]*group{}}
-}
-
-// in returns the group of a place.
-func (w *writer) in(id byte, value string) *group {
-	if g := w.last[id]; g != nil && g.value == value {
-		return g
+// put has a value written; fresh is that the file does not have the key. The writer keeps the key.
+func (w *writer) put(key, value []byte, fresh bool) {
+	if fresh {
+		w.keys++
 	}
-	at := place{id, value}
-	g, ok := w.groups[at]
-	if !ok {
-		g = w.begin(at)
+	sealed := make([]byte, len(value), len(value)+sumLength)
+	copy(sealed, value)
+	w.changes = append(w.changes, change{key, seal(key, sealed)})
+}
+
+// delete has a key deleted that the file has. The writer keeps the key.
+func (w *writer) delete(key []byte) {
+	w.keys--
+	w.changes = append(w.changes, change{key: key})
+}
+
+// count adds to the counter at a key.
+func (w *writer) count(key []byte, more tally) {
+	t := w.counters[string(key)]
+	if t == nil {
+		t = &tally{}
+		w.counters[string(key)] = t
 	}
-	w.last[id] = g
-	return g
+	t.add(more)
 }
-
-// begin makes the group of a place.
-func (w *writer) begin(at place) *group {
-	g := w.take()
-	g.place = at
-	if at.id < indexID {
-		g.prefix = append(g.prefix[:0], at.id)
-	} else {
-		g.prefix = appendRange(g.prefix[:0], at.id, at.value)
-	}
-	w.groups[at] = g
-	w.order = append(w.order, g)
-	return g
-}
-
-func (w *writer) take() *group {
-	if n := len(w.spare); n > 0 {
-		g := w.spare[n-1]
-		w.spare = w.spare[:n-1]
-		return g
-	}
-	return &group{}
-}
-
-// put takes a value that is sealed.
-func (w *writer) put(g *group, key, value []byte) {
-	w.add(g, op{key: bytes.Clone(key), value: bytes.Clone(value)})
-}
-
-func (w *writer) delete(g *group, key []byte) {
-	w.add(g, op{key: bytes.Clone(key), delete: true})
-}
-
-func (w *writer) add(g *group, o op) { g.ops = append(g.ops, &o) }
 
 // flush writes everything to rows.
 func (w *writer) flush(rows *bbolt.Bucket) error {
 	rows.FillPercent = fill
-	slices.SortFunc(w.order, func(a, b *group) int { return bytes.Compare(a.prefix, b.prefix) })
-	for _, g := range w.order {
-		if err := w.flushCount(rows, g); err != nil {
-			return err
-		}
+	c := rows.Cursor()
+	for key, more := range w.counters {
+		w.flushCounter(c, []byte(key), *more)
 	}
-	p := &packing{blocks: newBlocks(rows, nil), writer: w, rows: rows}
-	for _, g := range w.order {
-		slices.SortFunc(g.ops, func(a, b *op) int { return bytes.Compare(a.key, b.key) })
-		if err := g.write(p); err != nil {
-			return err
+	if w.keys != 0 {
+		n := readKeys(c) + w.keys
+		one := change{key: keysKey}
+		if n != 0 {
+			one.value = seal(keysKey, binary.BigEndian.AppendUint64(nil, uint64(n)))
 		}
+		w.changes = append(w.changes, one)
 	}
-	return nil
-}
-
-// write brings the operations, which are in order, to the file.
-func (g *group) write(p *packing) error {
-	if g.id >= indexID {
-		if err := p.pack(g); err != nil || !g.runs {
-			return err
-		}
-		return g.recount(p.rows, p.writer, p.c)
-	}
-	for _, o := range g.ops {
-		if err := o.apply(p.rows); err != nil {
+	slices.SortFunc(w.changes, func(a, b change) int { return bytes.Compare(a.key, b.key) })
+	for _, one := range w.changes {
+		if err := one.apply(rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *op) apply(rows *bbolt.Bucket) error {
-	if o.delete {
-		return rows.Delete(o.key)
+func (one change) apply(rows *bbolt.Bucket) error {
+	if one.value == nil {
+		return rows.Delete(one.key)
 	}
-	return rows.Put(o.key, o.value)
+	return rows.Put(one.key, one.value)
 }
 
-func (w *writer) flushCount(rows *bbolt.Bucket, g *group) error {
-	if g.more == (tally{}) {
-		return nil
+func (w *writer) flushCounter(c *bbolt.Cursor, key []byte, more tally) {
+	if more == (tally{}) {
+		return
 	}
-	w.key = appendCount(w.key[:0], g.id, g.value)
-	n := readTally(fetch(rows, w.key))
-	g.fresh = n.count == 0
-	n.add(g.more)
-	if n.count <= 0 {
-		return rows.Delete(w.key)
+	old := seek(c, key)
+	n := readTally(old)
+	n.add(more)
+	switch {
+	case n.count > 0:
+		w.put(key, n.append(nil), old == nil)
+	case old != nil:
+		w.delete(key)
 	}
-	return rows.Put(w.key, bytes.Clone(seal(w.key, n.append(w.scratch[:0]))))
 }
 
 // reset forgets what was flushed, and keeps some of the memory for the next flush.
 func (w *writer) reset() {
-	clear(w.groups)
-	clear(w.last[:])
-	if len(w.order) > keptGroups {
-		w.groups, w.order, w.spare = map[place]*group{}, nil, nil
+	const kept = 1 << 15 // changes
+	clear(w.changes)
+	if w.changes = w.changes[:0]; cap(w.changes) > kept {
+		w.changes = nil
 	}
-	kept := 0
-	for _, g := range w.order {
-		if kept += cap(g.ops); kept <= keptOps {
-			clear(g.ops)
-			*g = group{prefix: g.prefix, ops: g.ops[:0]}
-			w.spare = append(w.spare, g)
+	clear(w.counters)
+	clear(w.empty)
+	w.keys = 0
+}
+
+// keysKey is where the file says how many keys it has, but for the meta keys: what a damaged page hides is missed by that.
+var keysKey = []byte{metaID, 'k'}
+
+func readKeys(c *bbolt.Cursor) int64 {
+	b := seek(c, keysKey)
+	if b == nil {
+		return 0
+	}
+	if len(b) != 8 {
+		panic(damage{fmt.Errorf("number of keys in %d bytes", len(b))})
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
+// write implements stored: it brings a row of a memtable to the writer, with its entries, and takes away those of the row that the
+// file has.
+func (k *kind[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error {
+	key := []byte(r.key)
+	var was []byte
+	if !w.isEmpty(k.id, func() bool { return len(k.indexes) > 0 && tallyAt(rows, k.indexes[0].id, "").count == 0 }) {
+		was = seek(c, key)
+	}
+	switch {
+	case was == nil && r.value == nil, was != nil && bytes.Equal(was, r.value):
+		return nil // it came and went, or the file has it
+	case r.value == nil:
+		w.delete(key)
+	default:
+		w.put(key, r.value, was == nil)
+	}
+	if len(k.indexes) == 0 {
+		return nil
+	}
+	if was != nil {
+		s, seq := k.mustParse(key[1:], was)
+		k.index(w, &s, seq, key[1:], true)
+	}
+	if r.value != nil {
+		seq, _ := binary.Uvarint(r.value)
+		k.index(w, r.entity.(*S), seq, key[1:], false)
+	}
+	return nil
+}
+
+// isEmpty remembers whether the file has no row of a table: then there is nothing to look for.
+func (w *writer) isEmpty(table byte, find func() bool) bool {
+	if _, known := w.empty[table]; !known {
+		w.empty[table] = find()
+	}
+	return w.empty[table]
+}
+
+// index has the entries of an entity put into its indexes, or taken away. The sequence is that of the event that has put
+// the entity, and name is as in its row's key.
+func (k *kind[S]) index(w *writer, s *S, seq uint64, name []byte, gone bool) {
+	if len(k.indexes) == 0 {
+		return
+	}
+	one := k.one(*s)
+	if gone {
+		one.count, one.weight = -one.count, -one.weight
+	}
+	usual := suffixOf(k.indexes[0].at(*s), seq, name)
+	for i := range k.indexes {
+		x, suffix := &k.indexes[i], usual
+		if i > 0 && x.at != nil {
+			suffix = suffixOf(x.at(*s), seq, name)
+		}
+		var value []byte
+		if x.name == created {
+			value = usual[:8] // the time: what the entity's place in the other indexes is known by
+		}
+		w.values = x.of(w.values[:0], *s)
+		for _, v := range w.values {
+			key := appendRange(make([]byte, 0, 3+len(v)+len(suffix)), x.id, v)
+			if k.shift > 0 && x.name != written {
+				w.key = appendBucket(w.key[:0], key, bucketOf(suffix, k.shift))
+				w.count(w.key, tally{count: one.count})
+			}
+			w.key = appendCount(w.key[:0], x.id, v)
+			w.count(w.key, one)
+			if key = append(key, suffix...); gone {
+				w.delete(key)
+			} else {
+				w.put(key, value, true)
+			}
 		}
 	}
-	clear(w.order)
-	w.order = w.order[:0]
+}
+
+func suffixOf(at int64, seq uint64, name []byte) []byte {
+	suffix := appendTime(make([]byte, 0, suffixHead+len(name)), at)
+	return append(binary.BigEndian.AppendUint64(suffix, seq), name...)
 }
