@@ -22,7 +22,7 @@ type memtable struct {
 type memrow struct {
 	key   string
 	value []byte // nil: deleted
-	// entity is a pointer to what value was made of, for the indexes: to decode each row again takes a fifth of a flush.
+	// entity is a pointer to what value was made of, for the indexes: to decode each row again takes a tenth of a fold.
 	entity any
 }
 
