@@ -110,7 +110,7 @@ func (s *search) page(v *View, p Page) (names [][]byte, total int, err error) {
 	return s.walk(v.rows, p, total), total, nil
 }
 
-// walk takes a page of those that pass, all of which the spans have, from the end that is nearer.
+// walk takes a page of the entries that pass, from the end that is nearer. The spans have all of them.
 func (s *search) walk(rows *bbolt.Bucket, p Page, total int) (names [][]byte) {
 	n := min(p.Limit, total-p.Offset)
 	if n <= 0 {

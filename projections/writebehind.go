@@ -187,7 +187,7 @@ func (d *DB) flushWriting(seq uint64) error {
 	return nil
 }
 
-// wakeApply wakes who has seen no error and waits by now.
+// wakeApply wakes the callers of Apply that wait and have not seen the error.
 func (d *DB) wakeApply() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

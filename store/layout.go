@@ -24,7 +24,7 @@ func (o Options) removeLayoutStream() error {
 
 // testLayout proves that the server has written what it acknowledges to the block file that is synced for each group. It returns natsblock.ErrLayout
 // if the message is not there. If the disk is full or the server cannot write, nothing can be acknowledged and nothing is proved; then
-// [blocks.sync] still holds that the files grow with the first group.
+// [natsblock.Files.SyncGroup] still holds that the files grow with the first group.
 func (s *Store) testLayout(ctx context.Context) error {
 	if free, err := s.o.FreeBytes(s.o.Dir); err == nil && free < uint64(s.o.ReserveBytes) {
 		return nil

@@ -156,7 +156,7 @@ func (l *Log) filledBlocks() (list []segment, err error) {
 		}
 		s, ok := l.segment(n, all[i+1], last)
 		if !ok {
-			break // it is not durable yet, or damage for who reads it
+			break // it is not durable yet, or its readers find the damage
 		}
 		list = append(list, s)
 	}

@@ -94,7 +94,7 @@ func changeOf(e domain.Event) console.Change {
 	return console.Change{Topic: "notifications", Name: s[1]}
 }
 
-// whoMayCall says who may use the REST services.
+// whoMayCall tells which clients may use the REST services.
 func (p *Program) whoMayCall() console.Access {
 	if p.Config.Secure {
 		says := "Secure mode: the REST services need a login, a token or a client certificate."

@@ -57,7 +57,7 @@ type Options struct {
 	Interfaces func() []NetInterface
 	Sockets    func() []SocketState
 	PortUse    func(host string, port int) string
-	// Access says who may use the REST services.
+	// Access tells which clients may use the REST services.
 	Access Access
 	// DeviceREST is the URL at which device-rest listens; its host may be that of all interfaces.
 	DeviceREST string

@@ -102,7 +102,7 @@ type DiskPart struct {
 	Bytes int64
 }
 
-// Access says who may use the REST services. Open says that nobody needs a login.
+// Access tells which clients may use the REST services. Open says that nobody needs a login.
 type Access struct {
 	Open bool
 	Says string
