@@ -46,9 +46,15 @@ func fetch(rows *bbolt.Bucket, key []byte) []byte {
 // seek returns the value at a key, nil where the key is absent. It checks the keys before and after an absent one, so that a damaged key
 // is not taken for an absent one.
 func seek(c *bbolt.Cursor, key []byte) []byte {
+	value, _ := seekNext(c, key)
+	return value
+}
+
+// seekNext is seek that returns the key behind an absent one, too, nil where that is the last.
+func seekNext(c *bbolt.Cursor, key []byte) (value, next []byte) {
 	next, sealed := c.Seek(key)
 	if bytes.Equal(next, key) {
-		return unseal(key, sealed)
+		return unseal(key, sealed), nil
 	}
 	if next != nil {
 		unseal(next, sealed)
@@ -60,5 +66,5 @@ func seek(c *bbolt.Cursor, key []byte) []byte {
 	if previous != nil && bytes.Compare(previous, key) >= 0 || next != nil && bytes.Compare(next, key) <= 0 {
 		panic(damage{fmt.Errorf("keys out of order around %x", key)})
 	}
-	return nil
+	return nil, next
 }

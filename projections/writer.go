@@ -12,13 +12,29 @@ import (
 // writer gathers what a memtable changes in the file, to write it in the order of the keys: neighbours are then written
 // while their page is at hand.
 type writer struct {
-	changes  []change
+	// changes are by the first byte of their keys. Those of one index come nearly sorted, since most events are of later times and names than
+	// those before.
+	changes  [256][]change
 	counters map[string]*tally // by key: what there is more than before
 	keys     int64             // how many keys there are more than before
 	empty    map[byte]bool     // by table
+	arena    []byte            // has room for the keys and values of changes
+	// from and to are a row that the file does not have, and the first key behind it: there is nothing between.
+	from, to []byte
 	// scratch
 	key    []byte
 	values []string
+}
+
+// take returns a slice of length 0 and capacity n. Many share one allocation: bbolt keeps the values until the transaction ends.
+func (w *writer) take(n int) []byte {
+	const chunk = 64 << 10
+	if cap(w.arena)-len(w.arena) < n {
+		w.arena = make([]byte, 0, max(n, chunk))
+	}
+	at := len(w.arena)
+	w.arena = w.arena[:at+n]
+	return w.arena[at : at : at+n]
 }
 
 // change puts a sealed value at a key, or, where it is nil, deletes the key.
@@ -34,15 +50,16 @@ func (w *writer) put(key, value []byte, fresh bool) {
 	if fresh {
 		w.keys++
 	}
-	sealed := make([]byte, len(value), len(value)+sumLength)
-	copy(sealed, value)
-	w.changes = append(w.changes, change{key, seal(key, sealed)})
+	sealed := append(w.take(len(value)+sumLength), value...)
+	w.add(change{key, seal(key, sealed)})
 }
+
+func (w *writer) add(one change) { w.changes[one.key[0]] = append(w.changes[one.key[0]], one) }
 
 // delete has a key deleted that the file has. The writer keeps the key.
 func (w *writer) delete(key []byte) {
 	w.keys--
-	w.changes = append(w.changes, change{key: key})
+	w.add(change{key: key})
 }
 
 // count adds to the counter at a key.
@@ -68,12 +85,14 @@ func (w *writer) flush(rows *bbolt.Bucket) error {
 		if n != 0 {
 			one.value = seal(keysKey, binary.BigEndian.AppendUint64(nil, uint64(n)))
 		}
-		w.changes = append(w.changes, one)
+		w.add(one)
 	}
-	slices.SortFunc(w.changes, func(a, b change) int { return bytes.Compare(a.key, b.key) })
-	for _, one := range w.changes {
-		if err := one.apply(rows); err != nil {
-			return err
+	for _, changes := range w.changes {
+		slices.SortFunc(changes, func(a, b change) int { return bytes.Compare(a.key, b.key) })
+		for _, one := range changes {
+			if err := one.apply(rows); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -101,13 +120,15 @@ func (w *writer) flushCounter(c *bbolt.Cursor, key []byte, more tally) {
 	}
 }
 
-// reset forgets what was flushed, and keeps some of the memory for the next flush.
+// reset forgets what was flushed, and keeps the memory for the next flush, unless this one took much less.
 func (w *writer) reset() {
-	const kept = 1 << 15 // changes
-	clear(w.changes)
-	if w.changes = w.changes[:0]; cap(w.changes) > kept {
-		w.changes = nil
+	for i, changes := range w.changes {
+		if w.changes[i] = changes[:0]; cap(changes) > 4*len(changes)+64 {
+			w.changes[i] = nil
+		}
 	}
+	w.arena = nil
+	w.from, w.to = nil, nil
 	clear(w.counters)
 	clear(w.empty)
 	w.keys = 0
@@ -130,10 +151,10 @@ func readKeys(c *bbolt.Cursor) int64 {
 // write implements stored: it brings a row of a memtable to the writer, with its entries, and takes away those of the row that the
 // file has.
 func (k *kind[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error {
-	key := []byte(r.key)
+	key := append(w.take(len(r.key)), r.key...)
 	var was []byte
 	if !w.isEmpty(k.id, func() bool { return len(k.indexes) > 0 && tallyAt(rows, k.indexes[0].id, "").count == 0 }) {
-		was = seek(c, key)
+		was = w.seek(c, key)
 	}
 	switch {
 	case was == nil && r.value == nil, was != nil && bytes.Equal(was, r.value):
@@ -155,6 +176,18 @@ func (k *kind[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow
 		k.index(w, r.entity.(*S), seq, key[1:], false)
 	}
 	return nil
+}
+
+// seek is that of a cursor of the file. Keys come sorted: many that are not in the file are between the same two keys of it.
+func (w *writer) seek(c *bbolt.Cursor, key []byte) []byte {
+	if w.from != nil && bytes.Compare(w.from, key) < 0 && (w.to == nil || bytes.Compare(key, w.to) < 0) {
+		return nil
+	}
+	value, next := seekNext(c, key)
+	if w.from, w.to = key, next; value != nil {
+		w.from = nil
+	}
+	return value
 }
 
 // isEmpty remembers whether the file has no row of a table: then there is nothing to look for.
@@ -187,7 +220,7 @@ func (k *kind[S]) index(w *writer, s *S, seq uint64, name []byte, gone bool) {
 		}
 		w.values = x.of(w.values[:0], *s)
 		for _, v := range w.values {
-			key := appendRange(make([]byte, 0, 3+len(v)+len(suffix)), x.id, v)
+			key := appendRange(w.take(3+min(len(v), longestValue+1)+len(suffix)), x.id, v)
 			if k.shift > 0 && x.name != written {
 				w.key = appendBucket(w.key[:0], key, bucketOf(suffix, k.shift))
 				w.count(w.key, tally{count: one.count})

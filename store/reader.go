@@ -77,7 +77,10 @@ func (b *blockReader) block(n uint32, send func(page) bool) (err error) {
 	p, bytes := page{}, 0
 	flush := func() bool {
 		sent := len(p.messages) == 0 || send(p)
-		b.usual, p, bytes = len(p.messages), page{}, 0
+		if len(p.messages) > 0 { // else the block ends with the page before
+			b.usual = len(p.messages)
+		}
+		p, bytes = page{}, 0
 		return sent
 	}
 	for r, failed := range b.scan.Records() {
