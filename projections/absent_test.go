@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // coming is notifications that come and go, and the sequences of the events that have put those that are there.
@@ -24,7 +25,7 @@ func (c *coming) step(t *testing.T) {
 	seq, _ := c.Checkpoint()
 	switch c.IntN(12) {
 	case 0:
-		must(t, c.flush(seq))
+		must(t, c.Sync())
 	case 1:
 		first := c.events[0].Seq + uint64(c.IntN(4))
 		if first > seq {
@@ -70,7 +71,7 @@ func (c *coming) check(t *testing.T, s domain.State, puts map[string]uint64) {
 func TestAbsentIsAbsent(t *testing.T) {
 	for seed := range uint64(8) {
 		f := MustOpen(t, Notifications)
-		f.reopen(t, limits{after: time.Hour})
+		f.reopen(t, fold.Limits{After: time.Hour})
 		c := &coming{f, rand.New(rand.NewPCG(seed, 2)), nil, map[string]uint64{}}
 		for i := range 20 << (seed % 4) {
 			c.ids = append(c.ids, ordered(i), uuid("any", i))

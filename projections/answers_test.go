@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 const keptFor = 50 // milliseconds; recorded gives each event one more
@@ -49,7 +50,7 @@ func TestAnswers(t *testing.T) {
 	events, state := keyed(600)
 	want := rebuilt(t, Readings, events)
 	for _, size := range []int{1, 7, 100, 600} {
-		for _, l := range []limits{{}, direct, {after: time.Millisecond, events: 8}} {
+		for _, l := range []fold.Limits{{}, direct, {After: time.Millisecond, Events: 8}} {
 			f := MustOpen(t, Readings)
 			f.reopen(t, l)
 			f.feed(t, size, events...)

@@ -1,12 +1,10 @@
 package projections
 
 import (
-	"bytes"
 	"math"
 
-	"go.etcd.io/bbolt"
-
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // room is how much one part of a cleanup may name, and how many bytes of rows the fold will read for it.
@@ -19,18 +17,7 @@ func (r *room) full() bool            { return r.names <= 0 || r.bytes <= 0 }
 
 // CleanupAfter returns the first cleanup that goes on, in the order of their kinds, behind a kind; false for none.
 func (v *View) CleanupAfter(kind string) (next domain.Cleanup, ok bool, err error) {
-	err = v.reading(func() error {
-		last := appendRow(nil, cleanupsID, kind)
-		c := v.rows.Cursor()
-		key, _ := c.Seek(last)
-		if bytes.Equal(key, last) {
-			key, _ = c.Next()
-		}
-		if len(key) > 0 && key[0] == cleanupsID {
-			next, _, ok = cleanups.read(v.rows, key)
-		}
-		return nil
-	})
+	err = v.Read(func() error { next, ok = cleanups.After(v.View, kind); return nil })
 	return next, ok, err
 }
 
@@ -43,7 +30,7 @@ func (v *View) CleanupAfter(kind string) (next domain.Cleanup, ok bool, err erro
 // transmissions that are finished have no later events that matter.
 func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id string) bool, error)) (part domain.CleanUp, revision uint64, err error) {
 	part.Kind = kind
-	err = v.reading(func() error {
+	err = v.Read(func() error {
 		c, ok := v.Cleanups.Get(kind)
 		if !ok {
 			return nil
@@ -51,7 +38,7 @@ func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id st
 		revision = domain.Revision(v.Cleanups, kind)
 		since := func(string) bool { return true }
 		if late != nil {
-			if since, err = late(revision, v.filed.seq); err != nil {
+			if since, err = late(revision, v.Filed().Seq); err != nil {
 				return err
 			}
 		}
@@ -64,22 +51,22 @@ func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id st
 		switch kind {
 		case domain.CleanupTransmissions:
 			for _, status := range []string{domain.StatusSent, domain.StatusAcknowledged, domain.StatusEscalated} {
-				list, err := transmissions.until(v.rows, until, young, &left, Status(status))
+				list, err := removals(v.View, transmissions, until, young, &left, is(domain.IndexStatus, status))
 				if err != nil {
 					return err
 				}
 				part.Transmissions = append(part.Transmissions, list...)
 			}
 		case domain.CleanupProcessed:
-			part.Notifications, err = notifications.until(v.rows, until, youngNote, &left, Status(domain.StatusProcessed))
+			part.Notifications, err = removals(v.View, notifications, until, youngNote, &left, is(domain.IndexStatus, domain.StatusProcessed))
 		case domain.CleanupEvents:
-			part.DataEvents, err = dataEvents.until(v.rows, c.Until, young, &left)
+			part.DataEvents, err = removals(v.View, dataEvents, c.Until, young, &left)
 		default:
 			if device, ok := c.Device(); ok {
-				part.DataEvents, err = dataEvents.until(v.rows, math.MaxInt64, young, &left, ByDevice(device))
+				part.DataEvents, err = removals(v.View, dataEvents, math.MaxInt64, young, &left, is(domain.IndexDevice, device))
 				return err
 			}
-			part.Notifications, err = notifications.until(v.rows, until, youngNote, &left)
+			part.Notifications, err = removals(v.View, notifications, until, youngNote, &left)
 		}
 		return err
 	})
@@ -90,12 +77,12 @@ func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id st
 // milliseconds since the Unix epoch, with their transmissions, the oldest first, as many as one part of a cleanup may name;
 // and where there are none, open transmissions of that age whose notification has left the log before them.
 func (v *View) Old(until int64) (part domain.CleanUp, err error) {
-	err = v.reading(func() error {
+	err = v.Read(func() error {
 		left := partOfCleanup
-		if part.Notifications, err = notifications.until(v.rows, until, nil, &left); err != nil || len(part.Notifications) > 0 {
+		if part.Notifications, err = removals(v.View, notifications, until, nil, &left); err != nil || len(part.Notifications) > 0 {
 			return err
 		}
-		part.Transmissions, err = leftBehind(v.rows, until)
+		part.Transmissions, err = leftBehind(v.View, until)
 		return err
 	})
 	return part, err
@@ -103,71 +90,71 @@ func (v *View) Old(until int64) (part domain.CleanUp, err error) {
 
 // leftBehind lists open transmissions that were created until a time and have no notification any more. Others never are
 // without one: their last event is one of the notification's.
-func leftBehind(rows *bbolt.Bucket, until int64) (list []domain.Removal, err error) {
-	s, err := transmissions.search(rows, []Filter{Status(domain.StatusResending)})
+func leftBehind(v *fold.View, until int64) (list []domain.Removal, err error) {
+	open, err := transmissions.Walk(v, is(domain.IndexStatus, domain.StatusResending))
 	if err != nil {
 		return nil, err
 	}
-	for suffix := range s.passing(rows, true, 0) {
-		if timeOf(suffix) > until || len(list) == partOfCleanup.names {
+	for entry := range open {
+		if entry.Time() > until || len(list) == partOfCleanup.names {
 			break
 		}
-		t, seq, _ := transmissions.read(rows, append([]byte{transmissions.id}, suffix[suffixHead:]...))
-		if fetch(rows, appendRow(nil, notificationsID, t.NotificationID)) == nil {
-			list = append(list, domain.Removal{ID: t.ID, Revision: seq})
+		if t := transmissions.Entity(v, entry); !notifications.Has(v, t.NotificationID) {
+			list = append(list, domain.Removal{ID: t.ID, Revision: entry.Seq()})
 		}
 	}
 	return list, nil
 }
 
-// until lists the entities that the filter keeps, if there is one, until a time, while there is room, but for those of which
+func is(index, value string) fold.Filter { return fold.Filter{Index: index, Value: value} }
+
+// removals lists the entities of a table that the filter keeps, if there is one, until a time, while there is room, but for those of which
 // young, which is asked with the sequence of the event that put them, says so; notifications with their transmissions.
-func (k *kind[S]) until(rows *bbolt.Bucket, last int64, young func(name string, seq uint64) bool, left *room, filters ...Filter) (list []domain.Removal, err error) {
-	s, err := k.search(rows, filters)
+func removals[S any](v *fold.View, t *fold.Table[S], last int64, young func(name string, seq uint64) bool, left *room, filters ...fold.Filter) (list []domain.Removal, err error) {
+	entries, err := t.Walk(v, filters...)
 	if err != nil {
 		return nil, err
 	}
-	for suffix := range s.passing(rows, true, 0) {
-		if left.full() || timeOf(suffix) > last {
+	for entry := range entries {
+		if left.full() || entry.Time() > last {
 			break
 		}
-		name := suffix[suffixHead:]
-		if young != nil && young(nameIn(name), seqOf(suffix)) {
+		r := domain.Removal{ID: entry.Name(), Revision: entry.Seq()}
+		if young != nil && young(r.ID, r.Revision) {
 			continue
 		}
-		r := domain.Removal{ID: nameIn(name), Revision: seqOf(suffix)}
-		if k.id == notificationsID {
-			r.Transmissions = idsOfTransmissions(rows, r.ID)
+		parts := 0
+		switch t.ID {
+		case notificationsID:
+			if r.Transmissions, err = idsOfTransmissions(v, r.ID); err != nil {
+				return nil, err
+			}
+			parts = len(r.Transmissions)
+		case dataEventsID:
+			parts = len(dataEvents.Entity(v, entry).Readings)
 		}
-		row := append([]byte{k.id}, name...)
-		left.take(1+len(r.Transmissions)+readingsOf(k.id, rows, row), len(rows.Get(row)))
+		left.take(1+parts, t.Size(v, entry))
 		list = append(list, r)
 	}
 	return list, nil
 }
 
-// readingsOf counts the readings of a row, if it is that of a data event.
-func readingsOf(table byte, rows *bbolt.Bucket, row []byte) int {
-	if table != dataEventsID {
-		return 0
-	}
-	e, _, _ := dataEvents.read(rows, row)
-	return len(e.Readings)
-}
-
 // TransmissionIDs returns the ids of a notification's transmissions, in no order.
 func (v *View) TransmissionIDs(notification string) (ids []string, err error) {
-	err = v.reading(func() error { ids = idsOfTransmissions(v.rows, notification); return nil })
+	err = v.Read(func() error {
+		ids, err = idsOfTransmissions(v.View, notification)
+		return err
+	})
 	return ids, err
 }
 
-func idsOfTransmissions(rows *bbolt.Bucket, notification string) (ids []string) {
-	x, err := transmissions.find(ByNotification(notification))
+func idsOfTransmissions(v *fold.View, notification string) (ids []string, err error) {
+	entries, err := transmissions.Walk(v, is(domain.IndexNotification, notification))
 	if err != nil {
-		panic(err) // the table of indexes is a constant
+		return nil, err
 	}
-	for suffix := range suffixes(rows, appendRange(nil, x.id, notification), nil) {
-		ids = append(ids, nameIn(suffix[suffixHead:]))
+	for entry := range entries {
+		ids = append(ids, entry.Name())
 	}
-	return ids
+	return ids, nil
 }

@@ -14,7 +14,7 @@ import (
 func BenchmarkCodec(b *testing.B) {
 	d := camera(7)
 	var row bytes.Buffer
-	must(b, devices.encode(&row, &d))
+	must(b, devices.Encode(&row, &d))
 	text, err := json.Marshal(d)
 	must(b, err)
 	b.Run("encode", func(b *testing.B) {
@@ -22,7 +22,7 @@ func BenchmarkCodec(b *testing.B) {
 		var buf bytes.Buffer
 		for b.Loop() {
 			buf.Reset()
-			must(b, devices.encode(&buf, &d))
+			must(b, devices.Encode(&buf, &d))
 		}
 	})
 	b.Run("encode JSON", func(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkCodec(b *testing.B) {
 	})
 	b.Run("decode", func(b *testing.B) {
 		for b.Loop() {
-			_, err := devices.decode(nil, row.Bytes())
+			_, err := devices.Decode(nil, row.Bytes())
 			must(b, err)
 		}
 	})

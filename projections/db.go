@@ -1,18 +1,14 @@
 package projections
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
-	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
-
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // Options says where a projection is and what it holds.
@@ -20,220 +16,97 @@ type Options struct {
 	// Path is the file; its folder must exist.
 	Path   string
 	Tables Tables
-	// Logger is slog.Default where it is nil.
+	// Logger is slog.Default if it is nil.
 	Logger *slog.Logger
-	// LockTimeout is how long Open waits for a file that another process has open: a second where it is 0.
+	// LockTimeout is how long Open waits for a file that another process has open: a second if it is 0.
 	LockTimeout time.Duration
-	// Failed is called, once, where the file is found to be damaged or cannot be written. It then has another name, ends with ".damaged",
+	// Failed is called, once, if the file is found to be damaged or cannot be written. It then has another name, ends with ".damaged",
 	// and nothing is written any more: end the process. The next Open begins with an empty file.
 	Failed func(error)
-	// MaxPage is how many entities a [Page] without a limit of its own has at most: 1024, which is EdgeX's
-	// MaxResultCount, where it is 0.
+	// MaxPage is how many entities a [Page] without a limit of its own has at most: 1024, which is EdgeX's MaxResultCount, if it is 0.
 	MaxPage int
 
-	limits limits // usualLimits where they are 0
+	limits fold.Limits // the usual ones if they are 0
+}
+
+// fold returns the options of the file.
+func (o Options) fold() fold.Options {
+	return fold.Options{
+		Path: o.Path, Name: o.Tables.String(), Tables: held[o.Tables], Gaps: o.Tables != Events, Logger: o.Logger, LockTimeout: o.LockTimeout,
+		Failed: o.Failed, Wrap: coded, Limits: o.limits,
+	}
 }
 
 // DB is the state of one stream. Its methods may be called by several goroutines at once.
 type DB struct {
-	path    string
+	*fold.DB
 	tables  Tables
-	log     *slog.Logger
 	maxPage int
-	lockFor time.Duration
-	onFail  func(error) // Options.Failed
-
-	file    *file
-	writing sync.Mutex             // held by what writes to the file
-	broken  atomic.Pointer[broken] // why nothing is written any more: see fail
-	aside   atomic.Bool            // the broken file has another name
-	inFile  uint64                 // the sequence of the last event that is on the disk
-	writer  *writer
-	checked bool // Open has checked the whole file
-
-	behind
-
-	stop  chan struct{} // closed by Close
-	once  sync.Once     // closes stop
-	tasks sync.WaitGroup
 }
 
-// file is an open file of bbolt.
-type file struct {
-	*bbolt.DB
-	os    *os.File     // bbolt's
-	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
-	last  atomic.Int64 // bbolt's number of the transaction that was committed last
-}
-
-// read begins a transaction for reading, which done ends.
-func (f *file) read() (*bbolt.Tx, error) { return f.begin(false) }
-
-func (f *file) done(tx *bbolt.Tx) { _ = guarded(tx.Rollback) }
-
-// begin begins a transaction. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
-// was committed is a damage: bbolt has gone back to its other meta page.
-func (f *file) begin(writable bool) (tx *bbolt.Tx, err error) {
-	last := f.last.Load()
-	defer func() {
-		if r := recover(); r != nil {
-			f.stuck.Store(true)
-			panic(r)
-		}
-	}()
-	if tx, err = f.Begin(writable); err != nil {
+// Open opens the projection at o.Path, see [fold.Open].
+func Open(o Options) (*DB, error) {
+	d, err := fold.Open(o.fold())
+	if err != nil {
 		return nil, err
 	}
-	seen := int64(tx.ID())
-	if writable {
-		seen--
-	}
-	if seen < last {
-		_ = tx.Rollback()
-		return nil, damage{fmt.Errorf("transaction %d where %d was committed: a meta page is damaged", seen, last)}
-	}
-	return tx, nil
+	return &DB{d, o.Tables, cmp.Or(o.MaxPage, 1024)}, nil
 }
 
-// close closes the file, or, where bbolt's own Close would wait for ever, lets go of it.
-func (f *file) close() error {
-	if f.stuck.Load() {
-		return f.os.Close()
-	}
-	return guarded(f.Close)
+// Apply folds events, see [fold.DB.Apply]. Those of [Events] have no gaps. An event that is not of this file's stream is an error.
+func (d *DB) Apply(events []domain.Recorded) error { return d.DB.Apply(applied{d.tables, events}) }
+
+// applied implements [fold.Events].
+type applied struct {
+	tables Tables
+	events []domain.Recorded
 }
 
-// ErrClosed is returned by what is called after Close.
-var ErrClosed = errors.New("projection is closed")
-
-// Apply folds events, which follow each other and the checkpoint, and moves the checkpoint to the last of them: after
-// an error nothing has changed. Of a stream whose oldest events are dropped in time, which is any but [Events], those
-// may be missing that were dropped before they were read: it may begin at any sequence, and have holes.
-//
-// States and Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
-// full, that is tried again: see Stalled. Where the file is damaged or cannot be written, Apply is an error.
-//
-// Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a State or
-// View of the same goroutine before.
-func (d *DB) Apply(events []domain.Recorded) error {
-	if len(events) == 0 {
-		return nil
-	}
-	return d.add(events)
+func (r applied) Len() int { return len(r.events) }
+func (r applied) At(i int) fold.Checkpoint {
+	return fold.Checkpoint{Seq: r.events[i].Seq, Chain: r.events[i].Chain}
+}
+func (r applied) Fold(b *fold.Batch) func(int) {
+	s := state(r.tables, source{batch: b})
+	s.Answers, s.AnswerOrder = answers.In(b), answerOrder.In(b)
+	return func(i int) { domain.Evolve(s, &r.events[i]) }
 }
 
-// ready refuses what cannot be applied.
-func (d *DB) ready(events []domain.Recorded) error {
-	if d.closed {
-		return ErrClosed
+// coded makes of an error of a file one with a code.
+func coded(err error) error {
+	code := domain.Unavailable // it is broken
+	if _, ok := errors.AsType[*fold.Full](err); ok {
+		code = domain.Full
+	} else if _, ok := errors.AsType[*fold.OutOfRange](err); ok {
+		code = domain.OutOfRange
 	}
-	if err := d.failed(); err != nil {
-		return err
-	}
-	next := d.at().seq + 1
-	for i := range events {
-		got := events[i].Seq
-		if got < next || got > next && d.tables == Events {
-			return fmt.Errorf("apply: event %d where %d is next", got, next)
-		}
-		next = got + 1
-	}
-	return nil
+	return &codedError{domain.Errorf(code, "%v", err), err}
 }
 
-// update runs f in a transaction for writing. It is not that of bbolt, which after a panic looks through the file for
-// free pages, where it meets the damage again, and keeps its locks then.
-func (d *DB) update(f func(*bbolt.Tx) error) error {
-	tx, err := d.beginWriting()
-	if err != nil {
-		return err
-	}
-	id, committed := tx.ID(), false
-	err = guarded(func() error {
-		if err := f(tx); err != nil {
-			return err
-		}
-		committed = true // or rolled back: Commit does either
-		return tx.Commit()
-	})
-	if err == nil {
-		d.file.last.Store(int64(id))
-	}
-	return d.abandon(tx, committed, err)
+type codedError struct {
+	says  *domain.Error
+	cause error
 }
 
-// beginWriting begins a transaction for writing.
-func (d *DB) beginWriting() (tx *bbolt.Tx, err error) {
-	err = guarded(func() (err error) {
-		tx, err = d.file.begin(true)
-		return err
-	})
-	return tx, err
-}
+func (e *codedError) Error() string   { return e.says.Message }
+func (e *codedError) Unwrap() []error { return []error{e.says, e.cause} }
 
-// abandon rolls back what did not commit.
-func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
-	if err == nil {
-		return nil
-	}
-	if isDamage(err) || !committed {
-		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
-	}
-	return err
-}
+// What is as in package fold.
+type (
+	Inspection  = fold.Inspection
+	SnapshotRow = fold.SnapshotRow
+	Stats       = fold.Stats
+)
 
-func ignoreClosed(err error) error {
-	if errors.Is(err, bbolterrors.ErrTxClosed) {
-		return nil
-	}
-	return err
-}
+var (
+	ErrClosed = fold.ErrClosed
+	ErrUnused = fold.ErrUnused
+)
 
-// Checkpoint returns the sequence and the chain of the last event that was applied, 0 and zeros where there is none.
-func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
-	c := d.at()
-	return c.seq, c.chain
-}
+// Inspect opens the file at o.Path for reading only and calls f, see [fold.Inspect].
+func Inspect(o Options, f func(*Inspection) error) error { return fold.Inspect(o.fold(), f) }
 
-// Sync writes everything that was applied to the disk.
-func (d *DB) Sync() error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.closed {
-		return ErrClosed
-	}
-	return d.flushWriting(d.at().seq)
-}
-
-// Close writes what was applied to the disk and closes the file. It waits for the States and Views that are not released.
-func (d *DB) Close() error {
-	d.once.Do(func() { close(d.stop) })
-	d.tasks.Wait()
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if !d.end() {
-		return nil
-	}
-	var err error
-	for m := d.takeFresh(); m != nil && err == nil; m = d.takeFresh() {
-		err = d.writeTaken(m)
-	}
-	err = errors.Join(err, d.file.close())
-	if d.failed() != nil && !d.aside.Load() { // Windows does not rename a file that is open
-		d.setAside()
-	}
-	return err
-}
-
-// end refuses all that comes from now on. It reports whether it is the first to do so.
-func (d *DB) end() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return false
-	}
-	d.closed = true
-	d.wake()
-	d.room.Broadcast()
-	return true
+// Restore makes the projection at o.Path anew from a snapshot as of an event, see [fold.Restore].
+func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
+	return fold.Restore(o.fold(), snapshot, seq, chain)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // fed is a projection that remembers what it was given.
@@ -109,10 +110,10 @@ func (f *fed) mustDump(tb testing.TB) string {
 }
 
 // direct makes every batch go to the file before Apply returns.
-var direct = limits{events: 1}
+var direct = fold.Limits{Events: 1}
 
 // reopen closes f and opens it again with limits.
-func (f *fed) reopen(tb testing.TB, l limits) {
+func (f *fed) reopen(tb testing.TB, l fold.Limits) {
 	tb.Helper()
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
@@ -211,8 +212,8 @@ func TestApplyBehindRetention(t *testing.T) {
 		}, ""},
 		{Readings, func(n int) domain.Event { return domain.ReadingPosted{Reading: domain.Reading{ID: uuid("r", n)}} }, ""},
 	} {
-		for _, l := range []limits{{}, direct} {
-			t.Run(fmt.Sprint(test.tables, " ", l.events), func(t *testing.T) {
+		for _, l := range []fold.Limits{{}, direct} {
+			t.Run(fmt.Sprint(test.tables, " ", l.Events), func(t *testing.T) {
 				f := MustOpen(t, test.tables)
 				f.feed(t, 1, record(1, test.event(1), test.event(2), test.event(3))...)
 				f.reopen(t, l)
@@ -296,4 +297,17 @@ func (f *fed) until(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("never: %s\n%s", what, f.logged)
 		}
 	}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func recovered(f func()) (r any) {
+	defer func() { r = recover() }()
+	f()
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // sinceFirst compares what f has after it forgot with a fold of the events from first on. Cursors stay.
@@ -41,7 +41,7 @@ func (f *fed) startAgain(t *testing.T, events []domain.Recorded) {
 func TestForget(t *testing.T) {
 	short(t)
 	for tables, next := range map[Tables]func(*history){Notifications: (*history).notification, Readings: (*history).reading} {
-		for name, l := range map[string]limits{"behind": {after: time.Hour}, "direct": direct, "tight": tight} {
+		for name, l := range map[string]fold.Limits{"behind": {After: time.Hour}, "direct": direct, "tight": tight} {
 			t.Run(fmt.Sprint(tables, " ", name), func(t *testing.T) {
 				f, h := MustOpen(t, tables), newHistory(7)
 				f.reopen(t, l)
@@ -104,32 +104,6 @@ func TestForgetRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	r.open(t)
-}
-
-// One part is a transaction of few rows; with nothing to forget, the file is not written.
-func TestForgetInParts(t *testing.T) {
-	f := MustOpen(t, Readings)
-	const gone = forgetAtOnce + 4 // readings; each has an event of core-data
-	events := posts(gone + 6)
-	f.feed(t, 100, events...)
-	for i, want := range []struct {
-		n    int
-		more bool
-	}{{forgetAtOnce, true}, {forgetAtOnce, true}, {8, false}, {0, false}} {
-		n, more, err := f.forget(gone + 1)
-		if must(t, err); n != want.n || more != want.more {
-			t.Errorf("part %d: %d, %t, want %+v", i, n, more, want)
-		}
-	}
-	f.reopen(t, limits{})
-	before, err := os.Stat(f.path)
-	must(t, err)
-	n, err := f.Forget(t.Context(), gone+1)
-	must(t, err)
-	if after, err := os.Stat(f.path); err != nil || n != 0 || after.ModTime() != before.ModTime() {
-		t.Errorf("%d rows went, written: %t, %v", n, after.ModTime() != before.ModTime(), err)
-	}
-	f.startAgain(t, events)
 }
 
 // Forget, Apply and lists do not disturb each other.

@@ -1,30 +1,12 @@
 package projections
 
 import (
-	"slices"
-
 	"ledge/domain"
-)
-
-// index is one order of a table's entities: for each value that an entity has, an entry at the entity's time. The
-// entries with one value are neighbours, oldest first, so that a page is a walk of a cursor from either end.
-type index[S any] struct {
-	id   byte
-	name string
-	// values appends what the entity is found by; nil: the list of all.
-	values func(dst []string, s S) []string
-	// at is the time that the entries are sorted by.
-	at func(s S) int64
-}
-
-const (
-	all     = "" // the index of every entity, by the time that lists are sorted by
-	created = "created"
-	written = "written" // the index of every entity, by the event that put it: see Forget
+	"ledge/projections/fold"
 )
 
 // The indexes. The ids are part of the schema. The first of each table lists all of its entities, and its order is
-// that of the others, save those that are called created or written.
+// that of the others, save those called created or written.
 //
 // EdgeX 2.3 keeps a set of ids, scored with the modified time, for each label, service, profile, manufacturer, model,
 // category and receiver, and answers from the highest score: its recorded answers for those lists and for all services
@@ -32,75 +14,75 @@ const (
 // score, and answers by descending id, which, with ids made at random, is no order that a client can rest on: here
 // they are newest first like the rest. Readings it sorts by origin. Transmissions have no modified time.
 var (
-	profileIndexes = []index[domain.Profile]{
-		{0x40, all, nil, func(p domain.Profile) int64 { return p.Modified }},
-		{0x41, domain.IndexLabel, func(dst []string, p domain.Profile) []string { return append(dst, p.Labels...) }, nil},
-		{0x42, domain.IndexManufacturer, func(dst []string, p domain.Profile) []string { return one(dst, p.Manufacturer) }, nil},
-		{0x43, domain.IndexModel, func(dst []string, p domain.Profile) []string { return one(dst, p.Model) }, nil},
+	profileIndexes = []fold.Index[domain.Profile]{
+		{ID: 0x40, At: func(p domain.Profile) int64 { return p.Modified }},
+		{ID: 0x41, Name: domain.IndexLabel, Values: func(dst []string, p domain.Profile) []string { return append(dst, p.Labels...) }},
+		{ID: 0x42, Name: domain.IndexManufacturer, Values: func(dst []string, p domain.Profile) []string { return one(dst, p.Manufacturer) }},
+		{ID: 0x43, Name: domain.IndexModel, Values: func(dst []string, p domain.Profile) []string { return one(dst, p.Model) }},
 	}
-	serviceIndexes = []index[domain.DeviceService]{
-		{0x48, all, nil, func(s domain.DeviceService) int64 { return s.Modified }},
-		{0x49, domain.IndexLabel, func(dst []string, s domain.DeviceService) []string { return append(dst, s.Labels...) }, nil},
+	serviceIndexes = []fold.Index[domain.DeviceService]{
+		{ID: 0x48, At: func(s domain.DeviceService) int64 { return s.Modified }},
+		{ID: 0x49, Name: domain.IndexLabel, Values: func(dst []string, s domain.DeviceService) []string { return append(dst, s.Labels...) }},
 	}
-	deviceIndexes = []index[domain.Device]{
-		{0x50, all, nil, func(d domain.Device) int64 { return d.Modified }},
-		{0x51, domain.IndexLabel, func(dst []string, d domain.Device) []string { return append(dst, d.Labels...) }, nil},
-		{0x52, domain.IndexProfile, func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }, nil},
-		{0x53, domain.IndexService, func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }, nil},
+	deviceIndexes = []fold.Index[domain.Device]{
+		{ID: 0x50, At: func(d domain.Device) int64 { return d.Modified }},
+		{ID: 0x51, Name: domain.IndexLabel, Values: func(dst []string, d domain.Device) []string { return append(dst, d.Labels...) }},
+		{ID: 0x52, Name: domain.IndexProfile, Values: func(dst []string, d domain.Device) []string { return one(dst, d.ProfileName) }},
+		{ID: 0x53, Name: domain.IndexService, Values: func(dst []string, d domain.Device) []string { return one(dst, d.ServiceName) }},
 	}
-	watcherIndexes = []index[domain.ProvisionWatcher]{
-		{0x78, all, nil, func(w domain.ProvisionWatcher) int64 { return w.Modified }},
-		{0x79, domain.IndexLabel, func(dst []string, w domain.ProvisionWatcher) []string { return append(dst, w.Labels...) }, nil},
-		{0x7a, domain.IndexProfile, func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ProfileName) }, nil},
-		{0x7b, domain.IndexService, func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ServiceName) }, nil},
+	watcherIndexes = []fold.Index[domain.ProvisionWatcher]{
+		{ID: 0x78, At: func(w domain.ProvisionWatcher) int64 { return w.Modified }},
+		{ID: 0x79, Name: domain.IndexLabel, Values: func(dst []string, w domain.ProvisionWatcher) []string { return append(dst, w.Labels...) }},
+		{ID: 0x7a, Name: domain.IndexProfile, Values: func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ProfileName) }},
+		{ID: 0x7b, Name: domain.IndexService, Values: func(dst []string, w domain.ProvisionWatcher) []string { return one(dst, w.ServiceName) }},
 	}
-	userIndexes  = []index[domain.User]{{0x88, all, nil, func(u domain.User) int64 { return u.Modified }}}
-	tokenIndexes = []index[domain.Token]{{0x8c, all, nil, func(t domain.Token) int64 { return t.Created }}}
+	userIndexes  = []fold.Index[domain.User]{{ID: 0x88, At: func(u domain.User) int64 { return u.Modified }}}
+	tokenIndexes = []fold.Index[domain.Token]{{ID: 0x8c, At: func(t domain.Token) int64 { return t.Created }}}
 
-	subscriptionIndexes = []index[domain.Subscription]{
-		{0x58, all, nil, func(s domain.Subscription) int64 { return s.Modified }},
-		{0x59, domain.IndexLabel, func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }, nil},
-		{0x5a, domain.IndexCategory, func(dst []string, s domain.Subscription) []string { return append(dst, s.Categories...) }, nil},
-		{0x5b, domain.IndexReceiver, func(dst []string, s domain.Subscription) []string { return one(dst, s.Receiver) }, nil},
+	subscriptionIndexes = []fold.Index[domain.Subscription]{
+		{ID: 0x58, At: func(s domain.Subscription) int64 { return s.Modified }},
+		{ID: 0x59, Name: domain.IndexLabel, Values: func(dst []string, s domain.Subscription) []string { return append(dst, s.Labels...) }},
+		{ID: 0x5a, Name: domain.IndexCategory, Values: func(dst []string, s domain.Subscription) []string { return append(dst, s.Categories...) }},
+		{ID: 0x5b, Name: domain.IndexReceiver, Values: func(dst []string, s domain.Subscription) []string { return one(dst, s.Receiver) }},
 	}
-	notificationIndexes = []index[domain.Notification]{
-		{0x60, all, nil, func(n domain.Notification) int64 { return n.Modified }},
-		{0x61, domain.IndexLabel, func(dst []string, n domain.Notification) []string { return append(dst, n.Labels...) }, nil},
-		{0x62, domain.IndexCategory, func(dst []string, n domain.Notification) []string { return one(dst, n.Category) }, nil},
-		{0x63, domain.IndexStatus, func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }, nil},
-		{0x64, domain.IndexSubscription, func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }, nil},
-		{0x65, created, nil, func(n domain.Notification) int64 { return n.Created }},
-		{0x66, written, nil, func(domain.Notification) int64 { return 0 }},
-		{0x67, domain.IndexAcknowledged, acknowledged, nil},
+	notificationIndexes = []fold.Index[domain.Notification]{
+		{ID: 0x60, At: func(n domain.Notification) int64 { return n.Modified }},
+		{ID: 0x61, Name: domain.IndexLabel, Values: func(dst []string, n domain.Notification) []string { return append(dst, n.Labels...) }},
+		{ID: 0x62, Name: domain.IndexCategory, Values: func(dst []string, n domain.Notification) []string { return one(dst, n.Category) }},
+		{ID: 0x63, Name: domain.IndexStatus, Values: func(dst []string, n domain.Notification) []string { return one(dst, n.Status) }},
+		{ID: 0x64, Name: domain.IndexSubscription, Values: func(dst []string, n domain.Notification) []string { return append(dst, n.Matched...) }},
+		{ID: 0x65, Name: fold.Created, At: func(n domain.Notification) int64 { return n.Created }},
+		{ID: 0x66, Name: fold.Written, At: func(domain.Notification) int64 { return 0 }},
+		{ID: 0x67, Name: domain.IndexAcknowledged, Values: acknowledged},
 	}
-	transmissionIndexes = []index[domain.Transmission]{
-		{0x68, all, nil, func(t domain.Transmission) int64 { return t.Created }},
-		{0x69, domain.IndexStatus, func(dst []string, t domain.Transmission) []string { return one(dst, t.Status) }, nil},
-		{0x6a, domain.IndexSubscription, func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }, nil},
-		{0x6b, domain.IndexNotification, func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }, nil},
-		{0x6c, written, nil, func(domain.Transmission) int64 { return 0 }},
-		{0x6d, domain.IndexEndpoint, openAt, nil},
+	transmissionIndexes = []fold.Index[domain.Transmission]{
+		{ID: 0x68, At: func(t domain.Transmission) int64 { return t.Created }},
+		{ID: 0x69, Name: domain.IndexStatus, Values: func(dst []string, t domain.Transmission) []string { return one(dst, t.Status) }},
+		{ID: 0x6a, Name: domain.IndexSubscription, Values: func(dst []string, t domain.Transmission) []string { return one(dst, t.SubscriptionName) }},
+		{ID: 0x6b, Name: domain.IndexNotification, Values: func(dst []string, t domain.Transmission) []string { return one(dst, t.NotificationID) }},
+		{ID: 0x6c, Name: fold.Written, At: func(domain.Transmission) int64 { return 0 }},
+		{ID: 0x6d, Name: domain.IndexEndpoint, Values: openAt},
 	}
-	cleanupIndexes = []index[domain.Cleanup]{
-		{0x7c, all, nil, func(c domain.Cleanup) int64 { return c.Until }},
-		{0x7d, written, nil, func(domain.Cleanup) int64 { return 0 }},
+	cleanupIndexes = []fold.Index[domain.Cleanup]{
+		{ID: 0x7c, At: func(c domain.Cleanup) int64 { return c.Until }},
+		{ID: 0x7d, Name: fold.Written, At: func(domain.Cleanup) int64 { return 0 }},
 	}
-	readingIndexes = []index[domain.Reading]{
-		{0x70, all, nil, func(r domain.Reading) int64 { return r.Origin }},
-		{0x71, domain.IndexDevice, func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }, nil},
-		{0x72, domain.IndexResource, func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }, nil},
-		{0x74, domain.IndexDeviceResource, func(dst []string, r domain.Reading) []string {
+	readingIndexes = []fold.Index[domain.Reading]{
+		{ID: 0x70, At: func(r domain.Reading) int64 { return r.Origin }},
+		{ID: 0x71, Name: domain.IndexDevice, Values: func(dst []string, r domain.Reading) []string { return one(dst, r.Device) }},
+		{ID: 0x72, Name: domain.IndexResource, Values: func(dst []string, r domain.Reading) []string { return one(dst, r.Resource) }},
+		{ID: 0x74, Name: domain.IndexDeviceResource, Values: func(dst []string, r domain.Reading) []string {
 			return append(dst, domain.DeviceResourceKey(r.Device, r.Resource))
-		}, nil},
-		{0x75, domain.IndexDigest, func(dst []string, r domain.Reading) []string { return one(dst, r.Digest) }, nil},
+		}},
+		{ID: 0x75, Name: domain.IndexDigest, Values: func(dst []string, r domain.Reading) []string { return one(dst, r.Digest) }},
 	}
-	dataEventIndexes = []index[domain.DataEvent]{
-		{0x80, all, nil, func(e domain.DataEvent) int64 { return e.Origin }},
-		{0x81, domain.IndexDevice, func(dst []string, e domain.DataEvent) []string { return one(dst, e.Device) }, nil},
-		{0x82, domain.IndexSource, func(dst []string, e domain.DataEvent) []string {
+	dataEventIndexes = []fold.Index[domain.DataEvent]{
+		{ID: 0x80, At: func(e domain.DataEvent) int64 { return e.Origin }},
+		{ID: 0x81, Name: domain.IndexDevice, Values: func(dst []string, e domain.DataEvent) []string { return one(dst, e.Device) }},
+		{ID: 0x82, Name: domain.IndexSource, Values: func(dst []string, e domain.DataEvent) []string {
 			return append(dst, domain.SourceKey(e.Profile, e.Device, e.Source))
-		}, nil},
-		{0x83, written, nil, func(domain.DataEvent) int64 { return 0 }},
+		}},
+		{ID: 0x83, Name: fold.Written, At: func(domain.DataEvent) int64 { return 0 }},
 	}
 )
 
@@ -126,20 +108,4 @@ func one(dst []string, value string) []string {
 		return dst
 	}
 	return append(dst, value)
-}
-
-// of appends the values of s in the index, each once.
-func (x *index[S]) of(dst []string, s S) []string {
-	if x.values == nil {
-		return append(dst, "")
-	}
-	from := len(dst)
-	found := x.values(dst, s)
-	dst = found[:from]
-	for _, v := range found[from:] {
-		if v != "" && !slices.Contains(dst[from:], v) {
-			dst = append(dst, v)
-		}
-	}
-	return dst
 }

@@ -50,7 +50,7 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	for at := 2 * page; at < len(before); at++ {
-		head := at%page < 2*pageHead // of the page and of its first element
+		head := at%page < 2*16 // of the page and of its first element
 		stride := 1021
 		if all := os.Getenv("TEST_LEDGE_FAULTS") == "all"; all && head {
 			stride = 1

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // history makes random events that follow from each other, and knows what they lead to.
@@ -479,9 +480,9 @@ func TestListsOfNotifications(t *testing.T) {
 // short has buckets of four units of time, until the test ends.
 func short(t *testing.T) {
 	t.Helper()
-	usual := [...]uint{readings.shift, dataEvents.shift, transmissions.shift}
-	t.Cleanup(func() { readings.shift, dataEvents.shift, transmissions.shift = usual[0], usual[1], usual[2] })
-	readings.shift, dataEvents.shift, transmissions.shift = 2, 2, 2
+	usual := [...]uint{readings.Shift, dataEvents.Shift, transmissions.Shift}
+	t.Cleanup(func() { readings.Shift, dataEvents.Shift, transmissions.Shift = usual[0], usual[1], usual[2] })
+	readings.Shift, dataEvents.Shift, transmissions.Shift = 2, 2, 2
 }
 
 func ofDeviceResource(device string, resources ...string) Filter {
@@ -602,7 +603,7 @@ func TestBatchSizes(t *testing.T) {
 	}
 	want := rebuilt(t, Events, h.events)
 	for _, size := range []int{1, 2, 7, 100, 499} {
-		for _, l := range []limits{{}, direct, {after: time.Millisecond, events: 8}, {after: time.Hour, bytes: 5 << 10}} {
+		for _, l := range []fold.Limits{{}, direct, {After: time.Millisecond, Events: 8}, {After: time.Hour, Bytes: 5 << 10}} {
 			f := MustOpen(t, Events)
 			f.reopen(t, l)
 			f.feed(t, size, h.events...)

@@ -90,7 +90,7 @@ func TestStateIsForReading(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	f := MustOpen(t, Events)
 	long := func(last string, n int) string { return strings.Repeat("n", n-1) + last }
-	for i, n := range []int{longestValue - 1, longestValue, longestValue + 1, longestName, longestName + 1, 40_000} {
+	for i, n := range []int{255 - 1, 255, 255 + 1, 1023, 1023 + 1, 40_000} {
 		for _, last := range []string{"a", "b"} {
 			d := camera(i)
 			d.ID, d.Name, d.Labels, d.Modified = uuid(last, n), long(last, n), []string{long(last, n)}, 7
@@ -100,7 +100,7 @@ func TestLongNames(t *testing.T) {
 	f.add(t, domain.DeviceAdded{Device: domain.Device{}}) // no name at all
 	v, release := f.View()
 	defer release()
-	for _, n := range []int{longestValue - 1, longestValue, longestValue + 1, longestName, longestName + 1, 40_000} {
+	for _, n := range []int{255 - 1, 255, 255 + 1, 1023, 1023 + 1, 40_000} {
 		for _, last := range []string{"a", "b"} {
 			name := long(last, n)
 			if d, ok := v.State.Devices.Get(name); !ok || d.Name != name {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // sameRevisions holds that each entity is at the event that put it last, and that what is gone is at none.
@@ -49,7 +50,7 @@ func TestRevisions(t *testing.T) {
 				}
 			}
 			for _, size := range []int{1, 7, 400} {
-				for _, l := range []limits{{after: time.Hour}, direct, {after: time.Millisecond, events: 8}} {
+				for _, l := range []fold.Limits{{After: time.Hour}, direct, {After: time.Millisecond, Events: 8}} {
 					f := MustOpen(t, tables)
 					f.reopen(t, l)
 					f.feed(t, size, h.events...)
@@ -69,7 +70,7 @@ func TestRevisions(t *testing.T) {
 
 // A device that is removed and added again, as it was and with its id, is at a revision that the name never had.
 func TestRevisionsDoNotReturn(t *testing.T) {
-	for _, l := range []limits{{after: time.Hour}, direct} {
+	for _, l := range []fold.Limits{{After: time.Hour}, direct} {
 		f := MustOpen(t, Events)
 		f.reopen(t, l)
 		var seen []uint64

@@ -85,17 +85,3 @@ func TestTotalsFollowTheFile(t *testing.T) {
 	expect(6)
 	f.startAgain(t, events)
 }
-
-// What is asked for again and again is tested once.
-func TestFiltersTwice(t *testing.T) {
-	f := MustOpen(t, Events)
-	f.feed(t, 10, cameras(10)...)
-	v, release := f.View()
-	defer release()
-	must(t, v.flushed())
-	s, err := devices.search(v.rows, slices.Repeat([]Filter{Label("camera"), Label("site-1")}, 1000))
-	must(t, err)
-	if len(s.others) != 1 {
-		t.Errorf("%d other indexes are tested, want 1", len(s.others))
-	}
-}

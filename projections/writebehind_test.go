@@ -2,20 +2,18 @@ package projections
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"ledge/domain"
+	"ledge/projections/fold"
 )
 
 // tight makes every few events a flush.
-var tight = limits{after: 100 * time.Microsecond, events: 4}
+var tight = fold.Limits{After: 100 * time.Microsecond, Events: 4}
 
 // Nobody sees less than what was applied when he asked, whatever is being written.
 func TestReadersSeeWhatWasApplied(t *testing.T) {
@@ -85,7 +83,7 @@ func TestReadersSeeWhatWasApplied(t *testing.T) {
 // A State stays as of its checkpoint, whatever is applied and written after it.
 func TestStateStays(t *testing.T) {
 	f := MustOpen(t, Events)
-	f.reopen(t, limits{after: time.Hour})
+	f.reopen(t, fold.Limits{After: time.Hour})
 	f.feed(t, 1, cameras(2)...)
 	s, release := f.State()
 	defer release()
@@ -99,14 +97,14 @@ func TestStateStays(t *testing.T) {
 		if one.Description != camera(1).Description || !kept || early {
 			t.Errorf("description %q, removed one there %t, later one there %t", one.Description, kept, early)
 		}
-		must(t, f.flush(f.at().seq))
+		must(t, f.Sync())
 	}
 }
 
 // Lists, statistics and the file after Close have what was applied.
 func TestListsAfterApply(t *testing.T) {
 	f := MustOpen(t, Events)
-	f.reopen(t, limits{after: time.Hour})
+	f.reopen(t, fold.Limits{After: time.Hour})
 	for n := range 5 {
 		f.add(t, domain.DeviceAdded{Device: camera(n)})
 		v, release := f.View()
@@ -124,70 +122,10 @@ func TestListsAfterApply(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	f.add(t, domain.DeviceAdded{Device: camera(6)})
-	f.reopen(t, limits{})
+	f.reopen(t, fold.Limits{})
 	if seq, _ := f.Checkpoint(); seq != 7 {
 		t.Errorf("after close: %d, want 7", seq)
 	}
-}
-
-// While a flush cannot go on, Apply takes as much as the limits say, and no more.
-func TestApplyWaitsForRoom(t *testing.T) {
-	f := MustOpen(t, Events)
-	f.reopen(t, limits{after: time.Hour, events: 10})
-	f.writing.Lock() // what a flush needs first
-	var applied atomic.Int64
-	done := make(chan error, 1)
-	events := cameras(60)
-	go func() {
-		for i := range events {
-			if err := f.Apply(events[i : i+1]); err != nil {
-				done <- err
-				return
-			}
-			applied.Add(1)
-		}
-		done <- nil
-	}()
-	must(t, f.Wait(t.Context(), 10*waitMost))
-	select {
-	case <-done:
-		t.Error("all were applied")
-	case <-time.After(20 * time.Millisecond):
-	}
-	if n, _ := f.Checkpoint(); n != 10*waitMost {
-		t.Errorf("%d were applied, want %d", n, 10*waitMost)
-	}
-	f.writing.Unlock()
-	must(t, <-done)
-	f.events = events
-}
-
-// A flush that fails is the error of what comes after; what was applied is still seen.
-func TestFlushFails(t *testing.T) {
-	d, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), limits: limits{after: time.Hour}})
-	must(t, err)
-	must(t, d.Apply(record(1, domain.DeviceAdded{Device: camera(0)})))
-	must(t, d.Sync())
-	counter := appendCount(nil, devices.indexes[0].id, "")
-	must(t, d.file.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketName).Put(counter, []byte("damaged")) }))
-	must(t, d.Apply(record(2, domain.DeviceAdded{Device: camera(1)})))
-	if err := d.flush(2); err == nil {
-		t.Fatal("no error")
-	}
-	for _, err := range []error{d.Apply(record(3, domain.SamplesSeeded{})), d.Sync(), d.Dump(&strings.Builder{})} {
-		if err == nil || err != d.failed() {
-			t.Errorf("got %v, want %v", err, d.failed())
-		}
-	}
-	v, release := d.View()
-	if _, _, err := v.Devices(Page{Limit: 1}); err != d.failed() {
-		t.Errorf("list: got %v", err)
-	}
-	if _, ok := v.State.Devices.Get(camera(1).Name); !ok {
-		t.Error("what was applied is gone")
-	}
-	release()
-	must(t, d.Close())
 }
 
 // An event whose entity cannot be encoded is an error, and leaves nothing.

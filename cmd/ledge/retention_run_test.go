@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"ledge/domain"
-	"ledge/projections"
 )
 
 // retain runs the rules of a configuration until the end of the test or stop.
@@ -43,7 +42,7 @@ func (d *data) eventsOf(t *testing.T, device string) (list []domain.DataEvent) {
 	t.Helper()
 	v, done := d.values.View()
 	defer done()
-	list, _, err := v.DataEvents(domain.Page{Limit: 100_000}, projections.ByDevice(device))
+	list, _, err := v.DataEvents(domain.Page{Limit: 100_000}, domain.Filter{Index: domain.IndexDevice, Value: device})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,40 @@
+package fold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestCreateLeavesAllOrNothing holds that a file has its name only when it is a projection, and that what a crash in its
+// making has left is no obstacle.
+func TestCreateLeavesAllOrNothing(t *testing.T) {
+	o := Options{Path: filepath.Join(t.TempDir(), "state.db"), Tables: tables}
+	if err := os.Mkdir(unfinished(o.Path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(unfinished(o.Path), "in the way"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := Open(o); err == nil {
+		t.Error("a file is made under its own name", d.Close())
+	}
+	if _, err := os.Stat(o.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", o.Path, err)
+	}
+	if err := os.RemoveAll(unfinished(o.Path)); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.WriteFile(unfinished(o.Path), []byte("cut off"), 0o600))
+	d, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(unfinished(o.Path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", unfinished(o.Path), err)
+	}
+}

@@ -1,0 +1,340 @@
+package fold
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
+	"ledge/store/osfile"
+)
+
+// Open opens the projection at o.Path and creates it where there is none. What [DB.Checkpoint] says then is on the disk.
+//
+// A file that cannot be trusted is not an error, because it is only a fold: Open moves it aside, to the same name with
+// ".discarded" at its end, logs why, and starts from an empty one, which the caller fills from the log. That is a file
+// of another schema or other tables, or one that is damaged. A file that another process has open is an error. Open checks a file of 8 MiB at most; a larger one
+// is checked beside the service.
+func Open(o Options) (*DB, error) {
+	d := &DB{
+		path: o.Path, name: o.Name, tables: o.Tables, gaps: o.Gaps, log: cmp.Or(o.Logger, slog.Default()), lockFor: cmp.Or(o.LockTimeout, time.Second),
+		onFail: o.Failed, wrap: o.Wrap, writer: newWriter(), behind: newBehind(o.Limits), stop: make(chan struct{}),
+	}
+	if d.wrap == nil {
+		d.wrap = func(err error) error { return err }
+	}
+	d.here.Store(&Checkpoint{})
+	d.room = sync.NewCond(&d.mu)
+	err := d.open()
+	var r *distrust
+	if errors.As(err, &r) {
+		if err = d.discard(r); err == nil {
+			err = d.open()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open projection %s: %w", o.Path, err)
+	}
+	d.tasks.Go(d.flushBehind)
+	d.tasks.Go(d.checkBehind)
+	return d, nil
+}
+
+// distrust is why a file is not used.
+type distrust struct{ err error }
+
+func (r *distrust) Error() string { return r.err.Error() }
+
+// discarded is where a file that is not used goes. There is one place, so that such files do not pile up.
+func discarded(path string) string { return path + ".discarded" }
+
+func (d *DB) discard(r *distrust) error {
+	d.log.Warn("projection is rebuilt from the log", "file", d.path, "reason", r.err, "old", discarded(d.path))
+	if err := os.Rename(d.path, discarded(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return osfile.SyncDir(filepath.Dir(d.path))
+}
+
+// open examines the file, if there is one, and opens it for writing.
+func (d *DB) open() error {
+	if err := removeIfThere(unfinished(d.path)); err != nil { // what was cut short
+		return err
+	}
+	info, err := os.Stat(d.path)
+	if exists := err == nil && info.Size() > 0; exists {
+		// For reading first: a file of another format may make bbolt look through all pages when it opens it for writing, in a
+		// goroutine whose panic on a damaged page would end the process.
+		if err := d.with(d.path, true, d.examine); err != nil {
+			return err
+		}
+		if done, err := d.compact(); err != nil {
+			return err
+		} else if done {
+			if err := d.with(d.path, true, d.examine); err != nil { // its pages are others
+				return err
+			}
+		}
+		return d.with(d.path, false, d.load)
+	}
+	if err := d.create(); err != nil {
+		return errors.Join(err, removeIfThere(unfinished(d.path)))
+	}
+	return d.with(d.path, false, d.load)
+}
+
+// unfinished is the name of a file that is being made.
+func unfinished(path string) string { return path + ".new" }
+
+// create makes an empty projection under another name, and then gives it its own: a crash leaves all of the file or none.
+func (d *DB) create() error {
+	fresh := unfinished(d.path)
+	if err := d.with(fresh, false, d.begin); err != nil {
+		return err
+	}
+	if err := d.file.close(); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, d.path); err != nil {
+		return err
+	}
+	return osfile.SyncDir(filepath.Dir(d.path))
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// with opens a file and runs f on it. The file stays open if it is opened for writing and f returns no error.
+func (d *DB) with(path string, readOnly bool, f func() error) error {
+	opened := &file{}
+	keep := func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+		opened.os, err = os.OpenFile(name, flag, mode)
+		return opened.os, err
+	}
+	err := guarded(func() (err error) {
+		// Each commit is fsynced, with the list of free pages: a file that was not closed opens without a look at each page.
+		// There is no need to make the file longer ahead of writes: fdatasync writes the new length.
+		opened.DB, err = bbolt.Open(path, 0o600, &bbolt.Options{
+			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: true,
+			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize(path), OpenFile: keep,
+		})
+		return err
+	})
+	if err != nil {
+		if opened.os != nil { // so that it is unlocked, if bbolt panicked
+			_ = opened.os.Close() // for the second time, if bbolt did
+		}
+		return whyClosed(err)
+	}
+	d.file = opened
+	err = guarded(f)
+	if err != nil || readOnly {
+		err = errors.Join(err, opened.close())
+	}
+	if isDamage(err) || unreadable(err) {
+		return &distrust{err}
+	}
+	return err
+}
+
+// unreadable reports whether err is of a page that the disk cannot read.
+func unreadable(err error) bool {
+	failed, ok := errors.AsType[*fs.PathError](err)
+	return ok && failed.Op == "read"
+}
+
+// whyClosed tells a file that bbolt does not understand from one that it may not open.
+func whyClosed(err error) error {
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		return fmt.Errorf("another process has it open; stop that process first: %w", err)
+	}
+	if unreadable(err) {
+		return &distrust{err}
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[syscall.Errno](err); ok {
+		return err
+	}
+	return &distrust{err}
+}
+
+// examine decides whether the file that is open is to be trusted.
+func (d *DB) examine() error {
+	tx, err := d.file.Begin(false)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	info, err := os.Stat(d.path)
+	if err != nil {
+		return err
+	}
+	if tx.Size() > info.Size() {
+		return &distrust{fmt.Errorf("file has %d of %d bytes", info.Size(), tx.Size())}
+	}
+	schema, ok := readSchema(tx)
+	if !ok {
+		return &distrust{fmt.Errorf("not a projection: it has no mark")}
+	}
+	if want := schemaName(d.name, d.tables); schema != want {
+		return &distrust{fmt.Errorf("schema is %q, not %q", schema, want)}
+	}
+	rows := tx.Bucket(bucketName)
+	if rows == nil {
+		return &distrust{fmt.Errorf("file without the bucket %q", bucketName)}
+	}
+	if _, err := readCheckpoint(rows); err != nil {
+		return &distrust{err}
+	}
+	if d.checked = info.Size() <= checkedAtOnce; d.checked {
+		return check(tx, d.file.os)
+	}
+	return checkHeads(tx, d.file.os, false)
+}
+
+// load learns from a file that is trusted where it is.
+func (d *DB) load() error {
+	if err := d.rewriteHead(); err != nil {
+		return err
+	}
+	return d.file.View(func(tx *bbolt.Tx) error {
+		at, err := readCheckpoint(tx.Bucket(bucketName))
+		d.here.Store(&at)
+		d.inFile = at.Seq
+		d.file.last.Store(int64(tx.ID()))
+		return err
+	})
+}
+
+// headPages are bbolt's two meta pages and the two that a new file begins with.
+const headPages = 4
+
+// rewriteHead writes the first pages again, as they are, and fsyncs them. The process before this one may have died after an
+// fsync that failed, whose error Linux reports once: then the meta page in memory says more than that on the disk. The pages
+// that it refers to were synced before it was written.
+func (d *DB) rewriteHead() error {
+	head := make([]byte, headPages*d.file.Info().PageSize)
+	n, err := d.file.os.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return &distrust{err}
+	}
+	if _, err = d.file.os.WriteAt(head[:n], 0); err == nil {
+		err = d.file.os.Sync()
+	}
+	if err != nil && !noRoom(err) { // where there is no room, nothing is written that could rest on the meta page
+		return &distrust{err}
+	}
+	return nil
+}
+
+// begin makes an empty file a projection.
+func (d *DB) begin() error {
+	return d.update(func(tx *bbolt.Tx) error { return writeSchema(tx, schemaName(d.name, d.tables)) })
+}
+
+// The bucket "mark" says what is in the file, and how. It is found in a file of any schema.
+var (
+	markName  = []byte("mark")
+	schemaKey = []byte("schema")
+)
+
+func readSchema(tx *bbolt.Tx) (schema string, ok bool) {
+	b := tx.Bucket(markName)
+	if b == nil {
+		return "", false
+	}
+	return string(b.Get(schemaKey)), true
+}
+
+// writeSchema makes an empty file a projection.
+func writeSchema(tx *bbolt.Tx, schema string) error {
+	b, err := tx.CreateBucketIfNotExists(markName)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucketIfNotExists(bucketName); err != nil {
+		return err
+	}
+	return b.Put(schemaKey, []byte(schema))
+}
+
+const (
+	// compactLeast is the size from which a file is worth compacting.
+	compactLeast = 16 << 20
+	// compactTogether is about how many bytes one transaction copies.
+	compactTogether = 4 << 20
+)
+
+// compact writes the file anew, without free pages, if these are more than half of it: bbolt keeps the pages of rows that retention has
+// removed. It reports whether it has. The file that is not open stays whole whatever happens; where there is no room for another it stays
+// as it is.
+func (d *DB) compact() (done bool, err error) {
+	info, err := os.Stat(d.path)
+	if err != nil || info.Size() < compactLeast {
+		return false, err
+	}
+	started, fresh := time.Now(), unfinished(d.path)
+	err = guarded(func() error {
+		from, err := bbolt.Open(d.path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: d.lockFor, PreLoadFreelist: true})
+		if err != nil {
+			return whyClosed(err)
+		}
+		defer from.Close()
+		if free := from.Stats().FreePageN * from.Info().PageSize; int64(free) <= info.Size()/2 {
+			return nil
+		}
+		done = true
+		return compactTo(fresh, from)
+	})
+	if err == nil && done {
+		var f *os.File
+		if f, err = os.OpenFile(fresh, os.O_RDWR, 0); err == nil {
+			err = osfile.Publish(f, d.path, nil)
+		}
+	}
+	if err != nil || !done {
+		done = false
+		err = errors.Join(err, removeIfThere(fresh))
+		if osfile.IsFull(err) {
+			d.log.Warn("a state file that is more than half empty is not compacted: the disk has no room for another one", "file", d.path)
+			return false, nil
+		}
+		if isDamage(err) || unreadable(err) {
+			return false, &distrust{err}
+		}
+		return false, err
+	}
+	after, err := os.Stat(d.path)
+	if err == nil {
+		d.log.Info("state file compacted", "file", d.path, "from", info.Size(), "to", after.Size(), "took", time.Since(started))
+	}
+	return true, err
+}
+
+// compactTo copies a file. The copy is not synced yet.
+func compactTo(path string, from *bbolt.DB) error {
+	to, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, NoStatistics: true, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return err
+	}
+	if err := bbolt.Compact(to, from, compactTogether); err != nil {
+		return errors.Join(err, to.Close())
+	}
+	return to.Close()
+}

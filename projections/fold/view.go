@@ -1,0 +1,298 @@
+package fold
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+)
+
+// View is what was applied: rows of tables, with [Table.Rows], and lists. One goroutine at a time may use it, until it is released; what it has returned stays
+// good.
+//
+// All that is read from a View before its first list is as of one checkpoint, that at the call of [DB.View] or a later
+// one. That list and all that is read after it, lists or not, are as of one checkpoint too, which is the same one or a later
+// one. A View holds a transaction: release it soon.
+type View struct {
+	d    *DB
+	file *file         // where it reads
+	tx   *bbolt.Tx     // nil where the projection is closed, or cannot be read
+	rows *bbolt.Bucket // of tx
+	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
+	stalled bool
+	// What the file may not have; nil both where the transaction has it all.
+	fresh, flushing *memtable
+	at              Checkpoint // of what is seen with the memtables
+	filed           Checkpoint // of the transaction
+	looks           int        // how often the view has begun to read from another transaction
+	cursor          *bbolt.Cursor
+	why             error     // there is no transaction, where it is damage
+	once            sync.Once // releases
+}
+
+// View returns a view of all that was applied before the call, and a function that lets go of it: call it soon, and
+// before Apply. It panics with [ErrClosed] after Close.
+func (d *DB) View() (*View, func()) {
+	v := &View{d: d}
+	if err := v.look(); errors.Is(err, ErrClosed) {
+		panic(ErrClosed)
+	}
+	return v, func() { v.once.Do(v.end) }
+}
+
+// Sorted says that what is read next comes in the order of names, or nearly: one cursor serves for all.
+func (v *View) Sorted() {
+	if v.rows != nil {
+		v.cursor = v.rows.Cursor()
+	}
+}
+
+// look takes the memtables and begins a transaction, so that both together have everything that was applied. Where the file has
+// moved past the memtables meanwhile, it looks again.
+func (v *View) look() error {
+	for {
+		d := v.d
+		d.mu.Lock()
+		closed := d.closed
+		v.fresh, v.flushing, v.at = d.fresh, d.flushing, d.at()
+		d.mu.Unlock()
+		if closed {
+			return ErrClosed
+		}
+		if err := v.begin(); err != nil || v.filed.Seq <= v.at.Seq {
+			return err
+		}
+		v.end()
+	}
+}
+
+// begin begins a transaction for reading.
+func (v *View) begin() error {
+	v.file = v.d.file
+	v.looks++
+	err := guarded(func() (err error) {
+		if v.tx, err = v.file.read(); err != nil {
+			return err
+		}
+		if v.rows = v.tx.Bucket(bucketName); v.rows == nil {
+			return damage{fmt.Errorf("the bucket %q is not there", bucketName)}
+		}
+		v.filed, err = readCheckpoint(v.rows)
+		return err
+	})
+	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
+		err = ErrClosed
+	}
+	if err != nil {
+		v.end()
+		v.why = v.d.noteDamage(err)
+	}
+	return err
+}
+
+// end lets go of the transaction.
+func (v *View) end() {
+	switch {
+	case v.stalled:
+		_ = guarded(v.tx.Rollback)
+		v.d.writing.Unlock()
+	case v.tx != nil:
+		v.file.done(v.tx)
+	}
+	v.tx, v.rows, v.cursor, v.stalled = nil, nil, nil, false
+}
+
+// get returns what the transaction has at a key, nil where it is absent.
+func (v *View) get(key []byte) []byte {
+	if v.cursor == nil {
+		return fetch(v.rows, key)
+	}
+	return seek(v.cursor, key)
+}
+
+// row returns the row at a key, nil where it is absent.
+func (v *View) row(key []byte) (row []byte) {
+	for _, m := range [...]*memtable{v.fresh, v.flushing} {
+		if row, known := m.get(key); known {
+			return row
+		}
+	}
+	v.readable()
+	v.must(func() error { row = v.get(key); return nil })
+	return row
+}
+
+// flushed makes one transaction all that the view reads from. Lists need it, because memtables have no indexes: what was applied
+// is flushed first. The own transaction ends before, since a flush may wait for those that are open. After an error the view is as
+// [DB.View] makes it.
+func (v *View) flushed() error {
+	if v.fresh == nil && v.flushing == nil {
+		return v.unreadable()
+	}
+	v.end()
+	err := v.d.flush(v.at.Seq)
+	switch {
+	case err == nil:
+		v.fresh, v.flushing = nil, nil
+		err = v.begin()
+	case isFull(err):
+		err = v.unflushed()
+	}
+	if err == nil {
+		return nil
+	}
+	if again := v.look(); again != nil {
+		return again
+	}
+	return err
+}
+
+// unflushed has the view read what a full disk has no room for in a transaction for writing that is never committed. The view holds DB.writing
+// until its release: another list, and the next try to flush, wait for it.
+func (v *View) unflushed() error {
+	d := v.d
+	d.writing.Lock()
+	tx, err := d.putUncommitted()
+	if err != nil {
+		d.writing.Unlock()
+		return err
+	}
+	v.looks++
+	v.file, v.fresh, v.flushing = d.file, nil, nil
+	v.tx, v.rows, v.stalled = tx, tx.Bucket(bucketName), true
+	v.filed, err = readCheckpoint(v.rows)
+	return err
+}
+
+// putUncommitted begins a transaction that has everything that was applied. The caller holds writing.
+func (d *DB) putUncommitted() (*bbolt.Tx, error) {
+	d.mu.Lock()
+	closed, waiting := d.closed, []*memtable{d.flushing, d.fresh}
+	d.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case d.failed() != nil:
+		return nil, d.failed()
+	}
+	tx, err := d.beginWriting()
+	if err != nil {
+		return nil, d.writeFailed(err)
+	}
+	err = guarded(func() error {
+		for _, o := range waiting {
+			if o == nil {
+				continue
+			}
+			if err := d.put(tx, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = d.abandon(tx, false, err); err != nil {
+		return nil, d.writeFailed(err)
+	}
+	return tx, nil
+}
+
+// Checkpoint returns the sequence and the chain of the last event that the view knows. A list may move it.
+func (v *View) Checkpoint() (seq uint64, chain [32]byte) {
+	c := v.at
+	if v.fresh == nil && v.flushing == nil {
+		c = v.filed
+	}
+	return c.Seq, c.Chain
+}
+
+// readable panics where there is no transaction.
+func (v *View) readable() {
+	if err := v.unreadable(); err != nil {
+		panic(err)
+	}
+}
+
+// unreadable returns why there is no transaction, nil where there is one.
+func (v *View) unreadable() error {
+	switch {
+	case v.rows != nil:
+		return nil
+	case v.why != nil:
+		return v.why
+	}
+	return ErrClosed
+}
+
+// Read runs f, which reads lists and entries of indexes, once the file has all that the view is to show. Damage that f meets is its error.
+func (v *View) Read(f func() error) error {
+	if err := v.flushed(); err != nil {
+		return err
+	}
+	return v.d.noteDamage(guarded(f))
+}
+
+// Filed returns the checkpoint of what lists show. It is for f of [View.Read].
+func (v *View) Filed() Checkpoint { return v.filed }
+
+// Rows is a table of a View, with what was read from the file.
+type Rows[S any] struct {
+	*Table[S]
+	v     *View
+	looks int                  // of the view, when known was read
+	known map[string]*found[S] // what is there
+	key   []byte
+}
+
+type found[S any] struct {
+	value S
+	ok    bool
+	seq   uint64 // of the event that put it; tables without indexes do not keep it
+}
+
+// Rows returns the table of a view.
+func (t *Table[S]) Rows(v *View) Rows[S] { return Rows[S]{Table: t, v: v} }
+
+// Get returns what is there at a name. It panics with a [Broken] if the file is damaged; the view ends then.
+func (t *Rows[S]) Get(name string) (S, bool) {
+	f := t.row(name)
+	return f.value, f.ok
+}
+
+// Revision returns the sequence of the event that put what is there at a name, 0 if nothing is there.
+func (t *Rows[S]) Revision(name string) uint64 { return t.row(name).seq }
+
+// row returns what is there at a name. It keeps that.
+func (t *Rows[S]) row(name string) (f found[S]) {
+	if t.looks != t.v.looks {
+		t.looks, t.known = t.v.looks, nil
+	}
+	if f := t.known[name]; f != nil {
+		return *f
+	}
+	row := t.Raw(name)
+	if row == nil {
+		return f
+	}
+	f.ok = true
+	f.value, f.seq = t.Parse(name, row)
+	if t.known == nil {
+		t.known = map[string]*found[S]{}
+	}
+	t.known[name] = &f
+	return f
+}
+
+// Raw returns the row at a name as it is in the file, nil if there is none. It panics as Get does.
+func (t *Rows[S]) Raw(name string) []byte {
+	t.key = appendRow(t.key[:0], t.ID, name)
+	return t.v.row(t.key)
+}
+
+// Parse returns what is in a row that Raw has returned, and the sequence of the event that put it. It panics as Get does.
+func (t *Rows[S]) Parse(name string, row []byte) (s S, seq uint64) {
+	t.key = appendRow(t.key[:0], t.ID, name)
+	t.v.must(func() error { s, seq = t.mustParse(t.key[1:], row); return nil })
+	return s, seq
+}

@@ -1,0 +1,143 @@
+package fold
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"iter"
+)
+
+// What is here reads what lists show. It is for f of [View.Read].
+
+// Entry is what an index has of an entity.
+type Entry struct{ suffix []byte }
+
+// Time is what the index is sorted by.
+func (e Entry) Time() int64 { return timeOf(e.suffix) }
+
+// Seq is the sequence of the event that put the entity.
+func (e Entry) Seq() uint64 { return seqOf(e.suffix) }
+
+// Name is the entity's. One that is too long for a key is cut.
+func (e Entry) Name() string { return NameIn(e.suffix[suffixHead:]) }
+
+// Walk yields the entries that the filters keep, oldest first.
+func (t *Table[S]) Walk(v *View, filters ...Filter) (iter.Seq[Entry], error) {
+	s, err := t.search(v.rows, filters)
+	if err != nil {
+		return nil, err
+	}
+	return asEntries(s.passing(v.rows, true, 0)), nil
+}
+
+// WrittenSince yields the entries of the index [Written] from a sequence on.
+func (t *Table[S]) WrittenSince(v *View, seq uint64) iter.Seq[Entry] {
+	from := binary.BigEndian.AppendUint64(appendTime(nil, 0), seq)
+	return asEntries(suffixes(v.rows, appendRange(nil, t.index(Written).ID, ""), from))
+}
+
+func asEntries(suffixes iter.Seq[[]byte]) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for suffix := range suffixes {
+			if !yield(Entry{suffix}) {
+				return
+			}
+		}
+	}
+}
+
+// FirstWritten returns the first sequence that has put a row that is there, of all tables with the index [Written]; the one behind the
+// checkpoint if there is no such row.
+func (v *View) FirstWritten() uint64 {
+	seq := v.filed.Seq + 1
+	for _, t := range v.d.tables {
+		if first, ok := t.first(v.rows); ok {
+			seq = min(seq, first)
+		}
+	}
+	return seq
+}
+
+// Entity reads the entity of an entry.
+func (t *Table[S]) Entity(v *View, e Entry) S {
+	return t.readAll(v.rows, [][]byte{e.suffix[suffixHead:]})[0]
+}
+
+// Size returns how many bytes the row of an entry takes.
+func (t *Table[S]) Size(v *View, e Entry) int {
+	return len(v.rows.Get(append([]byte{t.ID}, e.suffix[suffixHead:]...)))
+}
+
+// Has reports whether there is anything at a name.
+func (t *Table[S]) Has(v *View, name string) bool { return v.get(appendRow(nil, t.ID, name)) != nil }
+
+// After reads the first entity behind a name, in the order of the keys.
+func (t *Table[S]) After(v *View, name string) (s S, ok bool) {
+	last := appendRow(nil, t.ID, name)
+	c := v.rows.Cursor()
+	key, _ := c.Seek(last)
+	if bytes.Equal(key, last) {
+		key, _ = c.Next()
+	}
+	if len(key) > 0 && key[0] == t.ID {
+		s, _, ok = t.read(v.rows, key)
+	}
+	return s, ok
+}
+
+// Value is what an index has at one value.
+type Value struct {
+	Count, Weight int64 // see [Table.Weigh]
+	prefix        []byte
+	text          []byte
+}
+
+// Values yields the values of an index behind one, in the order of the keys. Each costs the look-up of a counter, however many entries it has.
+func (t *Table[S]) Values(v *View, index, after string) (iter.Seq[Value], error) {
+	x, err := t.find(Filter{Index: index})
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Value) bool) {
+		from, c := appendCount(nil, x.ID, after), v.rows.Cursor()
+		key, sealed := c.Seek(from)
+		if bytes.Equal(key, from) {
+			key, sealed = c.Next()
+		}
+		for prefix := from[:2]; bytes.HasPrefix(key, prefix); key, sealed = c.Next() {
+			n, text := readTally(unseal(key, sealed)), key[len(prefix):]
+			if !yield(Value{n.count, n.weight, appendRangeAt(nil, x.ID, text), text}) {
+				return
+			}
+		}
+	}, nil
+}
+
+// First reads the oldest entity that has a value.
+func (t *Table[S]) First(v *View, value Value) S {
+	oldest := t.oldest(v, value.prefix, 1)
+	if len(oldest) == 0 {
+		panic(damage{fmt.Errorf("%s: value %q has a counter and no entries", t.Name, value.text)})
+	}
+	return oldest[0]
+}
+
+// Oldest reads at most n entities that have a value in an index, the oldest first.
+func (t *Table[S]) Oldest(v *View, index, value string, n int) ([]S, error) {
+	x, err := t.find(Filter{Index: index})
+	if err != nil {
+		return nil, err
+	}
+	return t.oldest(v, appendRange(nil, x.ID, value), n), nil
+}
+
+func (t *Table[S]) oldest(v *View, prefix []byte, n int) []S {
+	var names [][]byte
+	for suffix := range suffixes(v.rows, prefix, nil) {
+		if len(names) == n {
+			break
+		}
+		names = append(names, suffix[suffixHead:])
+	}
+	return t.readAll(v.rows, names)
+}

@@ -1,0 +1,103 @@
+package projections
+
+import (
+	"fmt"
+
+	"ledge/domain"
+	"ledge/projections/fold"
+)
+
+// Page is a part of a list: what to leave out at its beginning, which is the newest, and how many to return. A Limit
+// below 0 stands for Options.MaxPage; any other is the caller's own bound.
+type Page = domain.Page
+
+// Filter keeps the entities that an index has at Value, or those of a time, see [domain.Between]: when notifications and transmissions were
+// created, in milliseconds since the Unix epoch, or the origin of readings, in nanoseconds. The total of notifications of a time costs a walk over them.
+type Filter = domain.Filter
+
+func (v *View) page(p Page, filters []Filter) (fold.Page, []fold.Filter) {
+	if p.Limit < 0 {
+		p.Limit = v.d.maxPage
+	}
+	all := make([]fold.Filter, len(filters))
+	for i, f := range filters {
+		all[i] = fold.Filter(f)
+	}
+	return fold.Page(p), all
+}
+
+// Keys implements domain.Lists.
+func (v *View) Keys(list string, p Page, filters ...Filter) (keys []string, total int, err error) {
+	for _, t := range held[v.d.tables] {
+		if t.Called(list) {
+			page, all := v.page(p, filters)
+			return t.Keys(v.View, page, all)
+		}
+	}
+	return nil, 0, fmt.Errorf("%s has no list %q", v.d.tables, list)
+}
+
+func pageOf[S any](v *View, t *fold.Table[S], p Page, filters []Filter) ([]S, int, error) {
+	page, all := v.page(p, filters)
+	return t.List(v.View, page, all)
+}
+
+// Each list is newest first, by the modified time; what was put by the later event comes first among equals. total is
+// how many there are on all pages. An offset beyond total is a [domain.Error] of code OutOfRange.
+
+// Profiles lists device profiles: all, or by Label, Manufacturer, Model.
+func (v *View) Profiles(p Page, filters ...Filter) (list []domain.Profile, total int, err error) {
+	return pageOf(v, profiles, p, filters)
+}
+
+// Services lists device services: all, or by Label.
+func (v *View) Services(p Page, filters ...Filter) (list []domain.DeviceService, total int, err error) {
+	return pageOf(v, services, p, filters)
+}
+
+// Devices lists devices: all, or by Label, ByProfile, ByService.
+func (v *View) Devices(p Page, filters ...Filter) (list []domain.Device, total int, err error) {
+	return pageOf(v, devices, p, filters)
+}
+
+// Watchers lists provision watchers: all, or by Label, ByProfile, ByService.
+func (v *View) Watchers(p Page, filters ...Filter) (list []domain.ProvisionWatcher, total int, err error) {
+	return pageOf(v, watchers, p, filters)
+}
+
+// Subscriptions lists subscriptions: all, or by Label, Category, Receiver.
+func (v *View) Subscriptions(p Page, filters ...Filter) (list []domain.Subscription, total int, err error) {
+	return pageOf(v, subscriptions, p, filters)
+}
+
+// Users lists all users.
+func (v *View) Users(p Page, filters ...Filter) (list []domain.User, total int, err error) {
+	return pageOf(v, users, p, filters)
+}
+
+// Tokens lists all tokens.
+func (v *View) Tokens(p Page, filters ...Filter) (list []domain.Token, total int, err error) {
+	return pageOf(v, tokens, p, filters)
+}
+
+// Notifications lists notifications: all, or by Label, Category, Status, BySubscription, Between.
+func (v *View) Notifications(p Page, filters ...Filter) (list []domain.Notification, total int, err error) {
+	return pageOf(v, notifications, p, filters)
+}
+
+// Transmissions lists transmissions by their created time: all, or by Status, BySubscription, ByNotification, Between.
+func (v *View) Transmissions(p Page, filters ...Filter) (list []domain.Transmission, total int, err error) {
+	return pageOf(v, transmissions, p, filters)
+}
+
+// DataEvents lists the events of core-data by their origin: all, or by ByDevice, IndexSource, Between.
+func (v *View) DataEvents(p Page, filters ...Filter) (list []domain.DataEvent, total int, err error) {
+	return pageOf(v, dataEvents, p, filters)
+}
+
+// Readings lists readings by their origin: all, or by ByDevice, ByResource, IndexDeviceResource, IndexDigest, Between.
+func (v *View) Readings(p Page, filters ...Filter) (list []domain.Reading, total int, err error) {
+	return pageOf(v, readings, p, filters)
+}
+
+var _ domain.Lists = (*View)(nil)
