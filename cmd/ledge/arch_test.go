@@ -86,7 +86,7 @@ func TestFilesAreWrittenOneWay(t *testing.T) {
 		}
 	}
 	renames := []string{ // they move what is there already, or decide themselves in which order a file gets its name and is synced
-		"cmd/ledge/backup_file.go", "cmd/ledge/restore.go", "projections/damage.go", "projections/open.go", "projections/snapshot.go", "store/payloads/files.go",
+		"cmd/ledge/backup_file.go", "cmd/ledge/restore.go", "projections/fold/damage.go", "projections/fold/open.go", "projections/fold/snapshot.go", "store/payloads/files.go",
 	}
 	for _, dir := range []string{"store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
 		for file := range importsBelow(t, filepath.Join("..", "..", dir)) {
@@ -130,6 +130,23 @@ func TestArrows(t *testing.T) {
 				if ours && other != room.name && !slices.Contains(room.ours, other) {
 					t.Errorf("%s imports %s: %s may import only %v of ours, because %s", file, path, room.name, room.ours, room.why)
 				}
+			}
+		}
+	}
+}
+
+// TestFoldKnowsNoDevice holds that the generic part of the projections imports nothing of ours but how files are written, and that nothing else knows its libraries.
+func TestFoldKnowsNoDevice(t *testing.T) {
+	const fold = "projections/fold"
+	for file, imports := range importsBelow(t, filepath.Join("..", "..", "projections")) {
+		inside := strings.Contains(filepath.ToSlash(file), fold+"/")
+		for _, path := range imports {
+			other, ours := strings.CutPrefix(path, module)
+			if inside && ours && other != sharedFiles {
+				t.Errorf("%s imports %s: %s may import only %s of ours, because it knows no device", file, path, fold, sharedFiles)
+			}
+			if library := strings.HasPrefix(path, "go.etcd.io/bbolt") || strings.HasPrefix(path, "github.com/tidwall/btree"); library && !inside {
+				t.Errorf("%s imports %s, which belongs to %s", file, path, fold)
 			}
 		}
 	}
