@@ -91,16 +91,16 @@ type codedError struct {
 func (e *codedError) Error() string   { return e.says.Message }
 func (e *codedError) Unwrap() []error { return []error{e.says, e.cause} }
 
-// What is as in package fold.
-type (
-	Inspection  = fold.Inspection
-	SnapshotRow = fold.SnapshotRow
-	Stats       = fold.Stats
-)
+// Inspection is a file that is open for reading only.
+type Inspection = fold.Inspection
 
+// SnapshotRow is one row of a snapshot.
+type SnapshotRow = fold.SnapshotRow
+
+// Errors of package fold.
 var (
-	ErrClosed = fold.ErrClosed
-	ErrUnused = fold.ErrUnused
+	ErrClosed = fold.ErrClosed // what is called after Close returns it
+	ErrUnused = fold.ErrUnused // Open would put the file aside: it is of another version
 )
 
 // Inspect opens the file at o.Path for reading only and calls f, see [fold.Inspect].

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ledge/domain"
 	"ledge/projections/fold"
@@ -20,7 +19,6 @@ type fed struct {
 	*DB
 	options Options
 	logged  *bytes.Buffer
-	told    chan error // what Options.Failed was called with
 	events  []domain.Recorded
 }
 
@@ -29,11 +27,10 @@ type fed struct {
 func MustOpen(tb testing.TB, tables Tables) *fed {
 	tb.Helper()
 	logged := &bytes.Buffer{}
-	f := &fed{logged: logged, told: make(chan error, 1000), options: Options{
+	f := &fed{logged: logged, options: Options{
 		Path: filepath.Join(tb.TempDir(), "state.db"), Tables: tables,
 		Logger: slog.New(slog.NewTextHandler(&locked{w: logged}, nil)),
 	}}
-	f.options.Failed = func(err error) { f.told <- err }
 	f.open(tb)
 	tb.Cleanup(func() {
 		if tb.Failed() {
@@ -75,14 +72,6 @@ func (f *fed) open(tb testing.TB) {
 	f.DB = d
 }
 
-// damages returns what Options.Failed was called with since the last call.
-func (f *fed) damages() (list []error) {
-	for len(f.told) > 0 {
-		list = append(list, <-f.told)
-	}
-	return list
-}
-
 // feed applies events in batches of size.
 func (f *fed) feed(tb testing.TB, size int, events ...domain.Recorded) {
 	tb.Helper()
@@ -120,14 +109,6 @@ func (f *fed) reopen(tb testing.TB, l fold.Limits) {
 	}
 	f.options.limits = l
 	f.open(tb)
-}
-
-// write applies events and has them written.
-func (f *fed) write(events []domain.Recorded) error {
-	if err := f.Apply(events); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 // rebuilt returns the dump of a projection that got the events in one batch.
@@ -288,15 +269,6 @@ func TestClosed(t *testing.T) {
 		t.Errorf("sync: got %v, want %v", err, ErrClosed)
 	}
 	f.open(t)
-}
-
-func (f *fed) until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s\n%s", what, f.logged)
-		}
-	}
 }
 
 func must(tb testing.TB, err error) {

@@ -57,7 +57,7 @@ func seal(key, value []byte) []byte {
 
 var errSum = errors.New("wrong checksum")
 
-// unseal returns a value without its checksum. It panics with a [damage] where the checksum is wrong.
+// unseal returns a value without its checksum. It panics with a [damage] if the checksum is wrong.
 func unseal(key, sealed []byte) []byte {
 	n := len(sealed) - sumLength
 	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != sumOf(key, sealed[:n]) {
@@ -66,20 +66,20 @@ func unseal(key, sealed []byte) []byte {
 	return sealed[:n:n]
 }
 
-// fetch returns the value at a key, nil where there is none. What a broken page makes of it is a [damage].
+// fetch returns the value at a key, nil if there is none. What a broken page makes of it is a [damage].
 func fetch(rows *bbolt.Bucket, key []byte) []byte {
 	defer faults()()
 	return seek(rows.Cursor(), key)
 }
 
-// seek returns the value at a key, nil where the key is absent. It checks the keys before and after an absent one, so that a damaged key
+// seek returns the value at a key, nil if the key is absent. It checks the keys before and after an absent one, so that a damaged key
 // is not taken for an absent one.
 func seek(c *bbolt.Cursor, key []byte) []byte {
 	value, _ := seekNext(c, key)
 	return value
 }
 
-// seekNext is seek that returns the key behind an absent one, too, nil where that is the last.
+// seekNext is seek that returns the key behind an absent one, too, nil if that is the last.
 func seekNext(c *bbolt.Cursor, key []byte) (value, next []byte) {
 	next, sealed := c.Seek(key)
 	if bytes.Equal(next, key) {

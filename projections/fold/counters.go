@@ -13,7 +13,7 @@ type tally struct{ count, weight int64 }
 
 func (t *tally) add(more tally) { t.count, t.weight = t.count+more.count, t.weight+more.weight }
 
-// append appends what readTally reads: 8 bytes for the count, and, where there is any weight, 8 for that.
+// append appends what readTally reads: 8 bytes for the count, and, if there is any weight, 8 for that.
 func (t tally) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(t.count))
 	if t.weight != 0 {

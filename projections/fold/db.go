@@ -190,7 +190,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Checkpoint returns the sequence and the chain of the last event that was applied, 0 and zeros where there is none.
+// Checkpoint returns the sequence and the chain of the last event that was applied, 0 and zeros if there is none.
 func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
 	c := d.at()
 	return c.Seq, c.Chain

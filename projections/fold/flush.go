@@ -46,7 +46,7 @@ type behind struct {
 	Limits
 	mu       sync.Mutex    // of what follows
 	room     *sync.Cond    // of mu: fresh was taken away, a fold has ended, or nothing is applied any more
-	fresh    *memtable     // nil where nothing waits
+	fresh    *memtable     // nil if nothing waits
 	flushing *memtable     // nil while nothing is being written, or stalls
 	folding  bool          // an Apply works on a copy of fresh
 	closed   bool          // nothing is applied or read any more
@@ -88,7 +88,7 @@ func (b *behind) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// reached returns nil where there is nothing to wait for, else a channel that is closed at the next move.
+// reached returns nil if there is nothing to wait for, else a channel that is closed at the next move.
 func (b *behind) reached(seq uint64) (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -216,7 +216,7 @@ func (d *DB) takeFresh() *memtable {
 }
 
 // writeTaken writes what takeFresh has returned. Until the transaction has ended, the memtable stays where readers find
-// it: where the disk is full, until the next try; after another error, for good, and the error is that of all that is
+// it: if the disk is full, until the next try; after another error, for good, and the error is that of all that is
 // applied or listed.
 func (d *DB) writeTaken(o *memtable) error {
 	if err := d.failed(); err != nil || o == nil {

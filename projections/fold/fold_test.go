@@ -76,14 +76,12 @@ type (
 	}
 	lost  struct{ name string }
 	count struct{}
-	wrong struct{}
 )
 
 func (c put) fold(b *Batch)   { things.In(b).Put(c.Name, c.thing) }
 func (c gone) fold(b *Batch)  { things.In(b).Delete(c.name) }
 func (c piece) fold(b *Batch) { parts.In(b).Put(c.name, c.part) }
 func (c lost) fold(b *Batch)  { parts.In(b).Delete(c.name) }
-func (wrong) fold(*Batch)     { panic("no such event") }
 func (count) fold(b *Batch) {
 	n, _ := numbers.In(b).Get("events")
 	numbers.In(b).Put("events", n+1)

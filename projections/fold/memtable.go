@@ -41,7 +41,7 @@ func (m *memtable) copied() *memtable {
 	return &memtable{rows: m.rows.Copy(), events: m.events, bytes: m.bytes, end: m.end}
 }
 
-// get returns the row at a key; known is false where m has none, or is nil.
+// get returns the row at a key; known is false if m has none, or is nil.
 func (m *memtable) get(key []byte) (value []byte, known bool) {
 	if m == nil {
 		return nil, false

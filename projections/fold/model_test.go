@@ -243,7 +243,7 @@ func FuzzModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, steps []byte) {
 		fed, h := mustOpen(t), newHistory(seed)
 		fed.reopen(t, Limits{After: time.Hour, Events: 5})
-		replay(t, fed, h, steps[:min(len(steps), 200)])
+		replay(t, fed, h, steps[:min(len(steps), 60)])
 	})
 }
 

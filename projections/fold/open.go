@@ -19,7 +19,7 @@ import (
 	"ledge/store/osfile"
 )
 
-// Open opens the projection at o.Path and creates it where there is none. What [DB.Checkpoint] says then is on the disk.
+// Open opens the projection at o.Path and creates it if there is none. What [DB.Checkpoint] says then is on the disk.
 //
 // A file that cannot be trusted is not an error, because it is only a fold: Open moves it aside, to the same name with
 // ".discarded" at its end, logs why, and starts from an empty one, which the caller fills from the log. That is a file

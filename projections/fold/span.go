@@ -11,7 +11,7 @@ import (
 // span is the entries that an index has at one value, or those of a time among them.
 type span struct {
 	prefix   []byte // of the keys of the index at the value
-	from, to []byte // the entries from one suffix to before another; nil where there is no bound
+	from, to []byte // the entries from one suffix to before another; nil if there is no bound
 	shift    uint   // of its buckets; 0: it has none
 	total    int    // how many entries there are; of a time without buckets, how many there are of all times
 }
@@ -31,7 +31,7 @@ func (s *span) limit(rows *bbolt.Bucket, from, to int64) {
 	}
 }
 
-// precedes reports whether a suffix lies before another, which is nil where nothing ends.
+// precedes reports whether a suffix lies before another, which is nil if nothing ends.
 func precedes(suffix, to []byte) bool { return to == nil || bytes.Compare(suffix, to) < 0 }
 
 // reader walks over a span from one end to the other.

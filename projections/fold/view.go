@@ -18,7 +18,7 @@ import (
 type View struct {
 	d    *DB
 	file *file         // where it reads
-	tx   *bbolt.Tx     // nil where the projection is closed, or cannot be read
+	tx   *bbolt.Tx     // nil if the projection is closed, or cannot be read
 	rows *bbolt.Bucket // of tx
 	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
 	stalled bool
@@ -104,7 +104,7 @@ func (v *View) end() {
 	v.tx, v.rows, v.cursor, v.stalled = nil, nil, nil, false
 }
 
-// get returns what the transaction has at a key, nil where it is absent.
+// get returns what the transaction has at a key, nil if it is absent.
 func (v *View) get(key []byte) []byte {
 	if v.cursor == nil {
 		return fetch(v.rows, key)
@@ -112,7 +112,7 @@ func (v *View) get(key []byte) []byte {
 	return seek(v.cursor, key)
 }
 
-// row returns the row at a key, nil where it is absent.
+// row returns the row at a key, nil if it is absent.
 func (v *View) row(key []byte) (row []byte) {
 	for _, m := range [...]*memtable{v.fresh, v.flushing} {
 		if row, known := m.get(key); known {
@@ -214,7 +214,7 @@ func (v *View) readable() {
 	}
 }
 
-// unreadable returns why there is no transaction, nil where there is one.
+// unreadable returns why there is no transaction, nil if there is one.
 func (v *View) unreadable() error {
 	switch {
 	case v.rows != nil:
