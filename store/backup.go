@@ -81,7 +81,7 @@ type copying struct {
 
 // restart forgets what was read: the next block is the first.
 func (c *copying) restart() {
-	c.inspector, c.taken = newInspector(c.dir, c.stream), Inspection{}
+	c.inspector, c.taken = inspectorIn(c.dir, c.stream), Inspection{}
 	if c.first == 0 {
 		c.start = c.manifest.known()
 		c.begin()

@@ -15,7 +15,7 @@ func OpenFiles(ctx context.Context, dir string) (*Files, error) {
 	s := offline(dir)
 	f := &Files{}
 	for _, st := range streams {
-		in := newInspector(dir, st)
+		in := inspectorIn(dir, st)
 		m, err := readManifest(dir, st.name)
 		if err != nil {
 			return nil, err
@@ -35,7 +35,7 @@ func OpenInspected(dir string, all []Inspection) *Files {
 	s := offline(dir)
 	f := &Files{}
 	for i, st := range streams {
-		in := newInspector(dir, st)
+		in := inspectorIn(dir, st)
 		in.report = all[i]
 		f.logs = append(f.logs, in.open(s, all[i].First))
 	}

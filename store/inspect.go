@@ -139,7 +139,7 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 	}
 	var all []Inspection
 	for _, st := range streams {
-		in := newInspector(dir, st)
+		in := inspectorIn(dir, st)
 		m := manifests[st.name]
 		in.known = slices.SortedFunc(slices.Values(append(m.witnesses(), o.Known[st.name]...)), func(a, b Known) int { return cmp.Compare(a.Seq, b.Seq) })
 		in.progress = func(n int64) {

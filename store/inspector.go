@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,13 +47,34 @@ type Record struct {
 	Starts bool   // it is the first of an appended group, and everything before it was durable when it was written
 }
 
-func newInspector(dir string, st stream) *inspector {
-	files := natsblock.FilesOf(streamDir(dir, st.name))
-	l := &Log{stream: st, blocks: files}
+// groupMark is how the fence of a group's first event begins, see [fence]; a digit follows.
+const groupMark = "\r\n" + headerFence + ": 0"
+
+// beginsGroup reports whether a record is the first of a group.
+func beginsGroup(r natsblock.Record) bool {
+	_, headers, _ := r.Parts()
+	i := bytes.Index(headers, []byte(groupMark))
+	return i >= 0 && headers[i+len(groupMark)] != '\r'
+}
+
+// inspectorIn returns the inspector of a stream in a store's folder.
+func inspectorIn(dir string, st stream) *inspector {
+	return newInspector(&Log{stream: st, blocks: natsblock.FilesOf(streamDir(dir, st.name))})
+}
+
+func newInspector(l *Log) *inspector {
 	return &inspector{
-		log: l, files: files, scan: natsblock.Scan{Files: files, Prefix: st.public, Chunk: natsblock.MaxBlock}, link: linker{log: l},
-		report: Inspection{Stream: st.name}, progress: func(int64) {},
+		log: l, files: l.blocks, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: natsblock.MaxBlock}, link: linker{log: l},
+		report: Inspection{Stream: l.name}, progress: func(int64) {},
 	}
+}
+
+// resume goes on behind a full block file, which it takes as the manifest has it.
+func (in *inspector) resume(s segment) {
+	chain, _ := chainOf(s.Chain)
+	in.report.Count, in.report.First = in.report.Count+s.Last+1-s.First, cmp.Or(in.report.First, s.First)
+	in.report.Last, in.report.Head, in.due = s.Last, chain, s.Last+1
+	in.link = linker{log: in.log, prev: chain, seq: s.Last, known: true}
 }
 
 // begin says which event comes first and how far the log must reach, as far as that is known.
@@ -111,10 +134,10 @@ func (in *inspector) block(n uint32) error {
 		if !r.IsMessage() {
 			continue
 		}
-		in.parser.room = nil
+		in.parser.room = in.parser.room[:0] // each message is done with before the next
 		m, err := in.parser.message(r)
 		if err != nil {
-			in.bad(&natsblock.Bad{Block: n, Offset: r.Offset, Bytes: int64(len(r.Raw))})
+			in.bad(&natsblock.Bad{Block: n, Offset: r.Offset, Bytes: int64(len(r.Raw)), Unknown: true}) // its checksum holds: no crash did that
 			continue
 		}
 		if err := in.event(Record{Message: m, Block: n, Offset: r.Offset, Raw: r.Raw, Starts: beginsGroup(r)}); err != nil {
@@ -135,7 +158,7 @@ func (in *inspector) before() uint64 {
 // bad takes note of bytes that do not make whole records.
 func (in *inspector) bad(b *natsblock.Bad) {
 	if errors.Is(b, natsblock.ErrForeign) {
-		in.fault(Fault{Seq: max(in.due, 1), Block: b.Block, Bytes: b.Bytes, What: "the block is compressed or encrypted, as Ledge writes none"}, false)
+		in.fault(Fault{Seq: max(in.due, 1), Block: b.Block, Bytes: b.Bytes, What: fmt.Sprintf("%d.blk is compressed or encrypted, as Ledge writes none", b.Block)}, false)
 		in.lose()
 		return
 	}
@@ -152,9 +175,12 @@ func (in *inspector) bad(b *natsblock.Bad) {
 	}
 	if b.Cause != nil { // a crash tears a write, but leaves bytes that can be read
 		f.What = fmt.Sprintf("its record cannot be read: %v", b.Cause)
+	}
+	torn := b.Cause == nil && !b.Unknown
+	if !torn {
 		in.keepPending()
 	}
-	in.fault(f, b.Cause == nil && !b.Unknown)
+	in.fault(f, torn)
 	in.lose()
 }
 
@@ -247,7 +273,7 @@ func (in *inspector) follows(r Record) (f Fault, ok bool) {
 	}
 	if in.due > 0 && m.Seq > in.due {
 		if !in.covered(m.Seq) {
-			in.fault(Fault{Seq: in.due, To: m.Seq - 1, Block: r.Block, Offset: r.Offset, What: "it is missing"}, true)
+			in.fault(Fault{Seq: in.due, To: m.Seq - 1, Block: r.Block, Offset: r.Offset, What: "it is missing"}, in.report.Last > 0)
 		}
 		if r.Starts { // what is missing was durable
 			in.keepPending()
@@ -330,7 +356,6 @@ func (in *inspector) end() {
 			in.report = in.at
 			in.report.Torn = &Torn{Block: p.Block, Offset: p.Offset, Bytes: in.bytesFrom(p)}
 			in.pending = nil
-			return
 		}
 		in.keepPending()
 	}
@@ -350,5 +375,6 @@ func (in *inspector) end() {
 // unfinished reports whether the pending bytes are the end of a write without an answer: no checkpoint is that far, and
 // where whole records are behind it the log is one that marks where groups begin.
 func (in *inspector) unfinished() bool {
-	return in.furthest <= in.at.Last && (in.start == nil || in.start.First <= in.at.Last+1) && (in.behind == 0 || in.marked) && in.bytesFrom(in.pending[0]) <= mostGroup
+	last := max(in.at.Last, in.removed)
+	return in.furthest <= last && (in.start == nil || in.start.First <= last+1) && (in.behind == 0 || in.marked) && in.bytesFrom(in.pending[0]) <= mostGroup
 }

@@ -14,7 +14,7 @@ func (l *Log) lostStream(why string) error {
 	return l.damage(0, "its events are in %s, but the server cannot open them: %s; nothing was written over them", l.blocks.Dir, why)
 }
 
-// open holds that the server opened what [Log.recoverFiles] left for it, and no more and no less.
+// open holds that the server opened what [Log.prepare] left for it, and no more and no less.
 func (l *Log) open(ctx context.Context) error {
 	if err := l.opened(ctx, l.last); err != nil {
 		return err

@@ -10,6 +10,12 @@ import (
 	"ledge/domain"
 )
 
+// Checkpoint is a sequence that was durable on a log, with its chain hash: the last event that a projection has applied.
+type Checkpoint struct {
+	Seq   uint64
+	Chain [32]byte
+}
+
 // Options configures [Open]. Only Dir is required.
 type Options struct {
 	// Dir is the folder of the server's store; it is made where it is missing.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -459,4 +460,47 @@ func TestFrontOnRecord(t *testing.T) {
 			t.Error("the first block is still there")
 		}
 	})
+}
+
+// TestStartAndVerifyAgree has in a log what a crash leaves, and what none leaves. A start and an inspection say the same of it.
+func TestStartAndVerifyAgree(t *testing.T) {
+	source := mustFillSmall(t)
+	storetest.ForgetStop(t, source)
+	whole := mustRead(t, block(source, 1))
+	at := append(records(whole), len(whole)) // 4 events, and 3 of the next group
+	join := func(parts ...[]byte) []byte { return slices.Concat(parts...) }
+	cut := func(from, to int) []byte { return whole[at[from-1]:at[to]] }
+	for name, tt := range map[string]struct {
+		text    []byte
+		last    uint64 // of what is kept
+		damaged uint64 // 0 if the end is torn
+	}{
+		"zeros behind the end":               {join(whole, make([]byte, 3000)), 7, 0},
+		"one of the last group is zeros":     {join(cut(1, 5), make([]byte, len(cut(6, 6))), cut(7, 7)), 5, 0},
+		"one of the last group is missing":   {join(cut(1, 5), cut(7, 7)), 5, 0},
+		"one of the group before is zeros":   {join(cut(1, 2), make([]byte, len(cut(3, 3))), cut(4, 7)), 0, 3},
+		"one of the group before is missing": {join(cut(1, 2), cut(4, 7)), 0, 3},
+		"one comes twice":                    {join(cut(1, 6), cut(6, 7)), 0, 6},
+		"the first is missing":               {cut(2, 4), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := mustCopy(t, source)
+			mustWrite(t, block(dir, 1), tt.text)
+			in := mustInspect(t, dir, store.InspectOptions{})[0]
+			if d, _ := errors.AsType[*store.Damage](in.Damage()); (d != nil) != (tt.damaged > 0) || d != nil && d.Seq != tt.damaged {
+				t.Errorf("inspection: %v, torn %v", in.Damage(), in.Torn)
+			}
+			s, err := store.Open(t.Context(), options(dir))
+			if d, _ := errors.AsType[*store.Damage](err); (d != nil) != (tt.damaged > 0) || d != nil && d.Seq != tt.damaged {
+				t.Fatalf("open: %v", err)
+			}
+			if err == nil {
+				if last, _ := s.Events().Last(); last != tt.last || in.Last != last {
+					t.Errorf("it ends at %d, by the inspection at %d, want %d", last, in.Last, tt.last)
+				}
+				_ = s.Close()
+			}
+		})
+	}
 }

@@ -25,87 +25,68 @@ const (
 	tornBytes = 256 << 20
 )
 
-// now is when a file is made; nothing is decided by it.
-func now() time.Time { return time.Now().UTC() }
-
-// finish does what a crash left undone. Each step may be the last one before the next crash: the next start does it again.
-func (r *recovery) finish(rewrite bool) error {
-	l := r.log
-	err := r.dropGone()
-	if err == nil && r.torn != nil {
-		err = r.cut()
-	}
-	if err == nil && rewrite {
-		err = r.rewrite()
-	}
-	if err == nil {
-		err = r.writeIndex()
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", l.name, err)
-	}
-	return nil
-}
-
 // dropGone removes the blocks before the recorded start.
 func (r *recovery) dropGone() error {
+	if start, _ := r.log.manifest.start(); len(r.gone) > 0 {
+		r.log.store.o.Logger.Info("removed what retention had given up before a crash", "stream", r.log.name, "blocks", len(r.gone), "start", start.First)
+	}
+	return r.remove(r.gone...)
+}
+
+// remove removes blocks durably.
+func (r *recovery) remove(blocks ...uint32) error {
+	if len(blocks) == 0 {
+		return nil
+	}
 	b := r.log.blocks
-	for _, n := range r.gone {
+	for _, n := range blocks {
 		if err := osfile.Remove(b.Path(n)); err != nil {
 			return err
 		}
 	}
-	if len(r.gone) == 0 {
-		return nil
-	}
-	r.log.store.o.Logger.Info("removed what retention had given up before a crash", "stream", r.log.name, "blocks", len(r.gone), "start", r.start.First)
 	return b.SyncFolder(b.Dir)
 }
 
-// cut sets the torn end aside and cuts it off.
+// cut sets the torn end aside and cuts it off, the last block first.
 func (r *recovery) cut() error {
 	l, t := r.log, r.torn
-	b := l.blocks
+	if t == nil {
+		return nil
+	}
 	kept, err := r.keepTorn()
 	if err != nil && !osfile.IsFull(err) {
 		return fmt.Errorf("set the torn end of the log aside: %w", err)
 	}
 	l.store.o.Logger.Warn("the end of the log was torn by a crash and is cut off; nothing of it was acknowledged",
-		"stream", l.name, "last", r.last, "block", t.block, "offset", t.at, "kept", kept, "error", err)
-	for _, n := range slices.Backward(t.after) {
-		if err := osfile.Remove(b.Path(n)); err != nil {
-			return err
-		}
-	}
+		"stream", l.name, "last", r.last, "block", t.Block, "offset", t.Offset, "kept", kept, "error", err)
+	slices.Reverse(r.after)
 	at := len(r.blocks) - 1
-	if t.at == 0 && at > 0 {
+	if t.Offset == 0 && at > 0 {
 		r.blocks = r.blocks[:at]
-		if err := osfile.Remove(b.Path(t.block)); err != nil {
-			return err
-		}
-		return b.SyncFolder(b.Dir)
+		return r.remove(append(r.after, t.Block)...)
 	}
-	if err := os.Truncate(b.Path(t.block), t.at); err != nil {
+	r.blocks[at].size = t.Offset
+	if err := r.remove(r.after...); err != nil {
 		return err
 	}
-	r.blocks[at].size = t.at
-	if _, err := b.SyncFile(b.Path(t.block)); err != nil {
+	if err := os.Truncate(l.blocks.Path(t.Block), t.Offset); err != nil {
 		return err
 	}
-	return b.SyncFolder(b.Dir)
+	_, err = l.blocks.SyncFile(l.blocks.Path(t.Block))
+	return err
 }
 
 // keepTorn copies what is cut off, and forgets the oldest such copies.
 func (r *recovery) keepTorn() (dir string, err error) {
 	l := r.log
 	dir = filepath.Join(l.store.o.Dir, "torn")
-	at := r.torn.at
-	for _, n := range append([]uint32{r.torn.block}, r.torn.after...) {
+	at := r.torn.Offset
+	for _, n := range append([]uint32{r.torn.Block}, r.after...) {
 		text, err := osfile.Read(l.blocks.Path(n), natsblock.MaxBlock)
 		if err != nil {
 			return "", err
 		}
-		name := fmt.Sprintf("%s-%d-%d-%d", l.name, n, at, now().Unix())
+		name := fmt.Sprintf("%s-%d-%d-%d", l.name, n, at, time.Now().Unix())
 		if err := writeIn(filepath.Join(dir, name), text[at:]); err != nil {
 			return "", err
 		}
@@ -143,6 +124,9 @@ func tornAt(f os.DirEntry) int64 {
 // the page cache may have what the disk has not, and a new fsync would have nothing to do; so it has, and tells the truth.
 // Where no group is marked, that is as much as a group may be.
 func (r *recovery) rewrite() error {
+	if r.clean {
+		return nil
+	}
 	b := r.log.blocks
 	due, first := int64(mostGroup), len(r.blocks)
 	for ; first > r.scanned && due > 0; first-- {
@@ -219,56 +203,43 @@ func (r *recovery) writeIndex() error {
 	return err
 }
 
-// index returns what the server has to find. Nothing rests on the subjects, which the server takes for hints: events of earlier versions have
-// others than storedToken, and in blocks that were not read they are counted under that. Nor does anything rest on the times.
+// index returns what the server has to find. Nothing rests on the subjects, which the server takes for hints: all events are counted under the
+// subject of today, and those of earlier versions have others. Nor does anything rest on the times.
 func (r *recovery) index() (x *natsblock.Index, err error) {
 	x = &natsblock.Index{Messages: r.events, First: r.first, Last: r.last}
 	if r.last == 0 {
 		x.First = 0
 	}
-	stored := natsblock.Subject{Name: r.log.public + storedToken}
+	stored := natsblock.Subject{Name: r.log.public + storedToken, Total: r.events}
 	for i, k := range r.blocks {
 		b := k.Block
 		if b.Last == 0 { // empty
-			b.First, b.Last, b.LastTime = r.last+1, r.last, x.LastTime
-			b.FirstTime = b.LastTime
+			b.First, b.Last, b.FirstTime, b.LastTime = r.last+1, r.last, x.LastTime, x.LastTime
+		} else {
+			stored.First, stored.Last = cmp.Or(stored.First, k.Number), k.Number
 		}
 		if i == 0 {
 			x.FirstTime = b.FirstTime
 		}
-		if i < r.scanned {
-			stored.Total, stored.Last = stored.Total+k.Messages(), k.Number
-			stored.First = cmp.Or(stored.First, k.Number)
-		}
-		x.Bytes, x.LastTime = x.Bytes+b.Bytes, b.LastTime
+		x.Bytes, x.LastTime, x.LastBlock = x.Bytes+b.Bytes, b.LastTime, k.Number
 		x.Blocks = append(x.Blocks, b)
-		x.LastBlock, x.Checksum = k.Number, k.checksum
-	}
-	for _, one := range r.others {
-		if one.Name == stored.Name {
-			stored.Total, stored.First, stored.Last = stored.Total+one.Total, cmp.Or(stored.First, one.First), one.Last
-		} else {
-			x.Subjects = append(x.Subjects, *one)
-		}
 	}
 	if stored.Total > 0 {
 		x.Subjects = append(x.Subjects, stored)
 	}
-	if len(r.blocks) == r.scanned { // what was behind it is cut off
-		x.Checksum, err = r.log.blocks.LastSum(x.LastBlock)
-	}
+	x.Checksum, err = r.log.blocks.LastSum(x.LastBlock)
 	return x, err
 }
 
 // withoutIndex removes the server's index, if a full disk has no room for the one that it must find. The server then reads
 // all blocks, and would cut off or delete what it cannot read, so Ledge checks all of them before.
 func (l *Log) withoutIndex() error {
-	r, err := l.inspectFiles(context.Background(), nil, 0)
+	r, err := l.inspectFiles(context.Background(), nil, true)
 	if err != nil {
 		return err
 	}
 	if r.torn != nil {
-		return fmt.Errorf("the end of the log in %d.blk is still torn at byte %d; start again", r.torn.block, r.torn.at)
+		return fmt.Errorf("the end of the log in %d.blk is still torn at byte %d; start again", r.torn.Block, r.torn.Offset)
 	}
 	l.store.o.Logger.Warn("the disk is full: there is no room for the index of the log, so the server reads the whole log; free some space",
 		"stream", l.name, "path", l.indexPath(), "events", r.events)
@@ -284,36 +255,10 @@ func sameLog(a, b *natsblock.Index) bool {
 		a.LastBlock == b.LastBlock && a.Checksum == b.Checksum && slices.EqualFunc(a.Blocks, b.Blocks, same)
 }
 
-// verifyFiles is [Log.verify] without a server.
-func (l *Log) verifyFiles(ctx context.Context, from, to uint64) (linker, error) {
-	link := l.linkerAt(from)
-	var bad error
-	b := l.blockReader(from, to, readChunk)
-	err := b.read(ctx, func(p page) bool {
-		for _, m := range p.messages {
-			if _, bad = link.next(m); bad == nil {
-				bad = l.filed(m)
-			}
-			if bad != nil {
-				return false
-			}
-		}
-		return true
-	})
-	switch {
-	case bad != nil:
-		return link, bad
-	case ctx.Err() != nil:
-		return link, ctx.Err()
-	case err != nil || b.next <= to:
-		return link, l.unread(b.next, err)
-	}
-	return link, nil
-}
-
 // describe writes meta.inf and meta.sum where they are not what Ledge wants, or do not match. The server is never asked to
 // create a stream or to change one: it writes the two without fsync, one after the other.
-func (l *Log) describe() error {
+func (r *recovery) describe() error {
+	l := r.log
 	dir := streamDir(l.store.o.Dir, l.name)
 	want := streamConfig(l.stream)
 	inf, _ := os.ReadFile(filepath.Join(dir, server.JetStreamMetaFile))
@@ -322,21 +267,21 @@ func (l *Log) describe() error {
 	if err == nil && have.Name == l.name && asked(have, want) {
 		return nil
 	}
-	if l.last > 0 {
+	if r.last > 0 {
 		l.store.o.Logger.Warn("description of a stream written anew: it was missing, damaged, or for other settings", "stream", l.name, "dir", dir, "error", err)
 	}
 	if created.IsZero() {
-		created = now()
+		created = time.Now().UTC()
 	}
 	if inf, sum, err = natsblock.EncodeMeta(want, created); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(l.blocks.Dir, 0o700); err != nil {
-		return fmt.Errorf("%s: %w", l.name, err)
+		return err
 	}
 	for name, text := range map[string][]byte{server.JetStreamMetaFile: inf, server.JetStreamMetaFileSum: sum} {
 		if err := replace(filepath.Join(dir, name), text); err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
+			return err
 		}
 	}
 	return syncUp(l.store.o.Dir, l.blocks.Dir)

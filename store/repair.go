@@ -42,9 +42,12 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 	s.node.close()
 	ends := map[*Log]uint64{}
 	for _, l := range s.logs {
-		if ends[l], err = l.recoverAgain(ctx); err != nil {
+		last, chain := l.Last()
+		r, err := l.recoverFiles(ctx, true, Known{"the last event that was acknowledged", last, chain})
+		if err != nil {
 			return nil, err
 		}
+		ends[l] = r.last
 	}
 	if recorded, err = failed.beyond(ctx, ends[failed]); err != nil {
 		return nil, err
@@ -62,28 +65,6 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 	}
 	s.o.Logger.Warn("the log's server was started again, after a failed write", "stream", failed.name)
 	return recorded, nil
-}
-
-// recoverAgain is [Log.recoverFiles] for a log whose end is known. It returns where the files end, which may be behind that.
-func (l *Log) recoverAgain(ctx context.Context) (last uint64, err error) {
-	r, err := l.inspectFiles(ctx, l.manifest.segments(), 0)
-	if err != nil {
-		return 0, err
-	}
-	known, chain := l.Last()
-	if err := l.agrees(ctx, r, namedCheckpoint{Checkpoint{known, chain}, "the last event that was acknowledged"}); err != nil {
-		return 0, err
-	}
-	if err := r.finish(true); err != nil {
-		return 0, err
-	}
-	if err := l.blocks.SyncTail(); err != nil {
-		return 0, &SyncError{l.name, err}
-	}
-	if n := len(r.blocks); n > 0 {
-		l.manifest.reopen(r.blocks[n-1].Number)
-	}
-	return r.last, nil
 }
 
 // beyond takes in what the files hold beyond the known end.

@@ -118,7 +118,7 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 	if blocksWhole(in.Faults) && (o.Drop == nil || st.name != streams[2].name) {
 		return Salvaged{Stream: st.name, First: in.First, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
 	}
-	read := newInspector(from, st)
+	read := inspectorIn(from, st)
 	m, err := readManifest(from, st.name)
 	switch {
 	case err == nil:

@@ -82,7 +82,7 @@ func (s *Store) recoverFiles(ctx context.Context) error {
 	var all sync.WaitGroup
 	var errs [len(streams)]error
 	for i, l := range s.logs {
-		all.Go(func() { errs[i] = l.recoverFiles(ctx, l.checkpoints()) })
+		all.Go(func() { errs[i] = l.prepare(ctx) })
 	}
 	all.Wait()
 	for _, err := range errs {

@@ -101,16 +101,7 @@ func (f *Files) First(n uint32) (Record, error) {
 	return Record{}, io.EOF
 }
 
-// IsForeign reports whether a block is compressed or encrypted, as [ErrForeign] says.
-func (f *Files) IsForeign(n uint32) (bool, error) {
-	file, err := osfile.Open(f.Path(n), os.O_RDONLY, 0)
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	return f.foreign(file, n), nil
-}
-
+// foreign reports whether a block is compressed or encrypted, as [ErrForeign] says.
 func (f *Files) foreign(block io.ReaderAt, n uint32) bool {
 	mark := []byte("cmp\x01")
 	start := make([]byte, len(mark))
@@ -118,7 +109,7 @@ func (f *Files) foreign(block io.ReaderAt, n uint32) bool {
 	return err == nil && bytes.Equal(start, mark) || exists(f.keyPath(n))
 }
 
-// LastSum returns the checksum of the last record of a block that is whole.
+// LastSum returns the checksum of the last record of a block that is whole, zeros if it has none.
 func (f *Files) LastSum(n uint32) (sum [8]byte, err error) {
 	file, err := osfile.Open(f.Path(n), os.O_RDONLY, 0)
 	if err != nil {
@@ -126,7 +117,7 @@ func (f *Files) LastSum(n uint32) (sum [8]byte, err error) {
 	}
 	defer file.Close()
 	st, err := file.Stat()
-	if err == nil {
+	if err == nil && st.Size() > 0 {
 		_, err = file.ReadAt(sum[:], st.Size()-sumBytes)
 	}
 	return sum, err
