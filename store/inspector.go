@@ -46,10 +46,10 @@ type Record struct {
 }
 
 func newInspector(dir string, st stream) *inspector {
-	files := natsblock.FilesOf(streamDir(dir, st.name))
-	l := &Log{stream: st, blocks: files}
+	l := newLog(&Store{o: Options{Dir: dir}}, st)
+	files := l.blocks
 	return &inspector{
-		log: l, files: files, scan: natsblock.Scan{Files: files, Prefix: st.public, Chunk: natsblock.MaxBlock}, link: linker{log: l},
+		log: l, files: files, scan: natsblock.Scan{Files: files, Prefix: st.public, Chunk: natsblock.MaxBlock}, link: linker{stream: &l.stream},
 		report: Inspection{Stream: st.name}, progress: func(int64) {},
 	}
 }
@@ -67,7 +67,7 @@ func (in *inspector) begin() {
 
 func (in *inspector) run(ctx context.Context) error {
 	in.begin()
-	err := in.log.noPurge()
+	err := noPurge(in.log)
 	if d, ok := errors.AsType[*Damage](err); ok {
 		in.keep(Fault{What: d.What})
 	} else if err != nil {
@@ -171,7 +171,7 @@ func (in *inspector) bytesFrom(f Fault) int64 {
 }
 
 // lose forgets where the chain is: the next whole event is believed.
-func (in *inspector) lose() { in.link = linker{log: in.log} }
+func (in *inspector) lose() { in.link = linker{stream: &in.log.stream} }
 
 // fault takes note of a fault. torn says that an unfinished write can be the cause.
 func (in *inspector) fault(f Fault, torn bool) {

@@ -81,13 +81,13 @@ func beginsGroup(r natsblock.Record) bool {
 
 // recoverFiles checks a log's files before the server opens them, and leaves them so that the server has nothing to recover: it would cut off,
 // or delete, what it cannot read. Damage changes nothing on the disk. What a crash left unfinished is finished: see [recovery.finish].
-func (l *Log) recoverFiles(ctx context.Context, checkpoints []namedCheckpoint) error {
+func recoverFiles(ctx context.Context, l *Log, checkpoints []namedCheckpoint) error {
 	end := l.manifest.end()
 	bound := int64(readUnclean)
-	if end != nil && l.ends() == end.Bytes {
+	if end != nil && ends(l) == end.Bytes {
 		bound = readClean
 	}
-	r, err := l.inspectFiles(ctx, l.manifest.segments(), bound)
+	r, err := inspectFiles(ctx, l, l.manifest.segments(), bound)
 	if err != nil {
 		return err
 	}
@@ -101,22 +101,14 @@ func (l *Log) recoverFiles(ctx context.Context, checkpoints []namedCheckpoint) e
 		chain, _ := chainOf(s.Chain)
 		checkpoints = append(checkpoints, namedCheckpoint{Checkpoint{s.Last, chain}, "its manifest"})
 	}
-	for _, w := range checkpoints {
-		if err := l.agrees(ctx, r, w); err != nil {
-			return err
-		}
-	}
-	if err := r.finish(!r.endsAt(end)); err != nil {
+	if err := r.complete(ctx, checkpoints, !r.endsAt(end)); err != nil {
 		return err
 	}
-	if err := l.describe(); err != nil {
+	if err := describe(l); err != nil {
 		return err
 	}
 	if err := l.blocks.SyncTail(); err != nil {
 		return err
-	}
-	if n := len(r.blocks); n > 0 {
-		l.manifest.reopen(r.blocks[n-1].Number)
 	}
 	l.verified = l.first
 	if r.scanned > 0 && r.scanned < len(r.blocks) {
@@ -127,8 +119,86 @@ func (l *Log) recoverFiles(ctx context.Context, checkpoints []namedCheckpoint) e
 	return nil
 }
 
+// recoverAgain is [recoverFiles] for a log whose end is known. It returns where the files end, which may be behind that.
+func recoverAgain(ctx context.Context, l *Log) (last uint64, err error) {
+	r, err := inspectFiles(ctx, l, l.manifest.segments(), 0)
+	if err != nil {
+		return 0, err
+	}
+	known, chain := l.Last()
+	if err := r.complete(ctx, []namedCheckpoint{{Checkpoint{known, chain}, "the last event that was acknowledged"}}, true); err != nil {
+		return 0, err
+	}
+	if err := l.blocks.SyncTail(); err != nil {
+		return 0, &SyncError{l.name, err}
+	}
+	return r.last, nil
+}
+
+// complete holds the log against checkpoints, and finishes what a crash left unfinished.
+func (r *recovery) complete(ctx context.Context, checkpoints []namedCheckpoint, rewrite bool) error {
+	for _, w := range checkpoints {
+		if err := r.agrees(ctx, w); err != nil {
+			return err
+		}
+	}
+	if err := r.finish(rewrite); err != nil {
+		return err
+	}
+	if n := len(r.blocks); n > 0 {
+		r.log.manifest.reopen(r.blocks[n-1].Number)
+	}
+	return nil
+}
+
+// agrees checks that the log has the event of a checkpoint.
+func (r *recovery) agrees(ctx context.Context, w namedCheckpoint) error {
+	l := r.log
+	switch {
+	case w.Seq > r.last:
+		return l.damage(r.last+1, "the log lost events %d to %d that had been acknowledged: it ends at %d, but %s is at %d; nothing was changed", r.last+1, w.Seq, r.last, w.who, w.Seq)
+	case r.events == 0 || w.Seq < r.first:
+		if w.Seq == r.last && l.chain == (Chain{}) {
+			l.chain = w.Chain // nobody else remembers it
+		}
+		return nil
+	}
+	got := l.chain
+	if w.Seq < r.last {
+		link, err := l.verifyFiles(ctx, w.Seq, w.Seq)
+		if err != nil {
+			return err
+		}
+		got = link.prev
+	}
+	if got != w.Chain {
+		return l.damage(w.Seq, "its chain hash is %x, but %s at %d has %x: log and checkpoint are not of the same past; nothing was changed", got, w.who, w.Seq, w.Chain)
+	}
+	return nil
+}
+
+// Checkpoint is a sequence that was durable on a log, with its chain hash: the last event that a projection has applied.
+type Checkpoint struct {
+	Seq   uint64
+	Chain [32]byte
+}
+
+// namedCheckpoint is a checkpoint with a name for messages.
+type namedCheckpoint struct {
+	Checkpoint
+	who string
+}
+
+// checkpointsOf returns the checkpoint of the log's projection.
+func checkpointsOf(l *Log) (all []namedCheckpoint) {
+	if w, ok := l.store.o.Checkpoints[l.name]; ok && w.Seq > 0 {
+		all = append(all, namedCheckpoint{w, "the projection's checkpoint"})
+	}
+	return all
+}
+
 // ends returns the size of the last block file, 0 for none.
-func (l *Log) ends() int64 {
+func ends(l *Log) int64 {
 	all, err := l.blocks.List()
 	if err != nil || len(all) == 0 {
 		return 0
@@ -150,8 +220,8 @@ func (r *recovery) endsAt(end *logEnd) bool {
 
 // inspectFiles takes what is in the segments from the manifest, and reads all blocks behind them, and those that have the last bytes. Nothing is
 // changed. The error is a [Damage] if a record is not as it was written and cannot be torn, or if a file is missing.
-func (l *Log) inspectFiles(ctx context.Context, segments []segment, bound int64) (*recovery, error) {
-	if err := l.noPurge(); err != nil {
+func inspectFiles(ctx context.Context, l *Log, segments []segment, bound int64) (*recovery, error) {
+	if err := noPurge(l); err != nil {
 		return nil, err
 	}
 	r := &recovery{log: l, others: map[string]*natsblock.Subject{}}
@@ -169,14 +239,14 @@ func (l *Log) inspectFiles(ctx context.Context, segments []segment, bound int64)
 		}
 	}
 	trusted := len(segments)
-	for sum := l.ends(); trusted > 0 && sum < bound; trusted-- {
+	for sum := ends(l); trusted > 0 && sum < bound; trusted-- {
 		sum += segments[trusted-1].Bytes
 	}
 	for _, s := range segments[:trusted] {
 		r.take(s)
 	}
 	r.scanned = trusted
-	r.link.log = l
+	r.link.stream = &l.stream
 	scan := &natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: readChunk}
 	for i := r.scanned; i < len(all) && r.torn == nil; i++ {
 		if err := ctx.Err(); err != nil {
@@ -190,7 +260,7 @@ func (l *Log) inspectFiles(ctx context.Context, segments []segment, bound int64)
 }
 
 // noPurge refuses a folder in which the server left a purge unfinished: it would replace all blocks. Ledge asks for none.
-func (l *Log) noPurge() error {
+func noPurge(l *Log) error {
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(l.blocks.Dir), "__msgs__", "*.blk"))
 	if err != nil || len(left) == 0 {
 		return err
@@ -255,7 +325,7 @@ func (r *recovery) take(s segment) {
 		k.FirstTime = r.blocks[n-1].LastTime
 	}
 	chain, _ := chainOf(s.Chain)
-	r.link = linker{log: r.log, prev: chain, seq: s.Last, known: true}
+	r.link = linker{stream: &r.log.stream, prev: chain, seq: s.Last, known: true}
 	r.add(k)
 }
 
@@ -442,7 +512,7 @@ func (r *recovery) endedEmpty() error {
 		r.last = max(r.last, k.tomb)
 	}
 	// Earlier versions kept no event of a log, and no other record of its end.
-	if own := r.log.serverIndex(); own != nil && (!r.known && !r.log.forever || r.known && own.Last < r.start.First) {
+	if own := serverIndex(r.log); own != nil && (!r.known && !r.log.forever || r.known && own.Last < r.start.First) {
 		r.last = max(r.last, own.Last)
 	}
 	r.first = r.last + 1
@@ -453,8 +523,8 @@ func (r *recovery) endedEmpty() error {
 }
 
 // linkerAt begins at a sequence: with the chain on record at the start of the log, elsewhere believing the first event.
-func (l *Log) linkerAt(from uint64) linker {
-	k := linker{log: l}
+func (l *logFiles) linkerAt(from uint64) linker {
+	k := linker{stream: &l.stream}
 	if f, ok := l.manifest.start(); ok && f.First == from && from > 1 && f.Chain != "" {
 		k.prev, k.seq, k.known = f.chain(), from-1, true
 	}
