@@ -14,7 +14,7 @@ const (
 	tapAccount     = "TAP"
 	historyAccount = "HISTORY"
 
-	// infoSubject is the service that tells each stream's first and last sequence; see [Store.infoText].
+	// infoSubject is the service that tells each stream's first and last sequence; see [Store.Info].
 	infoSubject = "ledge.info"
 )
 

@@ -48,7 +48,7 @@ func (g *Gap) Error() string {
 // Archives are the archives of the log of changes.
 type Archives struct {
 	dir string
-	log *Log // for its names
+	log *logReader // for its names
 
 	mu    sync.Mutex
 	known []ArchiveRef // all that were ever made, as the newest snapshot lists them
@@ -56,7 +56,7 @@ type Archives struct {
 
 // OpenArchives looks at a folder, which need not exist. known are the archives that were made, in the folder or not.
 func OpenArchives(dir string, known []ArchiveRef) *Archives {
-	return &Archives{dir: dir, log: &Log{stream: streams[0], store: &Store{o: Options{Logger: slog.Default()}}}, known: known}
+	return &Archives{dir: dir, log: &newLog(&Store{o: Options{Logger: slog.Default()}}, streams[0]).logReader, known: known}
 }
 
 // Known returns all archives that were ever written, the oldest first.
@@ -172,7 +172,7 @@ func (a *Archives) read(ctx context.Context, from, to uint64, skip func(*Gap), s
 
 // readOne sends pages of one archive. It returns the sequence behind the last one that was sent.
 func (a *Archives) readOne(ctx context.Context, ref ArchiveRef, from, to uint64, send func(page) bool) (next uint64, err error) {
-	r, err := a.log.openArchive(filepath.Join(a.dir, ref.File))
+	r, err := openArchive(a.log, filepath.Join(a.dir, ref.File))
 	if err != nil {
 		return from, fmt.Errorf("archive: %w", err)
 	}
@@ -200,4 +200,54 @@ func (a *Archives) readOne(ctx context.Context, ref ArchiveRef, from, to uint64,
 		}
 	}
 	return from, ctx.Err()
+}
+
+// openArchives opens the archives that the newest snapshot lists. It skips a snapshot that cannot be used, with a warning: the
+// one before, or the archives themselves, may be enough.
+func (l *logReader) openArchives(archiveDir, snapshotDir string) error {
+	if archiveDir == "" || snapshotDir == "" {
+		return nil
+	}
+	list, err := Snapshots(snapshotDir)
+	if err != nil {
+		return err
+	}
+	l.archives = OpenArchives(archiveDir, nil)
+	for _, seq := range list {
+		s, err := OpenSnapshot(snapshotDir, seq)
+		if err != nil {
+			l.store.o.Logger.Warn("snapshot of the state cannot be used; restore it from a backup", "seq", seq, "error", err)
+			continue
+		}
+		l.snapshots = append(l.snapshots, s)
+	}
+	if len(l.snapshots) > 0 {
+		l.archives.known = l.snapshots[0].Archives
+	}
+	return nil
+}
+
+// Archives returns the archives of the log of changes, or nil if no folder for them is set.
+func (s *Store) Archives() *Archives { return s.logs[0].archives }
+
+// Snapshots returns the usable snapshots, the newest first.
+func (s *Store) Snapshots() []*Snapshot {
+	l := s.logs[0]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.snapshots)
+}
+
+// TakeSnapshot adds a snapshot that was written to [Store.Snapshots].
+func (s *Store) TakeSnapshot(seq uint64) error {
+	one, err := OpenSnapshot(s.o.SnapshotDir, seq)
+	if err != nil {
+		return err
+	}
+	l := s.logs[0]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	older := slices.DeleteFunc(slices.Clone(l.snapshots), func(s *Snapshot) bool { return s.Seq >= seq })
+	l.snapshots = append([]*Snapshot{one}, older[:min(len(older), keptSnapshots-1)]...)
+	return nil
 }

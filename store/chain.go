@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+
+	"ledge/domain"
 )
 
 // Chain is the hash over an event and the chain hash of the event before it.
@@ -60,4 +62,53 @@ func chainIn(h Header) (sum Chain, ok bool) {
 	}
 	_, err := hex.Decode(sum[:], []byte(text))
 	return sum, err == nil
+}
+
+// linker verifies the chain from message to message. It trusts the first message that it sees, unless that is sequence 1.
+type linker struct {
+	stream *stream
+	prev   Chain
+	seq    uint64
+	known  bool
+}
+
+// next verifies m against its predecessor. It returns everything but the decoded event.
+func (k *linker) next(m Message) (domain.Recorded, error) {
+	stored, ok := chainIn(m.Header)
+	if !ok {
+		return domain.Recorded{}, k.stream.damage(m.Seq, "it has no readable %s", headerChain)
+	}
+	if v := m.Header.Get(headerSpec); v != specVersion {
+		return domain.Recorded{}, k.stream.damage(m.Seq, "%s is %q", headerSpec, v)
+	}
+	if m.Seq == 1 || (k.known && m.Seq == k.seq+1) {
+		if nextChain(k.prev, m.Seq, m.Header, m.Data) != stored {
+			return domain.Recorded{}, k.stream.damage(m.Seq, "it is altered, or the one before it is not the one that it followed: the chain hash differs")
+		}
+	}
+	k.prev, k.seq, k.known = stored, m.Seq, true
+	st, err := stampOf(m.Header)
+	if err != nil {
+		return domain.Recorded{}, k.stream.damage(m.Seq, "%v", err)
+	}
+	return domain.Recorded{Stamp: st, Seq: m.Seq, Chain: stored}, nil
+}
+
+// linkFrom returns the linker for messages from a sequence on, and the sequence to read from. That is one earlier, unless the
+// chain hash of the event before is known.
+func (l *logFiles) linkFrom(from uint64) (k linker, start uint64) {
+	if l.manifest != nil { // a running server has it
+		at := from
+		if at == 0 {
+			at = l.First()
+		}
+		if k = l.linkerAt(at); k.known {
+			return k, from
+		}
+	}
+	k.stream = &l.stream
+	if from > 1 {
+		from--
+	}
+	return k, from
 }

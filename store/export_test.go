@@ -75,7 +75,7 @@ func (l *Log) AppendWire(st domain.Stamp, w domain.Wire) error {
 	if err != nil {
 		return err
 	}
-	g := l.begin(1)
+	g := l.writer.begin(1)
 	g.send(e)
 	_, err = g.end(context.Background())
 	return err
@@ -94,11 +94,9 @@ func (a *Appender) Waiting() int {
 	return len(a.queue.waiting)
 }
 
-// RoomAwaited reports whether somebody has waited for room since there was some.
+// RoomAwaited reports whether somebody waits for room: only then the queue refuses nothing at all.
 func (a *Appender) RoomAwaited() bool {
-	a.queue.mu.Lock()
-	defer a.queue.mu.Unlock()
-	return a.queue.room != nil
+	return !a.queue.requests.TryAcquire(0) || !a.queue.bytes.TryAcquire(0)
 }
 
 // FailSyncs has every sync of a block file fail from now on.
@@ -144,7 +142,7 @@ func Stalled(l *Log, p Projection) (submit func(domain.Request) domain.Outcome) 
 	a := &Appender{log: l, projection: p, recent: newRecent(0, 10, 1<<20), live: newLive(l, true)}
 	return func(r domain.Request) domain.Outcome {
 		s := &submission{ctx: context.Background(), requests: []domain.Request{r}, outcomes: make([]domain.Outcome, 1), done: make(chan struct{})}
-		a.group([]item{{s, 0}}) // returns when the next could begin
+		a.step([]item{{s, 0}}) // returns when the next could begin
 		return s.outcomes[0]
 	}
 }
@@ -216,8 +214,8 @@ func TapPendingOf(s *Store, cid uint64) int64 { return s.taps.memory.pending(cid
 
 // DelayAcks has what the server acknowledges arrive late, in order, or, where drop says so of the end of its subject, never.
 func (l *Log) DelayAcks(by time.Duration, drop func(subject string) bool) {
-	in, out := l.acks.in, make(chan *nats.Msg, cap(l.acks.in))
-	l.acks.in = out
+	in, out := l.writer.acks, make(chan *nats.Msg, cap(l.writer.acks))
+	l.writer.acks = out
 	go func() {
 		for m := range in {
 			time.Sleep(by)

@@ -103,7 +103,7 @@ func (h *history) take(d *historyConn, subject, reply string, body []byte) {
 	if !ok {
 		return
 	}
-	a := h.store.newHistoryRequest(d, subject, reply, body)
+	a := newHistoryRequest(h.store, d, subject, reply, body)
 	client := h.taps.client(cid)
 	h.mu.Lock()
 	r := h.readers[cid]

@@ -44,7 +44,7 @@ type want struct {
 const notFound = "404 Message Not Found"
 
 // newHistoryRequest reads a request.
-func (s *Store) newHistoryRequest(d *historyConn, subject, reply string, body []byte) *historyRequest {
+func newHistoryRequest(s *Store, d *historyConn, subject, reply string, body []byte) *historyRequest {
 	a := &historyRequest{store: s, conn: d, reply: reply}
 	if subject == infoSubject {
 		return a
@@ -98,7 +98,7 @@ func (a *historyRequest) slice(ctx context.Context) (sent int64, done bool) {
 	case a.status != "":
 		return a.end(a.status), true
 	case a.log == nil:
-		text := a.store.infoText()
+		text, _ := json.Marshal(a.store.Info())
 		a.conn.send(a.reply, nil, text)
 		return int64(len(text)), true
 	case a.want.LastFor != "":

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"sync"
 )
 
@@ -12,23 +11,6 @@ type Info struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
 	Chain string `json:"chain"` // hex
-}
-
-// openTaps listens for NATS clients and answers what they ask.
-func (s *Store) openTaps(ctx context.Context) (err error) {
-	if s.taps, err = startTaps(ctx, s.o); err != nil {
-		return err
-	}
-	s.history = newHistory(s.taps, s)
-	return s.history.start()
-}
-
-// ListenForTaps lets NATS clients in. Call it when the state shows the logs: a tap can ask the API about all that it sees.
-func (s *Store) ListenForTaps(ctx context.Context) error {
-	if s.taps == nil {
-		return nil
-	}
-	return s.taps.listen(ctx, s.o)
 }
 
 // Info returns where each log begins, and where it ends for queries, by stream: what is read up to there can be asked about.
@@ -56,12 +38,6 @@ func (s *Store) InfoAfter(ctx context.Context, after Place) map[string]Info {
 			return all
 		}
 	}
-}
-
-// infoText is what the service "ledge.info" answers.
-func (s *Store) infoText() []byte {
-	text, _ := json.Marshal(s.Info()) // of names and numbers
-	return text
 }
 
 // signal wakes all that wait for the next event of some kind.

@@ -59,12 +59,12 @@ func beginsGroup(r natsblock.Record) bool {
 
 // inspectorIn returns the inspector of a stream in a store's folder.
 func inspectorIn(dir string, st stream) *inspector {
-	return newInspector(&Log{stream: st, blocks: natsblock.FilesOf(streamDir(dir, st.name))})
+	return newInspector(newLog(&Store{o: Options{Dir: dir}}, st))
 }
 
 func newInspector(l *Log) *inspector {
 	return &inspector{
-		log: l, files: l.blocks, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: natsblock.MaxBlock}, link: linker{log: l},
+		log: l, files: l.blocks, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: natsblock.MaxBlock}, link: linker{stream: &l.stream},
 		report: Inspection{Stream: l.name}, progress: func(int64) {},
 	}
 }
@@ -74,7 +74,7 @@ func (in *inspector) resume(s segment) {
 	chain, _ := chainOf(s.Chain)
 	in.report.Count, in.report.First = in.report.Count+s.Last+1-s.First, cmp.Or(in.report.First, s.First)
 	in.report.Last, in.report.Head, in.due = s.Last, chain, s.Last+1
-	in.link = linker{log: in.log, prev: chain, seq: s.Last, known: true}
+	in.link = linker{stream: &in.log.stream, prev: chain, seq: s.Last, known: true}
 }
 
 // begin says which event comes first and how far the log must reach, as far as that is known.
@@ -90,7 +90,7 @@ func (in *inspector) begin() {
 
 func (in *inspector) run(ctx context.Context) error {
 	in.begin()
-	err := in.log.noPurge()
+	err := noPurge(in.log)
 	if d, ok := errors.AsType[*Damage](err); ok {
 		in.keep(Fault{What: d.What})
 	} else if err != nil {
@@ -197,7 +197,7 @@ func (in *inspector) bytesFrom(f Fault) int64 {
 }
 
 // lose forgets where the chain is: the next whole event is believed.
-func (in *inspector) lose() { in.link = linker{log: in.log} }
+func (in *inspector) lose() { in.link = linker{stream: &in.log.stream} }
 
 // fault takes note of a fault. torn says that an unfinished write can be the cause.
 func (in *inspector) fault(f Fault, torn bool) {

@@ -9,107 +9,31 @@ import (
 	"sync/atomic"
 
 	"ledge/store/natsblock"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // Log is one stream: events in the order of their sequences, from 1, each linked by hash to the one before.
 type Log struct {
-	stream
-	store    *Store
-	blocks   *natsblock.Files
-	manifest *manifest // nil of a running server, which has it
-	acks     *acks
-	letter   letter // for who appends
+	logReader
+	retention
+	writer writer
 
-	// archives has what left the log's start; nil for a log of which nothing is archived. skipGap, where there is one, is
-	// told of a missing archive, and the events in it are left out; else that is an error.
-	archives *Archives
-	skipGap  func(*Gap)
-	// snapshots are those that can be used, the newest first.
-	snapshots []*Snapshot
-
-	mu    sync.Mutex
-	first uint64
-	last  uint64
-	chain Chain
-	// shown is how far the state has it, with its chain: what taps are told.
-	shown      uint64
-	shownChain Chain
-
-	// verified is the first sequence that was verified at the start; failures counts failed appends in a row.
+	// verified is the first sequence that was verified at the start.
 	verified uint64
-	failures int
-
-	moving sync.Mutex // held while the start moves
-
-	// refusals counts requests that were refused for want of disk space.
-	refusals atomic.Uint64
-
-	skipped skipped
-
 	// broken says why this log must not be served from; set once, by damage or by writes that keep failing.
 	broken atomic.Pointer[error]
 }
 
+func newLog(s *Store, st stream) *Log {
+	l := &Log{}
+	l.stream, l.store, l.blocks = st, s, natsblock.FilesOf(streamDir(s.o.Dir, st.name))
+	l.retention.log, l.writer.log = l, l
+	return l
+}
+
 // Name returns the stream's name, such as "LEDGE_EVENTS".
 func (l *Log) Name() string { return l.name }
-
-// Last returns the sequence and the chain hash of the last durable event; 0 and zeros for none.
-func (l *Log) Last() (seq uint64, chain [32]byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last, l.chain
-}
-
-// First returns the first sequence that is still on the log: 1 unless retention removed events or they were moved to an
-// archive, and Last's + 1 where nothing is kept. Of a running server it is the last that was heard of.
-func (l *Log) First() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first
-}
-
-// askFirst is First as it is now: a running server is asked.
-func (l *Log) askFirst(ctx context.Context) (uint64, error) {
-	if l.store.ask != nil {
-		all, err := l.store.ask(ctx, nil)
-		if err != nil {
-			return 0, err
-		}
-		l.setFirst(all[l.name].First)
-	}
-	return l.First(), nil
-}
-
-func (l *Log) setFirst(seq uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.first = max(l.first, seq, 1)
-}
-
-// begins returns the first sequence on the log itself and the chain hash of the event before, where that is on record.
-func (l *Log) begins() (first uint64, base Chain, known bool) {
-	f, ok := l.manifest.start()
-	if !ok {
-		return l.First(), base, false
-	}
-	return f.First, f.chain(), f.First == 1 || f.Chain != ""
-}
-
-// Base returns the first sequence on the log itself, and in hex the chain hash of the event before it: empty where there is
-// none or it is not known.
-func (l *Log) Base() (first uint64, before string) {
-	first, base, known := l.begins()
-	if !known || first == 1 {
-		return first, ""
-	}
-	return first, hex.EncodeToString(base[:])
-}
-
-func (l *Log) setLast(seq uint64, chain Chain) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last, l.chain = seq, chain
-}
 
 // show says that the state has all up to the last durable event.
 func (l *Log) show() {
@@ -117,18 +41,6 @@ func (l *Log) show() {
 	l.shown, l.shownChain = l.last, l.chain
 	l.mu.Unlock()
 	l.store.shown.wake()
-}
-
-// visible returns what [Log.Last] does, of the last event that a query shows.
-func (l *Log) visible() (seq uint64, chain Chain) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.shown, l.shownChain
-}
-
-func (l *Log) shownSeq() uint64 {
-	seq, _ := l.visible()
-	return seq
 }
 
 // fail makes the log refuse from now on, logs why, and tells [Store.Failed], once.
@@ -143,12 +55,191 @@ func (l *Log) fail(err error) {
 	l.store.o.Logger.Error("log not served any more", "stream", l.name, "error", err)
 }
 
-// err returns why the log refuses, nil where it does not.
+// err returns why the log refuses, or nil.
 func (l *Log) err() error {
 	if p := l.broken.Load(); p != nil {
 		return *p
 	}
 	return nil
+}
+
+// final makes the log refuse for good if err says that an fsync failed, and reports whether it did.
+func (l *Log) final(err error) bool {
+	failed, ok := errors.AsType[*SyncError](err)
+	if ok {
+		l.fail(failed)
+	}
+	return ok
+}
+
+// open holds that the server opened what [recoverFiles] left for it, and no more and no less.
+func (l *Log) open(ctx context.Context) error {
+	if err := l.opened(ctx, l.last); err != nil {
+		return err
+	}
+	l.show()
+	return l.writer.listen()
+}
+
+// opened holds that the server has the log up to a sequence, and nothing is missing.
+func (l *Log) opened(ctx context.Context, last uint64) error {
+	info, err := streamInfo(ctx, l.store.node.write, l.name, true)
+	if none, ok := errors.AsType[*server.ApiError](err); ok && none.ErrCode == uint16(server.JSStreamNotFoundErr) {
+		return l.damage(0, "its events are in %s, but the server cannot open them: it does not know the stream; nothing was written over them", l.blocks.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.whole(info.State); err != nil {
+		return err
+	}
+	if st := info.State; st.LastSeq != last || st.Msgs > 0 && st.FirstSeq > l.First() {
+		return l.damage(0, "the server opened events %d to %d, and the files hold %d to %d", st.FirstSeq, st.LastSeq, l.First(), last)
+	}
+	return nil
+}
+
+// whole holds that by the server's own account nothing is missing. That is not enough: see [recoverFiles].
+func (l *Log) whole(st server.StreamState) error {
+	if st.Lost != nil && len(st.Lost.Msgs) > 0 {
+		return l.damage(st.Lost.Msgs[0], "the server lost %d events (%d bytes)", len(st.Lost.Msgs), st.Lost.Bytes)
+	}
+	if st.LastSeq == 0 {
+		return nil // an empty stream that was opened again says that 0 is missing
+	}
+	if len(st.Deleted) > 0 {
+		return l.damage(st.Deleted[0], "%d events are missing between %d and %d", len(st.Deleted), st.FirstSeq, st.LastSeq)
+	}
+	if st.Msgs > 0 && st.Msgs != st.LastSeq-st.FirstSeq+1 {
+		return l.damage(st.FirstSeq, "%d events where %d to %d should be", st.Msgs, st.FirstSeq, st.LastSeq)
+	}
+	return nil
+}
+
+// Ready returns why the log takes no events now: it is broken, or, with domain.Full, the disk is.
+func (l *Log) Ready() error {
+	if err := l.err(); err != nil {
+		return refused(err)
+	}
+	if l.store.room() <= l.store.o.reserve(l.stream) {
+		return l.store.o.full(l.stream, "less than the reserve is left")
+	}
+	return nil
+}
+
+// Stats is what a log takes and keeps.
+type Stats struct {
+	Stream string
+	// First and Last are the sequences between which all events are there; First is Last + 1 where there are none.
+	First, Last uint64
+	// Bytes is the size of the log's files.
+	Bytes int64
+	// Refused counts the requests that were refused because the disk is full, since the start.
+	Refused uint64
+	// Skipped counts the events that were read since the start and could not be decoded; see [Log.Skipped].
+	Skipped int
+	// Reserve is how many bytes of the disk must stay free for the log to take anything but removals.
+	Reserve int64
+}
+
+// Stats looks at the log's files.
+func (l *Log) Stats() (Stats, error) {
+	last, _ := l.Last()
+	bytes, err := l.blocks.Bytes()
+	return Stats{
+		Stream: l.name, First: l.First(), Last: last, Bytes: bytes, Refused: l.writer.refusals.Load(), Skipped: len(l.Skipped()),
+		Reserve: l.store.o.reserve(l.stream),
+	}, err
+}
+
+// bounds are the sequences of a log that can be read, and how far queries show it.
+type bounds struct {
+	mu    sync.Mutex
+	first uint64
+	last  uint64
+	chain Chain
+	// shown is how far the state has it, with its chain: what taps are told.
+	shown      uint64
+	shownChain Chain
+}
+
+// Last returns the sequence and the chain hash of the last durable event; 0 and zeros for none.
+func (b *bounds) Last() (seq uint64, chain [32]byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last, b.chain
+}
+
+// First returns the first sequence that is still on the log: 1 unless retention removed events or they were moved to an
+// archive, and Last's + 1 where nothing is kept. Of a running server it is the last that was heard of.
+func (b *bounds) First() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.first
+}
+
+func (b *bounds) setFirst(seq uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.first = max(b.first, seq, 1)
+}
+
+func (b *bounds) setLast(seq uint64, chain Chain) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last, b.chain = seq, chain
+}
+
+// visible returns what [Log.Last] does, of the last event that a query shows.
+func (b *bounds) visible() (seq uint64, chain Chain) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shown, b.shownChain
+}
+
+func (b *bounds) shownSeq() uint64 {
+	seq, _ := b.visible()
+	return seq
+}
+
+// logFiles is a log as it is in files: the blocks that the server writes, and the manifest beside them.
+type logFiles struct {
+	stream
+	bounds
+	store    *Store
+	blocks   *natsblock.Files
+	manifest *manifest // nil of a running server, which has it
+}
+
+// askFirst is First as it is now: a running server is asked.
+func (l *logFiles) askFirst(ctx context.Context) (uint64, error) {
+	if l.store.ask != nil {
+		all, err := l.store.ask(ctx, nil)
+		if err != nil {
+			return 0, err
+		}
+		l.setFirst(all[l.name].First)
+	}
+	return l.First(), nil
+}
+
+// begins returns the first sequence on the log itself and the chain hash of the event before, if that is on record.
+func (l *logFiles) begins() (first uint64, base Chain, known bool) {
+	f, ok := l.manifest.start()
+	if !ok {
+		return l.First(), base, false
+	}
+	return f.First, f.chain(), f.First == 1 || f.Chain != ""
+}
+
+// Base returns the first sequence on the log itself, and in hex the chain hash of the event before it: empty if there is
+// none or it is not known.
+func (l *logFiles) Base() (first uint64, before string) {
+	first, base, known := l.begins()
+	if !known || first == 1 {
+		return first, ""
+	}
+	return first, hex.EncodeToString(base[:])
 }
 
 // Damage is the error for a log that differs from what was written. Seq is the first sequence that is missing or altered, or 0
@@ -175,6 +266,17 @@ func IsDamage(err error) bool {
 	return ok
 }
 
-func (l *Log) damage(seq uint64, format string, args ...any) error {
-	return &Damage{l.name, seq, fmt.Sprintf(format, args...)}
+// SyncError is the error for a log one of whose files could not be synced. Linux reports a failed fsync once, marks the
+// pages clean, and answers reads from them: nothing that is read back and no later fsync proves that anything is on the
+// disk. So the log refuses until the process starts again, and that start writes the tail anew before it trusts it.
+type SyncError struct {
+	Stream string
+	Err    error
 }
+
+func (e *SyncError) Error() string {
+	return fmt.Sprintf("%s: fsync failed: %v; nothing more is acknowledged, because the disk may have lost what was written last: "+
+		"check the disk and its cables, then start again", e.Stream, e.Err)
+}
+
+func (e *SyncError) Unwrap() error { return e.Err }

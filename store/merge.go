@@ -15,6 +15,15 @@ func Merge(ctx context.Context, logs []*Log, from uint64) iter.Seq2[Message, err
 	}
 }
 
+// MergeAt is [Merge] where each log begins at a sequence of its own.
+func MergeAt(ctx context.Context, logs []*Log, starts []uint64) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		heads, stop := openAt(ctx, logs, starts)
+		defer stop()
+		merged(heads, yield)
+	}
+}
+
 // merged yields the messages of all heads in the order of their times.
 func merged(heads []*head, yield func(Message, error) bool) {
 	for h := earliest(heads); h != nil; h = earliest(heads) {

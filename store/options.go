@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledge/domain"
+	"ledge/store/osfile"
 )
 
 // Checkpoint is a sequence that was durable on a log, with its chain hash: the last event that a projection has applied.
@@ -71,7 +72,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.FreeBytes == nil {
-		o.FreeBytes = FreeBytes
+		o.FreeBytes = osfile.FreeBytes
 	}
 	if o.streamDir == nil {
 		o.streamDir = streamDir
@@ -80,4 +81,29 @@ func (o Options) withDefaults() Options {
 		o.Still = func(domain.Identity) bool { return true }
 	}
 	return o
+}
+
+// removalShare is the part of the reserve of changes that removals leave alone: they are small, and who may not remove
+// anything gets no room back.
+const removalShare = 4
+
+// reserve is how many bytes of the disk the events of a stream leave free.
+func (o Options) reserve(st stream) int64 {
+	if st.name == ReadingsStream {
+		return o.ReadingsReserveBytes
+	}
+	return o.ReserveBytes
+}
+
+// reserveOf is how many bytes an event on a stream must leave free.
+func (o Options) reserveOf(st stream, e domain.Event) int64 {
+	if domain.MakesRoom(e) {
+		return o.ReserveBytes / removalShare
+	}
+	return o.reserve(st)
+}
+
+// full is the refusal of an event on a stream when the reserve is reached.
+func (o Options) full(st stream, what string) *domain.Error {
+	return domain.Errorf(domain.Full, "the disk is full: %s; the reserve in %s is %d bytes (setting disk-reserve, four times that for readings): free some space or lower it", what, o.Dir, o.reserve(st))
 }

@@ -1,227 +1,398 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+	"iter"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+	"time"
 
-	"ledge/store/natsblock"
+	"ledge/domain"
 )
-
-// A record holds every message that the server takes.
-const _ = uint(natsblock.MaxRecord - maxPayload - 1<<20)
 
 const (
-	// readChunk and oneChunk are how many bytes of a block file are read at a time: for many events, and for one. An event
-	// that is kept in memory keeps its chunk.
-	readChunk = 1 << 20
-	oneChunk  = 64 << 10
+	pageEvents = 1024
+	pageBytes  = 4 << 20
+	// fewEvents are decoded before another goroutine could have begun.
+	fewEvents = 64
 )
 
-// errRecord says that a block has another layout than expected, or that the record that is due is not in it. Retention may have
-// removed it, so it is not damage yet.
-var errRecord = errors.New("unknown record layout")
-
-// altered is the error for a record that is not as the server wrote it. That is damage, and the server is not asked: its
-// cache may have what the disk no longer has.
-type altered struct {
-	seq   uint64
-	block uint32
+// logReader reads the events of a log by sequence and by time, from its files and from archives.
+type logReader struct {
+	logFiles
+	// archives has what left the log's start; nil if nothing of it is archived. skipGap, if it is not nil, is told of a missing archive, and
+	// the events in it are left out; else that is an error.
+	archives *Archives
+	skipGap  func(*Gap)
+	// snapshots are those that can be used, the newest first.
+	snapshots []*Snapshot
+	skipped   skipped
 }
 
-func (a altered) Error() string {
-	return fmt.Sprintf("its record in %d.blk is altered or cannot be read", a.block)
+// SkipGaps makes reads call f for each archive that is missing or damaged and continue behind it. Without it, a read ends there.
+func (l *logReader) SkipGaps(f func(*Gap)) { l.skipGap = f }
+
+// page is some messages in a row, or the error that ends the reading.
+type page struct {
+	messages []Message
+	err      error
 }
 
-// blockReader reads durable messages straight from the block files: four times as fast as through the server, and it is
-// the disk that is looked at, not the server's cache.
-type blockReader struct {
-	log      *Log
-	scan     natsblock.Scan
-	next, to uint64
-	parser   parser
-	usual    int // how many messages the last page had
-}
-
-// blockReader returns what reads the messages from one sequence to another, both included, with a number of bytes at a time.
-func (l *Log) blockReader(from, to uint64, chunk int) *blockReader {
-	return &blockReader{log: l, scan: natsblock.Scan{Files: l.blocks, Prefix: l.public, Chunk: chunk, Keep: true}, next: from, to: to}
-}
-
-// read sends pages from b.next on until b.to, until something is not as expected, or until send says no. b.next is the
-// first message that was not read; the error is [altered] where that is damage.
-func (b *blockReader) read(ctx context.Context, send func(page) bool) error {
-	all, err := b.scan.List()
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	for _, n := range all[b.log.holding(all, b.next):] {
-		if b.next > b.to || ctx.Err() != nil {
-			return ctx.Err()
+// ReadRaw returns the stored messages from one sequence to another, both included, in order and without a hole. From 0
+// is the first on the log itself, to 0 the last durable. What was moved to archives is read from there, and ends with a
+// [Gap] where an archive is missing. The chain of the log is not verified; see [Log.Read].
+func (l *logReader) ReadRaw(ctx context.Context, from, to uint64) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		for p := range l.pages(ctx, from, to) {
+			for _, m := range p.messages {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if p.err != nil {
+				yield(Message{}, p.err)
+				return
+			}
 		}
-		if err := b.block(n, send); err != nil {
-			return err
+		if err := ctx.Err(); err != nil {
+			yield(Message{}, err)
 		}
 	}
-	if b.next <= b.to {
-		return b.why(all[len(all)-1])
-	}
-	return nil
 }
 
-// block reads what is due of one block.
-func (b *blockReader) block(n uint32, send func(page) bool) (err error) {
-	b.scan.Block, b.scan.Skip = n, b.next-1
-	p, bytes := page{}, 0
-	flush := func() bool {
-		sent := len(p.messages) == 0 || send(p)
-		if len(p.messages) > 0 { // else the block ends with the page before
-			b.usual = len(p.messages)
-		}
-		p, bytes = page{}, 0
-		return sent
+// pages reads in a goroutine of its own, ahead of the reader, until ctx ends.
+func (l *logReader) pages(ctx context.Context, from, to uint64) <-chan page {
+	out := make(chan page, 2)
+	if last, _ := l.Last(); to == 0 || to > last {
+		to = last
 	}
-	for r, failed := range b.scan.Records() {
-		if err = failed; err == nil && (!r.IsMessage() || r.Seq() < b.next) {
-			continue
+	go func() {
+		defer close(out)
+		send := func(p page) bool {
+			select {
+			case out <- p:
+				return true
+			case <-ctx.Done():
+				return false
+			}
 		}
-		var m Message
-		if err == nil {
-			m, err = b.due(r, n)
+		for p := (page{}); p.err == nil && ctx.Err() == nil; {
+			if from, p.err = l.archived(ctx, from, to, send); p.err == nil {
+				from, p.err = l.live(ctx, from, to, send)
+			}
+			if errors.Is(p.err, errMoved) {
+				p.err = nil // the rest is archived meanwhile
+				continue
+			}
+			if p.err != nil && !errors.Is(p.err, context.Canceled) {
+				send(p)
+			}
+			return
 		}
+	}()
+	return out
+}
+
+// errMoved says that events were moved to an archive while they were read.
+var errMoved = errors.New("the start of the log moved")
+
+// archived sends the pages that are archived, and returns the first sequence that is on the log itself.
+func (l *logReader) archived(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
+	first := l.First()
+	if from == 0 || from >= first || l.archives == nil {
+		return max(from, first), nil
+	}
+	end := min(to, first-1)
+	return end + 1, l.archives.read(ctx, from, end, l.skipGap, send)
+}
+
+// live sends the pages from the block files, and returns where to go on. Events that retention removes meanwhile are left out; the error is
+// errMoved if they are moved to an archive meanwhile. The start of a log moves before its blocks go: what is missing behind it is damage.
+func (l *logReader) live(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
+	for from <= to {
+		b := l.blockReader(from, to, readChunk)
+		failed := b.read(ctx, send)
+		if from = b.next; from > to || ctx.Err() != nil || errors.Is(failed, context.Canceled) {
+			return from, cmp.Or(failed, ctx.Err())
+		}
+		first, err := l.askFirst(ctx)
+		switch {
+		case err != nil:
+			return from, fmt.Errorf("read %s at %d: %w", l.name, from, err)
+		case from < first && l.forever:
+			return from, errMoved
+		case from < first:
+			from = first
+		case errors.Is(failed, fs.ErrNotExist): // a block that was listed is gone: look again
+		default:
+			return from, l.unread(from, failed)
+		}
+	}
+	return from, nil
+}
+
+// Read returns the events from one sequence to another, both included, in order. From 0 is the first on the log itself,
+// to 0 the last durable. It ends with a [Damage] error at a sequence that is missing, altered, or not linked to the one
+// before, and with a [Gap] where an archive is missing. The first event of a stream with a retention is believed.
+func (l *logReader) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.Recorded, error] {
+	return func(yield func(domain.Recorded, error) bool) {
+		for group, err := range l.groups(ctx, from, to) {
+			for _, r := range group {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(domain.Recorded{}, err)
+				return
+			}
+		}
+	}
+}
+
+// EventAt returns the event at a sequence; see [Log.RecordedAt].
+func (l *logReader) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool, err error) {
+	r, ok, err := l.RecordedAt(ctx, seq)
+	return r.Event, ok, err
+}
+
+// RecordedAt returns what is recorded at a sequence, verified as by [Log.Read]; ok is false where there is nothing, or nothing any more.
+// It goes over the block file up to the event, which takes a millisecond or two. Apart from the event, the memory is bounded by
+// two chunks of [oneChunk] bytes.
+func (l *logReader) RecordedAt(ctx context.Context, seq uint64) (r domain.Recorded, ok bool, err error) {
+	if last, _ := l.Last(); seq == 0 || seq > last || seq < l.First() {
+		return r, false, nil
+	}
+	var found page
+	b := l.blockReader(max(seq-1, 1), seq, oneChunk) // the event before it verifies its chain hash
+	_ = b.read(ctx, func(p page) bool { found.messages = append(found.messages, p.messages...); return true })
+	if d := l.decodePage(&linker{stream: &l.stream}, found, seq); d.err == nil && len(d.events) == 1 {
+		return d.events[0], true, nil
+	}
+	for r, err := range l.Read(ctx, seq, seq) {
+		return r, err == nil, err
+	}
+	return r, false, ctx.Err()
+}
+
+type decoded struct {
+	events []domain.Recorded
+	err    error
+}
+
+// groups is Read in slices: fetching, decoding with hashing, and the reader's own work run beside one another.
+func (l *logReader) groups(ctx context.Context, from, to uint64) iter.Seq2[[]domain.Recorded, error] {
+	return func(yield func([]domain.Recorded, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		out := make(chan decoded, 2)
+		go l.decode(ctx, from, to, out)
+		for d := range out {
+			if len(d.events) > 0 && !yield(d.events, nil) {
+				return
+			}
+			if d.err != nil {
+				yield(nil, d.err)
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (l *logReader) decode(ctx context.Context, from, to uint64, out chan<- decoded) {
+	defer close(out)
+	link, start := l.linkFrom(from)
+	for p := range l.pages(ctx, start, to) {
+		d := l.decodePage(&link, p, from)
+		select {
+		case out <- d:
+		case <-ctx.Done():
+			return
+		}
+		if d.err != nil {
+			return
+		}
+	}
+}
+
+// decodePage verifies the chain from message to message, and decodes the events beside one another. What follows the
+// first fault is left out.
+func (l *logReader) decodePage(link *linker, p page, from uint64) decoded {
+	d := decoded{events: make([]domain.Recorded, 0, len(p.messages)), err: p.err}
+	var due []Message
+	for i, m := range p.messages {
+		r, err := link.next(m)
 		if err != nil {
+			d.err = err
 			break
 		}
-		if p.messages == nil {
-			p.messages = make([]Message, 0, b.usual)
-		}
-		p.messages = append(p.messages, m)
-		b.next = m.Seq + 1
-		if bytes += len(r.Raw); (bytes >= b.scan.Chunk || b.next > b.to) && !flush() {
-			return context.Canceled
-		}
-		if b.next > b.to {
-			return nil
-		}
-	}
-	if !flush() {
-		return context.Canceled
-	}
-	if _, bad := errors.AsType[*natsblock.Bad](err); bad || errors.Is(err, errNotDue) {
-		return b.why(n)
-	}
-	return err
-}
-
-// errNotDue says that the next record is not the one that is due; [blockReader.why] tells why.
-var errNotDue = errors.New("not the record that is due")
-
-func (b *blockReader) due(r natsblock.Record, n uint32) (Message, error) {
-	if r.Seq() > b.next {
-		return Message{}, errNotDue
-	}
-	m, err := b.parser.message(r)
-	if errors.Is(err, errHeaders) {
-		err = altered{b.next, n}
-	}
-	return m, err
-}
-
-// why returns why the record that is due is not in a block. It goes over the block and the one before it, where that record may be too.
-// The error is [altered] if a record before the next good one is not as it was written. Else it is errRecord: the record is missing, or
-// retention has removed it.
-func (b *blockReader) why(block uint32) error {
-	due := b.next
-	for _, n := range []uint32{block - 1, block} {
-		next, err := b.firstAltered(n, due)
-		if err != nil {
-			return err
-		}
-		due = next
-	}
-	return errRecord
-}
-
-// firstAltered returns [altered] for the first record of a block that is not as it was written, unless an event behind b.next comes
-// before it. due is the sequence of the block's first event, and next of the first one behind the block.
-func (b *blockReader) firstAltered(n uint32, due uint64) (next uint64, err error) {
-	scan := natsblock.Scan{Files: b.scan.Files, Block: n, Prefix: b.scan.Prefix, Chunk: readChunk}
-	for r, err := range scan.Records() {
-		if errors.Is(err, fs.ErrNotExist) {
-			return due, nil // there is no such block, or it has gone
-		}
-		if err != nil {
-			return due, altered{due, n}
-		}
-		if !r.IsMessage() {
+		if m.Seq < from {
 			continue
 		}
-		switch seq := r.Seq(); {
-		case seq > b.next && seq-b.next >= natsblock.MaxGap:
-			return due, altered{due, n}
-		case seq > b.next:
-			return due, nil
-		default:
-			due = seq + 1
+		if due == nil {
+			due = p.messages[i:]
 		}
+		d.events = append(d.events, r)
 	}
-	return due, nil
+	n, err := l.events(due[:len(d.events)], d.events)
+	if err != nil {
+		d.events, d.err = d.events[:n], err
+	}
+	return d
 }
 
-// fieldsAtATime is for how many headers there is room at once.
-const fieldsAtATime = 256
-
-// parser makes messages of records.
-type parser struct {
-	room    Header // for the headers of the next messages
-	subject string // of the last message: it is nearly always the same
-}
-
-// errHeaders says that the headers of a record are not those that the server writes.
-var errHeaders = errors.New("its headers are not in the form of the server")
-
-// message makes a message of a whole record. Its payload is that of the record.
-func (p *parser) message(r natsblock.Record) (Message, error) {
-	subject, headers, data := r.Parts()
-	if headers == nil {
-		return Message{}, errRecord // no event
+// events decodes messages into as many events, in equal parts on all processors. It returns how many come before the
+// first fault, and that fault.
+func (l *logReader) events(messages []Message, events []domain.Recorded) (n int, err error) {
+	parts := min(runtime.GOMAXPROCS(0), 1+len(messages)/fewEvents)
+	ends, faults := make([]int, parts), make([]error, parts)
+	var all sync.WaitGroup
+	for part := range parts {
+		i, end := part*len(messages)/parts, (part+1)*len(messages)/parts
+		all.Go(func() {
+			for ; i < end && faults[part] == nil; i++ {
+				if events[i].Event, faults[part] = l.event(messages[i]); faults[part] != nil {
+					ends[part] = i
+				}
+			}
+		})
 	}
-	if string(subject) != p.subject {
-		p.subject = string(subject)
-	}
-	h, ok := p.headers(string(headers), p.subject)
-	if !ok {
-		return Message{}, errHeaders
-	}
-	return Message{Seq: r.Seq(), At: r.At().UTC(), Subject: publicSubject(p.subject, h.Get(headerSubject)), Header: h, Data: data}, nil
-}
-
-// headers reads the header block of a message but those that are the server's.
-func (p *parser) headers(block, subject string) (Header, bool) {
-	text, ok := strings.CutPrefix(block, "NATS/1.0\r\n")
-	if !ok {
-		return nil, false
-	}
-	most := strings.Count(text, "\n") + mostLeftOut
-	if cap(p.room)-len(p.room) < most {
-		p.room = make(Header, 0, max(most, fieldsAtATime))
-	}
-	h := p.room[len(p.room) : len(p.room) : len(p.room)+most]
-	highest := ""
-	for text != "\r\n" {
-		line, rest, ok := strings.Cut(text, "\r\n")
-		name, value, colon := strings.Cut(line, ": ")
-		if !ok || !colon || name <= highest && h.has(name) { // most names are the highest so far
-			return nil, false
-		}
-		highest, text = max(highest, name), rest
-		if !strings.HasPrefix(name, serversOwn) {
-			h = append(h, Field{name, value})
+	all.Wait()
+	for part, err := range faults {
+		if err != nil {
+			return ends[part], err
 		}
 	}
-	h = longHeader(h, subject)
-	p.room = p.room[:len(p.room)+len(h)]
-	return h, true
+	return len(messages), nil
+}
+
+// event decodes a message. One whose body cannot be decoded is a domain.Undecodable, and is noted.
+func (l *logReader) event(m Message) (domain.Event, error) {
+	if err := l.filed(m); err != nil {
+		return nil, err
+	}
+	e, err := domain.DecodeStored(wireOf(m.Header, m.Data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: sequence %d: %w", l.name, m.Seq, err)
+	}
+	if u, ok := e.(domain.Undecodable); ok {
+		l.skip(m.Seq, u)
+	}
+	return e, nil
+}
+
+// Since returns the first sequence whose event was stored at a time or later; where there is none, the one after the last.
+// It looks at few events, as a search does, and rests on the clock having gone forward.
+func (l *logReader) Since(ctx context.Context, t time.Time) (uint64, error) {
+	from := max(l.First(), 1)
+	last, _ := l.Last()
+	to := last + 1
+	from, to = l.around(t, from, to)
+	for from < to {
+		middle := from + (to-from)/2
+		m, err := l.one(ctx, middle)
+		if err != nil {
+			return 0, err
+		}
+		if m.Seq < middle || m.At.Before(t) { // or retention has removed it meanwhile
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	return from, nil
+}
+
+// around narrows the sequences from one to another, among which the first of a time is looked for, to those of one block
+// file: for each message that is looked at, half of its block is read.
+func (l *logReader) around(t time.Time, from, to uint64) (uint64, uint64) {
+	for _, s := range l.manifest.segments() {
+		if !s.At.Before(t) {
+			return from, min(to, s.Last)
+		}
+		from = max(from, s.Last+1)
+	}
+	return min(from, to), to
+}
+
+// one reads one message; where retention has removed it, it returns none.
+func (l *logReader) one(ctx context.Context, seq uint64) (found Message, err error) {
+	for m, err := range l.ReadRaw(ctx, seq, seq) {
+		return m, err
+	}
+	return found, ctx.Err()
+}
+
+// Begin is Since for all of the history: where everything on the log is from that time or later, it looks in the archives.
+// Events that are archived and cannot be read count as older.
+func (l *logReader) Begin(ctx context.Context, t time.Time) (uint64, error) {
+	seq, err := l.Since(ctx, t)
+	if err != nil || l.archives == nil || seq > l.First() {
+		return seq, err
+	}
+	list, err := l.archives.List()
+	if err != nil || len(list) == 0 {
+		return seq, err
+	}
+	i := sort.Search(len(list), func(i int) bool {
+		r, err := openArchive(l, filepath.Join(l.archives.dir, list[i].File))
+		if err != nil {
+			return false
+		}
+		defer r.close()
+		return !r.header.From.Before(t)
+	})
+	return list[max(i, 1)-1].First, ctx.Err()
+}
+
+// Skipped is an event that is as it was written, but whose body cannot be decoded. The state is folded without it.
+type Skipped struct {
+	Seq    uint64
+	Type   string
+	Reason string
+}
+
+func (s Skipped) String() string { return fmt.Sprintf("%d %s (%s)", s.Seq, s.Type, s.Reason) }
+
+// maxSkipped is how many such events of a log are remembered, named and counted. Of more, the first are.
+const maxSkipped = 1000
+
+// skipped are those that were read since the start.
+type skipped struct {
+	mu  sync.Mutex
+	all []Skipped
+}
+
+// skip notes an event, and names it in the program's log the first time that it is read.
+func (l *logReader) skip(seq uint64, u domain.Undecodable) {
+	l.skipped.mu.Lock()
+	defer l.skipped.mu.Unlock()
+	known := slices.ContainsFunc(l.skipped.all, func(s Skipped) bool { return s.Seq == seq })
+	if known || len(l.skipped.all) >= maxSkipped {
+		return
+	}
+	l.skipped.all = append(l.skipped.all, Skipped{seq, u.Type, u.Reason})
+	l.store.o.Logger.Warn("event cannot be decoded, and is skipped", "stream", l.name, "seq", seq, "type", u.Type, "reason", u.Reason)
+}
+
+// Skipped returns the events that were read since the start and could not be decoded, in the order of the log: the first
+// 1,000 that were met.
+func (l *logReader) Skipped() []Skipped {
+	l.skipped.mu.Lock()
+	defer l.skipped.mu.Unlock()
+	all := slices.Clone(l.skipped.all)
+	slices.SortFunc(all, func(a, b Skipped) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
 }

@@ -43,12 +43,12 @@ type recovered struct {
 }
 
 // prepare recovers a log before the server starts.
-func (l *Log) prepare(ctx context.Context) error {
+func prepare(ctx context.Context, l *Log) error {
 	var known []Known
 	if c := l.store.o.Checkpoints[l.name]; c.Seq > 0 {
 		known = append(known, Known{"the projection's checkpoint", c.Seq, c.Chain})
 	}
-	r, err := l.recoverFiles(ctx, false, known...)
+	r, err := recoverFiles(ctx, l, false, known...)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (l *Log) prepare(ctx context.Context) error {
 // recoverFiles checks a log's files while no server has them, and leaves them so that the server has nothing to recover: it would cut off, or
 // delete, what it cannot read. Damage changes nothing on the disk. A log is damaged too if it lacks an event that is known. What a crash left
 // unfinished is finished. Of a log that runs, only what is behind the full block files is read.
-func (l *Log) recoverFiles(ctx context.Context, runs bool, known ...Known) (*recovery, error) {
-	r, err := l.inspectFiles(ctx, l.manifest.segments(), runs)
+func recoverFiles(ctx context.Context, l *Log, runs bool, known ...Known) (*recovery, error) {
+	r, err := inspectFiles(ctx, l, l.manifest.segments(), runs)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (l *Log) recoverFiles(ctx context.Context, runs bool, known ...Known) (*rec
 // inspectFiles takes what is in the segments from the manifest, and reads all blocks behind them, and those that have the last bytes. Nothing is
 // changed. The error is a [Damage] if a record is not as it was written and cannot be torn, or if a file is missing: an [inspector] decides that,
 // so that a start and `ledge verify` agree.
-func (l *Log) inspectFiles(ctx context.Context, segments []segment, runs bool) (*recovery, error) {
-	if err := l.noPurge(); err != nil {
+func inspectFiles(ctx context.Context, l *Log, segments []segment, runs bool) (*recovery, error) {
+	if err := noPurge(l); err != nil {
 		return nil, err
 	}
 	r := &recovery{log: l}
@@ -146,7 +146,7 @@ func (l *Log) inspectFiles(ctx context.Context, segments []segment, runs bool) (
 }
 
 // noPurge refuses a folder in which the server left a purge unfinished: it would replace all blocks. Ledge asks for none.
-func (l *Log) noPurge() error {
+func noPurge(l *Log) error {
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(l.blocks.Dir), "__msgs__", "*.blk"))
 	if err != nil || len(left) == 0 {
 		return err
@@ -237,7 +237,7 @@ func (r *recovery) ended(in *inspector, files []recovered) error {
 	}
 	start, known := r.log.manifest.start()
 	// Earlier versions kept no event of a log, and no other record of its end.
-	if own := r.log.serverIndex(); r.events == 0 && own != nil && (!known && !r.log.forever || known && own.Last < start.First) {
+	if own := serverIndex(r.log); r.events == 0 && own != nil && (!known && !r.log.forever || known && own.Last < start.First) {
 		in.removed = max(in.removed, own.Last)
 	}
 	in.end()
@@ -288,8 +288,8 @@ func (r *recovery) agrees(w Known) error {
 }
 
 // linkerAt begins at a sequence: with the chain on record at the start of the log, elsewhere believing the first event.
-func (l *Log) linkerAt(from uint64) linker {
-	k := linker{log: l}
+func (l *logFiles) linkerAt(from uint64) linker {
+	k := linker{stream: &l.stream}
 	if f, ok := l.manifest.start(); ok && f.First == from && from > 1 && f.Chain != "" {
 		k.prev, k.seq, k.known = f.chain(), from-1, true
 	}

@@ -168,37 +168,37 @@ func rewriteFile(path string, from int64) error {
 }
 
 // serverIndex returns the index that the server has written, or nil.
-func (l *Log) serverIndex() *natsblock.Index {
-	text, err := os.ReadFile(l.indexPath())
+func serverIndex(l *Log) *natsblock.Index {
+	text, err := os.ReadFile(indexPath(l))
 	if err != nil {
 		return nil
 	}
 	x, err := natsblock.Decode(l.name, text)
 	if err != nil {
-		l.store.o.Logger.Warn("the index of the log is not used", "path", l.indexPath(), "error", err)
+		l.store.o.Logger.Warn("the index of the log is not used", "path", indexPath(l), "error", err)
 		return nil
 	}
 	return x
 }
 
-func (l *Log) indexPath() string { return filepath.Join(l.blocks.Dir, "index.db") }
+func indexPath(l *Log) string { return filepath.Join(l.blocks.Dir, "index.db") }
 
 // writeIndex writes the server's index if it has another one than it must find.
 func (r *recovery) writeIndex() error {
 	l := r.log
 	if len(r.blocks) == 0 {
-		return osfile.Remove(l.indexPath()) // it would be of blocks that are not there
+		return osfile.Remove(indexPath(l)) // it would be of blocks that are not there
 	}
 	want, err := r.index()
 	if err != nil {
 		return err
 	}
-	if own := l.serverIndex(); own != nil && sameLog(own, want) {
+	if own := serverIndex(l); own != nil && sameLog(own, want) {
 		return nil
 	}
-	err = replace(l.indexPath(), want.Encode(l.name))
+	err = replace(indexPath(l), want.Encode(l.name))
 	if osfile.IsFull(err) {
-		return l.withoutIndex()
+		return withoutIndex(l)
 	}
 	return err
 }
@@ -233,8 +233,8 @@ func (r *recovery) index() (x *natsblock.Index, err error) {
 
 // withoutIndex removes the server's index, if a full disk has no room for the one that it must find. The server then reads
 // all blocks, and would cut off or delete what it cannot read, so Ledge checks all of them before.
-func (l *Log) withoutIndex() error {
-	r, err := l.inspectFiles(context.Background(), nil, true)
+func withoutIndex(l *Log) error {
+	r, err := inspectFiles(context.Background(), l, nil, true)
 	if err != nil {
 		return err
 	}
@@ -242,8 +242,8 @@ func (l *Log) withoutIndex() error {
 		return fmt.Errorf("the end of the log in %d.blk is still torn at byte %d; start again", r.torn.Block, r.torn.Offset)
 	}
 	l.store.o.Logger.Warn("the disk is full: there is no room for the index of the log, so the server reads the whole log; free some space",
-		"stream", l.name, "path", l.indexPath(), "events", r.events)
-	return osfile.Remove(l.indexPath())
+		"stream", l.name, "path", indexPath(l), "events", r.events)
+	return osfile.Remove(indexPath(l))
 }
 
 // sameLog reports whether two indexes are of the same events in the same blocks.

@@ -14,9 +14,9 @@ const maxFailures = 3
 // recover brings a log back after a failed append, as a start of the process does: the server is closed, the files of all logs are recovered, and a new
 // server is started on them. It returns what the log holds beyond its known end, in order: what was recorded of the failed group, or of one
 // before it that was given up, since nothing else writes here. An error means that the log is given up.
-func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, error) {
-	l.failures++
-	s := l.store
+func (w *writer) recover(ctx context.Context, cause error) ([]domain.Recorded, error) {
+	w.failures++
+	l, s := w.log, w.log.store
 	s.restartLock.Lock()
 	defer s.restartLock.Unlock()
 	if err := l.err(); err != nil {
@@ -31,8 +31,8 @@ func (l *Log) recover(ctx context.Context, cause error) ([]domain.Recorded, erro
 		}
 		return nil, l.err()
 	}
-	if l.failures >= maxFailures {
-		l.fail(fmt.Errorf("%s: %d appends in a row failed, the last with: %w; nothing that was answered is lost: check the disk and start again", l.name, l.failures, cause))
+	if w.failures >= maxFailures {
+		l.fail(fmt.Errorf("%s: %d appends in a row failed, the last with: %w; nothing that was answered is lost: check the disk and start again", l.name, w.failures, cause))
 	}
 	return recorded, nil
 }
@@ -43,7 +43,7 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 	ends := map[*Log]uint64{}
 	for _, l := range s.logs {
 		last, chain := l.Last()
-		r, err := l.recoverFiles(ctx, true, Known{"the last event that was acknowledged", last, chain})
+		r, err := recoverFiles(ctx, l, true, Known{"the last event that was acknowledged", last, chain})
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 		if err := l.opened(ctx, ends[l]); err != nil {
 			return nil, err
 		}
-		if err := l.listen(); err != nil {
+		if err := l.writer.listen(); err != nil {
 			return nil, err
 		}
 	}
@@ -68,12 +68,12 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 }
 
 // beyond takes in what the files hold beyond the known end.
-func (l *Log) beyond(ctx context.Context, last uint64) (recorded []domain.Recorded, err error) {
+func (l *logReader) beyond(ctx context.Context, last uint64) (recorded []domain.Recorded, err error) {
 	known, chain := l.Last()
 	if last == known {
 		return nil, nil
 	}
-	link := linker{log: l, prev: chain, seq: known, known: true}
+	link := linker{stream: &l.stream, prev: chain, seq: known, known: true}
 	var bad error
 	_, err = l.live(ctx, known+1, last, func(p page) bool {
 		d := l.decodePage(&link, p, 0)

@@ -27,7 +27,7 @@ func (s *Store) recordSegments(ctx context.Context) {
 }
 
 // noteFull puts on record which block files are full by now. Without that, a start after a crash takes longer; so on a full disk it is no error.
-func (l *Log) noteFull() {
+func (l *logFiles) noteFull() {
 	if err := l.recordFull(func(*contents) {}); err != nil {
 		l.store.o.Logger.Warn("a full block file is not on record: a start after a crash may take longer", "stream", l.name, "error", err)
 	}
@@ -35,7 +35,7 @@ func (l *Log) noteFull() {
 
 // firstIn returns the sequence with which a block file begins: from the manifest, or from the file behind those that it has. The error is io.EOF if the server has just
 // made the file, and ErrNoRecord if it begins with something else than an event.
-func (l *Log) firstIn(block uint32) (uint64, error) {
+func (l *logFiles) firstIn(block uint32) (uint64, error) {
 	list := l.manifest.segments()
 	i := sort.Search(len(list), func(i int) bool { return list[i].Block >= block })
 	if i < len(list) && list[i].Block == block {
@@ -53,7 +53,7 @@ func (l *Log) firstIn(block uint32) (uint64, error) {
 
 // holding returns the index of the last block that begins at or before a sequence. If the beginning of a block is altered, it
 // is the index of the block before that.
-func (l *Log) holding(all []uint32, seq uint64) int {
+func (l *logFiles) holding(all []uint32, seq uint64) int {
 	after := func(i int) bool {
 		first, err := l.firstIn(all[i])
 		return err != nil || first > seq
@@ -62,7 +62,7 @@ func (l *Log) holding(all []uint32, seq uint64) int {
 }
 
 // boundary returns the highest sequence, up to one, with which a block after the first begins; 0 for none.
-func (l *Log) boundary(upTo uint64) (uint64, error) {
+func (l *logFiles) boundary(upTo uint64) (uint64, error) {
 	all, err := l.blocks.List()
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", l.name, err)
@@ -83,7 +83,7 @@ type BlockEnd struct {
 }
 
 // BlockEnds returns where the block files end that are full: there a stretch of the log may be closed.
-func (l *Log) BlockEnds() (list []BlockEnd) {
+func (l *logFiles) BlockEnds() (list []BlockEnd) {
 	l.noteFull()
 	for _, s := range l.manifest.segments() {
 		list = append(list, BlockEnd{s.Last, s.Bytes, s.At})
@@ -98,7 +98,7 @@ type BlockUse struct {
 }
 
 // Blocks returns the block files of the log, the oldest first. The last one is still written to.
-func (l *Log) Blocks() ([]BlockUse, error) {
+func (l *logFiles) Blocks() ([]BlockUse, error) {
 	l.noteFull()
 	total, err := l.blocks.Bytes()
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) blockFilled() {
 }
 
 // recordFull adds to the manifest the block files that are full and durable, and what more changes.
-func (l *Log) recordFull(more func(*contents)) error {
+func (l *logFiles) recordFull(more func(*contents)) error {
 	added, err := l.filledBlocks()
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (l *Log) recordFull(more func(*contents)) error {
 }
 
 // filledBlocks returns the block files that are full and durable, and not in the manifest yet.
-func (l *Log) filledBlocks() (list []segment, err error) {
+func (l *logFiles) filledBlocks() (list []segment, err error) {
 	all, err := l.blocks.List()
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (l *Log) filledBlocks() (list []segment, err error) {
 }
 
 // segment returns what is in a block file, by how it and the next begin.
-func (l *Log) segment(n, next uint32, durable uint64) (s segment, ok bool) {
+func (l *logFiles) segment(n, next uint32, durable uint64) (s segment, ok bool) {
 	first, err := l.blocks.First(n)
 	if err != nil || !first.IsMessage() {
 		return s, false
@@ -186,7 +186,7 @@ func (l *Log) segment(n, next uint32, durable uint64) (s segment, ok bool) {
 }
 
 // stored reads one message from the files.
-func (l *Log) stored(seq uint64) (found Message, err error) {
+func (l *logFiles) stored(seq uint64) (found Message, err error) {
 	err = l.blockReader(seq, seq, readChunk).read(context.Background(), func(p page) bool { found = p.messages[0]; return true })
 	if err == nil && found.Seq != seq {
 		err = errRecord
@@ -195,7 +195,7 @@ func (l *Log) stored(seq uint64) (found Message, err error) {
 }
 
 // recordEnd puts on record where the log ends: the stop is a clean one.
-func (l *Log) recordEnd() error {
+func (l *logFiles) recordEnd() error {
 	last, chain := l.Last()
 	size := int64(0)
 	all, err := l.blocks.List()

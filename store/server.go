@@ -1,14 +1,23 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
+
+	"ledge/store/natsblock"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -159,4 +168,193 @@ func (n *node) close() {
 // streamDir is the folder of a stream below the store's.
 func streamDir(dir, name string) string {
 	return filepath.Join(dir, server.JetStreamStoreDir, accountName, "streams", name)
+}
+
+const apiWait = 10 * time.Second
+
+// streamConfig is what the server is told about a stream. There is no compression, no asynchronous persistence and no
+// window of message ids: the first two lose acknowledged messages, the third costs memory and start-up time. The server
+// removes nothing by age or bytes: who removes does it with [Log.DropBefore].
+func streamConfig(st stream) server.StreamConfig {
+	c := server.StreamConfig{
+		Name: st.name, Subjects: []string{st.ingest + ">"},
+		SubjectTransform: &server.SubjectTransformConfig{Source: st.ingest + ">", Destination: st.public + ">"},
+		Retention:        server.LimitsPolicy, Storage: server.FileStorage, Discard: server.DiscardOld, Replicas: 1,
+		MaxConsumers: -1, MaxMsgs: -1, MaxMsgsPer: -1, MaxMsgSize: -1, MaxBytes: -1,
+		Duplicates: 100 * time.Millisecond, AllowDirect: true,
+		DenyDelete: st.forever, // no DenyPurge: what is archived leaves the log, and nobody else is in this account
+	}
+	return c
+}
+
+// asked reports whether the stream that the server has is the one that want describes. The server fills in more than
+// it is told, so only what we set is compared.
+func asked(have, want server.StreamConfig) bool {
+	return have.MaxAge == want.MaxAge && have.MaxBytes == want.MaxBytes && have.DenyDelete == want.DenyDelete &&
+		have.DenyPurge == want.DenyPurge && have.AllowDirect == want.AllowDirect && have.Duplicates == want.Duplicates && have.Compression == want.Compression &&
+		len(have.Subjects) == 1 && have.Subjects[0] == want.Subjects[0] &&
+		have.SubjectTransform != nil && *have.SubjectTransform == *want.SubjectTransform
+}
+
+type streamResponse struct {
+	Error *server.ApiError `json:"error"`
+	*server.StreamInfo
+}
+
+// callStream asks the JetStream API for INFO of a stream.
+func callStream(ctx context.Context, nc *nats.Conn, verb, name string, request any) (*server.StreamInfo, error) {
+	var r streamResponse
+	if err := callAPI(ctx, nc, verb, name, request, &r, func() *server.ApiError { return r.Error }); err != nil {
+		return nil, err
+	}
+	if r.StreamInfo == nil {
+		return nil, fmt.Errorf("stream %s: %s: empty answer", name, verb)
+	}
+	return r.StreamInfo, nil
+}
+
+// callAPI asks the JetStream API about a stream and decodes the answer; refusal returns the error in it, if there is one.
+func callAPI(ctx context.Context, nc *nats.Conn, verb, name string, request, answer any, refusal func() *server.ApiError) error {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	m, err := nc.RequestWithContext(ctx, streamAPI+verb+"."+name, body)
+	if err != nil {
+		return fmt.Errorf("stream %s: %s: %w", name, verb, err)
+	}
+	if err := json.Unmarshal(m.Data, answer); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", name, verb, err)
+	}
+	if r := refusal(); r != nil {
+		return fmt.Errorf("stream %s: %s: %w", name, verb, r)
+	}
+	return nil
+}
+
+// streamInfo returns what the server knows of a stream; details adds the sequences that are missing.
+func streamInfo(ctx context.Context, nc *nats.Conn, name string, details bool) (*server.StreamInfo, error) {
+	return callStream(ctx, nc, "INFO", name, server.JSApiStreamInfoRequest{DeletedDetails: details})
+}
+
+// layoutStream is there only while a start tests the layout of block files.
+const layoutStream = "LEDGE_SELFTEST"
+
+// removeLayoutStream removes what is left of a test. The server puts a dot before the name of a stream that it removes, and says that it is
+// unwell while the folder is there.
+func (o Options) removeLayoutStream() error {
+	return errors.Join(os.RemoveAll(streamDir(o.Dir, layoutStream)), os.RemoveAll(streamDir(o.Dir, "."+layoutStream)))
+}
+
+// testLayout proves that the server has written what it acknowledges to the block file that is synced for each group. It returns natsblock.ErrLayout
+// if the message is not there. If the disk is full or the server cannot write, nothing can be acknowledged and nothing is proved; then
+// [natsblock.Files.SyncGroup] still holds that the files grow with the first group.
+func (s *Store) testLayout(ctx context.Context) error {
+	if free, err := s.o.FreeBytes(s.o.Dir); err == nil && free < uint64(s.o.ReserveBytes) {
+		return nil
+	}
+	err := s.node.testLayout(ctx, s.o)
+	if err == nil || errors.Is(err, natsblock.ErrLayout) || ctx.Err() != nil {
+		return err
+	}
+	s.o.Logger.Warn("the layout of the block files is not tested, because nothing can be written", "error", err)
+	s.node.close() // as after any failed write
+	s.node, err = startNode(ctx, s.o)
+	return err
+}
+
+func (n *node) testLayout(ctx context.Context, o Options) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.AckTimeout)
+	defer cancel()
+	const subject = appendPrefix + "selftest"
+	c := server.StreamConfig{Name: layoutStream, Subjects: []string{subject}, Storage: server.FileStorage, Replicas: 1, MaxMsgs: -1, MaxBytes: -1}
+	if _, err := callStream(ctx, n.write, "CREATE", layoutStream, c); err != nil {
+		return err
+	}
+	defer func() {
+		_, derr := n.write.RequestWithContext(ctx, streamAPI+"DELETE."+layoutStream, nil)
+		err = errors.Join(err, derr, o.removeLayoutStream())
+	}()
+	m := &nats.Msg{Subject: subject, Header: nats.Header{headerFence: {"0"}}, Data: bytes.Repeat([]byte("ledge"), 100)} // all events have headers
+	ack, err := n.write.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return fmt.Errorf("stream %s: append: %w", layoutStream, err)
+	}
+	if !isAck(ack.Data, layoutStream, 1) {
+		return fmt.Errorf("stream %s: append: %s", layoutStream, ack.Data)
+	}
+	files := natsblock.FilesOf(o.streamDir(o.Dir, layoutStream))
+	r, rerr := files.First(1)
+	found := false
+	if rerr == nil {
+		_, _, data := r.Parts()
+		found = r.Seq() == 1 && bytes.Equal(data, m.Data)
+	}
+	if !found {
+		return fmt.Errorf("%w: a message that it acknowledged is not in %s (%v); "+
+			"the NATS server in this build writes another layout than Ledge knows: use a released build", natsblock.ErrLayout, files.Dir, rerr)
+	}
+	return nil
+}
+
+// serverLog routes the server's log to slog: notices are Debug, for Ledge says by itself what an operator wants to
+// know. It keeps the first fatal line, after which the server does not run.
+type serverLog struct {
+	to     *slog.Logger
+	client func(cid uint64) string // nil for a server that has no clients but us
+	once   sync.Once
+	fatal  chan string
+}
+
+func newServerLog(to *slog.Logger) *serverLog {
+	return &serverLog{to: to.With("from", "nats-server"), fatal: make(chan string, 1)}
+}
+
+// intended are warnings of the server about what is meant to be so: the passwords are made for each run or keep nobody
+// out, and the size of a message is bounded by ours.
+var intended = []string{"Plaintext passwords detected", "Maximum payloads over"}
+
+func (l *serverLog) Noticef(f string, v ...any) { l.to.Debug(fmt.Sprintf(f, v...)) }
+func (l *serverLog) Debugf(f string, v ...any)  { l.to.Debug(fmt.Sprintf(f, v...)) }
+func (l *serverLog) Tracef(f string, v ...any)  { l.to.Debug(fmt.Sprintf(f, v...)) }
+
+func (l *serverLog) Warnf(f string, v ...any) {
+	line := fmt.Sprintf(f, v...)
+	for _, known := range intended {
+		if strings.HasPrefix(line, known) {
+			l.to.Debug(line)
+			return
+		}
+	}
+	l.warn(line)
+}
+
+func (l *serverLog) Errorf(f string, v ...any) { l.warn(fmt.Sprintf(f, v...)) }
+
+// warn logs a line. One about a client names the client apart, so that no client's lines are taken for those of another or of the
+// server itself.
+func (l *serverLog) warn(line string) {
+	about := aboutClient.FindStringSubmatch(line)
+	if about == nil || l.client == nil {
+		l.to.Warn(line)
+		return
+	}
+	cid, _ := strconv.ParseUint(about[1], 10, 64)
+	reason := about[2]
+	if len(reason) > longestReason {
+		reason = strings.ToValidUTF8(reason[:longestReason], "") + "…"
+	}
+	l.to.Warn("tap complains or is refused", "client", l.client(cid), "reason", reason)
+}
+
+// aboutClient is how the server's lines about a client begin.
+var aboutClient = regexp.MustCompile(`^\S* ?- cid:(\d+) - (.*)`)
+
+// longestReason cuts what a client may have chosen, in bytes.
+const longestReason = 300
+
+func (l *serverLog) Fatalf(f string, v ...any) {
+	l.once.Do(func() { l.fatal <- fmt.Sprintf(f, v...) })
 }

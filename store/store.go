@@ -1,32 +1,40 @@
+// Package store is the log: a NATS server with JetStream inside the process, three streams on it, and one way to append.
+//
+// [Open] starts the server, opens the streams and refuses a damaged one by name. An [Appender] takes commands, decides
+// each in turn, appends the events in groups with one fsync for the group, has them applied to a [Projection], and only
+// then answers. [Log.Read] and [Appender.Follow] give the events back, in order, with the chain of hashes verified.
+//
+// Taps are other people's NATS clients. They reach an account of their own, which sees recorded events and can change
+// nothing. DESIGN.md says why things are as they are, and gives the bytes of the chain.
 package store
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"ledge/store/natsblock"
+	"ledge/store/osfile"
 )
 
 // Store is the open log: the server and its three streams.
 type Store struct {
+	tapServer
 	o        Options
 	node     *node
-	taps     *taps   // nil where nothing is listened on
 	logs     [3]*Log // in the order of streams
-	observer observer
+	observer atomic.Pointer[Observer]
 
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
 	restartLock sync.RWMutex
 	ask         Ask           // of a running server, for the logs that [OpenRunning] opens; else nil
 	shown       signal        // that queries show more of a log
 	filled      chan struct{} // a block file is full
-
-	history  *history     // nil where nothing is listened on
-	appended atomic.Int64 // when the last group began, in nanoseconds since the Unix epoch
+	appended    atomic.Int64  // when the last group began, in nanoseconds since the Unix epoch
 
 	failed     chan error // the first reason of a log to refuse
 	background sync.WaitGroup
@@ -47,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{o: o, failed: make(chan error, 1), filled: make(chan struct{}, 1)}
 	for i, st := range streams {
-		s.logs[i] = &Log{stream: st, store: s, blocks: natsblock.FilesOf(streamDir(o.Dir, st.name))}
+		s.logs[i] = newLog(s, st)
 	}
 	if err := s.logs[0].openArchives(o.ArchiveDir, o.SnapshotDir); err != nil {
 		return nil, err
@@ -69,8 +77,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
-		s.history.close()
-		s.taps.close()
+		s.shut()
 		s.node.close()
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func (s *Store) recoverFiles(ctx context.Context) error {
 	var all sync.WaitGroup
 	var errs [len(streams)]error
 	for i, l := range s.logs {
-		all.Go(func() { errs[i] = l.prepare(ctx) })
+		all.Go(func() { errs[i] = prepare(ctx, l) })
 	}
 	all.Wait()
 	for _, err := range errs {
@@ -103,7 +110,7 @@ func (s *Store) open(ctx context.Context) error {
 		}
 	}
 	if s.o.TapPort >= 0 {
-		if err := s.openTaps(ctx); err != nil {
+		if err := s.serve(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -121,9 +128,6 @@ func (s *Store) Notifications() *Log { return s.logs[1] }
 
 // Readings is the stream of posted values.
 func (s *Store) Readings() *Log { return s.logs[2] }
-
-// TapURL is where taps connect, without a login, to see what happens live; empty before [Store.ListenForTaps], and without a listener.
-func (s *Store) TapURL() string { return s.taps.url("") }
 
 // Health returns why the store is not fit to serve: damage that was found, writes that fail, a server that is unwell.
 // A full disk is not among them: appends are refused then, and all else goes on.
@@ -160,8 +164,7 @@ func (s *Store) Close() error {
 
 func (s *Store) close() error {
 	s.stop()
-	s.history.close()
-	s.taps.close()
+	s.shut()
 	s.background.Wait()
 	s.restartLock.Lock()
 	defer s.restartLock.Unlock()
@@ -187,4 +190,60 @@ func (s *Store) close() error {
 		errs = append(errs, l.recordEnd())
 	}
 	return errors.Join(errs...)
+}
+
+// recordManifests puts on record where each log begins, and its full block files, as far as that is not on it yet.
+func (s *Store) recordManifests() error {
+	all := true
+	for _, l := range s.logs {
+		fresh := l.manifest.missing
+		err := l.recordFull(func(c *contents) {
+			if c.First.First == 0 {
+				c.First = logStart{First: l.first, Marked: l.last == 0}
+			}
+		})
+		if osfile.IsFull(err) { // a later start does it
+			s.o.Logger.Warn("the disk is full: where the log begins is not put on record; free some space", "stream", l.name, "error", err)
+			all = false
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("data folder: %w", err)
+		}
+		if fresh && l.last > 0 {
+			s.o.Logger.Warn("the log had no manifest, so all of it was read: an earlier version or a backup has written it, or the file was removed", "stream", l.name, "path", l.manifest.path)
+		}
+	}
+	if !all {
+		return nil
+	}
+	return refuseEarlierVersions(s.o.Dir)
+}
+
+// Observer is told what appends do, for metrics. It is called by one goroutine for each stream, and must be quick.
+type Observer interface {
+	// Appended is told of each group that is durable: of how many events, of how many bytes, and how long it took from
+	// the first decision to the fold.
+	Appended(stream string, events, bytes int, took time.Duration)
+	// Synced is told of each fsync of a group, also of one that failed.
+	Synced(stream string, took time.Duration)
+}
+
+// Observe has an observer told from now on.
+func (s *Store) Observe(o Observer) { s.observer.Store(&o) }
+
+// FreeBytes returns the free bytes on the disk of the store, as appends see them.
+func (s *Store) FreeBytes() (uint64, error) { return s.o.FreeBytes(s.o.Dir) }
+
+// TotalBytes returns the size of the disk of the store; 0 if the system does not tell.
+func (s *Store) TotalBytes() (uint64, error) { return osfile.TotalBytes(s.o.Dir) }
+
+// room returns the free bytes on the disk of the store. If the system does not tell, the write itself will.
+func (s *Store) room() int64 {
+	free, err := s.FreeBytes()
+	if err != nil {
+		s.o.Logger.Warn("free disk space unknown", "dir", s.o.Dir, "error", err)
+		return math.MaxInt64
+	}
+	return int64(min(free, math.MaxInt64))
 }

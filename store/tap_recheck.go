@@ -15,18 +15,18 @@ const tapRecheck = 10 * time.Second
 
 // RecheckTaps ends the connections of those clients of the tap whose identity has lost its rights; see Options.Still. It is called when users or
 // tokens have changed.
-func (s *Store) RecheckTaps() {
-	if s.taps != nil {
-		s.taps.recheck(false)
+func (t *tapServer) RecheckTaps() {
+	if t.taps != nil {
+		t.taps.recheck(false)
 	}
 }
 
 // TapRefusals returns how many connections the tap has refused or ended since the start, by reason.
-func (s *Store) TapRefusals() map[string]uint64 {
-	if s.taps == nil {
+func (t *tapServer) TapRefusals() map[string]uint64 {
+	if t.taps == nil {
 		return nil
 	}
-	r := s.taps.refused
+	r := t.taps.refused
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.counts)

@@ -20,9 +20,49 @@ type taps struct {
 	memory *tapMemory
 	feed   *nats.Conn
 	secret string // the password of our own connections
+	o      Options
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
+}
+
+// tapServer serves NATS clients what is recorded, live and on request. It has neither if nothing is listened on.
+type tapServer struct {
+	taps    *taps
+	history *history
+}
+
+// serve is ready for clients, and lets none in yet.
+func (t *tapServer) serve(ctx context.Context, s *Store) (err error) {
+	if t.taps, err = startTaps(ctx, s.o); err != nil {
+		return err
+	}
+	t.history = newHistory(t.taps, s)
+	return t.history.start()
+}
+
+// ListenForTaps lets NATS clients in. Call it when the state shows the logs: a tap can ask the API about all that it sees.
+func (t *tapServer) ListenForTaps(ctx context.Context) error {
+	if t.taps == nil {
+		return nil
+	}
+	return t.taps.listen(ctx)
+}
+
+// TapURL is where taps connect, without a login, to see what happens live; empty before [Store.ListenForTaps], and without a listener.
+func (t *tapServer) TapURL() string { return t.taps.url("") }
+
+// TapClients is how many clients the tap has.
+func (t *tapServer) TapClients() int {
+	if t.taps == nil {
+		return 0
+	}
+	return t.taps.clients()
+}
+
+func (t *tapServer) shut() {
+	t.history.close()
+	t.taps.close()
 }
 
 // LeastTapMemory is the least TapMemory, in bytes.
@@ -61,7 +101,7 @@ func startTaps(ctx context.Context, o Options) (*taps, error) {
 	if d.server, err = startServer(ctx, c, logs); err != nil {
 		return nil, err
 	}
-	t := &taps{proxy: d, memory: newTapMemory(d, o.TapMemory), secret: password}
+	t := &taps{proxy: d, memory: newTapMemory(d, o.TapMemory), secret: password, o: o}
 	if t.feed, err = connectIn(t.server, "feed", ledgeUser, password); err != nil {
 		t.close()
 		return nil, err
@@ -70,7 +110,8 @@ func startTaps(ctx context.Context, o Options) (*taps, error) {
 }
 
 // listen lets clients in.
-func (t *taps) listen(ctx context.Context, o Options) (err error) {
+func (t *taps) listen(ctx context.Context) (err error) {
+	o := t.o
 	address := net.JoinHostPort(o.TapHost, strconv.Itoa(o.TapPort))
 	if t.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return errListen(err)

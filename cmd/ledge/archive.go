@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 const (
@@ -241,7 +242,7 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 // room holds that what a stretch takes leaves the reserve free: the archive, which is smaller, and the fold.
 func (a *archiver) room(bytes int64) error {
 	for _, dir := range []string{a.c.DataDir, existing(a.c.archiveDir())} {
-		free, err := store.FreeBytes(dir)
+		free, err := osfile.FreeBytes(dir)
 		if err != nil {
 			return err
 		}

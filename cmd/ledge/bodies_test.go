@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // caller is a client that writes its requests by hand.
@@ -255,7 +255,7 @@ func TestKeyOfAnotherBody(t *testing.T) {
 // belowReadings is a reserve of which a test's folder has more free and four times as much not: readings are refused, changes are not.
 func belowReadings(t *testing.T) string {
 	t.Helper()
-	free, err := store.FreeBytes(t.TempDir())
+	free, err := osfile.FreeBytes(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -238,7 +238,7 @@ func (d *data) freeBytes(dir string) (uint64, error) {
 	if slices.ContainsFunc([]*projections.DB{d.state, d.notes, d.values}, stalled) {
 		return 0, nil
 	}
-	return store.FreeBytes(dir)
+	return osfile.FreeBytes(dir)
 }
 
 func (d *data) onClose(f func() error) { d.closers = append(d.closers, f) }

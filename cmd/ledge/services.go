@@ -10,6 +10,7 @@ import (
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
 	"ledge/store"
+	"ledge/store/osfile"
 )
 
 // The HTTP services, by their names in EdgeX.
@@ -100,7 +101,7 @@ func (p *Program) readyForReadings() error {
 		return err
 	}
 	dir := p.Config.payloadDir()
-	if free, err := store.FreeBytes(dir); err == nil && free < uint64(p.Config.readingsReserve()) {
+	if free, err := osfile.FreeBytes(dir); err == nil && free < uint64(p.Config.readingsReserve()) {
 		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.readingsReserve())
 	}
 	return nil

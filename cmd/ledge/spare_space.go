@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"ledge/store"
 	"ledge/store/osfile"
 )
 
@@ -32,7 +31,7 @@ type spare struct {
 func newSpare(c *Config, logger *slog.Logger) *spare {
 	return &spare{
 		path: filepath.Join(c.DataDir, spareFile), bytes: int64(c.DiskReserve) / spareShare,
-		reserve: uint64(c.readingsReserve()), free: store.FreeBytes, logger: logger,
+		reserve: uint64(c.readingsReserve()), free: osfile.FreeBytes, logger: logger,
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 
 	"ledge/domain"
-	"ledge/store"
 	"ledge/store/osfile"
 )
 
@@ -31,7 +30,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.FreeBytes == nil {
-		o.FreeBytes = store.FreeBytes
+		o.FreeBytes = osfile.FreeBytes
 	}
 	if o.Sync == nil {
 		o.Sync = (*os.File).Sync

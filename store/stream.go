@@ -1,0 +1,75 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+const (
+	accountName  = "LEDGE"
+	appendPrefix = "ledge.append."
+	directGet    = "$JS.API.DIRECT.GET."
+	streamAPI    = "$JS.API.STREAM."
+)
+
+// The names of the three streams.
+const (
+	EventsStream        = "LEDGE_EVENTS"
+	NotificationsStream = "LEDGE_NOTIFICATIONS"
+	ReadingsStream      = "LEDGE_READINGS"
+)
+
+// stream is one of the three streams as it is meant to be.
+type stream struct {
+	name string
+	// public is the prefix under which taps see the events, ingest the private one under which they are appended.
+	public, ingest string
+	// forever: nothing is ever removed, so the first sequence is 1.
+	forever bool
+}
+
+var streams = [...]stream{
+	{name: EventsStream, public: "ledge.event.", ingest: appendPrefix + "event.", forever: true},
+	{name: NotificationsStream, public: "ledge.notification.", ingest: appendPrefix + "notification."},
+	{name: ReadingsStream, public: "ledge.reading.", ingest: appendPrefix + "reading."},
+}
+
+func (s *stream) damage(seq uint64, format string, args ...any) error {
+	return &Damage{s.name, seq, fmt.Sprintf(format, args...)}
+}
+
+// filed checks that a message is stored under the subject in its headers, which the chain covers.
+func (s *stream) filed(m Message) error {
+	about := m.Header.Get(headerSubject)
+	at, ok := strings.CutPrefix(m.Subject, s.public)
+	ok = ok && len(at) == len(about)
+	for i := 0; ok && i < len(at); i++ {
+		ok = at[i] == about[i] && at[i] != '/' || at[i] == '.' && about[i] == '/'
+	}
+	if !ok {
+		return s.damage(m.Seq, "it is stored under %s but is about %s", m.Subject, s.public+strings.ReplaceAll(about, "/", "."))
+	}
+	return nil
+}
+
+// storedToken ends the subject under which every event of a stream is stored: the server keeps an index entry in memory for each
+// subject of a stream, for good, and nothing asks for it. What an event is about stands in ce-subject. Events of earlier versions are stored
+// under their public subjects, which have two tokens or more after the stream's.
+const storedToken = "entry"
+
+// publicSubject is the subject under which taps and users see an event that is stored under a subject and is about something.
+func publicSubject(stored, about string) string {
+	stream, ok := strings.CutSuffix(stored, storedToken)
+	if !ok || strings.Count(stream, ".") != 2 || about == "" {
+		return stored
+	}
+	return stream + strings.ReplaceAll(about, "/", ".")
+}
+
+// aboutIn is the ce-subject in a block of headers.
+func aboutIn(headers []byte) string {
+	_, rest, _ := bytes.Cut(headers, []byte("\r\n"+headerSubject+": "))
+	value, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	return string(value)
+}
