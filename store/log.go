@@ -28,7 +28,7 @@ type Log struct {
 func newLog(s *Store, st stream) *Log {
 	l := &Log{}
 	l.stream, l.store, l.blocks = st, s, natsblock.FilesOf(streamDir(s.o.Dir, st.name))
-	l.retention.log, l.writer.log = l, l
+	l.retention, l.writer = retention{log: l}, writer{log: l}
 	return l
 }
 
