@@ -1,8 +1,10 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -113,6 +115,32 @@ func TestOnePackageKnowsTheBlocks(t *testing.T) {
 			if strings.HasPrefix(path, "github.com/minio/highwayhash") && filepath.Base(filepath.Dir(file)) != "natsblock" {
 				t.Errorf("%s imports %s, which belongs to store/natsblock", file, path)
 			}
+		}
+	}
+}
+
+// TestTypesStaySmall holds that no type of the store has more methods than a reader keeps in mind: split the type, not the file.
+func TestTypesStaySmall(t *testing.T) {
+	const most = 25
+	methods := map[string]int{}
+	for file := range importsBelow(t, filepath.Join("..", "..", "store")) {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
+				of := strings.TrimPrefix(types.ExprString(m.Recv.List[0].Type), "*")
+				methods[filepath.Dir(file)+"."+of]++
+			}
+		}
+	}
+	if len(methods) < 20 {
+		t.Fatalf("only %d types were found", len(methods))
+	}
+	for of, n := range methods {
+		if n > most {
+			t.Errorf("%s has %d methods, want %d at most", of, n, most)
 		}
 	}
 }
