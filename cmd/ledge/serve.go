@@ -23,7 +23,8 @@ SIGHUP never stops it. It reloads log-level and the files of tls-cert, tls-key a
 connections stay open. What cannot be used changes nothing, and one error in the log says why. Other
 settings need a restart; a line of the log names those that differ. See docs/reference/operating.md.
 
-Exit code 6 for damage that is found while it runs, 1 for a log that cannot be written any more.`,
+Exit code 6 for damage of the log that is found while it runs, 8 for damage of a state file, which
+the next start folds again, 1 for a log that cannot be written any more.`,
 		Example: `  ledge serve --data-dir /var/lib/ledge
   ledge serve --config /etc/ledge/ledge.yaml --secure`,
 	}
