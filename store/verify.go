@@ -68,7 +68,7 @@ func (l *Log) verify(ctx context.Context, from, to uint64) (linker, error) {
 	return link, ctx.Err()
 }
 
-// verifyRest verifies what [Log.prepare] left out. Damage makes the log refuse.
+// verifyRest verifies what [prepare] left out. Damage makes the log refuse.
 func (s *Store) verifyRest(ctx context.Context) {
 	for _, l := range s.logs {
 		if l.verified <= l.First() {

@@ -171,15 +171,7 @@ const maxPage = 12 << 10
 // TestReadmeMap holds that every file, folder and heading that a document links to is there, and that pages are short.
 func TestReadmeMap(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
-	docs := []string{"../../README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md"}
-	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: found %v, %v", pattern, found, err)
-		}
-		docs = append(docs, found...)
-	}
-	for _, doc := range docs {
+	for _, doc := range documents(t) {
 		if size := len(mustRead(t, doc)); strings.Contains(doc, "/docs/") && size > maxPage {
 			t.Errorf("%s has %d bytes; split it by task into pages of at most %d", doc, size, maxPage)
 		}
@@ -195,6 +187,20 @@ func TestReadmeMap(t *testing.T) {
 			}
 		}
 	}
+}
+
+// documents are all that users and developers read.
+func documents(t *testing.T) (docs []string) {
+	t.Helper()
+	docs = []string{"../../README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../*/DESIGN.md", "../../*/*/DESIGN.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: found %v, %v", pattern, found, err)
+		}
+		docs = append(docs, found...)
+	}
+	return docs
 }
 
 // headings are those of a document as a link names them: in lower case, with hyphens for spaces, without question marks.
@@ -224,7 +230,7 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist holds that docs/reference/code.md names only Go files that are there.
+// TestNamedFilesExist holds that the documents name only Go files that are there.
 func TestNamedFilesExist(t *testing.T) {
 	var files []string
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -236,13 +242,23 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, "../../docs/reference/code.md"), -1)
-	if len(names) < 20 {
-		t.Errorf("the document names %d files", len(names))
+	if own := namedFiles(t, "../../docs/reference/code.md"); len(own) < 20 {
+		t.Errorf("docs/reference/code.md names %d files", len(own))
 	}
-	for _, name := range names {
-		if !slices.ContainsFunc(files, func(file string) bool { return file == name[1] || strings.HasSuffix(file, "/"+name[1]) }) {
-			t.Errorf("docs/reference/code.md names %s, which does not exist", name[1])
+	for _, doc := range documents(t) {
+		for _, name := range namedFiles(t, doc) {
+			if !slices.ContainsFunc(files, func(file string) bool { return file == name || strings.HasSuffix(file, "/"+name) }) {
+				t.Errorf("%s names %s, which does not exist", doc, name)
+			}
 		}
 	}
+}
+
+// namedFiles are the Go files that a document names.
+func namedFiles(t *testing.T, doc string) (names []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile("`(?:\\.\\./)*([a-z0-9_/]+\\.go)`").FindAllStringSubmatch(mustRead(t, doc), -1) {
+		names = append(names, m[1])
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -69,4 +70,24 @@ func TestFlushFails(t *testing.T) {
 	}
 	release()
 	must(t, d.Close())
+}
+
+// TestWriterForgets holds that a writer keeps no key and no value of a flush that has ended, whatever memory it keeps for the next one.
+func TestWriterForgets(t *testing.T) {
+	w := newWriter()
+	for _, n := range []int{1000, 10, 500} {
+		for i := range n {
+			key := fmt.Appendf(nil, "k%d", i)
+			w.put(key, key, true)
+			w.delete(fmt.Appendf(nil, "d%d", i))
+		}
+		w.reset()
+		for id, changes := range w.changes {
+			for _, one := range changes[:cap(changes)] {
+				if one.key != nil || one.value != nil {
+					t.Fatalf("after %d changes the writer keeps %q in table %d", n, one.key, id)
+				}
+			}
+		}
+	}
 }

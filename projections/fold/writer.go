@@ -123,6 +123,7 @@ func (w *writer) flushCounter(c *bbolt.Cursor, key []byte, more tally) {
 // reset forgets what was flushed, and keeps the memory for the next flush, unless this one took much less.
 func (w *writer) reset() {
 	for i, changes := range w.changes {
+		clear(changes) // which would keep the keys and values
 		if w.changes[i] = changes[:0]; cap(changes) > 4*len(changes)+64 {
 			w.changes[i] = nil
 		}
