@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,8 +18,10 @@ import (
 
 const (
 	openPages     = 50
-	openIdle      = 5  // percent of a core, when nothing happens
-	openPostRatio = .9 // of the posts without open pages
+	openIdle      = 5    // percent of a core, when nothing happens
+	openPostRatio = .9   // of the posts without open pages
+	openDelay     = 1000 // ms from a post until a page has loaded its value
+	openValues    = 20
 )
 
 // loadOpenPages measures what open pages cost when nothing happens, and posts with and without them.
@@ -52,7 +57,81 @@ func loadOpenPages(ctx context.Context, b *bench, ledge *process, cookie string)
 	}
 	one := b.report.add(rows[0].against(rows[1], fmt.Sprintf("posts of 10 KB beside %d open pages, and without them", openPages)))
 	one.Target = atLeast(openPostRatio, one.Ratio)
+	longest, err := m.timeValues(ctx, cookie)
+	if err != nil {
+		return err
+	}
+	ms := float64(longest.Microseconds()) / 1000
+	b.single(fmt.Sprintf("longest time from a post to a page with its value, beside %d open pages and posts", openPages), "ms", ms).Target = below(openDelay, "ms", ms)
 	return nil
+}
+
+// timeValues posts values beside open pages and a client that posts without a pause. It returns the longest time until a page has loaded
+// the value.
+func (m *mix) timeValues(ctx context.Context, cookie string) (longest time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	done, err := openAll(ctx, m.console, cookie)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	background := make(chan error, 1)
+	posting, stop := context.WithCancel(ctx)
+	go func() {
+		_, err := m.postAlone(posting, time.Minute)
+		background <- err
+	}()
+	defer func() {
+		stop()
+		if e := <-background; e != nil && posting.Err() == nil {
+			err = e
+		}
+	}()
+	list, closed, err := m.clients(ctx, m.data, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer closed()
+	const path = "/readings?device=bench-live"
+	own := newTab(m.console, cookie)
+	defer own.CloseIdleConnections()
+	live, err := own.open(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer live.Close()
+	messages := bufio.NewScanner(live)
+	for i := range openValues {
+		value := strconv.Itoa(1_000_000 + i)
+		started := time.Now()
+		event := fmt.Sprintf(`{"apiVersion":"v2","event":{"apiVersion":"v2","id":%q,"deviceName":"bench-live","profileName":"bench","sourceName":"value",
+			"origin":%[2]d,"readings":[{"id":%[3]q,"origin":%[2]d,"deviceName":"bench-live","resourceName":"value","profileName":"bench","valueType":"Int64","value":%[4]q}]}}`,
+			newID(), started.UnixNano(), newID(), value)
+		if _, err := list[0].call(httpRequest(http.MethodPost, eventPath+"/bench/bench-live/value", []byte(event)), http.StatusCreated); err != nil {
+			return 0, err
+		}
+		for shown := false; !shown; {
+			if !messages.Scan() {
+				return 0, fmt.Errorf("the page is not told of a value: %w", cmp.Or(messages.Err(), io.ErrUnexpectedEOF))
+			}
+			if !strings.HasPrefix(messages.Text(), "data: ") {
+				continue
+			}
+			page, err := own.get(ctx, path)
+			if err != nil {
+				return 0, err
+			}
+			text, err := io.ReadAll(page.Body)
+			page.Body.Close()
+			if err != nil {
+				return 0, err
+			}
+			shown = bytes.Contains(text, []byte(value))
+		}
+		longest = max(longest, time.Since(started))
+	}
+	return longest, nil
 }
 
 // postAlone has one client post.
@@ -70,28 +149,19 @@ func (m *mix) postAlone(ctx context.Context, limit time.Duration) (measured, err
 // openAll opens pages of the console. done closes them.
 func openAll(ctx context.Context, console, cookie string) (done func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: openPages}}
+	b := newTab(console, cookie)
 	var open sync.WaitGroup
-	done = func() { cancel(); open.Wait(); client.CloseIdleConnections() }
-	get := func(path string) (*http.Response, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+console+path, nil)
-		if err != nil {
-			return nil, err
-		}
-		r.Header.Set("Cookie", cookie)
-		r.Header.Set("X-Live", "1")
-		return client.Do(r)
-	}
+	done = func() { cancel(); open.Wait(); b.CloseIdleConnections() }
 	pages := []string{"/", "/devices", "/readings", "/ledger?log=readings"}
 	for i := range openPages {
 		path := pages[i%len(pages)]
-		live, err := openPage(get, path)
+		live, err := b.open(ctx, path)
 		if err != nil {
 			done()
 			return nil, fmt.Errorf("page %d, %s: %w", i+1, path, err)
 		}
 		load := func() {
-			if page, err := get(path); err == nil {
+			if page, err := b.get(ctx, path); err == nil {
 				_, _ = io.Copy(io.Discard, page.Body) // the end of the context ends both
 				page.Body.Close()
 			}
@@ -108,9 +178,29 @@ func openAll(ctx context.Context, console, cookie string) (done func(), err erro
 	return done, nil
 }
 
-// openPage loads a page, and returns the live connection that it asks for.
-func openPage(get func(path string) (*http.Response, error), path string) (io.ReadCloser, error) {
-	page, err := get(path)
+// tab gets pages of the console, as a page does that loads itself anew.
+type tab struct {
+	http.Client
+	console, cookie string
+}
+
+func newTab(console, cookie string) *tab {
+	return &tab{http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: openPages}}, console, cookie}
+}
+
+func (b *tab) get(ctx context.Context, path string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.console+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Cookie", b.cookie)
+	r.Header.Set("X-Live", "1")
+	return b.Do(r)
+}
+
+// open loads a page, and returns the live connection that it asks for.
+func (b *tab) open(ctx context.Context, path string) (io.ReadCloser, error) {
+	page, err := b.get(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +213,7 @@ func openPage(get func(path string) (*http.Response, error), path string) (io.Re
 	if topics == nil {
 		return nil, fmt.Errorf("%s, without a live part", page.Status)
 	}
-	live, err := get("/live?" + html.UnescapeString(string(topics[1])))
+	live, err := b.get(ctx, "/live?"+html.UnescapeString(string(topics[1])))
 	if err == nil && live.StatusCode != http.StatusOK {
 		live.Body.Close()
 		err = fmt.Errorf("live connection: %s", live.Status)

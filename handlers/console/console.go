@@ -203,7 +203,7 @@ func (s *Console) routes() []route {
 		{"GET", "/account", anyRole, s.showAccount},
 		{"POST", "/account/password", anyRole, s.changePassword},
 		{"GET", "/live", domain.MayRead, s.serveLive},
-		{"GET", "/", anyRole, s.overview},
+		{"GET", "/", anyRole, s.share(s.overview)},
 	}, s.deviceRoutes(), s.readingRoutes(), s.profileRoutes(), s.serviceRoutes(), s.watcherRoutes(), s.subscriptionRoutes(), s.notificationRoutes(),
 		s.ledgerRoutes(), s.userRoutes(), s.systemRoutes())
 }

@@ -2,14 +2,19 @@ package console
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,25 +286,46 @@ func TestListenersAreBounded(t *testing.T) {
 
 func TestLiveTopics(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
+	l.every = time.Hour // the test sends the messages
+	l.last = time.Now()
 	hall, all := l.add(map[string]string{"readings": "hall", "devices": ""}), l.add(map[string]string{"readings": ""})
 	changes := l.add(map[string]string{"ledger": "changes"})
+	told := func() string {
+		l.send()
+		for _, one := range []*listener{hall, all, changes} {
+			if woken := len(one.wake) > 0; woken != (len(one.due) > 0) {
+				t.Errorf("woken %v for %v", woken, one.due)
+			}
+			select {
+			case <-one.wake:
+			default:
+			}
+		}
+		return fmt.Sprint(l.take(hall), l.take(all), l.take(changes))
+	}
 	for range 1000 {
 		l.changed(Change{"readings", "yard"})
 	}
-	if got := fmt.Sprint(hall.take(), all.take()); got != "[] [readings]" {
+	if got := told(); got != "[] [readings] []" {
 		t.Errorf("told %s", got)
 	}
 	l.changed(Change{"readings", "hall"})
 	l.changed(Change{"devices", "yard"})
-	if got := fmt.Sprint(hall.take(), all.take()); got != "[devices readings] [readings]" {
+	if got := told(); got != "[devices readings] [readings] []" {
 		t.Errorf("told %s", got)
 	}
-	if len(hall.wake)+len(all.wake) > 0 {
-		t.Error("a page is woken for what it was told before")
-	}
 	l.changed(Change{"ledger", "readings"})
-	if got := changes.take(); got != nil {
-		t.Errorf("a page with the log of changes is told %s of the log of readings", got)
+	if got := told(); got != "[] [] []" {
+		t.Errorf("a page is told %s of the log of readings, or again of what it was told before", got)
+	}
+	l.changed(Change{"readings", "hall"})
+	l.send()
+	l.changed(Change{"devices", "hall"})
+	if got := fmt.Sprint(l.take(hall)); got != "[readings]" {
+		t.Errorf("told %s: the page that it shares may be older than the last change", got)
+	}
+	if got := told(); got != "[devices] [readings] []" {
+		t.Errorf("told %s after the change between a message and what a page loads then", got)
 	}
 	l.close()
 	for range hall.wake { // which ends
@@ -310,22 +336,90 @@ func TestLiveTopics(t *testing.T) {
 	}
 }
 
-func TestManyPagesAreToldLessOften(t *testing.T) {
-	l := newLive(nil, slog.New(slog.DiscardHandler))
-	defer l.close()
-	for pages, want := range map[int]time.Duration{1: liveEvery, 15: liveEvery, 50: 3 * time.Second} {
-		for len(l.listeners) < pages {
-			l.add(nil)
+// TestPagesShareWhatTheyLoad has pages load the same after a message: one request renders it for all users with the same role.
+func TestPagesShareWhatTheyLoad(t *testing.T) {
+	const pages = 20
+	s := fixture(t, nil)
+	s.live.every, s.live.last = time.Hour, time.Now()
+	page := s.live.add(map[string]string{"devices": ""})
+	var rendered atomic.Int32
+	p, status := Page{Title: "shown", Live: "devices"}, http.StatusOK
+	s.engine.GET("/shown", s.session, s.authorize(anyRole), s.share(func(c *gin.Context) {
+		rendered.Add(1)
+		s.show(c, status, "error", p)
+	}))
+	cookies := []*http.Cookie{login(t, s), login(t, s)}
+	load := func(what string, want int, encoding string) {
+		t.Helper()
+		rendered.Store(0)
+		var all sync.WaitGroup
+		for i := range pages {
+			all.Go(func() {
+				r := httptest.NewRequest(http.MethodGet, "/shown", nil)
+				r.AddCookie(cookies[i%len(cookies)])
+				r.Header.Set("X-Live", "1")
+				r.Header.Set("Accept-Encoding", encoding)
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, r)
+				text := w.Body.Bytes()
+				if w.Header().Get("Content-Encoding") == "gzip" {
+					z, err := gzip.NewReader(w.Body)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					text, _ = io.ReadAll(z)
+				}
+				if w.Code != status || !bytes.Contains(text, []byte("<title>shown")) {
+					t.Errorf("%s: %d %.200s", what, w.Code, text)
+				}
+				if own := p.Live == "" || status != http.StatusOK; bytes.Contains(text, []byte("anna")) != own {
+					t.Errorf("%s: the page has the name of its user: %v, want %v", what, !own, own)
+				}
+			})
 		}
-		for one := range l.listeners {
-			if len(l.listeners) > pages {
-				l.remove(one)
-			}
-		}
-		if got := l.pause(); got != want {
-			t.Errorf("with %d pages a page is told each %v, want %v", pages, got, want)
+		all.Wait()
+		if got := int(rendered.Load()); got != want {
+			t.Errorf("%s: rendered %d times, want %d", what, got, want)
 		}
 	}
+	load("the first message", 1, "")
+	s.live.changedAll(page)
+	s.live.send()
+	w := &slowBrowser{httptest.NewRecorder(), func() { load("a page that the first browser is still reading", 0, "") }}
+	slow := httptest.NewRequest(http.MethodGet, "/shown", nil)
+	slow.AddCookie(cookies[0])
+	slow.Header.Set("X-Live", "1")
+	s.ServeHTTP(w, slow)
+	load("the same message", 0, "")
+	load("the same message, compressed", 1, "gzip")
+	s.Users.(people)["anna"] = domain.User{Name: "anna", Role: domain.Viewer, Credential: "1"}
+	load("the same message, for another role", 1, "")
+	s.live.changedAll(page)
+	load("before the next message", 0, "")
+	s.live.send()
+	load("the next message", 1, "")
+	s.live.every = 0
+	load("later", pages, "")
+	s.live.every = time.Hour
+	s.live.remove(page)
+	load("without a live connection", pages, "")
+	s.live.add(nil)
+	p.Live = ""
+	load("a page that is not live", pages, "")
+	p.Live, status = "devices", http.StatusTeapot
+	load("an error", pages, "")
+}
+
+// slowBrowser calls meanwhile before it takes the answer.
+type slowBrowser struct {
+	*httptest.ResponseRecorder
+	meanwhile func()
+}
+
+func (b *slowBrowser) Write(text []byte) (int, error) {
+	b.meanwhile()
+	return b.ResponseRecorder.Write(text)
 }
 
 func TestLongAnswers(t *testing.T) {

@@ -25,14 +25,14 @@ const (
 
 func (s *Console) deviceRoutes() []route {
 	return []route{
-		{"GET", "/devices", domain.MayRead, s.showDevices},
+		{"GET", "/devices", domain.MayRead, s.share(s.showDevices)},
 		{"POST", "/devices", domain.MayChange, s.changeDevices},
 		// No device can have a name with a plus sign.
 		{"GET", "/devices/+add", domain.MayChange, s.showAddDevice},
 		{"POST", "/devices/+add", domain.MayChange, s.addDevice},
 		{"GET", "/devices/+import", domain.MayChange, s.showImport},
 		{"POST", "/devices/+import", domain.MayChange, s.importDevices},
-		{"GET", "/devices/:name", domain.MayRead, s.showDevice},
+		{"GET", "/devices/:name", domain.MayRead, s.share(s.showDevice)},
 		{"GET", "/devices/:name/edit", domain.MayChange, s.showEditDevice},
 		{"POST", "/devices/:name/edit", domain.MayChange, s.editDevice},
 		{"POST", "/devices/:name/state", domain.MayChange, s.setDeviceState},

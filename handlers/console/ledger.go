@@ -111,7 +111,7 @@ const (
 
 func (s *Console) ledgerRoutes() []route {
 	return []route{
-		{"GET", "/ledger", domain.MayAudit, s.ledger},
+		{"GET", "/ledger", domain.MayAudit, s.share(s.ledger)},
 		{"GET", "/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent},
 		{"GET", "/verify", domain.MayAudit, s.showVerify},
 		{"POST", "/verify", domain.MayAudit, s.verify},

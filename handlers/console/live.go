@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,39 +27,63 @@ var Topics = []string{"devices", "profiles", "services", "watchers", "subscripti
 const (
 	// mostListeners bounds the open pages with a live connection.
 	mostListeners = 256
-	// liveEvery is the shortest time between two messages to a page. The first change is sent at once, and those in between become one
-	// message: so a page shows each change within a second.
+	// liveEvery is the shortest time between two messages. The first change is sent at once. Those in between become one message: so a page
+	// hears of each change within a second.
 	liveEvery = 900 * time.Millisecond
-	// livePage is that time for each open page, if it is more: all pages together get at most 17 messages a second.
-	livePage = 60 * time.Millisecond
 	// liveBeat is the time between two messages on an idle connection. It detects broken connections.
 	liveBeat = 20 * time.Second
+	// mostShared bounds the different pages that are kept to be shared. Each is a page of a list, so a few kilobytes compressed.
+	mostShared = 64
 )
 
 // live sends the topics of changes to open pages. It follows the log while a page is open.
+//
+// All pages get their messages at the same time. So those with the same address can share what they load after a message: one request
+// renders the page, and the others get the same text.
 type live struct {
 	follow func(changed func(Change)) func(ctx context.Context) error
 	logger *slog.Logger
 	beat   time.Duration // liveBeat
+	every  time.Duration // liveEvery
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
+	timer     *time.Timer // of the next message; nil if there is nothing to send
+	last      time.Time   // of the last message
+	shared    map[sharedKey]*sharedPage
 	stop      context.CancelFunc // nil while no page is open
 	running   sync.WaitGroup
 	closed    bool
 }
 
-// listener is one open page.
+// listener is one open page. live.mu guards news and due.
 type listener struct {
 	topics map[string]string // to the name of an entity; "" for all
-	wake   chan struct{}     // holds one token when there is something new
-	mu     sync.Mutex
-	news   map[string]bool // by topic
-	ended  bool            // wake is closed
+	wake   chan struct{}     // holds one token when there are due topics
+	news   map[string]bool   // topics of the next message
+	due    map[string]bool   // topics of this message
+}
+
+// sharedKey says which live requests get the same answer.
+type sharedKey struct {
+	role domain.Role
+	host string // the page of a device shows it
+	uri  string
+	gzip bool
+}
+
+// sharedPage is an answer that the first request renders and others wait for.
+type sharedPage struct {
+	key    sharedKey
+	begun  time.Time
+	done   chan struct{} // closed when text is known
+	kept   bool          // done is closed
+	text   []byte        // nil after an error
+	packed bool          // text is compressed
 }
 
 func newLive(follow func(changed func(Change)) func(ctx context.Context) error, logger *slog.Logger) *live {
-	return &live{follow: follow, logger: logger, beat: liveBeat, listeners: map[*listener]bool{}}
+	return &live{follow: follow, logger: logger, beat: liveBeat, every: liveEvery, listeners: map[*listener]bool{}, shared: map[sharedKey]*sharedPage{}}
 }
 
 // close ends all connections; there are no new ones.
@@ -66,15 +91,25 @@ func (l *live) close() {
 	l.mu.Lock()
 	l.closed = true
 	for one := range l.listeners {
-		one.end()
-		delete(l.listeners, one)
+		close(one.wake)
 	}
+	clear(l.listeners)
+	l.rest()
+	l.mu.Unlock()
+	l.running.Wait()
+}
+
+// rest ends the work that open pages need. The caller holds mu.
+func (l *live) rest() {
 	if l.stop != nil {
 		l.stop()
 		l.stop = nil
 	}
-	l.mu.Unlock()
-	l.running.Wait()
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+	clear(l.shared)
 }
 
 // add returns the listener of a page; nil at the limit.
@@ -84,7 +119,7 @@ func (l *live) add(topics map[string]string) *listener {
 	if l.closed || len(l.listeners) >= mostListeners {
 		return nil
 	}
-	one := &listener{topics: topics, wake: make(chan struct{}, 1), news: map[string]bool{}}
+	one := &listener{topics: topics, wake: make(chan struct{}, 1), news: map[string]bool{}, due: map[string]bool{}}
 	l.listeners[one] = true
 	if l.stop == nil && l.follow != nil {
 		ctx, stop := context.WithCancel(context.Background())
@@ -103,17 +138,9 @@ func (l *live) remove(one *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.listeners, one)
-	if len(l.listeners) == 0 && l.stop != nil {
-		l.stop()
-		l.stop = nil
+	if len(l.listeners) == 0 {
+		l.rest()
 	}
-}
-
-// pause is the time between two messages to a page. It grows with the number of pages, because each page that gets a message loads a part.
-func (l *live) pause() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return max(liveEvery, livePage*time.Duration(len(l.listeners)))
 }
 
 // changed notes a change for all pages with its topic.
@@ -122,55 +149,118 @@ func (l *live) changed(c Change) {
 	defer l.mu.Unlock()
 	for one := range l.listeners {
 		if name, wanted := one.topics[c.Topic]; wanted && (name == "" || name == c.Name) {
-			one.note(c.Topic)
+			l.note(one, c.Topic)
 		}
 	}
 }
 
-// noteAll notes a change of all topics.
-func (o *listener) noteAll() {
-	for topic := range o.topics {
-		o.note(topic)
+// changedAll notes a change of all topics of a page.
+func (l *live) changedAll(one *listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for topic := range one.topics {
+		l.note(one, topic)
 	}
 }
 
-// note notes a change of a topic.
-func (o *listener) note(topic string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.news[topic] || o.ended {
+// note notes a change of a topic for a page, and sees to it that a message follows. The caller holds mu.
+func (l *live) note(one *listener, topic string) {
+	if one.news[topic] || l.closed {
 		return
 	}
-	o.news[topic] = true
-	select {
-	case o.wake <- struct{}{}:
-	default:
+	one.news[topic] = true
+	if l.timer == nil {
+		l.timer = time.AfterFunc(max(0, l.every-time.Since(l.last)), l.send)
 	}
 }
 
-// end has the page's connection end.
-func (o *listener) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ended = true
-	close(o.wake)
+// send wakes the pages with news. What they load from now on is rendered anew. A change after this belongs to the next message: the page
+// that another request is rendering may lack it.
+func (l *live) send() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer == nil {
+		return // nobody listens any more
+	}
+	l.timer, l.last = nil, time.Now()
+	clear(l.shared)
+	for one := range l.listeners {
+		if len(one.news) == 0 {
+			continue
+		}
+		maps.Copy(one.due, one.news)
+		clear(one.news)
+		select {
+		case one.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
-// take returns the topics that have changed, and takes the token for them.
-func (o *listener) take() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	select {
-	case <-o.wake:
-	default:
-	}
-	var topics []string
-	for topic := range o.news {
-		topics = append(topics, topic)
-	}
-	clear(o.news)
-	slices.Sort(topics)
+// take returns the topics of the message that a page was woken for.
+func (l *live) take(one *listener) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	topics := slices.Sorted(maps.Keys(one.due))
+	clear(one.due)
 	return topics
+}
+
+// page returns the answer for a key; first says that the caller renders it, and calls keep then. The answer of another request is as new as
+// the last message, and is not older than a message may be late.
+func (l *live) page(key sharedKey) (page *sharedPage, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if page := l.shared[key]; page != nil && time.Since(page.begun) < l.every {
+		return page, false
+	}
+	page = &sharedPage{key: key, begun: time.Now(), done: make(chan struct{})}
+	if len(l.listeners) > 0 && len(l.shared) < mostShared {
+		l.shared[key] = page
+	}
+	return page, true
+}
+
+// keep gives the text of a page to those that wait for it; without a text they render for themselves. Only the first call counts.
+func (l *live) keep(page *sharedPage, text []byte, packed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if page.kept {
+		return
+	}
+	page.kept, page.text, page.packed = true, text, packed
+	close(page.done)
+	if text == nil && l.shared[page.key] == page {
+		delete(l.shared, page.key)
+	}
+}
+
+// share makes a handler of a live page whose requests after a message share their answers. The handler's show keeps the answer.
+func (s *Console) share(handle gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		u, known := user(c)
+		if !known || !isLive(c) {
+			handle(c)
+			return
+		}
+		page, first := s.live.page(sharedKey{u.Role, c.Request.Host, c.Request.URL.RequestURI(), acceptsGzip(c)})
+		if first {
+			defer s.live.keep(page, nil, false) // after an error
+			c.Set("shared", page)
+			handle(c)
+			return
+		}
+		select {
+		case <-page.done:
+		case <-c.Request.Context().Done():
+			return
+		}
+		if page.text == nil {
+			handle(c)
+			return
+		}
+		writePage(c, http.StatusOK, page.text, page.packed)
+	}
 }
 
 // serveLive sends changes to a page as server-sent events: the data of each are topics with spaces between. The query names topics, each
@@ -196,7 +286,7 @@ func (s *Console) serveLive(c *gin.Context) {
 	}
 	defer s.live.remove(one)
 	if s.Position != nil && at != s.Position() {
-		one.noteAll()
+		s.live.changedAll(one)
 	}
 	c.Header("Content-Type", "text/event-stream")
 	c.Header("X-Accel-Buffering", "no") // of nginx
@@ -209,8 +299,6 @@ func (s *Console) serveLive(c *gin.Context) {
 func (s *Console) tellAll(c *gin.Context, one *listener) {
 	beat := time.NewTicker(s.live.beat)
 	defer beat.Stop()
-	pause := time.NewTimer(0)
-	defer pause.Stop()
 	for {
 		var err error
 		select {
@@ -225,13 +313,9 @@ func (s *Console) tellAll(c *gin.Context, one *listener) {
 			if !open {
 				return
 			}
-			select {
-			case <-pause.C:
-			case <-c.Request.Context().Done():
-				return
+			if topics := s.live.take(one); len(topics) > 0 {
+				err = s.tell(c, "data: "+strings.Join(topics, " ")+"\n\n")
 			}
-			err = s.tell(c, "data: "+strings.Join(one.take(), " ")+"\n\n")
-			pause.Reset(s.live.pause())
 		}
 		if err != nil {
 			return

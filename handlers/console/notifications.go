@@ -18,10 +18,10 @@ const mostExamined = 500
 
 func (s *Console) notificationRoutes() []route {
 	return []route{
-		{"GET", "/notifications", domain.MayRead, s.notifications},
+		{"GET", "/notifications", domain.MayRead, s.share(s.notifications)},
 		{"GET", "/notifications/+send", domain.MayChange, s.showSendNotification},
 		{"POST", "/notifications/+send", domain.MayChange, s.sendNotification},
-		{"GET", "/notifications/:id", domain.MayRead, s.notification},
+		{"GET", "/notifications/:id", domain.MayRead, s.share(s.notification)},
 		{"POST", "/notifications/:id/acknowledge", domain.MayChange, s.acknowledge},
 		{"POST", "/notifications/:id/delete", domain.MayChange, s.deleteNotification},
 	}

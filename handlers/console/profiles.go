@@ -15,10 +15,10 @@ import (
 
 func (s *Console) profileRoutes() []route {
 	return []route{
-		{"GET", "/profiles", domain.MayRead, s.profiles},
+		{"GET", "/profiles", domain.MayRead, s.share(s.profiles)},
 		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload},
 		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile},
-		{"GET", "/profiles/:name", domain.MayRead, s.profile},
+		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile)},
 		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile},
 		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile},
 		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile},

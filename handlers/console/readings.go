@@ -23,7 +23,7 @@ const (
 
 func (s *Console) readingRoutes() []route {
 	return []route{
-		{"GET", "/readings", domain.MayRead, s.showReadings},
+		{"GET", "/readings", domain.MayRead, s.share(s.showReadings)},
 		{"GET", "/readings/:id/value", domain.MayRead, s.serveValue},
 	}
 }

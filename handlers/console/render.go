@@ -99,6 +99,13 @@ func menuOf(role domain.Role, at string) (entries []menuEntry) {
 // show answers with a page. name is that of its template.
 func (s *Console) show(c *gin.Context, status int, name string, p Page) {
 	u, known := user(c)
+	shared, _ := c.Value("shared").(*sharedPage)
+	if p.Live == "" || status != http.StatusOK {
+		shared = nil
+	}
+	if shared != nil {
+		u, known = domain.User{Role: u.Role}, false // the page is for all users with this role
+	}
 	p.At, p.Message = c.GetString("at"), sentence(p.Message)
 	p.User, p.Path, p.Version = u, c.Request.URL.RequestURI(), s.Version
 	if known && !u.MustChange {
@@ -113,19 +120,33 @@ func (s *Console) show(c *gin.Context, status int, name string, p Page) {
 		c.String(http.StatusInternalServerError, "this page cannot be shown; the log of the program says why\n")
 		return
 	}
-	c.Header("Vary", "Accept-Encoding, HX-Request")
-	writeText(c, status, "text/html; charset=utf-8", text.Bytes())
+	body, packed := text.Bytes(), text.Len() > 1<<10 && acceptsGzip(c)
+	if packed {
+		body = pack(body)
+	}
+	if shared != nil {
+		s.live.keep(shared, body, packed) // before this browser gets it, which may be slow
+	}
+	writePage(c, status, body, packed)
 }
 
-// writeText answers with a text, compressed if the browser accepts that.
-func writeText(c *gin.Context, status int, contentType string, text []byte) {
-	c.Header("Content-Type", contentType)
-	if len(text) > 1<<10 && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
-		var packed bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
-		_, _ = z.Write(text)                                 // a buffer takes all
-		_ = z.Close()
-		text = packed.Bytes()
+func acceptsGzip(c *gin.Context) bool {
+	return strings.Contains(c.GetHeader("Accept-Encoding"), "gzip")
+}
+
+func pack(text []byte) []byte {
+	var packed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
+	_, _ = z.Write(text)                                 // a buffer takes all
+	_ = z.Close()
+	return packed.Bytes()
+}
+
+// writePage answers with the text of a page; packed says that it is compressed.
+func writePage(c *gin.Context, status int, text []byte, packed bool) {
+	c.Header("Vary", "Accept-Encoding, HX-Request")
+	c.Header("Content-Type", "text/html; charset=utf-8")
+	if packed {
 		c.Header("Content-Encoding", "gzip")
 	}
 	c.Header("Content-Length", strconv.Itoa(len(text)))

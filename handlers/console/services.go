@@ -14,7 +14,7 @@ import (
 
 func (s *Console) serviceRoutes() []route {
 	return []route{
-		{"GET", "/services", domain.MayRead, s.services},
+		{"GET", "/services", domain.MayRead, s.share(s.services)},
 		{"GET", "/services/+add", domain.MayChange, s.showAddService},
 		{"POST", "/services/+add", domain.MayChange, s.addService},
 		{"GET", "/services/:name", domain.MayRead, s.service},

@@ -19,10 +19,10 @@ import (
 
 func (s *Console) subscriptionRoutes() []route {
 	return []route{
-		{"GET", "/subscriptions", domain.MayRead, s.subscriptions},
+		{"GET", "/subscriptions", domain.MayRead, s.share(s.subscriptions)},
 		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription},
 		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription},
-		{"GET", "/subscriptions/:name", domain.MayRead, s.subscription},
+		{"GET", "/subscriptions/:name", domain.MayRead, s.share(s.subscription)},
 		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription},
 		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription},
 		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState},

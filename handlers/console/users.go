@@ -36,7 +36,7 @@ const (
 
 func (s *Console) userRoutes() []route {
 	return []route{
-		{"GET", "/users", domain.MayAdminister, s.users},
+		{"GET", "/users", domain.MayAdminister, s.share(s.users)},
 		{"POST", "/users", domain.MayAdminister, s.addUser},
 		{"GET", "/users/:name", domain.MayAdminister, s.showUser},
 		{"POST", "/users/:name/role", domain.MayAdminister, s.changeRole},

@@ -14,7 +14,7 @@ import (
 
 func (s *Console) watcherRoutes() []route {
 	return []route{
-		{"GET", "/watchers", domain.MayRead, s.watchers},
+		{"GET", "/watchers", domain.MayRead, s.share(s.watchers)},
 		{"GET", "/watchers/+add", domain.MayChange, s.showAddWatcher},
 		{"POST", "/watchers/+add", domain.MayChange, s.addWatcher},
 		{"GET", "/watchers/:name", domain.MayRead, s.watcher},
