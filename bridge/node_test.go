@@ -52,7 +52,7 @@ func mustNode(tb testing.TB) *node {
 	logger := slog.New(slog.DiscardHandler)
 	n := &node{tb: tb, logger: logger, binding: func() {}, sockets: sockets.Sockets{Sockets: zeromq.NewSockets(zeromq.Options{Logger: logger, QueueMessages: 1 << 16, QueueBytes: 16 << 20})}, interval: 1, growing: true}
 	var err error
-	if n.store, err = store.Open(tb.Context(), store.Options{Dir: filepath.Join(dir, "nats"), TapPort: -1, ReserveBytes: 1, Logger: logger}); err != nil {
+	if n.store, err = store.Open(tb.Context(), store.Options{Dir: filepath.Join(dir, "nats"), ReserveBytes: 1, Logger: logger}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { n.store.Close() })

@@ -6,7 +6,7 @@ import (
 )
 
 func TestSizeOfMessage(t *testing.T) {
-	var l letter
+	var l messageBuffer
 	for _, h := range []Header{{{"ce-id", "17"}, {"Ledge-Chain", "00"}}, {{"A", "1"}}} {
 		for _, data := range []string{"", "body"} {
 			if got, want := sizeOfMessage("a.b", h, []byte(data)), l.of("a.b", h, []byte(data)).Size(); got != want {
@@ -28,7 +28,7 @@ func TestIsToken(t *testing.T) {
 
 // The server's acknowledgements are in the form that is known without decoding them.
 func TestIsAck(t *testing.T) {
-	s, err := Open(t.Context(), Options{Dir: t.TempDir(), TapPort: -1})
+	s, err := Open(t.Context(), Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -508,7 +508,7 @@ func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) 
 // writer publishes groups of events to the stream's server, and makes them durable. One group is under way at a time.
 type writer struct {
 	log      *Log
-	message  letter
+	message  messageBuffer
 	inbox    string // what the subjects of acknowledgements begin with
 	acks     chan *nats.Msg
 	groups   uint64        // since the start; in the subjects of the current group's acknowledgements
@@ -662,7 +662,7 @@ func (g *group) await() error {
 
 // acked returns nil if a message acknowledges the event at a sequence of a stream.
 func acked(m *nats.Msg, stream string, seq uint64) error {
-	if v := get(m.Header, "Status"); v == "503" {
+	if v := m.Header.Get("Status"); v == "503" {
 		return fmt.Errorf("%w: no stream listens", errNoAck)
 	}
 	if isAck(m.Data, stream, seq) {

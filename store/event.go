@@ -116,23 +116,23 @@ func fence(before uint64, first bool) string {
 	return text
 }
 
-// letter is a message to publish one event after another in: the client encodes it before it returns.
-type letter struct {
+// messageBuffer is a message that is used for one event after another: the client encodes it before it returns.
+type messageBuffer struct {
 	nats.Msg
 	values []string
 }
 
 // of returns the message; it holds until the next call.
-func (l *letter) of(subject string, h Header, data []byte) *nats.Msg {
-	if l.Header == nil {
-		l.Header = nats.Header{}
+func (b *messageBuffer) of(subject string, h Header, data []byte) *nats.Msg {
+	if b.Header == nil {
+		b.Header = nats.Header{}
 	}
-	clear(l.Header)
-	l.values = l.values[:0]
+	clear(b.Header)
+	b.values = b.values[:0]
 	for i, f := range h {
-		l.values = append(l.values, f.Value)
-		l.Header[f.Name] = l.values[i : i+1 : i+1]
+		b.values = append(b.values, f.Value)
+		b.Header[f.Name] = b.values[i : i+1 : i+1]
 	}
-	l.Subject, l.Reply, l.Data = subject, "", data
-	return &l.Msg
+	b.Subject, b.Reply, b.Data = subject, "", data
+	return &b.Msg
 }

@@ -165,8 +165,8 @@ func MarkGroups(text []byte, stream string, n uint32, seqs ...uint64) []byte {
 func EarlierForm(text []byte, stream string, n uint32) []byte {
 	return rewritten(text, stream, n, func(r natsblock.Record) []byte {
 		m, _ := storedOf(r)
-		headers := bytes.Replace(m.headers, []byte("\r\n"+headerSubject+": "+aboutIn(m.headers)+"\r\n"), []byte("\r\n"), 1)
-		return natsblock.Encode(m.seq, r.Nanos(), m.subject, headers, m.data)
+		headers := bytes.Replace(m.Headers, []byte("\r\n"+headerSubject+": "+aboutIn(m.Headers)+"\r\n"), []byte("\r\n"), 1)
+		return natsblock.Encode(m.Seq, r.Nanos(), m.Subject, headers, m.Data)
 	})
 }
 
@@ -195,23 +195,6 @@ func FrontsText(stream string, first uint64, chain string) string {
 // FeedGroups is how many groups may wait to be published live.
 const FeedGroups = feedGroups
 
-// TapClients returns the number of clients that are logged in at the tap port.
-func TapClients(s *Store) int { return s.taps.clients() }
-
-// TapCopies returns how often a live message is sent.
-func TapCopies(s *Store, subject string) int { return s.taps.copies(subject) }
-
-// TapPending returns the bytes that wait for all clients of the tap port.
-func TapPending(s *Store) int64 {
-	s.taps.memory.mu.Lock()
-	defer s.taps.memory.mu.Unlock()
-	s.taps.memory.measure()
-	return s.taps.memory.queued
-}
-
-// TapPendingOf returns the bytes that wait for the client on a connection of the tap server.
-func TapPendingOf(s *Store, cid uint64) int64 { return s.taps.memory.pending(cid) }
-
 // DelayAcks has what the server acknowledges arrive late, in order, or, where drop says so of the end of its subject, never.
 func (l *Log) DelayAcks(by time.Duration, drop func(subject string) bool) {
 	in, out := l.writer.acks, make(chan *nats.Msg, cap(l.writer.acks))
@@ -226,65 +209,8 @@ func (l *Log) DelayAcks(by time.Duration, drop func(subject string) bool) {
 	}()
 }
 
-// AskServer has JetStream itself answer a direct get, and returns all of the answer.
-func (s *Store) AskServer(subject, body string) ([]*nats.Msg, error) {
-	return AskAll(s.node.write, subject, body)
-}
-
-// AskAll asks, and returns all messages of the answer: until one without payload or, where no batch is asked for, the first.
-func AskAll(nc *nats.Conn, subject, body string) (all []*nats.Msg, err error) {
-	inbox := nats.NewInbox()
-	sub, err := nc.SubscribeSync(inbox)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if err := nc.PublishRequest(subject, inbox, []byte(body)); err != nil {
-		return nil, err
-	}
-	for {
-		m, err := sub.NextMsg(time.Minute)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, m)
-		if len(m.Data) == 0 && get(m.Header, "Status") != "" || !bytes.Contains([]byte(body), []byte(`"batch"`)) {
-			return all, nil
-		}
-	}
-}
-
-// HistoryStalls is how long a connection may read nothing before it is cut off.
-func (s *Store) HistoryStalls(d time.Duration) {
-	s.history.mu.Lock()
-	defer s.history.mu.Unlock()
-	s.history.stalls = d
-}
-
-// The bounds of history.
-const (
-	AsksOfClient  = asksOfClient
-	HistoryBatch  = historyBatch
-	ReadersWindow = readersWindow
-)
-
-// Greedy returns which connection is cut off when one of a client's asks: "" for none, else "client/n". asks are the requests that
-// wait, by client and connection.
-func Greedy(asks map[string][]int, client string) string {
-	h, names, cid := newHistory(nil, nil), map[*reader]string{nil: ""}, uint64(0)
-	for name, conns := range asks {
-		for i, n := range conns {
-			cid++
-			r := &reader{cid: cid, client: name, asks: make([]*historyRequest, n)}
-			h.readers[cid], names[r] = r, fmt.Sprintf("%s/%d", name, i)
-			h.waiting += n
-		}
-	}
-	return names[h.greedy(client)]
-}
-
-// HistoryURL is where taps read the streams by direct get, and ask "ledge.info" for where these begin and end, in open mode.
-func (s *Store) HistoryURL() string { return s.taps.url(historyUser + ":" + historyUser + "@") }
+// ServerConn is the connection to JetStream itself.
+func (s *Store) ServerConn() *nats.Conn { return s.node.write }
 
 // ErrSealed is in the chain of errors for a file that is not as it was sealed.
 var ErrSealed = errSealed

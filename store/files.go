@@ -156,7 +156,10 @@ func (f *Files) Follow(ctx context.Context, from uint64, seen Place, each func(M
 			return err
 		}
 		after = seen
-		pause(followPause, ctx.Done())
+		select {
+		case <-time.After(followPause):
+		case <-ctx.Done():
+		}
 	}
 	return nil
 }
@@ -222,17 +225,4 @@ func (f *Files) logOf(subject string) *Log {
 		}
 	}
 	return f.logs[0]
-}
-
-// pause returns after d, or when end is closed.
-func pause(d time.Duration, end <-chan struct{}) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-end:
-	}
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"ledge/domain"
-
-	"github.com/nats-io/nats.go"
 )
 
 // The headers of a stored event: CloudEvents 1.0 in binary mode, and Ledge's own.
@@ -32,14 +30,6 @@ const (
 	specVersion = "1.0"
 	source      = "ledge"
 )
-
-// get returns a header's value, or "" where it is missing.
-func get(h nats.Header, name string) string {
-	if v := h[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
 
 func isExtension(name string) bool {
 	if !strings.HasPrefix(name, attributePrefix) {

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledge/store/tap"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -18,7 +20,7 @@ type live struct {
 	closed bool
 	groups chan liveGroup
 	bytes  atomic.Int64 // in groups
-	letter letter
+	buffer messageBuffer
 	last   uint64 // the sequence that was published last
 	// before is the last sequence on a subject, as far as it is known: of two generations, the older is forgotten when
 	// the newer is full. all is true while nothing was forgotten and nothing was there before.
@@ -79,7 +81,7 @@ func (v *live) close() {
 }
 
 func (v *live) run() {
-	taps := v.log.store.taps
+	taps := v.log.store.tap
 	for g := range v.groups {
 		if last := g.run[len(g.run)-1].Seq; last > 0 { // 0 is an event that is not recorded
 			if g.run[0].Seq != v.last+1 && v.last != 0 {
@@ -92,21 +94,18 @@ func (v *live) run() {
 	}
 }
 
-func (v *live) publish(taps *taps, g liveGroup) {
-	if !taps.tapped() {
+func (v *live) publish(taps *tap.Server, g liveGroup) {
+	if taps.Clients() == 0 { // live messages before the first client are for nobody
 		v.forget()
 		return
 	}
 	at := g.at.UTC().Format(time.RFC3339Nano)
 	for i, e := range g.run {
-		subject := v.subject(e)
-		if m := v.message(e, subject, at); taps.room(subject, m.Size()) {
-			_ = taps.feed.PublishMsg(m) // a lost one shows in the sequence
-		} else {
+		if !taps.Publish(v.message(e, at)) {
 			v.dropped("too much waits for taps", g.run[i:i+1])
 		}
 	}
-	_ = taps.feed.Flush()
+	taps.Flush()
 }
 
 // forget says that sequences were appended that before does not know: taps missed them, or there was no tap.
@@ -118,15 +117,10 @@ func (v *live) forget() {
 	}
 }
 
-// subject is the one that taps see the event under.
-func (v *live) subject(e entry) string {
-	return v.log.public + e.subject
-}
-
 // message adds what NATS' own republishing adds. Nats-Time-Stamp is when we had the acknowledgement. Nats-Last-Sequence is left out where it
 // is not known. An event that is not recorded has no sequence.
-func (v *live) message(e entry, subject, at string) *nats.Msg {
-	h := e.header
+func (v *live) message(e entry, at string) *nats.Msg {
+	h, subject := e.header, v.log.public+e.subject
 	h.set("Nats-Stream", v.log.name)
 	h.set("Nats-Time-Stamp", at)
 	if e.Seq > 0 {
@@ -135,7 +129,7 @@ func (v *live) message(e entry, subject, at string) *nats.Msg {
 			h.set("Nats-Last-Sequence", strconv.FormatUint(before, 10))
 		}
 	}
-	return v.letter.of(subject, h, e.data)
+	return v.buffer.of(subject, h, e.data)
 }
 
 // before returns the sequence before seq on a subject, 0 for none, and notes seq.

@@ -13,10 +13,11 @@ import (
 	"ledge/store/storetest"
 )
 
-// mustTwoStreams records two events, then a reading, with taps.
+// mustTwoStreams records two events, then a reading.
 func mustTwoStreams(t *testing.T) *store.Store {
 	t.Helper()
-	s, a, _ := mustTap(t)
+	s := mustOpen(t, options(t.TempDir()))
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
 	readings := storetest.MustAppender(t, s.Readings(), storetest.NewProjection())
 	storetest.MustAdd(t, a, "a", 2)
 	storetest.MustSubmit(t, readings, storetest.Post("cam-1", nil))
@@ -169,7 +170,8 @@ func TestFollowBehindNothing(t *testing.T) {
 
 // TestInfoAfter holds that what waits for a log to go on is woken.
 func TestInfoAfter(t *testing.T) {
-	s, a, _ := mustTap(t)
+	s := mustOpen(t, options(t.TempDir()))
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
 	answer := make(chan map[string]store.Info, 1)
 	go func() { answer <- s.InfoAfter(t.Context(), store.Place{}) }()
 	eventually(t, "it waits", s.Awaited)

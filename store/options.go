@@ -2,13 +2,12 @@ package store
 
 import (
 	"cmp"
-	"context"
-	"crypto/tls"
 	"log/slog"
 	"time"
 
 	"ledge/domain"
 	"ledge/store/osfile"
+	"ledge/store/tap"
 )
 
 // Checkpoint is a sequence that was durable on a log, with its chain hash: the last event that a projection has applied.
@@ -21,23 +20,8 @@ type Checkpoint struct {
 type Options struct {
 	// Dir is the folder of the server's store; it is made where it is missing.
 	Dir string
-	// TapHost and TapPort are where taps connect after ListenForTaps. The default host is 127.0.0.1; port 0 is any free one, -1 is none.
-	TapHost string
-	TapPort int
-	// TapConnections is the most connections of taps at a time, half of them from one address; the default is 64.
-	TapConnections int
-	// TapDescriptors is how many descriptors all connections of NATS clients may have together; 0 is no limit.
-	TapDescriptors int
-	// TapMemory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB.
-	TapMemory int64
-	// TLS has taps use TLS: NATS clients upgrade after the server's first line, without application protocols. nil is none.
-	TLS *tls.Config
-	// Login tells who a client of the tap is, by the user and password or by the token that it sends; address is its IP address. The error of
-	// a refusal is a domain.Error. nil is open mode: nobody logs in.
-	Login func(ctx context.Context, user, password, token, address string) (domain.Identity, error)
-	// Still reports whether an identity that has logged in is what it was then: its user or token was not removed or changed, and it has not expired.
-	// It must be quick. nil is always. See [Store.RecheckTaps].
-	Still func(domain.Identity) bool
+	// Tap is the server for taps; nil is none. Its Logger is the store's if it has none.
+	Tap *tap.Options
 	// ReserveBytes of free disk are left alone: appends that would touch them are refused with domain.Full. The default
 	// is 64 MiB; readings leave ReadingsReserveBytes, four times as much by default, so that they fill up first.
 	ReserveBytes, ReadingsReserveBytes int64
@@ -58,13 +42,7 @@ type Options struct {
 	streamDir func(dir, name string) string // where the server is known to keep a stream; another one in tests
 }
 
-// secured reports whether taps need TLS or an identity.
-func (o Options) secured() bool { return o.TLS != nil || o.Login != nil }
-
 func (o Options) withDefaults() Options {
-	o.TapHost = cmp.Or(o.TapHost, "127.0.0.1")
-	o.TapConnections = cmp.Or(o.TapConnections, 64)
-	o.TapMemory = cmp.Or(o.TapMemory, 64<<20)
 	o.ReserveBytes = cmp.Or(o.ReserveBytes, 64<<20)
 	o.ReadingsReserveBytes = cmp.Or(o.ReadingsReserveBytes, 4*o.ReserveBytes)
 	o.AckTimeout = cmp.Or(o.AckTimeout, 5*time.Second)
@@ -77,8 +55,10 @@ func (o Options) withDefaults() Options {
 	if o.streamDir == nil {
 		o.streamDir = streamDir
 	}
-	if o.Still == nil {
-		o.Still = func(domain.Identity) bool { return true }
+	if o.Tap != nil {
+		t := *o.Tap
+		t.Logger = cmp.Or(t.Logger, o.Logger)
+		o.Tap = &t
 	}
 	return o
 }

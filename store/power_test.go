@@ -221,7 +221,7 @@ func TestRestart(t *testing.T) {
 			storetest.ForgetStop(t, o.Dir)
 		}
 	}
-	if _, err := store.Open(t.Context(), store.Options{Dir: filepath.Join(o.Dir, "LEDGE_EVENTS.manifest"), TapPort: -1}); err == nil {
+	if _, err := store.Open(t.Context(), store.Options{Dir: filepath.Join(o.Dir, "LEDGE_EVENTS.manifest")}); err == nil {
 		t.Error("opened on a file")
 	}
 }

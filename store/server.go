@@ -7,17 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"ledge/store/natsblock"
+	"ledge/store/natsserver"
+	"ledge/store/tap"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -25,8 +21,6 @@ import (
 
 const (
 	maxPayload = 32 << 20 // of a message on the log, in bytes
-	// addedHeaders is room for the headers that an answer, or a live message, has in addition.
-	addedHeaders = 4 << 10
 	// maxPending is how much the server keeps for one of our connections; it must be more than one payload.
 	maxPending = 64 << 20
 	// unlimited disk as far as the server is concerned: the reserve is kept by us, with an answer that says so.
@@ -39,7 +33,18 @@ const (
 	healthAsks = 100
 )
 
-// node is the server of the log, in this process. It listens nowhere; taps have [taps].
+// What is recorded must fit into a live message.
+const _ = uint(tap.MessageMost - maxPayload)
+
+// user is the login of our connections to the server of the log.
+const user = "ledge"
+
+// logAccounts is the configuration of the log's server: LEDGE holds the streams and our connections. Nobody else has a login.
+func logAccounts(password string) string {
+	return fmt.Sprintf("accounts { %s { jetstream: enabled, users: [{user: %s, password: %q}] } }\n", accountName, user, password)
+}
+
+// node is the server of the log, in this process. It listens nowhere; taps have a server of their own, [tap.Server].
 type node struct {
 	opts   *server.Options
 	server *server.Server
@@ -52,36 +57,14 @@ func startNode(ctx context.Context, o Options) (*node, error) {
 		return nil, err
 	}
 	var err error
-	if n.server, err = startServer(ctx, n.opts, newServerLog(o.Logger)); err != nil {
+	if n.server, err = natsserver.Start(ctx, n.opts, o.Logger, nil); err != nil {
 		return nil, err
 	}
-	if n.write, err = connectIn(n.server, "append", ledgeUser, password); err != nil {
+	if n.write, err = natsserver.Connect(n.server, "append", user, password); err != nil {
 		n.close()
 		return nil, err
 	}
 	return n, nil
-}
-
-// startServer starts a server that does not listen by itself.
-func startServer(ctx context.Context, c *server.Options, logs *serverLog) (*server.Server, error) {
-	c.DontListen, c.NoSigs = true, true
-	s, err := server.NewServer(c)
-	if err != nil {
-		return nil, fmt.Errorf("nats server: %w", err)
-	}
-	s.SetLoggerV2(logs, false, false, false)
-	s.Start()
-	select {
-	case line := <-logs.fatal:
-		err = fmt.Errorf("nats server: %s", line)
-	default:
-		if err = ctx.Err(); err == nil {
-			return s, nil
-		}
-	}
-	s.Shutdown()
-	s.WaitForShutdown()
-	return nil, err
 }
 
 func (n *node) configure(o Options, password string) error {
@@ -95,38 +78,6 @@ func (n *node) configure(o Options, password string) error {
 	c.MaxPayload, c.MaxPending = maxPayload, maxPending
 	n.opts = c
 	return nil
-}
-
-// ErrListen is in the chain of the error when taps cannot be listened for.
-var ErrListen = errors.New("no listener for taps")
-
-// CheckTap reports whether taps can be listened for, before anything is opened: it turns "address already in use" into a line
-// that says what to change.
-func (o Options) CheckTap(ctx context.Context) error {
-	o = o.withDefaults()
-	if o.TapPort <= 0 {
-		return nil
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(o.TapHost, strconv.Itoa(o.TapPort)))
-	if err != nil {
-		return errListen(err)
-	}
-	return l.Close()
-}
-
-func errListen(err error) error {
-	return fmt.Errorf("settings tap-host and tap-port: %w: %w; stop what uses the address, choose another, or set tap-port to -1 for no taps", ErrListen, err)
-}
-
-// connectIn connects to a server in this process.
-func connectIn(s *server.Server, name, user, password string) (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("ledge-"+name), nats.UserInfo(user, password),
-		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.NoEcho(),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	if err != nil {
-		return nil, fmt.Errorf("connect in process: %w", err)
-	}
-	return nc, nil
 }
 
 // health is the server's own account of itself: it shows a failed write at once.
@@ -160,8 +111,7 @@ func (n *node) close() {
 		n.write.Close()
 	}
 	if n.server != nil {
-		n.server.Shutdown()
-		n.server.WaitForShutdown()
+		natsserver.Stop(n.server)
 	}
 }
 
@@ -297,64 +247,4 @@ func (n *node) testLayout(ctx context.Context, o Options) (err error) {
 			"the NATS server in this build writes another layout than Ledge knows: use a released build", natsblock.ErrLayout, files.Dir, rerr)
 	}
 	return nil
-}
-
-// serverLog routes the server's log to slog: notices are Debug, for Ledge says by itself what an operator wants to
-// know. It keeps the first fatal line, after which the server does not run.
-type serverLog struct {
-	to     *slog.Logger
-	client func(cid uint64) string // nil for a server that has no clients but us
-	once   sync.Once
-	fatal  chan string
-}
-
-func newServerLog(to *slog.Logger) *serverLog {
-	return &serverLog{to: to.With("from", "nats-server"), fatal: make(chan string, 1)}
-}
-
-// intended are warnings of the server about what is meant to be so: the passwords are made for each run or keep nobody
-// out, and the size of a message is bounded by ours.
-var intended = []string{"Plaintext passwords detected", "Maximum payloads over"}
-
-func (l *serverLog) Noticef(f string, v ...any) { l.to.Debug(fmt.Sprintf(f, v...)) }
-func (l *serverLog) Debugf(f string, v ...any)  { l.to.Debug(fmt.Sprintf(f, v...)) }
-func (l *serverLog) Tracef(f string, v ...any)  { l.to.Debug(fmt.Sprintf(f, v...)) }
-
-func (l *serverLog) Warnf(f string, v ...any) {
-	line := fmt.Sprintf(f, v...)
-	for _, known := range intended {
-		if strings.HasPrefix(line, known) {
-			l.to.Debug(line)
-			return
-		}
-	}
-	l.warn(line)
-}
-
-func (l *serverLog) Errorf(f string, v ...any) { l.warn(fmt.Sprintf(f, v...)) }
-
-// warn logs a line. One about a client names the client apart, so that no client's lines are taken for those of another or of the
-// server itself.
-func (l *serverLog) warn(line string) {
-	about := aboutClient.FindStringSubmatch(line)
-	if about == nil || l.client == nil {
-		l.to.Warn(line)
-		return
-	}
-	cid, _ := strconv.ParseUint(about[1], 10, 64)
-	reason := about[2]
-	if len(reason) > longestReason {
-		reason = strings.ToValidUTF8(reason[:longestReason], "") + "…"
-	}
-	l.to.Warn("tap complains or is refused", "client", l.client(cid), "reason", reason)
-}
-
-// aboutClient is how the server's lines about a client begin.
-var aboutClient = regexp.MustCompile(`^\S* ?- cid:(\d+) - (.*)`)
-
-// longestReason cuts what a client may have chosen, in bytes.
-const longestReason = 300
-
-func (l *serverLog) Fatalf(f string, v ...any) {
-	l.once.Do(func() { l.fatal <- fmt.Sprintf(f, v...) })
 }

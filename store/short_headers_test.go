@@ -20,6 +20,7 @@ import (
 	"ledge/projections"
 	"ledge/store"
 	"ledge/store/storetest"
+	"ledge/store/tap"
 )
 
 // device is a device as EdgeX's examples have it, with so many labels and protocols.
@@ -126,8 +127,10 @@ func blockBytes(t *testing.T, dir string) (n int64) {
 // TestShortChainByHand recomputes the chain of the log of changes as DESIGN.md describes it, from what a tap gets of history:
 // of messages in the short form, and of such as earlier versions wrote.
 func TestShortChainByHand(t *testing.T) {
-	s, a, nc := mustTap(t)
-	nc = mustConnect(t, strings.Replace(nc.ConnectedUrl(), "nats://", "nats://history:history@", 1))
+	o := options(t.TempDir())
+	o.Tap = &tap.Options{}
+	s := mustOpen(t, o)
+	a, nc := storetest.MustAppender(t, s.Events(), storetest.NewProjection()), mustReadHistory(t, s)
 	foreign := request(storetest.Add("d").Command, "c-1")
 	foreign.EventID = "AAAAAAAAAAAAAAAAAAAAAA" // which could be taken for a UUID in the short form
 	storetest.MustSubmit(t, a, request(storetest.Add("a").Command, ""), request(storetest.Add("b").Command, uuid.NewString()), storetest.Add("c"), foreign)

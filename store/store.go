@@ -19,14 +19,15 @@ import (
 	"time"
 
 	"ledge/store/osfile"
+	"ledge/store/tap"
 )
 
 // Store is the open log: the server and its three streams.
 type Store struct {
-	tapServer
 	o        Options
 	node     *node
-	logs     [3]*Log // in the order of streams
+	tap      *tap.Server // nil without taps
+	logs     [3]*Log     // in the order of streams
 	observer atomic.Pointer[Observer]
 
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
@@ -47,7 +48,7 @@ type Store struct {
 // damaged store names the damage; nothing is changed then. What a crash left unfinished is finished.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	if err := o.CheckTap(ctx); err != nil {
+	if err := o.Tap.Check(ctx); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -77,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
-		s.shut()
+		s.tap.Close()
 		s.node.close()
 		return nil, err
 	}
@@ -109,8 +110,9 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.o.TapPort >= 0 {
-		if err := s.serve(ctx, s); err != nil {
+	if s.o.Tap != nil {
+		var err error
+		if s.tap, err = tap.Start(ctx, *s.o.Tap, newTapSource(s)); err != nil {
 			return err
 		}
 	}
@@ -119,6 +121,9 @@ func (s *Store) open(ctx context.Context) error {
 	s.background.Go(func() { s.recordSegments(ctx) })
 	return nil
 }
+
+// Tap is the server for taps. It is nil without taps; its methods can be called on nil.
+func (s *Store) Tap() *tap.Server { return s.tap }
 
 // Events is the stream of changes to profiles, devices, services and subscriptions, kept for ever.
 func (s *Store) Events() *Log { return s.logs[0] }
@@ -164,7 +169,7 @@ func (s *Store) Close() error {
 
 func (s *Store) close() error {
 	s.stop()
-	s.shut()
+	s.tap.Close()
 	s.background.Wait()
 	s.restartLock.Lock()
 	defer s.restartLock.Unlock()

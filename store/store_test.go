@@ -11,7 +11,7 @@ import (
 
 // options opens a store without a tap listener in dir.
 func options(dir string) store.Options {
-	return store.Options{Dir: dir, TapPort: -1, ReserveBytes: 1 << 20, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return store.Options{Dir: dir, ReserveBytes: 1 << 20, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func mustOpen(tb testing.TB, o store.Options) *store.Store {
@@ -25,7 +25,7 @@ func mustOpen(tb testing.TB, o store.Options) *store.Store {
 			tb.Errorf("close: %v", err)
 		}
 	})
-	if err := s.ListenForTaps(tb.Context()); err != nil {
+	if err := s.Tap().Listen(tb.Context()); err != nil {
 		tb.Fatalf("listen for taps: %v", err)
 	}
 	return s

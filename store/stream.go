@@ -9,7 +9,6 @@ import (
 const (
 	accountName  = "LEDGE"
 	appendPrefix = "ledge.append."
-	directGet    = "$JS.API.DIRECT.GET."
 	streamAPI    = "$JS.API.STREAM."
 )
 

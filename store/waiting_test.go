@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+const patience = time.Minute // how long a test waits before it fails
+
 // lines is a log that several goroutines write.
 type lines struct {
 	mu   sync.Mutex

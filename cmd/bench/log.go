@@ -16,7 +16,7 @@ var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // openStore opens the log of a data folder.
 func openStore(ctx context.Context, dir string) (*store.Store, error) {
-	return store.Open(ctx, store.Options{Dir: filepath.Join(dir, "nats"), TapPort: -1, Logger: silent})
+	return store.Open(ctx, store.Options{Dir: filepath.Join(dir, "nats"), Logger: silent})
 }
 
 // openState opens a projection of a data folder, under the name that Ledge gives it.

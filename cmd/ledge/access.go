@@ -34,7 +34,7 @@ func (p *Program) startAccess() error {
 		a.Run(ctx)
 	})
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Refusals: &handlers.Refusals{Logger: p.Logger}}
-	p.identities.changed = p.data.store.RecheckTaps
+	p.identities.changed = p.data.store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil
 }

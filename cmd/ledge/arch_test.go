@@ -46,6 +46,16 @@ var channels = []struct {
 	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
 }
 
+// parts are the packages below store for its servers, with the only ones of ours that each may import, and why.
+var parts = []struct {
+	name string
+	ours []string
+	why  string
+}{
+	{"tap", []string{"domain", "store/natsserver"}, "it sees the logs through interfaces"},
+	{"natsserver", nil, "it starts servers and knows nothing of what is on them"},
+}
+
 const module = "ledge/"
 
 // TestChannelsAreSelfContained holds that what goes out by one way knows no other, nor the engine: each can be used, and
@@ -157,6 +167,19 @@ func TestArrows(t *testing.T) {
 				other, _, _ = strings.Cut(other, "/")
 				if ours && other != room.name && !slices.Contains(room.ours, other) {
 					t.Errorf("%s imports %s: %s may import only %v of ours, because %s", file, path, room.name, room.ours, room.why)
+				}
+			}
+		}
+	}
+	for _, part := range parts {
+		files := importsBelow(t, filepath.Join("..", "..", "store", part.name))
+		if len(files) == 0 {
+			t.Errorf("store/%s has no files", part.name)
+		}
+		for file, imports := range files {
+			for _, path := range imports {
+				if other, ours := strings.CutPrefix(path, module); ours && !slices.Contains(part.ours, other) {
+					t.Errorf("%s imports %s: store/%s may import only %v of ours, because %s", file, path, part.name, part.ours, part.why)
 				}
 			}
 		}

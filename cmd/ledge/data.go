@@ -20,6 +20,7 @@ import (
 	"ledge/projections"
 	"ledge/store"
 	"ledge/store/osfile"
+	"ledge/store/tap"
 )
 
 // stateFiles are the files of the projections, one for each stream: events, notifications, readings.
@@ -87,7 +88,7 @@ func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) 
 func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	o := storeOptions(c, tapPort, d.logger)
 	o.FreeBytes = d.freeBytes
-	if err := whenFree(ctx, d.logger, o.TapHost, tapPort, func() error { return o.CheckTap(ctx) }); err != nil {
+	if err := whenFree(ctx, d.logger, c.address("tap-host", c.TapHost), tapPort, func() error { return o.Tap.Check(ctx) }); err != nil {
 		return storeError(err)
 	}
 	if o.Checkpoints, err = d.openStates(c); err != nil {
@@ -107,7 +108,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 		}
 		d.onClose((*appenders[i]).Close)
 	}
-	if err := d.store.ListenForTaps(ctx); err != nil {
+	if err := d.store.Tap().Listen(ctx); err != nil {
 		return storeError(err)
 	}
 	d.entities = &asof.Entities{State: d.state.State, Try: d.whole, Last: d.recorded, History: d.history}
@@ -225,10 +226,20 @@ func (d *data) forget(ctx context.Context, p projection) {
 // storeOptions has no limits of age and bytes: what is removed, and when, is decided here, see [bound].
 func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
 	return store.Options{
-		Dir: c.logDir(), TapHost: c.address("tap-host", c.TapHost), TapPort: tapPort,
-		TapDescriptors: c.tapFiles, TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
+		Dir: c.logDir(), Tap: tapOptions(c, tapPort),
 		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.readingsReserve()), Logger: logger,
 		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
+	}
+}
+
+// tapOptions returns nil for port -1, which is no taps.
+func tapOptions(c *Config, port int) *tap.Options {
+	if port < 0 {
+		return nil
+	}
+	return &tap.Options{
+		Host: c.address("tap-host", c.TapHost), Port: port, Descriptors: c.tapFiles,
+		TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
 	}
 }
 
@@ -353,7 +364,7 @@ func (d *data) lookForBridge() (bridge.Start, error) {
 // storeError gives an error of the store its exit code: a port, a folder, damage, or none of its own.
 func storeError(err error) error {
 	switch {
-	case errors.Is(err, store.ErrListen):
+	case errors.Is(err, tap.ErrListen):
 		return exitError{exitPort, err}
 	case store.IsDamage(err), isGap(err):
 		return exitError{exitDamaged, err}

@@ -105,7 +105,7 @@ func (c *Config) address(setting, host string) string {
 
 // tapAddress is where the tap listens, without the scheme.
 func tapAddress(s *store.Store) string {
-	_, address, _ := strings.Cut(s.TapURL(), "://")
+	_, address, _ := strings.Cut(s.Tap().URL(), "://")
 	return address
 }
 

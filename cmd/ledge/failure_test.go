@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ledge/store"
+	"ledge/store/tap"
 )
 
 func TestStoreErrorHasItsCode(t *testing.T) {
@@ -23,7 +24,7 @@ func TestStoreErrorHasItsCode(t *testing.T) {
 		code int
 	}{
 		{&store.Damage{Stream: "LEDGE_EVENTS", Seq: 1}, exitDamaged},
-		{store.ErrListen, exitPort},
+		{tap.ErrListen, exitPort},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, exitFolder},
 		{errors.New("not ready"), 0},
 		{context.Canceled, 0},

@@ -178,7 +178,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	for _, one := range services {
 		ready = append(ready, one.key, p.servers.url(one.name))
 	}
-	ready = append(ready, "tap", p.data.store.TapURL(), "pid", os.Getpid(), "data", p.Config.DataDir)
+	ready = append(ready, "tap", p.data.store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.trust()...)...)
 	p.welcome()
 	p.tellSystemd()

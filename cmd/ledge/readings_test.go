@@ -24,7 +24,7 @@ deviceResources:
 // readingsTap gets what is published of readings and notes the headers.
 type readingsTap struct {
 	*process
-	*tap
+	*tapClient
 	seen map[string]bool
 }
 

@@ -78,7 +78,7 @@ func TestReadmeTour(t *testing.T) {
 }
 
 // seesThePicture holds that the tap gets events and then the picture that was posted for cam-1, byte for byte.
-func seesThePicture(t *testing.T, everything *tap) {
+func seesThePicture(t *testing.T, everything *tapClient) {
 	t.Helper()
 	photo := mustRead(t, "../../docs/tour/photo.jpg")
 	seen := map[string]bool{}

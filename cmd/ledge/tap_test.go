@@ -6,10 +6,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// tap is a NATS client of the kind that anybody may connect.
-type tap struct{ sub *nats.Subscription }
+// tapClient is a NATS client of the kind that anybody may connect.
+type tapClient struct{ sub *nats.Subscription }
 
-func (p *process) tapSubscribe(tb testing.TB, subject string) *tap {
+func (p *process) tapSubscribe(tb testing.TB, subject string) *tapClient {
 	tb.Helper()
 	nc, err := nats.Connect(p.tap)
 	if err != nil {
@@ -23,10 +23,10 @@ func (p *process) tapSubscribe(tb testing.TB, subject string) *tap {
 	if err := nc.Flush(); err != nil {
 		tb.Fatal(err)
 	}
-	return &tap{sub}
+	return &tapClient{sub}
 }
 
-func (s *tap) next(tb testing.TB) *nats.Msg {
+func (s *tapClient) next(tb testing.TB) *nats.Msg {
 	tb.Helper()
 	m, err := s.sub.NextMsg(hangs)
 	if err != nil {

@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"strings"
@@ -9,14 +9,6 @@ import (
 // inboxes begins the subjects to which answers go. No event is published there.
 const inboxes = "_INBOX."
 
-// historyConn is our connection in the account that may ask for history.
-func (t *taps) historyConn() *historyConn {
-	return &historyConn{
-		dial: t.server.InProcessConn, user: deskUser(historyAccount), secret: t.secret,
-		listen: []string{directGet + "*", directGet + "*.>", infoSubject}, ready: make(chan struct{}),
-	}
-}
-
 // listener returns the connection that hears a subject, by the server's number; not ok where none does or several do. It is the one that
 // answers are for: so nobody has an answer sent to another's inbox, to be taken for the answer to what that one asked. A
 // connection that listens to the inboxes of others is cut off.
@@ -24,14 +16,14 @@ func (h *history) listener(reply string) (cid uint64, ok bool) {
 	if !strings.HasPrefix(reply, inboxes) {
 		return 0, false
 	}
-	all, err := h.taps.server.Subsz(&server.SubszOptions{Account: historyAccount, Subscriptions: true, Test: reply})
+	all, err := h.tap.server.Subsz(&server.SubszOptions{Account: historyAccount, Subscriptions: true, Test: reply})
 	if err != nil {
 		return 0, false
 	}
 	for _, sub := range all.Subs {
 		switch {
 		case overhears(sub.Subject):
-			h.cut(&reader{cid: sub.Cid, client: h.taps.client(sub.Cid)}, "it listens to the inboxes of others")
+			h.cut(&reader{cid: sub.Cid, client: h.tap.client(sub.Cid)}, "it listens to the inboxes of others")
 		case ok && sub.Cid != cid:
 			return 0, false
 		default:
@@ -54,6 +46,6 @@ func overhears(subject string) bool {
 
 // cut closes a connection.
 func (h *history) cut(r *reader, why string) {
-	h.store.o.Logger.Warn("tap cut off", "client", r.client, "reason", why)
-	h.taps.kick(r.cid)
+	h.tap.log.Warn("tap cut off", "client", r.client, "reason", why)
+	h.tap.kick(r.cid)
 }

@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"bytes"
@@ -34,68 +34,68 @@ type session struct {
 	closing sync.Once
 }
 
-func newSession(d *proxy, outside, inside net.Conn, client string) *session {
+func newSession(p *proxy, outside, inside net.Conn, client string) *session {
 	return &session{
-		proxy: d, raw: outside, outside: outside, inside: inside, client: client, since: time.Now(),
+		proxy: p, raw: outside, outside: outside, inside: inside, client: client, since: time.Now(),
 		writing: make(chan struct{}, 1), gone: make(chan struct{}), greeting: make(chan struct{}),
 	}
 }
 
-// tapWriteWait is how long a client may take to read 32 KiB.
-const tapWriteWait = 10 * time.Second
+// writeWait is how long a client may take to read 32 KiB.
+const writeWait = 10 * time.Second
 
-func (v *session) close() {
-	v.closing.Do(func() {
-		close(v.gone)
-		v.raw.Close()
-		v.inside.Close()
+func (s *session) close() {
+	s.closing.Do(func() {
+		close(s.gone)
+		s.raw.Close()
+		s.inside.Close()
 	})
 }
 
-func (v *session) leave() {
-	v.close()
-	v.proxy.mu.Lock()
-	v.proxy.leave(v)
-	v.proxy.mu.Unlock()
-	v.proxy.working.Done()
+func (s *session) leave() {
+	s.close()
+	s.proxy.mu.Lock()
+	s.proxy.leave(s)
+	s.proxy.mu.Unlock()
+	s.proxy.working.Done()
 }
 
-// answers copies from the server to the client. The first line tells which connection of the server this is.
-func (v *session) answers() {
-	defer v.leave()
+// toClient copies from the server to the client. The first line tells which connection of the server this is.
+func (s *session) toClient() {
+	defer s.leave()
 	buffer := make([]byte, 32<<10)
 	for first := true; ; first = false {
-		n, err := v.inside.Read(buffer)
+		n, err := s.inside.Read(buffer)
 		if err != nil {
 			return
 		}
 		said := buffer[:n]
 		if first {
-			said = v.greeted(said)
+			said = s.greeted(said)
 		}
-		if err := v.write(said); err != nil {
+		if err := s.write(said); err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				v.proxy.log.Warn("tap cut off: it reads nothing", "client", v.client, "after", tapWriteWait)
+				s.proxy.log.Warn("tap cut off: it reads nothing", "client", s.client, "after", writeWait)
 			}
 			return
 		}
 		if first {
-			close(v.greeting)
+			close(s.greeting)
 		}
 	}
 }
 
-func (v *session) write(b []byte) error {
-	v.writing <- struct{}{}
-	defer func() { <-v.writing }()
-	if v.last == nil {
-		v.said.pass(b, false)
-		return v.send(b)
+func (s *session) write(b []byte) error {
+	s.writing <- struct{}{}
+	defer func() { <-s.writing }()
+	if s.last == nil {
+		s.said.pass(b, false)
+		return s.send(b)
 	}
-	if b = b[:v.said.pass(b, true)]; v.said.between() {
-		b = append(b, v.last...)
+	if b = b[:s.said.pass(b, true)]; s.said.between() {
+		b = append(b, s.last...)
 	}
-	if err := v.send(b); err != nil || !v.said.between() {
+	if err := s.send(b); err != nil || !s.said.between() {
 		return err
 	}
 	return errToldLast
@@ -103,67 +103,67 @@ func (v *session) write(b []byte) error {
 
 var errToldLast = errors.New("the client was told that it is refused")
 
-func (v *session) send(b []byte) error {
-	_ = v.outside.SetWriteDeadline(time.Now().Add(tapWriteWait))
-	_, err := v.outside.Write(b)
+func (s *session) send(b []byte) error {
+	_ = s.outside.SetWriteDeadline(time.Now().Add(writeWait))
+	_, err := s.outside.Write(b)
 	return err
 }
 
 // farewell writes the last line to the client. If a message of the server is partly written, it writes the rest of it first.
-func (v *session) farewell(line []byte) {
-	v.writing <- struct{}{}
-	if v.said.between() {
-		_ = v.send(line)
-		<-v.writing
+func (s *session) farewell(line []byte) {
+	s.writing <- struct{}{}
+	if s.said.between() {
+		_ = s.send(line)
+		<-s.writing
 		return
 	}
-	v.last = line
-	<-v.writing
+	s.last = line
+	<-s.writing
 	select {
-	case <-v.gone:
-	case <-time.After(tapWriteWait):
+	case <-s.gone:
+	case <-time.After(writeWait):
 	}
 }
 
 // greeted notes the number of the server's connection, which its INFO gives, and returns what the client is told.
-func (v *session) greeted(line []byte) []byte {
+func (s *session) greeted(line []byte) []byte {
 	var info struct {
 		CID uint64 `json:"client_id"`
 	}
 	_ = json.Unmarshal(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("INFO ")), &info)
-	v.proxy.mu.Lock()
-	v.cid = info.CID
-	v.proxy.mu.Unlock()
-	if v.proxy.tls != nil {
+	s.proxy.mu.Lock()
+	s.cid = info.CID
+	s.proxy.mu.Unlock()
+	if s.proxy.tls != nil {
 		return requireTLS(line)
 	}
 	return line
 }
 
-// asks copies from the client to the server, after the login.
-func (v *session) asks() {
-	defer v.leave()
-	buffer := make([]byte, tapControlLine)
-	said, err := v.arrive(buffer)
+// fromClient copies from the client to the server, after the login.
+func (s *session) fromClient() {
+	defer s.leave()
+	buffer := make([]byte, controlLine)
+	said, err := s.arrive(buffer)
 	if err != nil {
 		if !errors.Is(err, net.ErrClosed) {
-			v.refuse(err)
+			s.refuse(err)
 		}
 		return
 	}
 	var lines payloads
-	for pace := newPace(v.class); ; {
+	for pace := newPace(s.class); ; {
 		if err := lines.check(said); err != nil {
-			v.refuse(err)
+			s.refuse(err)
 			return
 		}
-		if _, err := v.inside.Write(said); err != nil {
+		if _, err := s.inside.Write(said); err != nil {
 			return
 		}
-		pace.wait(len(said), v.gone)
-		v.writing <- struct{}{} // waits for the answer that is being written
-		<-v.writing
-		n, err := v.outside.Read(buffer)
+		pace.wait(len(said), s.gone)
+		s.writing <- struct{}{} // waits for the answer that is being written
+		<-s.writing
+		n, err := s.outside.Read(buffer)
 		if err != nil {
 			return
 		}
@@ -172,31 +172,31 @@ func (v *session) asks() {
 }
 
 // arrive returns the first bytes for the server, after the client has logged in.
-func (v *session) arrive(buffer []byte) (said []byte, err error) {
-	if err := v.upgrade(); err != nil {
+func (s *session) arrive(buffer []byte) (said []byte, err error) {
+	if err := s.upgrade(); err != nil {
 		return nil, err
 	}
-	n, err := v.firstLine(buffer)
+	n, err := s.firstLine(buffer)
 	if err != nil {
 		return nil, err
 	}
 	line, rest, _ := bytes.Cut(buffer[:n], []byte("\n"))
 	line = bytes.TrimSpace(line)
-	if err := v.proxy.login(v, line); err != nil {
+	if err := s.proxy.login(s, line); err != nil {
 		return nil, err
 	}
-	if v.proxy.check == nil {
+	if s.proxy.check == nil {
 		return buffer[:n], nil
 	}
 	return append(withoutCredentials(line), rest...), nil
 }
 
 // firstLine reads to the end of the first line, or further.
-func (v *session) firstLine(buffer []byte) (n int, err error) {
-	_ = v.outside.SetReadDeadline(time.Now().Add(tapLoginWait))
-	defer func() { _ = v.outside.SetReadDeadline(time.Time{}) }()
+func (s *session) firstLine(buffer []byte) (n int, err error) {
+	_ = s.outside.SetReadDeadline(time.Now().Add(loginWait))
+	defer func() { _ = s.outside.SetReadDeadline(time.Time{}) }()
 	for n < len(buffer) {
-		more, err := v.outside.Read(buffer[n:])
+		more, err := s.outside.Read(buffer[n:])
 		if err != nil {
 			return n, net.ErrClosed
 		}

@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// tapMemory bounds what waits in the server for all NATS clients together. The server itself has a bound for one connection
+// memory bounds what waits in the server for all NATS clients together. The server itself has a bound for one connection
 // alone, and that must hold the largest message.
-type tapMemory struct {
+type memory struct {
 	proxy *proxy
 	most  int64
 
@@ -21,23 +21,23 @@ type tapMemory struct {
 	queued int64 // bytes that may wait: what was measured, and what was let in since
 }
 
-func newTapMemory(d *proxy, most int64) *tapMemory { return &tapMemory{proxy: d, most: most} }
+func newMemory(p *proxy, most int64) *memory { return &memory{proxy: p, most: most} }
 
-// tapRoomWait is how long a message waits for taps to read what waits for them, before the slowest are cut off.
-const tapRoomWait = 200 * time.Millisecond
+// readWait is how long a message waits for taps to read what waits for them, before the slowest are cut off.
+const readWait = 200 * time.Millisecond
 
-// room reports whether n more bytes may wait for clients, and counts them. Where they do not fit, it waits a moment for clients to
+// reserve reports whether n more bytes may wait for clients, and counts them. If they do not fit, it waits a moment for clients to
 // read; then those that have most waiting are cut off until half is free.
-func (m *tapMemory) room(n int64) bool {
+func (m *memory) reserve(n int64) bool {
 	if m.fits(n, m.measure) {
 		return true
 	}
 	if n > m.most {
 		return false
 	}
-	look := time.NewTicker(tapRoomWait / 50)
+	look := time.NewTicker(readWait / 50)
 	defer look.Stop()
-	for deadline := time.Now().Add(tapRoomWait); time.Now().Before(deadline); <-look.C {
+	for deadline := time.Now().Add(readWait); time.Now().Before(deadline); <-look.C {
 		if m.fits(n, m.measure) {
 			return true
 		}
@@ -45,12 +45,12 @@ func (m *tapMemory) room(n int64) bool {
 	return m.fits(n, m.cut)
 }
 
-// fits counts n bytes, if they fit at once or after what makes room.
-func (m *tapMemory) fits(n int64, makeRoom func()) bool {
+// fits counts n bytes, if they fit at once or after free.
+func (m *memory) fits(n int64, free func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.queued+n > m.most {
-		makeRoom()
+		free()
 	}
 	if m.queued+n > m.most {
 		return false
@@ -59,9 +59,9 @@ func (m *tapMemory) fits(n int64, makeRoom func()) bool {
 	return true
 }
 
-// watch measures again and again: what the server answers by itself is not let in by room.
-func (m *tapMemory) watch(ctx context.Context) {
-	tick := time.NewTicker(tapMeasured)
+// watch measures again and again: what the server itself answers is not reserved.
+func (m *memory) watch(ctx context.Context) {
+	tick := time.NewTicker(measureEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -80,14 +80,14 @@ func (m *tapMemory) watch(ctx context.Context) {
 	}
 }
 
-func (m *tapMemory) measure() {
+func (m *memory) measure() {
 	m.queued = 0
 	for _, c := range m.connections() {
 		m.queued += int64(c.Pending)
 	}
 }
 
-func (m *tapMemory) connections() server.ConnInfos {
+func (m *memory) connections() server.ConnInfos {
 	all, err := m.proxy.server.Connz(&server.ConnzOptions{Limit: 1 << 20})
 	if err != nil {
 		return nil
@@ -96,7 +96,7 @@ func (m *tapMemory) connections() server.ConnInfos {
 }
 
 // pending returns the bytes that wait for the client on a connection of the server.
-func (m *tapMemory) pending(cid uint64) int64 {
+func (m *memory) pending(cid uint64) int64 {
 	all, err := m.proxy.server.Connz(&server.ConnzOptions{CID: cid})
 	if err != nil || len(all.Conns) == 0 {
 		return 0
@@ -105,7 +105,7 @@ func (m *tapMemory) pending(cid uint64) int64 {
 }
 
 // cut closes connections, the one with most waiting of the client with most waiting first, until half of the memory is free.
-func (m *tapMemory) cut() {
+func (m *memory) cut() {
 	pending, by := map[uint64]int64{}, map[string]int64{}
 	m.queued = 0
 	for _, c := range m.connections() {

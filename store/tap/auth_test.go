@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"ledge/domain"
 )
 
-// mustSecureVisit is a session at a proxy in secure mode, which was greeted already.
-func mustSecureVisit(t *testing.T, o Options) (d *proxy, v *session, client net.Conn) {
+// mustSecureSession is a session at a proxy in secure mode, which was greeted already.
+func mustSecureSession(t *testing.T, o Options) (d *proxy, v *session, client net.Conn) {
 	t.Helper()
 	client, outside := net.Pipe()
 	ours, inside := net.Pipe()
-	o.Logger, o.TapConnections = slog.New(slog.NewTextHandler(io.Discard, nil)), 4
+	o.Logger, o.Connections = slog.New(slog.NewTextHandler(io.Discard, nil)), 4
 	d = newProxy(o.withDefaults())
 	v = newSession(d, outside, ours, "10.0.0.1")
 	d.sessions[v] = struct{}{}
 	d.count[arrived]++
 	d.working.Add(2)
-	go v.answers()
-	go v.asks()
+	go v.toClient()
+	go v.fromClient()
 	go func() { _, _ = io.Copy(io.Discard, inside) }()
 	go func() { _, _ = inside.Write([]byte("INFO {\"client_id\":7}\r\n")) }()
 	buffer := make([]byte, 1024)
@@ -46,15 +46,15 @@ func TestTapLoginTimes(t *testing.T) {
 		says    string
 		want    time.Duration
 	}{
-		"TLS that is not begun":   {Options{TLS: &tls.Config{}}, "", tapLoginWait},
-		"TLS that is not ended":   {Options{TLS: &tls.Config{}}, "\x16\x03\x01", tapLoginWait},
-		"no login":                {Options{Login: silent}, "", tapLoginWait},
-		"a login that takes long": {Options{Login: silent}, "CONNECT {\"user\":\"a\",\"pass\":\"b\"}\r\n", tapCheckWait},
+		"TLS that is not begun":   {Options{TLS: &tls.Config{}}, "", loginWait},
+		"TLS that is not ended":   {Options{TLS: &tls.Config{}}, "\x16\x03\x01", loginWait},
+		"no login":                {Options{Login: silent}, "", loginWait},
+		"a login that takes long": {Options{Login: silent}, "CONNECT {\"user\":\"a\",\"pass\":\"b\"}\r\n", checkWait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				d, v, client := mustSecureVisit(t, c.options)
+				d, v, client := mustSecureSession(t, c.options)
 				go func() { _, _ = io.Copy(io.Discard, client) }()
 				go func() { _, _ = io.WriteString(client, c.says) }()
 				<-v.gone
@@ -82,7 +82,7 @@ func TestTapExpiry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				over := func() bool { return time.Since(began) >= time.Minute }
-				d, v, client := mustSecureVisit(t, Options{
+				d, v, client := mustSecureSession(t, Options{
 					Login: func(_ context.Context, _, _, _, _ string) (domain.Identity, error) {
 						if over() {
 							return domain.Identity{}, domain.Errorf(c.code, "no")
@@ -102,7 +102,7 @@ func TestTapExpiry(t *testing.T) {
 					t.Error("ended before")
 				default:
 				}
-				time.Sleep(time.Second + tapRecheck)
+				time.Sleep(time.Second + recheckEvery)
 				synctest.Wait()
 				select {
 				case <-v.gone:

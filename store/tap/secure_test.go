@@ -1,4 +1,4 @@
-package store_test
+package tap_test
 
 import (
 	"bufio"
@@ -99,9 +99,9 @@ func mustSecure(t *testing.T) *secure {
 		s.people.set(string(r), r)
 	}
 	o := options(t.TempDir())
-	o.TapPort, o.Logger = 0, newLogger(s.log)
-	o.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
-	o.Login, o.Still = s.people.login, s.people.still
+	o.Logger = newLogger(s.log)
+	o.Tap.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
+	o.Tap.Login, o.Tap.Still = s.people.login, s.people.still
 	s.Store = mustOpen(t, o)
 	return s
 }
@@ -109,7 +109,7 @@ func mustSecure(t *testing.T) *secure {
 func (s *secure) connect(options ...nats.Option) (*nats.Conn, error) {
 	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	trust := nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: s.roots})
-	return nats.Connect(s.TapURL(), append([]nats.Option{trust, quiet, nats.NoReconnect(), nats.Timeout(patience)}, options...)...)
+	return nats.Connect(s.Tap().URL(), append([]nats.Option{trust, quiet, nats.NoReconnect(), nats.Timeout(patience)}, options...)...)
 }
 
 func (s *secure) mustConnect(t *testing.T, options ...nats.Option) *nats.Conn {
@@ -147,7 +147,7 @@ func TestSecureTapLogins(t *testing.T) {
 		{"too many", nats.UserInfo("hasty", "Wr0ngSecret"), "too many failed logins from 127.0.0.1", "rate"},
 		{"unknown CA", nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: x509.NewCertPool()}), "unknown authority", "tls"},
 	} {
-		before := s.TapRefusals()
+		before := s.Tap().Refusals()
 		nc, err := s.connect(c.login)
 		if err == nil {
 			nc.Close()
@@ -156,7 +156,7 @@ func TestSecureTapLogins(t *testing.T) {
 			t.Errorf("%s: got %s, want %q", c.name, got, c.want)
 		}
 		if c.count != "" {
-			eventually(t, c.name+" is counted", func() bool { return s.TapRefusals()[c.count] == before[c.count]+1 })
+			eventually(t, c.name+" is counted", func() bool { return s.Tap().Refusals()[c.count] == before[c.count]+1 })
 		}
 	}
 	if s.log.count("tap refused") == 0 || s.log.count("Wr0ngSecret") > 0 {
@@ -167,7 +167,7 @@ func TestSecureTapLogins(t *testing.T) {
 // TestSecureTapWithoutTLS holds that a client that does not use TLS is told so, and that a login in clear is not looked at.
 func TestSecureTapWithoutTLS(t *testing.T) {
 	s := mustSecure(t)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.TapURL(), "tls://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.Tap().URL(), "tls://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestSecureTapWithoutTLS(t *testing.T) {
 	if _, err := in.ReadString('\n'); err == nil {
 		t.Error("not cut off")
 	}
-	if nc, err := nats.Connect(strings.Replace(s.TapURL(), "tls:", "nats:", 1), nats.UserInfo("viewer", "viewer")); err == nil { // it upgrades, and trusts nobody
+	if nc, err := nats.Connect(strings.Replace(s.Tap().URL(), "tls:", "nats:", 1), nats.UserInfo("viewer", "viewer")); err == nil { // it upgrades, and trusts nobody
 		nc.Close()
 		t.Error("a client without the CA gets in")
 	}
@@ -239,7 +239,7 @@ func TestSecureTapRights(t *testing.T) {
 func TestSecureTapSecondLogin(t *testing.T) {
 	s := mustSecure(t)
 	storetest.MustAdd(t, storetest.MustAppender(t, s.Events(), storetest.NewProjection()), "a", 1)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.TapURL(), "tls://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.Tap().URL(), "tls://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,15 +274,15 @@ func TestSecureTapEnds(t *testing.T) {
 		name   string
 		change func()
 	}{
-		{"removed", func() { s.people.set("anna", ""); s.RecheckTaps() }},
-		{"another role", func() { s.people.set("anna", domain.Auditor); s.RecheckTaps() }},
-		{"new password", func() { s.people.renew("anna"); s.RecheckTaps() }},
+		{"removed", func() { s.people.set("anna", ""); s.Tap().Recheck() }},
+		{"another role", func() { s.people.set("anna", domain.Auditor); s.Tap().Recheck() }},
+		{"new password", func() { s.people.renew("anna"); s.Tap().Recheck() }},
 	} {
 		s.people.set("anna", domain.Viewer)
 		for _, login := range []nats.Option{nats.UserInfo("anna", "anna"), nats.Token(tokenOf("anna"))} {
 			s.people.set("anna", domain.Viewer)
 			nc := s.mustConnect(t, login)
-			s.RecheckTaps()
+			s.Tap().Recheck()
 			if err := nc.Flush(); err != nil {
 				t.Fatalf("%s: ended without a reason: %v", c.name, err)
 			}
@@ -293,7 +293,7 @@ func TestSecureTapEnds(t *testing.T) {
 	if err := other.Flush(); err != nil {
 		t.Error(err)
 	}
-	if n := s.TapRefusals()["ended"]; n != 6 {
+	if n := s.Tap().Refusals()["ended"]; n != 6 {
 		t.Errorf("%d ended, want 6", n)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"context"
@@ -53,13 +53,13 @@ const (
 
 func newProxy(o Options) *proxy {
 	return &proxy{
-		log: o.Logger, sessions: map[*session]struct{}{}, shut: make(chan struct{}), most: shares(o.TapConnections, o.TapDescriptors),
+		log: o.Logger, sessions: map[*session]struct{}{}, shut: make(chan struct{}), most: shares(o.Connections, o.Descriptors),
 		tls: o.TLS, check: o.Login, still: o.Still, refused: newRefusals(),
 	}
 }
 
 // secured reports whether clients need TLS or an identity.
-func (d *proxy) secured() bool { return d.tls != nil || d.check != nil }
+func (p *proxy) secured() bool { return p.tls != nil || p.check != nil }
 
 // shares splits the descriptors among the classes; 0 is no limit.
 func shares(taps, descriptors int) (most [classes]int) {
@@ -74,85 +74,85 @@ func shares(taps, descriptors int) (most [classes]int) {
 }
 
 // run accepts connections until the proxy is closed.
-func (d *proxy) run() {
+func (p *proxy) run() {
 	for wait := time.Duration(0); ; {
-		conn, err := d.listener.Accept()
+		conn, err := p.listener.Accept()
 		switch {
 		case err == nil:
 			wait = 0
-			d.enter(conn)
+			p.enter(conn)
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // such as no free descriptor
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
-			d.log.Warn("tap not accepted", "error", err, "pause", wait)
-			pause(wait, d.shut)
+			p.log.Warn("tap not accepted", "error", err, "pause", wait)
+			pause(wait, p.shut)
 		}
 	}
 }
 
 // enter adds a new connection. It never refuses: if there are too many, it closes the oldest that has not logged in.
-func (d *proxy) enter(conn net.Conn) {
-	inside, err := d.server.InProcessConn()
+func (p *proxy) enter(conn net.Conn) {
+	inside, err := p.server.InProcessConn()
 	if err != nil {
 		conn.Close()
 		return
 	}
-	v := newSession(d, conn, inside, domain.ClientOf(conn.RemoteAddr().String()))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		v.close()
+	s := newSession(p, conn, inside, domain.ClientOf(conn.RemoteAddr().String()))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		s.close()
 		return
 	}
-	if d.count[arrived] >= d.most[arrived] {
-		d.oldestArrived().close()
+	if p.count[arrived] >= p.most[arrived] {
+		p.oldestArrived().close()
 	}
-	d.sessions[v] = struct{}{}
-	d.count[arrived]++
-	d.working.Add(2)
-	go v.answers()
-	go v.asks()
+	p.sessions[s] = struct{}{}
+	p.count[arrived]++
+	p.working.Add(2)
+	go s.toClient()
+	go s.fromClient()
 }
 
 // oldestArrived returns the session to close: of the client with the most sessions before their login, the oldest. The lock is held.
-func (d *proxy) oldestArrived() (oldest *session) {
+func (p *proxy) oldestArrived() (oldest *session) {
 	by := map[string]int{}
-	for v := range d.sessions {
-		if v.class == arrived {
-			by[v.client]++
+	for s := range p.sessions {
+		if s.class == arrived {
+			by[s.client]++
 		}
 	}
-	for v := range d.sessions {
-		if v.class != arrived {
+	for s := range p.sessions {
+		if s.class != arrived {
 			continue
 		}
-		if oldest == nil || by[v.client] > by[oldest.client] || by[v.client] == by[oldest.client] && v.since.Before(oldest.since) {
-			oldest = v
+		if oldest == nil || by[s.client] > by[oldest.client] || by[s.client] == by[oldest.client] && s.since.Before(oldest.since) {
+			oldest = s
 		}
 	}
-	d.leave(oldest)
+	p.leave(oldest)
 	return oldest
 }
 
 // leave removes a session. The lock is held.
-func (d *proxy) leave(v *session) {
-	if _, here := d.sessions[v]; here {
-		delete(d.sessions, v)
-		d.count[v.class]--
+func (p *proxy) leave(s *session) {
+	if _, here := p.sessions[s]; here {
+		delete(p.sessions, s)
+		p.count[s.class]--
 	}
 }
 
 // login sets the class of a session by its first line, or returns why the session is refused.
-func (d *proxy) login(v *session, line []byte) error {
-	a, err := d.accessOf(v, line)
+func (p *proxy) login(s *session, line []byte) error {
+	a, err := p.accessOf(s, line)
 	if err != nil {
 		return err
 	}
-	if err := d.admit(v, a); err != nil {
+	if err := p.admit(s, a); err != nil {
 		return err
 	}
-	if a.identity.Actor != "" && !d.still(a.identity) { // it has changed since accessOf
+	if a.identity.Actor != "" && !p.still(a.identity) { // it has changed since accessOf
 		return refusal{byCredentials, violation, errors.New("the identity has lost its rights")}
 	}
 	return nil
@@ -171,60 +171,60 @@ func classOf(line []byte) class {
 }
 
 // clients returns the number of clients that have logged in.
-func (d *proxy) clients() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.sessions) - d.count[arrived]
+func (p *proxy) clients() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.sessions) - p.count[arrived]
 }
 
 // all returns the keys of all clients, by their connections in the server.
-func (d *proxy) all() map[uint64]string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := make(map[uint64]string, len(d.sessions))
-	for v := range d.sessions {
-		all[v.cid] = v.client
+func (p *proxy) all() map[uint64]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make(map[uint64]string, len(p.sessions))
+	for s := range p.sessions {
+		all[s.cid] = s.client
 	}
 	return all
 }
 
 // client returns the key of the client on a connection of the server, "" for one that is gone.
-func (d *proxy) client(cid uint64) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for v := range d.sessions {
-		if v.cid == cid {
-			return v.client
+func (p *proxy) client(cid uint64) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.sessions {
+		if s.cid == cid {
+			return s.client
 		}
 	}
 	return ""
 }
 
 // kick closes a client by its connection in the server. The memory of its unread messages is freed at once.
-func (d *proxy) kick(cid uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for v := range d.sessions {
-		if v.cid == cid {
-			d.leave(v)
-			v.close()
+func (p *proxy) kick(cid uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.sessions {
+		if s.cid == cid {
+			p.leave(s)
+			s.close()
 			return
 		}
 	}
 }
 
-func (d *proxy) close() {
-	if d.listener != nil {
-		d.listener.Close()
+func (p *proxy) close() {
+	if p.listener != nil {
+		p.listener.Close()
 	}
-	d.mu.Lock()
-	if !d.closed {
-		close(d.shut)
+	p.mu.Lock()
+	if !p.closed {
+		close(p.shut)
 	}
-	d.closed = true
-	for v := range d.sessions {
-		v.close()
+	p.closed = true
+	for s := range p.sessions {
+		s.close()
 	}
-	d.mu.Unlock()
-	d.working.Wait()
+	p.mu.Unlock()
+	p.working.Wait()
 }

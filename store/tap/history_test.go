@@ -1,129 +1,26 @@
-package store_test
+package tap_test
 
 import (
 	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ledge/store"
-	"ledge/store/natsblock"
 	"ledge/store/storetest"
+	"ledge/store/tap"
 
 	"github.com/nats-io/nats.go"
 )
 
-// TestHistoryAnswersAsJetStream asks both Ledge and JetStream, and compares every header and byte. JetStream finds subjects only in a
-// log of an earlier version, which Ledge reads as well; the answers from a log of today differ in ce-subject alone.
-func TestHistoryAnswersAsJetStream(t *testing.T) {
-	t.Parallel()
-	o := options(t.TempDir())
-	o.TapPort = 0
-	s := mustOpen(t, o)
-	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
-	storetest.MustAdd(t, a, "a", 40)
-	storetest.MustAdd(t, a, "b", 5)
-	storetest.MustAdd(t, a, "a", 0)
-	nc := mustConnect(t, s.HistoryURL())
-	middle := mustAsk(t, nc, "", `{"seq":20}`)[0].Header.Get("Nats-Time-Stamp")
-	const events, inBytes = "ledge.event.service.", `{"seq":1,"batch":100,"max_bytes":2000}`
-	asks := []struct{ subject, body string }{
-		{"", `{"seq":1}`}, {"", `{"seq":45}`}, {"", `{"seq":46}`}, {"", `{"seq":4,"no_hdr":true}`},
-		{"", `{"seq":7,"next_by_subj":">"}`}, {"", `{"next_by_subj":">"}`}, {"", `{"seq":46,"next_by_subj":">"}`},
-		{"", `{"seq":3,"next_by_subj":"` + events + `a-9.added"}`}, {"", `{"seq":11,"next_by_subj":"` + events + `a-9.added"}`},
-		{"", `{"seq":3,"next_by_subj":"` + events + `*.added"}`}, {"", `{"seq":3,"next_by_subj":"nothing.>"}`},
-		{"", `{"last_by_subj":"` + events + `a-9.added"}`}, {"", `{"last_by_subj":"` + events + `none.added"}`}, {"", `{"last_by_subj":">"}`},
-		{"." + events + "b-1.added", ""}, {"." + events + "c.added", ""}, {"." + events + "b-1.added", `{"seq":3}`},
-		{"", `{"seq":1,"batch":10}`}, {"", `{"seq":40,"batch":10}`}, {"", `{"seq":46,"batch":10}`}, {"", inBytes},
-		{"", `{"seq":5,"batch":1}`}, {"", `{"seq":2,"next_by_subj":">","batch":7}`},
-		{"", `{"start_time":"` + middle + `","batch":3}`}, {"", `{"start_time":"` + middle + `"}`},
-		{"", ``}, {"", `{}`}, {"", `{"batch":3}`}, {"", `no json`}, {"", `{"seq":1,"last_by_subj":"a"}`}, {"", `{"last_by_subj":"a","batch":2}`},
-		{"", `{"last_by_subj":"a","next_by_subj":"a"}`},
-	}
-	var today [][]*nats.Msg
-	for _, ask := range asks {
-		today = append(today, mustAsk(t, nc, ask.subject, ask.body))
-	}
-	_ = a.Close()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	earlier(t, o.Dir)
-	s = mustOpen(t, o)
-	if r, err := s.Events().Verify(t.Context(), nil); err != nil || r.Count != 45 {
-		t.Fatalf("the log of an earlier version: %+v, %v", r, err)
-	}
-	_ = storetest.MustAppender(t, s.Events(), storetest.NewProjection())
-	nc = mustConnect(t, s.HistoryURL())
-	for i, ask := range asks {
-		want, err := s.AskServer("$JS.API.DIRECT.GET.LEDGE_EVENTS"+ask.subject, ask.body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := mustAsk(t, nc, ask.subject, ask.body); !slices.EqualFunc(got, want, same) {
-			t.Errorf("%s %s:\ngot  %s\nwant %s", ask.subject, ask.body, headers(got), headers(want))
-		}
-		if ask.body == inBytes {
-			continue // a message takes more of them today
-		}
-		for _, m := range today[i] {
-			delete(m.Header, "ce-subject")
-		}
-		if !slices.EqualFunc(today[i], want, same) {
-			t.Errorf("today, %s %s:\ngot  %s\nwant %s", ask.subject, ask.body, headers(today[i]), headers(want))
-		}
-	}
-}
-
-func same(a, b *nats.Msg) bool {
-	return string(a.Data) == string(b.Data) && maps.EqualFunc(a.Header, b.Header, slices.Equal[[]string])
-}
-
-// earlier makes the log of changes in a folder, which nobody has open, one of an earlier version.
-func earlier(t *testing.T, dir string) {
-	t.Helper()
-	blocks, err := filepath.Glob(filepath.Join(eventsDir(dir), "msgs", "*.blk"))
-	if err != nil || len(blocks) == 0 {
-		t.Fatalf("no blocks: %v", err)
-	}
-	path := filepath.Join(eventsDir(dir), "msgs", "index.db")
-	x, err := natsblock.Decode("LEDGE_EVENTS", mustRead(t, path))
-	if err != nil || len(blocks) > 1 {
-		t.Fatalf("%d blocks, %v", len(blocks), err)
-	}
-	text := store.EarlierForm(mustRead(t, block(dir, 1)), "LEDGE_EVENTS", 1)
-	mustWrite(t, block(dir, 1), text)
-	x.Bytes, x.Blocks[0].Bytes, x.Subjects = uint64(len(text)), uint64(len(text)), nil // the server answers by the subjects in its index
-	copy(x.Checksum[:], text[len(text)-len(x.Checksum):])
-	for r, err := range (&natsblock.Scan{Files: natsblock.FilesOf(eventsDir(dir)), Block: 1, Prefix: "ledge.", Chunk: natsblock.MaxBlock}).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, _, _ := r.Parts()
-		x.Subjects = append(x.Subjects, natsblock.Subject{Name: string(name), Total: 1, First: 1, Last: 1})
-	}
-	mustWrite(t, path, x.Encode("LEDGE_EVENTS"))
-	storetest.ForgetStop(t, dir)
-}
-
-func headers(all []*nats.Msg) string {
-	var list []string
-	for _, m := range all {
-		list = append(list, fmt.Sprint(m.Header, len(m.Data)))
-	}
-	return strings.Join(list, "\n     ")
-}
-
 func mustAsk(t *testing.T, nc *nats.Conn, subject, body string) []*nats.Msg {
 	t.Helper()
-	all, err := store.AskAll(nc, "$JS.API.DIRECT.GET.LEDGE_EVENTS"+subject, body)
+	all, err := storetest.AskAll(nc, "$JS.API.DIRECT.GET.LEDGE_EVENTS"+subject, body)
 	if err != nil {
 		t.Fatalf("%s %s: %v", subject, body, err)
 	}
@@ -143,7 +40,7 @@ func TestHistoryByFilter(t *testing.T) {
 		}
 	}
 	storetest.MustAdd(t, a, "small", 3)
-	nc := mustConnect(t, s.HistoryURL())
+	nc := mustConnect(t, s.Tap().HistoryURL())
 	for filter, want := range map[string][]uint64{
 		"ledge.event.service.a0-0.added": {1}, "ledge.event.service.small-1.added": {22}, "ledge.event.service.*.added": nil,
 	} {
@@ -186,9 +83,9 @@ func TestHistoryBatchIsBounded(t *testing.T) {
 	for n := range 12 {
 		storetest.MustSubmit(t, a, storetest.AddLarge(fmt.Sprint("e", n), 1<<20))
 	}
-	all := mustAsk(t, mustConnect(t, s.HistoryURL()), "", `{"seq":1,"batch":1000,"max_bytes":1000000000}`)
+	all := mustAsk(t, mustConnect(t, s.Tap().HistoryURL()), "", `{"seq":1,"batch":1000,"max_bytes":1000000000}`)
 	end := all[len(all)-1]
-	if len(all)-1 != store.HistoryBatch>>20 || end.Header.Get("Status") != "204" || end.Header.Get("Nats-Num-Pending") != "4" {
+	if len(all)-1 != tap.BatchBytes>>20 || end.Header.Get("Status") != "204" || end.Header.Get("Nats-Num-Pending") != "4" {
 		t.Errorf("%d messages, then %v", len(all)-1, end.Header)
 	}
 }
@@ -197,7 +94,7 @@ func TestHistoryBatchIsBounded(t *testing.T) {
 func rawTap(t *testing.T, s *store.Store, from string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-	c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.TapURL(), "nats://"))
+	c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.Tap().URL(), "nats://"))
 	if err != nil {
 		t.Skip("the test needs a second loopback address, 127.0.0.2, as Linux has; on macOS run `sudo ifconfig lo0 alias 127.0.0.2`:", err)
 	}
@@ -233,8 +130,8 @@ func TestHistoryQueueIsBounded(t *testing.T) {
 		storetest.MustSubmit(t, a, storetest.AddLarge(fmt.Sprint("e", n), 100<<10))
 	}
 	greedy := rawTap(t, s, "127.0.0.2")
-	asks(greedy, store.AsksOfClient+10, `{"seq":1,"batch":1000}`)
-	if m := mustAsk(t, mustConnect(t, s.HistoryURL()), "", `{"seq":100}`); sequenceOf(m[0]) != 100 {
+	asks(greedy, tap.AsksOfClient+10, `{"seq":1,"batch":1000}`)
+	if m := mustAsk(t, mustConnect(t, s.Tap().HistoryURL()), "", `{"seq":100}`); sequenceOf(m[0]) != 100 {
 		t.Errorf("another is answered %v", m[0].Header)
 	}
 	mustBeCut(t, greedy)
@@ -258,7 +155,7 @@ func TestHistoryTakesFairly(t *testing.T) {
 		{"one more, by the small one", "a", "a/1", map[string][]int{"a": {1, 500}, "b": {500}}},
 		{"of all", "modest", "c7/0", many},
 	} {
-		if got := store.Greedy(c.asks, c.client); got != c.want {
+		if got := tap.Greedy(c.asks, c.client); got != c.want {
 			t.Errorf("%s: %q goes, want %q", c.name, got, c.want)
 		}
 	}
@@ -268,13 +165,13 @@ func TestHistoryTakesFairly(t *testing.T) {
 func TestHistoryWaitsForReaders(t *testing.T) {
 	t.Parallel()
 	s, a, _ := mustTap(t)
-	s.HistoryStalls(500 * time.Millisecond)
+	s.Tap().HistoryStalls(500 * time.Millisecond)
 	for n := range 100 {
 		storetest.MustSubmit(t, a, storetest.AddLarge(fmt.Sprint("e", n), 100<<10))
 	}
 	silent := rawTap(t, s, "127.0.0.1")
 	asks(silent, 100, `{"seq":1,"batch":1000}`)
-	nc := mustConnect(t, s.HistoryURL())
+	nc := mustConnect(t, s.Tap().HistoryURL())
 	for range 5 {
 		if all := mustAsk(t, nc, "", `{"seq":1,"batch":50}`); len(all) != 51 {
 			t.Errorf("another gets %d messages", len(all))
@@ -289,17 +186,16 @@ func TestHistoryWaitsForReaders(t *testing.T) {
 func TestHistoryMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	o := options(t.TempDir())
-	o.TapPort = 0
 	logged := &lines{}
 	o.Logger = newLogger(logged)
 	s := mustOpen(t, o)
 	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
-	storetest.MustSubmit(t, a, storetest.AddLarge("large", store.ReadersWindow*3/4))
+	storetest.MustSubmit(t, a, storetest.AddLarge("large", tap.ReadersWindow*3/4))
 	storetest.MustAdd(t, a, "small", 1)
 	for range 3 {
 		asks(rawTap(t, s, "127.0.0.2"), 4, `{"seq":1}`)
 	}
-	nc := mustConnect(t, s.HistoryURL())
+	nc := mustConnect(t, s.Tap().HistoryURL())
 	for deadline := time.Now().Add(time.Minute); logged.count("it does not read what it has asked for") == 0; {
 		if m := mustAsk(t, nc, "", `{"seq":2}`); sequenceOf(m[0]) != 2 {
 			t.Fatalf("another is answered %v", m[0].Header)
@@ -318,7 +214,7 @@ func TestHistoryInboxes(t *testing.T) {
 	s, a, _ := mustTap(t)
 	storetest.MustAdd(t, a, "a", 3)
 	for _, all := range []string{"_INBOX.>", "_INBOX.*", "_INBOX.*.>"} {
-		spy, err := nats.Connect(s.HistoryURL(), nats.NoReconnect())
+		spy, err := nats.Connect(s.Tap().HistoryURL(), nats.NoReconnect())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +230,7 @@ func TestHistoryInboxes(t *testing.T) {
 		if all == "_INBOX.*.>" {
 			inbox = "_INBOX.a.b"
 		}
-		nc := mustConnect(t, s.HistoryURL())
+		nc := mustConnect(t, s.Tap().HistoryURL())
 		sub := mustSubscribe(t, nc, inbox)
 		if err := nc.PublishRequest("$JS.API.DIRECT.GET.LEDGE_EVENTS", inbox, []byte(`{"seq":2}`)); err != nil {
 			t.Fatal(err)
@@ -344,7 +240,7 @@ func TestHistoryInboxes(t *testing.T) {
 		}
 		_ = sub.Unsubscribe()
 	}
-	one, two := mustConnect(t, s.HistoryURL()), mustConnect(t, s.HistoryURL())
+	one, two := mustConnect(t, s.Tap().HistoryURL()), mustConnect(t, s.Tap().HistoryURL())
 	first, _ := mustSubscribe(t, one, "_INBOX.shared"), mustSubscribe(t, two, "_INBOX.shared")
 	_ = one.PublishRequest("$JS.API.DIRECT.GET.LEDGE_EVENTS", "_INBOX.shared", []byte(`{"seq":2}`))
 	_ = mustAsk(t, one, "", `{"seq":1}`)

@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"context"
@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// historyRequest is a request for history that waits or is being served: a JetStream direct get, or "ledge.info".
-type historyRequest struct {
-	store *Store
-	conn  *historyConn
-	log   *Log // nil for ledge.info
+// request is a request for history that waits or is being served: a JetStream direct get, or "ledge.info".
+type request struct {
+	logs  Source
+	conn  *responder
+	log   Log // nil for ledge.info
 	reply string
 
 	status string // the answer, where the request itself is wrong
 	want   want
 	single bool // one message is asked for, not a batch
 	from   uint64
-	at     cursor // of from
-	most   int    // messages that are still to be sent
-	bytes  int    // of these, at the most
+	at     Position // of from
+	most   int      // messages that are still to be sent
+	bytes  int      // of these, at the most
 	sent   int
-	last   uint64 // the sequence that was sent last
-	back   *backward
+	last   uint64                                                   // the sequence that was sent last
+	back   func(context.Context) (m *Message, done bool, err error) // looks for the last message of a subject
 }
 
 // want is the body of a direct get, by JetStream's names.
@@ -43,15 +43,15 @@ type want struct {
 
 const notFound = "404 Message Not Found"
 
-// newHistoryRequest reads a request.
-func newHistoryRequest(s *Store, d *historyConn, subject, reply string, body []byte) *historyRequest {
-	a := &historyRequest{store: s, conn: d, reply: reply}
+// newRequest reads a request.
+func newRequest(logs Source, conn *responder, subject, reply string, body []byte) *request {
+	a := &request{logs: logs, conn: conn, reply: reply}
 	if subject == infoSubject {
 		return a
 	}
 	name, last, _ := strings.Cut(strings.TrimPrefix(subject, directGet), ".")
-	for _, l := range s.logs {
-		if l.name == name {
+	for _, l := range logs.Logs() {
+		if l.Name() == name {
 			a.log = l
 		}
 	}
@@ -64,7 +64,7 @@ func newHistoryRequest(s *Store, d *historyConn, subject, reply string, body []b
 }
 
 // parse reads the body of a direct get. The status is empty where it can be served.
-func (a *historyRequest) parse(last string, body []byte) (status string) {
+func (a *request) parse(last string, body []byte) (status string) {
 	w := &a.want
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, w); err != nil {
@@ -85,20 +85,20 @@ func (a *historyRequest) parse(last string, body []byte) (status string) {
 	case w.LastFor != "" && (w.Seq > 0 || w.StartTime != nil || w.NextFor != "" || w.Batch > 0), w.Seq > 0 && w.StartTime != nil, w.Batch < 0:
 		return "408 Bad Request"
 	}
-	a.from, a.single, a.most, a.bytes = w.Seq, w.Batch == 0, max(w.Batch, 1), historyBatch
+	a.from, a.single, a.most, a.bytes = w.Seq, w.Batch == 0, max(w.Batch, 1), batchBytes
 	if w.MaxBytes > 0 {
-		a.bytes = min(w.MaxBytes, historyBatch)
+		a.bytes = min(w.MaxBytes, batchBytes)
 	}
 	return ""
 }
 
 // slice does some of the work, and reports how many bytes it has sent, and whether that was all.
-func (a *historyRequest) slice(ctx context.Context) (sent int64, done bool) {
+func (a *request) slice(ctx context.Context) (sent int64, done bool) {
 	switch {
 	case a.status != "":
 		return a.end(a.status), true
 	case a.log == nil:
-		text, _ := json.Marshal(a.store.Info())
+		text := a.logs.Info()
 		a.conn.send(a.reply, nil, text)
 		return int64(len(text)), true
 	case a.want.LastFor != "":
@@ -114,8 +114,8 @@ func (a *historyRequest) slice(ctx context.Context) (sent int64, done bool) {
 }
 
 // forward sends the messages from a sequence on.
-func (a *historyRequest) forward(ctx context.Context) (sent int64, done bool) {
-	first, last := a.log.First(), a.log.shownSeq()
+func (a *request) forward(ctx context.Context) (sent int64, done bool) {
+	first, last := a.log.First(), a.log.Visible()
 	to := last
 	if a.single && a.want.NextFor == "" && a.want.StartTime == nil {
 		if a.from < first || a.from > last {
@@ -125,12 +125,12 @@ func (a *historyRequest) forward(ctx context.Context) (sent int64, done bool) {
 	}
 	a.from = max(a.from, first)
 	if a.from <= to {
-		s := search{from: a.from, to: to, filter: a.want.NextFor, most: a.most, bytes: min(a.bytes, historySlice), at: a.at, scan: &a.conn.scan}
-		if err := a.log.search(ctx, &s); err != nil {
+		s := Search{From: a.from, To: to, Filter: a.want.NextFor, Most: a.most, Bytes: min(a.bytes, SliceBytes), At: a.at}
+		if err := a.log.Search(ctx, &s); err != nil {
 			return a.fail(err), true
 		}
-		a.from, a.at = s.from, s.at
-		for _, m := range s.found {
+		a.from, a.at = s.From, s.At
+		for _, m := range s.Found {
 			sent += a.send(m, last)
 		}
 	}
@@ -151,54 +151,49 @@ func (a *historyRequest) forward(ctx context.Context) (sent int64, done bool) {
 }
 
 // send sends a message with the headers that JetStream adds; last is where the log ends.
-func (a *historyRequest) send(m stored, last uint64) int64 {
-	d := a.conn
-	h := d.header[:0]
+func (a *request) send(m Message, last uint64) int64 {
+	conn := a.conn
+	h := conn.header[:0]
 	if !a.want.NoHeaders {
-		h = append(h, m.headers[:max(len(m.headers)-len("\r\n"), 0)]...)
+		h = append(h, m.Headers[:max(len(m.Headers)-len("\r\n"), 0)]...)
 		h = fmt.Appendf(h, "Nats-Stream: %s\r\nNats-Subject: %s\r\nNats-Sequence: %d\r\nNats-Time-Stamp: %s\r\n",
-			a.log.name, m.subject, m.seq, m.at.UTC().Format(time.RFC3339Nano))
+			a.log.Name(), m.Subject, m.Seq, m.At.UTC().Format(time.RFC3339Nano))
 		if !a.single {
-			h = fmt.Appendf(h, "Nats-Num-Pending: %d\r\nNats-Last-Sequence: %d\r\n", last-min(m.seq, last), a.last)
+			h = fmt.Appendf(h, "Nats-Num-Pending: %d\r\nNats-Last-Sequence: %d\r\n", last-min(m.Seq, last), a.last)
 		}
 		h = append(h, "\r\n"...)
-		d.header = h
+		conn.header = h
 	}
-	d.send(a.reply, h, m.data)
-	size := len(m.subject) + len(m.headers) + len(m.data)
-	a.sent, a.most, a.bytes, a.last = a.sent+1, a.most-1, a.bytes-size, m.seq
-	return int64(len(h) + len(m.data))
+	conn.send(a.reply, h, m.Data)
+	a.sent, a.most, a.bytes, a.last = a.sent+1, a.most-1, a.bytes-m.size(), m.Seq
+	return int64(len(h) + len(m.Data))
 }
 
 // end sends a status.
-func (a *historyRequest) end(status string) int64 {
+func (a *request) end(status string) int64 {
 	h := "NATS/1.0 " + status + "\r\n\r\n"
 	a.conn.send(a.reply, []byte(h), nil)
 	return int64(len(h))
 }
 
 // fail sends why the log cannot be read.
-func (a *historyRequest) fail(err error) int64 {
+func (a *request) fail(err error) int64 {
 	return a.end("500 " + strings.NewReplacer("\r", " ", "\n", " ").Replace(err.Error()))
 }
 
 // lastFor sends the last message of a subject.
-func (a *historyRequest) lastFor(ctx context.Context) (sent int64, done bool) {
+func (a *request) lastFor(ctx context.Context) (sent int64, done bool) {
 	if a.back == nil {
-		back, err := a.log.newBackward(a.want.LastFor)
-		if err != nil {
-			return a.fail(err), true
-		}
-		a.back = back
+		a.back = a.log.Backward(a.want.LastFor)
 	}
-	done, err := a.log.lookBack(ctx, a.back)
+	m, done, err := a.back(ctx)
 	switch {
 	case err != nil:
 		return a.fail(err), true
 	case !done:
 		return 0, false
-	case a.back.found == nil:
+	case m == nil:
 		return a.end(notFound), true
 	}
-	return a.send(*a.back.found, a.back.found.seq), true
+	return a.send(*m, m.Seq), true
 }

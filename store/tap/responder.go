@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"bufio"
@@ -9,18 +9,16 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"ledge/store/natsblock"
 )
 
-// historyConn is Ledge's own connection in one account of the tap server. It receives the requests for history and sends the
+// responder is Ledge's own connection in one account of the tap server. It receives the requests for history and sends the
 // answers. It speaks the NATS protocol itself, because the Go client cannot send a status line, nor headers as the log has them.
-type historyConn struct {
+type responder struct {
 	dial   func() (net.Conn, error)
 	user   string
 	secret string
 	listen []string // subjects
-	take   func(d *historyConn, subject, reply string, body []byte)
+	take   func(conn *responder, subject, reply string, body []byte)
 
 	ready   chan struct{} // closed when the server has heard the first time what is listened to
 	isReady sync.Once
@@ -31,43 +29,45 @@ type historyConn struct {
 	pong   chan struct{}
 	closed bool
 
-	header []byte         // of the answer that is being written
-	scan   natsblock.Scan // with the messages that were read for it
+	header []byte // of the answer that is being written
 }
 
-// mostRequest is the size limit of a request, in bytes.
-const mostRequest = 4 << 10
+// replyWait is how long the tap server may take to answer.
+const replyWait = 10 * time.Second
+
+// requestBytes is the size limit of a request, in bytes.
+const requestBytes = 4 << 10
 
 // run takes requests until the connection is closed. A connection that breaks is made again after a pause, which end cuts short.
-func (d *historyConn) run(end <-chan struct{}) {
-	for d.open() {
-		_ = d.read(d.conn)
+func (r *responder) run(end <-chan struct{}) {
+	for r.open() {
+		_ = r.read(r.conn)
 		pause(10*time.Millisecond, end)
 	}
 }
 
 // open connects. It reports false if the connection was closed meanwhile.
-func (d *historyConn) open() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+func (r *responder) open() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
 		return false
 	}
-	conn, err := d.dial()
+	conn, err := r.dial()
 	if err != nil {
 		return false // the server is stopping
 	}
-	d.conn, d.out, d.pong = conn, bufio.NewWriterSize(conn, 64<<10), make(chan struct{}, 1)
-	go d.greet(d.out)
+	r.conn, r.out, r.pong = conn, bufio.NewWriterSize(conn, 64<<10), make(chan struct{}, 1)
+	go r.greet(r.out)
 	return true
 }
 
 // greet logs in. The pipe to the server has no buffer, so another goroutine must read meanwhile.
-func (d *historyConn) greet(out *bufio.Writer) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	fmt.Fprintf(out, "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"echo\":false,\"name\":\"ledge-history\",\"user\":%q,\"pass\":%q}\r\n", d.user, d.secret)
-	for i, subject := range d.listen {
+func (r *responder) greet(out *bufio.Writer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(out, "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"echo\":false,\"name\":\"ledge-history\",\"user\":%q,\"pass\":%q}\r\n", r.user, r.secret)
+	for i, subject := range r.listen {
 		fmt.Fprintf(out, "SUB %s %d\r\n", subject, i+1)
 	}
 	_, _ = out.WriteString("PING\r\n")
@@ -75,17 +75,17 @@ func (d *historyConn) greet(out *bufio.Writer) {
 }
 
 // awaitReady returns when the server delivers requests.
-func (d *historyConn) awaitReady() error {
+func (r *responder) awaitReady() error {
 	select {
-	case <-d.ready:
+	case <-r.ready:
 		return nil
-	case <-time.After(apiWait):
-		return fmt.Errorf("the tap server does not answer within %s", apiWait)
+	case <-time.After(replyWait):
+		return fmt.Errorf("the tap server does not answer within %s", replyWait)
 	}
 }
 
 // read takes what the server sends until the connection breaks.
-func (d *historyConn) read(conn net.Conn) error {
+func (r *responder) read(conn net.Conn) error {
 	defer conn.Close()
 	in := bufio.NewReaderSize(conn, 64<<10)
 	for {
@@ -99,15 +99,15 @@ func (d *historyConn) read(conn net.Conn) error {
 		}
 		switch string(words[0]) {
 		case "PING":
-			go d.say("PONG\r\n")
+			go r.say("PONG\r\n")
 		case "PONG":
-			d.isReady.Do(func() { close(d.ready) })
+			r.isReady.Do(func() { close(r.ready) })
 			select {
-			case d.pong <- struct{}{}:
+			case r.pong <- struct{}{}:
 			default:
 			}
 		case "MSG", "HMSG":
-			if err := d.message(in, words); err != nil {
+			if err := r.message(in, words); err != nil {
 				return err
 			}
 		case "-ERR":
@@ -117,7 +117,7 @@ func (d *historyConn) read(conn net.Conn) error {
 }
 
 // message reads a message of which the first line is known: MSG subject sid [reply] size, or HMSG subject sid [reply] header size.
-func (d *historyConn) message(in *bufio.Reader, words [][]byte) error {
+func (r *responder) message(in *bufio.Reader, words [][]byte) error {
 	head, plain := 0, 4
 	size, err := strconv.Atoi(string(words[len(words)-1]))
 	if err != nil || size < 0 {
@@ -129,7 +129,7 @@ func (d *historyConn) message(in *bufio.Reader, words [][]byte) error {
 		}
 		plain++
 	}
-	if len(words) == plain || size > mostRequest { // no reply is wanted, or it is no request
+	if len(words) == plain || size > requestBytes { // no reply is wanted, or it is no request
 		_, err := io.CopyN(io.Discard, in, int64(size)+2)
 		return err
 	}
@@ -138,22 +138,22 @@ func (d *historyConn) message(in *bufio.Reader, words [][]byte) error {
 	if _, err := io.ReadFull(in, body); err != nil {
 		return err
 	}
-	d.take(d, subject, reply, body[head:size])
+	r.take(r, subject, reply, body[head:size])
 	return nil
 }
 
 // say writes a line.
-func (d *historyConn) say(line string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, _ = d.out.WriteString(line)
-	_ = d.out.Flush()
+func (r *responder) say(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = r.out.WriteString(line)
+	_ = r.out.Flush()
 }
 
 // send sends a message; the next flush brings it on its way. An error is for the next read to find.
-func (d *historyConn) send(subject string, header, data []byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (r *responder) send(subject string, header, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	line := make([]byte, 0, 128)
 	if len(header) > 0 {
 		line = append(append(append(line, "HPUB "...), subject...), ' ')
@@ -162,42 +162,42 @@ func (d *historyConn) send(subject string, header, data []byte) {
 		line = append(append(append(line, "PUB "...), subject...), ' ')
 	}
 	line = append(strconv.AppendInt(line, int64(len(header)+len(data)), 10), "\r\n"...)
-	_, _ = d.out.Write(line)
-	_, _ = d.out.Write(header)
-	_, _ = d.out.Write(data)
-	_, _ = d.out.WriteString("\r\n")
+	_, _ = r.out.Write(line)
+	_, _ = r.out.Write(header)
+	_, _ = r.out.Write(data)
+	_, _ = r.out.WriteString("\r\n")
 }
 
-func (d *historyConn) flush() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_ = d.out.Flush()
+func (r *responder) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.out.Flush()
 }
 
 // delivered returns when the server has handed out all that was sent, or the connection is broken.
-func (d *historyConn) delivered() {
-	d.mu.Lock()
-	pong := d.pong
+func (r *responder) delivered() {
+	r.mu.Lock()
+	pong := r.pong
 	select {
 	case <-pong: // of one that was given up
 	default:
 	}
-	_, _ = d.out.WriteString("PING\r\n")
-	err := d.out.Flush()
-	d.mu.Unlock()
+	_, _ = r.out.WriteString("PING\r\n")
+	err := r.out.Flush()
+	r.mu.Unlock()
 	if err == nil {
 		select {
 		case <-pong:
-		case <-time.After(apiWait):
+		case <-time.After(replyWait):
 		}
 	}
 }
 
-func (d *historyConn) close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-	if d.conn != nil {
-		d.conn.Close()
+func (r *responder) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.conn != nil {
+		r.conn.Close()
 	}
 }

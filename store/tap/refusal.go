@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"errors"
@@ -59,14 +59,14 @@ func refusalOf(err error) refusal {
 }
 
 // refuse tells the client why, in the words that NATS clients know.
-func (v *session) refuse(why error) {
+func (s *session) refuse(why error) {
 	r := refusal{byLimit, why.Error(), why}
 	errors.As(why, &r)
-	if v.proxy.refused.add(r.reason, v.client, time.Now()) {
-		v.proxy.log.Warn("tap refused; more refusals of this address are not logged for a minute", "client", v.client, "reason", why)
+	if s.proxy.refused.add(r.reason, s.client, time.Now()) {
+		s.proxy.log.Warn("tap refused; more refusals of this address are not logged for a minute", "client", s.client, "reason", why)
 	}
 	if r.say != "" {
-		v.farewell(fmt.Appendf(nil, "-ERR '%s'\r\n", oneLine.Replace(r.say)))
+		s.farewell(fmt.Appendf(nil, "-ERR '%s'\r\n", oneLine.Replace(r.say)))
 	}
 }
 

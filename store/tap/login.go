@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"ledge/domain"
 )
 
-// tapCheckWait is how long Options.Login may take for one client.
-const tapCheckWait = 5 * time.Second
+// checkWait is how long Options.Login may take for one client.
+const checkWait = 5 * time.Second
 
 // access is what a client that has logged in may do.
 type access struct {
@@ -65,8 +65,8 @@ func withoutCredentials(line []byte) []byte {
 }
 
 // accessOf finds out who a client is, by its first line.
-func (d *proxy) accessOf(v *session, line []byte) (access, error) {
-	if d.check == nil {
+func (p *proxy) accessOf(s *session, line []byte) (access, error) {
+	if p.check == nil {
 		return access{class: classOf(line)}, nil
 	}
 	var login loginLine
@@ -77,9 +77,9 @@ func (d *proxy) accessOf(v *session, line []byte) (access, error) {
 	if login.Token == "" && isLedgeToken(login.Pass) {
 		login = loginLine{Token: login.Pass}
 	}
-	ctx, cancel := v.limited(tapCheckWait)
+	ctx, cancel := s.limited(checkWait)
 	defer cancel()
-	identity, err := d.check(ctx, login.User, login.Pass, login.Token, v.client)
+	identity, err := p.check(ctx, login.User, login.Pass, login.Token, s.client)
 	if err != nil {
 		return access{}, refusalOf(err)
 	}
@@ -97,11 +97,11 @@ func isLedgeToken(password string) bool {
 }
 
 // limited is a context that ends after a time, or when the client is gone.
-func (v *session) limited(limit time.Duration) (context.Context, context.CancelFunc) {
+func (s *session) limited(limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	go func() {
 		select {
-		case <-v.gone:
+		case <-s.gone:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -122,24 +122,24 @@ func classFor(i domain.Identity) (class, error) {
 }
 
 // admit gives a session its access, within the limits of the class.
-func (d *proxy) admit(v *session, a access) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, here := d.sessions[v]; !here {
+func (p *proxy) admit(s *session, a access) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, here := p.sessions[s]; !here {
 		return net.ErrClosed
 	}
 	same, c := 0, a.class
-	for other := range d.sessions {
-		if other.class == c && other.client == v.client {
+	for other := range p.sessions {
+		if other.class == c && other.client == s.client {
 			same++
 		}
 	}
-	if d.count[c] >= d.most[c] || same >= (d.most[c]+1)/2 {
-		why := fmt.Errorf("maximum connections exceeded: %d, and %d from %s", d.count[c], same, v.client)
+	if p.count[c] >= p.most[c] || same >= (p.most[c]+1)/2 {
+		why := fmt.Errorf("maximum connections exceeded: %d, and %d from %s", p.count[c], same, s.client)
 		return refusal{byConnections, why.Error(), why}
 	}
-	d.count[v.class]--
-	v.class, v.access = c, a
-	d.count[c]++
+	p.count[s.class]--
+	s.class, s.access = c, a
+	p.count[c]++
 	return nil
 }

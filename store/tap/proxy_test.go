@@ -1,4 +1,4 @@
-package store_test
+package tap_test
 
 import (
 	"bufio"
@@ -23,17 +23,20 @@ func (f from) Dial(network, address string) (net.Conn, error) {
 	return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(string(f))}}).DialContext(context.Background(), network, address)
 }
 
+// memoryLeast is the least memory of a tap server, in bytes.
+const memoryLeast = 34 << 20
+
 func mustLimit(t *testing.T, taps int) *store.Store {
 	t.Helper()
 	o := options(t.TempDir())
-	o.TapPort, o.TapConnections = 0, taps
+	o.Tap.Connections = taps
 	return mustOpen(t, o)
 }
 
 // TestTapConnections holds how many connections each class has, and that no class takes those of another.
 func TestTapConnections(t *testing.T) {
 	s := mustLimit(t, 4)
-	host := strings.TrimPrefix(s.TapURL(), "nats://")
+	host := strings.TrimPrefix(s.Tap().URL(), "nats://")
 	for _, c := range []struct {
 		address, login string
 		most           int
@@ -59,17 +62,17 @@ func TestTapConnections(t *testing.T) {
 func TestTapConnectionsComeBack(t *testing.T) {
 	s := mustLimit(t, 2)
 	for n := range 20 {
-		nc, err := nats.Connect(s.TapURL(), nats.NoReconnect())
+		nc, err := nats.Connect(s.Tap().URL(), nats.NoReconnect())
 		if err != nil {
 			t.Fatal(n, err)
 		}
 		nc.Close()
-		eventually(t, "it has left", func() bool { return store.TapClients(s) == 0 })
-		if nc, err := nats.Connect(strings.Replace(s.TapURL(), "nats://", "nats://history:wrong@", 1)); err == nil {
+		eventually(t, "it has left", func() bool { return s.Tap().Clients() == 0 })
+		if nc, err := nats.Connect(strings.Replace(s.Tap().URL(), "nats://", "nats://history:wrong@", 1)); err == nil {
 			nc.Close()
 			t.Fatal("logged in")
 		}
-		eventually(t, "it has left", func() bool { return store.TapClients(s) == 0 })
+		eventually(t, "it has left", func() bool { return s.Tap().Clients() == 0 })
 	}
 }
 
@@ -90,7 +93,7 @@ func TestTapLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", strings.TrimPrefix(s.TapURL(), "nats://"))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.Tap().URL(), "nats://"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,9 +126,9 @@ func subscriptions(n int) (text string) {
 // TestTapMemory has a tap read nothing: it is cut off before what waits for taps passes the memory, and a tap that reads has all or a gap.
 func TestTapMemory(t *testing.T) {
 	o := options(t.TempDir())
-	o.TapPort, o.TapMemory = 0, store.LeastTapMemory
+	o.Tap.Memory = memoryLeast
 	s := mustOpen(t, o)
-	silent, err := net.Dial("tcp", strings.TrimPrefix(s.TapURL(), "nats://"))
+	silent, err := net.Dial("tcp", strings.TrimPrefix(s.Tap().URL(), "nats://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,20 +137,20 @@ func TestTapMemory(t *testing.T) {
 	for sid := range 8 {
 		_, _ = fmt.Fprintf(silent, "SUB ledge.> %d\r\n", sid)
 	}
-	eventually(t, "it has subscribed", func() bool { return store.TapCopies(s, "ledge.reading.a.b.c") == 8 })
-	seen := mustSubscribe(t, mustConnect(t, s.TapURL()), "ledge.>")
+	eventually(t, "it has subscribed", func() bool { return s.Tap().Copies("ledge.reading.a.b.c") == 8 })
+	seen := mustSubscribe(t, mustConnect(t, s.Tap().URL()), "ledge.>")
 	a := storetest.MustAppender(t, s.Readings(), storetest.NewProjection())
 	for range 30 {
 		if out, err := a.Submit(t.Context(), storetest.Post("cam-1", make([]byte, 1<<20))); err != nil || out[0].Err != nil {
 			t.Fatal(err, out)
 		}
-		if n := store.TapPending(s); n > store.LeastTapMemory {
+		if n := s.Tap().Pending(); n > memoryLeast {
 			t.Fatalf("%d bytes wait", n)
 		}
 	}
-	cid, _ := mustConnect(t, s.TapURL()).GetClientID()
-	eventually(t, "nothing waits for a tap that has not subscribed", func() bool { return store.TapPendingOf(s, cid) == 0 })
-	eventually(t, "the silent one is cut off", func() bool { return store.TapCopies(s, "ledge.reading.a.b.c") == 1 })
+	cid, _ := mustConnect(t, s.Tap().URL()).GetClientID()
+	eventually(t, "nothing waits for a tap that has not subscribed", func() bool { return s.Tap().PendingOf(cid) == 0 })
+	eventually(t, "the silent one is cut off", func() bool { return s.Tap().Copies("ledge.reading.a.b.c") == 1 })
 	storetest.MustAdd(t, storetest.MustAppender(t, s.Events(), storetest.NewProjection()), "a", 1)
 	for mustNext(t, seen).Header.Get("Nats-Stream") != "LEDGE_EVENTS" {
 	}

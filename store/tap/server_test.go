@@ -1,4 +1,4 @@
-package store_test
+package tap_test
 
 import (
 	"encoding/json"
@@ -13,68 +13,15 @@ import (
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/storetest"
+	"ledge/store/tap"
 
 	"github.com/nats-io/nats.go"
 )
 
-const patience = time.Minute // how long a test waits before it fails
-
-// mustTap opens a store with a tap listener and an appender of events, and connects as a tap does.
-func mustTap(t *testing.T) (*store.Store, *store.Appender, *nats.Conn) {
-	t.Helper()
-	o := options(t.TempDir())
-	o.TapPort = 0
-	s := mustOpen(t, o)
-	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
-	return s, a, mustConnect(t, s.TapURL())
-}
-
-func mustConnect(t *testing.T, url string) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(url, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	if err != nil {
-		t.Fatalf("connect to %q: %v", url, err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
-
-func mustSubscribe(t *testing.T, nc *nats.Conn, subject string) *nats.Subscription {
-	t.Helper()
-	sub, err := nc.SubscribeSync(subject)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	return sub
-}
-
-func mustNext(t *testing.T, sub *nats.Subscription) *nats.Msg {
-	t.Helper()
-	m, err := sub.NextMsg(patience)
-	if err != nil {
-		t.Fatalf("nothing on %s: %v", sub.Subject, err)
-	}
-	return m
-}
-
-// mustPublish records n events and waits until they are published live.
-func mustPublish(t *testing.T, s *store.Store, a *store.Appender, n int) {
-	t.Helper()
-	sub := mustSubscribe(t, mustConnect(t, s.TapURL()), "ledge.>")
-	storetest.MustAdd(t, a, "a", n)
-	for range n {
-		mustNext(t, sub)
-	}
-}
-
 func TestTapsSeeEventsLive(t *testing.T) {
 	o := options(t.TempDir())
-	o.TapPort = 0
 	s, p := mustOpen(t, o), storetest.NewProjection()
-	a, nc := storetest.MustAppender(t, s.Events(), p), mustConnect(t, s.TapURL())
+	a, nc := storetest.MustAppender(t, s.Events(), p), mustConnect(t, s.Tap().URL())
 	for _, subject := range []string{"ledge.>", ">", "*.event.>", "ledge.event.service.*.added"} {
 		sub := mustSubscribe(t, nc, subject)
 		last, _ := s.Events().Last()
@@ -100,7 +47,7 @@ func TestTapsSeeEventsLive(t *testing.T) {
 
 func TestTapsReadHistory(t *testing.T) {
 	s, a, _ := mustTap(t)
-	nc := mustConnect(t, s.HistoryURL())
+	nc := mustConnect(t, s.Tap().HistoryURL())
 	storetest.MustAdd(t, a, "a", 10)
 	one, err := nc.Request("$JS.API.DIRECT.GET.LEDGE_EVENTS", []byte(`{"seq":3}`), patience)
 	if err != nil || one.Header.Get("Nats-Subject") != "ledge.event.service.a-2.added" {
@@ -157,7 +104,7 @@ func (p *asking) end() uint64 {
 // TestTapsAreToldWhatIsVisible holds that history does not end beyond what a query shows.
 func TestTapsAreToldWhatIsVisible(t *testing.T) {
 	s, _, _ := mustTap(t)
-	p := &asking{Projection: storetest.NewProjection(), nc: mustConnect(t, s.HistoryURL())}
+	p := &asking{Projection: storetest.NewProjection(), nc: mustConnect(t, s.Tap().HistoryURL())}
 	a := storetest.MustAppender(t, s.Notifications(), p)
 	storetest.MustAdd(t, a, "a", 2)
 	if got := append(p.told, p.end()); !slices.IsSorted(got) || got[0] != 0 || got[len(got)-2] >= 2 || got[len(got)-1] != 2 {
@@ -167,15 +114,15 @@ func TestTapsAreToldWhatIsVisible(t *testing.T) {
 
 // TestTapsChangeNothing tries each way in, with a second tap and a Ledge-side reader as checkpoints.
 func TestTapsChangeNothing(t *testing.T) {
-	for _, url := range []func(*store.Store) string{(*store.Store).TapURL, (*store.Store).HistoryURL} {
+	for _, url := range []func(*tap.Server) string{(*tap.Server).URL, (*tap.Server).HistoryURL} {
 		s, a, _ := mustTap(t)
-		triesEverything(t, s, a, mustConnect(t, url(s)))
+		triesEverything(t, s, a, mustConnect(t, url(s.Tap())))
 	}
 }
 
 func triesEverything(t *testing.T, s *store.Store, a *store.Appender, nc *nats.Conn) {
 	mustPublish(t, s, a, 3)
-	other := mustConnect(t, s.TapURL())
+	other := mustConnect(t, s.Tap().URL())
 	seen := mustSubscribe(t, other, "ledge.>")
 	everything := mustSubscribe(t, other, ">")
 	forged := []byte(`{"service":{"name":"forged"}}`)
@@ -218,9 +165,9 @@ func triesEverything(t *testing.T, s *store.Store, a *store.Appender, nc *nats.C
 // TestTapsCannotForgeThroughReplies asks for history to be answered on the subject of a live event.
 func TestTapsCannotForgeThroughReplies(t *testing.T) {
 	s, a, tap := mustTap(t)
-	nc := mustConnect(t, s.HistoryURL())
+	nc := mustConnect(t, s.Tap().HistoryURL())
 	mustPublish(t, s, a, 3)
-	seen := mustSubscribe(t, mustConnect(t, s.TapURL()), "ledge.>")
+	seen := mustSubscribe(t, mustConnect(t, s.Tap().URL()), "ledge.>")
 	for _, reply := range []string{"ledge.event.service.forged.added", "ledge.append.event.service.forged.added"} {
 		for _, service := range []string{"$JS.API.DIRECT.GET.LEDGE_EVENTS", "ledge.info"} {
 			if err := nc.PublishRequest(service, reply, []byte(`{"seq":1}`)); err != nil {
@@ -266,7 +213,7 @@ func TestTapsSeeNoAppends(t *testing.T) {
 func TestTapCannotLogInAsLedge(t *testing.T) {
 	s, _, _ := mustTap(t)
 	for _, as := range []nats.Option{nats.UserInfo("ledge", ""), nats.UserInfo("ledge", "ledge"), nats.UserInfo("sys", "sys")} {
-		if nc, err := nats.Connect(s.TapURL(), as); err == nil {
+		if nc, err := nats.Connect(s.Tap().URL(), as); err == nil {
 			nc.Close()
 			t.Error("logged in")
 		}
@@ -280,16 +227,16 @@ func TestTapPortInUse(t *testing.T) {
 	}
 	defer l.Close()
 	o := options(t.TempDir())
-	o.TapPort = l.Addr().(*net.TCPAddr).Port
+	o.Tap.Port = l.Addr().(*net.TCPAddr).Port
 	s, err := store.Open(t.Context(), o)
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("opened")
 	}
-	if want := fmt.Sprint(o.TapPort); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "tap-port") {
+	if want := fmt.Sprint(o.Tap.Port); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "tap-port") {
 		t.Errorf("error %q", err)
 	}
-	if !errors.Is(err, store.ErrListen) {
+	if !errors.Is(err, tap.ErrListen) {
 		t.Errorf("error %v is not ErrListen", err)
 	}
 }

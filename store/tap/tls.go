@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"bytes"
@@ -15,36 +15,36 @@ import (
 const tlsHandshake = 0x16
 
 // upgrade has the client begin TLS, as INFO has told it to. Nothing is written to the client meanwhile.
-func (v *session) upgrade() error {
-	if !v.proxy.secured() {
+func (s *session) upgrade() error {
+	if !s.proxy.secured() {
 		return nil
 	}
 	select {
-	case <-v.greeting:
-	case <-v.gone:
+	case <-s.greeting:
+	case <-s.gone:
 		return net.ErrClosed
 	}
-	if v.proxy.tls == nil {
+	if s.proxy.tls == nil {
 		return nil
 	}
-	v.writing <- struct{}{}
-	defer func() { <-v.writing }()
-	_ = v.raw.SetDeadline(time.Now().Add(tapLoginWait))
-	defer func() { _ = v.raw.SetDeadline(time.Time{}) }()
+	s.writing <- struct{}{}
+	defer func() { <-s.writing }()
+	_ = s.raw.SetDeadline(time.Now().Add(loginWait))
+	defer func() { _ = s.raw.SetDeadline(time.Time{}) }()
 	first := make([]byte, 1)
-	if _, err := io.ReadFull(v.raw, first); err != nil {
+	if _, err := io.ReadFull(s.raw, first); err != nil {
 		return net.ErrClosed
 	}
 	if first[0] != tlsHandshake {
 		return refusal{byTLS, "Secure Connection - TLS Required", errors.New("it does not use TLS")}
 	}
-	conn := tls.Server(&begun{v.raw, first}, v.proxy.tls)
-	ctx, cancel := v.limited(tapLoginWait)
+	conn := tls.Server(&begun{s.raw, first}, s.proxy.tls)
+	ctx, cancel := s.limited(loginWait)
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return refusal{byTLS, "", fmt.Errorf("TLS handshake: %w", err)}
 	}
-	v.outside = conn
+	s.outside = conn
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package store
+package tap
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 // of the clients that wait, the one that was served longest ago comes next, and of its connections likewise. A
 // connection that does not read its answers gets no more of them.
 type history struct {
-	taps  *taps
-	store *Store
-	conn  *historyConn
+	tap  *Server
+	logs Source
+	conn *responder
 
 	wake chan struct{} // holds one token when there may be something to do
 	stop context.CancelFunc
@@ -33,8 +33,8 @@ type history struct {
 type reader struct {
 	cid    uint64
 	client string
-	asks   []*historyRequest // the first is in work
-	served uint64            // the turn of its last slice
+	asks   []*request // the first is in work
+	served uint64     // the turn of its last slice
 
 	given   int64 // bytes, since its pending bytes were looked at
 	pending int64 // bytes that it has not read, as of then
@@ -47,9 +47,8 @@ const (
 	asksOfClient = 500
 	asksInAll    = 4000
 
-	// historySlice is about how many bytes are read at a time before it is the next one's turn; historyBatch is the most of one batch.
-	historySlice = 64 << 10
-	historyBatch = 8 << 20
+	// batchBytes is the most of one batch.
+	batchBytes = 8 << 20
 
 	// readerWindow is how many bytes a connection may leave unread and still get more; readersWindow is that of all together.
 	readerWindow  = 256 << 10
@@ -61,16 +60,18 @@ const (
 	readerLook = 2 * time.Millisecond
 )
 
-func newHistory(t *taps, s *Store) *history {
-	return &history{taps: t, store: s, wake: make(chan struct{}, 1), stalls: readerStalls, readers: map[uint64]*reader{}}
+func newHistory(t *Server, logs Source) *history {
+	return &history{tap: t, logs: logs, wake: make(chan struct{}, 1), stalls: readerStalls, readers: map[uint64]*reader{}}
 }
 
 // start returns when requests are taken.
 func (h *history) start() error {
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(context.Background())
-	h.conn = h.taps.historyConn()
-	h.conn.take = h.take
+	h.conn = &responder{
+		dial: h.tap.server.InProcessConn, user: responderUser, secret: h.tap.secret, take: h.take,
+		listen: []string{directGet + "*", directGet + "*.>", infoSubject}, ready: make(chan struct{}),
+	}
 	h.done.Go(func() { h.conn.run(ctx.Done()) })
 	h.done.Go(func() { h.run(ctx) })
 	return h.conn.awaitReady()
@@ -98,13 +99,13 @@ func (h *history) awake() {
 }
 
 // take takes a request in. What nobody hears the answer to is dropped. Where too many wait, the connection that has most of them is cut off.
-func (h *history) take(d *historyConn, subject, reply string, body []byte) {
+func (h *history) take(conn *responder, subject, reply string, body []byte) {
 	cid, ok := h.listener(reply)
 	if !ok {
 		return
 	}
-	a := newHistoryRequest(h.store, d, subject, reply, body)
-	client := h.taps.client(cid)
+	a := newRequest(h.logs, conn, subject, reply, body)
+	client := h.tap.client(cid)
 	h.mu.Lock()
 	r := h.readers[cid]
 	if r == nil {
@@ -251,7 +252,7 @@ func (h *history) lookAtBlocked() {
 		stalls = readerBlocks
 	}
 	for _, r := range blocked {
-		pending, here := h.taps.memory.pending(r.cid), h.taps.client(r.cid) != ""
+		pending, here := h.tap.memory.pending(r.cid), h.tap.client(r.cid) != ""
 		h.mu.Lock()
 		if pending < r.unread() {
 			r.moved = now
@@ -279,7 +280,7 @@ const (
 
 // rest leaves the processors to those who write, while there are some.
 func (h *history) rest(worked time.Duration, end <-chan struct{}) {
-	if time.Now().UnixNano()-h.store.appended.Load() > int64(idleAfter) {
+	if time.Since(h.logs.LastAppend()) > idleAfter {
 		return
 	}
 	pause(min(worked*restShare/time.Duration(runtime.GOMAXPROCS(0)), restMost), end)
