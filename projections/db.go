@@ -69,7 +69,39 @@ func (r applied) At(i int) fold.Checkpoint {
 func (r applied) Fold(b *fold.Batch) func(int) {
 	s := state(r.tables, source{batch: b})
 	s.Answers, s.AnswerOrder = answers.In(b), answerOrder.In(b)
-	return func(i int) { domain.Evolve(s, &r.events[i]) }
+	uses := counts{s.Uses, map[string]int{}}
+	s.Uses = uses
+	return func(i int) {
+		if domain.Evolve(s, &r.events[i]); i == len(r.events)-1 {
+			uses.end()
+		}
+	}
+}
+
+// counts is a table of counts that has what a batch changes until its end: nearly all of its events count at the same few names.
+type counts struct {
+	domain.Table[int]
+	changed map[string]int
+}
+
+func (c counts) Get(name string) (int, bool) {
+	if n, ok := c.changed[name]; ok {
+		return n, n > 0
+	}
+	return c.Table.Get(name)
+}
+
+func (c counts) Put(name string, n int) { c.changed[name] = n }
+func (c counts) Delete(name string)     { c.changed[name] = 0 }
+
+func (c counts) end() {
+	for name, n := range c.changed {
+		if n > 0 {
+			c.Table.Put(name, n)
+		} else {
+			c.Table.Delete(name)
+		}
+	}
 }
 
 // coded makes of an error of a file one with a code.

@@ -17,8 +17,8 @@ type memtable struct {
 }
 
 type memrow struct {
-	key   string
-	value []byte // nil: deleted
+	key   []byte
+	value []byte // sealed; nil: deleted
 	// entity is a pointer to what value was made of, for the indexes: to decode each row again takes a tenth of a fold.
 	entity any
 }
@@ -28,8 +28,16 @@ const perRow = 128
 
 func (r memrow) size() int { return len(r.key) + len(r.value) + perRow }
 
+// row returns the value without its checksum, nil if the row is deleted.
+func (r memrow) row() []byte {
+	if r.value == nil {
+		return nil
+	}
+	return r.value[:len(r.value)-sumLength]
+}
+
 func newMemtable() *memtable {
-	byKey := func(a, b memrow) bool { return a.key < b.key }
+	byKey := func(a, b memrow) bool { return bytes.Compare(a.key, b.key) < 0 }
 	return &memtable{rows: btree.NewBTreeGOptions(byKey, btree.Options{NoLocks: true, Degree: 16})}
 }
 
@@ -46,8 +54,8 @@ func (m *memtable) get(key []byte) (value []byte, known bool) {
 	if m == nil {
 		return nil, false
 	}
-	r, known := m.rows.Get(memrow{key: string(key)})
-	return r.value, known
+	r, known := m.rows.Get(memrow{key: key})
+	return r.row(), known
 }
 
 func (m *memtable) set(r memrow) {
@@ -143,14 +151,19 @@ func (t *Table[S]) readAlone(d *DB, key []byte) (s S, ok bool) {
 
 // Put puts a value at a name. One that cannot be encoded ends the fold.
 func (t *Folded[S]) Put(name string, s S) {
-	t.in.buf.Reset()
-	if err := t.encodeRow(&t.in.buf, &s, t.in.seq); err != nil {
+	row := &t.in.buf
+	row.Reset()
+	row.Write(appendRow(row.AvailableBuffer(), t.ID, name))
+	n := row.Len()
+	if err := t.encodeRow(row, &s, t.in.seq); err != nil {
 		panic(fmt.Errorf("encode %s %q: %w", t.Name, name, err))
 	}
-	t.in.set(memrow{string(appendRow(nil, t.ID, name)), bytes.Clone(t.in.buf.Bytes()), &s})
+	b := make([]byte, row.Len()+sumLength) // of key and sealed value together
+	key, value := b[:n:n], b[n:copy(b, row.Bytes())]
+	t.in.set(memrow{key, seal(key, value), &s})
 }
 
 // Delete deletes what is there at a name, if there is anything.
 func (t *Folded[S]) Delete(name string) {
-	t.in.set(memrow{key: string(appendRow(nil, t.ID, name))})
+	t.in.set(memrow{key: appendRow(nil, t.ID, name)})
 }

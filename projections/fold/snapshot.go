@@ -184,5 +184,5 @@ func (t *Table[S]) load(w *writer, r SnapshotRow) error {
 		return fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
 	}
 	w.empty[t.ID] = true
-	return t.write(nil, nil, w, memrow{string(row), value.Bytes(), &s})
+	return t.write(nil, nil, w, memrow{row, seal(row, value.Bytes()), &s})
 }

@@ -46,7 +46,7 @@ func TestSpans(t *testing.T) {
 				if key := append(prefix, suffix...); gone {
 					w.delete(key)
 				} else {
-					w.put(key, nil, true)
+					w.put(key, seal(key, nil), true)
 				}
 			}
 			there := map[string]bool{}

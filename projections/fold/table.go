@@ -128,11 +128,10 @@ func (t *Table[S]) counted() (name string, all byte, ok bool) {
 
 // A row of a table with indexes begins with the sequence of the event that put it, which its index entries carry too.
 
-// encodeRow appends the row of a value that the event of a sequence has put.
+// encodeRow appends the row of a value that the event of a sequence has put. It makes the value canonical.
 func (t *Table[S]) encodeRow(dst *bytes.Buffer, s *S, seq uint64) error {
 	if t.Canonical != nil {
-		same := t.Canonical(*s)
-		s = &same
+		*s = t.Canonical(*s)
 	}
 	if len(t.Indexes) > 0 {
 		dst.Write(binary.AppendUvarint(dst.AvailableBuffer(), seq))

@@ -45,13 +45,12 @@ const fill = 0.9
 
 func newWriter() *writer { return &writer{counters: map[string]*tally{}, empty: map[byte]bool{}} }
 
-// put has a value written; fresh is that the file does not have the key. The writer keeps the key.
-func (w *writer) put(key, value []byte, fresh bool) {
+// put has a sealed value written; fresh is that the file does not have the key. The writer keeps both.
+func (w *writer) put(key, sealed []byte, fresh bool) {
 	if fresh {
 		w.keys++
 	}
-	sealed := append(w.take(len(value)+sumLength), value...)
-	w.add(change{key, seal(key, sealed)})
+	w.add(change{key, sealed})
 }
 
 func (w *writer) add(one change) { w.changes[one.key[0]] = append(w.changes[one.key[0]], one) }
@@ -114,7 +113,7 @@ func (w *writer) flushCounter(c *bbolt.Cursor, key []byte, more tally) {
 	n.add(more)
 	switch {
 	case n.count > 0:
-		w.put(key, n.append(nil), old == nil)
+		w.put(key, seal(key, n.append(nil)), old == nil)
 	case old != nil:
 		w.delete(key)
 	}
@@ -152,15 +151,15 @@ func readKeys(c *bbolt.Cursor) int64 {
 // write implements AnyTable: it brings a row of a memtable to the writer, with its entries, and takes away those of the row that the
 // file has.
 func (t *Table[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error {
-	key := append(w.take(len(r.key)), r.key...)
+	key, row := r.key, r.row()
 	var was []byte
 	if !w.isEmpty(t.ID, func() bool { return len(t.Indexes) > 0 && tallyAt(rows, t.Indexes[0].ID, "").count == 0 }) {
 		was = w.seek(c, key)
 	}
 	switch {
-	case was == nil && r.value == nil, was != nil && bytes.Equal(was, r.value):
+	case was == nil && row == nil, was != nil && bytes.Equal(was, row):
 		return nil // it came and went, or the file has it
-	case r.value == nil:
+	case row == nil:
 		w.delete(key)
 	default:
 		w.put(key, r.value, was == nil)
@@ -172,8 +171,8 @@ func (t *Table[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memro
 		s, seq := t.mustParse(key[1:], was)
 		t.enter(w, &s, seq, key[1:], true)
 	}
-	if r.value != nil {
-		seq, _ := binary.Uvarint(r.value)
+	if row != nil {
+		seq, _ := binary.Uvarint(row)
 		t.enter(w, r.entity.(*S), seq, key[1:], false)
 	}
 	return nil
@@ -231,7 +230,7 @@ func (t *Table[S]) enter(w *writer, s *S, seq uint64, name []byte, gone bool) {
 			if key = append(key, suffix...); gone {
 				w.delete(key)
 			} else {
-				w.put(key, value, true)
+				w.put(key, seal(key, append(w.take(len(value)+sumLength), value...)), true)
 			}
 		}
 	}
