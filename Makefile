@@ -60,7 +60,7 @@ race: build ## run the tests with the race detector
 lint: ## vet, format and lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	$(GO) run $(LINT) run
+	$(GO) run $(LINT) run --allow-parallel-runners
 
 fuzz: ## run each fuzz test for FUZZ (default 20s)
 	@$(GO) list ./... | while read -r p; do \
