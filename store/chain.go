@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
+	"sync"
 
 	"ledge/domain"
 )
@@ -23,7 +25,21 @@ var chained = [...]string{
 // nextChain returns the hash of the event at seq whose predecessor has prev. It takes the header values as they stand
 // in the message, so that an auditor needs no decoder. DESIGN.md gives the layout.
 func nextChain(prev Chain, seq uint64, h Header, data []byte) Chain {
-	b := make([]byte, 0, 1024)
+	c := chainers.Get().(*chainer)
+	defer chainers.Put(c)
+	return c.next(prev, seq, h, data)
+}
+
+// chainer is what a hash needs meanwhile.
+type chainer struct {
+	hash  hash.Hash
+	bytes []byte
+}
+
+var chainers = sync.Pool{New: func() any { return &chainer{hash: sha256.New()} }}
+
+func (c *chainer) next(prev Chain, seq uint64, h Header, data []byte) (sum Chain) {
+	b := c.bytes[:0]
 	b = append(b, chainTag...)
 	b = append(b, prev[:]...)
 	b = binary.BigEndian.AppendUint64(b, seq)
@@ -37,11 +53,11 @@ func nextChain(prev Chain, seq uint64, h Header, data []byte) Chain {
 		b = appendField(b, f.Value)
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
-	d := sha256.New()
-	d.Write(b)
-	d.Write(data)
-	var sum Chain
-	d.Sum(sum[:0])
+	c.bytes = b
+	c.hash.Reset()
+	c.hash.Write(b)
+	c.hash.Write(data)
+	c.hash.Sum(sum[:0])
 	return sum
 }
 

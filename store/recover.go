@@ -12,10 +12,8 @@ import (
 const (
 	// mostGroup is more than a group can have written: what is torn is no longer than that.
 	mostGroup = groupBytes + 2*maxPayload
-	// readClean is how many bytes at the end of a log are read before the server starts after a clean stop, readUnclean after another one, at the
-	// least; the rest is verified in the background.
-	readClean   = 16 << 20
-	readUnclean = 64 << 20
+	// readAtStart is how many bytes at the end of a log are read before the server starts, at the least; the rest is verified in the background.
+	readAtStart = 16 << 20
 )
 
 // recovery is what is known of the files of a log before the server opens them.
@@ -101,13 +99,11 @@ func inspectFiles(ctx context.Context, l *Log, segments []segment, runs bool) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
-	bound, end, last := int64(readUnclean), l.manifest.end(), sizeOfLast(files)
-	switch r.clean = end != nil && end.Bytes == last && !runs; {
-	case runs:
+	bound, end := int64(readAtStart), l.manifest.end()
+	if runs {
 		bound = 0
-	case r.clean:
-		bound = readClean
 	}
+	r.clean = end != nil && end.Bytes == sizeOfLast(files) && !runs
 	trusted, err := r.trust(segments, files, bound)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // The log of changes is kept for ever, so its messages leave out what can be told from the rest, and write ids and hashes
@@ -68,25 +70,34 @@ func longHeader(h Header, subject string) Header {
 	if !isShortChain(chain) {
 		return h
 	}
-	actor := usualActor
+	id, actor := "", usualActor
+	var hasSubject, hasContentType, hasActor, hasCorrelation bool
 	for i := range h {
-		switch h[i].Name {
+		switch f := &h[i]; f.Name {
 		case headerID:
-			h[i].Value = longID(h[i].Value)
+			f.Value = longID(f.Value)
+			id = f.Value
 		case headerOrigin:
-			if origin, marked := strings.CutPrefix(h[i].Value, shortMark); marked {
-				h[i].Value, actor = origin, anonymousAt(origin)
+			if origin, marked := strings.CutPrefix(f.Value, shortMark); marked {
+				f.Value, actor = origin, anonymousAt(origin)
 			}
 		case headerCorrelation:
-			if isShortUUID(h[i].Value) {
-				h[i].Value = longID(h[i].Value[len(shortMark):])
+			hasCorrelation = true
+			if isShortUUID(f.Value) {
+				f.Value = longID(f.Value[len(shortMark):])
 			}
+		case headerSubject:
+			hasSubject = true
+		case headerContentType:
+			hasContentType = true
+		case headerActor:
+			hasActor = true
 		}
 	}
-	h.fill(headerSubject, aboutOf(subject))
-	h.fill(headerContentType, usualContentType)
-	h.fill(headerActor, actor)
-	h.fill(headerCorrelation, h.Get(headerID))
+	h.fill(hasSubject, headerSubject, aboutOf(subject))
+	h.fill(hasContentType, headerContentType, usualContentType)
+	h.fill(hasActor, headerActor, actor)
+	h.fill(hasCorrelation, headerCorrelation, id)
 	return h
 }
 
@@ -107,9 +118,9 @@ func hostOf(origin string) string {
 	return strings.Trim(origin[:max(strings.LastIndexByte(origin, ':'), 0)], "[]")
 }
 
-// fill adds a header that is not there.
-func (h *Header) fill(name, value string) {
-	if !h.has(name) {
+// fill adds a header, unless it is there.
+func (h *Header) fill(has bool, name, value string) {
+	if !has {
 		h.set(name, value)
 	}
 }
@@ -124,27 +135,20 @@ func aboutOf(subject string) string {
 
 // shortID writes a UUID in lower case short, and any other id as it is.
 func shortID(id string) string {
-	const length = 36
-	if len(id) != length || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' || strings.ToLower(id) != id {
+	const length = 36 // Parse takes other forms too
+	u, err := uuid.Parse(id)
+	if err != nil || len(id) != length || strings.ToLower(id) != id {
 		return id
 	}
-	var digits [32]byte
-	n := 0
-	for _, part := range [...]string{id[:8], id[9:13], id[14:18], id[19:23], id[24:]} {
-		n += copy(digits[n:], part)
-	}
-	var b [16]byte
-	if _, err := hex.Decode(b[:], digits[:]); err != nil {
-		return id
-	}
-	return short64.EncodeToString(b[:])
+	return short64.EncodeToString(u[:])
 }
 
 func isShortID(id string) bool {
-	if len(id) != short64.EncodedLen(16) {
+	var u uuid.UUID
+	if len(id) != short64.EncodedLen(len(u)) {
 		return false
 	}
-	_, err := short64.DecodeString(id)
+	_, err := short64.Decode(u[:], []byte(id))
 	return err == nil
 }
 
@@ -156,12 +160,14 @@ func isShortUUID(correlation string) bool {
 
 // longID is the inverse of shortID.
 func longID(id string) string {
-	b, err := short64.DecodeString(id)
-	if err != nil || len(b) != 16 {
+	var u uuid.UUID
+	if len(id) != short64.EncodedLen(len(u)) {
 		return id
 	}
-	text := hex.EncodeToString(b)
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+	if _, err := short64.Decode(u[:], []byte(id)); err != nil {
+		return id
+	}
+	return u.String()
 }
 
 // chainText writes a chain hash as messages have it: in Base64 where they are in the short form, else in hex.

@@ -156,9 +156,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	if err := p.data.whole(func() (err error) { p.keeping, err = newRetention(ctx, p.Config, p.data); return err }); err != nil {
-		return err
-	}
+	p.keeping = newRetention(p.Config, p.data)
 	p.notificationAge = newNotificationAge(p.Config, p.data)
 	p.archiver = newArchiver(p.Config, p.data, p.Logger, p.Now)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })

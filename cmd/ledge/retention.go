@@ -18,8 +18,8 @@ import (
 //
 // Nothing is polled. By age, each data event is looked at once for each rule with an age, when it has come of it. By bytes
 // and count, what each rule keeps is counted along with the log; a rule that is over its limit loses a hundredth more, so
-// that not every reading removes one. At the start, and after removals by others once a rule is over, the counters of all
-// sources are read: some 10 µs for each device and resource.
+// that not every reading removes one. Beside the service at its start, and after removals by others once a rule is over, the
+// counters of all sources are read: some 10 µs for each device and resource.
 type retention struct {
 	rules retentionRules
 	logStart
@@ -29,7 +29,7 @@ type retention struct {
 	due   []time.Time   // by rule: when to look for what has come of age
 
 	mu      sync.Mutex
-	kept    []tally // by rule
+	kept    []tally // by rule; nil until it is counted
 	at      uint64  // kept is as of this sequence
 	first   uint64  // where the log began then
 	stale   bool    // others have removed data events: kept is too much
@@ -39,18 +39,19 @@ type retention struct {
 // tally counts data events and the bytes of their values.
 type tally struct{ count, bytes int64 }
 
-// newRetention counts what there is.
-func newRetention(ctx context.Context, c *Config, d *data) (*retention, error) {
+func newRetention(c *Config, d *data) *retention {
 	n := len(c.ReadingsRetention)
-	r := &retention{
+	return &retention{
 		rules: c.ReadingsRetention, log: d.readings, logStart: logStart{d.values, d.store.Readings(), d.logger, handlers.IdempotencyKeep, d.now},
-		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), kept: make([]tally, n), removed: make([]tally, n),
+		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), removed: make([]tally, n),
 	}
-	return r, r.recount(ctx)
 }
 
-// run removes until ctx ends.
+// run counts what there is, and removes until ctx ends.
 func (r *retention) run(ctx context.Context) error {
+	if err := tried(func() error { return r.recount(ctx) }); err != nil {
+		return err
+	}
 	failed, from := make(chan error, 1), r.at+1
 	go func() { failed <- r.log.Follow(ctx, from, r.notice) }()
 	for {
@@ -80,7 +81,7 @@ func (r *retention) recount(ctx context.Context) error {
 	defer done()
 	kept := make([]tally, len(r.rules))
 	const page = 1000
-	for after := ""; ; {
+	for after, more := "", len(kept) > 0; more; {
 		list, err := v.Sources(after, page)
 		if err != nil {
 			return err
@@ -91,9 +92,7 @@ func (r *retention) recount(ctx context.Context) error {
 				kept[i].add(int64(s.Count), s.Bytes)
 			}
 		}
-		if len(list) < page {
-			break
-		}
+		more = len(list) == page
 	}
 	r.at, _ = v.Checkpoint()
 	r.kept, r.first, r.stale = kept, first, false

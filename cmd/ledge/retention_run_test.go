@@ -15,10 +15,7 @@ import (
 // retain runs the rules of a configuration until the end of the test or stop.
 func (d *data) retain(t *testing.T, c *Config) (r *retention, stop func()) {
 	t.Helper()
-	r, err := newRetention(t.Context(), c, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = newRetention(c, d)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.run(ctx) }()

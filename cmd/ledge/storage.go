@@ -81,13 +81,13 @@ func (c *Config) secretsFile() string { return filepath.Join(c.DataDir, "secrets
 // payloadDir is where values are kept that are too large for the log.
 func (c *Config) payloadDir() string { return filepath.Join(c.DataDir, "payloads") }
 
-// use is what each rule keeps and has removed.
+// use is what each rule keeps and has removed; nothing until that is counted.
 func (r *retention) use() []ruleUse {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]ruleUse, len(r.rules))
-	for i, rule := range r.rules {
-		list[i] = ruleUse{rule.String(), r.kept[i].count, r.kept[i].bytes, r.removed[i].count, r.removed[i].bytes}
+	list := make([]ruleUse, len(r.kept))
+	for i, kept := range r.kept {
+		list[i] = ruleUse{r.rules[i].String(), kept.count, kept.bytes, r.removed[i].count, r.removed[i].bytes}
 	}
 	return list
 }

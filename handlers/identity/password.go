@@ -2,9 +2,13 @@ package identity
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
 	"time"
 
 	"github.com/alexedwards/argon2id"
+	"golang.org/x/crypto/argon2"
 
 	"ledge/domain"
 )
@@ -24,17 +28,14 @@ func HashPassword(password string) (string, error) {
 	return argon2id.CreateHash(password, parameters)
 }
 
-// decoy returns a hash that no password has. To compare with it takes as long as with that of a user.
-func decoy(params *argon2id.Params) string {
-	_, secretHash := NewToken("decoy")
-	if err := computing.take(context.Background(), ""); err == nil {
-		defer computing.give()
-	}
-	hash, err := argon2id.CreateHash(secretHash, params)
-	if err != nil {
-		panic("identity: " + err.Error()) // the system has no randomness, which crypto/rand ends the program for
-	}
-	return hash
+// decoy returns a PHC string of random bytes, which is the hash of no password. To compare with it takes as long as with
+// that of a user.
+func decoy(p *argon2id.Params) string {
+	random := make([]byte, p.SaltLength+p.KeyLength)
+	rand.Read(random) // never fails
+	text := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.Memory, p.Iterations, p.Parallelism,
+		text(random[:p.SaltLength]), text(random[p.SaltLength:]))
 }
 
 func errPassword() error {

@@ -3,8 +3,10 @@ package fold
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Everything is in one bucket, and the first byte of a key says what it is. One tree costs a small transaction fewer
@@ -130,42 +132,17 @@ func NameIn(b []byte) string {
 	if b[0] != packedName || len(b) != packedLength {
 		return string(b[1:])
 	}
-	var s [36]byte
-	hex.Encode(s[:8], b[1:5])
-	hex.Encode(s[9:13], b[5:7])
-	hex.Encode(s[14:18], b[7:9])
-	hex.Encode(s[19:23], b[9:11])
-	hex.Encode(s[24:], b[11:])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
+	return uuid.UUID(b[1:]).String()
 }
 
 // IsWhole reports whether nameIn gives back a name.
 func IsWhole(name string) bool { return len(name) <= longestName }
 
 // packed returns the bytes of a UUID whose digits are in groups of 8, 4, 4, 4 and 12 and in lower case.
-func packed(name string) (u [16]byte, ok bool) {
-	if len(name) != 36 {
+func packed(name string) (u uuid.UUID, ok bool) {
+	if len(name) != 36 || strings.ToLower(name) != name {
 		return u, false
 	}
-	digits := 0
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return u, false
-			}
-			continue
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		default:
-			return u, false
-		}
-		u[digits/2] |= c << (4 * (1 - digits%2))
-		digits++
-	}
-	return u, true
+	u, err := uuid.Parse(name)
+	return u, err == nil
 }
