@@ -170,6 +170,13 @@ func (a *attack) held(t *testing.T) {
 		a.times[len(a.times)/2].Round(100*time.Microsecond), a.times[len(a.times)*99/100].Round(100*time.Microsecond)))
 }
 
+// descriptors is the most that were seen open.
+func (a *attack) descriptors() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.fds
+}
+
 func (a *attack) served() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

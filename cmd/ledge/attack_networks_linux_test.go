@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,39 +87,59 @@ func TestOneNetworkIsOneClient(t *testing.T) {
 
 	t.Run("tap", func(t *testing.T) {
 		tap := "[fd00:2::1]" + p.tap[strings.LastIndex(p.tap, ":"):]
-		other := p.mustDialIn(t, "fd00:1::1", tap)
-		answers := bufio.NewReader(other)
-		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, "INFO ") {
-			t.Fatal(line, err)
-		}
-		for i := range 80 { // before a login 64 connections may be open
-			p.mustDialIn(t, fmt.Sprintf("fd00::%x", i+1), tap)
-		}
-		conn := p.mustDialIn(t, "fd00:1::1", tap) // is accepted when all those before it are
-		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "INFO ") {
-			t.Fatal(line, err)
-		}
-		_, _ = io.WriteString(other, "CONNECT {\"verbose\":false}\r\nPING\r\n")
-		if line, err := answers.ReadString('\n'); line != "PONG\r\n" {
-			t.Errorf("the connection of another network was closed: %q, %v", line, err)
-		}
+		until(t, "all connections to be open before a login takes too long", func() bool {
+			other := p.mustDialIn(t, "fd00:1::1", tap)
+			answers := bufio.NewReader(other)
+			if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, "INFO ") {
+				t.Fatal(line, err)
+			}
+			for i := range 80 { // before a login 64 connections may be open
+				p.mustDialIn(t, fmt.Sprintf("fd00::%x", i+1), tap)
+			}
+			conn := p.mustDialIn(t, "fd00:1::1", tap) // is accepted when all those before it are
+			if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "INFO ") {
+				t.Fatal(line, err)
+			}
+			_, _ = io.WriteString(other, "CONNECT {\"verbose\":false}\r\nPING\r\n")
+			line, err := answers.ReadString('\n')
+			if strings.Contains(line, "Authentication Timeout") {
+				return false
+			}
+			if line != "PONG\r\n" {
+				t.Fatalf("the connection of another network was closed: %q, %v", line, err)
+			}
+			return true
+		})
 	})
 	t.Run("ZeroMQ", func(t *testing.T) {
-		other := bufio.NewReader(p.mustDialIn(t, "fd00:1::1", "[fd00:2::1]:5563"))
-		for i := range 300 { // one client may have 256
-			p.mustDialIn(t, fmt.Sprintf("fd00::%x", i+1), "[fd00:2::1]:5563")
-		}
-		until(t, "the connections of one network to be one client's", func() bool {
-			resp, err := client.Get(p.notifications + "/metrics")
-			if err != nil {
-				t.Fatal(err)
+		const zeroMQ, handshake = "[fd00:2::1]:5563", 5 * time.Second
+		until(t, "the connections of one network to be one client's before a handshake takes too long", func() bool {
+			began := time.Now()
+			other := bufio.NewReader(p.mustDialIn(t, "fd00:1::1", zeroMQ))
+			for i := range 300 { // one client may have 256
+				p.mustDialIn(t, fmt.Sprintf("fd00::%x", i+1), zeroMQ)
 			}
-			defer resp.Body.Close()
-			text, _ := io.ReadAll(resp.Body)
-			return strings.Contains(string(text), "\nledge_zeromq_peers 257\n")
+			for !p.hasPeers(t, &client, 257) {
+				if time.Since(began) > handshake {
+					return false
+				}
+			}
+			if _, err := other.ReadByte(); err != nil { // its greeting
+				t.Fatalf("the connection of another network was closed: %v", err)
+			}
+			return true
 		})
-		if _, err := other.ReadByte(); err != nil { // its greeting
-			t.Errorf("the connection of another network was closed: %v", err)
-		}
 	})
+}
+
+// hasPeers reports whether the ZeroMQ sockets have n peers, by the metrics.
+func (p *process) hasPeers(t *testing.T, client *http.Client, n int) bool {
+	t.Helper()
+	resp, err := client.Get(p.notifications + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return err == nil && strings.Contains(string(text), fmt.Sprintf("\nledge_zeromq_peers %d\n", n))
 }

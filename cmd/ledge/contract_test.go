@@ -61,7 +61,7 @@ func (c *contracted) RoundTrip(r *http.Request) (*http.Response, error) {
 	if contract == nil || r.URL.Path == "/metrics" || strings.HasPrefix(r.URL.Path, "/debug/pprof/") { // which is beside the API, in the form of Prometheus
 		return c.next.RoundTrip(r)
 	}
-	var sent bytes.Buffer
+	var sent syncBuffer // an answer may come while the body is still being sent
 	original := r.Clone(r.Context())
 	if r.Body != nil {
 		r = r.Clone(r.Context()) // a RoundTripper may not change the request that it is given
@@ -79,7 +79,7 @@ func (c *contracted) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), failing{err}))
 	if err == nil {
 		c.check(contract, handlerstest.Exchange{
-			Request: original, Sent: sent.Bytes(), Status: resp.StatusCode, Header: resp.Header, Got: got, Loose: handlerstest.IsLoose(original),
+			Request: original, Sent: []byte(sent.String()), Status: resp.StatusCode, Header: resp.Header, Got: got, Loose: handlerstest.IsLoose(original),
 		})
 	}
 	return resp, nil
