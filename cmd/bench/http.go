@@ -72,11 +72,11 @@ func (h *httpSides) loads() []load {
 		h.gets(1, 2*one, 0.7),
 		h.gets(8, 2*many, 0.7),
 		h.gets(32, 2*many, 0.7),
-		h.adds(1, one, 1, 0.6),
-		h.adds(8, many, 1, 0),
-		h.adds(32, many, 1, 0.6),
-		h.adds(1, arrays, arrayLength, 0.35),
-		h.adds(8, arrays, arrayLength, 0.35),
+		h.adds(1, one, 1, 0.5),
+		h.adds(8, many, 1, 0.5),
+		h.adds(32, many, 1, 0.5),
+		h.adds(1, arrays, arrayLength, 0.25),
+		h.adds(8, arrays, arrayLength, 0.25),
 		after,
 	}
 }
