@@ -55,7 +55,7 @@ pictures: build ## take the pictures of docs/reference/console.md into docs/imag
 	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledge
 
 race: build ## run the tests with the race detector
-	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 30m ./...
+	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 60m ./...
 
 lint: ## vet, format and lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

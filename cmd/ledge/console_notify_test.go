@@ -208,7 +208,7 @@ func TestConsoleChannelForms(t *testing.T) {
 func TestConsoleSnippets(t *testing.T) {
 	t.Parallel()
 	if !haveLibzmq() {
-		t.Skip("no libzmq for Python: Debian's package python3-zmq")
+		t.Skip("the program on the page needs libzmq: Debian's package python3-zmq is not installed")
 	}
 	p := startSeed(t)
 	c := p.newRole(t, domain.Operator)

@@ -20,7 +20,7 @@ type folders struct{ program, whole, running, missing, log, state, new, disk, ba
 // next, without a secret.
 func TestNextStep(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
+		t.Skip("the commands run as another user, which only root can become: run the test as root")
 	}
 	f := newFolders(t)
 	serve := []string{"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
