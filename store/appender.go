@@ -595,6 +595,7 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 	if err == nil {
 		err = g.sync()
 	}
+	filled := l.blocks.LastBlock() != block
 	l.store.restartLock.RUnlock()
 	if err == nil {
 		recorded := make([]domain.Recorded, len(g.run))
@@ -604,7 +605,7 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 		end := recorded[len(recorded)-1]
 		l.setLast(end.Seq, end.Chain)
 		g.failures = 0
-		if l.blocks.LastBlock() != block {
+		if filled {
 			l.store.blockFilled()
 		}
 		return recorded, nil
@@ -704,10 +705,7 @@ func (g *group) sync() error {
 	if o := g.log.store.observer.Load(); o != nil {
 		(*o).Synced(g.log.name, time.Since(began))
 	}
-	if err == nil || errors.Is(err, natsblock.ErrLayout) {
-		return err
-	}
-	return &SyncError{g.log.name, err}
+	return g.log.syncError(err)
 }
 
 // Unstored is a log whose events of some commands reach taps and are not recorded. They have no sequence and no chain hash.

@@ -232,3 +232,9 @@ func (s *Store) Awaited() bool {
 	defer s.shown.mu.Unlock()
 	return s.shown.more != nil
 }
+
+// Restart starts the server again, as after a failed write.
+func (s *Store) Restart(ctx context.Context) error {
+	s.node.close()
+	return s.startNode(ctx)
+}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
+	"ledge/domain"
 	"ledge/store"
 	"ledge/store/storetest"
 )
@@ -75,5 +77,46 @@ func TestNothingWaitsForTaps(t *testing.T) {
 		if o := readings(storetest.Post("cam-1", make([]byte, 1<<20))); o.Err != nil || o.Seq != i+1 {
 			t.Fatalf("%d: %+v", i, o)
 		}
+	}
+}
+
+// TestRestartThatFails has the restart after a failed write fail: at an fsync of another log, which would succeed the next time, or because the
+// server does not start. After the first, all logs refuse; after the second, the next write starts the server. Nothing panics.
+func TestRestartThatFails(t *testing.T) {
+	for name, fail := range map[string]func(*testing.T, *store.Store){
+		"fsync of another log": func(_ *testing.T, s *store.Store) {
+			s.Notifications().FailSync(syscall.EIO)
+			s.Readings().DelayAcks(0, func(string) bool { return true })
+		},
+		"server": func(t *testing.T, s *store.Store) {
+			t.Helper()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := s.Restart(ctx); !errors.Is(err, context.Canceled) {
+				t.Fatalf("restart: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t.TempDir())
+			o.AckTimeout = 100 * time.Millisecond
+			s, err := store.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := storetest.NewProjection()
+			first, others := storetest.MustAppender(t, s.Readings(), storetest.NewProjection()), storetest.MustAppender(t, s.Events(), p)
+			fail(t, s)
+			if got, err := first.Submit(t.Context(), storetest.Post("cam-1", []byte("one"))); err == nil && domain.CodeOf(got[0].Err) != domain.Unavailable {
+				t.Errorf("the log whose write failed: %+v", got)
+			}
+			_, err = others.Submit(t.Context(), storetest.Add("one"))
+			if final := name != "server"; final != (domain.CodeOf(err) == domain.Unavailable) {
+				t.Errorf("another log: %v", err)
+			}
+			_, _ = first.Close(), others.Close()
+			_ = s.Close()
+		})
 	}
 }

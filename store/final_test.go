@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"io/fs"
 	"syscall"
 	"testing"
 
@@ -61,5 +62,19 @@ func TestFailedSyncIsFinal(t *testing.T) {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// TestFileThatCannotBeOpened has the file of a group not be opened, as without file descriptors: no fsync has failed, so the log is opened again, and
+// the event, which is in its files, is answered as recorded.
+func TestFileThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, options(t.TempDir()))
+	a := storetest.MustAppender(t, s.Events(), storetest.NewProjection())
+	storetest.MustAdd(t, a, "before", 3)
+	s.Events().FailSync(&fs.PathError{Op: "open", Path: "2.blk", Err: syscall.EMFILE})
+	storetest.MustAdd(t, a, "after", 1)
+	if err := s.Health(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

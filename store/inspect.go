@@ -164,6 +164,8 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 
 // witnesses returns the events that the manifest knows: the last one of each full block file, and the one at the last clean stop.
 func (m *manifest) witnesses() (list []Known) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, s := range m.now.Segments {
 		if c, ok := chainOf(s.Chain); ok {
 			list = append(list, Known{"the manifest", s.Last, c})

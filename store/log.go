@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 
@@ -280,3 +281,15 @@ func (e *SyncError) Error() string {
 }
 
 func (e *SyncError) Unwrap() error { return e.Err }
+
+// syncError returns what the error of a sync of block files means: a [SyncError], unless no fsync has failed, because the files are not where they
+// must be or cannot be opened.
+func (l *Log) syncError(err error) error {
+	if err == nil || errors.Is(err, natsblock.ErrLayout) {
+		return err
+	}
+	if of, ok := errors.AsType[*fs.PathError](err); ok && of.Op != "sync" {
+		return fmt.Errorf("%s: not synced: %w", l.name, err)
+	}
+	return &SyncError{l.name, err}
+}

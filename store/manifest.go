@@ -310,7 +310,8 @@ func (m *manifest) change(f func(*contents)) error {
 	return nil
 }
 
-// reopen takes a block out of the segments, as the server may append to it. The file has it until the next change.
+// reopen takes the blocks from one on out of the segments: the server may append to the last one, and what is on record of the others is not true
+// any more. That is in memory only: the file has them until the next change.
 func (m *manifest) reopen(block uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -157,3 +157,34 @@ func TestManifestIsLost(t *testing.T) {
 		t.Errorf("what earlier versions read: %s, %v", text, err)
 	}
 }
+
+// TestManifestOfAGrownBlock has a block on record as full that has grown since, with another block behind it: the start reads it, and puts it on
+// record as it is.
+func TestManifestOfAGrownBlock(t *testing.T) {
+	dir, _ := mustFill(t)
+	path := filepath.Join(dir, eventsManifest)
+	segments := func() (list []map[string]any) {
+		storetest.ChangeManifest(t, path, func(m map[string]json.RawMessage) {
+			if err := json.Unmarshal(m["segments"], &list); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return list
+	}
+	want := fmt.Sprint(segments())
+	storetest.ChangeManifest(t, path, func(m map[string]json.RawMessage) {
+		list := segments()
+		list[len(list)-1]["bytes"] = 1000
+		text, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m["segments"] = text
+	})
+	if err := mustOpen(t, options(dir)).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(segments()); got != want {
+		t.Errorf("the segments are %s, want %s", got, want)
+	}
+}

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -21,6 +23,7 @@ type recovery struct {
 	log     *Log
 	blocks  []recovered // those that the server will find
 	scanned int         // blocks from here on were read; those before are as the manifest says
+	grown   uint32      // a block that has grown since it was put on record as full; 0 for none
 	clean   bool        // nothing was written since a clean stop
 
 	events uint64 // in the blocks
@@ -79,10 +82,10 @@ func recoverFiles(ctx context.Context, l *Log, runs bool, known ...Known) (*reco
 		}
 	}
 	if err := l.blocks.SyncTail(); err != nil {
-		return nil, &SyncError{l.name, err}
+		return nil, l.syncError(err)
 	}
 	if n := len(r.blocks); n > 0 {
-		l.manifest.reopen(r.blocks[n-1].Number)
+		l.manifest.reopen(min(r.blocks[n-1].Number, cmp.Or(r.grown, math.MaxUint32)))
 	}
 	return r, nil
 }
@@ -179,7 +182,7 @@ func (r *recovery) list(segments []segment) (files []recovered, err error) {
 // crash has torn all that was behind it, or has grown since: the server may have appended to it.
 func (r *recovery) trust(segments []segment, files []recovered, bound int64) ([]segment, error) {
 	if n := len(segments); n > 0 && n <= len(files) && files[n-1].Number == segments[n-1].Block && (n == len(files) || files[n-1].size > segments[n-1].Bytes) {
-		segments = segments[:n-1]
+		segments, r.grown = segments[:n-1], segments[n-1].Block
 	}
 	for i, s := range segments {
 		path := r.log.blocks.Path(s.Block)

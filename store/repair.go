@@ -26,8 +26,11 @@ func (w *writer) recover(ctx context.Context, cause error) ([]domain.Recorded, e
 	defer cancel()
 	recorded, err := s.restart(ctx, l)
 	if err != nil {
-		if !l.final(err) {
-			l.fail(fmt.Errorf("%s: restart after a failed write: %w", l.name, err))
+		// The server of all logs is closed, and the fsync that failed may be of any of them.
+		for _, one := range s.logs {
+			if !one.final(err) {
+				one.fail(fmt.Errorf("%s: restart after a failed write: %w", l.name, err))
+			}
 		}
 		return nil, l.err()
 	}
@@ -52,7 +55,7 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 	if recorded, err = failed.beyond(ctx, ends[failed]); err != nil {
 		return nil, err
 	}
-	if s.node, err = startNode(ctx, s.o); err != nil {
+	if err := s.startNode(ctx); err != nil {
 		return nil, err
 	}
 	for _, l := range s.logs {

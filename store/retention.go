@@ -84,8 +84,8 @@ func (r *retention) unlink(ctx context.Context, seq uint64) error {
 		return err
 	}
 	if err := l.blocks.SyncFolder(l.blocks.Dir); err != nil {
-		err = &SyncError{l.name, err}
-		l.fail(err)
+		err = l.syncError(err)
+		l.final(err)
 		return err
 	}
 	return nil

@@ -46,38 +46,40 @@ func logAccounts(password string) string {
 
 // node is the server of the log, in this process. It listens nowhere; taps have a server of their own, [tap.Server].
 type node struct {
-	opts   *server.Options
 	server *server.Server
 	write  *nats.Conn
 }
 
-func startNode(ctx context.Context, o Options) (*node, error) {
-	n, password := &node{}, rand.Text()
-	if err := n.configure(o, password); err != nil {
-		return nil, err
+// startNode starts the server. After an error the store has the node that it had: a closed one refuses what is asked of it.
+func (s *Store) startNode(ctx context.Context) error {
+	password := rand.Text()
+	o, err := s.o.server(password)
+	if err != nil {
+		return err
 	}
-	var err error
-	if n.server, err = natsserver.Start(ctx, n.opts, o.Logger, nil); err != nil {
-		return nil, err
+	n := &node{}
+	if n.server, err = natsserver.Start(ctx, o, s.o.Logger, nil); err != nil {
+		return err
 	}
 	if n.write, err = natsserver.Connect(n.server, "append", user, password); err != nil {
 		n.close()
-		return nil, err
+		return err
 	}
-	return n, nil
+	s.node = n
+	return nil
 }
 
-func (n *node) configure(o Options, password string) error {
+// server returns the options of the server of the log, whose only login has a password.
+func (o Options) server(password string) (*server.Options, error) {
 	c := &server.Options{}
 	if err := c.ProcessConfigString(logAccounts(password)); err != nil {
-		return fmt.Errorf("nats server: accounts: %w", err)
+		return nil, fmt.Errorf("nats server: accounts: %w", err)
 	}
 	c.ServerName, c.DisableJetStreamBanner = "ledge", true
 	c.JetStream, c.StoreDir = true, o.Dir
 	c.JetStreamMaxStore, c.JetStreamMaxMemory, c.SyncInterval = maxStore, 16<<20, never
 	c.MaxPayload, c.MaxPending = maxPayload, maxPending
-	n.opts = c
-	return nil
+	return c, nil
 }
 
 // health is the server's own account of itself: it shows a failed write at once.
@@ -211,8 +213,7 @@ func (s *Store) testLayout(ctx context.Context) error {
 	}
 	s.o.Logger.Warn("the layout of the block files is not tested, because nothing can be written", "error", err)
 	s.node.close() // as after any failed write
-	s.node, err = startNode(ctx, s.o)
-	return err
+	return s.startNode(ctx)
 }
 
 func (n *node) testLayout(ctx context.Context, o Options) (err error) {

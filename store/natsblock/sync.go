@@ -34,7 +34,7 @@ func (f *Files) SyncTail() error {
 }
 
 // SyncGroup makes a group of messages durable: the last block; if the group went on into new ones, those before first; and then the folder.
-// The error is ErrLayout if the files did not grow by at least grown bytes. Fsync acts on the inode, whoever wrote to it.
+// The error is ErrLayout if the files did not grow by at least grown bytes, or if the last one is gone. Fsync acts on the inode, whoever wrote to it.
 func (f *Files) SyncGroup(grown int64) error {
 	if f.last == 0 {
 		all, err := f.List()
@@ -50,7 +50,8 @@ func (f *Files) SyncGroup(grown int64) error {
 	crossed, removed := f.size == 0, false
 	for {
 		size, err := f.SyncFile(f.Path(f.last))
-		if errors.Is(err, fs.ErrNotExist) { // retention removed it meanwhile: what it held of this group is not known
+		gone := errors.Is(err, fs.ErrNotExist)
+		if gone { // retention removed it meanwhile: what it held of this group is not known
 			size, err, removed = f.size, nil, true
 		}
 		if err != nil {
@@ -61,6 +62,9 @@ func (f *Files) SyncGroup(grown int64) error {
 		next, err := f.next(removed)
 		if err != nil {
 			return err
+		}
+		if next == 0 && gone { // by another hand: retention leaves the block in which a group ends
+			return fmt.Errorf("%w: %s is gone", ErrLayout, f.Path(f.last))
 		}
 		if next == 0 {
 			break

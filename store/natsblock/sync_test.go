@@ -9,8 +9,8 @@ import (
 	"ledge/store/osfile"
 )
 
-// TestLayoutGuardAndRetention has retention remove blocks while a group is synced: that is no other layout. Bytes that are
-// missing without that are.
+// TestLayoutGuardAndRetention has retention remove blocks while a group is synced: that is no other layout. If the bytes of the group are
+// missing without that, or all blocks are, an fsync would prove nothing.
 func TestLayoutGuardAndRetention(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -22,6 +22,7 @@ func TestLayoutGuardAndRetention(t *testing.T) {
 		{"crossed", map[uint32]int{1: 1200, 2: 300}, false},
 		{"last known block removed", map[uint32]int{2: 100}, false},
 		{"and the one after it", map[uint32]int{3: 100}, false},
+		{"all removed", nil, true},
 	} {
 		dir := t.TempDir()
 		for n, size := range c.files {
