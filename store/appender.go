@@ -460,7 +460,7 @@ func (a *Appender) evolve(r *domain.Recorded, state domain.State) (err error) {
 
 // record ends the group and has it applied, and returns what of it is. The outcomes of what is not are corrected.
 func (a *Appender) record(items []item, g *group) ([]domain.Recorded, error) {
-	recorded, err := g.end(context.Background())
+	recorded, err := g.end()
 	if err != nil {
 		a.correct(items, recorded, err)
 	}
@@ -579,8 +579,8 @@ func (g *group) bytes() (n int) {
 }
 
 // end makes the group durable: the last acknowledgement, one fsync. It returns what is recorded of it: all, or after an error
-// those that the log holds, found by their ids.
-func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
+// what the log has behind its last known end. Some of that may be of an earlier group; [Appender.correct] compares ids.
+func (g *group) end() ([]domain.Recorded, error) {
 	l := g.log
 	if len(g.run) == 0 {
 		l.store.restartLock.RUnlock()
@@ -614,7 +614,7 @@ func (g *group) end(ctx context.Context) ([]domain.Recorded, error) {
 	if l.final(err) {
 		return nil, l.err()
 	}
-	recorded, rerr := g.recover(ctx, err)
+	recorded, rerr := g.reopen(err)
 	if rerr != nil {
 		return recorded, fmt.Errorf("%w; then: %w", err, rerr)
 	}

@@ -161,7 +161,7 @@ func whatOf(err error) string {
 	return err.Error()
 }
 
-// finish holds that the archive ends as it says.
+// finish checks that the archive ends as it says.
 func (r *archiveReader) finish() error {
 	if r.link.seq != r.header.Last || hex.EncodeToString(r.link.prev[:]) != r.header.After {
 		return r.fault("it ends at %d with chain %x, and its header says %d with %s", r.link.seq, r.link.prev, r.header.Last, r.header.After)

@@ -157,7 +157,7 @@ func NotPassed(dir string, ends map[string]End) error {
 	return nil
 }
 
-// done holds that the log was read to its end.
+// done checks that the log was read to its end.
 func (c *copying) done() (Copied, error) {
 	r := c.taken
 	last := max(r.Last, c.removed)

@@ -13,7 +13,7 @@ import (
 func (a *Appender) catchUp(ctx context.Context) error {
 	l := a.log
 	seq, chain := a.projection.Checkpoint()
-	if err := a.holds(ctx, seq, chain); err != nil {
+	if err := a.checkCheckpoint(ctx, seq, chain); err != nil {
 		return err
 	}
 	last, _ := l.Last()
@@ -92,8 +92,9 @@ func (a *Appender) batches(ctx context.Context, from, to uint64) iter.Seq[decode
 	}
 }
 
-// holds reports whether the log has the event with this chain hash at seq.
-func (a *Appender) holds(ctx context.Context, seq uint64, chain Chain) error {
+// checkCheckpoint checks that the log has the event of the projection's checkpoint. Of a log without events, the checkpoint may be the only record
+// of its end, and is believed.
+func (a *Appender) checkCheckpoint(ctx context.Context, seq uint64, chain Chain) error {
 	l := a.log
 	last, head := l.Last()
 	switch {

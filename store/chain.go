@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"hash"
 	"sync"
 
@@ -73,11 +72,7 @@ func chainIn(h Header) (sum Chain, ok bool) {
 		_, err := short64.Decode(sum[:], []byte(text))
 		return sum, err == nil
 	}
-	if len(text) != 2*len(sum) {
-		return sum, false
-	}
-	_, err := hex.Decode(sum[:], []byte(text))
-	return sum, err == nil
+	return chainOf(text)
 }
 
 // linker verifies the chain from message to message. It trusts the first message that it sees, unless that is sequence 1.

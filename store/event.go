@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,19 +100,6 @@ func sizeOfMessage(subject string, h Header, data []byte) int {
 		n += len(f.Name) + len(": \r\n") + len(f.Value)
 	}
 	return n
-}
-
-const headerFence = "Nats-Expected-Last-Sequence"
-
-// fence is the value of the fence header: the sequence before the event. That of the first event of a group begins with a
-// zero, which means the same to the server. So a reader of the block files sees where a group begins, and that all before it
-// was durable: a group is published only after the fsync of the one before.
-func fence(before uint64, first bool) string {
-	text := strconv.FormatUint(before, 10)
-	if first {
-		return "0" + text
-	}
-	return text
 }
 
 // messageBuffer is a message that is used for one event after another: the client encodes it before it returns.

@@ -77,7 +77,7 @@ func (l *Log) AppendWire(st domain.Stamp, w domain.Wire) error {
 	}
 	g := l.writer.begin(1)
 	g.send(e)
-	_, err = g.end(context.Background())
+	_, err = g.end()
 	return err
 }
 

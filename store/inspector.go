@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -45,16 +44,6 @@ type Record struct {
 	Offset int64
 	Raw    []byte // holds until the next one
 	Starts bool   // it is the first of an appended group, and everything before it was durable when it was written
-}
-
-// groupMark is how the fence of a group's first event begins, see [fence]; a digit follows.
-const groupMark = "\r\n" + headerFence + ": 0"
-
-// beginsGroup reports whether a record is the first of a group.
-func beginsGroup(r natsblock.Record) bool {
-	_, headers, _ := r.Parts()
-	i := bytes.Index(headers, []byte(groupMark))
-	return i >= 0 && headers[i+len(groupMark)] != '\r'
 }
 
 // inspectorIn returns the inspector of a stream in a store's folder.
@@ -199,7 +188,7 @@ func (in *inspector) bytesFrom(f Fault) int64 {
 // lose forgets where the chain is: the next whole event is believed.
 func (in *inspector) lose() { in.link = linker{stream: &in.log.stream} }
 
-// fault takes note of a fault. torn says that an unfinished write can be the cause.
+// fault takes note of a fault. torn says that an unfinished write can be the cause. While such a fault is pending, all that come behind it are too.
 func (in *inspector) fault(f Fault, torn bool) {
 	if len(in.pending) == 0 {
 		in.at, in.behind = in.report, 0

@@ -73,25 +73,25 @@ func (l *Log) final(err error) bool {
 	return ok
 }
 
-// open holds that the server opened what [recoverFiles] left for it, and no more and no less.
-func (l *Log) open(ctx context.Context) error {
-	if err := l.opened(ctx, l.last); err != nil {
+// checkServer checks that the server opened what [recoverFiles] left for it, and no more and no less.
+func (l *Log) checkServer(ctx context.Context) error {
+	if err := l.checkServerEnd(ctx, l.last); err != nil {
 		return err
 	}
 	l.show()
 	return l.writer.listen()
 }
 
-// opened holds that the server has the log up to a sequence, and nothing is missing.
-func (l *Log) opened(ctx context.Context, last uint64) error {
-	info, err := streamInfo(ctx, l.store.node.write, l.name, true)
+// checkServerEnd checks that the server has the log up to a sequence, and nothing is missing.
+func (l *Log) checkServerEnd(ctx context.Context, last uint64) error {
+	info, err := callStream(ctx, l.store.node.write, "INFO", l.name, server.JSApiStreamInfoRequest{DeletedDetails: true})
 	if none, ok := errors.AsType[*server.ApiError](err); ok && none.ErrCode == uint16(server.JSStreamNotFoundErr) {
 		return l.damage(0, "its events are in %s, but the server cannot open them: it does not know the stream; nothing was written over them", l.blocks.Dir)
 	}
 	if err != nil {
 		return err
 	}
-	if err := l.whole(info.State); err != nil {
+	if err := l.checkNoHoles(info.State); err != nil {
 		return err
 	}
 	if st := info.State; st.LastSeq != last || st.Msgs > 0 && st.FirstSeq > l.First() {
@@ -100,8 +100,8 @@ func (l *Log) opened(ctx context.Context, last uint64) error {
 	return nil
 }
 
-// whole holds that by the server's own account nothing is missing. That is not enough: see [recoverFiles].
-func (l *Log) whole(st server.StreamState) error {
+// checkNoHoles checks that by the server's own account nothing is missing. That is not enough: see [recoverFiles].
+func (l *Log) checkNoHoles(st server.StreamState) error {
 	if st.Lost != nil && len(st.Lost.Msgs) > 0 {
 		return l.damage(st.Lost.Msgs[0], "the server lost %d events (%d bytes)", len(st.Lost.Msgs), st.Lost.Bytes)
 	}
@@ -196,11 +196,6 @@ func (b *bounds) visible() (seq uint64, chain Chain) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.shown, b.shownChain
-}
-
-func (b *bounds) shownSeq() uint64 {
-	seq, _ := b.visible()
-	return seq
 }
 
 // logFiles is a log as it is in files: the blocks that the server writes, and the manifest beside them.

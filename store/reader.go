@@ -86,8 +86,8 @@ func (l *logReader) pages(ctx context.Context, from, to uint64) <-chan page {
 			}
 		}
 		for p := (page{}); p.err == nil && ctx.Err() == nil; {
-			if from, p.err = l.archived(ctx, from, to, send); p.err == nil {
-				from, p.err = l.live(ctx, from, to, send)
+			if from, p.err = l.fromArchives(ctx, from, to, send); p.err == nil {
+				from, p.err = l.fromBlocks(ctx, from, to, send)
 			}
 			if errors.Is(p.err, errMoved) {
 				p.err = nil // the rest is archived meanwhile
@@ -106,7 +106,7 @@ func (l *logReader) pages(ctx context.Context, from, to uint64) <-chan page {
 var errMoved = errors.New("the start of the log moved")
 
 // archived sends the pages that are archived, and returns the first sequence that is on the log itself.
-func (l *logReader) archived(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
+func (l *logReader) fromArchives(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
 	first := l.First()
 	if from == 0 || from >= first || l.archives == nil {
 		return max(from, first), nil
@@ -117,7 +117,7 @@ func (l *logReader) archived(ctx context.Context, from, to uint64, send func(pag
 
 // live sends the pages from the block files, and returns where to go on. Events that retention removes meanwhile are left out; the error is
 // errMoved if they are moved to an archive meanwhile. The start of a log moves before its blocks go: what is missing behind it is damage.
-func (l *logReader) live(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
+func (l *logReader) fromBlocks(ctx context.Context, from, to uint64, send func(page) bool) (next uint64, err error) {
 	for from <= to {
 		b := l.blockReader(from, to, readChunk)
 		failed := b.read(ctx, send)
@@ -159,8 +159,8 @@ func (l *logReader) Read(ctx context.Context, from, to uint64) iter.Seq2[domain.
 	}
 }
 
-// EventAt returns the event at a sequence; see [Log.RecordedAt].
-func (l *logReader) EventAt(ctx context.Context, seq uint64) (e domain.Event, ok bool, err error) {
+// EventAt is [Log.RecordedAt] without what is recorded beside the event.
+func (l *logReader) EventAt(ctx context.Context, seq uint64) (domain.Event, bool, error) {
 	r, ok, err := l.RecordedAt(ctx, seq)
 	return r.Event, ok, err
 }

@@ -235,7 +235,7 @@ func (r *recovery) ended(in *inspector, files []recovered) error {
 		}
 	}
 	start, known := r.log.manifest.start()
-	// Earlier versions kept no event of a log, and no other record of its end.
+	// Earlier versions could remove every event. Then only the index of the server has the last sequence.
 	if own := serverIndex(r.log); r.events == 0 && own != nil && (!known && !r.log.forever || known && own.Last < start.First) {
 		in.removed = max(in.removed, own.Last)
 	}

@@ -121,8 +121,8 @@ func tornAt(f os.DirEntry) int64 {
 }
 
 // rewrite writes the last group again, with the same bytes, and syncs it. After an fsync that failed, or a crash before it,
-// the page cache may have what the disk has not, and a new fsync would have nothing to do; so it has, and tells the truth.
-// Where no group is marked, that is as much as a group may be.
+// the page cache may have what the disk has not, and an fsync skips pages that are clean. Writing the bytes again makes them dirty, so that the fsync
+// tests the disk. If no group is marked, as much is written as a group may have.
 func (r *recovery) rewrite() error {
 	if r.clean {
 		return nil

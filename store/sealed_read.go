@@ -130,7 +130,7 @@ func (r *sealedReader) line() ([]byte, error) {
 	}
 }
 
-// end reads what is left and holds that digest and signature are right; header is the decoded header.
+// end reads what is left and checks that digest and signature are right; header is the decoded header.
 func (r *sealedReader) end(header statement) error {
 	if _, err := io.Copy(io.Discard, r.lines); err != nil {
 		return r.fault("%v", err)
@@ -144,7 +144,7 @@ func (r *sealedReader) end(header statement) error {
 	return r.signature(header)
 }
 
-// signature holds that the seal says what the header does, and is signed.
+// signature checks that the seal says what the header does, and is signed.
 func (r *sealedReader) signature(header statement) error {
 	if want := header.statement() + " " + r.seal.SHA256; r.seal.Signed != want {
 		return r.fault("its seal is of %q, and its header says %q", r.seal.Signed, want)

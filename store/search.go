@@ -49,7 +49,10 @@ type tapLog struct {
 func (l *tapLog) Prefix() string { return l.public }
 
 // Visible implements tap.Log.
-func (l *tapLog) Visible() uint64 { return l.shownSeq() }
+func (l *tapLog) Visible() uint64 {
+	seq, _ := l.visible()
+	return seq
+}
 
 // search is a search that is going on.
 type search struct{ *tap.Search }

@@ -153,7 +153,7 @@ type streamResponse struct {
 	*server.StreamInfo
 }
 
-// callStream asks the JetStream API for INFO of a stream.
+// callStream calls the JetStream API: a verb such as INFO or CREATE of a stream. It returns what the server knows of the stream then.
 func callStream(ctx context.Context, nc *nats.Conn, verb, name string, request any) (*server.StreamInfo, error) {
 	var r streamResponse
 	if err := callAPI(ctx, nc, verb, name, request, &r, func() *server.ApiError { return r.Error }); err != nil {
@@ -186,11 +186,6 @@ func callAPI(ctx context.Context, nc *nats.Conn, verb, name string, request, ans
 	return nil
 }
 
-// streamInfo returns what the server knows of a stream; details adds the sequences that are missing.
-func streamInfo(ctx context.Context, nc *nats.Conn, name string, details bool) (*server.StreamInfo, error) {
-	return callStream(ctx, nc, "INFO", name, server.JSApiStreamInfoRequest{DeletedDetails: details})
-}
-
 // layoutStream is there only while a start tests the layout of block files.
 const layoutStream = "LEDGE_SELFTEST"
 
@@ -202,7 +197,7 @@ func (o Options) removeLayoutStream() error {
 
 // testLayout proves that the server has written what it acknowledges to the block file that is synced for each group. It returns natsblock.ErrLayout
 // if the message is not there. If the disk is full or the server cannot write, nothing can be acknowledged and nothing is proved; then
-// [natsblock.Files.SyncGroup] still holds that the files grow with the first group.
+// [natsblock.Files.SyncGroup] still checks that the files grow with the first group.
 func (s *Store) testLayout(ctx context.Context) error {
 	if free, err := s.o.FreeBytes(s.o.Dir); err == nil && free < uint64(s.o.ReserveBytes) {
 		return nil

@@ -64,7 +64,7 @@ func shortHeader(h Header) (short Header, ok bool) {
 // mostLeftOut is how many headers the short form leaves out, in events of earlier versions ce-subject among them.
 const mostLeftOut = 4
 
-// longHeader is the inverse of shortened. subject is that of the message.
+// longHeader is the inverse of shortHeader. subject is that of the message.
 func longHeader(h Header, subject string) Header {
 	chain := h.Get(headerChain)
 	if !isShortChain(chain) {

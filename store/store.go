@@ -44,7 +44,7 @@ type Store struct {
 	closed     error
 }
 
-// Open checks the logs, starts the server on them, or on new ones, and holds that it found what was checked. The error of a
+// Open checks the logs, starts the server on them, or on new ones, and checks that it found the same. The error of a
 // damaged store names the damage; nothing is changed then. What a crash left unfinished is finished.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
@@ -67,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	if err := s.recoverFiles(ctx); err != nil {
+	if err := s.recoverLogs(ctx); err != nil {
 		return nil, err
 	}
 	if err := o.removeLayoutStream(); err != nil {
@@ -84,8 +84,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// recoverFiles recovers the logs beside one another. If several are damaged, the first in order is named.
-func (s *Store) recoverFiles(ctx context.Context) error {
+// recoverLogs recovers the logs beside one another. If several are damaged, the first in order is named.
+func (s *Store) recoverLogs(ctx context.Context) error {
 	var all sync.WaitGroup
 	var errs [len(streams)]error
 	for i, l := range s.logs {
@@ -105,7 +105,7 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	for _, l := range s.logs {
-		if err := l.open(ctx); err != nil {
+		if err := l.checkServer(ctx); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ type stream struct {
 	name string
 	// public is the prefix under which taps see the events, ingest the private one under which they are appended.
 	public, ingest string
-	// forever: nothing is ever removed, so the first sequence is 1.
+	// forever: nothing is ever removed; what is in an archive may leave the log.
 	forever bool
 }
 

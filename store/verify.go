@@ -17,7 +17,7 @@ type Report struct {
 	Skipped []Skipped
 }
 
-// Verify reads the whole log, decodes every event and holds that sequences, hashes and subjects are right. The error is
+// Verify reads the whole log, decodes every event and checks that sequences, hashes and subjects are right. The error is
 // a [Damage] that names the first sequence that is missing or altered; the log refuses from then on. What is right goes to
 // each, if there is one, in order; its error ends Verify.
 func (l *Log) Verify(ctx context.Context, each func([]domain.Recorded) error) (Report, error) {

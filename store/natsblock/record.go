@@ -56,9 +56,6 @@ func (r Record) Nanos() int64 { return int64(binary.LittleEndian.Uint64(r.Raw[12
 // At is [Record.Nanos] as a time.
 func (r Record) At() time.Time { return time.Unix(0, r.Nanos()) }
 
-// Sum returns the checksum that ends the record.
-func (r Record) Sum() [8]byte { return [sumBytes]byte(r.Raw[len(r.Raw)-sumBytes:]) }
-
 // Parts returns the parts of a whole record. The headers have their first line and the empty one at their end; nil for none.
 func (r Record) Parts() (subject, headers, data []byte) {
 	subject, headers, data, _ = parts(r.Raw)

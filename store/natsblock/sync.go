@@ -34,8 +34,8 @@ func (f *Files) SyncTail() error {
 }
 
 // SyncGroup makes a group of messages durable: the last block; if the group went on into new ones, those before first; and then the folder.
-// The error is ErrLayout if the files did not grow by at least grown bytes, or if the last one is gone. Fsync acts on the inode, whoever wrote to it.
-func (f *Files) SyncGroup(grown int64) error {
+// The error is ErrLayout if the files did not grow by at least atLeast bytes, or if the last one is gone. Fsync acts on the inode, whoever wrote to it.
+func (f *Files) SyncGroup(atLeast int64) error {
 	if f.last == 0 {
 		all, err := f.List()
 		if err != nil {
@@ -71,8 +71,8 @@ func (f *Files) SyncGroup(grown int64) error {
 		}
 		f.last, f.size, crossed = next, 0, true
 	}
-	if grew < grown && !removed {
-		return fmt.Errorf("%w: %s grew by %d bytes where %d were written", ErrLayout, f.Path(f.last), grew, grown)
+	if grew < atLeast && !removed {
+		return fmt.Errorf("%w: %s grew by %d bytes where %d were written", ErrLayout, f.Path(f.last), grew, atLeast)
 	}
 	if crossed {
 		return f.SyncFolder(f.Dir)
@@ -99,9 +99,6 @@ func (f *Files) next(removed bool) (uint32, error) {
 	}
 	return 0, err
 }
-
-// Close closes the file that stays open between groups.
-func (f *Files) Close() { f.tail.close() }
 
 // SyncFile opens and fsyncs one file, and returns its size.
 func SyncFile(path string) (int64, error) {

@@ -11,10 +11,10 @@ import (
 // maxFailures is how many groups in a row may fail before a log is given up until the process starts again.
 const maxFailures = 3
 
-// recover brings a log back after a failed append, as a start of the process does: the server is closed, the files of all logs are recovered, and a new
+// reopen brings a log back after a failed append, as a start of the process does: the server is closed, the files of all logs are recovered, and a new
 // server is started on them. It returns what the log holds beyond its known end, in order: what was recorded of the failed group, or of one
 // before it that was given up, since nothing else writes here. An error means that the log is given up.
-func (w *writer) recover(ctx context.Context, cause error) ([]domain.Recorded, error) {
+func (w *writer) reopen(cause error) ([]domain.Recorded, error) {
 	w.failures++
 	l, s := w.log, w.log.store
 	s.restartLock.Lock()
@@ -22,7 +22,7 @@ func (w *writer) recover(ctx context.Context, cause error) ([]domain.Recorded, e
 	if err := l.err(); err != nil {
 		return nil, err // closed meanwhile, or damaged
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*apiWait)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*apiWait)
 	defer cancel()
 	recorded, err := s.restart(ctx, l)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 		return nil, err
 	}
 	for _, l := range s.logs {
-		if err := l.opened(ctx, ends[l]); err != nil {
+		if err := l.checkServerEnd(ctx, ends[l]); err != nil {
 			return nil, err
 		}
 		if err := l.writer.listen(); err != nil {
@@ -78,7 +78,7 @@ func (l *logReader) beyond(ctx context.Context, last uint64) (recorded []domain.
 	}
 	link := linker{stream: &l.stream, prev: chain, seq: known, known: true}
 	var bad error
-	_, err = l.live(ctx, known+1, last, func(p page) bool {
+	_, err = l.fromBlocks(ctx, known+1, last, func(p page) bool {
 		d := l.decodePage(&link, p, 0)
 		recorded, bad = append(recorded, d.events...), d.err
 		return bad == nil
