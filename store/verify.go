@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"ledge/domain"
 )
@@ -68,8 +69,16 @@ func (l *Log) verify(ctx context.Context, from, to uint64) (linker, error) {
 	return link, ctx.Err()
 }
 
+// verifyAfter is how long after the start the rest of the logs begins to be verified. The start itself needs the processor and the disk.
+const verifyAfter = 2 * time.Second
+
 // verifyRest verifies what [prepare] left out. Damage makes the log refuse.
 func (s *Store) verifyRest(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(verifyAfter):
+	}
 	for _, l := range s.logs {
 		if l.verified <= l.First() {
 			continue
