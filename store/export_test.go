@@ -234,7 +234,4 @@ func (s *Store) Awaited() bool {
 }
 
 // Restart starts the server again, as after a failed write.
-func (s *Store) Restart(ctx context.Context) error {
-	s.node.close()
-	return s.startNode(ctx)
-}
+func (s *Store) Restart(ctx context.Context) error { return s.node.restart(ctx, s.o) }

@@ -55,7 +55,7 @@ func (s *Store) restart(ctx context.Context, failed *Log) (recorded []domain.Rec
 	if recorded, err = failed.beyond(ctx, ends[failed]); err != nil {
 		return nil, err
 	}
-	if err := s.startNode(ctx); err != nil {
+	if err := s.node.restart(ctx, s.o); err != nil {
 		return nil, err
 	}
 	for _, l := range s.logs {

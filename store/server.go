@@ -50,23 +50,31 @@ type node struct {
 	write  *nats.Conn
 }
 
-// startNode starts the server. After an error the store has the node that it had: a closed one refuses what is asked of it.
-func (s *Store) startNode(ctx context.Context) error {
+func startNode(ctx context.Context, o Options) (*node, error) {
 	password := rand.Text()
-	o, err := s.o.server(password)
+	c, err := o.server(password)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n := &node{}
-	if n.server, err = natsserver.Start(ctx, o, s.o.Logger, nil); err != nil {
-		return err
+	if n.server, err = natsserver.Start(ctx, c, o.Logger, nil); err != nil {
+		return nil, err
 	}
 	if n.write, err = natsserver.Connect(n.server, "append", user, password); err != nil {
 		n.close()
-		return err
+		return nil, err
 	}
-	s.node = n
-	return nil
+	return n, nil
+}
+
+// restart starts the server again. After an error the node stays as it is, closed: it refuses what is asked of it.
+func (n *node) restart(ctx context.Context, o Options) error {
+	n.close()
+	again, err := startNode(ctx, o)
+	if err == nil {
+		*n = *again
+	}
+	return err
 }
 
 // server returns the options of the server of the log, whose only login has a password.
@@ -207,8 +215,7 @@ func (s *Store) testLayout(ctx context.Context) error {
 		return err
 	}
 	s.o.Logger.Warn("the layout of the block files is not tested, because nothing can be written", "error", err)
-	s.node.close() // as after any failed write
-	return s.startNode(ctx)
+	return s.node.restart(ctx, s.o) // as after any failed write
 }
 
 func (n *node) testLayout(ctx context.Context, o Options) (err error) {

@@ -73,7 +73,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.removeLayoutStream(); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	if err := s.startNode(ctx); err != nil {
+	var err error
+	if s.node, err = startNode(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
