@@ -66,6 +66,25 @@ type file struct {
 	os    *os.File     // bbolt's
 	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
 	last  atomic.Int64 // bbolt's number of the transaction that was committed last
+	known atomic.Pointer[committed]
+}
+
+// committed is the checkpoint that transactions for reading with a number of bbolt's see.
+type committed struct {
+	tx int
+	at Checkpoint
+}
+
+// checkpoint returns the checkpoint that a transaction for reading sees. It reads that once for each that was committed.
+func (f *file) checkpoint(tx *bbolt.Tx, rows *bbolt.Bucket) (Checkpoint, error) {
+	if c := f.known.Load(); c != nil && c.tx == tx.ID() {
+		return c.at, nil
+	}
+	at, err := readCheckpoint(rows)
+	if err == nil {
+		f.known.Store(&committed{tx.ID(), at})
+	}
+	return at, err
 }
 
 // read begins a transaction for reading, which done ends.

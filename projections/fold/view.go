@@ -79,7 +79,7 @@ func (v *View) begin() error {
 		if v.rows = v.tx.Bucket(bucketName); v.rows == nil {
 			return damage{fmt.Errorf("the bucket %q is not there", bucketName)}
 		}
-		v.filed, err = readCheckpoint(v.rows)
+		v.filed, err = v.file.checkpoint(v.tx, v.rows)
 		return err
 	})
 	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
