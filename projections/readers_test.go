@@ -3,7 +3,6 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +40,7 @@ func TestReadersDuringApply(t *testing.T) {
 	rest := events[1:]
 	for batch := range slices.Chunk(rest, 17) {
 		f.feed(t, len(batch), batch...)
-		f.Stats()
+		f.total(t, "devices")
 	}
 	readers.Wait()
 }
@@ -160,20 +159,6 @@ func TestWait(t *testing.T) {
 		t.Errorf("got %v, want %v", err, ErrClosed)
 	}
 	f.open(t)
-}
-
-func TestStats(t *testing.T) {
-	f := MustOpen(t, Events)
-	f.feed(t, 10, cameras(10)...)
-	f.add(t, domain.DeviceRemoved{Device: camera(4)}, domain.ProfileAdded{Profile: domain.Profile{Name: "p", ID: "i"}})
-	got := f.Stats()
-	if got.Checkpoint != 12 || got.Bytes < 4*4096 {
-		t.Errorf("got %+v", got)
-	}
-	want := map[string]int{"devices": 9, "profiles": 1, "services": 0, "users": 0, "tokens": 0, "watchers": 0, "subscriptions": 0}
-	if fmt.Sprint(got.Count) != fmt.Sprint(want) {
-		t.Errorf("got %v, want %v", got.Count, want)
-	}
 }
 
 // A page without a limit of its own ends at the one that Options sets; its total says that there is more.

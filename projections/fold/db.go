@@ -215,16 +215,6 @@ func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
 	return c.Seq, c.Chain
 }
 
-// Sync writes everything that was applied to the disk.
-func (d *DB) Sync() error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.closed {
-		return ErrClosed
-	}
-	return d.flushWriting(d.at().Seq)
-}
-
 // Close writes what was applied to the disk and closes the file. It waits for the Views that are not released.
 func (d *DB) Close() error {
 	d.once.Do(func() { close(d.stop) })
@@ -256,38 +246,6 @@ func (d *DB) end() bool {
 	d.wake()
 	d.room.Broadcast()
 	return true
-}
-
-// Stats is the size of a projection.
-type Stats struct {
-	// Checkpoint is the sequence of the last event that was applied.
-	Checkpoint uint64
-	// Bytes is the length of the file.
-	Bytes int64
-	// Count is how many entities each table has, by the table's name.
-	Count map[string]int
-}
-
-// Stats returns the size of the projection at the checkpoint, or, where that cannot be read, of what is in the file, or zeros.
-func (d *DB) Stats() Stats {
-	v, release := d.View()
-	defer release()
-	_ = v.flushed()
-	s := Stats{Count: map[string]int{}}
-	if v.rows == nil {
-		return s
-	}
-	err := guarded(func() error {
-		s.Bytes, s.Checkpoint = v.tx.Size(), v.filed.Seq
-		for _, t := range d.tables {
-			if name, all, ok := t.counted(); ok {
-				s.Count[name] = int(tallyAt(v.rows, all, "").count)
-			}
-		}
-		return nil
-	})
-	_ = d.noteDamage(err)
-	return s
 }
 
 // table returns the one whose rows' keys begin with id, nil if there is none.

@@ -96,7 +96,6 @@ type AnyTable interface {
 	save(key, value []byte) (SnapshotRow, error)
 	load(w *writer, r SnapshotRow) error
 	indexName(id byte) (string, bool)
-	counted() (name string, all byte, ok bool)
 	layout(w io.Writer)
 	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
@@ -117,13 +116,6 @@ func (t *Table[S]) indexName(id byte) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func (t *Table[S]) counted() (name string, all byte, ok bool) {
-	if len(t.Indexes) == 0 {
-		return t.Name, 0, false
-	}
-	return t.Name, t.Indexes[0].ID, true
 }
 
 // A row of a table with indexes begins with the sequence of the event that put it, which its index entries carry too.

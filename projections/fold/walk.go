@@ -115,29 +115,8 @@ func (t *Table[S]) Values(v *View, index, after string) (iter.Seq[Value], error)
 
 // First reads the oldest entity that has a value.
 func (t *Table[S]) First(v *View, value Value) S {
-	oldest := t.oldest(v, value.prefix, 1)
-	if len(oldest) == 0 {
-		panic(damage{fmt.Errorf("%s: value %q has a counter and no entries", t.Name, value.text)})
+	for suffix := range suffixes(v.rows, value.prefix, nil) {
+		return t.readAll(v.rows, [][]byte{suffix[suffixHead:]})[0]
 	}
-	return oldest[0]
-}
-
-// Oldest reads at most n entities that have a value in an index, the oldest first.
-func (t *Table[S]) Oldest(v *View, index, value string, n int) ([]S, error) {
-	x, err := t.find(Filter{Index: index})
-	if err != nil {
-		return nil, err
-	}
-	return t.oldest(v, appendRange(nil, x.ID, value), n), nil
-}
-
-func (t *Table[S]) oldest(v *View, prefix []byte, n int) []S {
-	var names [][]byte
-	for suffix := range suffixes(v.rows, prefix, nil) {
-		if len(names) == n {
-			break
-		}
-		names = append(names, suffix[suffixHead:])
-	}
-	return t.readAll(v.rows, names)
+	panic(damage{fmt.Errorf("%s: value %q has a counter and no entries", t.Name, value.text)})
 }
