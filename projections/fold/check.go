@@ -166,14 +166,7 @@ func (d *DB) checkBehind() {
 	if d.checked {
 		return
 	}
-	err := guarded(func() error {
-		tx, err := d.file.read()
-		if err != nil {
-			return err
-		}
-		defer d.file.done(tx)
-		return checkKeys(tx.Bucket(bucketName), d.stop)
-	})
+	err := d.file.reading(func(rows *bbolt.Bucket) error { return checkKeys(rows, d.stop) })
 	if err == nil {
 		return
 	}

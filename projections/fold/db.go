@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Options says where a file is and what it holds.
@@ -92,6 +91,18 @@ func (f *file) read() (*bbolt.Tx, error) { return f.begin(false) }
 
 func (f *file) done(tx *bbolt.Tx) { _ = guarded(tx.Rollback) }
 
+// reading runs use on the rows in a transaction for reading of its own, and returns the damage that it met, if any.
+func (f *file) reading(use func(rows *bbolt.Bucket) error) error {
+	return guarded(func() error {
+		tx, err := f.read()
+		if err != nil {
+			return err
+		}
+		defer f.done(tx)
+		return use(tx.Bucket(bucketName))
+	})
+}
+
 // begin begins a transaction. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
 // was committed is a damage: bbolt has gone back to its other meta page.
 func (f *file) begin(writable bool) (tx *bbolt.Tx, err error) {
@@ -168,18 +179,19 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	id, committed := tx.ID(), false
+	id := int64(tx.ID())
 	err = guarded(func() error {
 		if err := f(tx); err != nil {
 			return err
 		}
-		committed = true // or rolled back: Commit does either
 		return tx.Commit()
 	})
-	if err == nil {
-		d.file.last.Store(int64(id))
+	if err != nil {
+		_ = guarded(tx.Rollback) // a Commit that returns an error has done so already
+		return err
 	}
-	return d.abandon(tx, committed, err)
+	d.file.last.Store(id)
+	return nil
 }
 
 // beginWriting begins a transaction for writing.
@@ -189,24 +201,6 @@ func (d *DB) beginWriting() (tx *bbolt.Tx, err error) {
 		return err
 	})
 	return tx, err
-}
-
-// abandon rolls back what did not commit.
-func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
-	if err == nil {
-		return nil
-	}
-	if isDamage(err) || !committed {
-		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
-	}
-	return err
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, bbolterrors.ErrTxClosed) {
-		return nil
-	}
-	return err
 }
 
 // Checkpoint returns the sequence and the chain of the last event that was applied, 0 and zeros if there is none.

@@ -47,21 +47,17 @@ func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) {
 	if err := v.flushed(); err != nil {
 		return 0, chain, err
 	}
-	end, err := readCheckpoint(v.rows)
-	if err != nil {
-		return 0, chain, err
-	}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	err = guarded(func() error {
 		c := v.rows.Cursor()
 		for key, value := c.First(); key != nil && key[0] <= LastTable; key, value = c.Next() {
-			t := d.table(key[0])
+			row, t := unseal(key, value), d.table(key[0])
 			if t == nil {
 				continue // the checkpoint or a counter
 			}
-			r, err := t.save(key, unseal(key, value))
+			r, err := t.save(key, row)
 			if err == nil {
 				err = enc.Encode(r)
 			}
@@ -74,7 +70,7 @@ func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) {
 	if err := d.noteDamage(err); err != nil {
 		return 0, chain, err
 	}
-	return end.Seq, end.Chain, out.Flush()
+	return v.filed.Seq, v.filed.Chain, out.Flush()
 }
 
 // Restore makes the projection at o.Path anew from a snapshot as of an event. Whatever is there is replaced, in one step:

@@ -100,8 +100,8 @@ type AnyTable interface {
 	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
 	forget(f *Forgetting, most int) (n int)
-	// first returns the first sequence that has put a row that is there, in a table that forgets.
-	first(rows *bbolt.Bucket) (seq uint64, ok bool)
+	// first returns the first sequence that has put a row that is there, in a table that forgets; else the largest number.
+	first(rows *bbolt.Bucket) uint64
 }
 
 // Called implements [AnyTable].
@@ -156,7 +156,7 @@ func (t *Table[S]) mustParse(name, b []byte) (s S, seq uint64) {
 // read returns the value at key and the sequence that put it. Its panics are of type [damage]: a table of a State has no
 // way to say that the file under it is broken, and "not found" would be a lie to decide on.
 func (t *Table[S]) read(rows *bbolt.Bucket, key []byte) (s S, seq uint64, ok bool) {
-	b := fetch(rows, key)
+	b := get(rows, key)
 	if b == nil {
 		return s, 0, false
 	}

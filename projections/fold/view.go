@@ -107,7 +107,7 @@ func (v *View) end() {
 // get returns what the transaction has at a key, nil if it is absent.
 func (v *View) get(key []byte) []byte {
 	if v.cursor == nil {
-		return fetch(v.rows, key)
+		return get(v.rows, key)
 	}
 	return seek(v.cursor, key)
 }
@@ -154,34 +154,32 @@ func (v *View) flushed() error {
 func (v *View) unflushed() error {
 	d := v.d
 	d.writing.Lock()
-	tx, err := d.putUncommitted()
+	tx, filed, err := d.putUncommitted()
 	if err != nil {
 		d.writing.Unlock()
 		return err
 	}
 	v.looks++
 	v.file, v.fresh, v.flushing = d.file, nil, nil
-	v.tx, v.rows, v.stalled = tx, tx.Bucket(bucketName), true
-	v.filed, err = readCheckpoint(v.rows)
-	return err
+	v.tx, v.rows, v.filed, v.stalled = tx, tx.Bucket(bucketName), filed, true
+	return nil
 }
 
-// putUncommitted begins a transaction that has everything that was applied. The caller holds writing.
-func (d *DB) putUncommitted() (*bbolt.Tx, error) {
+// putUncommitted begins a transaction that has everything that was applied, and returns its checkpoint, too. The caller holds writing.
+func (d *DB) putUncommitted() (tx *bbolt.Tx, at Checkpoint, err error) {
 	d.mu.Lock()
 	closed, waiting := d.closed, []*memtable{d.flushing, d.fresh}
 	d.mu.Unlock()
 	switch {
 	case closed:
-		return nil, ErrClosed
+		return nil, at, ErrClosed
 	case d.failed() != nil:
-		return nil, d.failed()
+		return nil, at, d.failed()
 	}
-	tx, err := d.beginWriting()
-	if err != nil {
-		return nil, d.writeFailed(err)
+	if tx, err = d.beginWriting(); err != nil {
+		return nil, at, d.writeFailed(err)
 	}
-	err = guarded(func() error {
+	err = guarded(func() (err error) {
 		for _, o := range waiting {
 			if o == nil {
 				continue
@@ -190,12 +188,14 @@ func (d *DB) putUncommitted() (*bbolt.Tx, error) {
 				return err
 			}
 		}
-		return nil
+		at, err = readCheckpoint(tx.Bucket(bucketName))
+		return err
 	})
-	if err = d.abandon(tx, false, err); err != nil {
-		return nil, d.writeFailed(err)
+	if err != nil {
+		_ = guarded(tx.Rollback)
+		return nil, at, d.writeFailed(err)
 	}
-	return tx, nil
+	return tx, at, nil
 }
 
 // Checkpoint returns the sequence and the chain of the last event that the view knows. A list may move it.

@@ -48,15 +48,7 @@ func asEntries(suffixes iter.Seq[[]byte]) iter.Seq[Entry] {
 
 // FirstWritten returns the first sequence that has put a row that is there, of all tables with the index [Written]; the one behind the
 // checkpoint if there is no such row.
-func (v *View) FirstWritten() uint64 {
-	seq := v.filed.Seq + 1
-	for _, t := range v.d.tables {
-		if first, ok := t.first(v.rows); ok {
-			seq = min(seq, first)
-		}
-	}
-	return seq
-}
+func (v *View) FirstWritten() uint64 { return min(v.filed.Seq+1, v.d.firstWritten(v.rows)) }
 
 // Entity reads the entity of an entry.
 func (t *Table[S]) Entity(v *View, e Entry) S {
