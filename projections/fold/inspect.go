@@ -1,10 +1,7 @@
 package fold
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -101,24 +98,5 @@ func (in *Inspection) Checkpoint() (seq uint64, chain [32]byte) { return in.at.S
 
 // Dump is that of [DB.Dump]. It reads every row, index entry and counter; the error says which of them is damaged.
 func (in *Inspection) Dump(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	err := guarded(func() error {
-		var last []byte
-		c := in.rows.Cursor()
-		for key, value := c.First(); key != nil; key, value = c.Next() {
-			if bytes.Compare(last, key) >= 0 {
-				return fmt.Errorf("keys out of order after %x", last)
-			}
-			if err := in.db.dump(enc, key, unseal(key, value)); err != nil {
-				return fmt.Errorf("row or entry %x: %w", key, err)
-			}
-			last = key
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return out.Flush()
+	return guarded(func() error { return in.db.export(w, in.rows, true) })
 }

@@ -41,37 +41,7 @@ const (
 
 // Snapshot writes all rows as of the checkpoint, which it returns. Two projections of the same events have the same
 // snapshot.
-func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) {
-	v, release := d.View()
-	defer release()
-	if err := v.flushed(); err != nil {
-		return 0, chain, err
-	}
-	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	err = guarded(func() error {
-		c := v.rows.Cursor()
-		for key, value := c.First(); key != nil && key[0] <= LastTable; key, value = c.Next() {
-			row, t := unseal(key, value), d.table(key[0])
-			if t == nil {
-				continue // the checkpoint or a counter
-			}
-			r, err := t.save(key, row)
-			if err == nil {
-				err = enc.Encode(r)
-			}
-			if err != nil {
-				return fmt.Errorf("snapshot of %x: %w", key, err)
-			}
-		}
-		return nil
-	})
-	if err := d.noteDamage(err); err != nil {
-		return 0, chain, err
-	}
-	return v.filed.Seq, v.filed.Chain, out.Flush()
-}
+func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) { return d.write(w, false) }
 
 // Restore makes the projection at o.Path anew from a snapshot as of an event. Whatever is there is replaced, in one step:
 // after a crash there is the old file or the new one.

@@ -91,11 +91,9 @@ type AnyTable interface {
 	Keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
 
 	owns(id byte) bool
-	describe(key, value []byte) (line, error)
 	// save returns a row for a snapshot, load writes it back.
 	save(key, value []byte) (SnapshotRow, error)
 	load(w *writer, r SnapshotRow) error
-	indexName(id byte) (string, bool)
 	layout(w io.Writer)
 	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
@@ -108,15 +106,6 @@ type AnyTable interface {
 func (t *Table[S]) Called(name string) bool { return t.Name == name }
 
 func (t *Table[S]) owns(id byte) bool { return t.ID == id }
-
-func (t *Table[S]) indexName(id byte) (string, bool) {
-	for _, x := range t.Indexes {
-		if x.ID == id {
-			return t.Name + "/" + x.Name, true
-		}
-	}
-	return "", false
-}
 
 // A row of a table with indexes begins with the sequence of the event that put it, which its index entries carry too.
 
