@@ -27,7 +27,7 @@ func readCheckpoint(rows *bbolt.Bucket) (c Checkpoint, err error) {
 		return c, nil
 	}
 	if len(b) != 8+len(c.Chain) {
-		return c, fmt.Errorf("checkpoint of %d bytes", len(b))
+		return c, damage{fmt.Errorf("checkpoint of %d bytes", len(b))}
 	}
 	c.Seq = binary.BigEndian.Uint64(b)
 	copy(c.Chain[:], b[8:])

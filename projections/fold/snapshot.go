@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"unicode/utf8"
 
 	"go.etcd.io/bbolt"
@@ -48,7 +46,7 @@ func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) { ret
 func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	path := o.Path
 	o.Path += restoring
-	if err := os.Remove(o.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := osfile.Remove(o.Path); err != nil {
 		return err
 	}
 	d, err := Open(o)
@@ -59,10 +57,7 @@ func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("restore %s from a snapshot: %w", path, err), os.Remove(o.Path))
 	}
-	if err := os.Rename(o.Path, path); err != nil {
-		return err
-	}
-	return osfile.SyncDir(filepath.Dir(path))
+	return publish(o.Path, path)
 }
 
 // restore fills an empty file. The checkpoint comes with the last rows.
