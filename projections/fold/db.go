@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -23,8 +22,6 @@ type Options struct {
 	Gaps bool
 	// Logger is slog.Default if it is nil.
 	Logger *slog.Logger
-	// LockTimeout is how long Open waits for a file that another process has open: a second if it is 0.
-	LockTimeout time.Duration
 	// Failed is called, once, if the file is found to be damaged or cannot be written. It then has another name, ends with ".damaged",
 	// and nothing is written any more: end the process. The next Open begins with an empty file.
 	Failed func(error)
@@ -35,14 +32,13 @@ type Options struct {
 
 // DB is the state of one stream. Its methods may be called by several goroutines at once.
 type DB struct {
-	path    string
-	name    string
-	tables  []AnyTable
-	gaps    bool
-	log     *slog.Logger
-	lockFor time.Duration
-	onFail  func(error)       // Options.Failed
-	wrap    func(error) error // Options.Wrap
+	path   string
+	name   string
+	tables []AnyTable
+	gaps   bool
+	log    *slog.Logger
+	onFail func(error)       // Options.Failed
+	wrap   func(error) error // Options.Wrap
 
 	file    *file
 	writing sync.Mutex            // held by what writes to the file

@@ -44,7 +44,7 @@ func Open(o Options) (*DB, error) {
 // newDB returns a projection whose file is not open.
 func newDB(o Options) *DB {
 	d := &DB{
-		path: o.Path, name: o.Name, tables: o.Tables, gaps: o.Gaps, log: cmp.Or(o.Logger, slog.Default()), lockFor: cmp.Or(o.LockTimeout, time.Second),
+		path: o.Path, name: o.Name, tables: o.Tables, gaps: o.Gaps, log: cmp.Or(o.Logger, slog.Default()),
 		onFail: o.Failed, wrap: o.Wrap, writer: newWriter(), behind: newBehind(o.Limits), stop: make(chan struct{}),
 	}
 	if d.wrap == nil {
@@ -54,6 +54,9 @@ func newDB(o Options) *DB {
 	d.room = sync.NewCond(&d.mu)
 	return d
 }
+
+// lockTimeout is how long Open waits for a file that another process has open.
+const lockTimeout = time.Second
 
 // untrusted reports whether err says that another file is needed: this one is damaged, or of another version.
 func untrusted(err error) bool {
@@ -141,7 +144,7 @@ func (d *DB) with(path string, readOnly bool, f func() error) error {
 		// Each commit is fsynced, with the list of free pages: a file that was not closed opens without a look at each page.
 		// There is no need to make the file longer ahead of writes: fdatasync writes the new length.
 		opened.DB, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: !readOnly,
+			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: lockTimeout, NoGrowSync: true, NoStatistics: !readOnly,
 			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize(path), OpenFile: keep,
 		})
 		return err

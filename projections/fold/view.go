@@ -233,9 +233,6 @@ func (v *View) Read(f func() error) error {
 	return v.d.noteDamage(guarded(f))
 }
 
-// Filed returns the checkpoint of what lists show. It is for f of [View.Read].
-func (v *View) Filed() Checkpoint { return v.filed }
-
 // Rows is a table of a View, with what was read from the file.
 type Rows[S any] struct {
 	*Table[S]
