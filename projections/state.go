@@ -34,7 +34,6 @@ func (d *DB) View() (*View, func()) {
 // A Get that meets damage panics with an error of code Unavailable, and the State ends: there is no answer that a decision could rest on.
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.DB.View()
-	v.Sorted()
 	from := source{view: v}
 	s := state(d.tables, from)
 	s.Answers, s.AnswerOrder = table(answers, from), table(answerOrder, from)

@@ -82,15 +82,12 @@ func (f *file) checkpoint(tx *bbolt.Tx, rows *bbolt.Bucket) (Checkpoint, error) 
 	return at, err
 }
 
-// read begins a transaction for reading, which done ends.
-func (f *file) read() (*bbolt.Tx, error) { return f.begin(false) }
-
 func (f *file) done(tx *bbolt.Tx) { _ = guarded(tx.Rollback) }
 
 // reading runs use on the rows in a transaction for reading of its own, and returns the damage that it met, if any.
 func (f *file) reading(use func(rows *bbolt.Bucket) error) error {
 	return guarded(func() error {
-		tx, err := f.read()
+		tx, err := f.begin(false)
 		if err != nil {
 			return err
 		}
@@ -99,7 +96,7 @@ func (f *file) reading(use func(rows *bbolt.Bucket) error) error {
 	})
 }
 
-// begin begins a transaction. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
+// begin begins a transaction, which done ends. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
 // was committed is a damage: bbolt has gone back to its other meta page.
 func (f *file) begin(writable bool) (tx *bbolt.Tx, err error) {
 	last := f.last.Load()
@@ -233,7 +230,6 @@ func (d *DB) end() bool {
 		return false
 	}
 	d.closed = true
-	d.wake()
 	d.room.Broadcast()
 	return true
 }

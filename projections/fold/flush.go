@@ -44,13 +44,12 @@ func (l Limits) withDefaults() Limits {
 // holds mu waits for nothing but room: neither for the file, nor for readers.
 type behind struct {
 	Limits
-	mu       sync.Mutex    // of what follows
-	room     *sync.Cond    // of mu: fresh was taken away, a fold has ended, or nothing is applied any more
-	fresh    *memtable     // nil if nothing waits
-	flushing *memtable     // nil while nothing is being written, or stalls
-	folding  bool          // an Apply works on a copy of fresh
-	closed   bool          // nothing is applied or read any more
-	moved    chan struct{} // closed and forgotten when the checkpoint moves; nil while nobody waits
+	mu       sync.Mutex // of what follows
+	room     *sync.Cond // of mu: fresh was taken away, a fold has ended, nothing is applied any more, or a Wait is to end
+	fresh    *memtable  // nil if nothing waits
+	flushing *memtable  // nil while nothing is being written, or stalls
+	folding  bool       // an Apply works on a copy of fresh
+	closed   bool       // nothing is applied or read any more
 
 	here    atomic.Pointer[Checkpoint] // the last event that was applied; changes under mu
 	stalled atomic.Pointer[stall]      // nil while the disk has room; changes under DB.writing
@@ -65,42 +64,21 @@ func newBehind(l Limits) behind {
 
 func (b *behind) at() Checkpoint { return *b.here.Load() }
 
-// wake wakes who waits for the checkpoint. The caller holds mu.
-func (b *behind) wake() {
-	if b.moved != nil {
-		close(b.moved)
-		b.moved = nil
-	}
-}
-
 // Wait returns when the checkpoint has reached seq, with ctx's error when ctx ends before, or with [ErrClosed].
-func (b *behind) Wait(ctx context.Context, seq uint64) error {
-	for {
-		moved, err := b.reached(seq)
-		if moved == nil {
-			return err
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
+func (d *DB) Wait(ctx context.Context, seq uint64) error {
+	defer context.AfterFunc(ctx, d.wake)()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.at().Seq < seq {
+		switch {
+		case d.closed:
+			return ErrClosed
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
+		d.room.Wait()
 	}
-}
-
-// reached returns nil if there is nothing to wait for, else a channel that is closed at the next move.
-func (b *behind) reached(seq uint64) (<-chan struct{}, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.at().Seq >= seq:
-		return nil, nil
-	case b.closed:
-		return nil, ErrClosed
-	case b.moved == nil:
-		b.moved = make(chan struct{})
-	}
-	return b.moved, nil
+	return nil
 }
 
 func signal(c chan<- struct{}) {
@@ -132,7 +110,6 @@ func (d *DB) add(events Events) error {
 	}
 	d.fresh = m
 	d.here.Store(&m.end)
-	d.wake()
 	if d.isFull(m, 1) {
 		signal(d.full)
 	}
@@ -183,15 +160,15 @@ func (d *DB) flushWriting(seq uint64) error {
 			return ErrClosed
 		}
 		if err := d.writeTaken(d.takeFresh()); err != nil {
-			d.wakeApply()
+			d.wake()
 			return err
 		}
 	}
 	return nil
 }
 
-// wakeApply wakes the callers of Apply that wait and have not seen the error.
-func (d *DB) wakeApply() {
+// wake has those look again that wait for room: callers of Apply that have not seen an error, and of Wait whose context has ended.
+func (d *DB) wake() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.room.Broadcast()
@@ -283,7 +260,7 @@ func (d *DB) flushBehind() {
 		if d.failed() == nil {
 			_ = d.flush(d.at().Seq) // the next list or Apply returns the error
 		} else {
-			d.wakeApply()
+			d.wake()
 		}
 		if wait, err := d.resting(); err != nil {
 			timer.Reset(wait)

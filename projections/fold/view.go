@@ -16,10 +16,10 @@ import (
 // one. That list and all that is read after it, lists or not, are as of one checkpoint too, which is the same one or a later
 // one. A View holds a transaction: release it soon.
 type View struct {
-	d    *DB
-	file *file         // where it reads
-	tx   *bbolt.Tx     // nil if the projection is closed, or cannot be read
-	rows *bbolt.Bucket // of tx
+	d      *DB
+	tx     *bbolt.Tx     // nil if the projection is closed, or cannot be read
+	rows   *bbolt.Bucket // of tx
+	cursor *bbolt.Cursor // of rows; nil until a row is read
 	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
 	stalled bool
 	// What the file may not have; nil both where the transaction has it all.
@@ -27,9 +27,8 @@ type View struct {
 	at              Checkpoint // of what is seen with the memtables
 	filed           Checkpoint // of the transaction
 	looks           int        // how often the view has begun to read from another transaction
-	cursor          *bbolt.Cursor
-	why             error     // there is no transaction, where it is damage
-	once            sync.Once // releases
+	why             error      // there is no transaction, where it is damage
+	once            sync.Once  // releases
 }
 
 // View returns a view of all that was applied before the call, and a function that lets go of it: call it soon, and
@@ -40,13 +39,6 @@ func (d *DB) View() (*View, func()) {
 		panic(ErrClosed)
 	}
 	return v, func() { v.once.Do(v.end) }
-}
-
-// Sorted says that what is read next comes in the order of names, or nearly: one cursor serves for all.
-func (v *View) Sorted() {
-	if v.rows != nil {
-		v.cursor = v.rows.Cursor()
-	}
 }
 
 // look takes the memtables and begins a transaction, so that both together have everything that was applied. Where the file has
@@ -70,16 +62,15 @@ func (v *View) look() error {
 
 // begin begins a transaction for reading.
 func (v *View) begin() error {
-	v.file = v.d.file
 	v.looks++
 	err := guarded(func() (err error) {
-		if v.tx, err = v.file.read(); err != nil {
+		if v.tx, err = v.d.file.begin(false); err != nil {
 			return err
 		}
 		if v.rows = v.tx.Bucket(bucketName); v.rows == nil {
 			return damage{fmt.Errorf("the bucket %q is not there", bucketName)}
 		}
-		v.filed, err = v.file.checkpoint(v.tx, v.rows)
+		v.filed, err = v.d.file.checkpoint(v.tx, v.rows)
 		return err
 	})
 	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
@@ -94,22 +85,14 @@ func (v *View) begin() error {
 
 // end lets go of the transaction.
 func (v *View) end() {
-	switch {
-	case v.stalled:
-		_ = guarded(v.tx.Rollback)
+	if v.tx == nil {
+		return
+	}
+	v.d.file.done(v.tx)
+	if v.stalled {
 		v.d.writing.Unlock()
-	case v.tx != nil:
-		v.file.done(v.tx)
 	}
 	v.tx, v.rows, v.cursor, v.stalled = nil, nil, nil, false
-}
-
-// get returns what the transaction has at a key, nil if it is absent.
-func (v *View) get(key []byte) []byte {
-	if v.cursor == nil {
-		return get(v.rows, key)
-	}
-	return seek(v.cursor, key)
 }
 
 // row returns the row at a key, nil if it is absent.
@@ -119,8 +102,13 @@ func (v *View) row(key []byte) (row []byte) {
 			return row
 		}
 	}
-	v.readable()
-	v.must(func() error { row = v.get(key); return nil })
+	if err := v.unreadable(); err != nil {
+		panic(err)
+	}
+	if v.cursor == nil {
+		v.cursor = v.rows.Cursor()
+	}
+	v.must(func() error { row = seek(v.cursor, key); return nil })
 	return row
 }
 
@@ -160,7 +148,7 @@ func (v *View) unflushed() error {
 		return err
 	}
 	v.looks++
-	v.file, v.fresh, v.flushing = d.file, nil, nil
+	v.fresh, v.flushing = nil, nil
 	v.tx, v.rows, v.filed, v.stalled = tx, tx.Bucket(bucketName), filed, true
 	return nil
 }
@@ -205,13 +193,6 @@ func (v *View) Checkpoint() (seq uint64, chain [32]byte) {
 		c = v.filed
 	}
 	return c.Seq, c.Chain
-}
-
-// readable panics where there is no transaction.
-func (v *View) readable() {
-	if err := v.unreadable(); err != nil {
-		panic(err)
-	}
 }
 
 // unreadable returns why there is no transaction, nil if there is one.

@@ -61,7 +61,9 @@ func (t *Table[S]) Size(v *View, e Entry) int {
 }
 
 // Has reports whether there is anything at a name.
-func (t *Table[S]) Has(v *View, name string) bool { return v.get(appendRow(nil, t.ID, name)) != nil }
+func (t *Table[S]) Has(v *View, name string) bool {
+	return get(v.rows, appendRow(nil, t.ID, name)) != nil
+}
 
 // After reads the first entity behind a name, in the order of the keys.
 func (t *Table[S]) After(v *View, name string) (s S, ok bool) {
