@@ -220,14 +220,10 @@ func (d *DB) put(tx *bbolt.Tx, o *memtable) error {
 	defer d.writer.reset()
 	rows := tx.Bucket(bucketName)
 	c := rows.Cursor()
-	var err error
 	o.rows.Scan(func(r memrow) bool {
-		err = d.table(r.key[0]).write(rows, c, d.writer, r)
-		return err == nil
+		d.table(r.key[0]).write(c, d.writer, r)
+		return true
 	})
-	if err != nil {
-		return err
-	}
 	if err := d.writer.flush(rows); err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"go.etcd.io/bbolt"
-
 	"ledge/store/osfile"
 )
 
@@ -60,53 +58,43 @@ func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	return publish(o.Path, path)
 }
 
-// restore fills an empty file. The checkpoint comes with the last rows.
+// restore fills an empty file.
 func (d *DB) restore(snapshot io.Reader, end Checkpoint) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	in := json.NewDecoder(bufio.NewReader(snapshot))
 	for more := true; more; {
-		err := d.update(func(tx *bbolt.Tx) (err error) {
-			rows := tx.Bucket(bucketName)
-			if more, err = d.restoreSome(in); err != nil {
+		m := newMemtable()
+		m.end = end
+		for more && m.rows.Len() < rowsAtOnce && m.bytes < bytesAtOnce {
+			var r SnapshotRow
+			err := in.Decode(&r)
+			if more = !errors.Is(err, io.EOF); !more {
+				break
+			}
+			if err == nil {
+				err = d.restoreRow(m, r)
+			}
+			if err != nil {
 				return err
 			}
-			if !more {
-				if err := end.write(rows); err != nil {
-					return err
-				}
-			}
-			return d.writer.flush(rows)
-		})
-		d.writer.reset()
-		if err != nil {
+		}
+		if err := d.commit(m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restoreSome hands the next rows to the writer; more is whether there may be others.
-func (d *DB) restoreSome(in *json.Decoder) (more bool, err error) {
-	start := in.InputOffset()
-	for n := 0; n < rowsAtOnce && in.InputOffset()-start < bytesAtOnce; n++ {
-		var r SnapshotRow
-		if err := in.Decode(&r); errors.Is(err, io.EOF) {
-			return false, nil
-		} else if err != nil {
-			return false, err
-		}
-		if err := d.restoreRow(r); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-func (d *DB) restoreRow(r SnapshotRow) error {
+// restoreRow adds a row to a memtable.
+func (d *DB) restoreRow(m *memtable, r SnapshotRow) error {
 	for _, t := range d.tables {
 		if t.Called(r.Table) {
-			return t.load(d.writer, r)
+			row, err := t.load(r)
+			if err == nil {
+				m.set(row)
+			}
+			return err
 		}
 	}
 	return fmt.Errorf("%s has no table %q", d.name, r.Table)
@@ -126,24 +114,23 @@ func (t *Table[S]) save(key, value []byte) (r SnapshotRow, err error) {
 	return r, err
 }
 
-// load implements AnyTable. The file has no row with the name yet.
-func (t *Table[S]) load(w *writer, r SnapshotRow) error {
-	row := appendRow(nil, t.ID, r.Name)
+// load implements AnyTable.
+func (t *Table[S]) load(r SnapshotRow) (row memrow, err error) {
+	key := appendRow(nil, t.ID, r.Name)
 	if r.Key != "" {
 		name, err := hex.DecodeString(r.Key)
 		if err != nil || len(name) == 0 {
-			return fmt.Errorf("%s: %q is no key of a row", t.Name, r.Key)
+			return row, fmt.Errorf("%s: %q is no key of a row", t.Name, r.Key)
 		}
-		row = append([]byte{t.ID}, name...)
+		key = append([]byte{t.ID}, name...)
 	}
 	var s S
-	if err := json.Unmarshal(r.Value, &s); err != nil {
-		return fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
-	}
 	var value bytes.Buffer
-	if err := t.encodeRow(&value, &s, r.Seq); err != nil {
-		return fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
+	if err = json.Unmarshal(r.Value, &s); err == nil {
+		err = t.encodeRow(&value, &s, r.Seq)
 	}
-	w.empty[t.ID] = true
-	return t.write(nil, nil, w, memrow{row, seal(row, value.Bytes()), &s})
+	if err != nil {
+		return row, fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
+	}
+	return memrow{key, seal(key, value.Bytes()), &s}, nil
 }

@@ -91,11 +91,11 @@ type AnyTable interface {
 	Keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
 
 	owns(id byte) bool
-	// save returns a row for a snapshot, load writes it back.
+	// save returns a row for a snapshot, load makes the row of it again.
 	save(key, value []byte) (SnapshotRow, error)
-	load(w *writer, r SnapshotRow) error
+	load(r SnapshotRow) (memrow, error)
 	layout(w io.Writer)
-	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
+	write(c *bbolt.Cursor, w *writer, r memrow)
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
 	forget(f *Forgetting, most int) (n int)
 	// first returns the first sequence that has put a row that is there, in a table that forgets; else the largest number.
