@@ -94,17 +94,14 @@ func (d *DB) setAside() {
 	}
 }
 
-// failed returns what ended all writing, if anything did.
-func (d *DB) failed() error {
+// Health returns why nothing can be added to the projection, and why some of it may not be read: its file is damaged, or
+// could not be written. It names the file.
+func (d *DB) Health() error {
 	if b := d.broken.Load(); b != nil {
 		return *b
 	}
 	return nil
 }
-
-// Health returns why nothing can be added to the projection, and why some of it may not be read: its file is damaged, or
-// could not be written. It names the file.
-func (d *DB) Health() error { return d.failed() }
 
 // noteDamage fails the file if err says that it is damaged, and returns what is to be said of err.
 func (d *DB) noteDamage(err error) error {

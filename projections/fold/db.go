@@ -131,27 +131,12 @@ func (f *file) close() error {
 // ErrClosed is returned by what is called after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Apply folds events, which follow each other and the Checkpoint, and moves the checkpoint to the last of them: after
-// an error nothing has changed. With Options.Gaps, some may be missing that were dropped before they were read: the stream may begin at any
-// sequence.
-//
-// Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
-// full, that is tried again: see Stalled. Where the file is damaged or cannot be written, Apply is an error.
-//
-// Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a View of the same goroutine before.
-func (d *DB) Apply(events Events) error {
-	if events.Len() == 0 {
-		return nil
-	}
-	return d.add(events)
-}
-
 // ready refuses what cannot be applied.
 func (d *DB) ready(events Events) error {
 	if d.closed {
 		return ErrClosed
 	}
-	if err := d.failed(); err != nil {
+	if err := d.Health(); err != nil {
 		return err
 	}
 	next := d.at().Seq + 1
@@ -216,7 +201,7 @@ func (d *DB) Close() error {
 		err = d.writeTaken(m)
 	}
 	err = errors.Join(err, d.file.close())
-	if d.failed() != nil && !d.aside.Load() { // Windows does not rename a file that is open
+	if d.Health() != nil && !d.aside.Load() { // Windows does not rename a file that is open
 		d.setAside()
 	}
 	return err

@@ -58,10 +58,6 @@ type behind struct {
 	full chan struct{} // it has reached a limit
 }
 
-func newBehind(l Limits) behind {
-	return behind{Limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
-}
-
 func (b *behind) at() Checkpoint { return *b.here.Load() }
 
 // Wait returns when the checkpoint has reached seq, with ctx's error when ctx ends before, or with [ErrClosed].
@@ -88,8 +84,18 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// add is Apply for one event or more.
-func (d *DB) add(events Events) error {
+// Apply folds events, which follow each other and the Checkpoint, and moves the checkpoint to the last of them: after
+// an error nothing has changed. With Options.Gaps, some may be missing that were dropped before they were read: the stream may begin at any
+// sequence.
+//
+// Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
+// full, that is tried again: see Stalled. Where the file is damaged or cannot be written, Apply is an error.
+//
+// Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a View of the same goroutine before.
+func (d *DB) Apply(events Events) error {
+	if events.Len() == 0 {
+		return nil
+	}
 	fresh, below, err := d.beginFold(events)
 	if err != nil {
 		return err
@@ -121,7 +127,7 @@ func (d *DB) add(events Events) error {
 func (d *DB) beginFold(events Events) (fresh, below *memtable, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for !d.closed && d.failed() == nil && (d.folding || d.isFull(d.fresh, waitMost) && d.Stalled() == nil) {
+	for !d.closed && d.Health() == nil && (d.folding || d.isFull(d.fresh, waitMost) && d.Stalled() == nil) {
 		if !d.folding {
 			signal(d.full)
 		}
@@ -182,7 +188,7 @@ func (d *DB) takeFresh() *memtable {
 	for d.folding {
 		d.room.Wait()
 	}
-	if d.failed() != nil {
+	if d.Health() != nil {
 		return nil
 	}
 	if d.flushing == nil && d.fresh != nil {
@@ -196,7 +202,7 @@ func (d *DB) takeFresh() *memtable {
 // it: if the disk is full, until the next try; after another error, for good, and the error is that of all that is
 // applied or listed.
 func (d *DB) writeTaken(o *memtable) error {
-	if err := d.failed(); err != nil || o == nil {
+	if err := d.Health(); err != nil || o == nil {
 		return err
 	}
 	if err := d.commit(o); err != nil {
@@ -233,7 +239,7 @@ func (d *DB) put(tx *bbolt.Tx, o *memtable) error {
 // writeFailed decides what follows from an error of a write, and returns how it is said: a full disk is tried again; any
 // other, an fsync above all, ends all writing to this file.
 func (d *DB) writeFailed(err error) error {
-	if noRoom(err) && d.failed() == nil {
+	if noRoom(err) && d.Health() == nil {
 		return d.stall(err)
 	}
 	return d.fail(err)
@@ -253,7 +259,7 @@ func (d *DB) flushBehind() {
 		case <-d.full:
 		case <-timer.C:
 		}
-		if d.failed() == nil {
+		if d.Health() == nil {
 			_ = d.flush(d.at().Seq) // the next list or Apply returns the error
 		} else {
 			d.wake()

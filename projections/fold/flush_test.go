@@ -56,12 +56,12 @@ func TestFlushFails(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, err := range []error{d.Apply(record(3, count{})), d.flush(2), d.Dump(&strings.Builder{})} {
-		if err == nil || err != d.failed() {
-			t.Errorf("got %v, want %v", err, d.failed())
+		if err == nil || err != d.Health() {
+			t.Errorf("got %v, want %v", err, d.Health())
 		}
 	}
 	v, release := d.View()
-	if _, _, err := list(v, Page{Limit: 1}); err != d.failed() {
+	if _, _, err := list(v, Page{Limit: 1}); err != d.Health() {
 		t.Errorf("list: got %v", err)
 	}
 	rows := things.Rows(v)

@@ -35,14 +35,19 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 	if d.closed {
 		return 0, false, ErrClosed
 	}
-	if err := d.failed(); err != nil {
+	if err := d.Health(); err != nil {
 		return 0, false, err
 	}
 	if err := d.flushWriting(min(first-1, d.at().Seq)); err != nil {
 		return 0, false, err
 	}
-	if old, err := d.hasBefore(first); err != nil || !old {
-		return 0, false, err
+	old := false // else nothing is written
+	err = d.file.reading(func(rows *bbolt.Bucket) error {
+		old = d.firstWritten(rows) < first
+		return nil
+	})
+	if err != nil || !old {
+		return 0, false, d.noteDamage(err)
 	}
 	defer d.writer.reset()
 	err = d.update(func(tx *bbolt.Tx) error {
@@ -56,15 +61,6 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 		return 0, false, d.writeFailed(err)
 	}
 	return n, n >= forgetAtOnce, nil
-}
-
-// hasBefore reports whether there is anything to forget: else nothing is written.
-func (d *DB) hasBefore(first uint64) (old bool, err error) {
-	err = d.file.reading(func(rows *bbolt.Bucket) error {
-		old = d.firstWritten(rows) < first
-		return nil
-	})
-	return old, d.noteDamage(err)
 }
 
 // Forgetting is a part of [DB.Forget].

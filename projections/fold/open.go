@@ -45,7 +45,8 @@ func Open(o Options) (*DB, error) {
 func newDB(o Options) *DB {
 	d := &DB{
 		path: o.Path, name: o.Name, tables: o.Tables, gaps: o.Gaps, log: cmp.Or(o.Logger, slog.Default()),
-		onFail: o.Failed, wrap: o.Wrap, writer: newWriter(), behind: newBehind(o.Limits), stop: make(chan struct{}),
+		onFail: o.Failed, wrap: o.Wrap, writer: newWriter(), stop: make(chan struct{}),
+		behind: behind{Limits: o.Limits.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)},
 	}
 	if d.wrap == nil {
 		d.wrap = func(err error) error { return err }
@@ -115,7 +116,10 @@ func (d *DB) prepare(fresh string) error {
 
 // create makes an empty projection.
 func (d *DB) create(fresh string) error {
-	if err := d.with(fresh, false, d.begin); err != nil {
+	err := d.with(fresh, false, func() error {
+		return d.update(func(tx *bbolt.Tx) error { return writeSchema(tx, schemaName(d.name, d.tables)) })
+	})
+	if err != nil {
 		return err
 	}
 	if err := d.file.close(); err != nil {
@@ -244,11 +248,6 @@ func (d *DB) rewriteHead() error {
 		return damage{err}
 	}
 	return nil
-}
-
-// begin makes an empty file a projection.
-func (d *DB) begin() error {
-	return d.update(func(tx *bbolt.Tx) error { return writeSchema(tx, schemaName(d.name, d.tables)) })
 }
 
 // The bucket "mark" says what is in the file, and how. It is found in a file of any schema.

@@ -161,8 +161,8 @@ func (d *DB) putUncommitted() (tx *bbolt.Tx, at Checkpoint, err error) {
 	switch {
 	case closed:
 		return nil, at, ErrClosed
-	case d.failed() != nil:
-		return nil, at, d.failed()
+	case d.Health() != nil:
+		return nil, at, d.Health()
 	}
 	if tx, err = d.beginWriting(); err != nil {
 		return nil, at, d.writeFailed(err)
