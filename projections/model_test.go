@@ -553,7 +553,7 @@ func (f *fed) compareReadings(t *testing.T, h *history) {
 	compareTimes(t, h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin },
 		func(p Page, fs ...Filter) ([]domain.DataEvent, int, error) { return pageOf(v, dataEvents, p, fs) }, dataEventQueries())
 	sameTable(t, "readings", h.state.Readings, v.State.Readings)
-	sameTable(t, "data events", h.state.DataEvents, v.State.DataEvents)
+	sameTable(t, "data events", h.state.DataEvents, v.DataEvents)
 	sameTable(t, "cleanups", h.state.Cleanups, v.Cleanups)
 }
 
