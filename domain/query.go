@@ -48,8 +48,7 @@ type Lists interface {
 	Notifications(Page, ...Filter) (list []Notification, total int, err error)
 	// Transmissions is in the order of the created time: they have no other.
 	Transmissions(Page, ...Filter) (list []Transmission, total int, err error)
-	// DataEvents and Readings are in the order of their origin.
-	DataEvents(Page, ...Filter) (list []DataEvent, total int, err error)
+	// Readings is in the order of their origin.
 	Readings(Page, ...Filter) (list []Reading, total int, err error)
 	// TransmissionIDs are those of one notification's transmissions, in no order.
 	TransmissionIDs(notification string) ([]string, error)

@@ -25,7 +25,7 @@ func (c *coming) step(t *testing.T) {
 	seq, _ := c.Checkpoint()
 	switch c.IntN(12) {
 	case 0:
-		must(t, c.Sync())
+		must(t, flush(c.DB))
 	case 1:
 		first := c.events[0].Seq + uint64(c.IntN(4))
 		if first > seq {

@@ -38,7 +38,8 @@ func (v *View) CleanUp(kind string, late func(revision, upTo uint64) (func(id st
 		revision = domain.Revision(v.Cleanups, kind)
 		since := func(string) bool { return true }
 		if late != nil {
-			if since, err = late(revision, v.Filed().Seq); err != nil {
+			upTo, _ := v.Checkpoint()
+			if since, err = late(revision, upTo); err != nil {
 				return err
 			}
 		}

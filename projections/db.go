@@ -1,11 +1,9 @@
 package projections
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"log/slog"
-	"time"
 
 	"ledge/domain"
 	"ledge/projections/fold"
@@ -18,13 +16,9 @@ type Options struct {
 	Tables Tables
 	// Logger is slog.Default if it is nil.
 	Logger *slog.Logger
-	// LockTimeout is how long Open waits for a file that another process has open: a second if it is 0.
-	LockTimeout time.Duration
 	// Failed is called, once, if the file is found to be damaged or cannot be written. It then has another name, ends with ".damaged",
 	// and nothing is written any more: end the process. The next Open begins with an empty file.
 	Failed func(error)
-	// MaxPage is how many entities a [Page] without a limit of its own has at most: 1024, which is EdgeX's MaxResultCount, if it is 0.
-	MaxPage int
 
 	limits fold.Limits // the usual ones if they are 0
 }
@@ -32,7 +26,7 @@ type Options struct {
 // fold returns the options of the file.
 func (o Options) fold() fold.Options {
 	return fold.Options{
-		Path: o.Path, Name: o.Tables.String(), Tables: held[o.Tables], Gaps: o.Tables != Events, Logger: o.Logger, LockTimeout: o.LockTimeout,
+		Path: o.Path, Name: o.Tables.String(), Tables: held[o.Tables], Gaps: o.Tables != Events, Logger: o.Logger,
 		Failed: o.Failed, Wrap: coded, Limits: o.limits,
 	}
 }
@@ -40,8 +34,7 @@ func (o Options) fold() fold.Options {
 // DB is the state of one stream. Its methods may be called by several goroutines at once.
 type DB struct {
 	*fold.DB
-	tables  Tables
-	maxPage int
+	tables Tables
 }
 
 // Open opens the projection at o.Path, see [fold.Open].
@@ -50,7 +43,7 @@ func Open(o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{d, o.Tables, cmp.Or(o.MaxPage, 1024)}, nil
+	return &DB{d, o.Tables}, nil
 }
 
 // Apply folds events, see [fold.DB.Apply]. Those of [Events] have no gaps. An event that is not of this file's stream is an error.

@@ -20,10 +20,10 @@ func (f *fed) sinceFirst(t *testing.T, first int, events []domain.Recorded) {
 	sameDump(t, withoutCursors(f.mustDump(t)), withoutCursors(rebuilt(t, f.tables, events[first-1:])))
 }
 
-// withoutCursors leaves out what says how far something has come: the checkpoint, where nothing is left to fold, too.
+// withoutCursors leaves out what says how far something has come: the cursors, and the checkpoint and the number of keys, whose keys begin with 00.
 func withoutCursors(dump string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(dump, "\n"), func(l string) bool {
-		return strings.Contains(l, `"table":"cursors"`) || strings.Contains(l, `"checkpoint"`) || strings.Contains(l, `"counter":"keys"`)
+		return strings.HasPrefix(l, `{"table":"cursors"`) || strings.HasPrefix(l, fmt.Sprintf("%02x", cursorsID)) || strings.HasPrefix(l, "00")
 	}), "\n")
 }
 

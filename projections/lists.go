@@ -7,8 +7,11 @@ import (
 	"ledge/projections/fold"
 )
 
+// maxPage is how many entities a [Page] without a limit of its own has at most: EdgeX's MaxResultCount.
+const maxPage = 1024
+
 // Page is a part of a list: what to leave out at its beginning, which is the newest, and how many to return. A Limit
-// below 0 stands for Options.MaxPage; any other is the caller's own bound.
+// below 0 stands for 1024; any other is the caller's own bound.
 type Page = domain.Page
 
 // Filter keeps the entities that an index has at Value, or those of a time, see [domain.Between]: when notifications and transmissions were
@@ -17,7 +20,7 @@ type Filter = domain.Filter
 
 func (v *View) page(p Page, filters []Filter) (fold.Page, []fold.Filter) {
 	if p.Limit < 0 {
-		p.Limit = v.d.maxPage
+		p.Limit = maxPage
 	}
 	all := make([]fold.Filter, len(filters))
 	for i, f := range filters {
@@ -88,11 +91,6 @@ func (v *View) Notifications(p Page, filters ...Filter) (list []domain.Notificat
 // Transmissions lists transmissions by their created time: all, or by Status, BySubscription, ByNotification, Between.
 func (v *View) Transmissions(p Page, filters ...Filter) (list []domain.Transmission, total int, err error) {
 	return pageOf(v, transmissions, p, filters)
-}
-
-// DataEvents lists the events of core-data by their origin: all, or by ByDevice, IndexSource, Between.
-func (v *View) DataEvents(p Page, filters ...Filter) (list []domain.DataEvent, total int, err error) {
-	return pageOf(v, dataEvents, p, filters)
 }
 
 // Readings lists readings by their origin: all, or by ByDevice, ByResource, IndexDeviceResource, IndexDigest, Between.

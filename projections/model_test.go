@@ -550,9 +550,10 @@ func (f *fed) compareReadings(t *testing.T, h *history) {
 	v, release := f.View()
 	defer release()
 	compareTimes(t, h, "readings", h.state.Readings, func(r domain.Reading) int64 { return r.Origin }, v.Readings, readingQueries())
-	compareTimes(t, h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin }, v.DataEvents, dataEventQueries())
+	compareTimes(t, h, "data events", h.state.DataEvents, func(e domain.DataEvent) int64 { return e.Origin },
+		func(p Page, fs ...Filter) ([]domain.DataEvent, int, error) { return pageOf(v, dataEvents, p, fs) }, dataEventQueries())
 	sameTable(t, "readings", h.state.Readings, v.State.Readings)
-	sameTable(t, "data events", h.state.DataEvents, v.State.DataEvents)
+	sameTable(t, "data events", h.state.DataEvents, v.DataEvents)
 	sameTable(t, "cleanups", h.state.Cleanups, v.Cleanups)
 }
 

@@ -20,7 +20,7 @@ func TestRowsKeepIDs(t *testing.T) {
 	defer release()
 	list, _, err := v.Readings(Page{Limit: -1})
 	must(t, err)
-	events, _, err := v.DataEvents(Page{Limit: -1})
+	events, _, err := pageOf(v, dataEvents, Page{Limit: -1}, nil)
 	must(t, err)
 	slices.SortFunc(list, func(a, b domain.Reading) int { return cmp.Compare(a.Origin, b.Origin) })
 	slices.SortFunc(events, func(a, b domain.DataEvent) int { return cmp.Compare(a.Origin, b.Origin) })

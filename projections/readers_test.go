@@ -3,7 +3,6 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +40,7 @@ func TestReadersDuringApply(t *testing.T) {
 	rest := events[1:]
 	for batch := range slices.Chunk(rest, 17) {
 		f.feed(t, len(batch), batch...)
-		f.Stats()
+		f.total(t, "devices")
 	}
 	readers.Wait()
 }
@@ -162,35 +161,22 @@ func TestWait(t *testing.T) {
 	f.open(t)
 }
 
-func TestStats(t *testing.T) {
-	f := MustOpen(t, Events)
-	f.feed(t, 10, cameras(10)...)
-	f.add(t, domain.DeviceRemoved{Device: camera(4)}, domain.ProfileAdded{Profile: domain.Profile{Name: "p", ID: "i"}})
-	got := f.Stats()
-	if got.Checkpoint != 12 || got.Bytes < 4*4096 {
-		t.Errorf("got %+v", got)
-	}
-	want := map[string]int{"devices": 9, "profiles": 1, "services": 0, "users": 0, "tokens": 0, "watchers": 0, "subscriptions": 0}
-	if fmt.Sprint(got.Count) != fmt.Sprint(want) {
-		t.Errorf("got %v, want %v", got.Count, want)
-	}
-}
-
-// A page without a limit of its own ends at the one that Options sets; its total says that there is more.
+// A page without a limit of its own ends at the longest one; its total says that there is more.
 func TestMaxPage(t *testing.T) {
 	f := MustOpen(t, Events)
-	must(t, f.Close())
-	f.options.MaxPage = 7
-	f.open(t)
-	f.feed(t, 10, cameras(10)...)
+	const all = maxPage + 3
+	f.feed(t, all, cameras(all)...)
 	v, release := f.View()
 	defer release()
 	for _, test := range []struct {
 		page Page
 		want int
-	}{{Page{Offset: 0, Limit: -1}, 7}, {Page{Offset: 5, Limit: -1}, 5}, {Page{Offset: 0, Limit: 9}, 9}, {Page{Offset: 0, Limit: 100}, 10}, {Page{Offset: -3, Limit: 2}, 2}} {
+	}{
+		{Page{Offset: 0, Limit: -1}, maxPage}, {Page{Offset: 5, Limit: -1}, all - 5}, {Page{Offset: 0, Limit: maxPage + 2}, maxPage + 2},
+		{Page{Offset: 0, Limit: 2 * maxPage}, all}, {Page{Offset: -3, Limit: 2}, 2},
+	} {
 		list, total, err := v.Devices(test.page)
-		if err != nil || len(list) != test.want || total != 10 {
+		if err != nil || len(list) != test.want || total != all {
 			t.Errorf("%+v: %d of %d, %v; want %d", test.page, len(list), total, err, test.want)
 		}
 	}

@@ -72,12 +72,3 @@ func sourceUse(v *fold.View, value fold.Value) SourceUse {
 	e := dataEvents.First(v, value)
 	return SourceUse{Profile: e.Profile, Device: e.Device, Source: e.Source, Count: int(value.Count), Bytes: value.Weight, Oldest: e.Origin}
 }
-
-// OldestOf returns at most n events of the source with a key, see [domain.SourceKey], by their origin, the oldest first.
-func (v *View) OldestOf(source string, n int) (list []domain.DataEvent, err error) {
-	err = v.Read(func() error {
-		list, err = dataEvents.Oldest(v.View, domain.IndexSource, source, n)
-		return err
-	})
-	return list, err
-}

@@ -3,7 +3,6 @@ package projections
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +44,7 @@ func allSources(t *testing.T, v *View, size int) map[string]SourceUse {
 	}
 }
 
-// What a source takes is known at any time, and its oldest events are found.
+// What a source takes is known at any time.
 func TestSources(t *testing.T) {
 	f, h := MustOpen(t, Readings), newHistory(5)
 	for range 20 {
@@ -62,17 +61,6 @@ func TestSources(t *testing.T) {
 		for size := range 4 {
 			if got := allSources(t, v, 1+3*size); !maps.Equal(got, want) {
 				t.Errorf("sources:\n got %v\nwant %v", got, want)
-			}
-		}
-		for key, u := range want {
-			list, err := v.OldestOf(key, 3)
-			must(t, err)
-			list = slices.Clone(list)
-			if len(list) != min(3, u.Count) || list[0].Origin != u.Oldest {
-				t.Errorf("oldest of %s: %+v", key, list)
-			}
-			if !slices.IsSortedFunc(list, func(a, b domain.DataEvent) int { return int(a.Origin - b.Origin) }) {
-				t.Errorf("oldest of %s: not in order: %+v", key, list)
 			}
 		}
 		release()
@@ -96,10 +84,6 @@ func TestSourceWithLongNames(t *testing.T) {
 	for _, u := range sources {
 		if u.Device != names[u.Oldest] || u.Count != 1 || u.Bytes != 0 {
 			t.Errorf("got %+v", u)
-		}
-		list, err := v.OldestOf(u.Key(), 2)
-		if must(t, err); len(list) != 1 || list[0].Device != u.Device {
-			t.Errorf("oldest: %+v", list)
 		}
 	}
 }

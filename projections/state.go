@@ -34,7 +34,6 @@ func (d *DB) View() (*View, func()) {
 // A Get that meets damage panics with an error of code Unavailable, and the State ends: there is no answer that a decision could rest on.
 func (d *DB) State() (domain.State, func()) {
 	v, release := d.DB.View()
-	v.Sorted()
 	from := source{view: v}
 	s := state(d.tables, from)
 	s.Answers, s.AnswerOrder = table(answers, from), table(answerOrder, from)
@@ -107,18 +106,11 @@ const (
 	entryInWork  = 200
 )
 
-// inWork is what an entity of so many bytes takes while it is read and written as JSON.
-func inWork(bytes, entries int) int {
-	if bytes <= largeRow {
-		return bytes
-	}
-	return copiesInWork*bytes + entryInWork*entries
-}
-
-// rowInWork is inWork of a row. Each entry but the first of a list or an object comes after a comma; others may be in texts.
+// rowInWork is what an entity with a row takes while it is read and written as JSON. Each entry but the first of a list or an object comes after a
+// comma; others may be in texts.
 func rowInWork(row []byte) int {
 	if len(row) <= largeRow {
 		return len(row)
 	}
-	return inWork(len(row), bytes.Count(row, []byte(",")))
+	return copiesInWork*len(row) + entryInWork*bytes.Count(row, []byte(","))
 }

@@ -19,7 +19,7 @@ func TestKeysThenEntities(t *testing.T) {
 	f.add(t, domain.DeviceUpdated{Device: large})
 	for _, flushed := range []bool{false, true} {
 		if flushed {
-			must(t, f.Sync())
+			must(t, flush(f.DB))
 		}
 		within, done := f.View()
 		if r := domain.GetWithin(within.State.Devices, large.Name, 16<<10, new(domain.Device)); r.OK || r.Size < 3<<20 || r.Size > 4<<20 {

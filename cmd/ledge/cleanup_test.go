@@ -95,7 +95,7 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 		asking.Wait()
 		d := mustOpenData(t, configOf(t, "--data-dir", dir))
 		defer d.close()
-		return d.notes.Stats().Count["notifications"] > 1
+		return totalOf(t, d.notes, "notifications") > 1
 	})
 
 	p := start(t, dir)

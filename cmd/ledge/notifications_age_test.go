@@ -51,7 +51,7 @@ func TestOldNotificationsGiveDiskBack(t *testing.T) {
 	add(5)
 	at = start.Add(6*time.Hour - time.Millisecond)
 	a := newNotificationAge(c, d)
-	count := func() int { return d.notes.Stats().Count["notifications"] }
+	count := func() int { return totalOf(t, d.notes, "notifications") }
 	if a.sweep(t.Context()); count() != 255 || d.store.Notifications().First() != 1 {
 		t.Errorf("%d are left, and the log begins at %d, before any is of age", count(), d.store.Notifications().First())
 	}

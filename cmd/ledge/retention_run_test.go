@@ -39,9 +39,13 @@ func (d *data) eventsOf(t *testing.T, device string) (list []domain.DataEvent) {
 	t.Helper()
 	v, done := d.values.View()
 	defer done()
-	list, _, err := v.DataEvents(domain.Page{Limit: 100_000}, domain.Filter{Index: domain.IndexDevice, Value: device})
+	ids, _, err := v.Keys(domain.ListDataEvents, domain.Page{Limit: 100_000}, domain.Filter{Index: domain.IndexDevice, Value: device})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, id := range ids {
+		e, _ := v.DataEvents.Get(id)
+		list = append(list, e)
 	}
 	slices.Reverse(list)
 	return list

@@ -75,9 +75,7 @@ func TestBackgroundMeetsDamage(t *testing.T) {
 	d := mustOpenData(t, c)
 	note := domain.Notification{ID: newID(), Category: "c", Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: 1, Modified: 1}
 	d.submit(t, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
-	if err := d.notes.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	totalOf(t, d.notes, "notifications") // which writes what was applied to the file
 	zeroPages(t, filepath.Join(c.DataDir, stateFiles[1]), 2)
 	s := d.newSweeper(d.notes, d.notifications, d.store.Notifications())
 	if _, _, err := s.next(t.Context(), domain.CleanupAll); domain.CodeOf(err) != domain.Unavailable {

@@ -22,12 +22,12 @@ var (
 )
 
 func readCheckpoint(rows *bbolt.Bucket) (c Checkpoint, err error) {
-	b := fetch(rows, checkpointKey)
+	b := get(rows, checkpointKey)
 	if b == nil {
 		return c, nil
 	}
 	if len(b) != 8+len(c.Chain) {
-		return c, fmt.Errorf("checkpoint of %d bytes", len(b))
+		return c, damage{fmt.Errorf("checkpoint of %d bytes", len(b))}
 	}
 	c.Seq = binary.BigEndian.Uint64(b)
 	copy(c.Chain[:], b[8:])
@@ -66,11 +66,10 @@ func unseal(key, sealed []byte) []byte {
 	return sealed[:n:n]
 }
 
-// fetch returns the value at a key, nil if there is none. What a broken page makes of it is a [damage].
-func fetch(rows *bbolt.Bucket, key []byte) []byte {
-	defer faults()()
-	return seek(rows.Cursor(), key)
-}
+// What reads rows from here on is for f of [guarded].
+
+// get returns the value at a key, nil if the key is absent.
+func get(rows *bbolt.Bucket, key []byte) []byte { return seek(rows.Cursor(), key) }
 
 // seek returns the value at a key, nil if the key is absent. It checks the keys before and after an absent one, so that a damaged key
 // is not taken for an absent one.

@@ -34,7 +34,7 @@ func readTally(b []byte) (t tally) {
 }
 
 func tallyAt(rows *bbolt.Bucket, index byte, value string) tally {
-	return readTally(fetch(rows, appendCount(nil, index, value)))
+	return readTally(get(rows, appendCount(nil, index, value)))
 }
 
 // one is what s adds to the counters of its indexes.

@@ -5,16 +5,19 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ledge/store/osfile"
 )
 
 // TestCreateLeavesAllOrNothing holds that a file has its name only when it is a projection, and that what a crash in its
 // making has left is no obstacle.
 func TestCreateLeavesAllOrNothing(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "state.db"), Tables: tables}
-	if err := os.Mkdir(unfinished(o.Path), 0o700); err != nil {
+	fresh := o.Path + osfile.Unfinished
+	if err := os.Mkdir(fresh, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(unfinished(o.Path), "in the way"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(fresh, "in the way"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := Open(o); err == nil {
@@ -23,10 +26,10 @@ func TestCreateLeavesAllOrNothing(t *testing.T) {
 	if _, err := os.Stat(o.Path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s: %v", o.Path, err)
 	}
-	if err := os.RemoveAll(unfinished(o.Path)); err != nil {
+	if err := os.RemoveAll(fresh); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.WriteFile(unfinished(o.Path), []byte("cut off"), 0o600))
+	must(t, os.WriteFile(fresh, []byte("cut off"), 0o600))
 	d, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +37,7 @@ func TestCreateLeavesAllOrNothing(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(unfinished(o.Path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s: %v", unfinished(o.Path), err)
+	if _, err := os.Stat(fresh); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", fresh, err)
 	}
 }

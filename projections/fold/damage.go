@@ -24,41 +24,23 @@ func isDamage(err error) bool {
 	return ok
 }
 
-// faults makes a panic of a fault in the mapped file, and a damage of any panic, until the function that it returns
-// has run. Use: defer faults()().
-func faults() func() {
-	before := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(before)
-		switch r := recover().(type) {
-		case nil:
-		case damage:
-			panic(r)
-		case interface{ Addr() uintptr }: // of a [runtime.Error]: a fault in the mapped file
-			panic(damage{errUnreadable})
-		case error:
-			panic(damage{r})
-		default:
-			panic(damage{fmt.Errorf("%v", r)})
-		}
-	}
-}
-
-// guarded runs f and returns the damage that it met, if any. Other panics go on.
+// guarded runs f and returns the damage that it met, if any. A fault in the mapped file is damage, and so is any panic: bbolt panics on a damaged page.
 func guarded(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case damage:
 			err = r
+		case interface{ Addr() uintptr }: // of a [runtime.Error]: a fault in the mapped file
+			err = damage{errUnreadable}
+		case error:
+			err = damage{r}
 		default:
-			panic(r)
+			err = damage{fmt.Errorf("%v", r)}
 		}
 	}()
-	return func() error {
-		defer faults()()
-		return f()
-	}()
+	return f()
 }
 
 // must runs f. If f finds the file damaged, the file is broken, the view ends, and must panics with a [Broken]. So a
@@ -112,17 +94,14 @@ func (d *DB) setAside() {
 	}
 }
 
-// failed returns what ended all writing, if anything did.
-func (d *DB) failed() error {
+// Health returns why nothing can be added to the projection, and why some of it may not be read: its file is damaged, or
+// could not be written. It names the file.
+func (d *DB) Health() error {
 	if b := d.broken.Load(); b != nil {
 		return *b
 	}
 	return nil
 }
-
-// Health returns why nothing can be added to the projection, and why some of it may not be read: its file is damaged, or
-// could not be written. It names the file.
-func (d *DB) Health() error { return d.failed() }
 
 // noteDamage fails the file if err says that it is damaged, and returns what is to be said of err.
 func (d *DB) noteDamage(err error) error {

@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -26,6 +28,26 @@ func TestFailedFsync(t *testing.T) {
 	}
 	if err := f.Apply(record(322, count{})); !isBroken(err) {
 		t.Errorf("an event was applied after a failed fsync: %v", err)
+	}
+	_ = f.Close()
+	f.open(t)
+	f.isSetAside(t)
+	must(t, f.Apply(f.events))
+}
+
+// A snapshot that meets a damaged checkpoint is an error of the file.
+func TestSnapshotOfADamagedCheckpoint(t *testing.T) {
+	f := mustOpen(t)
+	f.feed(t, 100, items(300)...)
+	f.mustDump(t) // from here on the checkpoint is known
+	whole, err := os.ReadFile(f.path)
+	must(t, err)
+	c := Checkpoint{300, chainOf(300)}
+	value := append(binary.BigEndian.AppendUint64(nil, c.Seq), c.Chain[:]...)
+	at := bytes.Index(whole, append(bytes.Clone(checkpointKey), seal(checkpointKey, value)...))
+	overwrite(t, f.path, int64(at), append(bytes.Clone(checkpointKey), 'x'))
+	if _, _, err := f.Snapshot(io.Discard); !isBroken(err) {
+		t.Errorf("got %v", err)
 	}
 	_ = f.Close()
 	f.open(t)

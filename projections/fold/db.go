@@ -7,10 +7,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Options says where a file is and what it holds.
@@ -24,8 +22,6 @@ type Options struct {
 	Gaps bool
 	// Logger is slog.Default if it is nil.
 	Logger *slog.Logger
-	// LockTimeout is how long Open waits for a file that another process has open: a second if it is 0.
-	LockTimeout time.Duration
 	// Failed is called, once, if the file is found to be damaged or cannot be written. It then has another name, ends with ".damaged",
 	// and nothing is written any more: end the process. The next Open begins with an empty file.
 	Failed func(error)
@@ -36,14 +32,13 @@ type Options struct {
 
 // DB is the state of one stream. Its methods may be called by several goroutines at once.
 type DB struct {
-	path    string
-	name    string
-	tables  []AnyTable
-	gaps    bool
-	log     *slog.Logger
-	lockFor time.Duration
-	onFail  func(error)       // Options.Failed
-	wrap    func(error) error // Options.Wrap
+	path   string
+	name   string
+	tables []AnyTable
+	gaps   bool
+	log    *slog.Logger
+	onFail func(error)       // Options.Failed
+	wrap   func(error) error // Options.Wrap
 
 	file    *file
 	writing sync.Mutex            // held by what writes to the file
@@ -66,14 +61,42 @@ type file struct {
 	os    *os.File     // bbolt's
 	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
 	last  atomic.Int64 // bbolt's number of the transaction that was committed last
+	known atomic.Pointer[committed]
 }
 
-// read begins a transaction for reading, which done ends.
-func (f *file) read() (*bbolt.Tx, error) { return f.begin(false) }
+// committed is the checkpoint that transactions for reading with a number of bbolt's see.
+type committed struct {
+	tx int
+	at Checkpoint
+}
+
+// checkpoint returns the checkpoint that a transaction for reading sees. It reads that once for each that was committed.
+func (f *file) checkpoint(tx *bbolt.Tx, rows *bbolt.Bucket) (Checkpoint, error) {
+	if c := f.known.Load(); c != nil && c.tx == tx.ID() {
+		return c.at, nil
+	}
+	at, err := readCheckpoint(rows)
+	if err == nil {
+		f.known.Store(&committed{tx.ID(), at})
+	}
+	return at, err
+}
 
 func (f *file) done(tx *bbolt.Tx) { _ = guarded(tx.Rollback) }
 
-// begin begins a transaction. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
+// reading runs use on the rows in a transaction for reading of its own, and returns the damage that it met, if any.
+func (f *file) reading(use func(rows *bbolt.Bucket) error) error {
+	return guarded(func() error {
+		tx, err := f.begin(false)
+		if err != nil {
+			return err
+		}
+		defer f.done(tx)
+		return use(tx.Bucket(bucketName))
+	})
+}
+
+// begin begins a transaction, which done ends. Where that panics, it leaves a lock of bbolt's behind, for good. One that sees less than what
 // was committed is a damage: bbolt has gone back to its other meta page.
 func (f *file) begin(writable bool) (tx *bbolt.Tx, err error) {
 	last := f.last.Load()
@@ -108,27 +131,12 @@ func (f *file) close() error {
 // ErrClosed is returned by what is called after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Apply folds events, which follow each other and the Checkpoint, and moves the checkpoint to the last of them: after
-// an error nothing has changed. With Options.Gaps, some may be missing that were dropped before they were read: the stream may begin at any
-// sequence.
-//
-// Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
-// full, that is tried again: see Stalled. Where the file is damaged or cannot be written, Apply is an error.
-//
-// Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a View of the same goroutine before.
-func (d *DB) Apply(events Events) error {
-	if events.Len() == 0 {
-		return nil
-	}
-	return d.add(events)
-}
-
 // ready refuses what cannot be applied.
 func (d *DB) ready(events Events) error {
 	if d.closed {
 		return ErrClosed
 	}
-	if err := d.failed(); err != nil {
+	if err := d.Health(); err != nil {
 		return err
 	}
 	next := d.at().Seq + 1
@@ -149,18 +157,19 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	id, committed := tx.ID(), false
+	id := int64(tx.ID())
 	err = guarded(func() error {
 		if err := f(tx); err != nil {
 			return err
 		}
-		committed = true // or rolled back: Commit does either
 		return tx.Commit()
 	})
-	if err == nil {
-		d.file.last.Store(int64(id))
+	if err != nil {
+		_ = guarded(tx.Rollback) // a Commit that returns an error has done so already
+		return err
 	}
-	return d.abandon(tx, committed, err)
+	d.file.last.Store(id)
+	return nil
 }
 
 // beginWriting begins a transaction for writing.
@@ -172,38 +181,10 @@ func (d *DB) beginWriting() (tx *bbolt.Tx, err error) {
 	return tx, err
 }
 
-// abandon rolls back what did not commit.
-func (d *DB) abandon(tx *bbolt.Tx, committed bool, err error) error {
-	if err == nil {
-		return nil
-	}
-	if isDamage(err) || !committed {
-		err = errors.Join(err, ignoreClosed(guarded(tx.Rollback)))
-	}
-	return err
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, bbolterrors.ErrTxClosed) {
-		return nil
-	}
-	return err
-}
-
 // Checkpoint returns the sequence and the chain of the last event that was applied, 0 and zeros if there is none.
 func (d *DB) Checkpoint() (seq uint64, chain [32]byte) {
 	c := d.at()
 	return c.Seq, c.Chain
-}
-
-// Sync writes everything that was applied to the disk.
-func (d *DB) Sync() error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.closed {
-		return ErrClosed
-	}
-	return d.flushWriting(d.at().Seq)
 }
 
 // Close writes what was applied to the disk and closes the file. It waits for the Views that are not released.
@@ -220,7 +201,7 @@ func (d *DB) Close() error {
 		err = d.writeTaken(m)
 	}
 	err = errors.Join(err, d.file.close())
-	if d.failed() != nil && !d.aside.Load() { // Windows does not rename a file that is open
+	if d.Health() != nil && !d.aside.Load() { // Windows does not rename a file that is open
 		d.setAside()
 	}
 	return err
@@ -234,41 +215,8 @@ func (d *DB) end() bool {
 		return false
 	}
 	d.closed = true
-	d.wake()
 	d.room.Broadcast()
 	return true
-}
-
-// Stats is the size of a projection.
-type Stats struct {
-	// Checkpoint is the sequence of the last event that was applied.
-	Checkpoint uint64
-	// Bytes is the length of the file.
-	Bytes int64
-	// Count is how many entities each table has, by the table's name.
-	Count map[string]int
-}
-
-// Stats returns the size of the projection at the checkpoint, or, where that cannot be read, of what is in the file, or zeros.
-func (d *DB) Stats() Stats {
-	v, release := d.View()
-	defer release()
-	_ = v.flushed()
-	s := Stats{Count: map[string]int{}}
-	if v.rows == nil {
-		return s
-	}
-	err := guarded(func() error {
-		s.Bytes, s.Checkpoint = v.tx.Size(), v.filed.Seq
-		for _, t := range d.tables {
-			if name, all, ok := t.counted(); ok {
-				s.Count[name] = int(tallyAt(v.rows, all, "").count)
-			}
-		}
-		return nil
-	})
-	_ = d.noteDamage(err)
-	return s
 }
 
 // table returns the one whose rows' keys begin with id, nil if there is none.

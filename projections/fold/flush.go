@@ -44,13 +44,12 @@ func (l Limits) withDefaults() Limits {
 // holds mu waits for nothing but room: neither for the file, nor for readers.
 type behind struct {
 	Limits
-	mu       sync.Mutex    // of what follows
-	room     *sync.Cond    // of mu: fresh was taken away, a fold has ended, or nothing is applied any more
-	fresh    *memtable     // nil if nothing waits
-	flushing *memtable     // nil while nothing is being written, or stalls
-	folding  bool          // an Apply works on a copy of fresh
-	closed   bool          // nothing is applied or read any more
-	moved    chan struct{} // closed and forgotten when the checkpoint moves; nil while nobody waits
+	mu       sync.Mutex // of what follows
+	room     *sync.Cond // of mu: fresh was taken away, a fold has ended, nothing is applied any more, or a Wait is to end
+	fresh    *memtable  // nil if nothing waits
+	flushing *memtable  // nil while nothing is being written, or stalls
+	folding  bool       // an Apply works on a copy of fresh
+	closed   bool       // nothing is applied or read any more
 
 	here    atomic.Pointer[Checkpoint] // the last event that was applied; changes under mu
 	stalled atomic.Pointer[stall]      // nil while the disk has room; changes under DB.writing
@@ -59,48 +58,23 @@ type behind struct {
 	full chan struct{} // it has reached a limit
 }
 
-func newBehind(l Limits) behind {
-	return behind{Limits: l.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)}
-}
-
 func (b *behind) at() Checkpoint { return *b.here.Load() }
 
-// wake wakes who waits for the checkpoint. The caller holds mu.
-func (b *behind) wake() {
-	if b.moved != nil {
-		close(b.moved)
-		b.moved = nil
-	}
-}
-
 // Wait returns when the checkpoint has reached seq, with ctx's error when ctx ends before, or with [ErrClosed].
-func (b *behind) Wait(ctx context.Context, seq uint64) error {
-	for {
-		moved, err := b.reached(seq)
-		if moved == nil {
-			return err
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
+func (d *DB) Wait(ctx context.Context, seq uint64) error {
+	defer context.AfterFunc(ctx, d.wake)()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.at().Seq < seq {
+		switch {
+		case d.closed:
+			return ErrClosed
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
+		d.room.Wait()
 	}
-}
-
-// reached returns nil if there is nothing to wait for, else a channel that is closed at the next move.
-func (b *behind) reached(seq uint64) (<-chan struct{}, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.at().Seq >= seq:
-		return nil, nil
-	case b.closed:
-		return nil, ErrClosed
-	case b.moved == nil:
-		b.moved = make(chan struct{})
-	}
-	return b.moved, nil
+	return nil
 }
 
 func signal(c chan<- struct{}) {
@@ -110,8 +84,18 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// add is Apply for one event or more.
-func (d *DB) add(events Events) error {
+// Apply folds events, which follow each other and the Checkpoint, and moves the checkpoint to the last of them: after
+// an error nothing has changed. With Options.Gaps, some may be missing that were dropped before they were read: the stream may begin at any
+// sequence.
+//
+// Views that are asked for after Apply show the events. The file gets them a little later. Where the disk is
+// full, that is tried again: see Stalled. Where the file is damaged or cannot be written, Apply is an error.
+//
+// Apply may wait for the file, and that for the readers when its mapping in memory has to grow: release a View of the same goroutine before.
+func (d *DB) Apply(events Events) error {
+	if events.Len() == 0 {
+		return nil
+	}
 	fresh, below, err := d.beginFold(events)
 	if err != nil {
 		return err
@@ -132,7 +116,6 @@ func (d *DB) add(events Events) error {
 	}
 	d.fresh = m
 	d.here.Store(&m.end)
-	d.wake()
 	if d.isFull(m, 1) {
 		signal(d.full)
 	}
@@ -144,7 +127,7 @@ func (d *DB) add(events Events) error {
 func (d *DB) beginFold(events Events) (fresh, below *memtable, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for !d.closed && d.failed() == nil && (d.folding || d.isFull(d.fresh, waitMost) && d.Stalled() == nil) {
+	for !d.closed && d.Health() == nil && (d.folding || d.isFull(d.fresh, waitMost) && d.Stalled() == nil) {
 		if !d.folding {
 			signal(d.full)
 		}
@@ -183,15 +166,15 @@ func (d *DB) flushWriting(seq uint64) error {
 			return ErrClosed
 		}
 		if err := d.writeTaken(d.takeFresh()); err != nil {
-			d.wakeApply()
+			d.wake()
 			return err
 		}
 	}
 	return nil
 }
 
-// wakeApply wakes the callers of Apply that wait and have not seen the error.
-func (d *DB) wakeApply() {
+// wake has those look again that wait for room: callers of Apply that have not seen an error, and of Wait whose context has ended.
+func (d *DB) wake() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.room.Broadcast()
@@ -205,7 +188,7 @@ func (d *DB) takeFresh() *memtable {
 	for d.folding {
 		d.room.Wait()
 	}
-	if d.failed() != nil {
+	if d.Health() != nil {
 		return nil
 	}
 	if d.flushing == nil && d.fresh != nil {
@@ -219,7 +202,7 @@ func (d *DB) takeFresh() *memtable {
 // it: if the disk is full, until the next try; after another error, for good, and the error is that of all that is
 // applied or listed.
 func (d *DB) writeTaken(o *memtable) error {
-	if err := d.failed(); err != nil || o == nil {
+	if err := d.Health(); err != nil || o == nil {
 		return err
 	}
 	if err := d.commit(o); err != nil {
@@ -243,14 +226,10 @@ func (d *DB) put(tx *bbolt.Tx, o *memtable) error {
 	defer d.writer.reset()
 	rows := tx.Bucket(bucketName)
 	c := rows.Cursor()
-	var err error
 	o.rows.Scan(func(r memrow) bool {
-		err = d.table(r.key[0]).write(rows, c, d.writer, r)
-		return err == nil
+		d.table(r.key[0]).write(c, d.writer, r)
+		return true
 	})
-	if err != nil {
-		return err
-	}
 	if err := d.writer.flush(rows); err != nil {
 		return err
 	}
@@ -260,7 +239,7 @@ func (d *DB) put(tx *bbolt.Tx, o *memtable) error {
 // writeFailed decides what follows from an error of a write, and returns how it is said: a full disk is tried again; any
 // other, an fsync above all, ends all writing to this file.
 func (d *DB) writeFailed(err error) error {
-	if noRoom(err) && d.failed() == nil {
+	if noRoom(err) && d.Health() == nil {
 		return d.stall(err)
 	}
 	return d.fail(err)
@@ -280,10 +259,10 @@ func (d *DB) flushBehind() {
 		case <-d.full:
 		case <-timer.C:
 		}
-		if d.failed() == nil {
+		if d.Health() == nil {
 			_ = d.flush(d.at().Seq) // the next list or Apply returns the error
 		} else {
-			d.wakeApply()
+			d.wake()
 		}
 		if wait, err := d.resting(); err != nil {
 			timer.Reset(wait)

@@ -48,20 +48,20 @@ func TestFlushFails(t *testing.T) {
 	d, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), Tables: tables, Limits: Limits{After: time.Hour}})
 	must(t, err)
 	must(t, d.Apply(record(1, put{item(0)})))
-	must(t, d.Sync())
+	must(t, d.flush(1))
 	counter := appendCount(nil, things.Indexes[0].ID, "")
 	must(t, d.file.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketName).Put(counter, []byte("damaged")) }))
 	must(t, d.Apply(record(2, put{item(1)})))
 	if err := d.flush(2); err == nil {
 		t.Fatal("no error")
 	}
-	for _, err := range []error{d.Apply(record(3, count{})), d.Sync(), d.Dump(&strings.Builder{})} {
-		if err == nil || err != d.failed() {
-			t.Errorf("got %v, want %v", err, d.failed())
+	for _, err := range []error{d.Apply(record(3, count{})), d.flush(2), d.Dump(&strings.Builder{})} {
+		if err == nil || err != d.Health() {
+			t.Errorf("got %v, want %v", err, d.Health())
 		}
 	}
 	v, release := d.View()
-	if _, _, err := list(v, Page{Limit: 1}); err != d.failed() {
+	if _, _, err := list(v, Page{Limit: 1}); err != d.Health() {
 		t.Errorf("list: got %v", err)
 	}
 	rows := things.Rows(v)

@@ -220,6 +220,13 @@ func (f *fed) write(list events) error {
 	return f.Sync()
 }
 
+// Sync writes everything that was applied to the disk.
+func (f *fed) Sync() error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	return f.flushWriting(f.at().Seq)
+}
+
 func (f *fed) mustDump(tb testing.TB) string {
 	tb.Helper()
 	var b strings.Builder

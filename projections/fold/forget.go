@@ -3,6 +3,7 @@ package fold
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"go.etcd.io/bbolt"
 )
@@ -34,14 +35,19 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 	if d.closed {
 		return 0, false, ErrClosed
 	}
-	if err := d.failed(); err != nil {
+	if err := d.Health(); err != nil {
 		return 0, false, err
 	}
 	if err := d.flushWriting(min(first-1, d.at().Seq)); err != nil {
 		return 0, false, err
 	}
-	if old, err := d.hasBefore(first); err != nil || !old {
-		return 0, false, err
+	old := false // else nothing is written
+	err = d.file.reading(func(rows *bbolt.Bucket) error {
+		old = d.firstWritten(rows) < first
+		return nil
+	})
+	if err != nil || !old {
+		return 0, false, d.noteDamage(err)
 	}
 	defer d.writer.reset()
 	err = d.update(func(tx *bbolt.Tx) error {
@@ -55,22 +61,6 @@ func (d *DB) forget(first uint64) (n int, more bool, err error) {
 		return 0, false, d.writeFailed(err)
 	}
 	return n, n >= forgetAtOnce, nil
-}
-
-// hasBefore reports whether there is anything to forget: else nothing is written.
-func (d *DB) hasBefore(first uint64) (old bool, err error) {
-	err = guarded(func() error {
-		tx, err := d.file.read()
-		if err != nil {
-			return err
-		}
-		defer d.file.done(tx)
-		for _, t := range d.tables {
-			old = old || t.forget(&Forgetting{tx.Bucket(bucketName), newWriter(), first}, 1) > 0
-		}
-		return nil
-	})
-	return old, d.noteDamage(err)
 }
 
 // Forgetting is a part of [DB.Forget].
@@ -120,14 +110,22 @@ func (t *Table[S]) forgetRow(w *writer, row []byte, s S, seq uint64) {
 	t.enter(w, &s, seq, row[1:], true)
 }
 
+// firstWritten returns the first sequence that has put a row that is there, of all tables with the index [Written]; the largest number if there
+// is no such row.
+func (d *DB) firstWritten(rows *bbolt.Bucket) uint64 {
+	seq := uint64(math.MaxUint64)
+	for _, t := range d.tables {
+		seq = min(seq, t.first(rows))
+	}
+	return seq
+}
+
 // first implements [AnyTable].
-func (t *Table[S]) first(rows *bbolt.Bucket) (seq uint64, ok bool) {
-	x := t.index(Written)
-	if x == nil {
-		return 0, false
+func (t *Table[S]) first(rows *bbolt.Bucket) uint64 {
+	if x := t.index(Written); x != nil {
+		for suffix := range suffixes(rows, appendRange(nil, x.ID, ""), nil) {
+			return seqOf(suffix)
+		}
 	}
-	for suffix := range suffixes(rows, appendRange(nil, x.ID, ""), nil) {
-		return seqOf(suffix), true
-	}
-	return 0, false
+	return math.MaxUint64
 }

@@ -1,26 +1,19 @@
 package fold
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"time"
 
 	"go.etcd.io/bbolt"
 )
 
 // Inspection is the file of a projection, open for reading only: nothing in it or beside it is changed.
 type Inspection struct {
-	db   *DB // is never open: it says how rows are read
-	bolt *bbolt.DB
-	tx   *bbolt.Tx
+	db   *DB
 	rows *bbolt.Bucket
-	file *os.File // bbolt's
 	at   Checkpoint
 }
 
@@ -31,9 +24,7 @@ var ErrUnused = errors.New("not used")
 // Inspect opens the file at o.Path and calls f. It returns f's error, an error that is [fs.ErrNotExist] where there is no
 // file, [ErrUnused], or an error that says how the file is damaged.
 func Inspect(o Options, f func(*Inspection) error) error {
-	in := &Inspection{db: &DB{path: o.Path, name: o.Name, tables: o.Tables}}
-	st, err := os.Lstat(o.Path)
-	switch {
+	switch st, err := os.Lstat(o.Path); {
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
@@ -41,59 +32,19 @@ func Inspect(o Options, f func(*Inspection) error) error {
 	case st.Size() == 0:
 		return fmt.Errorf("%w: %s is empty", ErrUnused, o.Path)
 	}
-	var file *os.File
-	keep := func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file, err = os.OpenFile(name, flag, mode)
-		in.file = file
-		return file, err
-	}
-	err = guarded(func() (err error) {
-		in.bolt, err = bbolt.Open(o.Path, 0o600, &bbolt.Options{
-			ReadOnly: true, PreLoadFreelist: true, Timeout: cmp.Or(o.LockTimeout, time.Second), NoStatistics: true, OpenFile: keep,
+	d := newDB(o)
+	return d.with(o.Path, true, func() error {
+		if err := d.examine(math.MaxInt64); err != nil {
+			return err
+		}
+		return d.file.reading(func(rows *bbolt.Bucket) error {
+			at, err := readCheckpoint(rows)
+			if err != nil {
+				return err
+			}
+			return f(&Inspection{d, rows, at})
 		})
-		return err
 	})
-	if err == nil {
-		err = guarded(func() error { return in.open(st.Size()) })
-	}
-	if err == nil {
-		err = f(in)
-	}
-	if in.tx != nil {
-		err = errors.Join(err, guarded(in.tx.Rollback))
-	}
-	if in.bolt != nil {
-		return errors.Join(err, guarded(in.bolt.Close))
-	}
-	if file != nil {
-		_ = file.Close() // for the second time, if bbolt did
-	}
-	return err
-}
-
-func (in *Inspection) open(size int64) (err error) {
-	if in.tx, err = in.bolt.Begin(false); err != nil {
-		return err
-	}
-	if in.tx.Size() > size {
-		return fmt.Errorf("file has %d of %d bytes", size, in.tx.Size())
-	}
-	schema, ok := readSchema(in.tx)
-	in.rows = in.tx.Bucket(bucketName)
-	switch want := schemaName(in.db.name, in.db.tables); {
-	case !ok && in.rows == nil:
-		return fmt.Errorf("%w: nothing is in the file: it was not made to the end", ErrUnused)
-	case !ok:
-		return errors.New("not a projection: it has no mark")
-	case schema != want:
-		return fmt.Errorf("%w: schema is %q, not %q", ErrUnused, schema, want)
-	case in.rows == nil:
-		return fmt.Errorf("file without the bucket %q", bucketName)
-	}
-	if in.at, err = readCheckpoint(in.rows); err != nil {
-		return err
-	}
-	return check(in.tx, in.file)
 }
 
 // Checkpoint returns the last event that the file has folded, and its chain hash.
@@ -101,24 +52,5 @@ func (in *Inspection) Checkpoint() (seq uint64, chain [32]byte) { return in.at.S
 
 // Dump is that of [DB.Dump]. It reads every row, index entry and counter; the error says which of them is damaged.
 func (in *Inspection) Dump(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	err := guarded(func() error {
-		var last []byte
-		c := in.rows.Cursor()
-		for key, value := c.First(); key != nil; key, value = c.Next() {
-			if bytes.Compare(last, key) >= 0 {
-				return fmt.Errorf("keys out of order after %x", last)
-			}
-			if err := in.db.dump(enc, key, unseal(key, value)); err != nil {
-				return fmt.Errorf("row or entry %x: %w", key, err)
-			}
-			last = key
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return out.Flush()
+	return guarded(func() error { return in.db.export(w, in.rows, true) })
 }

@@ -3,7 +3,6 @@ package fold
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -59,15 +58,6 @@ func appendRange(dst []byte, id byte, value string) []byte {
 // appendRangeAt is appendRange for a value as it is in a key.
 func appendRangeAt(dst []byte, id byte, value []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(append(dst, id), uint16(len(value))), value...)
-}
-
-// splitKey splits the key of an entry of an index.
-func splitKey(key []byte) (prefix, suffix []byte, err error) {
-	if len(key) < 3 || len(key) < 3+int(binary.BigEndian.Uint16(key[1:])) {
-		return nil, nil, fmt.Errorf("key of an index is cut: %x", key)
-	}
-	n := 3 + int(binary.BigEndian.Uint16(key[1:]))
-	return key[:n], key[n:], nil
 }
 
 // appendCount appends the key of the counter of an index at value.

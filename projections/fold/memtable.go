@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tidwall/btree"
+	"go.etcd.io/bbolt"
 )
 
 // memtable is what events that are applied and not yet in the file have put and deleted: rows, by their keys, as the file has them. It does not
@@ -139,13 +140,16 @@ func (t *Folded[S]) Get(name string) (s S, ok bool) {
 // readAlone reads one key in a transaction of its own: one that were held from one event to the next would stop the file
 // from growing, and with it the flush.
 func (t *Table[S]) readAlone(d *DB, key []byte) (s S, ok bool) {
-	defer faults()()
-	tx, err := d.file.read()
+	err := d.file.reading(func(rows *bbolt.Bucket) error {
+		s, _, ok = t.read(rows, key)
+		return nil
+	})
+	if err != nil && !isDamage(err) {
+		err = damage{err}
+	}
 	if err != nil {
 		panic(err)
 	}
-	defer d.file.done(tx)
-	s, _, ok = t.read(tx.Bucket(bucketName), key)
 	return s, ok
 }
 

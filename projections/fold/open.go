@@ -26,19 +26,10 @@ import (
 // of another schema or other tables, or one that is damaged. A file that another process has open is an error. Open checks a file of 8 MiB at most; a larger one
 // is checked beside the service.
 func Open(o Options) (*DB, error) {
-	d := &DB{
-		path: o.Path, name: o.Name, tables: o.Tables, gaps: o.Gaps, log: cmp.Or(o.Logger, slog.Default()), lockFor: cmp.Or(o.LockTimeout, time.Second),
-		onFail: o.Failed, wrap: o.Wrap, writer: newWriter(), behind: newBehind(o.Limits), stop: make(chan struct{}),
-	}
-	if d.wrap == nil {
-		d.wrap = func(err error) error { return err }
-	}
-	d.here.Store(&Checkpoint{})
-	d.room = sync.NewCond(&d.mu)
+	d := newDB(o)
 	err := d.open()
-	var r *distrust
-	if errors.As(err, &r) {
-		if err = d.discard(r); err == nil {
+	if untrusted(err) {
+		if err = d.discard(err); err == nil {
 			err = d.open()
 		}
 	}
@@ -50,72 +41,100 @@ func Open(o Options) (*DB, error) {
 	return d, nil
 }
 
-// distrust is why a file is not used.
-type distrust struct{ err error }
+// newDB returns a projection whose file is not open.
+func newDB(o Options) *DB {
+	d := &DB{
+		path: o.Path, name: o.Name, tables: o.Tables, gaps: o.Gaps, log: cmp.Or(o.Logger, slog.Default()),
+		onFail: o.Failed, wrap: o.Wrap, writer: newWriter(), stop: make(chan struct{}),
+		behind: behind{Limits: o.Limits.withDefaults(), due: make(chan struct{}, 1), full: make(chan struct{}, 1)},
+	}
+	if d.wrap == nil {
+		d.wrap = func(err error) error { return err }
+	}
+	d.here.Store(&Checkpoint{})
+	d.room = sync.NewCond(&d.mu)
+	return d
+}
 
-func (r *distrust) Error() string { return r.err.Error() }
+// lockTimeout is how long Open waits for a file that another process has open.
+const lockTimeout = time.Second
+
+// untrusted reports whether err says that another file is needed: this one is damaged, or of another version.
+func untrusted(err error) bool {
+	return isDamage(err) || osfile.Unreadable(err) || errors.Is(err, ErrUnused)
+}
 
 // discarded is where a file that is not used goes. There is one place, so that such files do not pile up.
 func discarded(path string) string { return path + ".discarded" }
 
-func (d *DB) discard(r *distrust) error {
-	d.log.Warn("projection is rebuilt from the log", "file", d.path, "reason", r.err, "old", discarded(d.path))
+func (d *DB) discard(why error) error {
+	d.log.Warn("projection is rebuilt from the log", "file", d.path, "reason", why, "old", discarded(d.path))
 	if err := os.Rename(d.path, discarded(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return osfile.SyncDir(filepath.Dir(d.path))
 }
 
-// open examines the file, if there is one, and opens it for writing.
+// open examines the file, if there is one, or creates it, and opens it for writing.
 func (d *DB) open() error {
-	if err := removeIfThere(unfinished(d.path)); err != nil { // what was cut short
+	fresh := d.path + osfile.Unfinished
+	if err := osfile.Remove(fresh); err != nil { // what was cut short
 		return err
 	}
-	info, err := os.Stat(d.path)
-	if exists := err == nil && info.Size() > 0; exists {
-		// For reading first: a file of another format may make bbolt look through all pages when it opens it for writing, in a
-		// goroutine whose panic on a damaged page would end the process.
-		if err := d.with(d.path, true, d.examine); err != nil {
-			return err
-		}
-		if done, err := d.compact(); err != nil {
-			return err
-		} else if done {
-			if err := d.with(d.path, true, d.examine); err != nil { // its pages are others
-				return err
-			}
-		}
-		return d.with(d.path, false, d.load)
-	}
-	if err := d.create(); err != nil {
-		return errors.Join(err, removeIfThere(unfinished(d.path)))
+	if err := errors.Join(d.prepare(fresh), osfile.Remove(fresh)); err != nil {
+		return err
 	}
 	return d.with(d.path, false, d.load)
 }
 
-// unfinished is the name of a file that is being made.
-func unfinished(path string) string { return path + ".new" }
+// prepare leaves a file that can be trusted at the path. It writes a new one to fresh: a crash leaves all of the file or none.
+func (d *DB) prepare(fresh string) error {
+	if info, err := os.Stat(d.path); err != nil || info.Size() == 0 {
+		return d.create(fresh)
+	}
+	compacted := false
+	// For reading first: a file of another format may make bbolt look through all pages when it opens it for writing, in a
+	// goroutine whose panic on a damaged page would end the process.
+	err := d.with(d.path, true, func() (err error) {
+		if err = d.examine(checkedAtOnce); err == nil {
+			compacted, err = d.compact(fresh)
+		}
+		return err
+	})
+	if err == nil && compacted {
+		err = publish(fresh, d.path)
+	}
+	if osfile.IsFull(err) {
+		d.log.Warn("a state file that is more than half empty is not compacted: the disk has no room for another one", "file", d.path)
+		return nil
+	}
+	if err != nil || !compacted {
+		return err
+	}
+	return d.with(d.path, true, func() error { return d.examine(checkedAtOnce) }) // its pages are others
+}
 
-// create makes an empty projection under another name, and then gives it its own: a crash leaves all of the file or none.
-func (d *DB) create() error {
-	fresh := unfinished(d.path)
-	if err := d.with(fresh, false, d.begin); err != nil {
+// create makes an empty projection.
+func (d *DB) create(fresh string) error {
+	err := d.with(fresh, false, func() error {
+		return d.update(func(tx *bbolt.Tx) error { return writeSchema(tx, schemaName(d.name, d.tables)) })
+	})
+	if err != nil {
 		return err
 	}
 	if err := d.file.close(); err != nil {
 		return err
 	}
-	if err := os.Rename(fresh, d.path); err != nil {
-		return err
-	}
-	return osfile.SyncDir(filepath.Dir(d.path))
+	return publish(fresh, d.path)
 }
 
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// publish gives a file that is complete and closed its name, durably.
+func publish(fresh, path string) error {
+	f, err := os.OpenFile(fresh, os.O_RDWR, 0)
+	if err != nil {
 		return err
 	}
-	return nil
+	return osfile.Publish(f, path, nil)
 }
 
 // with opens a file and runs f on it. The file stays open if it is opened for writing and f returns no error.
@@ -129,7 +148,7 @@ func (d *DB) with(path string, readOnly bool, f func() error) error {
 		// Each commit is fsynced, with the list of free pages: a file that was not closed opens without a look at each page.
 		// There is no need to make the file longer ahead of writes: fdatasync writes the new length.
 		opened.DB, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: d.lockFor, NoGrowSync: true, NoStatistics: true,
+			ReadOnly: readOnly, PreLoadFreelist: readOnly, Timeout: lockTimeout, NoGrowSync: true, NoStatistics: !readOnly,
 			FreelistType: bbolt.FreelistMapType, InitialMmapSize: mapSize(path), OpenFile: keep,
 		})
 		return err
@@ -145,37 +164,24 @@ func (d *DB) with(path string, readOnly bool, f func() error) error {
 	if err != nil || readOnly {
 		err = errors.Join(err, opened.close())
 	}
-	if isDamage(err) || unreadable(err) {
-		return &distrust{err}
-	}
 	return err
-}
-
-// unreadable reports whether err is of a page that the disk cannot read.
-func unreadable(err error) bool {
-	failed, ok := errors.AsType[*fs.PathError](err)
-	return ok && failed.Op == "read"
 }
 
 // whyClosed tells a file that bbolt does not understand from one that it may not open.
 func whyClosed(err error) error {
-	if errors.Is(err, bbolterrors.ErrTimeout) {
+	_, ofPath := errors.AsType[*fs.PathError](err)
+	_, ofSystem := errors.AsType[syscall.Errno](err)
+	switch {
+	case errors.Is(err, bbolterrors.ErrTimeout):
 		return fmt.Errorf("another process has it open; stop that process first: %w", err)
-	}
-	if unreadable(err) {
-		return &distrust{err}
-	}
-	if _, ok := errors.AsType[*fs.PathError](err); ok {
+	case ofPath || ofSystem || isDamage(err):
 		return err
 	}
-	if _, ok := errors.AsType[syscall.Errno](err); ok {
-		return err
-	}
-	return &distrust{err}
+	return damage{err}
 }
 
-// examine decides whether the file that is open is to be trusted.
-func (d *DB) examine() error {
+// examine decides whether the file that is open is to be trusted. It checks the whole of a file of so many bytes at most.
+func (d *DB) examine(most int64) error {
 	tx, err := d.file.Begin(false)
 	if err != nil {
 		return err
@@ -186,23 +192,24 @@ func (d *DB) examine() error {
 		return err
 	}
 	if tx.Size() > info.Size() {
-		return &distrust{fmt.Errorf("file has %d of %d bytes", info.Size(), tx.Size())}
+		return damage{fmt.Errorf("file has %d of %d bytes", info.Size(), tx.Size())}
 	}
-	schema, ok := readSchema(tx)
-	if !ok {
-		return &distrust{fmt.Errorf("not a projection: it has no mark")}
-	}
-	if want := schemaName(d.name, d.tables); schema != want {
-		return &distrust{fmt.Errorf("schema is %q, not %q", schema, want)}
-	}
+	schema, marked := readSchema(tx)
 	rows := tx.Bucket(bucketName)
-	if rows == nil {
-		return &distrust{fmt.Errorf("file without the bucket %q", bucketName)}
+	switch want := schemaName(d.name, d.tables); {
+	case !marked && rows == nil:
+		return fmt.Errorf("%w: nothing is in the file: it was not made to the end", ErrUnused)
+	case !marked:
+		return damage{errors.New("not a projection: it has no mark")}
+	case schema != want:
+		return fmt.Errorf("%w: schema is %q, not %q", ErrUnused, schema, want)
+	case rows == nil:
+		return damage{fmt.Errorf("file without the bucket %q", bucketName)}
 	}
 	if _, err := readCheckpoint(rows); err != nil {
-		return &distrust{err}
+		return err
 	}
-	if d.checked = info.Size() <= checkedAtOnce; d.checked {
+	if d.checked = info.Size() <= most; d.checked {
 		return check(tx, d.file.os)
 	}
 	return checkHeads(tx, d.file.os, false)
@@ -232,20 +239,15 @@ func (d *DB) rewriteHead() error {
 	head := make([]byte, headPages*d.file.Info().PageSize)
 	n, err := d.file.os.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return &distrust{err}
+		return damage{err}
 	}
 	if _, err = d.file.os.WriteAt(head[:n], 0); err == nil {
 		err = d.file.os.Sync()
 	}
 	if err != nil && !noRoom(err) { // where there is no room, nothing is written that could rest on the meta page
-		return &distrust{err}
+		return damage{err}
 	}
 	return nil
-}
-
-// begin makes an empty file a projection.
-func (d *DB) begin() error {
-	return d.update(func(tx *bbolt.Tx) error { return writeSchema(tx, schemaName(d.name, d.tables)) })
 }
 
 // The bucket "mark" says what is in the file, and how. It is found in a file of any schema.
@@ -281,46 +283,18 @@ const (
 	compactTogether = 4 << 20
 )
 
-// compact writes the file anew, without free pages, if these are more than half of it: bbolt keeps the pages of rows that retention has
-// removed. It reports whether it has. The file that is not open stays whole whatever happens; where there is no room for another it stays
-// as it is.
-func (d *DB) compact() (done bool, err error) {
+// compact writes the file that is open anew, without free pages, if these are more than half of it: bbolt keeps the pages of rows that
+// retention has removed. It reports whether it has.
+func (d *DB) compact(fresh string) (done bool, err error) {
 	info, err := os.Stat(d.path)
-	if err != nil || info.Size() < compactLeast {
+	if err != nil || info.Size() < compactLeast || int64(d.file.Stats().FreePageN*d.file.Info().PageSize) <= info.Size()/2 {
 		return false, err
 	}
-	started, fresh := time.Now(), unfinished(d.path)
-	err = guarded(func() error {
-		from, err := bbolt.Open(d.path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: d.lockFor, PreLoadFreelist: true})
-		if err != nil {
-			return whyClosed(err)
-		}
-		defer from.Close()
-		if free := from.Stats().FreePageN * from.Info().PageSize; int64(free) <= info.Size()/2 {
-			return nil
-		}
-		done = true
-		return compactTo(fresh, from)
-	})
-	if err == nil && done {
-		var f *os.File
-		if f, err = os.OpenFile(fresh, os.O_RDWR, 0); err == nil {
-			err = osfile.Publish(f, d.path, nil)
-		}
-	}
-	if err != nil || !done {
-		done = false
-		err = errors.Join(err, removeIfThere(fresh))
-		if osfile.IsFull(err) {
-			d.log.Warn("a state file that is more than half empty is not compacted: the disk has no room for another one", "file", d.path)
-			return false, nil
-		}
-		if isDamage(err) || unreadable(err) {
-			return false, &distrust{err}
-		}
+	started := time.Now()
+	if err := compactTo(fresh, d.file.DB); err != nil {
 		return false, err
 	}
-	after, err := os.Stat(d.path)
+	after, err := os.Stat(fresh)
 	if err == nil {
 		d.log.Info("state file compacted", "file", d.path, "from", info.Size(), "to", after.Size(), "took", time.Since(started))
 	}
@@ -328,13 +302,11 @@ func (d *DB) compact() (done bool, err error) {
 }
 
 // compactTo copies a file. The copy is not synced yet.
-func compactTo(path string, from *bbolt.DB) error {
+func compactTo(path string, from *bbolt.DB) (err error) {
 	to, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, NoStatistics: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return err
 	}
-	if err := bbolt.Compact(to, from, compactTogether); err != nil {
-		return errors.Join(err, to.Close())
-	}
-	return to.Close()
+	defer func() { err = errors.Join(err, to.Close()) }()
+	return bbolt.Compact(to, from, compactTogether)
 }

@@ -10,12 +10,11 @@ import (
 
 // search is what a query walks, and what the entities in it are tested for.
 type search struct {
-	spans  []*span  // of one index, without an entity in common
-	total  int      // how many entries the spans have
-	shift  bool     // the entries are in an order of their own, see entry, and the total is not known
-	others []*probe // the ranges of other indexes that an entity must be in too
-	tests  []test
-	key    []byte
+	spans []*span // of one index, without an entity in common
+	total int     // how many entries the spans have
+	shift bool    // the entries are in an order of their own, see entry, and the total is not known
+	tests []test
+	key   []byte
 }
 
 // test is passed by an entity that is in any of the ranges, or, with without, in none.
@@ -40,9 +39,9 @@ func (t *Table[S]) search(rows *bbolt.Bucket, filters []Filter) (*search, error)
 		}
 	}
 	s := found[best]
-	for i, o := range found {
+	for i, a := range p.ranges {
 		if i != best {
-			s.others = append(s.others, newProbe(rows, o.spans[0].prefix))
+			s.tests = append(s.tests, newTest(rows, a))
 		}
 	}
 	for _, a := range p.tests {
@@ -66,7 +65,8 @@ type plan struct {
 }
 
 func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
-	for _, f := range once(filters) {
+	seen := map[[2]string]bool{} // what a query costs is bounded by what there is to find, not by how it is asked
+	for _, f := range filters {
 		x, err := t.find(f)
 		if err != nil {
 			return p, err
@@ -79,8 +79,11 @@ func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
 			if p.time = &f; t.Shift == 0 {
 				p.ranges = slices.Insert(p.ranges, 0, a)
 			}
-		case walked(f):
-			p.ranges = append(p.ranges, a)
+		case !f.Without && len(f.Any) == 0: // one range of the index
+			if one := [2]string{f.Index, f.Value}; !seen[one] {
+				seen[one] = true
+				p.ranges = append(p.ranges, a)
+			}
 		default:
 			p.tests = append(p.tests, a)
 		}
@@ -116,28 +119,8 @@ func newTest(rows *bbolt.Bucket, a asked) test {
 	return t
 }
 
-// once leaves out what is there twice: what a query costs is bounded by what there is to find, not by how it is asked.
-func once(filters []Filter) []Filter {
-	if len(filters) < 2 {
-		return filters
-	}
-	type named struct{ index, value string }
-	seen := make(map[named]bool, len(filters))
-	var kept []Filter
-	for _, f := range filters {
-		one := named{f.Index, f.Value}
-		if f.Index == Time || !walked(f) || !seen[one] {
-			kept = append(kept, f)
-		}
-		if walked(f) {
-			seen[one] = true
-		}
-	}
-	return kept
-}
-
 // counted reports whether the total needs no walk.
-func (s *search) counted() bool { return !s.shift && len(s.others) == 0 && len(s.tests) == 0 }
+func (s *search) counted() bool { return !s.shift && len(s.tests) == 0 }
 
 // passing yields the suffixes of the entries that pass all tests, from one end to the other, without the first skip
 // entries, which are not tested.
@@ -151,16 +134,11 @@ func (s *search) passing(rows *bbolt.Bucket, oldestFirst bool, skip int) iter.Se
 	}
 }
 
-// passes reports whether the entity of an entry is in all the other indexes and passes the tests.
+// passes reports whether the entity of an entry passes the tests.
 func (s *search) passes(suffix, value []byte, oldestFirst bool) bool {
-	if s.shift && len(s.others)+len(s.tests) > 0 {
+	if s.shift && len(s.tests) > 0 {
 		s.key = append(append(s.key[:0], value...), suffix[len(value):]...)
 		suffix = s.key
-	}
-	for _, o := range s.others {
-		if !o.has(suffix, oldestFirst) {
-			return false
-		}
 	}
 	in := func(p *probe) bool { return p.has(suffix, oldestFirst) }
 	for _, t := range s.tests {
@@ -185,9 +163,6 @@ type Filter struct {
 // Time is the index of a Filter of a time: that of [Created], or, if there is none and lists are in the order of that time, that of [All].
 const Time = "between"
 
-// walked reports whether f names one range of an index.
-func walked(f Filter) bool { return !f.Without && len(f.Any) == 0 }
-
 // values are those that f asks for.
 func values(f Filter) []string {
 	if len(f.Any) > 0 {
@@ -198,24 +173,19 @@ func values(f Filter) []string {
 
 // find returns the index that f names.
 func (t *Table[S]) find(f Filter) (*Index[S], error) {
-	if f.Index == Time {
-		return t.byTime()
+	if f.Index != Time {
+		if x := t.index(f.Index); x != nil && x.Values != nil {
+			return x, nil
+		}
+		return nil, fmt.Errorf("list %s: there is no index %q", t.Name, f.Index)
 	}
-	if x := t.index(f.Index); x != nil && x.Values != nil {
+	if x := t.index(Created); x != nil {
 		return x, nil
 	}
-	return nil, fmt.Errorf("list %s: there is no index %q", t.Name, f.Index)
-}
-
-func (t *Table[S]) byTime() (*Index[S], error) {
-	x := t.index(Created)
-	if x == nil && t.Shift > 0 {
-		x = &t.Indexes[0]
+	if t.Shift > 0 {
+		return &t.Indexes[0], nil
 	}
-	if x == nil {
-		return nil, fmt.Errorf("list %s: there is no index by time", t.Name)
-	}
-	return x, nil
+	return nil, fmt.Errorf("list %s: there is no index by time", t.Name)
 }
 
 // Page is a part of a list: how many to leave out at its beginning, which is the newest, and how many to return.
@@ -224,30 +194,21 @@ type Page struct{ Offset, Limit int }
 // List returns the entities on a page, newest first, by the time of the first index, or by that of a filter of a time; what was put by the later event
 // comes first among equals. total is how many there are on all pages. An offset beyond total is an [OutOfRange].
 func (t *Table[S]) List(v *View, p Page, filters []Filter) (list []S, total int, err error) {
-	err = v.Read(func() error {
-		s, err := t.search(v.rows, filters)
-		if err != nil {
-			return err
-		}
+	err = v.Read(func() (err error) {
 		var names [][]byte
-		if names, total, err = s.page(v, p); err != nil {
-			return err
+		if names, total, err = t.names(v, p, filters); err == nil {
+			list = t.readAll(v.rows, names)
 		}
-		list = t.readAll(v.rows, names)
-		return nil
+		return err
 	})
 	return list, total, err
 }
 
 // Keys implements [AnyTable].
 func (t *Table[S]) Keys(v *View, p Page, filters []Filter) (keys []string, total int, err error) {
-	err = v.Read(func() error {
-		s, err := t.search(v.rows, filters)
-		if err != nil {
-			return err
-		}
+	err = v.Read(func() (err error) {
 		var names [][]byte
-		names, total, err = s.page(v, p)
+		names, total, err = t.names(v, p, filters)
 		keys = make([]string, len(names))
 		for i, name := range names {
 			keys[i] = NameIn(name)
@@ -255,6 +216,15 @@ func (t *Table[S]) Keys(v *View, p Page, filters []Filter) (keys []string, total
 		return err
 	})
 	return keys, total, err
+}
+
+// names returns the names on a page, as they are in keys, and the total.
+func (t *Table[S]) names(v *View, p Page, filters []Filter) (names [][]byte, total int, err error) {
+	s, err := t.search(v.rows, filters)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.page(v, p)
 }
 
 // OutOfRange says that an offset is beyond the total of a list.

@@ -14,7 +14,7 @@ func TestFiltersTwice(t *testing.T) {
 	must(t, v.flushed())
 	s, err := things.search(v.rows, slices.Repeat([]Filter{is("label", "thing"), is("label", "site-1")}, 1000))
 	must(t, err)
-	if len(s.others) != 1 {
-		t.Errorf("%d other indexes are tested, want 1", len(s.others))
+	if len(s.tests) != 1 {
+		t.Errorf("%d other indexes are tested, want 1", len(s.tests))
 	}
 }

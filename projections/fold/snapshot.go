@@ -8,12 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"unicode/utf8"
-
-	"go.etcd.io/bbolt"
 
 	"ledge/store/osfile"
 )
@@ -41,48 +37,14 @@ const (
 
 // Snapshot writes all rows as of the checkpoint, which it returns. Two projections of the same events have the same
 // snapshot.
-func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) {
-	v, release := d.View()
-	defer release()
-	if err := v.flushed(); err != nil {
-		return 0, chain, err
-	}
-	end, err := readCheckpoint(v.rows)
-	if err != nil {
-		return 0, chain, err
-	}
-	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	err = guarded(func() error {
-		c := v.rows.Cursor()
-		for key, value := c.First(); key != nil && key[0] <= LastTable; key, value = c.Next() {
-			t := d.table(key[0])
-			if t == nil {
-				continue // the checkpoint or a counter
-			}
-			r, err := t.save(key, unseal(key, value))
-			if err == nil {
-				err = enc.Encode(r)
-			}
-			if err != nil {
-				return fmt.Errorf("snapshot of %x: %w", key, err)
-			}
-		}
-		return nil
-	})
-	if err := d.noteDamage(err); err != nil {
-		return 0, chain, err
-	}
-	return end.Seq, end.Chain, out.Flush()
-}
+func (d *DB) Snapshot(w io.Writer) (seq uint64, chain [32]byte, err error) { return d.write(w, false) }
 
 // Restore makes the projection at o.Path anew from a snapshot as of an event. Whatever is there is replaced, in one step:
 // after a crash there is the old file or the new one.
 func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	path := o.Path
 	o.Path += restoring
-	if err := os.Remove(o.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := osfile.Remove(o.Path); err != nil {
 		return err
 	}
 	d, err := Open(o)
@@ -93,59 +55,46 @@ func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("restore %s from a snapshot: %w", path, err), os.Remove(o.Path))
 	}
-	if err := os.Rename(o.Path, path); err != nil {
-		return err
-	}
-	return osfile.SyncDir(filepath.Dir(path))
+	return publish(o.Path, path)
 }
 
-// restore fills an empty file. The checkpoint comes with the last rows.
+// restore fills an empty file.
 func (d *DB) restore(snapshot io.Reader, end Checkpoint) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	in := json.NewDecoder(bufio.NewReader(snapshot))
 	for more := true; more; {
-		err := d.update(func(tx *bbolt.Tx) (err error) {
-			rows := tx.Bucket(bucketName)
-			if more, err = d.restoreSome(in); err != nil {
+		m := newMemtable()
+		m.end = end
+		for more && m.rows.Len() < rowsAtOnce && m.bytes < bytesAtOnce {
+			var r SnapshotRow
+			err := in.Decode(&r)
+			if more = !errors.Is(err, io.EOF); !more {
+				break
+			}
+			if err == nil {
+				err = d.restoreRow(m, r)
+			}
+			if err != nil {
 				return err
 			}
-			if !more {
-				if err := end.write(rows); err != nil {
-					return err
-				}
-			}
-			return d.writer.flush(rows)
-		})
-		d.writer.reset()
-		if err != nil {
+		}
+		if err := d.commit(m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restoreSome hands the next rows to the writer; more is whether there may be others.
-func (d *DB) restoreSome(in *json.Decoder) (more bool, err error) {
-	start := in.InputOffset()
-	for n := 0; n < rowsAtOnce && in.InputOffset()-start < bytesAtOnce; n++ {
-		var r SnapshotRow
-		if err := in.Decode(&r); errors.Is(err, io.EOF) {
-			return false, nil
-		} else if err != nil {
-			return false, err
-		}
-		if err := d.restoreRow(r); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-func (d *DB) restoreRow(r SnapshotRow) error {
+// restoreRow adds a row to a memtable.
+func (d *DB) restoreRow(m *memtable, r SnapshotRow) error {
 	for _, t := range d.tables {
 		if t.Called(r.Table) {
-			return t.load(d.writer, r)
+			row, err := t.load(r)
+			if err == nil {
+				m.set(row)
+			}
+			return err
 		}
 	}
 	return fmt.Errorf("%s has no table %q", d.name, r.Table)
@@ -165,24 +114,23 @@ func (t *Table[S]) save(key, value []byte) (r SnapshotRow, err error) {
 	return r, err
 }
 
-// load implements AnyTable. The file has no row with the name yet.
-func (t *Table[S]) load(w *writer, r SnapshotRow) error {
-	row := appendRow(nil, t.ID, r.Name)
+// load implements AnyTable.
+func (t *Table[S]) load(r SnapshotRow) (row memrow, err error) {
+	key := appendRow(nil, t.ID, r.Name)
 	if r.Key != "" {
 		name, err := hex.DecodeString(r.Key)
 		if err != nil || len(name) == 0 {
-			return fmt.Errorf("%s: %q is no key of a row", t.Name, r.Key)
+			return row, fmt.Errorf("%s: %q is no key of a row", t.Name, r.Key)
 		}
-		row = append([]byte{t.ID}, name...)
+		key = append([]byte{t.ID}, name...)
 	}
 	var s S
-	if err := json.Unmarshal(r.Value, &s); err != nil {
-		return fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
-	}
 	var value bytes.Buffer
-	if err := t.encodeRow(&value, &s, r.Seq); err != nil {
-		return fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
+	if err = json.Unmarshal(r.Value, &s); err == nil {
+		err = t.encodeRow(&value, &s, r.Seq)
 	}
-	w.empty[t.ID] = true
-	return t.write(nil, nil, w, memrow{row, seal(row, value.Bytes()), &s})
+	if err != nil {
+		return row, fmt.Errorf("%s %q: %w", t.Name, r.Name, err)
+	}
+	return memrow{key, seal(key, value.Bytes()), &s}, nil
 }

@@ -91,40 +91,21 @@ type AnyTable interface {
 	Keys(v *View, p Page, filters []Filter) (keys []string, total int, err error)
 
 	owns(id byte) bool
-	describe(key, value []byte) (line, error)
-	// save returns a row for a snapshot, load writes it back.
+	// save returns a row for a snapshot, load makes the row of it again.
 	save(key, value []byte) (SnapshotRow, error)
-	load(w *writer, r SnapshotRow) error
-	indexName(id byte) (string, bool)
-	counted() (name string, all byte, ok bool)
+	load(r SnapshotRow) (memrow, error)
 	layout(w io.Writer)
-	write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error
+	write(c *bbolt.Cursor, w *writer, r memrow)
 	// forget takes at most so many rows away that events before a sequence have put, the oldest first.
 	forget(f *Forgetting, most int) (n int)
-	// first returns the first sequence that has put a row that is there, in a table that forgets.
-	first(rows *bbolt.Bucket) (seq uint64, ok bool)
+	// first returns the first sequence that has put a row that is there, in a table that forgets; else the largest number.
+	first(rows *bbolt.Bucket) uint64
 }
 
 // Called implements [AnyTable].
 func (t *Table[S]) Called(name string) bool { return t.Name == name }
 
 func (t *Table[S]) owns(id byte) bool { return t.ID == id }
-
-func (t *Table[S]) indexName(id byte) (string, bool) {
-	for _, x := range t.Indexes {
-		if x.ID == id {
-			return t.Name + "/" + x.Name, true
-		}
-	}
-	return "", false
-}
-
-func (t *Table[S]) counted() (name string, all byte, ok bool) {
-	if len(t.Indexes) == 0 {
-		return t.Name, 0, false
-	}
-	return t.Name, t.Indexes[0].ID, true
-}
 
 // A row of a table with indexes begins with the sequence of the event that put it, which its index entries carry too.
 
@@ -164,7 +145,7 @@ func (t *Table[S]) mustParse(name, b []byte) (s S, seq uint64) {
 // read returns the value at key and the sequence that put it. Its panics are of type [damage]: a table of a State has no
 // way to say that the file under it is broken, and "not found" would be a lie to decide on.
 func (t *Table[S]) read(rows *bbolt.Bucket, key []byte) (s S, seq uint64, ok bool) {
-	b := fetch(rows, key)
+	b := get(rows, key)
 	if b == nil {
 		return s, 0, false
 	}

@@ -16,10 +16,10 @@ import (
 // one. That list and all that is read after it, lists or not, are as of one checkpoint too, which is the same one or a later
 // one. A View holds a transaction: release it soon.
 type View struct {
-	d    *DB
-	file *file         // where it reads
-	tx   *bbolt.Tx     // nil if the projection is closed, or cannot be read
-	rows *bbolt.Bucket // of tx
+	d      *DB
+	tx     *bbolt.Tx     // nil if the projection is closed, or cannot be read
+	rows   *bbolt.Bucket // of tx
+	cursor *bbolt.Cursor // of rows; nil until a row is read
 	// stalled is that tx is for writing, and the View holds DB.writing: see unflushed.
 	stalled bool
 	// What the file may not have; nil both where the transaction has it all.
@@ -27,9 +27,8 @@ type View struct {
 	at              Checkpoint // of what is seen with the memtables
 	filed           Checkpoint // of the transaction
 	looks           int        // how often the view has begun to read from another transaction
-	cursor          *bbolt.Cursor
-	why             error     // there is no transaction, where it is damage
-	once            sync.Once // releases
+	why             error      // there is no transaction, where it is damage
+	once            sync.Once  // releases
 }
 
 // View returns a view of all that was applied before the call, and a function that lets go of it: call it soon, and
@@ -40,13 +39,6 @@ func (d *DB) View() (*View, func()) {
 		panic(ErrClosed)
 	}
 	return v, func() { v.once.Do(v.end) }
-}
-
-// Sorted says that what is read next comes in the order of names, or nearly: one cursor serves for all.
-func (v *View) Sorted() {
-	if v.rows != nil {
-		v.cursor = v.rows.Cursor()
-	}
 }
 
 // look takes the memtables and begins a transaction, so that both together have everything that was applied. Where the file has
@@ -70,16 +62,15 @@ func (v *View) look() error {
 
 // begin begins a transaction for reading.
 func (v *View) begin() error {
-	v.file = v.d.file
 	v.looks++
 	err := guarded(func() (err error) {
-		if v.tx, err = v.file.read(); err != nil {
+		if v.tx, err = v.d.file.begin(false); err != nil {
 			return err
 		}
 		if v.rows = v.tx.Bucket(bucketName); v.rows == nil {
 			return damage{fmt.Errorf("the bucket %q is not there", bucketName)}
 		}
-		v.filed, err = readCheckpoint(v.rows)
+		v.filed, err = v.d.file.checkpoint(v.tx, v.rows)
 		return err
 	})
 	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
@@ -94,22 +85,14 @@ func (v *View) begin() error {
 
 // end lets go of the transaction.
 func (v *View) end() {
-	switch {
-	case v.stalled:
-		_ = guarded(v.tx.Rollback)
+	if v.tx == nil {
+		return
+	}
+	v.d.file.done(v.tx)
+	if v.stalled {
 		v.d.writing.Unlock()
-	case v.tx != nil:
-		v.file.done(v.tx)
 	}
 	v.tx, v.rows, v.cursor, v.stalled = nil, nil, nil, false
-}
-
-// get returns what the transaction has at a key, nil if it is absent.
-func (v *View) get(key []byte) []byte {
-	if v.cursor == nil {
-		return fetch(v.rows, key)
-	}
-	return seek(v.cursor, key)
 }
 
 // row returns the row at a key, nil if it is absent.
@@ -119,8 +102,13 @@ func (v *View) row(key []byte) (row []byte) {
 			return row
 		}
 	}
-	v.readable()
-	v.must(func() error { row = v.get(key); return nil })
+	if err := v.unreadable(); err != nil {
+		panic(err)
+	}
+	if v.cursor == nil {
+		v.cursor = v.rows.Cursor()
+	}
+	v.must(func() error { row = seek(v.cursor, key); return nil })
 	return row
 }
 
@@ -154,34 +142,32 @@ func (v *View) flushed() error {
 func (v *View) unflushed() error {
 	d := v.d
 	d.writing.Lock()
-	tx, err := d.putUncommitted()
+	tx, filed, err := d.putUncommitted()
 	if err != nil {
 		d.writing.Unlock()
 		return err
 	}
 	v.looks++
-	v.file, v.fresh, v.flushing = d.file, nil, nil
-	v.tx, v.rows, v.stalled = tx, tx.Bucket(bucketName), true
-	v.filed, err = readCheckpoint(v.rows)
-	return err
+	v.fresh, v.flushing = nil, nil
+	v.tx, v.rows, v.filed, v.stalled = tx, tx.Bucket(bucketName), filed, true
+	return nil
 }
 
-// putUncommitted begins a transaction that has everything that was applied. The caller holds writing.
-func (d *DB) putUncommitted() (*bbolt.Tx, error) {
+// putUncommitted begins a transaction that has everything that was applied, and returns its checkpoint, too. The caller holds writing.
+func (d *DB) putUncommitted() (tx *bbolt.Tx, at Checkpoint, err error) {
 	d.mu.Lock()
 	closed, waiting := d.closed, []*memtable{d.flushing, d.fresh}
 	d.mu.Unlock()
 	switch {
 	case closed:
-		return nil, ErrClosed
-	case d.failed() != nil:
-		return nil, d.failed()
+		return nil, at, ErrClosed
+	case d.Health() != nil:
+		return nil, at, d.Health()
 	}
-	tx, err := d.beginWriting()
-	if err != nil {
-		return nil, d.writeFailed(err)
+	if tx, err = d.beginWriting(); err != nil {
+		return nil, at, d.writeFailed(err)
 	}
-	err = guarded(func() error {
+	err = guarded(func() (err error) {
 		for _, o := range waiting {
 			if o == nil {
 				continue
@@ -190,12 +176,14 @@ func (d *DB) putUncommitted() (*bbolt.Tx, error) {
 				return err
 			}
 		}
-		return nil
+		at, err = readCheckpoint(tx.Bucket(bucketName))
+		return err
 	})
-	if err = d.abandon(tx, false, err); err != nil {
-		return nil, d.writeFailed(err)
+	if err != nil {
+		_ = guarded(tx.Rollback)
+		return nil, at, d.writeFailed(err)
 	}
-	return tx, nil
+	return tx, at, nil
 }
 
 // Checkpoint returns the sequence and the chain of the last event that the view knows. A list may move it.
@@ -205,13 +193,6 @@ func (v *View) Checkpoint() (seq uint64, chain [32]byte) {
 		c = v.filed
 	}
 	return c.Seq, c.Chain
-}
-
-// readable panics where there is no transaction.
-func (v *View) readable() {
-	if err := v.unreadable(); err != nil {
-		panic(err)
-	}
 }
 
 // unreadable returns why there is no transaction, nil if there is one.
@@ -232,9 +213,6 @@ func (v *View) Read(f func() error) error {
 	}
 	return v.d.noteDamage(guarded(f))
 }
-
-// Filed returns the checkpoint of what lists show. It is for f of [View.Read].
-func (v *View) Filed() Checkpoint { return v.filed }
 
 // Rows is a table of a View, with what was read from the file.
 type Rows[S any] struct {

@@ -48,15 +48,7 @@ func asEntries(suffixes iter.Seq[[]byte]) iter.Seq[Entry] {
 
 // FirstWritten returns the first sequence that has put a row that is there, of all tables with the index [Written]; the one behind the
 // checkpoint if there is no such row.
-func (v *View) FirstWritten() uint64 {
-	seq := v.filed.Seq + 1
-	for _, t := range v.d.tables {
-		if first, ok := t.first(v.rows); ok {
-			seq = min(seq, first)
-		}
-	}
-	return seq
-}
+func (v *View) FirstWritten() uint64 { return min(v.filed.Seq+1, v.d.firstWritten(v.rows)) }
 
 // Entity reads the entity of an entry.
 func (t *Table[S]) Entity(v *View, e Entry) S {
@@ -69,7 +61,9 @@ func (t *Table[S]) Size(v *View, e Entry) int {
 }
 
 // Has reports whether there is anything at a name.
-func (t *Table[S]) Has(v *View, name string) bool { return v.get(appendRow(nil, t.ID, name)) != nil }
+func (t *Table[S]) Has(v *View, name string) bool {
+	return get(v.rows, appendRow(nil, t.ID, name)) != nil
+}
 
 // After reads the first entity behind a name, in the order of the keys.
 func (t *Table[S]) After(v *View, name string) (s S, ok bool) {
@@ -115,29 +109,8 @@ func (t *Table[S]) Values(v *View, index, after string) (iter.Seq[Value], error)
 
 // First reads the oldest entity that has a value.
 func (t *Table[S]) First(v *View, value Value) S {
-	oldest := t.oldest(v, value.prefix, 1)
-	if len(oldest) == 0 {
-		panic(damage{fmt.Errorf("%s: value %q has a counter and no entries", t.Name, value.text)})
+	for suffix := range suffixes(v.rows, value.prefix, nil) {
+		return t.readAll(v.rows, [][]byte{suffix[suffixHead:]})[0]
 	}
-	return oldest[0]
-}
-
-// Oldest reads at most n entities that have a value in an index, the oldest first.
-func (t *Table[S]) Oldest(v *View, index, value string, n int) ([]S, error) {
-	x, err := t.find(Filter{Index: index})
-	if err != nil {
-		return nil, err
-	}
-	return t.oldest(v, appendRange(nil, x.ID, value), n), nil
-}
-
-func (t *Table[S]) oldest(v *View, prefix []byte, n int) []S {
-	var names [][]byte
-	for suffix := range suffixes(v.rows, prefix, nil) {
-		if len(names) == n {
-			break
-		}
-		names = append(names, suffix[suffixHead:])
-	}
-	return t.readAll(v.rows, names)
+	panic(damage{fmt.Errorf("%s: value %q has a counter and no entries", t.Name, value.text)})
 }

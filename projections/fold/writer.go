@@ -17,7 +17,6 @@ type writer struct {
 	changes  [256][]change
 	counters map[string]*tally // by key: what there is more than before
 	keys     int64             // how many keys there are more than before
-	empty    map[byte]bool     // by table
 	arena    []byte            // has room for the keys and values of changes
 	// from and to are a row that the file does not have, and the first key behind it: there is nothing between.
 	from, to []byte
@@ -43,7 +42,7 @@ type change struct{ key, value []byte }
 // fill is how full bbolt leaves a page that it splits. Most keys come at the end of what they sort into.
 const fill = 0.9
 
-func newWriter() *writer { return &writer{counters: map[string]*tally{}, empty: map[byte]bool{}} }
+func newWriter() *writer { return &writer{counters: map[string]*tally{}} }
 
 // put has a sealed value written; fresh is that the file does not have the key. The writer keeps both.
 func (w *writer) put(key, sealed []byte, fresh bool) {
@@ -130,7 +129,6 @@ func (w *writer) reset() {
 	w.arena = nil
 	w.from, w.to = nil, nil
 	clear(w.counters)
-	clear(w.empty)
 	w.keys = 0
 }
 
@@ -150,22 +148,19 @@ func readKeys(c *bbolt.Cursor) int64 {
 
 // write implements AnyTable: it brings a row of a memtable to the writer, with its entries, and takes away those of the row that the
 // file has.
-func (t *Table[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memrow) error {
+func (t *Table[S]) write(c *bbolt.Cursor, w *writer, r memrow) {
 	key, row := r.key, r.row()
-	var was []byte
-	if !w.isEmpty(t.ID, func() bool { return len(t.Indexes) > 0 && tallyAt(rows, t.Indexes[0].ID, "").count == 0 }) {
-		was = w.seek(c, key)
-	}
+	was := w.seek(c, key)
 	switch {
 	case was == nil && row == nil, was != nil && bytes.Equal(was, row):
-		return nil // it came and went, or the file has it
+		return // it came and went, or the file has it
 	case row == nil:
 		w.delete(key)
 	default:
 		w.put(key, r.value, was == nil)
 	}
 	if len(t.Indexes) == 0 {
-		return nil
+		return
 	}
 	if was != nil {
 		s, seq := t.mustParse(key[1:], was)
@@ -175,7 +170,6 @@ func (t *Table[S]) write(rows *bbolt.Bucket, c *bbolt.Cursor, w *writer, r memro
 		seq, _ := binary.Uvarint(row)
 		t.enter(w, r.entity.(*S), seq, key[1:], false)
 	}
-	return nil
 }
 
 // seek is that of a cursor of the file. Keys come sorted: many that are not in the file are between the same two keys of it.
@@ -188,14 +182,6 @@ func (w *writer) seek(c *bbolt.Cursor, key []byte) []byte {
 		w.from = nil
 	}
 	return value
-}
-
-// isEmpty remembers whether the file has no row of a table: then there is nothing to look for.
-func (w *writer) isEmpty(table byte, find func() bool) bool {
-	if _, known := w.empty[table]; !known {
-		w.empty[table] = find()
-	}
-	return w.empty[table]
 }
 
 // enter has the entries of an entity put into its indexes, or taken away. The sequence is that of the event that has put
