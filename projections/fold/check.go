@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -155,10 +156,18 @@ func check(tx *bbolt.Tx, file io.ReaderAt) error {
 	return checkPages(tx)
 }
 
+// checkAfter is how long after Open the keys of a large file begin to be checked. The start itself needs the processor and the disk.
+const checkAfter = 2 * time.Second
+
 // checkBehind checks the keys of a large file beside the service.
 func (d *DB) checkBehind() {
 	if d.checked {
 		return
+	}
+	select {
+	case <-d.stop:
+		return
+	case <-time.After(checkAfter):
 	}
 	err := d.file.reading(func(rows *bbolt.Bucket) error { return checkKeys(rows, d.stop) })
 	if err == nil {

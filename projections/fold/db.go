@@ -61,7 +61,7 @@ type file struct {
 	os    *os.File     // bbolt's
 	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
 	last  atomic.Int64 // bbolt's number of the transaction that was committed last
-	known atomic.Pointer[committed]
+	known atomic.Pointer[committed] // of the transaction that was read last
 }
 
 // committed is the checkpoint that transactions for reading with a number of bbolt's see.
