@@ -58,9 +58,9 @@ type DB struct {
 // file is an open file of bbolt.
 type file struct {
 	*bbolt.DB
-	os    *os.File     // bbolt's
-	stuck atomic.Bool  // bbolt holds a lock for ever: see begin
-	last  atomic.Int64 // bbolt's number of the transaction that was committed last
+	os    *os.File                  // bbolt's
+	stuck atomic.Bool               // bbolt holds a lock for ever: see begin
+	last  atomic.Int64              // bbolt's number of the transaction that was committed last
 	known atomic.Pointer[committed] // of the transaction that was read last
 }
 
