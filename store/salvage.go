@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -22,8 +22,9 @@ type SalvageOptions struct {
 	// Drop returns why an event is to be left out, "" where it stays. It is asked about readings only.
 	Drop func(domain.Event) string
 	// NewID makes the ids of the events that stand in the place of lost ones, Now is their time.
-	NewID func() string
-	Now   time.Time
+	NewID  func() string
+	Now    time.Time
+	Logger *slog.Logger // of the server that writes
 }
 
 // Salvaged is what became of one stream.
@@ -47,31 +48,56 @@ type Range struct {
 // mostLost bounds how many events in a row can be replaced: the log never had a sequence beyond that.
 const mostLost = 1 << 24
 
-// Salvage writes the streams of the store's folder from, which all is about, into the folder to, in which a store was opened and
-// closed. A stream that is whole is copied, but for an unfinished write at its end. Of another one all whole events are written
-// anew under their old sequences, times and headers, with [domain.SequenceLost] in the place of what is not whole; from
-// the first of these on the chain is computed anew.
+// Salvage writes the streams of the store's folder from, which all is about, into the new folder to; what is there is removed. A stream that
+// is whole is copied, but for an unfinished write at its end. Of another one all whole events are appended to a new stream under their old
+// sequences, times and headers, with [domain.SequenceLost] in the place of what is not whole; from the first of these on the chain is computed
+// anew.
 func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOptions) ([]Salvaged, error) {
-	if err := clearMade(to); err != nil {
+	if err := os.RemoveAll(to); err != nil {
 		return nil, err
 	}
-	var list []Salvaged
-	for i, st := range streams {
-		r, err := salvageStream(ctx, from, to, st, &all[i], o)
-		if err != nil {
-			return list, fmt.Errorf("%s: %w", st.name, err)
-		}
-		list = append(list, r)
-		if err := syncTree(to, streamDir(to, st.name)); err != nil {
-			return list, err
-		}
+	list := make([]Salvaged, len(streams))
+	if err := appendWhole(ctx, from, to, all, o, list); err != nil {
+		return nil, err
 	}
-	for _, s := range list {
-		if err := recordSalvaged(from, to, s); err != nil {
-			return list, err
+	for i, st := range streams {
+		if o.copies(st, &all[i]) {
+			list[i] = Salvaged{Stream: st.name, First: all[i].First, Kept: all[i].Count, Copied: true, Head: all[i].Head}
+			if err := copyBlocks(ctx, from, to, st, &all[i]); err != nil {
+				return nil, fmt.Errorf("%s: %w", st.name, err)
+			}
+		}
+		if err := syncTree(to, streamDir(to, st.name)); err != nil {
+			return nil, err
+		}
+		if err := recordSalvaged(from, to, list[i]); err != nil {
+			return nil, err
 		}
 	}
 	return list, osfile.SyncDir(to)
+}
+
+// copies reports whether a stream is copied as it is.
+func (o SalvageOptions) copies(st stream, in *Inspection) bool {
+	return blocksWhole(in.Faults) && (o.Drop == nil || st.name != streams[2].name)
+}
+
+// appendWhole appends the whole events of those streams that are not copied. It stops the server that writes them before it returns.
+func appendWhole(ctx context.Context, from, to string, all []Inspection, o SalvageOptions, list []Salvaged) error {
+	n, err := startNode(ctx, Options{Dir: to, Logger: o.Logger}.withDefaults())
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	for i, st := range streams {
+		if o.copies(st, &all[i]) {
+			continue
+		}
+		if list[i], err = salvageStream(ctx, from, n, st, &all[i], o); err != nil {
+			return fmt.Errorf("%s: %w", st.name, err)
+		}
+	}
+	return nil
 }
 
 // recordSalvaged puts on record where a log begins: where it began, or if that is not known with the first event that was written.
@@ -94,30 +120,7 @@ func blocksWhole(list []Fault) bool {
 	return !slices.ContainsFunc(list, func(f Fault) bool { return slices.Contains(Streams(), f.Stream) })
 }
 
-// clearMade removes what an empty store has left: its blocks, its index, its record of the stop.
-func clearMade(dir string) error {
-	for _, st := range streams {
-		if err := osfile.Remove(manifestPath(dir, st.name)); err != nil {
-			return err
-		}
-		left, err := filepath.Glob(filepath.Join(streamDir(dir, st.name), "msgs", "*"))
-		for _, path := range left {
-			err = errors.Join(err, os.Remove(path))
-		}
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Join(streamDir(dir, st.name), "msgs"), 0o700); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func salvageStream(ctx context.Context, from, to string, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
-	if blocksWhole(in.Faults) && (o.Drop == nil || st.name != streams[2].name) {
-		return Salvaged{Stream: st.name, First: in.First, Kept: in.Count, Copied: true, Head: in.Head}, copyBlocks(ctx, from, to, st, in)
-	}
+func salvageStream(ctx context.Context, from string, n *node, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
 	read := inspectorIn(from, st)
 	m, err := readManifest(from, st.name)
 	switch {
@@ -129,8 +132,7 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 		err, read.startUnknown = nil, true
 	}
 	w := &salvage{
-		Writer: natsblock.Writer{Files: natsblock.FilesOf(streamDir(to, st.name))}, log: read.log, o: o, result: Salvaged{Stream: st.name},
-		last: in.Last, faults: in.Faults,
+		restore: &restore{node: n, stream: st}, log: read.log, o: o, result: Salvaged{Stream: st.name}, last: in.Last, faults: in.Faults,
 	}
 	read.begin()
 	if read.start != nil {
@@ -141,7 +143,7 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 	}
 	read.each = w.take
 	if err := read.run(ctx); err != nil {
-		return w.result, errors.Join(err, w.Close())
+		return w.result, errors.Join(err, w.abort(err))
 	}
 	for _, f := range in.Faults { // of the end, or those who know of more
 		w.last = max(w.last, f.Seq, f.To)
@@ -150,15 +152,20 @@ func salvageStream(ctx context.Context, from, to string, st stream, in *Inspecti
 		w.next = w.last // nothing is left; one event says how far the log was
 	}
 	if w.last >= w.next && w.last > 0 && len(in.Faults) > 0 {
-		err = w.lose(w.last+1, "")
+		if err := w.lose(w.last+1, ""); err != nil {
+			return w.result, errors.Join(err, w.abort(err))
+		}
 	}
 	w.result.First, w.result.Head = w.next-w.result.Kept-w.result.Total, w.chain
-	return w.result, errors.Join(err, w.Close())
+	return w.result, w.close()
 }
 
 // copyBlocks copies the blocks of a whole stream, and leaves an unfinished write at the end away.
 func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection) error {
 	source, target := natsblock.FilesOf(streamDir(from, st.name)), natsblock.FilesOf(streamDir(to, st.name))
+	if err := os.MkdirAll(target.Dir, 0o700); err != nil {
+		return err
+	}
 	all, err := source.List()
 	for _, n := range all {
 		size := int64(-1)
@@ -197,7 +204,7 @@ func CopyFile(from, to string, size int64) error {
 
 // salvage writes one stream anew.
 type salvage struct {
-	natsblock.Writer
+	*restore
 	log    *Log
 	o      SalvageOptions
 	result Salvaged
@@ -240,9 +247,11 @@ func (w *salvage) take(r Record) error {
 			return fmt.Errorf("sequence %d: %w", r.Seq, err)
 		}
 	}
-	w.chain, w.next, w.at = stored, r.Seq+1, (natsblock.Record{Raw: r.Raw}).Nanos()
+	record := natsblock.Record{Raw: r.Raw}
+	w.chain, w.next, w.at = stored, r.Seq+1, record.Nanos()
 	w.result.Kept++
-	return w.Write(r.Raw)
+	subject, headers, data := record.Parts()
+	return w.write(r.Seq, w.at, string(subject), headers, data)
 }
 
 // lose writes events in the place of those up to a sequence, which is not among them.
@@ -261,7 +270,7 @@ func (w *salvage) lose(to uint64, reason string) error {
 		if err != nil {
 			return err
 		}
-		if err := w.Write(encodeRecord(w.log.public, e, w.at)); err != nil {
+		if err := w.write(e.Seq, w.at, w.log.public+storedToken, groupHeaders(e), e.data); err != nil {
 			return err
 		}
 		w.chain, w.since = e.Chain, true
@@ -285,13 +294,13 @@ func (w *salvage) fault(seq uint64) string {
 	return "it is not whole"
 }
 
-// encodeRecord returns the record of an event that begins a group, stored at a time in nanoseconds.
-func encodeRecord(public string, e entry, at int64) []byte {
+// groupHeaders returns the headers of an event that begins a group.
+func groupHeaders(e entry) []byte {
 	h := "NATS/1.0\r\n"
 	for _, f := range append(e.header, Field{headerFence, "0" + strconv.FormatUint(e.Seq-1, 10)}) {
 		h += f.Name + ": " + f.Value + "\r\n"
 	}
-	return natsblock.Encode(e.Seq, at, public+storedToken, []byte(h+"\r\n"), e.data)
+	return []byte(h + "\r\n")
 }
 
 // setChain puts another chain hash into a record, which takes as much room.

@@ -171,7 +171,7 @@ func (s *salvaging) say(format string, args ...any) {
 	fmt.Fprint(io.MultiWriter(s.out, s.report), line)
 }
 
-// startStore opens the store of the new folder as a server does, and closes it. On a new folder it makes the streams.
+// startStore opens the store of the new folder as a server does, and closes it.
 func (s *salvaging) startStore(ctx context.Context) error {
 	opened, err := store.Open(ctx, storeOptions(s.target, -1, s.logger))
 	if err != nil {
@@ -182,10 +182,7 @@ func (s *salvaging) startStore(ctx context.Context) error {
 
 // copyLogs writes the logs. It does so again without the readings whose bodies are lost, where there are some.
 func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]store.Salvaged, error) {
-	if err := s.startStore(ctx); err != nil {
-		return nil, err
-	}
-	o := store.SalvageOptions{NewID: uuid.NewString, Now: now()}
+	o := store.SalvageOptions{NewID: uuid.NewString, Now: now(), Logger: s.logger}
 	streams, err := store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
 	if err != nil {
 		return nil, err

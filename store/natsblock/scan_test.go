@@ -17,15 +17,12 @@ func mustWriteBlock(tb testing.TB, payloads ...[]byte) (f *Files, text []byte, a
 	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	w := Writer{Files: f}
 	for i, data := range payloads {
 		r := Encode(uint64(i+1), int64(i), "ledge.event.entry", fmt.Appendf(nil, "NATS/1.0\r\nce-id: %d\r\n\r\n", i), data)
-		if err := w.Write(r); err != nil {
-			tb.Fatal(err)
-		}
+		ChecksumOf(f.Stream, 1).Seal(r)
 		at, text = append(at, len(text)), append(text, r...)
 	}
-	if err := w.Close(); err != nil {
+	if err := os.WriteFile(f.Path(1), text, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	return f, text, at
