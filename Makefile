@@ -40,7 +40,7 @@ platforms: ## build for each platform, compile the tests for two, and run the to
 
 faults: build testtools ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
 	TEST_LEDGE_FAULTS=all TEST_LEDGE_FAULTS_TIME=$(FAULTS_TIME) TEST_LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
-	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 2 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
+	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 6 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
 
 testtools: ## install what tests need beside Go, where that is possible; tests name what they skip
 	@.ci/testtools

@@ -143,7 +143,7 @@ func salvageStream(ctx context.Context, from string, n *node, st stream, in *Ins
 	}
 	read.each = w.take
 	if err := read.run(ctx); err != nil {
-		return w.result, errors.Join(err, w.abort(err))
+		return w.result, err
 	}
 	for _, f := range in.Faults { // of the end, or those who know of more
 		w.last = max(w.last, f.Seq, f.To)
@@ -153,11 +153,11 @@ func salvageStream(ctx context.Context, from string, n *node, st stream, in *Ins
 	}
 	if w.last >= w.next && w.last > 0 && len(in.Faults) > 0 {
 		if err := w.lose(w.last+1, ""); err != nil {
-			return w.result, errors.Join(err, w.abort(err))
+			return w.result, err
 		}
 	}
 	w.result.First, w.result.Head = w.next-w.result.Kept-w.result.Total, w.chain
-	return w.result, w.close()
+	return w.result, nil
 }
 
 // copyBlocks copies the blocks of a whole stream, and leaves an unfinished write at the end away.

@@ -43,17 +43,26 @@ func TestMemorySoftLimit(t *testing.T) {
 	}
 }
 
-// TestMemorySettings holds that limitMemory sets a limit, and that the environment goes before.
+// TestMemorySettings holds that limitMemory sets a limit and a share of garbage, and that the environment goes before.
 func TestMemorySettings(t *testing.T) {
 	debug.SetMemoryLimit(math.MaxInt64)
-	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
+	share := debug.SetGCPercent(50)
+	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64); debug.SetGCPercent(share) })
 	t.Setenv("GOMEMLIMIT", "1GiB")
+	t.Setenv("GOGC", "50")
 	limitMemory()
+	if got := debug.SetGCPercent(50); got != 50 {
+		t.Errorf("the share of garbage is %d although the environment has one", got)
+	}
 	if got := debug.SetMemoryLimit(-1); got != math.MaxInt64 {
 		t.Errorf("the limit is %d although the environment has one", got)
 	}
 	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "")
 	limitMemory()
+	if got := debug.SetGCPercent(50); got != garbageShare {
+		t.Errorf("the share of garbage is %d", got)
+	}
 	if got := debug.SetMemoryLimit(-1); got == math.MaxInt64 {
 		t.Error("there is no limit")
 	}

@@ -230,6 +230,22 @@ func TestDocumentedHistory(t *testing.T) {
 	}
 }
 
+// TestScriptsReadTheirPipes holds that no script with pipefail pipes into what ends at its first match: what still writes then fails, now and
+// then, with 141.
+func TestScriptsReadTheirPipes(t *testing.T) {
+	scripts, err := filepath.Glob("../../.ci/*")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	early := regexp.MustCompile(`\| *(grep -\w*q|head\b)`)
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), "pipefail") && early.Match(text) {
+			t.Errorf("%s: %s", path, early.Find(text))
+		}
+	}
+}
+
 // TestNamedFilesExist holds that the documents name only Go files that are there.
 func TestNamedFilesExist(t *testing.T) {
 	var files []string

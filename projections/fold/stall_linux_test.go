@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -101,6 +102,46 @@ func mustListThings(t *testing.T, f *fed) {
 	if list, total, err := list(v, Page{Limit: 1000}); err != nil || total != want || len(list) != want {
 		t.Errorf("%d things of %d, want %d, %v", len(list), total, want, err)
 	}
+}
+
+// A list that meets damage on a full disk, where it has the transaction for writing, gives it back: Close does not wait for it.
+func TestDamageOnAFullDisk(t *testing.T) {
+	f := mustOpen(t)
+	filler := f.onSmallDisk(t, 2048, Limits{After: time.Hour, Events: 1000})
+	f.feed(t, 100, items(300)...)
+	must(t, f.Sync())
+	fillDisk(t, filler)
+	for n := 1000; f.Stalled() == nil; n++ {
+		f.feed(t, 1, record(uint64(len(f.events)+1), put{item(n)})...)
+		mustListThings(t, f)
+	}
+	f.feed(t, 1, record(uint64(len(f.events)+1), gone{item(5).Name})...)
+	whole, err := os.ReadFile(f.path)
+	must(t, err)
+	key := appendRow(nil, things.ID, item(5).Name)
+	at := bytes.Index(whole, key)
+	if at < 0 {
+		t.Fatal("the row is not in the file")
+	}
+	overwrite(t, f.path, int64(at+len(key)), []byte("damaged"))
+	v, release := f.View()
+	if _, _, err := list(v, Page{Limit: 1000}); !isBroken(err) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	closed := make(chan error, 1)
+	go func() { closed <- f.Close() }()
+	select {
+	case <-closed:
+	case <-time.After(time.Minute):
+		t.Fatal("the list holds up Close")
+	}
+	must(t, os.Remove(filler))
+	f.open(t)
+	f.isSetAside(t)
+	all := f.events
+	f.events = nil
+	f.feed(t, 100, all...)
 }
 
 // What is held in memory while the disk is full has an end, at which nothing is lost.

@@ -125,7 +125,7 @@ func (c Checksum) Whole(b []byte) (raw []byte, ok bool) {
 	return raw, c.of(raw, subject, headers, data) == binary.LittleEndian.Uint64(raw[n-sumBytes:])
 }
 
-// Seal ends a record, which has its full length, with its checksum. Only tests write records.
+// Seal ends a record, which has its full length, with its checksum. Only tests write blocks.
 func (c Checksum) Seal(raw []byte) {
 	if subject, headers, data, ok := parts(raw); ok {
 		binary.LittleEndian.PutUint64(raw[len(raw)-sumBytes:], c.of(raw, subject, headers, data))
