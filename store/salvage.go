@@ -129,7 +129,7 @@ func salvageStream(ctx context.Context, from string, n *node, st stream, in *Ins
 	case !IsDamage(err):
 		return Salvaged{}, err
 	default:
-		err, read.startUnknown = nil, true
+		read.startUnknown = true
 	}
 	w := &salvage{
 		restore: &restore{node: n, stream: st}, log: read.log, o: o, result: Salvaged{Stream: st.name}, last: in.Last, faults: in.Faults,
