@@ -89,7 +89,7 @@ func TestNextStep(t *testing.T) {
 
 		{[]string{"backup", filepath.Join(f.disk, "e.tar")}, f.whole, false, exitFailure, free},
 		{[]string{"restore", f.backup, filepath.Join(f.disk, "e")}, "", false, exitFailure, free},
-		{[]string{"salvage", filepath.Join(f.disk, "f")}, f.whole, false, exitFolder, free},
+		{[]string{"salvage", filepath.Join(f.disk, "f")}, f.whole, false, exitFailure, free},
 
 		{[]string{"restore", new("none.tar"), new("g")}, "", false, exitUsage, write},
 		{[]string{"restore", f.whole, new("g")}, "", false, exitUsage, write},
