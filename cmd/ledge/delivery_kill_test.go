@@ -211,7 +211,7 @@ type deliveryLoad struct {
 }
 
 // devicesInRound bounds what each client adds before a kill: what a fast machine leaves behind is delivered within the time of the test.
-const devicesInRound = 30
+const devicesInRound = 15
 
 // until goes on, with four clients, until the process is gone or each client has added its devices.
 func (l *deliveryLoad) until(p *process, round int) {
