@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats-server/v2/server/archive"
-	"golang.org/x/time/rate"
 )
 
 const (
-	// restoreRate is how many bytes a second a [restore] writes after the first restoreBurst. The server keeps each block in memory for 10
+	// restoreRate is how many bytes a second a salvage writes after the first restoreBurst. The server keeps each block in memory for 10
 	// seconds after its last write: so at most 300 MiB are in use. Without a limit it was all of a log of 1 GB.
 	restoreRate  = 24 << 20
 	restoreBurst = 2 * maxPayload
@@ -23,8 +21,8 @@ const (
 type restore struct {
 	node   *node
 	stream stream
-	store  server.StreamStore // nil before the first message
-	pace   *rate.Limiter
+	wait   func(bytes int) error // until so much may be written
+	store  server.StreamStore    // nil before the first message
 }
 
 // write adds a message, which was stored at a time in nanoseconds since 1970. The first one has any sequence, each other one the next. The
@@ -35,7 +33,9 @@ func (r *restore) write(seq uint64, at int64, subject string, headers, data []by
 			return err
 		}
 	}
-	time.Sleep(r.pace.ReserveN(time.Now(), len(headers)+len(data)).Delay())
+	if err := r.wait(len(headers) + len(data)); err != nil {
+		return err
+	}
 	return r.store.StoreRawMsg(subject, headers, data, seq, at, 0, false)
 }
 
@@ -63,6 +63,6 @@ func (r *restore) begin(first uint64) error {
 	if err != nil {
 		return err
 	}
-	r.store, r.pace = made.Store(), rate.NewLimiter(restoreRate, restoreBurst)
+	r.store = made.Store()
 	return nil
 }

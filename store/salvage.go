@@ -15,6 +15,8 @@ import (
 	"ledge/domain"
 	"ledge/store/natsblock"
 	"ledge/store/osfile"
+
+	"golang.org/x/time/rate"
 )
 
 // SalvageOptions configures [Salvage].
@@ -82,18 +84,25 @@ func (o SalvageOptions) copies(st stream, in *Inspection) bool {
 	return blocksWhole(in.Faults) && (o.Drop == nil || st.name != streams[2].name)
 }
 
-// appendWhole appends the whole events of those streams that are not copied. It stops the server that writes them before it returns.
+// appendWhole appends the whole events of those streams that are not copied, if there are any. It stops the server that writes them before it
+// returns.
 func appendWhole(ctx context.Context, from, to string, all []Inspection, o SalvageOptions, list []Salvaged) error {
-	n, err := startNode(ctx, Options{Dir: to, Logger: o.Logger}.withDefaults())
-	if err != nil {
-		return err
-	}
-	defer n.close()
+	pace := rate.NewLimiter(restoreRate, restoreBurst)
+	r := restore{wait: func(bytes int) error { return pace.WaitN(ctx, bytes) }}
 	for i, st := range streams {
 		if o.copies(st, &all[i]) {
 			continue
 		}
-		if list[i], err = salvageStream(ctx, from, n, st, &all[i], o); err != nil {
+		if r.node == nil {
+			n, err := startNode(ctx, Options{Dir: to, Logger: o.Logger}.withDefaults())
+			if err != nil {
+				return err
+			}
+			defer n.close()
+			r.node = n
+		}
+		var err error
+		if list[i], err = salvageStream(ctx, from, r, st, &all[i], o); err != nil {
 			return fmt.Errorf("%s: %w", st.name, err)
 		}
 	}
@@ -120,7 +129,7 @@ func blocksWhole(list []Fault) bool {
 	return !slices.ContainsFunc(list, func(f Fault) bool { return slices.Contains(Streams(), f.Stream) })
 }
 
-func salvageStream(ctx context.Context, from string, n *node, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
+func salvageStream(ctx context.Context, from string, r restore, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
 	read := inspectorIn(from, st)
 	m, err := readManifest(from, st.name)
 	switch {
@@ -131,8 +140,9 @@ func salvageStream(ctx context.Context, from string, n *node, st stream, in *Ins
 	default:
 		read.startUnknown = true
 	}
+	r.stream = st
 	w := &salvage{
-		restore: &restore{node: n, stream: st}, log: read.log, o: o, result: Salvaged{Stream: st.name}, last: in.Last, faults: in.Faults,
+		restore: r, log: read.log, o: o, result: Salvaged{Stream: st.name}, last: in.Last, faults: in.Faults,
 	}
 	read.begin()
 	if read.start != nil {
@@ -204,7 +214,7 @@ func CopyFile(from, to string, size int64) error {
 
 // salvage writes one stream anew.
 type salvage struct {
-	*restore
+	restore
 	log    *Log
 	o      SalvageOptions
 	result Salvaged
