@@ -273,16 +273,23 @@ func (r *recovery) describe() error {
 	if created.IsZero() {
 		created = time.Now().UTC()
 	}
-	if inf, sum, err = natsblock.EncodeMeta(want, created); err != nil {
+	return describeStream(l.store.o.Dir, l.stream, created)
+}
+
+// describeStream writes meta.inf and meta.sum of a stream.
+func describeStream(root string, st stream, created time.Time) error {
+	inf, sum, err := natsblock.EncodeMeta(streamConfig(st), created)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.blocks.Dir, 0o700); err != nil {
+	blocks := natsblock.FilesOf(streamDir(root, st.name)).Dir
+	if err := os.MkdirAll(blocks, 0o700); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{server.JetStreamMetaFile: inf, server.JetStreamMetaFileSum: sum} {
-		if err := replace(filepath.Join(dir, name), text); err != nil {
+		if err := replace(filepath.Join(streamDir(root, st.name), name), text); err != nil {
 			return err
 		}
 	}
-	return syncUp(l.store.o.Dir, l.blocks.Dir)
+	return syncUp(root, blocks)
 }

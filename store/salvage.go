@@ -142,7 +142,7 @@ func salvageStream(ctx context.Context, from string, r restore, st stream, in *I
 	}
 	r.stream = st
 	w := &salvage{
-		restore: r, log: read.log, o: o, result: Salvaged{Stream: st.name}, last: in.Last, faults: in.Faults,
+		restore: r, log: read.log, o: o, result: Salvaged{Stream: st.name}, last: in.Last, faults: in.Faults, at: 1,
 	}
 	read.begin()
 	if read.start != nil {
@@ -170,10 +170,10 @@ func salvageStream(ctx context.Context, from string, r restore, st stream, in *I
 	return w.result, nil
 }
 
-// copyBlocks copies the blocks of a whole stream, and leaves an unfinished write at the end away.
+// copyBlocks makes a stream of the blocks of a whole one, and leaves an unfinished write at the end away.
 func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection) error {
 	source, target := natsblock.FilesOf(streamDir(from, st.name)), natsblock.FilesOf(streamDir(to, st.name))
-	if err := os.MkdirAll(target.Dir, 0o700); err != nil {
+	if err := describeStream(to, st, time.Now().UTC()); err != nil {
 		return err
 	}
 	all, err := source.List()
@@ -224,7 +224,7 @@ type salvage struct {
 	last  uint64
 	chain Chain // of the event before
 	since bool  // something was lost: the chain is another one
-	at    int64 // when the last record was stored
+	at    int64 // when the last record was stored; 1 before the first, for the server takes 0 for no message
 }
 
 // take writes a whole event.

@@ -88,7 +88,7 @@ func TestSalvage(t *testing.T) {
 			leaves := mustLeave(t, dir)
 			out, errs, code := ledge(t, "salvage", "--data-dir", dir, to)
 			leaves()
-			if code != tt.code {
+			if code != tt.code || strings.Contains(errs, "WARN") {
 				t.Fatalf("exit code %d, want %d\n%s%s", code, tt.code, out, errs)
 			}
 			report, err := os.ReadFile(filepath.Join(to, "salvage.txt"))
