@@ -25,24 +25,24 @@ build: ## build bin/ledge
 run: build ## run all services on 127.0.0.1, data in ./data
 	./bin/ledge serve
 
-test: build testtools ## run every test, against the real binary; ends with failures, skipped, slowest and flaky tests
+test: build ## run every test that this machine can run, against the real binary; ends with failures, slowest, flaky and skipped tests
 	@rm -f bin/test.json bin/flaky.txt
-	@CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname --jsonfile bin/test.json \
+	@CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) run $(TESTSUM) --format pkgname --hide-summary=skipped --jsonfile bin/test.json \
 	  --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=bin/flaky.txt --packages '$(PACKAGES)' -- $(TESTFLAGS) -timeout 20m; \
 	  status=$$?; \
 	  if [ -s bin/test.json ]; then echo "slowest tests:"; $(GO) run $(TESTSUM) tool slowest --num 10 --jsonfile bin/test.json; fi; \
 	  if grep -qs '"Output":"openapi.yaml: ' bin/test.json; then echo "exchanges that the OpenAPI documents do not have:"; grep -o 'openapi.yaml: [^}]*' bin/test.json; status=1; fi; \
 	  if grep -qs ', 1 failures$$' bin/flaky.txt; then echo "flaky tests, which failed and then passed alone (mend them at once):"; grep ', 1 failures$$' bin/flaky.txt; fi; \
-	  cat bin/testtools.txt; exit $$status
+	  .ci/testtools skipped bin/test.json; exit $$status
 
 platforms: ## build for each platform, compile the tests for two, and run the tour on ARM under qemu
 	@.ci/platforms
 
-faults: build testtools ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
+faults: build ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
 	TEST_LEDGE_FAULTS=all TEST_LEDGE_FAULTS_TIME=$(FAULTS_TIME) TEST_LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
 	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 6 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
 
-testtools: ## install what tests need beside Go, where that is possible; tests name what they skip
+testtools: ## install what tests need beside Go, make and git; says before what and how much
 	@.ci/testtools
 
 lighthouse: build ## have Lighthouse look at the pages of the console whose path has LIGHTHOUSE; wants npm, a browser, a quiet machine and 12 minutes

@@ -66,7 +66,7 @@ func TestDialChecksResolvedAddresses(t *testing.T) {
 		{"", "", "localhost", false},
 		{"127.0.0.0/8,::1", "", "localhost", true},
 		{"127.0.0.0/8", "", "127.0.0.1", true},
-		{"127.0.0.0/8", "localhost", "localhost", true},
+		{"127.0.0.0/8,::1", "localhost", "localhost", true},
 		{"", "localhost", "localhost", false},
 		{"", "127.0.0.0/8,::1", "localhost", false},
 		{"", "10.0.0.0/8", "localhost", true},

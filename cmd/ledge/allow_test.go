@@ -41,9 +41,7 @@ func (p *process) wantMetric(text string) {
 // TestAllowedNetworks holds that the field allow of a channel decides who receives: at once where it changes, and after a restart.
 func TestAllowedNetworks(t *testing.T) {
 	t.Parallel()
-	if !haveLibzmq() {
-		t.Skip("the subscriber, which has to connect again, needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	dir := t.TempDir()
 	p := start(t, dir, "--log-level", "debug")
 	port := porttest.Hold(t)

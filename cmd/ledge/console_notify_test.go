@@ -207,9 +207,7 @@ func TestConsoleChannelForms(t *testing.T) {
 // TestConsoleSnippets runs the Python program that the page shows.
 func TestConsoleSnippets(t *testing.T) {
 	t.Parallel()
-	if !haveLibzmq() {
-		t.Skip("the program on the page needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	p := startSeed(t)
 	c := p.newRole(t, domain.Operator)
 	c.post("/subscriptions/+add", zmqForm("watch", `a "topic'\x`, porttest.Hold(t))).want(t, http.StatusSeeOther)

@@ -16,9 +16,7 @@ import (
 // TestConsolePostTo runs the command that the page of a device shows, before and after the first value, for each kind of value.
 func TestConsolePostTo(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not installed: Debian's package curl")
-	}
+	needCurl(t)
 	p := start(t, t.TempDir())
 	p.addSensorProfile()
 	p.addSensor("hall-1", "")

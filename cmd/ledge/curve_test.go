@@ -42,9 +42,7 @@ func keysOf(server string, client zeromqtest.Keys) []string {
 // TestCurve takes a channel with CURVE from the first start to a libzmq subscriber, through changes of its keys and a restart, in open mode and
 // in secure mode with an encrypted secret store.
 func TestCurve(t *testing.T) {
-	if !haveLibzmq() {
-		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	for _, mode := range [][]string{nil, {"--secure"}} {
 		t.Run(strings.Join(mode, " "), func(t *testing.T) { testCurve(t, mode) })
 	}

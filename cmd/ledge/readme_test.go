@@ -38,9 +38,7 @@ func shellBlocks(text string) []string {
 // TestReadmeTour types the README's commands: against a server on free ports, with a libzmq subscriber and a NATS
 // client. Only the port numbers and the place of the binary are other than in the text.
 func TestReadmeTour(t *testing.T) {
-	if !haveLibzmq() {
-		t.Skip("the tour's subscriber needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	blocks := tour(t)
 	if len(blocks) != 8 || strings.TrimSpace(blocks[0]) != "make run" {
 		t.Fatalf("the tour has %d blocks, want 8 that begin with make run", len(blocks))
@@ -133,10 +131,20 @@ func (p *process) shell(t *testing.T) *shell {
 }
 
 func (s *shell) command(block string) *exec.Cmd {
+	s.t.Helper()
+	needCommands(s.t, block)
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", s.replace.Replace(block))
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = s.env
 	return cmd
+}
+
+// needCommands skips the test if a command of the block is not installed. An empty Debian has all of them but curl.
+func needCommands(t *testing.T, block string) {
+	t.Helper()
+	if strings.Contains(block, "curl ") {
+		needCurl(t)
+	}
 }
 
 func (s *shell) run(block string) string {
@@ -246,9 +254,27 @@ func TestScriptsReadTheirPipes(t *testing.T) {
 	}
 }
 
-// TestNamedFilesExist holds that the documents name only Go files that are there.
-func TestNamedFilesExist(t *testing.T) {
-	var files []string
+// TestTestToolsAreListed holds that CONTRIBUTING.md has the table of .ci/testtools, and that this table has each Debian package that a
+// skipped test names.
+func TestTestToolsAreListed(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "sh", "../../.ci/testtools", "table").Output()
+	if table := string(out); err != nil || !strings.Contains(mustRead(t, "../../CONTRIBUTING.md"), "\n"+table+"\n") {
+		t.Errorf("CONTRIBUTING.md lacks what .ci/testtools table prints: %v\n%s", err, table)
+	}
+	everywhere := []string{"util-linux", "bsdutils"} // essential in Debian
+	named := regexp.MustCompile(`\.Skipf?\([^\n]*Debian's package ([a-z0-9-]+)`)
+	for _, file := range goFiles(t) {
+		for _, m := range named.FindAllStringSubmatch(mustRead(t, "../../"+file), -1) {
+			if !slices.Contains(everywhere, m[1]) && !strings.Contains(string(out), "`"+m[1]+"`") {
+				t.Errorf("%s skips a test for want of Debian's package %s, which .ci/testtools does not have", file, m[1])
+			}
+		}
+	}
+}
+
+// goFiles returns the paths of all Go files, from the repository's folder.
+func goFiles(t *testing.T) (files []string) {
+	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Ext(path) == ".go" {
 			files = append(files, filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash("../../"))))
@@ -258,6 +284,12 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return files
+}
+
+// TestNamedFilesExist holds that the documents name only Go files that are there.
+func TestNamedFilesExist(t *testing.T) {
+	files := goFiles(t)
 	if own := namedFiles(t, "../../docs/reference/code.md"); len(own) < 20 {
 		t.Errorf("docs/reference/code.md names %d files", len(own))
 	}

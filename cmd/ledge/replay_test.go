@@ -177,9 +177,7 @@ while True:
 // nothing, and what is live goes on meanwhile.
 func TestReplayToASlowSubscriber(t *testing.T) {
 	t.Parallel()
-	if !haveLibzmq() {
-		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	p := start(t, t.TempDir(), "--log-level", "debug")
 	port := porttest.Hold(t)
 	p.addNamed("slow", "BULK", port)
@@ -223,9 +221,7 @@ func TestReplayToASlowSubscriber(t *testing.T) {
 // TestReplayDoc types the commands of docs/reference/replay.md.
 func TestReplayDoc(t *testing.T) {
 	t.Parallel()
-	if !haveLibzmq() {
-		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	text := mustRead(t, "../../docs/reference/replay.md")
 	blocks := shellBlocks(text)
 	if len(blocks) != 4 {

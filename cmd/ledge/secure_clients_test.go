@@ -117,6 +117,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
+// needCurl returns the path of curl. It skips the test if curl is not installed.
 func needCurl(t *testing.T) string {
 	t.Helper()
 	curl, err := exec.LookPath("curl")
@@ -235,7 +236,7 @@ func TestNATSCommand(t *testing.T) {
 	t.Parallel()
 	command := findNATS()
 	if command == "" {
-		t.Skip("the nats command is not installed: .ci/testtools installs it in bin")
+		t.Skip("the nats command is not installed: make testtools installs it in bin")
 	}
 	s := startSecured(t)
 	_, text, _ := strings.Cut(mustReadDocs(t, "reference/taps-history.md"), "```text\nnats ")

@@ -61,6 +61,8 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) path(name string) string { return filepath.Join(d.dir, name) }
 
 func (d *desk) command(line string) *exec.Cmd {
+	d.t.Helper()
+	needCommands(d.t, line)
 	cmd := exec.CommandContext(d.t.Context(), "bash", "-euo", "pipefail", "-c", d.replace.Replace(line))
 	cmd.Dir, cmd.Env = d.dir, d.env
 	return cmd

@@ -83,9 +83,7 @@ func (o *operator) starts(page string, replace ...string) {
 // TestSixteenTasks does what a new operator does, each task with the commands of its page. It fails if a shell block of these pages is not typed.
 func TestSixteenTasks(t *testing.T) {
 	t.Parallel()
-	if !haveLibzmq() {
-		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
-	}
+	needLibzmq(t)
 	heard := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

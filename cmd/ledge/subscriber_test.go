@@ -23,6 +23,14 @@ const python = "/usr/bin/python3"
 // haveLibzmq reports whether a libzmq subscriber can run here.
 func haveLibzmq() bool { return exec.Command(python, "-c", "import zmq").Run() == nil }
 
+// needLibzmq skips the test if libzmq is not installed. A test calls it before it starts anything.
+func needLibzmq(t *testing.T) {
+	t.Helper()
+	if !haveLibzmq() {
+		t.Skip("the subscriber needs libzmq: Debian's package python3-zmq is not installed")
+	}
+}
+
 // subscribe connects a SUB socket to a port of p and returns when p has its subscription. It is libzmq's where that is
 // installed, else zmq4's.
 func (p *process) subscribe(port int, topic string) *subscriber {
