@@ -1,9 +1,12 @@
 package handlers
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +32,8 @@ func NewService(o Options) *Service {
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
-	s.engine.Use(s.measure, s.logAccess, s.authorize)
+	s.engine.UseRawPath = true // withRawPath leaves one only if a segment has a slash
+	s.engine.Use(s.measure, s.logAccess, refuseSlashes, s.authorize)
 	s.engine.NoRoute(s.notFound)
 	s.engine.NoMethod(s.notAllowed)
 	return s
@@ -53,16 +57,21 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		defer done()
 	}
-	// A name never holds a slash; decoded, one would make two path segments of it.
-	if hasEncodedSlash(r.URL.RawPath) || !strings.HasPrefix(r.URL.Path, "/") {
+	if !strings.HasPrefix(r.URL.Path, "/") {
 		http.NotFound(w, r)
 		s.unrouted(w, r)
 		return
 	}
-	if p := cleanPath(r.URL.Path); p != r.URL.Path {
+	r = withRawPath(r)
+	at := cmp.Or(r.URL.RawPath, r.URL.Path)
+	if p := cleanPath(at); p != at {
 		// EdgeX 2.3 redirects here, whatever the method.
 		u := *r.URL
-		u.Path, u.RawPath = p, ""
+		if u.RawPath != "" {
+			p, _ = url.PathUnescape(p)
+			u.RawPath = cleanPath(u.RawPath)
+		}
+		u.Path = p
 		w.Header().Set("Location", u.String())
 		w.WriteHeader(http.StatusMovedPermanently)
 		s.unrouted(w, r)
@@ -80,8 +89,42 @@ func (s *Service) Routes() []string {
 	return all
 }
 
-func hasEncodedSlash(rawPath string) bool {
-	return strings.Contains(rawPath, "%2F") || strings.Contains(rawPath, "%2f")
+// withRawPath returns the request with a RawPath only if a segment of its path has an encoded slash. All segments are then encoded in the
+// one way that Gin decodes.
+func withRawPath(r *http.Request) *http.Request {
+	if r.URL.RawPath == "" {
+		return r
+	}
+	raw := ""
+	if strings.Contains(r.URL.RawPath, "%2F") || strings.Contains(r.URL.RawPath, "%2f") {
+		segments := strings.Split(r.URL.RawPath, "/")
+		for i, segment := range segments {
+			text, _ := url.PathUnescape(segment) // net/http has decoded the path
+			segments[i] = strings.ReplaceAll(url.PathEscape(text), "+", "%2B")
+		}
+		raw = strings.Join(segments, "/")
+	}
+	u, next := *r.URL, *r
+	u.RawPath = raw
+	next.URL = &u
+	return &next
+}
+
+// freeText are the parameters of paths that may hold a slash. The others are names, ids, categories and labels, which never do.
+var freeText = []string{"manufacturer", "model"}
+
+// refuseSlashes answers a path with a slash in a name as EdgeX 2.3 does, which has no such route.
+func refuseSlashes(c *gin.Context) {
+	if c.Request.URL.RawPath == "" {
+		return
+	}
+	for _, p := range c.Params {
+		if strings.Contains(p.Value, "/") && !slices.Contains(freeText, p.Key) {
+			c.Abort()
+			http.NotFound(c.Writer, c.Request)
+			return
+		}
+	}
 }
 
 // cleanPath resolves //, . and .. and keeps a trailing slash.

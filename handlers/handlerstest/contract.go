@@ -137,15 +137,17 @@ func (o operation) statuses() []int {
 
 // find returns the operation that a request is for and the parameters in its path; ok is false where it is for none.
 func (c *Contract) find(r *http.Request) (o operation, params map[string]string, ok bool) {
-	if strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") { // a name never holds a slash
-		return o, nil, false
-	}
 	route, params, err := c.router.FindRoute(r)
 	if errors.Is(err, routers.ErrPathNotFound) || errors.Is(err, routers.ErrMethodNotAllowed) {
 		return o, nil, false
 	}
 	if err != nil {
 		panic(err)
+	}
+	for key, value := range params {
+		if slash := strings.Contains(value, "/") || strings.Contains(strings.ToUpper(value), "%2F"); slash && key != "manufacturer" && key != "model" { // names and ids
+			return o, nil, false
+		}
 	}
 	return operation{route.Method, route.Path, route.PathItem, route.Operation}, params, true
 }

@@ -74,6 +74,10 @@ func TestProfileInfo(t *testing.T) {
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
 		list("by maker", "/manufacturer/mf?limit=1", "1"), list("by model", "/model/md", "1"), list("by both", "/manufacturer/mf/model/md", "1"),
 		patch("by name", `{"name":"camera","manufacturer":"mf2","description":"dd","labels":["x"]}`, 207, 1, ok200),
+		patch("any text", `{"name":"camera","manufacturer":"A/B, C+D","model":"../m/"}`, 207, 1, ok200),
+		list("by a maker with a slash", "/manufacturer/A%2FB,%20C+D", "1"), list("by a model with slashes", "/model/..%2Fm%2f", "1"),
+		list("by both, with slashes", "/manufacturer/A%2fB%2C%20C%2BD/model/..%2Fm%2F", "1"), list("by a part of a maker", "/manufacturer/A", "0"),
+		patch("by name, back", `{"name":"camera","manufacturer":"mf2","model":"md"}`, 207, 1, ok200),
 		patch("by id", `{"id":"`+profileID+`","model":"md2"}`, 207, 1, ok200),
 		{Name: "shown", Method: "GET", Path: profilePath + "/name/camera", Status: 200, Contains: []string{`"manufacturer":"mf2","description":"dd","model":"md2","labels":["x"],"deviceResources":[{`}},
 		list("by the old maker", "/manufacturer/mf", "0"), list("by both, one of them old", "/manufacturer/mf2/model/md", "0"), list("by both now", "/manufacturer/mf2/model/md2", "1"),
