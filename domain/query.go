@@ -9,6 +9,8 @@ type Filter struct {
 	Index, Value string
 	// Any, where it is not empty, stands for Value: an entry is kept that has any of them.
 	Any []string
+	// Or are further filters by index: an entry that one of them finds is kept too.
+	Or []Filter
 	// Without keeps the entries that do not have it instead.
 	Without bool
 	// From and To bound the time of IndexTime, both included. A list that has them is in the order of that time.

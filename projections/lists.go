@@ -24,9 +24,17 @@ func (v *View) page(p Page, filters []Filter) (fold.Page, []fold.Filter) {
 	}
 	all := make([]fold.Filter, len(filters))
 	for i, f := range filters {
-		all[i] = fold.Filter(f)
+		all[i] = foldFilter(f)
 	}
 	return fold.Page(p), all
+}
+
+func foldFilter(f Filter) fold.Filter {
+	g := fold.Filter{Index: f.Index, Value: f.Value, Any: f.Any, Without: f.Without, From: f.From, To: f.To}
+	for _, or := range f.Or {
+		g.Or = append(g.Or, foldFilter(or))
+	}
+	return g
 }
 
 // Keys implements domain.Lists.

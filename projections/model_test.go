@@ -429,6 +429,11 @@ var (
 
 func inAny(n domain.Notification) bool { return has(anyCategory.Any, n.Category) }
 
+// categoryOrLabel is what a subscription with two categories and a label lists.
+var categoryOrLabel = Filter{Index: domain.IndexCategory, Any: anyCategory.Any, Or: []Filter{{Index: domain.IndexLabel, Any: []string{"label-1"}}}}
+
+func inCategoryOrLabel(n domain.Notification) bool { return inAny(n) || has(n.Labels, "label-1") }
+
 func TestListsOfNotifications(t *testing.T) {
 	short(t)
 	for seed := range uint64(3) {
@@ -454,6 +459,8 @@ func TestListsOfNotifications(t *testing.T) {
 			"no time":                               {query[domain.Notification]{filters: []Filter{Between(15, 5)}, keep: func(domain.Notification) bool { return false }}, madeAt},
 			"acknowledged":                          {query[domain.Notification]{filters: []Filter{isAcknowledged(false)}, keep: func(n domain.Notification) bool { return n.Acknowledged }}, modified},
 			"not acknowledged":                      {query[domain.Notification]{filters: []Filter{isAcknowledged(true)}, keep: func(n domain.Notification) bool { return !n.Acknowledged }}, modified},
+			"a category or a label":                 {query[domain.Notification]{filters: []Filter{categoryOrLabel}, keep: inCategoryOrLabel}, modified},
+			"a category or a label, between":        {query[domain.Notification]{filters: []Filter{categoryOrLabel, Between(5, 15)}, keep: func(n domain.Notification) bool { return inCategoryOrLabel(n) && within(n) }}, madeAt},
 			"two of the categories":                 {query[domain.Notification]{filters: []Filter{anyCategory}, keep: inAny}, modified},
 			"not those of a category, acknowledged": {query[domain.Notification]{filters: []Filter{isAcknowledged(false), noCategory}, keep: func(n domain.Notification) bool { return n.Acknowledged && !inAny(n) }}, modified},
 			"two of the categories, not acknowledged, between": {query[domain.Notification]{filters: []Filter{anyCategory, isAcknowledged(true), Between(5, 15)}, keep: func(n domain.Notification) bool { return inAny(n) && !n.Acknowledged && within(n) }}, madeAt},

@@ -239,7 +239,8 @@ func (e entry) has(f domain.Filter) bool {
 	if len(values) == 0 {
 		values = []string{f.Value}
 	}
-	return slices.ContainsFunc(values, func(v string) bool { return v != "" && slices.Contains(e.indexes[f.Index], v) })
+	return slices.ContainsFunc(values, func(v string) bool { return v != "" && slices.Contains(e.indexes[f.Index], v) }) ||
+		slices.ContainsFunc(f.Or, e.has)
 }
 
 // cut returns a page. An offset above the total is refused, but not where nothing is asked for.

@@ -56,6 +56,13 @@ func listed(name, path string, total int, contents ...string) handlerstest.Scena
 func TestNotificationLists(t *testing.T) {
 	f := mustNotifications(t)
 	ids := givenNotices(t, f)
+	for i, name := range []string{"both", "labels", "categories"} {
+		tags := [][2][]string{{{"a"}, {"l"}}, {nil, {"none", "l"}}, {{"c", "b"}, nil}}[i]
+		f.events.Given(t, domain.AddSubscription{Subscription: domain.Subscription{
+			ID: handlerstest.ID(300 + i), Name: name, Receiver: "till", AdminState: "UNLOCKED", Categories: tags[0], Labels: tags[1],
+			Channels: []domain.Channel{{Type: "ZeroMQ", Host: "*", Port: 5563, Topic: "t"}},
+		}})
+	}
 	whole := listed("whole", "/category/b", 1)
 	whole.WantBody = `{"apiVersion":"v2","statusCode":200,"totalCount":1,"notifications":[{"created":20,"modified":51,"id":"` + ids[1] +
 		`","category":"b","labels":["l"],"content":"n-2","sender":"me","severity":"NORMAL","status":"PROCESSED"}]}` + "\n"
@@ -78,7 +85,14 @@ func TestNotificationLists(t *testing.T) {
 		listed("by one time", "/start/20/end/20", 1, "n-2"),
 		listed("by time, a page", "/start/0/end/9000?offset=3&limit=5", 4, "n-1"),
 		listed("by another time", "/start/100/end/200", 0),
-		listed("by subscription", "/subscription/name/s-1", 1, "n-1"),
+		listed("by subscription, which matched one, and has the category of none", "/subscription/name/s-1", 0),
+		listed("by subscription, with a category or a label", "/subscription/name/both", 3, "n-3", "n-2", "n-1"),
+		listed("by subscription, a page", "/subscription/name/both?offset=2&limit=1", 3, "n-1"),
+		listed("by subscription, with a label", "/subscription/name/labels", 2, "n-2", "n-1"),
+		listed("by subscription, with a category", "/subscription/name/categories", 2, "n-4", "n-2"),
+		{Name: "a slash in a name", Method: "GET", Path: notifications + "/subscription/name/s%2F1", Status: 404, WantBody: "404 page not found\n"},
+		{Name: "a slash in a label", Method: "GET", Path: notifications + "/label/a%2F1", Status: 404, WantBody: "404 page not found\n"},
+		{Name: "slashes twice", Method: "GET", Path: notifications + "//label/a%2f1", Status: 301, WantHeader: []string{"Location: " + notifications + "/label/a%2F1"}},
 		bad("by unknown subscription", "/subscription/name/s-9", 404, `subscription name \"s-9\" does not exist`),
 		bad("start is no number", "/start/a/end/1", 400, `start: \"a\" is no whole number`),
 		bad("end is no number", "/start/1/end/1.5", 400, `end: \"1.5\" is no whole number`),

@@ -27,15 +27,16 @@ func by(index, param string) handlers.Asked {
 	return func(c *gin.Context) ([]domain.Filter, error) { return filter(c), nil }
 }
 
-// bySubscription keeps what the subscription matched when it was raised or delivered.
+// bySubscription keeps, as EdgeX 2.3 does, the notifications with one of the categories or labels that the subscription has now.
 func (s service) bySubscription(c *gin.Context) ([]domain.Filter, error) {
 	name := c.Param("name")
 	view, done := s.subscriptions()
 	defer done()
-	if _, ok := view.State.Subscriptions.Get(name); !ok {
+	sub, ok := view.State.Subscriptions.Get(name)
+	if !ok {
 		return nil, domain.Errorf(domain.NotFound, "subscription name %.80q does not exist; correct the name", name)
 	}
-	return []domain.Filter{{Index: domain.IndexSubscription, Value: name}}, nil
+	return []domain.Filter{{Index: domain.IndexCategory, Any: sub.Categories, Or: []domain.Filter{{Index: domain.IndexLabel, Any: sub.Labels}}}}, nil
 }
 
 func (s service) listNotifications(filter handlers.Asked) handlers.Handler {

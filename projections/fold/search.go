@@ -55,6 +55,7 @@ type asked struct {
 	Filter
 	id    byte
 	shift bool // the index has an order of its own
+	or    []asked
 }
 
 // plan is filters as they are answered.
@@ -71,7 +72,14 @@ func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
 		if err != nil {
 			return p, err
 		}
-		a := asked{f, x.ID, x.Name == Created}
+		a := asked{Filter: f, id: x.ID, shift: x.Name == Created}
+		for _, or := range f.Or {
+			x, err := t.find(or)
+			if err != nil {
+				return p, err
+			}
+			a.or = append(a.or, asked{Filter: or, id: x.ID})
+		}
 		switch {
 		case f.Index == Time && p.time != nil:
 			return p, fmt.Errorf("list %s: two times asked for", t.Name)
@@ -79,7 +87,7 @@ func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
 			if p.time = &f; t.Shift == 0 {
 				p.ranges = slices.Insert(p.ranges, 0, a)
 			}
-		case !f.Without && len(f.Any) == 0: // one range of the index
+		case !f.Without && len(f.Any) == 0 && len(f.Or) == 0: // one range of the index
 			if one := [2]string{f.Index, f.Value}; !seen[one] {
 				seen[one] = true
 				p.ranges = append(p.ranges, a)
@@ -90,7 +98,7 @@ func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
 	}
 	switch {
 	case len(p.ranges) > 0:
-	case t.Shift > 0 && len(p.tests) > 0 && !p.tests[0].Without:
+	case t.Shift > 0 && len(p.tests) > 0 && !p.tests[0].Without && len(p.tests[0].Or) == 0:
 		p.ranges, p.tests = p.tests[:1], p.tests[1:]
 	default:
 		p.ranges = []asked{{id: t.Indexes[0].ID}}
@@ -113,8 +121,10 @@ func (t *Table[S]) newSearch(rows *bbolt.Bucket, a asked, time *Filter) *search 
 
 func newTest(rows *bbolt.Bucket, a asked) test {
 	t := test{without: a.Without}
-	for _, v := range values(a.Filter) {
-		t.ranges = append(t.ranges, newProbe(rows, appendRange(nil, a.id, v)))
+	for _, one := range append([]asked{a}, a.or...) {
+		for _, v := range values(one.Filter) {
+			t.ranges = append(t.ranges, newProbe(rows, appendRange(nil, one.id, v)))
+		}
 	}
 	return t
 }
@@ -154,6 +164,8 @@ type Filter struct {
 	Index, Value string
 	// Any, if it is not empty, stands for Value: an entity is kept that has any of them.
 	Any []string
+	// Or are further filters by index: an entity that one of them finds is kept too. Their own Without and Or do not count.
+	Or []Filter
 	// Without keeps the entities that do not have it instead.
 	Without bool
 	// From and To bound the time of the index [Time], both included. A list that has them is in the order of that time.
