@@ -1,11 +1,13 @@
 package tap
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,17 +47,20 @@ func TestTapLoginTimes(t *testing.T) {
 		options Options
 		says    string
 		want    time.Duration
+		reads   string // its last line, if it can read one
 	}{
-		"TLS that is not begun":   {Options{TLS: &tls.Config{}}, "", loginWait},
-		"TLS that is not ended":   {Options{TLS: &tls.Config{}}, "\x16\x03\x01", loginWait},
-		"no login":                {Options{Login: silent}, "", loginWait},
-		"a login that takes long": {Options{Login: silent}, "CONNECT {\"user\":\"a\",\"pass\":\"b\"}\r\n", checkWait},
+		"TLS that is not begun":   {Options{TLS: &tls.Config{}}, "", loginWait, ""},
+		"TLS that is not ended":   {Options{TLS: &tls.Config{}}, "\x16\x03\x01", loginWait, ""},
+		"no login":                {Options{Login: silent}, "", loginWait, "-ERR 'Authentication Timeout'\r\n"},
+		"a login that takes long": {Options{Login: silent}, "CONNECT {\"user\":\"a\",\"pass\":\"b\"}\r\n", checkWait, "-ERR 'Authentication Timeout'\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				d, v, client := mustSecureSession(t, c.options)
-				go func() { _, _ = io.Copy(io.Discard, client) }()
+				var read bytes.Buffer
+				all := make(chan struct{})
+				go func() { defer close(all); _, _ = io.Copy(&read, client) }()
 				go func() { _, _ = io.WriteString(client, c.says) }()
 				<-v.gone
 				d.working.Wait()
@@ -63,6 +68,9 @@ func TestTapLoginTimes(t *testing.T) {
 					t.Errorf("cut off after %s, want %s", got, c.want)
 				}
 				client.Close()
+				if <-all; !strings.HasSuffix(read.String(), c.reads) {
+					t.Errorf("the client reads %q, want %q at the end", &read, c.reads)
+				}
 			})
 		})
 	}

@@ -1,9 +1,11 @@
 package tap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +28,7 @@ const (
 const (
 	violation = "Authorization Violation"
 	expired   = "User Authentication Expired"
+	tooLate   = "Authentication Timeout"
 )
 
 // refusal is why a client is refused.
@@ -39,8 +42,11 @@ func (r refusal) Error() string { return r.err.Error() }
 
 func (r refusal) Unwrap() error { return r.err }
 
-// refusalOf makes a refusal of what Options.Login returns.
+// refusalOf makes a refusal of what Options.Login returns, or of a login that took too long.
 func refusalOf(err error) refusal {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return refusal{byCredentials, tooLate, err}
+	}
 	var known *domain.Error
 	if !errors.As(err, &known) {
 		return refusal{byCredentials, violation, err}

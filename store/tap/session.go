@@ -197,6 +197,9 @@ func (s *session) firstLine(buffer []byte) (n int, err error) {
 	defer func() { _ = s.outside.SetReadDeadline(time.Time{}) }()
 	for n < len(buffer) {
 		more, err := s.outside.Read(buffer[n:])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, refusalOf(fmt.Errorf("no login within %s: %w", loginWait, err))
+		}
 		if err != nil {
 			return n, net.ErrClosed
 		}
