@@ -146,6 +146,7 @@ data-host: "0.0.0.0" # from secure
 device-rest-host: "0.0.0.0" # from secure
 notifications-host: "0.0.0.0" # from secure
 notifications-port: "1001" # from ` + file + `
+console-host: "0.0.0.0" # from secure
 tap-host: "0.0.0.0" # from secure
 readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
 secure: "true" # from --secure

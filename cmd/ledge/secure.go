@@ -24,8 +24,8 @@ func (c *Config) bindEverywhere(source map[string]string) {
 	if !c.Secure {
 		return
 	}
-	for _, name := range []string{"metadata-host", "data-host", "device-rest-host", "notifications-host", "tap-host"} {
-		if source[name] == "default" {
+	for _, s := range c.bindSettings() {
+		if name := s[0]; source[name] == "default" {
 			_ = c.declared.Lookup(name).Value.Set(everywhere) // any text can be set
 			source[name] = "secure"
 		}

@@ -85,6 +85,18 @@ func TestSecure(t *testing.T) {
 	p := start(t, t.TempDir(), "--secure")
 	ca := p.ca()
 	get := overTLS(t, ca, client13)
+	for _, url := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications, p.console, p.tap} {
+		// Nothing that listens on 127.0.0.1 alone is at 127.0.0.2.
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.2", fmt.Sprint(urlPort(t, url))))
+		if err != nil {
+			t.Errorf("%s does not listen on all addresses: %v", url, err)
+			continue
+		}
+		conn.Close()
+	}
+	if a, err := get(at(t, p.console, "https", "127.0.0.1") + "/login"); err != nil || a.status != http.StatusOK {
+		t.Errorf("console: %d %v", a.status, err)
+	}
 	hosts := []string{"127.0.0.1", "localhost", ownAddress().String()}
 	for _, service := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications} {
 		for _, host := range hosts {
