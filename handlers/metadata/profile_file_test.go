@@ -124,7 +124,7 @@ func FuzzDecodeProfile(f *testing.F) {
 	f.Add([]byte("<<: {a: 1}\n? [x]\n: !!binary aGk="))
 	f.Add([]byte("{[: , ]}\n--- \n%YAML 9.9"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		shape, err := decodeProfile(file, 1<<16)
+		shape, _, err := decodeProfile(file, 1<<16)
 		if err != nil {
 			return
 		}

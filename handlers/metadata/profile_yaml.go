@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -14,8 +13,9 @@ import (
 )
 
 // decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where
-// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to.
-func decodeProfile(file []byte, most int64) (d shapes.Profile, err error) {
+// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to. ignored is a message
+// that names the keys that are unknown.
+func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
 			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)
@@ -23,32 +23,38 @@ func decodeProfile(file []byte, most int64) (d shapes.Profile, err error) {
 	}()
 	var document yaml.Node
 	if err := yaml.Unmarshal(file, &document); err != nil {
-		return d, yamlError(err)
+		return d, "", yamlError(err)
 	}
 	if len(document.Content) == 0 {
-		return d, domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
+		return d, "", domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
 	}
 	root := document.Content[0]
 	if err := checkNode(root, most); err != nil {
-		return d, err
+		return d, "", err
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
-		return d, domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
+		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
 	}
+	if err := checkGeneration(root); err != nil {
+		return d, "", err
+	}
+	var w keyWalk
+	w.look(root, profileKeys, "")
 	var p domain.Problems
-	checkKeys(&p, root, reflect.TypeOf(d), "file")
+	p.In("file", w.nulls)
+	p.In("file", w.unknown.Misspelled)
 	if err := p.Err(); err != nil {
-		return d, err
+		return d, "", err
 	}
 	if err := root.Decode(&d); err != nil {
-		return d, yamlError(err)
+		return d, "", yamlError(err)
 	}
 	for _, r := range d.DeviceResources {
 		for k, v := range r.Attributes {
 			r.Attributes[k] = jsonValue(v)
 		}
 	}
-	return d, nil
+	return d, w.unknown.Message(), nil
 }
 
 // yamlError leaves out what the library says of Go types.
