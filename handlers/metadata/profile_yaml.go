@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/domain/yamldoc"
 	"ledge/handlers/shapes"
 )
 
@@ -22,7 +23,7 @@ func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, e
 		}
 	}()
 	var document yaml.Node
-	if err := yaml.Unmarshal(file, &document); err != nil {
+	if err := yamldoc.Unmarshal(file, &document); err != nil {
 		return d, "", yamlError(err)
 	}
 	if len(document.Content) == 0 {
@@ -59,6 +60,9 @@ func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, e
 
 // yamlError leaves out what the library says of Go types.
 func yamlError(err error) error {
+	if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
+		return domain.Errorf(domain.Invalid, "file: line %d: a second document begins; upload each profile as a file of its own", second.Line)
+	}
 	faults := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
 		faults = e.Errors
