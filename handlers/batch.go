@@ -81,7 +81,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError) {
 			place := fmt.Sprintf("[%d]", i)
 			if mistyped != nil {
-				addMistyped(&b.problems, place, mistyped)
+				addMistyped(&b.problems, place, element, mistyped)
 				return
 			}
 			if string(element) == "null" {

@@ -62,7 +62,7 @@ func Decode[E any](data []byte, f Format) (*E, error) {
 	err := f.Unmarshal(data, e)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		var p domain.Problems
-		addMistyped(&p, "body", mistyped)
+		addMistyped(&p, "body", data, mistyped)
 		return nil, p.Err()
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {

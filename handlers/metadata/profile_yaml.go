@@ -3,7 +3,6 @@ package metadata
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -105,10 +104,6 @@ func jsonValue(v any) any {
 	case []any:
 		for i, e := range v {
 			v[i] = jsonValue(e)
-		}
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Sprint(v)
 		}
 	}
 	return v
