@@ -64,7 +64,7 @@ func TestTextOfType(t *testing.T) {
 		"Float64":      {[]string{"1e99"}, []string{"x", "1e999"}},
 		"BoolArray":    {[]string{"[true, false]"}, []string{"", "[", "true", "[true false]", "[]"}},
 		"StringArray":  {[]string{"[a b, c]", "["}, nil},
-		"Int16Array":   {[]string{"[1]", "[1, -2]"}, []string{"[1,2]", "[40000]", "1, 2", "[1, 2"}},
+		"Int16Array":   {[]string{"[1]", "[1, -2]", "[1,2,3]", "[ 1 ,2 ]"}, []string{"[40000]", "1, 2", "[1, 2", "[1,,2]", "[1,]", "[1 2]"}},
 		"Float64Array": {[]string{"[1.500000e+00, 2]"}, []string{"[1.5, x]"}},
 	} {
 		for _, text := range texts.right {

@@ -155,15 +155,39 @@ func (v *Value) transform(r DeviceResource, value any) (any, error) {
 
 // edgexText is how EdgeX writes a value in a reading. Where a text of a StringArray has spaces, each is ", " there.
 func edgexText(valueType string, value any) string {
-	form := "%v"
-	if strings.HasPrefix(valueType, "Float") {
-		form = "%e"
+	switch v := value.(type) {
+	case float32:
+		return floatText(float64(v), 32)
+	case float64:
+		return floatText(v, 64)
+	case []float32:
+		return floatTexts(v, 32)
+	case []float64:
+		return floatTexts(v, 64)
 	}
-	text := fmt.Sprintf(form, value)
+	text := fmt.Sprint(value)
 	if strings.HasSuffix(valueType, "Array") {
 		text = strings.ReplaceAll(text, " ", ", ")
 	}
 	return text
+}
+
+func floatTexts[T float](list []T, bits int) string {
+	texts := make([]string, len(list))
+	for i, f := range list {
+		texts[i] = floatText(float64(f), bits)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// floatText writes six digits behind the point. EdgeX 2.3 does that too, and so loses the others; here a value that needs more of them to be
+// the same when it is read back has them.
+func floatText(f float64, bits int) string {
+	text := strconv.FormatFloat(f, 'e', 6, bits)
+	if back, _ := strconv.ParseFloat(text, bits); back == f {
+		return text
+	}
+	return strconv.FormatFloat(f, 'e', -1, bits)
 }
 
 // CheckMediaType refuses a Content-Type that the resource does not take, and returns the one to keep with the value.

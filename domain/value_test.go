@@ -1,6 +1,11 @@
 package domain
 
 import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -90,17 +95,48 @@ func TestReadingsHaveTheTextOfEdgeX(t *testing.T) {
 		{"Object", `{"a": 1.50}`, body},
 		{"Uint8", "0x1F", "31"}, {"Uint8", "31", body}, {"Uint16", "+5", "5"}, {"Uint32", "010", "8"}, {"Uint64", "1_000", "1000"},
 		{"Int8", "-0", "0"}, {"Int16", "-0x80", "-128"}, {"Int32", "-7", body}, {"Int64", "0b101", "5"},
-		{"Float32", "12.5", "1.250000e+01"}, {"Float32", "0.1", "1.000000e-01"}, {"Float32", "1.250000e+01", body}, {"Float32", "16777217", "1.677722e+07"},
+		{"Float32", "12.5", "1.250000e+01"}, {"Float32", "0.1", "1.000000e-01"}, {"Float32", "1.250000e+01", body}, {"Float32", "16777217", "1.6777216e+07"}, // as near as a Float32 comes
+		{"Float32", "1234.5678", "1.2345677e+03"}, {"Float64", "100000001", "1.00000001e+08"}, {"Float64", "0.1234567890123456789", "1.2345678901234568e-01"},
 		{"Float64", "-0", "-0.000000e+00"}, {"Float64", "1e300", "1.000000e+300"},
 		{"BoolArray", "[true,false, 1]", "[true, false, true]"}, {"BoolArray", "[true, false]", body},
 		{"StringArray", `["a","\u00fc \"",""]`, `[a, ü, ", ]`}, // EdgeX parts it at each space
 		{"Uint8Array", "[1,2,255]", "[1, 2, 255]"}, {"Uint16Array", " [ 1 ] ", "[1]"}, {"Uint32Array", "[1, 2]", body}, {"Uint64Array", "[18446744073709551615]", body},
 		{"Int8Array", "[-1,\n2]", "[-1, 2]"}, {"Int16Array", "[]", body}, {"Int32Array", "[-0]", "[0]"}, {"Int64Array", "[1,2]", "[1, 2]"},
 		{"Float32Array", "[1, 2.5]", "[1.000000e+00, 2.500000e+00]"}, {"Float64Array", "[1e1,0]", "[1.000000e+01, 0.000000e+00]"},
+		{"Float64Array", "[100000001, -0.5, 1.00000001e-5]", "[1.00000001e+08, -5.000000e-01, 1.00000001e-05]"}, {"Float32Array", "[16777217]", "[1.6777216e+07]"},
 	} {
 		v, err := ReadValue(Profile{}, resource(tt.valueType, ""), "application/json", []byte(tt.body))
 		if err != nil || v.Text != tt.want || v.Type != tt.valueType {
 			t.Errorf("%s %q: got %+v, %v, want %q", tt.valueType, tt.body, v, err, tt.want)
+		}
+	}
+}
+
+// A float comes back exactly as it was posted, scaled or not, and in a list. EdgeX 2.3 keeps six digits: 100000001 becomes 1.000000e+08.
+func TestFloatsKeepTheirDigits(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 5))
+	for _, bits := range []int{32, 64} {
+		valueType := fmt.Sprintf("Float%d", bits)
+		for range 20_000 {
+			posted := randomFloat(random, bits)
+			f, err := strconv.ParseFloat(posted, bits)
+			if err != nil || math.IsInf(f*4, 0) || f != 0 && math.Abs(f) < 1e-40 {
+				continue
+			}
+			for suffix, body := range map[string]string{"": posted, "Array": "[" + posted + "]"} {
+				v, err := ReadValue(Profile{}, resource(valueType+suffix, ""), "", []byte(body))
+				text := strings.Trim(cmp.Or(v.Text, body), "[]")
+				if back, _ := strconv.ParseFloat(text, bits); err != nil || back != f || len(text) < len("1.000000e+00") {
+					t.Fatalf("%s%s %s: got %q, which is %v, %v", valueType, suffix, posted, text, back, err)
+				}
+			}
+			r := resource(valueType, "")
+			r.Properties.Scale = "4" // exact
+			if v, err := ReadValue(Profile{}, r, "", []byte(posted)); err != nil || v.Type != valueType {
+				continue // it overflows
+			} else if back, _ := strconv.ParseFloat(cmp.Or(v.Text, posted), bits); back != 4*f {
+				t.Fatalf("%s %s, scaled: got %q, want %v", valueType, posted, v.Text, 4*f)
+			}
 		}
 	}
 }

@@ -81,7 +81,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError) {
 			place := fmt.Sprintf("[%d]", i)
 			if mistyped != nil {
-				addMistyped(&b.problems, place, mistyped)
+				addMistyped(&b.problems, place, element, mistyped)
 				return
 			}
 			if string(element) == "null" {
@@ -94,11 +94,11 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			if len(o.Problems) > 0 && entity != "" {
 				if p := misnamed(element, entity); len(p) > 0 {
 					b.problems.In(place, p)
-					o.Problems, unknown.misspelled = nil, nil
+					o.Problems, unknown.Misspelled = nil, nil
 				}
 			}
-			b.problems.In(place, unknown.misspelled)
-			o.bytes, o.ignored = len(element), unknown.message()
+			b.problems.In(place, unknown.Misspelled)
+			o.bytes, o.ignored = len(element), unknown.Message()
 			b.add(i, entity, *H(e).RequestHead(), o)
 		})
 		if err == nil {

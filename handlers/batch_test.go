@@ -15,7 +15,7 @@ func TestMistyped(t *testing.T) {
 	var scenarios []handlerstest.Scenario
 	for _, c := range []struct{ body, want string }{
 		{`[{"service":{"tags":{}}}]`, "[0].service.tags: a JSON object is not possible here; give an array"},
-		{`[{"service":{"tags":[1]}}]`, "[0].service.tags: a JSON number is not possible here; give a string"},
+		{`[{"service":{"tags":[1]}}]`, "[0].service.tags[0]: a JSON number is not possible here; give a string"},
 		{`[{"service":{"on":1}}]`, "[0].service.on: a JSON number is not possible here; give true or false"},
 		{`[{"service":{"size":300}}]`, "[0].service.size: a JSON number 300 is not possible here; give a whole number of 8 bits"},
 		{`[{"requestId":[]}]`, "[0].requestId: a JSON array is not possible here; give a string"},

@@ -29,9 +29,16 @@ type Body struct {
 }
 
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
-// passes the limit. name is what messages call a limit that a client can raise, such as "the attribute
+// passes the limit, and one with a Content-Encoding. name is what messages call a limit that a client can raise, such as "the attribute
 // maxBodyBytes"; empty for a fixed limit.
 func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
+	if codings := codingsOf(c); len(codings) > 0 {
+		return nil, unknownEncoding(c, codings, "identity", "send the body as it is")
+	}
+	return a.body(c, limit, name)
+}
+
+func (a *API) body(c *gin.Context, limit int64, name string) (*Body, error) {
 	b := &Body{api: a, c: c, most: limit, left: limit, limit: name}
 	b.r = sent{b}
 	if c.Request.ContentLength > limit {
@@ -125,5 +132,11 @@ func (a *API) readBody(c *gin.Context, b *bytes.Buffer, limit int64) error {
 	}
 	b.Grow(int(min(max(c.Request.ContentLength, 0), mostAhead)) + bytes.MinRead)
 	_, err = b.ReadFrom(body)
+	if bytes.HasPrefix(b.Bytes(), byteOrderMark) {
+		b.Next(len(byteOrderMark))
+	}
 	return err
 }
+
+// byteOrderMark begins texts of some editors and of PowerShell. RFC 8259 lets readers of JSON ignore it.
+var byteOrderMark = []byte("\ufeff")

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
-	"strings"
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
@@ -141,33 +139,4 @@ func malformed(data []byte, err error, cure string) error {
 	}
 	line, column := lineOf(data, offset)
 	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); %s", err, line, column, offset, cure)
-}
-
-// addMistyped notes a field whose JSON type is wrong.
-func addMistyped(p *domain.Problems, path string, err *json.UnmarshalTypeError) {
-	if field := strings.TrimPrefix(err.Field, "Head."); field != "" { // Head is embedded: no key of the JSON
-		path += "." + field
-	}
-	p.Add(path, "a JSON %.80s is not possible here; give %s", err.Value, wanted(err.Type))
-}
-
-// wanted names a Go type as a writer of JSON knows it.
-func wanted(t reflect.Type) string {
-	switch k := t.Kind(); k {
-	case reflect.Pointer:
-		return wanted(t.Elem())
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return "a string in base64"
-		}
-		return "an array"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	default:
-		return fmt.Sprintf("a whole number of %d bits", t.Bits())
-	}
 }

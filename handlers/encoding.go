@@ -16,14 +16,14 @@ import (
 // two, is an UnknownEncoding Error. limit holds for what comes out, which is decoded as it is read; what goes in may be longer by a
 // 64th, since gzip makes a little more of what cannot be compressed.
 func (a *API) DecodedBody(c *gin.Context, limit int64, name string) (*Body, error) {
-	zipped, err := isZipped(c)
-	if err != nil {
-		return nil, err
+	codings := codingsOf(c)
+	if len(codings) == 0 {
+		return a.body(c, limit, name)
 	}
-	if !zipped {
-		return a.Body(c, limit, name)
+	if len(codings) > 1 || codings[0] != "gzip" && codings[0] != "x-gzip" {
+		return nil, unknownEncoding(c, codings, "gzip, identity", "send the body as it is, or with gzip once")
 	}
-	b, err := a.Body(c, limit+limit/64+1024, name)
+	b, err := a.body(c, limit+limit/64+1024, name)
 	if err != nil {
 		return nil, err
 	}
@@ -31,22 +31,19 @@ func (a *API) DecodedBody(c *gin.Context, limit int64, name string) (*Body, erro
 	return b, nil
 }
 
-// isZipped reports whether the body is to be decoded.
-func isZipped(c *gin.Context) (bool, error) {
-	var codings []string
+// codingsOf returns how the body is encoded, without identity.
+func codingsOf(c *gin.Context) (codings []string) {
 	for _, one := range strings.Split(strings.Join(c.Request.Header.Values("Content-Encoding"), ","), ",") {
 		if one = strings.ToLower(strings.Trim(one, " \t")); one != "" && one != "identity" {
 			codings = append(codings, one)
 		}
 	}
-	if len(codings) == 0 {
-		return false, nil
-	}
-	if len(codings) == 1 && (codings[0] == "gzip" || codings[0] == "x-gzip") {
-		return true, nil
-	}
-	c.Header("Accept-Encoding", "gzip, identity") // RFC 9110, 12.5.3, has it in answers of 415
-	return false, domain.Errorf(domain.UnknownEncoding, "Content-Encoding: %.80q is not supported; send the body as it is, or with gzip once", strings.Join(codings, ", "))
+	return codings
+}
+
+func unknownEncoding(c *gin.Context, codings []string, accepted, cure string) error {
+	c.Header("Accept-Encoding", accepted) // RFC 9110, 12.5.3, has it in answers of 415
+	return domain.Errorf(domain.UnknownEncoding, "Content-Encoding: %.80q is not supported; %s", strings.Join(codings, ", "), cure)
 }
 
 var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}

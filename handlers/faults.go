@@ -27,7 +27,7 @@ const (
 var (
 	faultPath  = regexp.MustCompile(`^((?:\[\d+\]\.)?[A-Za-z_][\w.\[\]-]*|\[\d+\]): `)
 	faultValue = regexp.MustCompile(`^(-?\d[\w.+-]*) `)
-	queryFault = regexp.MustCompile(`querystring (\w+)'s value (\S+)`) // EdgeX's words
+	queryFault = regexp.MustCompile(`querystring (\w+)'s value ("(?:[^"\\]|\\.)*"|\S+)`) // EdgeX's words
 )
 
 // faultsOf returns what is wrong with a request that is refused because of err; nil where the request is not at fault. It is taken from the
@@ -39,7 +39,11 @@ func faultsOf(err error) []Fault {
 	}
 	message := shorten(e.Message)
 	if m := queryFault.FindStringSubmatch(message); m != nil {
-		return []Fault{{Path: m[1], Value: cutTo(m[2], 80), Cure: cutTo(message, mostCure)}}
+		value, err := strconv.Unquote(m[2])
+		if err != nil {
+			value = m[2]
+		}
+		return []Fault{{Path: m[1], Value: cutTo(value, 80), Cure: cutTo(message, mostCure)}}
 	}
 	var faults []Fault
 	for _, part := range clauses(message) {

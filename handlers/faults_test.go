@@ -28,7 +28,8 @@ func TestFaults(t *testing.T) {
 			{"[2].subscription.labels[1]", "", "wrong"},
 		}},
 		{domain.Errorf(domain.Invalid, "the body is empty; send one object: {…}"), []Fault{{"", "", "send one object: {…}"}}},
-		{domain.Errorf(domain.Invalid, notInteger, "offset", "x", "e"), []Fault{{"offset", "x", "failed to parse querystring offset's value x into integer. Error:e"}}},
+		{domain.Errorf(domain.Invalid, notInteger, "offset", `a "b"`, 0, 9), []Fault{{"offset", `a "b"`, `querystring offset's value "a \"b\"" is no whole number from 0 to 9; correct it or leave it out`}}},
+		{domain.Errorf(domain.Invalid, outOfRange, "limit", -2, -1, 9), []Fault{{"limit", "-2", "querystring limit's value -2 is out of min -1 ~ max 9 range."}}},
 		{domain.Errorf(domain.NotFound, "device: no; mend"), nil},
 		{errors.New("ours"), nil},
 	} {

@@ -46,7 +46,7 @@ func DecodeObject[E any, H head[E]](a *API, data []byte, f Format) (*E, error) {
 			return nil, err
 		}
 		unknown := unknownIn(data, "", reflect.TypeFor[E]())
-		H(e).RequestHead().ignored = unknown.message()
+		H(e).RequestHead().ignored = unknown.Message()
 	}
 	return e, H(e).RequestHead().Check(a.APIVersion).Err()
 }
@@ -62,7 +62,7 @@ func Decode[E any](data []byte, f Format) (*E, error) {
 	err := f.Unmarshal(data, e)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		var p domain.Problems
-		addMistyped(&p, "body", mistyped)
+		addMistyped(&p, "body", data, mistyped)
 		return nil, p.Err()
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -75,7 +75,7 @@ func Decode[E any](data []byte, f Format) (*E, error) {
 		return nil, domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)
 	}
 	if f.Name == JSON.Name {
-		return e, append(nullsIn(data, "", reflect.TypeFor[E]()), unknownIn(data, "", reflect.TypeFor[E]()).misspelled...).Err()
+		return e, append(nullsIn(data, "", reflect.TypeFor[E]()), unknownIn(data, "", reflect.TypeFor[E]()).Misspelled...).Err()
 	}
 	return e, nil
 }

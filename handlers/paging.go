@@ -10,9 +10,9 @@ import (
 	"ledge/domain"
 )
 
-// The messages are those of EdgeX 2.3.
+// The second message is that of EdgeX 2.3. It answers the first one with an error of Go's strconv.
 const (
-	notInteger = "failed to parse querystring %s's value %s into integer. Error:%v"
+	notInteger = "querystring %s's value %q is no whole number from %d to %d; correct it or leave it out"
 	outOfRange = "querystring %s's value %d is out of min %d ~ max %d range."
 )
 
@@ -41,7 +41,7 @@ func queryInt(c *gin.Context, key string, value, least, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, domain.Errorf(domain.Invalid, notInteger, key, text, err)
+		return 0, domain.Errorf(domain.Invalid, notInteger, key, text, least, most)
 	}
 	if n < least || n > most {
 		return 0, domain.Errorf(domain.Invalid, outOfRange, key, n, least, most)

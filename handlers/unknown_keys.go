@@ -14,46 +14,72 @@ import (
 	"ledge/domain/spelling"
 )
 
-// keyShape is what keys a JSON value may have: those of an object, or those of the entries of a list. Nil is any.
-type keyShape struct {
+// Keys are the keys that a JSON value may have: those of an object, or those of the entries of a list. Nil has any.
+type Keys struct {
 	names  []string
-	fields map[string]*keyShape
-	list   *keyShape
+	fields map[string]*Keys
+	isList bool
+	list   *Keys // of the entries
 }
 
-var keyShapes sync.Map // of *keyShape by reflect.Type
+var keysOfTypes sync.Map // of *Keys by reflect.Type
 
-// keysOf returns the keys of JSON for a type. A map has any, and so has what decodes itself.
-func keysOf(t reflect.Type) *keyShape {
-	if known, ok := keyShapes.Load(t); ok {
-		return known.(*keyShape)
+// KeysOf returns the keys of JSON for a type. A map has any, and so has what decodes itself.
+func KeysOf(t reflect.Type) *Keys {
+	if known, ok := keysOfTypes.Load(t); ok {
+		return known.(*Keys)
 	}
-	sh := newKeyShape(t)
-	keyShapes.Store(t, sh)
+	sh := newKeys(t)
+	keysOfTypes.Store(t, sh)
 	return sh
 }
 
-func newKeyShape(t reflect.Type) *keyShape {
+// IsObject reports whether a value with these keys is an object.
+func (sh *Keys) IsObject() bool { return sh != nil && sh.fields != nil }
+
+// IsList reports whether a value with these keys is a list, and returns the keys of its entries.
+func (sh *Keys) IsList() (of *Keys, ok bool) {
+	if sh == nil || !sh.isList {
+		return nil, false
+	}
+	return sh.list, true
+}
+
+// Exactly returns the keys of a key's value. Unlike field it looks at the case of letters, as the decoder of YAML does.
+func (sh *Keys) Exactly(key string) (of *Keys, known bool) {
+	of, known = sh.fields[key]
+	return of, known
+}
+
+// Missing returns the names of an object's keys that it lacks. has says whether the object has a key of that name.
+func (sh *Keys) Missing(has func(name string) bool) (names []string) {
+	for _, name := range sh.names {
+		if !has(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func newKeys(t reflect.Type) *Keys {
 	if t.Kind() == reflect.Pointer {
-		return newKeyShape(t.Elem())
+		return newKeys(t.Elem())
 	}
 	if q := reflect.PointerTo(t); q.Implements(jsonUnmarshaler) || q.Implements(textUnmarshaler) {
 		return nil
 	}
 	switch t.Kind() {
 	case reflect.Slice:
-		if of := newKeyShape(t.Elem()); of != nil {
-			return &keyShape{list: of}
-		}
+		return &Keys{isList: true, list: newKeys(t.Elem())}
 	case reflect.Struct:
-		sh := &keyShape{fields: map[string]*keyShape{}}
+		sh := &Keys{fields: map[string]*Keys{}}
 		sh.addFields(t)
 		return sh
 	}
 	return nil
 }
 
-func (sh *keyShape) addFields(t reflect.Type) {
+func (sh *Keys) addFields(t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
@@ -62,13 +88,13 @@ func (sh *keyShape) addFields(t reflect.Type) {
 		}
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			sh.names = append(sh.names, name)
-			sh.fields[name] = newKeyShape(f.Type)
+			sh.fields[name] = newKeys(f.Type)
 		}
 	}
 }
 
 // field returns the shape of a key's value. Like encoding/json it does not look at the case of letters.
-func (sh *keyShape) field(key []byte) (of *keyShape, known bool) {
+func (sh *Keys) field(key []byte) (of *Keys, known bool) {
 	if of, known = sh.fields[string(key)]; known {
 		return of, true
 	}
@@ -81,7 +107,7 @@ func (sh *keyShape) field(key []byte) (of *keyShape, known bool) {
 }
 
 // knows reports whether all keys of the JSON value at i are known, and returns where the value ends. The text is JSON.
-func (sh *keyShape) knows(text []byte, i int) (end int, ok bool) {
+func (sh *Keys) knows(text []byte, i int) (end int, ok bool) {
 	i = afterSpace(text, i)
 	switch {
 	case i >= len(text):
@@ -95,7 +121,7 @@ func (sh *keyShape) knows(text []byte, i int) (end int, ok bool) {
 	return i + len(value), true
 }
 
-func (sh *keyShape) knowsObject(text []byte, i int) (end int, ok bool) {
+func (sh *Keys) knowsObject(text []byte, i int) (end int, ok bool) {
 	for {
 		if i = afterSpace(text, i); i >= len(text) || text[i] == '}' {
 			return i + 1, true
@@ -121,7 +147,7 @@ func (sh *keyShape) knowsObject(text []byte, i int) (end int, ok bool) {
 	}
 }
 
-func (sh *keyShape) knowsList(text []byte, i int) (end int, ok bool) {
+func (sh *Keys) knowsList(text []byte, i int) (end int, ok bool) {
 	for {
 		if i = afterSpace(text, i); i >= len(text) || text[i] == ']' {
 			return i + 1, true
@@ -147,48 +173,75 @@ func afterSpace(text []byte, i int) int {
 	return i
 }
 
-// unknownKeys are the keys of an object that nothing is read from.
-type unknownKeys struct {
-	misspelled domain.Problems // they are like a key that is missing
-	ignored    []string        // the others, by their paths
+// UnknownKeys are the keys of an object that nothing is read from.
+type UnknownKeys struct {
+	Misspelled domain.Problems // they are like a key that is missing
+	ignored    []ignoredKey    // the others
+}
+
+// ignoredKey is a key of one kind of object. The place is that of the first one.
+type ignoredKey struct {
+	of    *Keys
+	key   string
+	place string
+	more  int
 }
 
 // unknownIn looks for unknown keys in an object of a type. Keys of maps, such as protocols and attributes, are all known.
-func unknownIn(object []byte, path string, t reflect.Type) (u unknownKeys) {
-	sh := keysOf(t)
+func unknownIn(object []byte, path string, t reflect.Type) (u UnknownKeys) {
+	sh := KeysOf(t)
 	if _, ok := sh.knows(object, 0); ok {
 		return u
 	}
 	var v any
 	if json.Unmarshal(object, &v) == nil {
-		u.add(path, v, sh)
+		u.addAll(path, v, sh)
 	}
 	return u
 }
 
-func (u *unknownKeys) add(path string, v any, sh *keyShape) {
+func (u *UnknownKeys) addAll(path string, v any, sh *Keys) {
 	switch v := v.(type) {
 	case map[string]any:
-		if sh == nil || sh.fields == nil {
+		if !sh.IsObject() {
 			return
 		}
+		there := map[string]bool{} // in lower case
+		for key := range v {
+			there[strings.ToLower(key)] = true
+		}
+		missing := sh.Missing(func(name string) bool { return there[strings.ToLower(name)] })
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			at := strings.TrimPrefix(path+"."+shortKey(key), ".")
 			if of, known := sh.field([]byte(key)); known {
-				u.add(at, v[key], of)
-			} else if meant := sh.meant(key, v); meant != "" {
-				u.misspelled.Add(at, "is an unknown key; did you mean %s?", meant)
-			} else if len(u.ignored) <= maxUnknown && !strings.EqualFold(key, "apiVersion") { // which clients of EdgeX 2.0 put into each object
-				u.ignored = append(u.ignored, at)
+				u.addAll(at, v[key], of)
+			} else if !strings.EqualFold(key, "apiVersion") { // which clients of EdgeX 2.0 put into each object
+				u.Add(sh, key, missing, at, "")
 			}
 		}
 	case []any:
-		if sh == nil || sh.list == nil {
+		of, ok := sh.IsList()
+		for i := 0; ok && i < len(v); i++ {
+			u.addAll(fmt.Sprintf("%s[%d]", path, i), v[i], of)
+		}
+	}
+}
+
+// Add notes an unknown key of an object whose keys are sh and that lacks the missing ones. at is the path of the key. line is empty, or says
+// in which line it is, such as " in line 7".
+func (u *UnknownKeys) Add(sh *Keys, key string, missing []string, at, line string) {
+	if meant := meantKey(key, missing); meant != "" {
+		u.Misspelled.Add(at, "is an unknown key%s; did you mean %s?", line, meant)
+		return
+	}
+	for i := range u.ignored {
+		if k := &u.ignored[i]; k.of == sh && k.key == key {
+			k.more++
 			return
 		}
-		for i, e := range v {
-			u.add(fmt.Sprintf("%s[%d]", path, i), e, sh.list)
-		}
+	}
+	if len(u.ignored) <= maxUnknown {
+		u.ignored = append(u.ignored, ignoredKey{of: sh, key: key, place: at + line})
 	}
 }
 
@@ -198,11 +251,11 @@ const (
 	leastLetters = 5
 )
 
-// meant returns the key of the shape that an object lacks and that an unknown key is most like, or "".
-func (sh *keyShape) meant(key string, object map[string]any) (best string) {
+// meantKey returns the key among the missing ones that an unknown key is most like, or "".
+func meantKey(key string, missing []string) (best string) {
 	least := mostEdits + 1
-	for _, name := range sh.names {
-		if len(name) < leastLetters || max(len(key)-len(name), len(name)-len(key)) > mostEdits || hasKey(object, name) {
+	for _, name := range missing {
+		if len(name) < leastLetters || max(len(key)-len(name), len(name)-len(key)) > mostEdits {
 			continue
 		}
 		if d := spelling.Distance(strings.ToLower(key), strings.ToLower(name)); d < least {
@@ -212,23 +265,20 @@ func (sh *keyShape) meant(key string, object map[string]any) (best string) {
 	return best
 }
 
-func hasKey(object map[string]any, name string) bool {
-	for key := range object {
-		if strings.EqualFold(key, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// message names the keys that were ignored, "" for none.
-func (u *unknownKeys) message() string {
-	switch n := len(u.ignored); {
-	case n == 0:
+// Message names the keys that were ignored, each once, "" for none.
+func (u *UnknownKeys) Message() string {
+	if len(u.ignored) == 0 {
 		return ""
-	case n > maxUnknown:
-		return "ignored, because unknown: " + strings.Join(u.ignored[:maxUnknown], ", ") + ", and others"
-	default:
-		return "ignored, because unknown: " + strings.Join(u.ignored, ", ")
 	}
+	var named []string
+	for _, k := range u.ignored[:min(len(u.ignored), maxUnknown)] {
+		if k.more > 0 {
+			k.place += fmt.Sprintf(" and %d more", k.more)
+		}
+		named = append(named, k.place)
+	}
+	if len(u.ignored) > maxUnknown {
+		named = append(named, "and others")
+	}
+	return "ignored, because unknown: " + strings.Join(named, ", ")
 }

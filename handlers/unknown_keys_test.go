@@ -45,16 +45,18 @@ func TestUnknownKeys(t *testing.T) {
 		{`{"machine":{"protocols":{"adminstat":{"labls":"x"}},"location":{"adminstat":[{"labls":1}]}}}`, "", ""},
 		{`{"machine":{"l\u0061bels":["a"],"\u0061dminstat":"LOCKED","adminState":"LOCKED"}}`, "", "ignored, because unknown: machine.adminstat"},
 		{`{"machine":null}`, "", ""},
+		{`{"machine":{"parts":[{"unit":1},{"unit":2,"properties":{"unit":3}},{"unit":4}]},"unit":5}`, "",
+			"ignored, because unknown: machine.parts[0].unit and 2 more, machine.parts[1].properties.unit, unit"},
 		{`{"machine":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}}`, "",
 			"ignored, because unknown: machine.a, machine.b, machine.c, machine.d, machine.e, machine.f, machine.g, machine.h, and others"},
 	} {
 		u := unknownIn([]byte(tt.object), "", reflect.TypeFor[plant]())
 		misspelled := ""
-		if err := u.misspelled.Err(); err != nil {
+		if err := u.Misspelled.Err(); err != nil {
 			misspelled = err.Error()
 		}
-		if misspelled != tt.misspelled || u.message() != tt.message {
-			t.Errorf("%s:\ngot  %q, %q\nwant %q, %q", tt.object, misspelled, u.message(), tt.misspelled, tt.message)
+		if misspelled != tt.misspelled || u.Message() != tt.message {
+			t.Errorf("%s:\ngot  %q, %q\nwant %q, %q", tt.object, misspelled, u.Message(), tt.misspelled, tt.message)
 		}
 	}
 }
@@ -66,7 +68,7 @@ func FuzzKnownKeys(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		u := unknownIn(text, "", reflect.TypeFor[plant]())
-		if json.Valid(text) && len(text) > 0 && text[0] == '{' && len(u.ignored)+len(u.misspelled) == 0 {
+		if json.Valid(text) && len(text) > 0 && text[0] == '{' && len(u.ignored)+len(u.Misspelled) == 0 {
 			var v plant
 			strict := json.NewDecoder(bytes.NewReader(text))
 			strict.DisallowUnknownFields()

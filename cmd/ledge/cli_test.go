@@ -129,8 +129,8 @@ func TestConfigurationFileIsChecked(t *testing.T) {
 	for name, text := range map[string]string{
 		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "secure: true\ntap: [[1]]",
 		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: loopback is there twice": "loopback: open\nmetadata-port: 1\nloopback: secure",
-		"something follows its first document": "secure: true\n---\nmetadata-port: 1",
-		"yaml":                                 "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
+		"line 3: a second document begins": "secure: true\n---\nmetadata-port: 1",
+		"yaml":                             "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
 		`setting pprof: "perhaps": is neither true nor false; use one of them` + "\n": "pprof: perhaps",
 		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
 		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\nsetting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\nsmtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
+
+	"ledge/domain/yamldoc"
 )
 
 // read fills in all settings below the flags that were given, and checks them. path is the file of settings, or "".
@@ -122,12 +123,11 @@ func readFile(path string) (flat map[string]string, errs []error) {
 		return nil, []error{fmt.Errorf("configuration file: %w", err)}
 	}
 	var root yaml.Node
-	in := yaml.NewDecoder(bytes.NewReader(text))
-	if err := in.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
+	if err := yamldoc.Unmarshal(text, &root); err != nil {
+		if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
+			err = fmt.Errorf("line %d: a second document begins; write all settings in one, without --- between them", second.Line)
+		}
 		return nil, []error{fmt.Errorf("configuration file %s: %w", path, err)}
-	}
-	if err := in.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		errs = append(errs, fmt.Errorf("configuration file %s: something follows its first document; write all settings in one, without --- between them", path))
 	}
 	flat = map[string]string{}
 	for _, n := range root.Content {

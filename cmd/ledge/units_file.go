@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/domain/yamldoc"
 )
 
 //go:embed units.yaml
@@ -61,7 +61,7 @@ func parseUnits(extension string, text []byte) (units domain.UnitsOfMeasure, err
 	case ".toml":
 		err = toml.Unmarshal(text, &document)
 	case ".yaml", ".yml":
-		err = yaml.Unmarshal(text, &document)
+		err = yamldoc.Unmarshal(text, &document)
 	default:
 		return units, fmt.Errorf("is neither TOML nor YAML by its name; let that end in .toml or .yaml")
 	}

@@ -67,6 +67,7 @@ func TestReadBadUnits(t *testing.T) {
 		{"a list", "uom.yaml", "- C\n- F\n", "found a value of type array at the top; give a text Source"},
 		{"another kind of file", "uom.json", "{}", "end in .toml or .yaml"},
 		{"no kind", "uom", unitsYAML, "end in .toml or .yaml"},
+		{"two documents", "uom.yaml", unitsYAML + "---\nSource: other\n", "a second document begins"},
 		{"empty", "uom.yaml", "", "has no Units; give at least one quantity"},
 		{"no units", "uom.toml", "Source='x'\n[Units]\n", "has no Units"},
 		{"unknown key", "uom.yaml", "Source: x\nUnit: {t: {Values: [C]}}", `unknown field "Unit"; give a text Source and Units`},

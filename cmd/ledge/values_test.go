@@ -26,6 +26,7 @@ func TestPostedValues(t *testing.T) {
 	readings, changes := p.tapSubscribe(t, "ledge.reading.>"), p.tapSubscribe(t, "ledge.event.device.>")
 	for _, tt := range []struct{ resource, body, value string }{
 		{"level", "6.25", "1.250000e+01"},
+		{"level", "8388608.1", "1.6777216e+07"}, // EdgeX 2.3: 1.677722e+07
 		{"words", "[\"a\\r\\nb\", \"ü %\"]", "[a%0D%0Ab,%20%C3%BC,%20%25]"},
 		{"asserted", "good", ""},
 	} {

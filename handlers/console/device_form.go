@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/spelling"
+	"ledge/domain/yamldoc"
 )
 
 // deviceForm is the form to add or to edit a device, as its user has filled it in.
@@ -132,11 +133,11 @@ func formOf(c *gin.Context) deviceForm {
 // fields returns the fields of the API's request. It adds a problem for each text that cannot be read.
 func (f *deviceForm) fields() map[string]any {
 	protocols := map[string]map[string]string{}
-	if err := yaml.Unmarshal([]byte(f.Properties), &protocols); err != nil {
+	if err := yamldoc.Unmarshal([]byte(f.Properties), &protocols); err != nil {
 		f.Problems = append(f.Problems, problem{Path: "device.protocols", Cure: readableYAML(err)})
 	}
 	events := []map[string]any{}
-	if err := yaml.Unmarshal([]byte(f.Auto), &events); err != nil {
+	if err := yamldoc.Unmarshal([]byte(f.Auto), &events); err != nil {
 		f.Problems = append(f.Problems, problem{Path: "device.autoEvents", Cure: readableYAML(err)})
 	}
 	if len(protocols) == 0 {

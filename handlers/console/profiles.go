@@ -2,14 +2,17 @@ package console
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/console/profileyaml"
 )
 
@@ -109,7 +112,7 @@ func (s *Console) uploadProfile(c *gin.Context) {
 	if name := profileyaml.Name(text); name != "" {
 		to += "/" + name
 	}
-	s.done(c, to, "The profile is uploaded.")
+	s.done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
 }
 
 func (s *Console) profileText(c *gin.Context) (string, error) {
@@ -177,7 +180,16 @@ func (s *Console) editProfile(c *gin.Context) {
 		s.show(c, a.Status, "profile_form", Page{Title: "Edit profile " + form.Name, Message: a.Message, Data: form})
 		return
 	}
-	s.done(c, "/profiles/"+form.Name, "The profile is changed.")
+	s.done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))
+}
+
+// ignoredKeys is the sentence about the keys of a profile that were ignored; "" if there are none.
+func ignoredKeys(a answer) string {
+	var e handlers.Envelope
+	if json.Unmarshal(a.Body, &e) != nil || e.Message == "" {
+		return ""
+	}
+	return strings.ToUpper(e.Message[:1]) + e.Message[1:] + "."
 }
 
 // deleteProfile shows the profile again after a refusal; the page shows its users.

@@ -99,6 +99,8 @@ func TestAddEvent(t *testing.T) {
 	conditional.Header = []string{`If-Match: "1"`}
 	otherPath := post("another path", posted(id, five), 400, `event.sourceName: \"everything\" is not the \"x\" of the path`)
 	otherPath.Path = api + "/event/climate/hall-1/x"
+	marked := post("a byte order mark", "\ufeff"+posted(handlerstest.ID(705), five), 201)
+	marked.Loose = "the document has JSON"
 	text := post("as text", posted(handlerstest.ID(702), five), 201)
 	text.Header = []string{"Content-Type: text/plain"}
 	handlerstest.Run(t, f, f.log, []handlerstest.Scenario{
@@ -106,6 +108,8 @@ func TestAddEvent(t *testing.T) {
 		post("again", posted(id, five), 409, "exists already"),
 		post("its reading again", posted(handlerstest.ID(703), `"id":"`+readingID+`",`+five), 409, "exists already"),
 		conditional, otherPath, text,
+		post("an array without spaces", posted(handlerstest.ID(704), strings.Replace(strings.Replace(five, `"Int32"`, `"Int32Array"`, 1), `"5"`, `"[1,2,3]"`, 1)), 201),
+		marked,
 		post("no body", "", 400, "the body is empty; send one object"),
 		post("no JSON", "{\n @", 400, "the body is no JSON: invalid character '@' looking for beginning of object key string at line 2, column 2 (byte 3); send one object"),
 		post("null", "null", 400, "apiVersion: is missing"),
@@ -121,7 +125,7 @@ func TestAddEvent(t *testing.T) {
 		post("no base64", posted(id, `"valueType":"Binary","binaryValue":"@@","mediaType":"image/jpeg"`), 400, `event.readings[0].binaryValue: \"@@\" is no base64: illegal base64 data at input byte 0; send the bytes in base64`),
 		post("no base64 in a later one", posted(id, five, `"valueType":"Binary","binaryValue":"`+strings.Repeat("A", 1001)+`","mediaType":"image/jpeg"`), 400,
 			`event.readings[1].binaryValue: \"`+strings.Repeat("A", 80)+`\" is no base64: illegal base64 data at input byte 1000`),
-		post("a number as base64", posted(id, `"valueType":"Binary","binaryValue":1,"mediaType":"image/jpeg"`), 400, "event.readings.binaryValue: a JSON number is not possible here; give a string in base64"),
+		post("a number as base64", posted(id, `"valueType":"Binary","binaryValue":1,"mediaType":"image/jpeg"`), 400, "event.readings[0].binaryValue: a JSON number is not possible here; give a string in base64"),
 		post("no object", posted(id, `"valueType":"Object","objectValue":null`), 400, "event.readings[0].objectValue: is missing"),
 		post("unknown type", posted(id, `"valueType":"Text","value":"x"`), 400, `event.readings[0].valueType: \"Text\" is unknown`),
 		post("tags that are no object", change(`"readings"`, `"tags":[1],"readings"`), 400, "event.tags: "),

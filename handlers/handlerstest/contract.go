@@ -79,7 +79,7 @@ func (c *Contract) undriven() []string {
 	var keys []string
 	for _, o := range c.operations() {
 		for _, status := range o.statuses() {
-			if key := o.key(status); !c.driven[key] && !ofAccess(o, status) {
+			if key := o.key(status); !c.driven[key] && !ofAll(o, status) {
 				keys = append(keys, key)
 			}
 		}
@@ -87,8 +87,12 @@ func (c *Contract) undriven() []string {
 	return keys
 }
 
-// ofAccess reports whether the test of every route and role, in package handlers, drives an answer: of all services alike.
-func ofAccess(o operation, status int) bool {
+// ofAll reports whether one test drives an answer for all services: that of every route and role in package handlers, or that of encodings in
+// handlers/metadata.
+func ofAll(o operation, status int) bool {
+	if status == http.StatusUnsupportedMediaType && strings.HasSuffix(o.Responses.Status(status).Ref, "/UnknownEncoding") {
+		return true
+	}
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusTooManyRequests || o.OperationID == "login"
 }
 

@@ -42,7 +42,7 @@ func TestPaging(t *testing.T) {
 		{Name: "limit -1", Method: "GET", Path: all + "?limit=-1", Status: 200, Contains: []string{`"totalCount":1`, "cam-1"}},
 		{Name: "limit -2", Method: "GET", Path: all + "?limit=-2", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring limit's value -2 is out of min -1 ~ max 1024 range.","statusCode":400,"errors":[`}},
 		{Name: "limit 1025", Method: "GET", Path: all + "?limit=1025", Status: 400},
-		{Name: "limit empty", Method: "GET", Path: all + "?limit=", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"failed to parse querystring limit's value  into integer. Error:strconv.Atoi: parsing \"\": invalid syntax","statusCode":400,"errors":[`}},
+		{Name: "limit empty", Method: "GET", Path: all + "?limit=", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring limit's value \"\" is no whole number from -1 to 1024; correct it or leave it out","statusCode":400,"errors":[{"path":"limit","value":"",`}},
 		{Name: "limit x", Method: "GET", Path: all + "?limit=x", Status: 400},
 		{Name: "offset -1", Method: "GET", Path: all + "?offset=-1", Status: 400},
 		{Name: "offset over an int32", Method: "GET", Path: all + "?offset=99999999999", Status: 400, Contains: []string{`{"apiVersion":"v2","message":"querystring offset's value 99999999999 is out of min 0 ~ max 2147483647 range.","statusCode":400,"errors":[`}},

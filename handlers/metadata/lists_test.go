@@ -154,7 +154,7 @@ func TestListBreaksOff(t *testing.T) {
 func TestMessageIsCut(t *testing.T) {
 	h, _ := mustMetadata(t)
 	w := handlerstest.Serve(h, "GET", "/api/v2/device/all?offset="+strings.Repeat("x", 20_000), "")
-	if got := w.Body.String(); w.Code != 400 || w.Body.Len() > 5000 || !strings.Contains(got, "failed to parse querystring offset's value xxx") || !strings.Contains(got, "…") {
+	if got := w.Body.String(); w.Code != 400 || w.Body.Len() > 5000 || !strings.Contains(got, `querystring offset's value \"xxx`) || !strings.Contains(got, "…") {
 		t.Errorf("got %d with %d bytes: %.100s", w.Code, w.Body.Len(), got)
 	}
 }

@@ -36,7 +36,7 @@ deviceResources:
       defaultValue: true
       mediaType: image/jpeg
     attributes:
-      key: [1, two, {3: .nan}]
+      key: [1, two, {3: ".nan"}]
   - <<: *jpeg
     name: png
     properties:
@@ -59,7 +59,7 @@ func TestUploadProfile(t *testing.T) {
 			Contains: []string{
 				`"name":"yaml-1","manufacturer":"ACME","description":"","model":"7","labels":["indoor","5"]`,
 				`"name":"jpeg","isHidden":true,"tag":"","properties":{"valueType":"Binary","readWrite":"R","units":"","minimum":"0","maximum":"1.5","defaultValue":"true"`,
-				`"mediaType":"image/jpeg"},"attributes":{"key":[1,"two",{"3":"NaN"}]}}`, `"name":"png"`, `"mediaType":"image/png"`, `"mappings":{"1":"on"}`,
+				`"mediaType":"image/jpeg"},"attributes":{"key":[1,"two",{"3":".nan"}]}}`, `"name":"png"`, `"mediaType":"image/png"`, `"mappings":{"1":"on"}`,
 			},
 		},
 		{Name: "again", Method: "POST", Path: path, Header: []string{formType}, Body: form("file", cameraYAML), Status: 409, Submits: 1, Contains: []string{`"message":"profile name \"yaml-1\" exists already`, `"statusCode":409`}},
@@ -97,6 +97,12 @@ func TestBadUploads(t *testing.T) {
 		yaml("list", "- a", 400, "is no mapping"),
 		yaml("no YAML", "name: [a\nb: }", 400, "file: line"),
 		yaml("tab", "name: a\n\tb: c", 400, "file:"),
+		yaml("infinite", "name: p\ndeviceResources:\n- {name: r, attributes: {a: -.inf}}", 400, "file: line 3: -.inf is no number in JSON; write it in quotes"),
+		yaml("no number", "name: p\ndeviceResources:\n- {name: r, attributes: {a: [{b: .NaN}]}}", 400, "file: line 3: .NaN is no number in JSON"),
+		yaml("no number, with a tag", "name: p\ndeviceResources:\n- {name: r, attributes: {a: !!float '.nan'}}", 400, "file: line 3: .nan is no number in JSON"),
+		yaml("second document", "name: p\n---\nname: q\n", 400, `"file: line 3: a second document begins; upload each profile as a file of its own"`),
+		yaml("second document that is no YAML", "name: p\n---\nname: [\n", 400, "file: line 3: a second document begins"),
+		yaml("second document in JSON", "{\"name\": \"p\"}\n{\"name\": \"q\"}\n", 400, "file: line 2: a second document begins"),
 		yaml("control character", "name: \x01", 400, "file:"),
 		yaml("no name", "manufacturer: x", 400, "file.name: is missing or empty"),
 		yaml("unknown value type", "name: p\ndeviceResources:\n - name: r\n   properties: {valueType: Bin, readWrite: R}", 400, `file.deviceResources[0].properties.valueType: \"Bin\" is unknown`),
@@ -121,10 +127,11 @@ func TestBadUploads(t *testing.T) {
 func FuzzDecodeProfile(f *testing.F) {
 	f.Add([]byte(cameraYAML))
 	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("deviceResources: [{attributes: {a: !!float nan, b: !!float '-.Inf'}}]"))
 	f.Add([]byte("<<: {a: 1}\n? [x]\n: !!binary aGk="))
 	f.Add([]byte("{[: , ]}\n--- \n%YAML 9.9"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		shape, err := decodeProfile(file, 1<<16)
+		shape, _, err := decodeProfile(file, 1<<16)
 		if err != nil {
 			return
 		}

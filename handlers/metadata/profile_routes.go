@@ -94,44 +94,46 @@ func byMakerAndModel(c *gin.Context) []domain.Filter {
 // uploadProfile does what order says with the profile in the part "file" of a multipart form.
 func (s service) uploadProfile(order func(shapes.Profile, int64) handlers.Order, status int) handlers.Handler {
 	return func(c *gin.Context) {
-		id, err := s.submitFile(c, order)
+		id, ignored, err := s.submitFile(c, order)
 		if err != nil {
 			s.Fail(c, err)
 			return
 		}
-		s.Reply(c, status, handlers.Item{Envelope: s.Envelope(status), ID: id})
+		done := handlers.Item{Envelope: s.Envelope(status), ID: id}
+		done.Message = ignored
+		s.Reply(c, status, done)
 	}
 }
 
-// submitFile returns the id of the profile where it was added, now or when the request was sent first.
-func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) handlers.Order) (id string, err error) {
+// submitFile returns the id of the profile where it was added, now or when the request was sent first, and a message about unknown keys.
+func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) handlers.Order) (id, ignored string, err error) {
 	key, err := s.Key(c)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	file, err := s.readProfileFile(c)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	shape, err := decodeProfile(file, s.UploadBytes)
+	shape, ignored, err := decodeProfile(file, s.UploadBytes)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	o := order(shape, s.Now().UnixMilli())
 	var problems domain.Problems
 	problems.In("file", o.Problems)
 	if err := problems.Err(); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if o.Refused != nil {
-		return "", o.Refused
+		return "", "", o.Refused
 	}
 	if key == "" {
 		out, err := s.Submit(c, s.log, o.Command, len(file))
 		handlers.SetETag(c, out.Seq)
-		return o.ID, err
+		return o.ID, ignored, err
 	}
 	before, seq, err := s.Once(c, s.log, key, sha256.Sum256(file), o.Command, len(file)) // of the file: the form's boundaries differ each time
 	handlers.SetETag(c, seq)
-	return cmp.Or(before, o.ID), err
+	return cmp.Or(before, o.ID), ignored, err
 }

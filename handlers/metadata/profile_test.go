@@ -73,7 +73,7 @@ func TestBadProfiles(t *testing.T) {
 		{"resource without name", resources(`{"properties":{"valueType":"Int8","readWrite":"R"}}`), "[0].profile.deviceResources[0].name: is missing"},
 		{"resource twice", resources(`{"name":"r","properties":{"valueType":"Int8","readWrite":"R"}},{"name":"r","properties":{"valueType":"Int8","readWrite":"R"}}`), `device resource \"r\" is there twice`},
 		{"writable binary", resources(`{"name":"r","properties":{"valueType":"Binary","readWrite":"RW"}}`), "not possible for the value type Binary"},
-		{"minimum a number", resources(`{"name":"r","properties":{"valueType":"Int8","readWrite":"R","minimum":0}}`), "[0].profile.deviceResources.properties.minimum: a JSON number is not possible here; give a string"},
+		{"minimum a number", resources(`{"name":"r","properties":{"valueType":"Int8","readWrite":"R","minimum":0}}`), "[0].profile.deviceResources[0].properties.minimum: a JSON number is not possible here; give a string"},
 		{"command of a missing resource", batch("profile", profile("deviceCommands", `[{"name":"c","readWrite":"R","resourceOperations":[{"deviceResource":"zz"}]}]`)), `device resource \"zz\" does not exist in this profile`},
 	} {
 		scenarios = append(scenarios, handlerstest.Scenario{

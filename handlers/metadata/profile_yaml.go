@@ -3,56 +3,65 @@ package metadata
 import (
 	"errors"
 	"fmt"
-	"math"
-	"reflect"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/domain/yamldoc"
 	"ledge/handlers/shapes"
 )
 
 // decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where
-// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to.
-func decodeProfile(file []byte, most int64) (d shapes.Profile, err error) {
+// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to. ignored is a message
+// that names the keys that are unknown.
+func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
 			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)
 		}
 	}()
 	var document yaml.Node
-	if err := yaml.Unmarshal(file, &document); err != nil {
-		return d, yamlError(err)
+	if err := yamldoc.Unmarshal(file, &document); err != nil {
+		return d, "", yamlError(err)
 	}
 	if len(document.Content) == 0 {
-		return d, domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
+		return d, "", domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
 	}
 	root := document.Content[0]
 	if err := checkNode(root, most); err != nil {
-		return d, err
+		return d, "", err
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
-		return d, domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
+		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
 	}
+	if err := checkGeneration(root); err != nil {
+		return d, "", err
+	}
+	var w keyWalk
+	w.look(root, profileKeys, "")
 	var p domain.Problems
-	checkKeys(&p, root, reflect.TypeOf(d), "file")
+	p.In("file", w.nulls)
+	p.In("file", w.unknown.Misspelled)
 	if err := p.Err(); err != nil {
-		return d, err
+		return d, "", err
 	}
 	if err := root.Decode(&d); err != nil {
-		return d, yamlError(err)
+		return d, "", yamlError(err)
 	}
 	for _, r := range d.DeviceResources {
 		for k, v := range r.Attributes {
 			r.Attributes[k] = jsonValue(v)
 		}
 	}
-	return d, nil
+	return d, w.unknown.Message(), nil
 }
 
 // yamlError leaves out what the library says of Go types.
 func yamlError(err error) error {
+	if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
+		return domain.Errorf(domain.Invalid, "file: line %d: a second document begins; upload each profile as a file of its own", second.Line)
+	}
 	faults := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
 		faults = e.Errors
@@ -95,10 +104,6 @@ func jsonValue(v any) any {
 	case []any:
 		for i, e := range v {
 			v[i] = jsonValue(e)
-		}
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Sprint(v)
 		}
 	}
 	return v

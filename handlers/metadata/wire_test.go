@@ -54,20 +54,35 @@ func TestNullsInLists(t *testing.T) {
 	}
 }
 
-// An unknown key of an uploaded profile is named with its line, at every level; what anchors are for is left alone.
+// A misspelled key of an uploaded profile is refused with its line, at every level; other unknown keys are named in the answer, and what
+// anchors are for is left alone. Profiles of EdgeX 1.x say so.
 func TestUnknownKeysOfAFile(t *testing.T) {
 	h, log := mustMetadata(t)
-	upload := func(file string, status, submits int, contains ...string) handlerstest.Scenario {
-		return handlerstest.Scenario{Name: file, Method: "POST", Path: "/api/v2/deviceprofile/uploadfile", Header: []string{formType}, Body: form("file", file), Status: status, Submits: submits, Contains: contains}
+	upload := func(method, file string, status, submits int, contains ...string) handlerstest.Scenario {
+		return handlerstest.Scenario{Name: file, Method: method, Path: "/api/v2/deviceprofile/uploadfile", Header: []string{formType}, Body: form("file", file), Status: status, Submits: submits, Contains: contains}
 	}
+	const resource = "deviceResources: [{name: r, properties: {valueType: Int8, readWrite: R"
+	const old = "this is a profile of EdgeX 1.x: give each resource properties such as {valueType: Int16, readWrite: R, units: C} in place of value and units"
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		upload("name: a\nmodol: b\n", 400, 0, `\"modol\" in line 2 is an unknown key; use one of`, "model"),
-		upload("name: a\ndeviceResources: [{naam: r}]\n", 400, 0, `file.deviceResources[0]: \"naam\" in line 2`),
-		upload("name: a\ndeviceResources: [{name: r, properties: {valuetype: Int8}}]\n", 400, 0, `file.deviceResources[0].properties: \"valuetype\"`),
-		upload("name: a\ndeviceCommands: [{name: c, resourceOperations: [{resource: r}]}]\n", 400, 0, `file.deviceCommands[0].resourceOperations[0]: \"resource\"`),
-		upload("name: a\nx-r: &r {naam: r}\ndeviceResources: [{<<: *r}]\n", 400, 0, `\"naam\"`),
-		upload("name: a\ndeviceResources: [~]\n", 400, 0, "file.deviceResources[0]: is null"),
-		upload("apiVersion: v2\nname: a\nx-p: &p {valueType: Int8, readWrite: R}\ndeviceResources: [{name: r, attributes: {any: [~]}, properties: *p}, {name: s, properties: {<<: *p, units: K}}]\n", 201, 1),
+		upload("POST", "name: a\nmodol: b\n", 400, 0, `file.modol: is an unknown key in line 2; did you mean model?`),
+		upload("POST", "name: a\ndeviceResources: [{propertie: {}}]\n", 400, 0, `file.deviceResources[0].propertie: is an unknown key in line 2; did you mean properties?`),
+		upload("POST", "name: a\ndeviceResources: [{name: r, properties: {valuetype: Int8}}]\n", 400, 0, `file.deviceResources[0].properties.valuetype: is an unknown key in line 2; did you mean valueType?`),
+		upload("POST", "name: a\ndeviceCommands: [{name: c, resourceOperations: [{deviceResourc: r}]}]\n", 400, 0, `file.deviceCommands[0].resourceOperations[0].deviceResourc: is`),
+		upload("POST", "name: a\nx-r: &r {descriptio: r}\ndeviceResources: [{<<: *r}]\n", 400, 0, `deviceResources[0].descriptio: is an unknown key in line 2`),
+		upload("POST", "name: a\ndeviceResources: [~]\n", 400, 0, "file.deviceResources[0]: is null"),
+		upload("POST", "name: a\nlabels: [a, ~]\n", 400, 0, "file.labels[1]: is null"),
+		upload("POST", "apiVersion: v2\nname: a\nx-p: &p {valueType: Int8, readWrite: R}\ndeviceResources: [{name: r, attributes: {any: [~]}, properties: *p}, {name: s, properties: {<<: *p, units: K}}]\n", 201, 1),
+		// EdgeX 2.3 takes these, with keys of 1.x and 3.x.
+		upload("POST", "name: k\ndbtimestamp: {created: 1}\ncoreCommands: []\n"+resource+", floatEncoding: eNotation, optional: {a: 1}}, tags: {a: b}}]\ndeviceCommands: [{name: c, readWrite: R, tags: {}, resourceOperations: [{parent: x, deviceResource: r}]}]\n", 201, 1,
+			`"message":"ignored, because unknown: dbtimestamp in line 2, coreCommands in line 3, deviceResources[0].properties.floatEncoding in line 4, deviceResources[0].properties.optional in line 4, `+
+				`deviceResources[0].tags in line 4, deviceCommands[0].tags in line 5, deviceCommands[0].resourceOperations[0].parent in line 5","statusCode":201`),
+		upload("PUT", "name: k\n"+resource+", optional: 1}}, {name: s, properties: {valueType: Int8, readWrite: R, optional: 2}}]\n", 200, 1,
+			`"message":"ignored, because unknown: deviceResources[0].properties.optional in line 2 and 1 more","statusCode":200`),
+		upload("PUT", "name: k\n"+resource+", valueTyp: x}}]\n", 200, 1, "properties.valueTyp in line 2"), // valueType is there
+		// EdgeX 2.3 refuses these for what they lack.
+		upload("POST", "name: o\ndeviceResources:\n- name: r\n  properties:\n    value: {type: Int16, readWrite: R}\n    units: {type: String}\n", 400, 0, `"message":"file: line 5: `+old),
+		upload("POST", "name: o\ndeviceCommands:\n- name: c\n  get:\n  - {operation: get, object: r}\n", 400, 0, "file: line 5: this is a profile of EdgeX 1.x"),
+		upload("POST", "name: o\nx-p: &p {value: {type: Int16}}\ndeviceResources: [{name: r, properties: {<<: *p}}]\n", 400, 0, "file: line 2: this is a profile of EdgeX 1.x"),
 	})
 }
 

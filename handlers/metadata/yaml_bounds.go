@@ -20,7 +20,7 @@ const (
 )
 
 // checkNode refuses a document that is too deep, too wide, that contains itself, that has a number beyond a float64, or
-// whose aliases expand to more than 16 times most bytes. It looks at each node once.
+// whose aliases expand to more than 16 times most bytes. It also refuses .inf and .nan. It looks at each node once.
 func checkNode(root *yaml.Node, most int64) error {
 	w := yamlWalk{most: 16 * most, done: map[*yaml.Node]extent{}}
 	_, err := w.measure(root)
@@ -50,6 +50,9 @@ func (w *yamlWalk) measure(n *yaml.Node) (extent, error) {
 		return e, nil
 	}
 	w.done[n] = extent{}
+	if n.Tag == "!!float" && isNoJSON(n.Value) {
+		return extent{}, domain.Errorf(domain.Invalid, "file: line %d: %.40s is no number in JSON; write it in quotes, or take it out", n.Line, n.Value)
+	}
 	if tooLarge(n) {
 		return extent{}, domain.Errorf(domain.Invalid, "file: line %d: %s: %.40s; write it in quotes, or smaller", n.Line, jsonlimit.TooLarge, n.Value)
 	}
@@ -78,6 +81,12 @@ func (w *yamlWalk) sum(n *yaml.Node) (extent, error) {
 		}
 	}
 	return e, nil
+}
+
+// isNoJSON reports whether a number of YAML is infinite or none.
+func isNoJSON(number string) bool {
+	f := strings.ToLower(strings.TrimLeft(number, "+-"))
+	return f == ".inf" || f == ".nan"
 }
 
 // tooLarge reports whether a scalar without quotes is a number beyond a float64. YAML takes it for a text.

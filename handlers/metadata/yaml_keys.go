@@ -3,65 +3,78 @@ package metadata
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/shapes"
 )
 
-var profileType = reflect.TypeFor[shapes.Profile]()
+var profileKeys = handlers.KeysOf(reflect.TypeFor[shapes.Profile]())
 
-// beside are keys of a profile that are known and have no effect; a key that begins with x- is one, too, for what aliases stand for.
-var beside = map[string]bool{"apiVersion": true, "created": true, "modified": true}
+// keyWalk finds the keys of a profile that are unknown, and the elements of lists that are null.
+type keyWalk struct {
+	unknown handlers.UnknownKeys
+	nulls   domain.Problems
+}
 
-// checkKeys notes the keys of a node that the type t does not have, and the elements of lists that are null.
-func checkKeys(p *domain.Problems, n *yaml.Node, t reflect.Type, path string) {
+func (w *keyWalk) look(n *yaml.Node, keys *handlers.Keys, path string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
+	of, isList := keys.IsList()
 	switch {
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
+	case n.Kind == yaml.SequenceNode && isList:
 		for i, e := range n.Content {
-			at := fmt.Sprintf("%s[%d]", path, i)
+			at := path + "[" + strconv.Itoa(i) + "]"
 			if e.Tag == "!!null" {
-				p.Add(at, "is null in line %d; give an entry or take it out", e.Line)
+				w.nulls.Add(at, "is null in line %d; give an entry or take it out", e.Line)
 				continue
 			}
-			checkKeys(p, e, t.Elem(), at)
+			w.look(e, of, at)
 		}
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			checkKey(p, n.Content[i], n.Content[i+1], t, path)
-		}
+	case n.Kind == yaml.MappingNode && keys.IsObject():
+		there := map[string]bool{}
+		eachKey(n, func(key, _ *yaml.Node) { there[key.Value] = true })
+		missing := keys.Missing(func(name string) bool { return there[name] })
+		eachKey(n, func(key, value *yaml.Node) {
+			at := strings.TrimPrefix(path+"."+cutKey(key.Value), ".")
+			if of, known := keys.Exactly(key.Value); known {
+				w.look(value, of, at)
+			} else if keys != profileKeys || !isBeside(key.Value) {
+				w.unknown.Add(keys, key.Value, missing, at, fmt.Sprintf(" in line %d", key.Line))
+			}
+		})
 	}
 }
 
-func checkKey(p *domain.Problems, key, value *yaml.Node, t reflect.Type, path string) {
-	if key.Tag == "!!merge" {
-		if value.Kind != yaml.SequenceNode {
-			checkKeys(p, value, t, path)
-			return
+// isBeside reports whether a key of a profile has no effect, and is meant to have none: aliases stand for what is under x-.
+func isBeside(key string) bool { return key == "apiVersion" || strings.HasPrefix(key, "x-") }
+
+func cutKey(key string) string { return fmt.Sprintf("%.80s", key) }
+
+// eachKey calls each with the keys of a mapping and their values, and with those of the mappings that are merged into it.
+func eachKey(n *yaml.Node, each func(key, value *yaml.Node)) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag != "!!merge" {
+			each(key, value)
+			continue
 		}
-		for _, from := range value.Content {
-			checkKeys(p, from, t, path)
+		merged := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			merged = value.Content
 		}
-		return
+		for _, from := range merged {
+			if from.Kind == yaml.AliasNode {
+				from = from.Alias
+			}
+			if from.Kind == yaml.MappingNode {
+				eachKey(from, each)
+			}
+		}
 	}
-	var names []string
-	for i := range t.NumField() {
-		name := t.Field(i).Tag.Get("yaml")
-		if name == key.Value && name != "-" {
-			checkKeys(p, value, t.Field(i).Type, path+"."+name)
-			return
-		}
-		if name != "-" {
-			names = append(names, name)
-		}
-	}
-	if t == profileType && (beside[key.Value] || strings.HasPrefix(key.Value, "x-")) {
-		return
-	}
-	p.Add(path, "%.80q in line %d is an unknown key; use one of %s", key.Value, key.Line, strings.Join(names, ", "))
 }

@@ -45,8 +45,8 @@ func TestBadChannels(t *testing.T) {
 		{"MQTT without a topic", `{"type":"MQTT","host":"h","port":1,"publisher":"p"}`, "[0].subscription.channels[0].topic: is missing"},
 		{"a host's name allowed", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":["till"]}`, `[0].subscription.channels[0].allow[0]: \"till\" is neither a network nor an address`},
 		{"a bad client key", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","clientKeys":["till"]}`, `[0].subscription.channels[0].clientKeys[0]: \"till\" is no public key of CURVE`},
-		{"allow a string", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":"::1"}`, "[0].subscription.channels.allow: a JSON string is not possible here"},
-		{"qos a string", `{"type":"MQTT","host":"h","port":1,"qos":"1"}`, "[0].subscription.channels.qos: a JSON string is not possible here"},
+		{"allow a string", `{"type":"ZeroMQ","host":"*","port":5564,"topic":"t","allow":"::1"}`, "[0].subscription.channels[0].allow: a JSON string is not possible here"},
+		{"qos a string", `{"type":"MQTT","host":"h","port":1,"qos":"1"}`, "[0].subscription.channels[0].qos: a JSON string is not possible here"},
 	} {
 		scenarios = append(scenarios, handlerstest.Scenario{
 			Name: b.name, Method: "POST", Path: subscriptions, Body: "[" + subscription(zeroMQ, b.channel) + "]", Status: 400, Contains: []string{b.want},
@@ -73,7 +73,7 @@ func TestSubscriptionLists(t *testing.T) {
 		{Name: "unknown label", Method: "GET", Path: subscriptions + "/label/none", Status: 200, WantBody: empty},
 		{Name: "unknown receiver", Method: "GET", Path: subscriptions + "/receiver/none", Status: 200, WantBody: empty},
 		{Name: "beyond", Method: "GET", Path: subscriptions + "/receiver/till?offset=3", Status: 416, Contains: []string{`"statusCode":416`}},
-		{Name: "bad limit", Method: "GET", Path: subscriptions + "/label/l?limit=x", Status: 400, Contains: []string{"limit's value x"}},
+		{Name: "bad limit", Method: "GET", Path: subscriptions + "/label/l?limit=x", Status: 400, Contains: []string{`limit's value \"x\" is no whole number`}},
 		{Name: "delete a list", Method: "DELETE", Path: subscriptions + "/label/l", Status: 405},
 	})
 }

@@ -56,7 +56,7 @@ func TestBadSubscriptions(t *testing.T) {
 		{"unknown channel", "[" + subscription("ZeroMQ", "PIGEON") + "]", `[0].subscription.channels[0].type: \"PIGEON\" is unknown`},
 		{"no host", "[" + subscription(`"*"`, `""`) + "]", "[0].subscription.channels[0].host"},
 		{"port 0", "[" + subscription("5564", "0") + "]", "[0].subscription.channels[0].port: 0 is no TCP port"},
-		{"port a string", "[" + subscription("5564", `"5564"`) + "]", "[0].subscription.channels.port: a JSON string is not possible here; give a whole number of 64 bits"},
+		{"port a string", "[" + subscription("5564", `"5564"`) + "]", "[0].subscription.channels[0].port: a JSON string is not possible here; give a whole number of 64 bits"},
 		{"no topic", "[" + subscription(`"topic":"t",`, "") + "]", "[0].subscription.channels[0].topic"},
 		{"bad category", "[" + subscription("DEVICE_CHANGED", "a b") + "]", "[0].subscription.categories[0]"},
 		{"no receiver", "[" + subscription(`"receiver":"till",`, "") + "]", "[0].subscription.receiver"},

@@ -94,7 +94,8 @@ func merge(n *yaml.Node) {
 // refusals are the answers that every operation has which needs a login.
 var refusals = [][2]string{{"401", "Unauthenticated"}, {"403", "Forbidden"}, {"429", "TooMany"}}
 
-// protect says that a login is needed, and what is answered without one, for each operation that does not have security: [].
+// protect says that a login is needed, and what is answered without one, for each operation that does not have security: []. Each operation with a
+// body refuses encodings.
 func protect(d, s *yaml.Node) {
 	bearer := &yaml.Node{Kind: yaml.MappingNode}
 	section(bearer, "bearerAuth").Kind = yaml.SequenceNode
@@ -106,15 +107,26 @@ func protect(d, s *yaml.Node) {
 	for i := 1; i < len(paths.Content); i += 2 {
 		for _, operation := range paths.Content[i].Content {
 			responses := value(operation, "responses")
-			if responses == nil || value(operation, "security") != nil {
+			if responses == nil {
+				continue
+			}
+			if value(operation, "requestBody") != nil {
+				respond(responses, "415", "UnknownEncoding")
+			}
+			if value(operation, "security") != nil {
 				continue
 			}
 			for _, r := range refusals {
-				if value(responses, r[0]) == nil { // an alias has them already
-					responses.Content = append(responses.Content, quoted(r[0]), reference("#/components/responses/"+r[1]))
-				}
+				respond(responses, r[0], r[1])
 			}
 		}
+	}
+}
+
+// respond adds a response, unless there is one of that status: an alias has it already.
+func respond(responses *yaml.Node, status, component string) {
+	if value(responses, status) == nil {
+		responses.Content = append(responses.Content, quoted(status), reference("#/components/responses/"+component))
 	}
 }
 
