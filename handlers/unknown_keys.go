@@ -200,6 +200,12 @@ func unknownIn(object []byte, path string, t reflect.Type) (u UnknownKeys) {
 	return u
 }
 
+// IgnoredKeys names the unknown keys in the JSON of an object, but for misspelled ones, as an answer does; "" for none.
+func IgnoredKeys[E any](object []byte) string {
+	u := unknownIn(object, "", reflect.TypeFor[E]())
+	return u.Message()
+}
+
 func (u *UnknownKeys) addAll(path string, v any, sh *Keys) {
 	switch v := v.(type) {
 	case map[string]any:

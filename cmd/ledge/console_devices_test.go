@@ -474,9 +474,12 @@ func TestConsoleEditConflict(t *testing.T) {
 }
 
 // importText sends an import as a browser does.
-func (c *consoleClient) importText(text, action string) page {
+func (c *consoleClient) importText(text, action string, fields ...string) page {
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
+	for i := 0; i < len(fields); i += 2 {
+		_ = form.WriteField(fields[i], fields[i+1])
+	}
 	_ = form.WriteField("text", text)
 	_ = form.WriteField("action", action)
 	form.Close()
@@ -538,6 +541,43 @@ func TestConsoleImport(t *testing.T) {
 	for _, bad := range []string{"", "{", "- [", "just text", strings.Repeat("- {}\n", 10_001)} {
 		if got := c.importText(bad, "preview"); got.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%.20q: %s", bad, got.Status)
+		}
+	}
+}
+
+// TestConsoleImportFormats imports lists as users of EdgeX have them: without serviceName, in TOML, with numbers in protocols, and as a table.
+// Before, each was refused, and texts that look like numbers changed.
+func TestConsoleImportFormats(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	p.addSensorProfile()
+	c := p.newRole(t, domain.Operator)
+	if got := c.get("/devices/+import"); !strings.Contains(got.text, `<option value="device-rest" selected>`) || !strings.Contains(got.text, `name="profileName"`) {
+		t.Errorf("the form lacks the defaults:\n%s", got.text)
+	}
+	for name, one := range map[string]struct{ text, says string }{
+		"yaml-1": {"deviceList:\n- name: yaml-1\n  profileName: hall-sensor\n  description: 0012\n  properties: {a: 1}\n  protocols: {other: {Address: simple01, Port: 0x1F, Since: 2024-01-31}}\n", "ignored, because unknown: properties"},
+		"toml-1": {"[[DeviceList]]\nName = \"toml-1\"\nDescription = \"0012\"\n[DeviceList.Protocols.other]\nAddress = \"simple01\"\nPort = 0x1F\nSince = 2024-01-31\n", ""},
+		"csv-1":  {"name;description;protocols.other.Address;protocols.other.Port;protocols.other.Since\ncsv-1;0012;simple01;0x1F;2024-01-31\n", ""},
+	} {
+		got := c.importText(one.text, "apply", "serviceName", "device-rest", "profileName", "hall-sensor")
+		if !strings.Contains(got.text, "<strong>1</strong> added") || !strings.Contains(got.text, one.says) {
+			t.Errorf("%s: %s\n%s", name, got.Status, got.text)
+		}
+		a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/"+name, "", "")
+		for _, want := range []string{`"description":"0012"`, `"serviceName":"device-rest","profileName":"hall-sensor"`, `"protocols":{"other":{"Address":"simple01","Port":"0x1F","Since":"2024-01-31"}}`} {
+			if !strings.Contains(a.body, want) {
+				t.Errorf("%s lacks %s: %s", name, want, a.body)
+			}
+		}
+	}
+	for text, says := range map[string]string{
+		"- {name: [a]}": "name: ", "- 5": "", "- {name: a, protocols: {other: [1]}}": "protocols", "name: a\n---\nname: b": "line 3",
+		"- {name: no-defaults, protocols: {other: {}}}": "serviceName",
+	} {
+		got := c.importText(text, "preview", "serviceName", "")
+		if strings.Contains(got.text, "Go ") || strings.Contains(got.text, "shapes.") || strings.Contains(got.text, "json:") || !strings.Contains(got.text, says) {
+			t.Errorf("%q: want %q and no names of Go:\n%s", text, says, got.text)
 		}
 	}
 }

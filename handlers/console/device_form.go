@@ -18,6 +18,7 @@ import (
 
 // deviceForm is the form to add or to edit a device, as its user has filled it in.
 type deviceForm struct {
+	picker
 	Name, Description, Labels, Protocol, Profile, Service string
 	// Properties are those of the protocols, Auto the AutoEvents, both as YAML.
 	Properties, Auto string
@@ -35,8 +36,11 @@ type conflict struct{ Field, Mine, Now string }
 // mostChoices is how many names a select offers. Of more, the field suggests those that match what is typed.
 const mostChoices = 50
 
+// picker makes fields for the name of something that exists.
+type picker struct{}
+
 // Choose is the type of a field for one of the names.
-func (deviceForm) Choose(names []option) string {
+func (picker) Choose(names []option) string {
 	if len(names) <= mostChoices {
 		return "select"
 	}
@@ -44,7 +48,7 @@ func (deviceForm) Choose(names []option) string {
 }
 
 // Choices are the names for such a field, and its value if that is none of them.
-func (deviceForm) Choices(names []option, value string) []option {
+func (picker) Choices(names []option, value string) []option {
 	if len(names) > mostChoices || slices.ContainsFunc(names, func(o option) bool { return o.Value == value }) {
 		return names
 	}
