@@ -77,7 +77,7 @@ type Program struct {
 func (p *Program) Run(ctx context.Context) (err error) {
 	p.failed, p.instance = make(chan error, 1), newInstance()
 	if p.Now == nil {
-		p.Now = now
+		p.Now = time.Now
 	}
 	defer func() {
 		if err != nil {
