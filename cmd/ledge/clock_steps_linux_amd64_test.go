@@ -250,3 +250,32 @@ func TestClockArchives(t *testing.T) {
 	c.step(30 * time.Hour)
 	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 }
+
+// TestClockOutOfRange starts with clocks whose times the log cannot keep. The start is refused in one line. Before, it said that it is ready, and
+// every request hung.
+func TestClockOutOfRange(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for name, off := range map[string]time.Duration{"before 1970": -60 * year, "after 2262": 240 * year} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, c := launchAt(t, off, t.TempDir(), "--secure")
+			if code := p.wait(); code != exitFailure {
+				t.Errorf("exit code %d, want %d", code, exitFailure)
+			}
+			lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
+			day := c.now().UTC().Format("2006-01")
+			if len(lines) != 1 || !strings.Contains(lines[0], "the clock of this machine says "+day) || !strings.Contains(lines[0], "set the clock") {
+				t.Errorf("got %q, want one line with the time and what to do", lines)
+			}
+		})
+	}
+	t.Run("just after 1970", func(t *testing.T) { // a machine without a battery
+		t.Parallel()
+		p, _ := startAt(t, time.Until(time.Unix(60, 0)), t.TempDir())
+		p.addDevice("early")
+		if code := p.stop(); code != exitOK {
+			t.Errorf("exit code %d\n%s", code, p.log)
+		}
+	})
+}

@@ -85,6 +85,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 			p.Close()
 		}
 	}()
+	if err := checkClock(p.Now()); err != nil {
+		return err
+	}
 	most, err := mostDescriptors()
 	if err != nil {
 		return fmt.Errorf("read the limit of file descriptors: %w", err)
