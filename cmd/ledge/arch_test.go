@@ -277,8 +277,11 @@ func losesMonotonic(n ast.Node) string {
 	return ""
 }
 
-// readsClock reports whether an expression is the time of now, or one so far from it.
+// readsClock reports whether an expression is the time of now, or one so far from it. A variable with the name now has that time.
 func readsClock(e ast.Expr) bool {
+	if name, ok := e.(*ast.Ident); ok {
+		return name.Name == "now"
+	}
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
 		return false
