@@ -198,6 +198,6 @@ func (e *Engine) wake() {
 // stamp is the Stamp of what the bridge does by itself, as a consequence of cause.
 func (e *Engine) stamp(correlation string) domain.Stamp {
 	return domain.Stamp{
-		EventID: uuid.Must(uuid.NewV7()).String(), At: e.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation,
+		EventID: uuid.Must(uuid.NewV7()).String(), At: e.Now(), Actor: "ledge", Origin: "bridge", CorrelationID: correlation,
 	}
 }

@@ -73,7 +73,7 @@ func (a *API) Stamp(c *gin.Context) domain.Stamp {
 // place where an actor is named.
 func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
-		At: a.Now().UTC(), Actor: Actor(c.Request), By: Sender(c.Request.Context()),
+		At: a.Now(), Actor: Actor(c.Request), By: Sender(c.Request.Context()),
 		Origin: c.Request.RemoteAddr, CorrelationID: hopsOf(c.Request).Behind(correlationID(c.Writer)), EventID: newCorrelation(c.Writer, c.Request),
 	}
 }

@@ -538,7 +538,7 @@ type group struct {
 
 // begin starts a group of up to so many events; JetStream is not restarted until its end.
 func (w *writer) begin(events int) *group {
-	w.log.store.appended.Store(time.Now().UnixNano())
+	w.log.store.appended.Store(new(time.Now()))
 	w.log.store.restartLock.RLock()
 	w.groups++
 	return &group{writer: w, run: make([]entry, 0, events)}

@@ -293,8 +293,34 @@ func (l *logReader) event(m Message) (domain.Event, error) {
 	return e, nil
 }
 
+// OlderThan returns the sequence behind the last event that was stored before a time: all events before it are older, whatever the clock said
+// when they were stored. If a clock that was wrong has stored events in the future, they go with those behind them. It reads one block file.
+func (l *logReader) OlderThan(ctx context.Context, t time.Time) (uint64, error) {
+	behind := max(l.First(), 1)
+	last, _ := l.Last()
+	for _, s := range slices.Backward(l.manifest.segments()) {
+		if s.At.Before(t) {
+			behind = max(behind, s.Last+1)
+			break
+		}
+		last = s.Last
+	}
+	if behind > last {
+		return behind, nil
+	}
+	for m, err := range l.ReadRaw(ctx, behind, last) {
+		if err != nil {
+			return 0, err
+		}
+		if m.At.Before(t) {
+			behind = m.Seq + 1
+		}
+	}
+	return behind, nil
+}
+
 // Since returns the first sequence whose event was stored at a time or later; where there is none, the one after the last.
-// It looks at few events, as a search does, and rests on the clock having gone forward.
+// It looks at few events, as a search does. If the clock was set back, there are several such places, and it returns one of them.
 func (l *logReader) Since(ctx context.Context, t time.Time) (uint64, error) {
 	from := max(l.First(), 1)
 	last, _ := l.Last()

@@ -271,14 +271,14 @@ func (r *recovery) describe() error {
 		l.store.o.Logger.Warn("description of a stream written anew: it was missing, damaged, or for other settings", "stream", l.name, "dir", dir, "error", err)
 	}
 	if created.IsZero() {
-		created = time.Now().UTC()
+		created = time.Now()
 	}
 	return describeStream(l.store.o.Dir, l.stream, created)
 }
 
 // describeStream writes meta.inf and meta.sum of a stream.
 func describeStream(root string, st stream, created time.Time) error {
-	inf, sum, err := natsblock.EncodeMeta(streamConfig(st), created)
+	inf, sum, err := natsblock.EncodeMeta(streamConfig(st), created.UTC())
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func salvageStream(ctx context.Context, from string, r restore, st stream, in *I
 // copyBlocks makes a stream of the blocks of a whole one, and leaves an unfinished write at the end away.
 func copyBlocks(ctx context.Context, from, to string, st stream, in *Inspection) error {
 	source, target := natsblock.FilesOf(streamDir(from, st.name)), natsblock.FilesOf(streamDir(to, st.name))
-	if err := describeStream(to, st, time.Now().UTC()); err != nil {
+	if err := describeStream(to, st, time.Now()); err != nil {
 		return err
 	}
 	all, err := source.List()

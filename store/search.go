@@ -37,7 +37,12 @@ func (t *tapSource) Info() []byte {
 }
 
 // LastAppend implements tap.Source.
-func (t *tapSource) LastAppend() time.Time { return time.Unix(0, t.store.appended.Load()) }
+func (t *tapSource) LastAppend() time.Time {
+	if at := t.store.appended.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
 
 // tapLog is a log as the tap server reads it.
 type tapLog struct {

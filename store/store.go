@@ -32,10 +32,10 @@ type Store struct {
 
 	// restartLock is held for reading during an append, and for writing during a restart of JetStream, which serves all streams.
 	restartLock sync.RWMutex
-	ask         Ask           // of a running server, for the logs that [OpenRunning] opens; else nil
-	shown       signal        // that queries show more of a log
-	filled      chan struct{} // a block file is full
-	appended    atomic.Int64  // when the last group began, in nanoseconds since the Unix epoch
+	ask         Ask                       // of a running server, for the logs that [OpenRunning] opens; else nil
+	shown       signal                    // that queries show more of a log
+	filled      chan struct{}             // a block file is full
+	appended    atomic.Pointer[time.Time] // when the last group began
 
 	failed     chan error // the first reason of a log to refuse
 	background sync.WaitGroup

@@ -166,6 +166,9 @@ func TestSinceOverBlocks(t *testing.T) {
 			if got, err := l.Since(t.Context(), m.At); err != nil || got != m.Seq {
 				t.Fatalf("since %v: %d, %v, want %d", m.At, got, err, m.Seq)
 			}
+			if got, err := l.OlderThan(t.Context(), m.At); err != nil || got != m.Seq {
+				t.Fatalf("older than %v: %d, %v, want %d", m.At, got, err, m.Seq)
+			}
 			if got, err := l.Since(t.Context(), m.At.Add(1)); err != nil || got <= m.Seq || got > 201 {
 				t.Fatalf("since a nanosecond later than %d: %d, %v", m.Seq, got, err)
 			}

@@ -75,7 +75,7 @@ func (c *Callbacks) submit(ctx context.Context, command domain.RecordCallbacks) 
 		if last = len(names) == 0; last {
 			part.UpTo = command.UpTo
 		}
-		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now().UTC(), Actor: "ledge", Origin: "bridge"}
+		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: c.Now(), Actor: "ledge", Origin: "bridge"}
 		outcomes, err := c.Notifications.Submit(ctx, domain.Request{Stamp: stamp, Command: part})
 		if err != nil {
 			return err

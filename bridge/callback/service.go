@@ -122,10 +122,10 @@ type attempt struct {
 	answer  *answer // nil if nothing was sent, because the service is paused
 }
 
-func (c *Callbacks) open(name string) (lanes.Attempt, bool) {
+func (c *Callbacks) open(it lanes.Item) (lanes.Attempt, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.services[name]
+	s := c.services[it.ID]
 	if s == nil || len(s.waiting) == 0 {
 		return nil, false
 	}

@@ -91,7 +91,7 @@ func (d *Delivery) follow(group []domain.Recorded) error {
 			if t := e.Transmission; !t.IsOpen() {
 				d.lanes.End(t.Channel.Target(), t.ID)
 			}
-			d.add([]domain.Transmission{e.Transmission})
+			d.again(e.Transmission)
 			if e.Escalated != nil {
 				d.add(e.Escalated.Transmissions)
 			}
@@ -109,19 +109,46 @@ func (d *Delivery) add(ts []domain.Transmission) {
 	}
 }
 
-// item is an open transmission as it waits, for as long as two tries may be apart at the most: the clock may have been set
-// back since its next try was put on record. From here on the time is monotonic.
+// again queues a transmission that has just failed. Its wait was decided a moment ago, whatever the clock says now.
+func (d *Delivery) again(t domain.Transmission) {
+	if t.IsOpen() {
+		it := d.item(t)
+		it.Due = d.Now().Add(time.Duration(t.Next-last(t)) * time.Millisecond)
+		d.lanes.Add(it)
+	}
+}
+
+// item returns an open transmission as it waits. What is on record are times of the clock; from here on they are monotonic. If its last try
+// is in the future, the clock was set back and does not tell how long the transmission has waited: it is due at once.
 func (d *Delivery) item(t domain.Transmission) lanes.Item {
-	now := d.Now()
-	longest := lanes.LongestBackOff(d.LongestWait)
-	if t.FixedInterval {
-		longest = time.Duration(t.ResendInterval) * time.Millisecond
+	now, wait := d.Now(), time.Duration(0)
+	if last(t) <= now.UnixMilli() {
+		wait = time.UnixMilli(t.Next).Sub(now)
 	}
 	return lanes.Item{
 		ID: t.ID, Endpoint: lanes.Endpoint{Server: t.Channel.Endpoint(), Host: t.Channel.Host, Target: t.Channel.Target()},
 		Entity: t.Entity, Sequence: t.Sequence, Critical: t.Critical, Fixed: t.FixedInterval, Tries: len(t.Records), Limit: t.ResendLimit,
-		Due: now.Add(min(time.UnixMilli(t.Next).Sub(now), longest)),
+		Due: now.Add(wait), Since: now.Add(-age(t, now.UnixMilli())),
 	}
+}
+
+// last returns the time of the last try of a transmission, or of its creation, in milliseconds since the Unix epoch.
+func last(t domain.Transmission) int64 {
+	if n := len(t.Records); n > 0 {
+		return t.Records[n-1].Sent
+	}
+	return t.Created
+}
+
+// age returns the time from the creation of a transmission over its tries to a time in milliseconds since the Unix epoch. A clock that was
+// set back in between makes it shorter, by the time between two tries at the most.
+func age(t domain.Transmission, to int64) (sum time.Duration) {
+	from := t.Created
+	for _, r := range t.Records {
+		sum += time.Duration(max(0, r.Sent-from)) * time.Millisecond
+		from = r.Sent
+	}
+	return sum + time.Duration(max(0, to-from))*time.Millisecond
 }
 
 // pageLength is how many transmissions are in memory at once while they are listed.

@@ -20,18 +20,19 @@ type attempt struct {
 	*Delivery
 	t        domain.Transmission
 	n        domain.Notification
+	since    time.Time // when the transmission began to wait; monotonic
 	response string
 }
 
 // open returns the next try of a transmission, with its notification; false if one of them was removed. If the state cannot be read for
 // now, it waits.
-func (d *Delivery) open(id string) (lanes.Attempt, bool) {
-	a, found := &attempt{Delivery: d}, false
+func (d *Delivery) open(it lanes.Item) (lanes.Attempt, bool) {
+	a, found := &attempt{Delivery: d, since: it.Since}, false
 	err := recorder.Retry(d.lanes.Context(), d.Logger, func() error {
 		return domain.Try(func() {
 			look, done := d.Look()
 			defer done()
-			if a.t, found = look.State.Transmissions.Get(id); found {
+			if a.t, found = look.State.Transmissions.Get(it.ID); found {
 				a.n, found = look.State.Notifications.Get(a.t.NotificationID)
 			}
 		})
@@ -58,7 +59,7 @@ func (a *attempt) Send(ctx context.Context) (err error) {
 // Record implements lanes.Attempt. The next transmission of the entity need not wait for the record.
 func (a *attempt) Record(err error) (final bool) {
 	c := a.outcome(err)
-	stamp := domain.Stamp{EventID: newID(), At: a.Now().UTC(), Actor: "ledge", Origin: "bridge", CorrelationID: a.t.CorrelationID}
+	stamp := domain.Stamp{EventID: newID(), At: a.Now(), Actor: "ledge", Origin: "bridge", CorrelationID: a.t.CorrelationID}
 	a.recorder.Add(a.lanes.Context(), domain.Request{Stamp: stamp, Command: c, Bytes: c.Bytes()})
 	return c.Status != domain.StatusResending
 }
@@ -88,16 +89,16 @@ func (a *attempt) outcome(err error) domain.RecordTry {
 	a.Logger.Debug("notification not delivered", "notification", a.n.ID, "subscription", t.SubscriptionName, "error", c.Record.Response)
 
 	tries, escalates := len(t.Records)+1, a.n.Severity == domain.SeverityCritical && a.n.Status != domain.StatusEscalated
-	early := t.Created + escalateAfter.Milliseconds()
-	told := !t.FixedInterval && slices.ContainsFunc(t.Records, func(r domain.TransmissionRecord) bool { return r.Sent >= early })
-	if !outward.Permanent(err) && tries <= t.ResendLimit && now.Sub(time.UnixMilli(t.Created)) <= a.GiveUp {
+	old := age(t, c.At)
+	told := !t.FixedInterval && age(t, last(t)) >= escalateAfter
+	if !outward.Permanent(err) && tries <= t.ResendLimit && now.Sub(a.since) <= a.GiveUp {
 		c.Status, c.Next, c.Left = domain.StatusResending, now.Add(a.wait(tries, outward.RetryAfter(err))).UnixMilli(), left
 		switch {
 		case !escalates || t.FixedInterval || told:
-		case c.At >= early:
+		case old >= escalateAfter:
 			c.Escalation = a.escalation(c.At)
 		default:
-			c.Next = min(c.Next, early)
+			c.Next = min(c.Next, c.At+(escalateAfter-old).Milliseconds())
 		}
 		return c
 	}

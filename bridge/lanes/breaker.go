@@ -16,9 +16,6 @@ func BackOff(first time.Duration, doubled int, longest time.Duration) time.Durat
 	return wait - wait/5 + rand.N(2*wait/5+1)
 }
 
-// LongestBackOff is the longest that BackOff returns.
-func LongestBackOff(longest time.Duration) time.Duration { return longest + longest/5 }
-
 // firstPause is the first pause after a failure; each further one is twice as long, up to Options.LongestPause.
 const firstPause = 100 * time.Millisecond
 

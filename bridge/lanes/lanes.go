@@ -45,10 +45,11 @@ type Options struct {
 	// Of says in the log what is sent, such as "notifications".
 	Of string
 	// Open returns the next try of an item; false if the item is gone.
-	Open func(id string) (Attempt, bool)
+	Open func(Item) (Attempt, bool)
 	// Load hands the recorded items of a target to add, the oldest first, until that returns false. It is called when there is room again
 	// for items that did not fit the queue.
-	Load   func(target string, add func(Item) bool) error
+	Load func(target string, add func(Item) bool) error
+	// Now is the clock, with the monotonic reading of [time.Now].
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -209,6 +210,7 @@ func (l *Lanes) load(t *target) error {
 // Endpoints returns the state of each target for which something waits or has failed: first those with the most failures in a row, then
 // those where most waits.
 func (l *Lanes) Endpoints() []domain.EndpointState {
+	now := l.Now()
 	l.mu.Lock()
 	list := make([]domain.EndpointState, 0, len(l.targets))
 	for _, t := range l.targets {
@@ -218,7 +220,7 @@ func (l *Lanes) Endpoints() []domain.EndpointState {
 		}
 		for _, b := range []*breaker{&t.breaker, &t.server.breaker} {
 			if b.paused() {
-				s.PausedUntil = max(s.PausedUntil, b.until.UnixMilli())
+				s.PausedUntil = max(s.PausedUntil, now.Add(b.until.Sub(now)).UnixMilli()) // the clock may have been set since the pause began
 			}
 		}
 		list = append(list, s)

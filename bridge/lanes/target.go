@@ -152,6 +152,7 @@ type Item struct {
 	Fixed        bool   // the end of a pause does not bring its next try forward
 	Tries, Limit int    // the tries so far, and how many resends there may be
 	Due          time.Time
+	Since        time.Time // when it began to wait, as far as the first Add of the item knows
 }
 
 // last reports whether no resend is left after the next try.
@@ -167,8 +168,13 @@ type item struct {
 	closed bool // it has its final outcome, which may not be on record yet
 }
 
-// renew takes what is known of the next try.
-func (it *item) renew(next Item) { it.Item, it.at = next, next.Due }
+// renew takes what is known of the next try. The item has waited since its first one: later a step of the clock would count as time.
+func (it *item) renew(next Item) {
+	if !it.Since.IsZero() {
+		next.Since = it.Since
+	}
+	it.Item, it.at = next, next.Due
+}
 
 // queue is a heap of items. It implements heap.Interface.
 type queue struct {

@@ -147,10 +147,18 @@ func (l *Lanes) begin(t *target, it *item, isProbe bool) {
 	}
 }
 
+// open returns the next try of an item; false if the item is gone.
+func (l *Lanes) open(it *item) (Attempt, bool) {
+	l.mu.Lock()
+	next := it.Item
+	l.mu.Unlock()
+	return l.Open(next)
+}
+
 // try makes one try of an item, and has its outcome recorded.
 func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 	defer slot.Release()
-	attempt, ok := l.Open(it.ID)
+	attempt, ok := l.open(it)
 	if !ok {
 		l.unsent(t, it, isProbe, true)
 		return
@@ -178,7 +186,7 @@ func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 
 // miss records a failed try of an item that is due during a pause.
 func (l *Lanes) miss(t *target, it *item) {
-	attempt, ok := l.Open(it.ID)
+	attempt, ok := l.open(it)
 	l.mu.Lock()
 	reason := cmp.Or(t.server.breaker.reason, t.breaker.reason)
 	if !ok {

@@ -44,7 +44,7 @@ func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
 	msg.FromMailAddress(&from)
 	msg.ToMailAddress(to...)
 	msg.Subject(subject)
-	msg.SetDateWithValue(s.o.Now())
+	msg.SetDateWithValue(s.o.Now().UTC())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody answers this automatically
 	if _, domain, ok := strings.Cut(from.Address, "@"); ok && isAtom(m.ID) {
 		msg.SetMessageIDWithValue(m.ID + "@" + domain)

@@ -29,8 +29,6 @@ type Options struct {
 	Shows outward.Shows
 	// Self is this instance's id, for the header that ends loops; empty for none.
 	Self string
-	// Now is the clock that dates in answers are compared with: time.Now.
-	Now func() time.Time
 }
 
 const (
@@ -52,9 +50,6 @@ type Sender struct {
 func New(o Options) *Sender {
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	return &Sender{o: o, client: outward.Client(o.Dial, o.Roots, idleConnections)}
 }
@@ -154,16 +149,19 @@ func (s *Sender) judge(resp *http.Response, response string, hidden bool) error 
 		return &outward.Error{Final: true, Reply: true, Err: err}
 	}
 	final := code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly && code != http.StatusTooManyRequests
-	return &outward.Error{Err: errors.New("answered " + response), Final: final, Reply: true, After: s.retryAfter(resp.Header.Get("Retry-After"))}
+	return &outward.Error{Err: errors.New("answered " + response), Final: final, Reply: true, After: retryAfter(resp.Header)}
 }
 
-// retryAfter reads seconds or a date (RFC 9110, 10.2.3).
-func (s *Sender) retryAfter(text string) time.Duration {
+// retryAfter reads seconds or a date (RFC 9110, 10.2.3). The date is by the clock of the receiver, whose time is in the same answer.
+func retryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, mostAfter)
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(s.o.Now()), 0), mostAfter)
+	at, err := http.ParseTime(text)
+	now, unknown := http.ParseTime(h.Get("Date"))
+	if err != nil || unknown != nil {
+		return 0
 	}
-	return 0
+	return min(max(at.Sub(now), 0), mostAfter)
 }

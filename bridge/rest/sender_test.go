@@ -24,7 +24,7 @@ var now = time.Date(2026, 11, 21, 7, 42, 5, 0, time.UTC)
 
 func mustSender(t *testing.T, change func(*Options)) *Sender {
 	t.Helper()
-	o := Options{Dial: guard.New(guard.Options{}).DialContext, Now: func() time.Time { return now }}
+	o := Options{Dial: guard.New(guard.Options{}).DialContext}
 	if change != nil {
 		change(&o)
 	}
@@ -89,6 +89,7 @@ func TestMarks(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	status, after := 0, ""
 	target := mustServe(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", now.Format(http.TimeFormat)) // the clock of the receiver, which is not that of this machine
 		w.Header().Set("Retry-After", after)
 		w.WriteHeader(status)
 		if status != 204 {

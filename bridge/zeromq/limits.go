@@ -27,7 +27,7 @@ type limits struct {
 	reasons                    reasonCounts
 	computing, sealing         turns // CURVE handshakes, and long messages
 	relieving                  atomic.Bool
-	relieved                   atomic.Int64 // when relieve last looked, in nanoseconds since the Unix epoch
+	relieved                   atomic.Int64 // when relieve last looked, see elapsed
 
 	mu         sync.Mutex
 	peers      map[*connection]struct{}
@@ -244,14 +244,19 @@ func (l *limits) greediest() (most *connection) {
 	return most
 }
 
+var begun = time.Now()
+
+// elapsed returns the nanoseconds from the start of the program to a time, whatever the clock is set to meanwhile.
+func elapsed(t time.Time) int64 { return int64(t.Sub(begun)) }
+
 // relieve disconnects subscribers that took no data for a moment, the fullest first, until half
 // of what all may use is free again. It looks at most ten times a second.
 func (l *limits) relieve() {
 	now := time.Now()
-	if now.UnixNano()-l.relieved.Load() < int64(100*time.Millisecond) || !l.relieving.CompareAndSwap(false, true) {
+	if elapsed(now)-l.relieved.Load() < int64(100*time.Millisecond) || !l.relieving.CompareAndSwap(false, true) {
 		return
 	}
-	l.relieved.Store(now.UnixNano())
+	l.relieved.Store(elapsed(now))
 	go func() {
 		defer l.relieving.Store(false)
 		for l.room.crowded() {

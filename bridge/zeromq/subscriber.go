@@ -34,7 +34,7 @@ type subscriber struct {
 	late    atomic.Bool // it did not make room in time for what is paced
 	drops   atomic.Uint64
 	pings   atomic.Uint64
-	since   atomic.Int64 // when what is being sent now began, in nanoseconds since the Unix epoch; 0 while nothing is
+	since   atomic.Int64 // when what is being sent now began, see elapsed; 0 while nothing is
 
 	endOnce sync.Once
 	ended   chan struct{} // closed by end
@@ -190,7 +190,7 @@ func (s *subscriber) sendBytes(p []byte) error {
 	defer s.since.Store(0)
 	for len(p) > 0 {
 		now := time.Now()
-		s.since.Store(now.UnixNano())
+		s.since.Store(elapsed(now))
 		if err := s.tcp.SetWriteDeadline(now.Add(s.pub.o.StallTimeout)); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
@@ -206,7 +206,7 @@ func (s *subscriber) sendBytes(p []byte) error {
 
 // stalledBytes is the memory of the queue of a subscriber that took nothing since a time, else 0.
 func (s *subscriber) stalledBytes(since time.Time) int {
-	if began := s.since.Load(); began == 0 || began > since.UnixNano() {
+	if began := s.since.Load(); began == 0 || began > elapsed(since) {
 		return 0
 	}
 	s.queue.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"time"
 
 	"ledge/store/secrets"
 )
@@ -69,6 +70,9 @@ func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequ
 
 // onIdentities opens a locked data folder for f.
 func onIdentities(ctx context.Context, c *Config, logger *slog.Logger, f func(*identities) error) error {
+	if err := checkClock(time.Now()); err != nil {
+		return err
+	}
 	if err := onlyFiles(c.DataDir); err != nil {
 		return exitError{exitFolder, err}
 	}

@@ -223,6 +223,89 @@ func TestLibrariesStayInTheirRoom(t *testing.T) {
 	}
 }
 
+// TestClocksKeepTheirMonotonicReading holds that no time of now loses the monotonic reading that [time.Now] gives it: a deadline without one moves
+// when the clock is set. What is stored or shown is converted where that is done, not where the clock is read.
+func TestClocksKeepTheirMonotonicReading(t *testing.T) {
+	shown := []string{
+		"bridge/mail/compose.go",     // the date of an e-mail
+		"handlers/identity/login.go", // the end in the token of a login
+	}
+	reads := 0
+	for _, dir := range []string{"store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
+		for file := range importsBelow(t, filepath.Join("..", "..", dir)) {
+			name := filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..")+string(filepath.Separator)))
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if e, ok := n.(ast.Expr); ok && readsClock(e) {
+					reads++
+				}
+				if why := losesMonotonic(n); why != "" && !slices.Contains(shown, name) {
+					t.Errorf("%s: %s: a step of the clock would move it; see the comment of this test", fset.Position(n.Pos()), why)
+				}
+				call, ok := n.(*ast.CallExpr)
+				return !ok || methodOf(call) != "Format" // that is shown
+			})
+		}
+	}
+	if reads < 50 {
+		t.Errorf("only %d reads of a clock were found", reads)
+	}
+}
+
+// losesMonotonic says how a call makes a wall time of now, "" if it does not: by a method of [time.Time], or as an atomic number.
+func losesMonotonic(n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	switch method := methodOf(call); method {
+	case "UTC", "Local", "In", "Round", "Truncate", "AddDate":
+		if readsClock(call.Fun.(*ast.SelectorExpr).X) {
+			return method + " of the time of now"
+		}
+	case "Store", "Swap", "CompareAndSwap":
+		for _, arg := range call.Args {
+			if of, ok := arg.(*ast.CallExpr); ok && strings.HasPrefix(methodOf(of), "Unix") && readsClock(of.Fun.(*ast.SelectorExpr).X) {
+				return methodOf(of) + " of the time of now is kept"
+			}
+		}
+	}
+	return ""
+}
+
+// readsClock reports whether an expression is the time of now, or one so far from it. A variable with the name now has that time.
+func readsClock(e ast.Expr) bool {
+	if name, ok := e.(*ast.Ident); ok {
+		return name.Name == "now"
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	if of, ok := call.Fun.(*ast.Ident); ok {
+		return of.Name == "now"
+	}
+	switch method := methodOf(call); method {
+	case "Now", "now":
+		return len(call.Args) == 0
+	case "Add":
+		return readsClock(call.Fun.(*ast.SelectorExpr).X)
+	}
+	return false
+}
+
+// methodOf returns the name of the method, or of the function of a package, that is called; "" for another call.
+func methodOf(call *ast.CallExpr) string {
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return s.Sel.Name
+	}
+	return ""
+}
+
 // TestDomainIsPure holds that the domain imports nothing that reads a clock, makes randomness or touches the outside.
 func TestDomainIsPure(t *testing.T) {
 	banned := []string{"os", "net", "net/http", "io", "math/rand", "math/rand/v2", "crypto/rand", "context", "sync", "log", "log/slog"}

@@ -148,8 +148,8 @@ func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
 		return 0, 0, err
 	}
 	ends := a.log.BlockEnds()
-	tooOld := func(e store.BlockEnd, age time.Duration) bool { return maxAge > 0 && e.At.Before(a.now().Add(-age)) }
-	over := maxBytes > 0 && st.Bytes > maxBytes || len(ends) > 0 && tooOld(ends[0], maxAge)
+	oldest, old := a.lastOlder(ends, maxAge), a.lastOlder(ends, maxAge/4*3)
+	over := maxBytes > 0 && st.Bytes > maxBytes || oldest > 0
 	if !begun && !over {
 		return 0, 0, nil
 	}
@@ -161,7 +161,7 @@ func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
 		if e.Last < st.First {
 			continue
 		}
-		due := maxBytes > 0 && st.Bytes-bytes > maxBytes/4*3 || tooOld(e, maxAge/4*3)
+		due := maxBytes > 0 && st.Bytes-bytes > maxBytes/4*3 || e.Last <= old
 		if !due || e.Last >= needed || last > 0 && bytes+e.Bytes > stretchBytes {
 			break
 		}
@@ -171,6 +171,17 @@ func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
 		return 0, 0, nil
 	}
 	return a.begunBefore(st.First, last, needed, ends), bytes, nil
+}
+
+// lastOlder returns the end of the last block that is older than an age, 0 for none or without an age. The blocks before it are older,
+// whatever the clock said when they were written.
+func (a *archiver) lastOlder(ends []store.BlockEnd, age time.Duration) (last uint64) {
+	for _, e := range ends {
+		if age > 0 && e.At.Before(a.now().Add(-age)) {
+			last = e.Last
+		}
+	}
+	return last
 }
 
 // begunBefore returns the end of a stretch for which a crash has left an archive: that is replaced then. Where there is none

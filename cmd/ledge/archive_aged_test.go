@@ -27,6 +27,12 @@ var agedOut = []string{"50h", "25h", "1h"}
 // the checksum of its record does.
 func ageLog(tb testing.TB, dir string) {
 	tb.Helper()
+	ageLogBy(tb, dir, ages)
+}
+
+// ageLogBy is ageLog with other ages.
+func ageLogBy(tb testing.TB, dir string, ages []time.Duration) {
+	tb.Helper()
 	whole := block(dir, store.EventsStream, "1")
 	text, err := os.ReadFile(whole)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // describeDevice changes the description of a device.
@@ -20,6 +21,12 @@ func (p *process) describeDevice(name, description string) {
 
 // aged is a folder with an aged log of three devices.
 func aged(t *testing.T) (dir string) {
+	t.Helper()
+	return agedBy(t, ages)
+}
+
+// agedBy is aged with other ages.
+func agedBy(t *testing.T, ages []time.Duration) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	p := start(t, dir)
@@ -33,7 +40,7 @@ func aged(t *testing.T) (dir string) {
 	if code := p.stop(); code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
-	ageLog(t, dir)
+	ageLogBy(t, dir, ages)
 	return dir
 }
 

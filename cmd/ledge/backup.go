@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,7 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.file, err = createBackup(name, now()); err != nil {
+	if b.file, err = createBackup(name, time.Now()); err != nil {
 		return err
 	}
 	if err := b.write(ctx); err != nil {

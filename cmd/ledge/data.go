@@ -77,7 +77,7 @@ func (d *data) appenderOptions(c *Config, p projection) store.AppenderOptions {
 
 // openData opens the log and brings its projections up to it.
 func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
-	d := &data{logger: logger, now: now, forgotten: make(chan struct{}, 1), failed: make(chan error, 1)}
+	d := &data{logger: logger, now: time.Now, forgotten: make(chan struct{}, 1), failed: make(chan error, 1)}
 	if err := d.open(ctx, c, tapPort); err != nil {
 		_ = d.close()
 		return nil, d.cause(err)

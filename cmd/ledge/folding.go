@@ -21,7 +21,7 @@ type foldLog struct {
 }
 
 func newFoldLog(logger *slog.Logger) *foldLog {
-	return &foldLog{logger: logger, now: now, next: now().Add(foldLogEvery)}
+	return &foldLog{logger: logger, now: time.Now, next: time.Now().Add(foldLogEvery)}
 }
 
 // progress is for a message, such as "41 % of 200000 events of state.db are folded"; "" before anything is.

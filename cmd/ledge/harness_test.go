@@ -86,19 +86,30 @@ func launch(tb testing.TB, dir string, flags ...string) *process {
 // launchUnder is launch with another program, such as a tracer, that runs the binary.
 func launchUnder(tb testing.TB, runner []string, dir string, flags ...string) *process {
 	tb.Helper()
+	return launchCommand(tb, serveCommand(runner, dir, flags...), dir)
+}
+
+// serveCommand is `ledge serve` on free ports, run by another program, if there is one.
+func serveCommand(runner []string, dir string, flags ...string) *exec.Cmd {
 	args := append(append(slices.Clone(runner), binary), append([]string{
 		"serve", "--data-dir", dir, "--log-format", "json", "--metadata-port", "0", "--device-rest-port", "0",
 		"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0", "--disk-reserve", "1MiB",
 	}, flags...)...)
-	return launchCommand(tb, exec.Command(args[0], args[1:]...), dir)
+	return exec.Command(args[0], args[1:]...)
 }
 
 // launchCommand runs a command that serves dir.
 func launchCommand(tb testing.TB, cmd *exec.Cmd, dir string) *process {
 	tb.Helper()
+	return launchBy(tb, (*exec.Cmd).Start, cmd, dir)
+}
+
+// launchBy is launchCommand with another way to start the command.
+func launchBy(tb testing.TB, begin func(*exec.Cmd) error, cmd *exec.Cmd, dir string) *process {
+	tb.Helper()
 	p := &process{tb: tb, cmd: cmd, dir: dir, log: &syncBuffer{more: make(chan struct{}, 1)}, exited: make(chan struct{})}
 	p.cmd.Stderr = p.log
-	if err := p.cmd.Start(); err != nil {
+	if err := begin(p.cmd); err != nil {
 		tb.Fatal(err)
 	}
 	go func() { p.err = p.cmd.Wait(); close(p.exited) }()

@@ -233,8 +233,8 @@ func TestTokenUses(t *testing.T) {
 	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
 	mustDo(t, err)
 	at := time.UnixMilli(1_700_000_000_000)
-	i.uses.Used("pos-7", at)
-	i.uses.Used("pos-7", at.Add(-time.Hour))
+	i.uses.Used("pos-7", at.Add(time.Hour))
+	i.uses.Used("pos-7", at) // the clock was set back
 	i.uses.Used("gone", at)
 	done := make(chan struct{})
 	close(done)

@@ -44,7 +44,7 @@ See docs/audit.md.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")
 	filter.flags(c.Flags())
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := filter.check(c.Flags(), now()); err != nil {
+		if err := filter.check(c.Flags(), time.Now()); err != nil {
 			return exitError{exitUsage, err}
 		}
 		l, err := openLedger(ctx, config)

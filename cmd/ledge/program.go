@@ -77,7 +77,7 @@ type Program struct {
 func (p *Program) Run(ctx context.Context) (err error) {
 	p.failed, p.instance = make(chan error, 1), newInstance()
 	if p.Now == nil {
-		p.Now = now
+		p.Now = time.Now
 	}
 	defer func() {
 		if err != nil {
@@ -85,6 +85,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 			p.Close()
 		}
 	}()
+	if err := checkClock(p.Now()); err != nil {
+		return err
+	}
 	most, err := mostDescriptors()
 	if err != nil {
 		return fmt.Errorf("read the limit of file descriptors: %w", err)

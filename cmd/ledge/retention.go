@@ -203,7 +203,7 @@ func (r *retention) byAge(ctx context.Context, i int) error {
 		return nil
 	}
 	r.due[i] = r.now().Add(pace(rule.age))
-	end, err := r.stream.Since(ctx, r.now().Add(-rule.age))
+	end, err := r.stream.OlderThan(ctx, r.now().Add(-rule.age))
 	if err != nil {
 		return err
 	}

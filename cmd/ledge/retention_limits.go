@@ -264,7 +264,7 @@ func (b *bound) byAge(ctx context.Context) error {
 	if b.age == 0 {
 		return nil
 	}
-	end, err := b.stream.Since(ctx, b.now().Add(-b.age))
+	end, err := b.stream.OlderThan(ctx, b.now().Add(-b.age))
 	if err != nil || end <= b.stream.First() {
 		return err
 	}

@@ -56,7 +56,7 @@ func (f logStart) needed(ctx context.Context, young time.Duration) (uint64, erro
 	if young == 0 {
 		return oldest, nil
 	}
-	since, err := f.stream.Since(ctx, f.now().Add(-young))
+	since, err := f.stream.OlderThan(ctx, f.now().Add(-young))
 	return min(oldest, since), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ledge/domain"
 )
@@ -186,7 +187,7 @@ func TestRetentionGivesDiskBack(t *testing.T) {
 	until(t, "the front to go", func() bool { return bytes() < full/3 })
 	d.isFold(t)
 
-	keyed := domain.Request{Stamp: domain.Stamp{EventID: newID(), At: now(), Key: &domain.Key{Hash: "k", Digest: "d", Until: now().UnixMilli() + 3_600_000}}, Command: reading("big", "r", 10), MostAnswers: 10}
+	keyed := domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Key: &domain.Key{Hash: "k", Digest: "d", Until: time.Now().UnixMilli() + 3_600_000}}, Command: reading("big", "r", 10), MostAnswers: 10}
 	if out, err := d.readings.Submit(t.Context(), keyed); err != nil || out[0].Err != nil {
 		t.Fatal(err, out)
 	}

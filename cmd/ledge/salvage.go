@@ -124,7 +124,7 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.report.Sync(), s.report.Close()) }()
-	s.say("salvaged from %s at %s", s.from.DataDir, now().Format(time.RFC3339))
+	s.say("salvaged from %s at %s", s.from.DataDir, time.Now().UTC().Format(time.RFC3339))
 	source := &folderCheck{config: s.from, logger: s.logger, w: io.Discard, progress: s.progress}
 	if err := source.inspectStates(); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *salvaging) startStore(ctx context.Context) error {
 
 // copyLogs writes the logs. It does so again without the readings whose bodies are lost, where there are some.
 func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]store.Salvaged, error) {
-	o := store.SalvageOptions{NewID: uuid.NewString, Now: now(), Logger: s.logger}
+	o := store.SalvageOptions{NewID: uuid.NewString, Now: time.Now(), Logger: s.logger}
 	streams, err := store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func (p *Program) newSenders() (s channelSenders, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.rest = rest.New(rest.Options{Dial: dial, Shows: p.guard.ShowsAnswer, Self: p.instance, Now: p.Now})
+	s.rest = rest.New(rest.Options{Dial: dial, Shows: p.guard.ShowsAnswer, Self: p.instance})
 	s.mqtt = mqtt.New(mqtt.Options{Dial: dial, Secrets: channelSecrets{secrets, domain.ChannelMQTT}, Logger: p.Logger})
 	return s, nil
 }

@@ -46,8 +46,6 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 
-func now() time.Time { return time.Now().UTC() }
-
 // listen takes the addresses of all services, or none.
 func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, error) {
 	s := &servers{config: c, logger: logger, byName: map[string]*served{}}

@@ -39,7 +39,7 @@ client certificate.` + besideServer,
 			if err != nil {
 				return exitError{exitUsage, fmt.Errorf("--expires: %w", err)}
 			}
-			t.Expires = now().Add(lifetime).UnixMilli()
+			t.Expires = time.Now().Add(lifetime).UnixMilli()
 		}
 		a, err := do(adminRequest{Do: "token create", Token: &t})
 		if err == nil && a.Token != "" {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLastingRequests holds that requests which last have a bound of their own, and that each ends with its client or the server.
@@ -64,7 +65,7 @@ func TestLastingRequests(t *testing.T) {
 func TestOneVerification(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir())
-	p := &Program{Config: c, Now: now, data: mustOpenData(t, c)}
+	p := &Program{Config: c, Now: time.Now, data: mustOpenData(t, c)}
 	v := p.newVerifier()
 	silent := func(string, int64, int64) {}
 	run, ok := v.begin("one")

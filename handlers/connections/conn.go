@@ -15,7 +15,7 @@ type conn struct {
 	limiter         *Limiter
 	service, client string
 	remote          string // address of the peer, host:port
-	// idle is since when there is no request in work, in nanoseconds since the Unix epoch, or busy, or closed by the limiter.
+	// idle is since when there is no request in work, in nanoseconds since the start of the program, or busy, or closed by the limiter.
 	idle atomic.Int64
 	long bool // a long header is under way; guarded by the limiter's mu
 	// twoLengths says that the last header has Content-Length and Transfer-Encoding. Only net/http's goroutine of the connection uses it.
@@ -50,7 +50,12 @@ func (c *conn) works() bool {
 }
 
 // rests is called when a request has ended.
-func (c *conn) rests() { c.idle.CompareAndSwap(busy, time.Now().UnixNano()) }
+func (c *conn) rests() { c.idle.CompareAndSwap(busy, elapsed()) }
+
+var begun = time.Now()
+
+// elapsed returns the nanoseconds since the start of the program, 1 or more, whatever the clock is set to meanwhile.
+func elapsed() int64 { return max(1, int64(time.Since(begun))) }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {

@@ -124,7 +124,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		remote := inner.RemoteAddr().String()
 		c := &conn{Conn: inner, limiter: l.limiter, service: l.service, client: domain.ClientOf(remote), remote: remote}
-		c.idle.Store(time.Now().UnixNano())
+		c.idle.Store(elapsed())
 		if !l.limiter.admit(c) {
 			inner.Close()
 			continue

@@ -211,10 +211,38 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestSessionsCountTheirTime holds that the time of the clock that scs gives does not end a session, and that its own times do.
+func TestSessionsCountTheirTime(t *testing.T) {
+	s := &sessionStore{idle: time.Hour, sessions: map[string]storedSession{}}
+	for _, clock := range []time.Duration{-6 * time.Hour, 6 * time.Hour} {
+		mustCommit(t, s, clock)
+		if left := time.Until(s.sessions["a"].ends); left <= 0 || left > time.Hour {
+			t.Errorf("with a clock that is off by %v, the session ends in %v, want an hour", clock, left)
+		}
+		if _, ok, _ := s.Find("a"); !ok {
+			t.Errorf("with a clock that is off by %v, the session has ended", clock)
+		}
+	}
+	one := s.sessions["a"]
+	one.begun = one.begun.Add(time.Minute - longestSession)
+	s.sessions["a"] = one
+	mustCommit(t, s, 0)
+	if left := time.Until(s.sessions["a"].ends); left > time.Minute {
+		t.Errorf("after all but a minute of its longest life, the session ends in %v", left)
+	}
+}
+
+func mustCommit(t *testing.T, s *sessionStore, clock time.Duration) {
+	t.Helper()
+	if err := s.Commit("a", nil, time.Now().Add(clock).UTC()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestIdleSessionEnds ends a session that its user does not use. What an open page loads by itself does not keep it alive.
 func TestIdleSessionEnds(t *testing.T) {
 	s := fixture(t, nil)
-	s.sessions.IdleTimeout = 200 * time.Millisecond
+	s.sessions.Store.(*sessionStore).idle = 200 * time.Millisecond
 	cookie := login(t, s)
 	loads := 0
 	for deadline := time.Now().Add(time.Minute); ; loads++ {

@@ -34,7 +34,7 @@ const (
 
 func newSessions(idle time.Duration, tls bool) *scs.SessionManager {
 	m := scs.New()
-	m.Store = &sessionStore{sessions: map[string]storedSession{}}
+	m.Store = &sessionStore{idle: idle, sessions: map[string]storedSession{}}
 	m.IdleTimeout, m.Lifetime = idle, longestSession
 	m.HashTokenInStore = true
 	m.Cookie.Name, m.Cookie.Secure, m.Cookie.Persist = cookieName, tls, false
@@ -177,13 +177,17 @@ func (s *Console) askForLogin(c *gin.Context) {
 	c.Redirect(http.StatusSeeOther, to)
 }
 
+// storedSession is a session with its times, which are monotonic.
 type storedSession struct {
-	data []byte
-	ends time.Time
+	data        []byte
+	begun, ends time.Time
 }
 
-// sessionStore is an scs.Store in memory, with a bound.
+// sessionStore is an scs.Store in memory, with a bound. The end that scs gives to a session is a time of the clock, which may be set. So the
+// store counts by itself how long a session was idle, and how long it has lived.
 type sessionStore struct {
+	idle time.Duration
+
 	mu       sync.Mutex
 	sessions map[string]storedSession
 }
@@ -200,13 +204,22 @@ func (s *sessionStore) Find(token string) ([]byte, bool, error) {
 }
 
 // Commit implements scs.Store.
-func (s *sessionStore) Commit(token string, data []byte, ends time.Time) error {
+func (s *sessionStore) Commit(token string, data []byte, _ time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.sessions[token]; !known && len(s.sessions) >= mostSessions {
-		s.makeRoom()
+	now := time.Now()
+	one, known := s.sessions[token]
+	if !known {
+		one.begun = now
+		if len(s.sessions) >= mostSessions {
+			s.makeRoom()
+		}
 	}
-	s.sessions[token] = storedSession{data, ends}
+	one.data, one.ends = data, now.Add(s.idle)
+	if last := one.begun.Add(longestSession); last.Before(one.ends) {
+		one.ends = last
+	}
+	s.sessions[token] = one
 	return nil
 }
 
