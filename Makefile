@@ -9,7 +9,7 @@ PACKAGES ?= ./...
 # Tests share one compilation of all libraries (-pgo=off); `make lint` vets (-vet=off); some tests mostly wait for a
 # process or a deadline (-parallel).
 TESTFLAGS ?= -pgo=off -vet=off -parallel 4
-FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|TestStructuralDamage|TestSalvageOfDamage|TestReadErrors|TestFullDiskRestarted)$$
+FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|TestStructuralDamage|TestSalvageOfDamage|TestReadErrors|TestFullDiskRestarted|TestFailedWriteOnExt4)$$
 FAULTS_TIME ?= 5m
 LIGHTHOUSE ?= /
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.

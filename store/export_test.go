@@ -235,3 +235,10 @@ func (s *Store) Awaited() bool {
 
 // Restart starts the server again, as after a failed write.
 func (s *Store) Restart(ctx context.Context) error { return s.node.restart(ctx, s.o) }
+
+// SameRecords checks a copy of the first block file of a log in a folder of copies, as a start does, against what the file had.
+func SameRecords(l *Log, dir string, last uint64, size int64) error {
+	r := &recovery{log: l}
+	k := recovered{natsblock.Block{Number: 1, Last: last}, size, -1}
+	return r.sameRecords(k, &natsblock.Files{Dir: dir, Stream: l.name})
+}

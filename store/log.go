@@ -264,7 +264,7 @@ func IsDamage(err error) bool {
 
 // SyncError is the error for a log one of whose files could not be synced. Linux reports a failed fsync once, marks the
 // pages clean, and answers reads from them: nothing that is read back and no later fsync proves that anything is on the
-// disk. So the log refuses until the process starts again, and that start writes the tail anew before it trusts it.
+// disk. So the log refuses until the process starts again, and that start copies the tail before it trusts it.
 type SyncError struct {
 	Stream string
 	Err    error

@@ -76,7 +76,7 @@ func recoverFiles(ctx context.Context, l *Log, runs bool, known ...Known) (*reco
 			return nil, err
 		}
 	}
-	for _, step := range []func() error{r.dropGone, r.cut, r.rewrite, r.writeIndex, r.describe} {
+	for _, step := range []func() error{r.dropGone, r.cut, r.renewTail, r.writeIndex, r.describe} {
 		if err := step(); err != nil { // or a crash: the next start does it again
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}

@@ -3,9 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,53 +116,6 @@ func forgetTorn(dir string) error {
 func tornAt(f os.DirEntry) int64 {
 	n, _ := strconv.ParseInt(f.Name()[strings.LastIndexByte(f.Name(), '-')+1:], 10, 64)
 	return n
-}
-
-// rewrite writes the last group again, with the same bytes, and syncs it. After an fsync that failed, or a crash before it,
-// the page cache may have what the disk has not, and an fsync skips pages that are clean. Writing the bytes again makes them dirty, so that the fsync
-// tests the disk. If no group is marked, as much is written as a group may have.
-func (r *recovery) rewrite() error {
-	if r.clean {
-		return nil
-	}
-	b := r.log.blocks
-	due, first := int64(mostGroup), len(r.blocks)
-	for ; first > r.scanned && due > 0; first-- {
-		k := r.blocks[first-1]
-		due -= k.size
-		if k.group >= 0 {
-			due = 0
-		}
-	}
-	for _, k := range r.blocks[first:] { // the older first, as when they were appended
-		if err := rewriteFile(b.Path(k.Number), max(k.group, 0)); err != nil {
-			return fmt.Errorf("the end of the log cannot be made durable: %w; it may be in memory only: check the disk, copy the data folder to another one, and start there", err)
-		}
-	}
-	return nil
-}
-
-// rewriteFile writes what a file has from an offset on again, and syncs it.
-func rewriteFile(path string, from int64) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	buf := make([]byte, readChunk)
-	for {
-		n, err := f.ReadAt(buf, from)
-		if _, err := f.WriteAt(buf[:n], from); err != nil {
-			return err
-		}
-		from += int64(n)
-		if errors.Is(err, io.EOF) {
-			return f.Sync()
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // serverIndex returns the index that the server has written, or nil.

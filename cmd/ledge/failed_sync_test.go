@@ -22,8 +22,9 @@ func TestFailedSyncEndsTheProcess(t *testing.T) {
 	const one, most = 20, 1000 // of a thread, which fails, and of requests
 	dir := t.TempDir()
 	block := filepath.Join(dir, "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/1.blk")
+	copied := filepath.Join(filepath.Dir(filepath.Dir(block)), "copy", filepath.Base(block))
 	runs := func(when string) []string {
-		return []string{strace, "-f", "-qqq", "-o", "/dev/null", "-P", block, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=" + when}
+		return []string{strace, "-f", "-qqq", "-o", "/dev/null", "-P", block, "-P", copied, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=" + when}
 	}
 	runner := runs(strconv.Itoa(one))
 	if out, err := exec.Command(runner[0], append(runner[1:], "true")...).CombinedOutput(); err != nil {

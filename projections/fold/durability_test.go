@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,26 @@ func TestCheckpointAfterAKill(t *testing.T) {
 		t.Errorf("got %d %x, want 10", seq, chain)
 	}
 	f.events = f.events[:10]
+	sameDump(t, f.mustDump(t), f.rebuilt(t, f.events))
+}
+
+// TestUnusedPagesAreCutOff holds that nothing is behind the pages of the last commit when a file is opened: a commit whose fsync failed may have
+// left pages there that the disk does not keep.
+func TestUnusedPagesAreCutOff(t *testing.T) {
+	f := mustOpen(t)
+	f.feed(t, 100, items(300)...)
+	want := f.mustDump(t)
+	must(t, f.Close())
+	used := size(t, f.path)
+	overwrite(t, f.path, used, bytes.Repeat([]byte("left of a commit"), 1000))
+	f.open(t)
+	if got := size(t, f.path); got > used && runtime.GOOS != "windows" {
+		t.Errorf("the file has %d bytes, and %d are used", got, used)
+	}
+	sameDump(t, f.mustDump(t), want)
+	f.feed(t, 100, record(301, count{})...)
+	must(t, f.Close())
+	f.open(t)
 	sameDump(t, f.mustDump(t), f.rebuilt(t, f.events))
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -220,6 +221,9 @@ func (d *DB) load() error {
 	if err := d.rewriteHead(); err != nil {
 		return err
 	}
+	if err := d.cutUnused(); err != nil {
+		return err
+	}
 	return d.file.View(func(tx *bbolt.Tx) error {
 		at, err := readCheckpoint(tx.Bucket(bucketName))
 		d.here.Store(&at)
@@ -245,6 +249,28 @@ func (d *DB) rewriteHead() error {
 		err = d.file.os.Sync()
 	}
 	if err != nil && !noRoom(err) { // where there is no room, nothing is written that could rest on the meta page
+		return damage{err}
+	}
+	return nil
+}
+
+// cutUnused cuts off the file what is behind the pages of its last commit. The fsync of a later commit may have failed just when the process
+// died: ext4 then reads these pages as zeros after a power cut, also if they were written again in place and synced meanwhile. Cut off, they
+// are new to the disk when they are written again. All other pages were on the disk once, and can be written in place.
+func (d *DB) cutUnused() error {
+	tx, err := d.file.Begin(false)
+	if err != nil {
+		return err
+	}
+	used := tx.Size()
+	if err := tx.Rollback(); err != nil {
+		return err
+	}
+	info, err := d.file.os.Stat()
+	if err != nil || info.Size() <= used || runtime.GOOS == "windows" { // bbolt makes the file longer there, and a file in memory is not cut
+		return err
+	}
+	if err := errors.Join(d.file.os.Truncate(used), d.file.os.Sync()); err != nil {
 		return damage{err}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"hash"
 	"io"
 	"sync"
+
+	"ledge/store/osfile"
 )
 
 // Of a body that trickles a small buffer is in memory. One that comes faster than that has two large ones while there are
@@ -26,7 +28,7 @@ type buffers struct {
 func newBuffers() *buffers {
 	b := &buffers{pairs: make(chan struct{}, largePairs)}
 	b.small.New = func() any { p := make([]byte, smallBuffer); return &p }
-	b.large.New = func() any { return &[2][]byte{makeAligned(largeBuffer), makeAligned(largeBuffer)} }
+	b.large.New = func() any { return &[2][]byte{osfile.Aligned(largeBuffer), osfile.Aligned(largeBuffer)} }
 	return b
 }
 
@@ -96,7 +98,7 @@ func (p *pouring) fast(pair *[2][]byte, head []byte) error {
 	written <- nil
 	for i := 0; ; i ^= 1 {
 		kept := copy(pair[i], head)
-		part := pair[i][:largeBuffer-int(p.size-int64(kept))%blockAlign] // the next begins aligned in the file
+		part := pair[i][:largeBuffer-int(p.size-int64(kept))%osfile.DirectAlign] // the next begins aligned in the file
 		n, slow, err := p.fill(part, kept)
 		head = nil
 		if werr := <-written; werr != nil {

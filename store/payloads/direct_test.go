@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ledge/store/osfile"
 )
 
 // paced gives its bytes in portions of the sizes, again and again.
@@ -43,7 +45,7 @@ func sample(size int) []byte {
 func TestPutAtAnyPace(t *testing.T) {
 	const all = 1 << 30
 	for _, size := range []int{smallBuffer, smallBuffer + largeBuffer, 3*largeBuffer - 1, 3 * largeBuffer, 1_000_000} {
-		for _, sizes := range [][]int{{all}, {3900, all}, {all, all, all, 100}, {smallBuffer, 5000}, {1, 70_000}, {blockAlign}} {
+		for _, sizes := range [][]int{{all}, {3900, all}, {all, all, all, 100}, {smallBuffer, 5000}, {1, 70_000}, {osfile.DirectAlign}} {
 			body := sample(size)
 			f := mustOpen(t)
 			digest, n, err := f.Put(t.Context(), &paced{left: body, sizes: sizes}, all)
@@ -71,16 +73,16 @@ func mustCreate(tb testing.TB) *os.File {
 // Large aligned pieces are written direct, but for the bytes that fill no block; what is not aligned is not.
 func TestOutputIsDirect(t *testing.T) {
 	file := mustCreate(t)
-	if err := setDirect(file, true); err != nil {
+	if err := osfile.SetDirect(file, true); err != nil {
 		t.Skip("the test needs a temporary folder that takes direct writes (O_DIRECT), as ext4 and XFS do; set TMPDIR to one:", err)
 	}
-	piece := makeAligned(2 * directLeast)
+	piece := osfile.Aligned(2 * directLeast)
 	for _, test := range []struct {
 		name  string
 		piece []byte
 		want  bool
 	}{
-		{"a large one", piece, true}, {"a small one", piece[:blockAlign], false}, {"a large one again", piece, true},
+		{"a large one", piece, true}, {"a small one", piece[:osfile.DirectAlign], false}, {"a large one again", piece, true},
 		{"one that ends within a block", piece[:directLeast+1], false}, {"one that begins there", piece, false},
 	} {
 		o := output{file: file, isDirect: true}
@@ -97,7 +99,7 @@ func TestOutputIsDirect(t *testing.T) {
 // A body that trickled for a while is written direct again when it comes fast.
 func TestPourAlignsWhatIsFast(t *testing.T) {
 	o := output{file: mustCreate(t)}
-	if err := setDirect(o.file, true); err != nil {
+	if err := osfile.SetDirect(o.file, true); err != nil {
 		t.Skip("the test needs a temporary folder that takes direct writes (O_DIRECT), as ext4 and XFS do; set TMPDIR to one:", err)
 	}
 	o.isDirect = true
@@ -116,7 +118,7 @@ func TestOutputWithoutDirectWrites(t *testing.T) {
 	}
 	defer file.Close()
 	o := output{file: file}
-	if n, err := o.Write(makeAligned(directLeast)); n != directLeast || err != nil || !o.refused || o.isDirect {
+	if n, err := o.Write(osfile.Aligned(directLeast)); n != directLeast || err != nil || !o.refused || o.isDirect {
 		t.Errorf("%d, %v, refused %v, direct %v", n, err, o.refused, o.isDirect)
 	}
 }

@@ -1,4 +1,4 @@
-package payloads
+package osfile
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setDirect has the writes to a file go past the page cache, or not.
-func setDirect(f *os.File, on bool) error {
+// SetDirect has the reads and writes of a file go past the page cache, or not.
+func SetDirect(f *os.File, on bool) error {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	if err != nil {
 		return err
