@@ -223,8 +223,8 @@ func TestLibrariesStayInTheirRoom(t *testing.T) {
 	}
 }
 
-// TestClocksKeepTheirMonotonicReading holds that no time of now loses the monotonic reading that [time.Now] gives it: a deadline without one moves
-// when the clock is set. What is stored or shown is converted where that is done, not where the clock is read.
+// TestClocksKeepTheirMonotonicReading holds that no time of now loses the monotonic reading that [time.Now] gives it: a deadline without one
+// moves when the clock is set. What is stored or shown is converted where that is done, not where the clock is read.
 func TestClocksKeepTheirMonotonicReading(t *testing.T) {
 	shown := []string{
 		"bridge/mail/compose.go",     // the date of an e-mail

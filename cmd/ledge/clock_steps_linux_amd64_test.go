@@ -56,9 +56,9 @@ func (o *outage) has(text string) bool {
 	return strings.Contains(strings.Join(o.took, "\n"), text)
 }
 
-// TestClockSteps sets the clock of a process while others are down, a session is open, logins have failed and a reading waits for the end of
-// its age. All of it goes on. Before, after −60 s and −6 h, nothing was delivered or called back, and no reading was removed, for as long as
-// the clock was set back; after +30 h the session had ended, and what waited was given up.
+// TestClockSteps sets the clock of a process while others are down, a session is open, logins have failed and a reading waits for the end
+// of its age. All of it goes on. Before, after −60 s and −6 h, nothing was delivered or called back, and no reading was removed, for as
+// long as the clock was set back. After +6 h callbacks were given up, after +30 h notifications too, and the session had ended.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{-time.Minute, -6 * time.Hour, 6 * time.Hour, 30 * time.Hour} {
@@ -100,7 +100,8 @@ func newClockSteps(t *testing.T) *clockSteps {
 
 // logInto asks for the token of a login.
 func (s *clockSteps) logInto(password string) answer {
-	return s.call(http.MethodPost, s.metadata+"/api/v2/login", "application/json", fmt.Sprintf(`{"username":"test-admin","password":%q}`, password))
+	body := fmt.Sprintf(`{"username":"test-admin","password":%q}`, password)
+	return s.call(http.MethodPost, s.metadata+"/api/v2/login", "application/json", body)
 }
 
 // before has the others miss what they wait for, and has tries of logins fail.
@@ -181,8 +182,8 @@ func (s *clockSteps) hearsOfChanges(ctx context.Context) {
 	s.t.Errorf("the live connection has no message about the change: %s", resp.Status)
 }
 
-// TestClockSetBackBeforeAStart kills a process with a transmission whose next try is minutes away, and starts it with another clock. What waits
-// is sent at once. Before, it was sent after 12 minutes.
+// TestClockSetBackBeforeAStart kills a process with a transmission whose next try is minutes away, and starts it with another clock. What
+// waits is sent at once. Before, it was sent after 12 minutes.
 func TestClockSetBackBeforeAStart(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{-time.Minute, -6 * time.Hour, 6 * time.Hour} {
@@ -214,8 +215,8 @@ func (p *process) forgets(device string) {
 	p.await("the end of the readings", func() bool { return p.countEvents(device) == 0 })
 }
 
-// TestClockOfTheFuture has a process record readings and changes with a clock that is 50 years ahead, as one without a battery may be, and sets it
-// right. Retention and the archiver go on behind that. Before, nothing was removed or archived by age for 50 years.
+// TestClockOfTheFuture has a process record readings and changes with a clock that is 50 years ahead, as one without a battery may be, and
+// sets it right. Retention and the archiver go on behind that. Before, nothing was removed or archived by age for 50 years.
 func TestClockOfTheFuture(t *testing.T) {
 	t.Parallel()
 	const ahead = 50 * 365 * 24 * time.Hour
@@ -251,8 +252,8 @@ func TestClockArchives(t *testing.T) {
 	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 }
 
-// TestClockOutOfRange starts with clocks whose times the log cannot keep. The start is refused in one line. Before, it said that it is ready, and
-// every request hung.
+// TestClockOutOfRange starts with clocks whose times the log cannot keep. The start is refused in one line. Before, it said that it is
+// ready, and every request hung.
 func TestClockOutOfRange(t *testing.T) {
 	t.Parallel()
 	const year = 365 * 24 * time.Hour
@@ -264,8 +265,8 @@ func TestClockOutOfRange(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, exitFailure)
 			}
 			lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
-			day := c.now().UTC().Format("2006-01")
-			if len(lines) != 1 || !strings.Contains(lines[0], "the clock of this machine says "+day) || !strings.Contains(lines[0], "set the clock") {
+			says := "the clock of this machine says " + c.now().UTC().Format("2006-01")
+			if len(lines) != 1 || !strings.Contains(lines[0], says) || !strings.Contains(lines[0], "set the clock") {
 				t.Errorf("got %q, want one line with the time and what to do", lines)
 			}
 		})
