@@ -94,8 +94,8 @@ func (v ReadingValue) check() Problems {
 	return p
 }
 
-// isText reports whether text is a value of a type as EdgeX 2.3 writes it: numbers in base 10, arrays as [1, 2]. EdgeX's device services in C
-// write arrays as [1,2].
+// isText reports whether text is a value of a type as EdgeX 2.3 writes it: numbers in base 10, arrays as [1, 2]. EdgeX's device services
+// in C write arrays as [1,2].
 func isText(valueType, text string) bool {
 	scalar, array := strings.CutSuffix(valueType, "Array")
 	if !array || scalar == "String" { // nobody can tell where an element of these ends

@@ -46,7 +46,7 @@ func TestUpdateProfile(t *testing.T) {
 		{name: "id of another", given: catalogue(), when: replaceImage(func(p *Profile) { p.Name = "video" }),
 			code: Invalid, says: `belongs to "image", not to "video"`},
 		{name: "too long", given: catalogue(), when: replaceImage(func(p *Profile) { p.Description = strings.Repeat("x", maxProfile) }),
-			code: TooLarge, says: "over the limit of 4194304"},
+			code: TooLarge, says: "over the limit of 8388608"},
 	})
 }
 

@@ -8,9 +8,6 @@ import (
 	"strconv"
 )
 
-// maxProfile is how long a profile may become by changes, in bytes of its JSON.
-const maxProfile = 4 << 20
-
 // UpdateProfile replaces the profile that the id or the name, or both, of Profile name; its id and its time of creation
 // stay. At is the new modified time, in milliseconds since the Unix epoch, here and in the commands below.
 type UpdateProfile struct {
@@ -257,7 +254,12 @@ func (d Profile) checkCommand(c DeviceCommand) Problems {
 	var p Problems
 	path := at("deviceCommands", len(d.DeviceCommands))
 	if p.In(path, c.Check()); len(p) == 0 {
-		p.checkOperations(path, c, d)
+		p.checkOperations(path, c, func(name string) *DeviceResource {
+			if i, err := d.resourceAt(name); err == nil {
+				return &d.DeviceResources[i]
+			}
+			return nil
+		})
 	}
 	return p
 }
@@ -267,14 +269,11 @@ func profileChanged(s State, d Profile, changes Changes, at int64) (Event, error
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	text, err := json.Marshal(d)
+	length, err := d.checkLength()
 	if err != nil {
-		return nil, fmt.Errorf("profile %q: %w", d.Name, err)
+		return nil, err
 	}
-	if size := len(text); size > maxProfile {
-		return nil, Errorf(TooLarge, "profile %q would be %d bytes long, over the limit of %d; split it into several profiles", d.Name, size, maxProfile)
-	}
-	return ProfilePatched{Update{Name: d.Name, Prev: Revision(s.Profiles, d.Name), Modified: at, Changes: changes, effort: len(text)}}, nil
+	return ProfilePatched{Update{Name: d.Name, Prev: Revision(s.Profiles, d.Name), Modified: at, Changes: changes, effort: length}}, nil
 }
 
 // fromLog returns d as it comes back from the log: attributes that YAML and JSON read as different types of number are

@@ -97,20 +97,26 @@ func (p *Problems) checkAccess(path string, r DeviceResource) {
 
 func (p *Problems) checkCommands(d Profile) {
 	seen := map[string]bool{}
+	resources := make(map[string]*DeviceResource, len(d.DeviceResources))
+	for i := range d.DeviceResources {
+		resources[d.DeviceResources[i].Name] = &d.DeviceResources[i]
+	}
+	find := func(name string) *DeviceResource { return resources[name] }
 	checkIndexed(p, "deviceCommands", d.DeviceCommands, func(p *Problems, path string, c DeviceCommand) {
 		if seen[c.Name] {
 			p.Add(path+".name", "device command %q is there twice; rename one of them", c.Name)
 		}
 		seen[c.Name] = true
-		p.checkOperations(path, c, d)
+		p.checkOperations(path, c, find)
 	})
 }
 
-// checkOperations notes what the resources of d do not allow a command that is right in its fields.
-func (p *Problems) checkOperations(path string, c DeviceCommand, d Profile) {
+// checkOperations notes what the resources of a profile do not allow a command that is right in its fields. find returns a resource by its
+// name, or nil.
+func (p *Problems) checkOperations(path string, c DeviceCommand, find func(name string) *DeviceResource) {
 	checkIndexed(p, path+".resourceOperations", c.ResourceOperations, func(p *Problems, path string, o ResourceOperation) {
-		r, ok := d.Resource(o.DeviceResource)
-		if !ok {
+		r := find(o.DeviceResource)
+		if r == nil {
 			p.Add(path+".deviceResource", "device resource %q does not exist in this profile; add it or correct the name", o.DeviceResource)
 			return
 		}
@@ -130,6 +136,9 @@ func (c AddProfile) Decide(s State) (Event, error) {
 		return nil, err
 	}
 	if err := checkFree(s, "profile", c.Profile.Name, c.Profile.ID, has(s.Profiles)); err != nil {
+		return nil, err
+	}
+	if _, err := c.Profile.checkLength(); err != nil {
 		return nil, err
 	}
 	return ProfileAdded(c), nil

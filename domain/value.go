@@ -180,8 +180,8 @@ func floatTexts[T float](list []T, bits int) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// floatText writes six digits behind the point. EdgeX 2.3 does that too, and so loses the others; here a value that needs more of them to be
-// the same when it is read back has them.
+// floatText writes six digits behind the point, as EdgeX 2.3 does, or as many as the value needs to be the same when it is read back. EdgeX
+// 2.3 loses those.
 func floatText(f float64, bits int) string {
 	text := strconv.FormatFloat(f, 'e', 6, bits)
 	if back, _ := strconv.ParseFloat(text, bits); back == f {

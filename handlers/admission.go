@@ -83,9 +83,9 @@ func (a *API) refuseBody(c *gin.Context, err error) {
 }
 
 // loads is how much of a body may be in memory where it is read as a whole, in bytes: what is declared, or, where nothing
-// is, what is allowed. A body that is longer than a client's share counts as all of it.
+// is, a client's share. A body that is longer than that counts as all of it.
 func (a *API) loads(c *gin.Context) int64 {
-	most := min(max(a.BodyBytes, a.UploadBytes), a.memory.Most())
+	most := a.memory.Most()
 	if c.Request.ContentLength < 0 {
 		return most
 	}

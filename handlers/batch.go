@@ -56,8 +56,8 @@ type head[E any] interface {
 //
 // As in EdgeX 2.3 it checks every element first: with any malformed one the whole request is answered with 400, all
 // problems in one message, and nothing is written. What depends on the state is answered for each element in a 207,
-// in their order. A request of one element may have If-Match; where that fails, the whole request is answered with 412. A
-// POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command, in which
+// in their order, and so is an element that is too large. A request of one element may have If-Match; where that fails, the whole request is
+// answered with 412. A POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command, in which
 // e is not kept; at is the time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
 	codec, shape := fastjson.Of[E](), reflect.TypeFor[E]()
@@ -100,7 +100,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			b.problems.In(place, unknown.Misspelled)
 			o.bytes, o.ignored = len(element), unknown.Message()
 			b.add(i, entity, *H(e).RequestHead(), o)
-		})
+		}, func(i int, h Head, err error) { b.add(i, entity, h, Order{Refused: err}) })
 		if err == nil {
 			err = b.problems.Err()
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"ledge/domain"
@@ -12,23 +11,31 @@ import (
 )
 
 const (
-	// maxElement is the longest text of one element, in bytes: room for the longest content of a notification and its
-	// escapes.
-	maxElement = 4 << 20
-	// maxEntries bounds the entries of the lists and objects in one element: decoded they take far more than their text,
-	// {}, for one some hundred bytes.
-	maxEntries = 20_000
-	// entryBytes is what an entry counts in memory while its request is served.
-	entryBytes = 128
+	// entryBytes is what an entry of a list or an object counts in memory while its request is served. Decoded it takes far more than
+	// its text.
+	entryBytes = 96
+	// profileElement is the longest text of an element that is a profile, in bytes: the longest profile as an answer has it, and some
+	// white space.
+	profileElement = 10 << 20
 )
+
+// ForProfiles returns the API for routes that take whole profiles, which may be longer than other entities.
+func (a *API) ForProfiles() *API {
+	api := *a
+	api.BodyBytes, api.ElementBytes = 2*a.BodyBytes, profileElement
+	return &api
+}
 
 const sendAnArray = "send an array of objects: [{…}]"
 
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
-// are decoded one by one, each of at most maxElement bytes, maxEntries and the limits of domain/jsonlimit; before that,
-// hold is asked for the memory of an element's entries. As in EdgeX 2.3, what follows the array is not looked at, and null is
-// an array without elements. What e points to is another element as soon as each returns.
-func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error, each func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError)) error {
+// are decoded one by one, each of at most ElementBytes and the limits of domain/jsonlimit; before that, hold is asked for the memory of
+// an element's entries. An element that is too large is not decoded: refuse gets its head and the reason. As in EdgeX 2.3, what follows the
+// array is not looked at, and null is an array without elements. What e points to is another element as soon as each returns.
+func decodeBatch[E any](
+	a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error,
+	each func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError), refuse func(i int, h Head, err error),
+) error {
 	if bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("null")) {
 		return nil
 	}
@@ -47,22 +54,36 @@ func decodeBatch[E any](a *API, codec fastjson.Codec[E], data []byte, hold func(
 		if len(after) == 0 || after[0] == '}' {
 			return malformed(data, io.ErrUnexpectedEOF, sendAnArray)
 		}
-		if err := a.checkElement(i, element, entries); err != nil {
-			return err
+		if i == a.BatchElements {
+			return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests", i)
 		}
 		if err := checkJSON(data, element, cap(data)-cap(element)); err != nil {
 			return err
 		}
-		if err := hold(entries); err != nil {
-			return err
+		refused := a.checkLength(element, "the element")
+		if refused == nil {
+			refused = hold(entries)
+		}
+		if refused != nil && domain.CodeOf(refused) != domain.TooLarge {
+			return refused
 		}
 		*e = none
-		err := codec.Unmarshal(element, e)
+		var h Head
+		var err error
+		if refused == nil {
+			err = codec.Unmarshal(element, e)
+		} else {
+			err = json.Unmarshal(element, &h)
+		}
 		mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if err != nil && !ok {
 			return malformed(data, err, sendAnArray)
 		}
-		each(i, e, element, mistyped)
+		if refused != nil && mistyped == nil {
+			refuse(i, h, refused)
+		} else {
+			each(i, e, element, mistyped)
+		}
 		if after[0] == ']' {
 			return nil
 		}
@@ -104,21 +125,11 @@ func kindOf(text []byte) string {
 	}
 }
 
-// checkElement refuses an element that is one too many or too large.
-func (a *API) checkElement(i int, element []byte, entries int) error {
-	if i == a.BatchElements {
-		return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests", i)
-	}
-	return checkSize(element, entries, func() string { return fmt.Sprintf("[%d]: the element", i) })
-}
-
-// checkSize refuses a JSON text, which messages call by name, that is too long or has too many entries.
-func checkSize(text []byte, entries int, name func() string) error {
-	switch {
-	case len(text) > maxElement:
-		return domain.Errorf(domain.TooLarge, "%s is %d bytes long, over the limit of %d bytes; make it shorter", name(), len(text), maxElement)
-	case entries > maxEntries:
-		return domain.Errorf(domain.Invalid, "%s has %d entries in its lists and objects, over the limit of %d; give it fewer", name(), entries, maxEntries)
+// checkLength refuses a JSON text, which messages call by name, that is too long.
+func (a *API) checkLength(text []byte, name string) error {
+	if len(text) > a.ElementBytes {
+		return domain.Errorf(domain.TooLarge, "%s is %d bytes long, over the limit of %d bytes; make it shorter, or split it",
+			name, len(text), a.ElementBytes)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func (a *API) EntryMemory(c *gin.Context) *EntryMemory {
 func (r *EntryMemory) Hold(entries int) error {
 	n := int64(entries) * entryBytes
 	if r.held+n > r.room {
-		return domain.Errorf(domain.TooLarge, "the lists and objects of the body have more than %d entries, which is the limit; send several requests", r.room/entryBytes)
+		return domain.Errorf(domain.TooLarge, "the entries of lists and objects take %d bytes of memory, and of %d bytes for one request "+
+			"%d are taken; send it in a request of its own, or split it", n, r.room, r.held)
 	}
 	if !r.api.memory.Take(r.client, n) {
 		return r.api.noMemory()

@@ -31,7 +31,10 @@ func isWithin(place, field string) bool {
 		_, rest, _ = strings.Cut(after, "]")
 	}
 	got := keys.String()
-	return len(got) >= len(field) && strings.EqualFold(got[:len(field)], field) && (len(got) == len(field) || field == "" || got[len(field)] == '.')
+	if len(got) < len(field) || !strings.EqualFold(got[:len(field)], field) {
+		return false
+	}
+	return len(got) == len(field) || field == "" || got[len(field)] == '.'
 }
 
 // level is an object or a list around a place.

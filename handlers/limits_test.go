@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -150,7 +151,7 @@ func TestBodiesInFlight(t *testing.T) {
 }
 
 func TestBodyMemory(t *testing.T) {
-	const budget, share = 600, 450 // bytes: one body with its three entries of 128, not two
+	const budget, share = 1740, 1305 // bytes: one body with two objects of 6 entries and one entry more, of 96, not two
 	h, log := mustService(t, func(o *handlers.Options) { o.BodyMemory = budget })
 	entered, leave := make(chan struct{}), make(chan struct{})
 	log.Before = func() {
@@ -161,11 +162,11 @@ func TestBodyMemory(t *testing.T) {
 	one := service("a")
 	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", one).Code }()
 	<-entered
-	if n := len(one) + 3*128; n > share || n+len(one) <= share {
+	if n := len(one) + 13*96; n > share || n+len(one) <= share {
 		t.Fatalf("bodies of %d bytes do not fit the test", len(one))
 	}
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 600 bytes are being served, or three quarters of that for this client, which is the limit; try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 1740 bytes are being served, or three quarters of that for this client, which is the limit; try again") {
 		t.Errorf("over the budget: got %d %s", w.Code, w.Body)
 	}
 	close(leave)
@@ -231,15 +232,29 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// An element that is too large is refused, and not those beside it.
 func TestElementLimits(t *testing.T) {
 	h, log := mustService(t, nil)
-	tags := `[{},{"service":{"tags":["a"` + strings.Repeat(`,""`, 20_000) + `]}}]`
+	n := 0
+	beside := func(element string) string {
+		n++
+		return "[" + strings.Trim(service(fmt.Sprint("a", n)), "[]") + "," + element + "," + strings.Trim(service(fmt.Sprint("b", n)), "[]") + "]"
+	}
+	const head = `{"apiVersion":"v2","requestId":"6623c328-0620-5a9d-8127-b348c5933d07",`
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "too long", Method: "POST", Path: "/api/v2/service", Body: `[{},{"a":"` + strings.Repeat(`\"`, 2<<20) + `"}]`, Status: 413, Contains: []string{"[1]: the element is 4194312 bytes long, over the limit of 4194304 bytes"}},
-		{Name: "too many entries", Method: "POST", Path: "/api/v2/service", Body: tags, Status: 400, Contains: []string{"[1]: the element has 20003 entries in its lists and objects, over the limit of 20000"}},
+		{Name: "too long", Method: "POST", Path: "/api/v2/service", Body: beside(head + `"a":"` + strings.Repeat(`\"`, 2<<20) + `"}`), Status: 207, Submits: 1, Contains: []string{
+			`[{"apiVersion":"v2","statusCode":201,`, `{"apiVersion":"v2","requestId":"6623c328-0620-5a9d-8127-b348c5933d07","message":"the element is 4194381 bytes long, over the limit of 4194304 bytes`,
+			`"statusCode":413},{"apiVersion":"v2","statusCode":201,`}},
+		{Name: "too many entries", Method: "POST", Path: "/api/v2/service", Body: beside(head + `"service":{"tags":[""` + strings.Repeat(`,""`, 1_100_000) + `]}}`), Status: 207, Submits: 1, Contains: []string{
+			`"message":"the entries of lists and objects take 105601440 bytes of memory, and of `, `send it in a request of its own, or split it","statusCode":413}`}},
+		{Name: "too many objects", Method: "POST", Path: "/api/v2/service", Body: beside(head + `"service":{"tags":[{}` + strings.Repeat(`,{}`, 200_000) + `]}}`), Status: 207, Submits: 1, Contains: []string{"send it in a request of its own, or split it"}},
+		{Name: "more than before", Method: "POST", Path: "/api/v2/service", Body: beside(head + `"service":{"name":"c","tags":[""` + strings.Repeat(`,""`, 100_000) + `]}}`), Status: 207, Submits: 1},
+		{Name: "too long, and no JSON", Method: "POST", Path: "/api/v2/service", Body: beside(head + `"a":"` + strings.Repeat(`\"`, 2<<20) + `"x}`), Status: 400, Contains: []string{"the body is no JSON"}},
+		{Name: "too long, and of another version", Method: "POST", Path: "/api/v2/service", Body: beside(`{"apiVersion":"v7","a":"` + strings.Repeat(`\"`, 2<<20) + `"}`), Status: 400, Contains: []string{`[1].apiVersion: \"v7\" is unknown`}},
+		{Name: "too long, and no object", Method: "POST", Path: "/api/v2/service", Body: beside(`"` + strings.Repeat(`\"`, 3<<20) + `"`), Status: 400, Contains: []string{`[1]: a JSON string is not possible here`}},
 	})
 	h, log = mustService(t, func(o *handlers.Options) { o.BodyMemory = 1000 })
 	handlerstest.Run(t, h, log, []handlerstest.Scenario{
-		{Name: "too many in all", Method: "POST", Path: "/api/v2/service", Body: `[{"a":[{},{},{},{},{}]}]`, Status: 413, Contains: []string{"the lists and objects of the body have more than 5 entries"}},
+		{Name: "alone", Method: "POST", Path: "/api/v2/service", Body: `[{"apiVersion":"v2","a":[{},{}]}]`, Status: 207, Contains: []string{"the entries of lists and objects take 2016 bytes of memory", `"statusCode":413`}},
 	})
 }

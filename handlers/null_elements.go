@@ -15,7 +15,7 @@ import (
 
 // nullsIn notes each null that stands for an element of a list in a JSON object of type t. Where t has any JSON, null is a value.
 func nullsIn(object []byte, path string, t reflect.Type) (p domain.Problems) {
-	if !bytes.Contains(object, []byte("null")) {
+	if !mayHaveNulls(object) {
 		return nil
 	}
 	var v any
@@ -23,6 +23,21 @@ func nullsIn(object []byte, path string, t reflect.Type) (p domain.Problems) {
 		addNulls(&p, path, v, t)
 	}
 	return p
+}
+
+// mayHaveNulls reports whether a null may stand in a list: then it is behind a bracket or a comma. In an object it is behind a colon.
+func mayHaveNulls(text []byte) bool {
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte("null"))
+		if i < 0 {
+			return false
+		}
+		before := bytes.TrimRight(text[:from+i], jsonSpace)
+		if bytes.HasSuffix(before, []byte("[")) || bytes.HasSuffix(before, []byte(",")) {
+			return true
+		}
+		from += i + len("null")
+	}
 }
 
 var (

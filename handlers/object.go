@@ -29,8 +29,15 @@ func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSize(data, Entries(data), func() string { return "the body" }); err != nil {
+	if err := a.checkLength(data, "the body"); err != nil {
 		return nil, err
+	}
+	room := a.EntryMemory(c)
+	if err := room.Hold(Entries(data)); err != nil {
+		return nil, err
+	}
+	if room.held > 0 {
+		bodyOf(c).held += room.held // until the request's end
 	}
 	return DecodeObject[E, H](a, data, JSON)
 }

@@ -58,12 +58,14 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string
 
-	// BodyBytes bounds a JSON body: 16 MiB. UploadBytes bounds an uploaded profile file: 1 MiB. ResourceBytes bounds a value that is posted to
-	// a resource without the attribute maxBodyBytes: 256 MiB.
+	// BodyBytes bounds a JSON body: 16 MiB, and twice as much for profiles. UploadBytes bounds an uploaded profile file: 8 MiB.
+	// ResourceBytes bounds a value that is posted to a resource without the attribute maxBodyBytes: 256 MiB.
 	BodyBytes, UploadBytes, ResourceBytes int64
 	// InlineBytes is the longest value that is loaded into memory and kept on the log itself: 256 KiB. A live message of the tap has at most
 	// 512 KiB.
 	InlineBytes int64
+	// ElementBytes bounds one element of a JSON array, or a body that is one object: 4 MiB.
+	ElementBytes int
 	// BatchElements bounds the elements of one JSON array: 10,000.
 	BatchElements int
 	// MaxResults is how many entries of a list one answer may have (setting max-result-count).
@@ -145,7 +147,7 @@ func (o Options) WithDefaults() Options {
 		o.unknown = NewUnknown()
 	}
 	o.BodyBytes = cmp.Or(o.BodyBytes, 16<<20)          // three times the JSON of 10,000 ordinary devices
-	o.UploadBytes = cmp.Or(o.UploadBytes, 1<<20)       // twenty times the largest profile of EdgeX's device services
+	o.UploadBytes = cmp.Or(o.UploadBytes, 8<<20)       // a profile of 10,000 resources with all their keys
 	o.ResourceBytes = cmp.Or(o.ResourceBytes, 256<<20) // a firmware image or a short video; it is streamed to a file
 	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
 	o.BodyMemory = cmp.Or(o.BodyMemory, 128<<20)       // eight of the largest bodies, on a gateway with 1 GiB
@@ -153,6 +155,7 @@ func (o Options) WithDefaults() Options {
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
 	o.IdempotencyKeep = cmp.Or(o.IdempotencyKeep, IdempotencyKeep)
 	o.BatchElements = cmp.Or(o.BatchElements, 10_000)
+	o.ElementBytes = cmp.Or(o.ElementBytes, 4<<20) // room for the longest content of a notification and its escapes
 	o.BodyRate = cmp.Or(o.BodyRate, 8<<10)
 	o.BodiesInFlight = cmp.Or(o.BodiesInFlight, 2048)
 	o.IdempotencyAnswers = cmp.Or(o.IdempotencyAnswers, 200_000)

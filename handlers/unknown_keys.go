@@ -233,8 +233,8 @@ func (u *UnknownKeys) addAll(path string, v any, sh *Keys) {
 	}
 }
 
-// Add notes an unknown key of an object whose keys are sh and that lacks the missing ones. at is the path of the key. line is empty, or says
-// in which line it is, such as " in line 7".
+// Add notes an unknown key of an object whose keys are sh and that lacks the missing ones. at is the path of the key. line is empty, or
+// says in which line it is, such as " in line 7".
 func (u *UnknownKeys) Add(sh *Keys, key string, missing []string, at, line string) {
 	if meant := meantKey(key, missing); meant != "" {
 		u.Misspelled.Add(at, "is an unknown key%s; did you mean %s?", line, meant)

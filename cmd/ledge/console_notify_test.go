@@ -125,6 +125,15 @@ func TestConsoleProfiles(t *testing.T) {
 	edit := url.Values{"revision": {revision}, "yaml": {"name: a\nmodel: M-2\n"}}
 	c.post("/profiles/a/edit", edit).want(t, http.StatusSeeOther)
 	c.post("/profiles/a/edit", edit).want(t, http.StatusPreconditionFailed, "Somebody else", "M-2")
+	upload("name: b\nparents: []\n").want(t, http.StatusSeeOther)
+	c.get("/profiles/b").want(t, http.StatusOK, "The profile is uploaded. Ignored, because unknown: parents in line 2.")
+	p.postJSON(http.MethodPost, p.metadata+"/api/v2/deviceprofile", "["+manyResources("large", 2001)+"]", http.StatusCreated)
+	large := c.get("/profiles/large")
+	large.want(t, http.StatusOK, "node-1999", "The page shows the first 2000 resources")
+	if strings.Contains(large.text, "node-2000") || strings.Contains(large.text, "<pre") {
+		t.Error("a page shows all resources of a large profile")
+	}
+	c.get("/profiles/large/edit").want(t, http.StatusUnprocessableEntity, "cannot be edited here")
 	c.get("/profiles?model=M-2").want(t, http.StatusOK, "/profiles/a")
 	c.post("/profiles/sample-image/delete", nil).want(t, http.StatusConflict, "is in use", "/devices/sample-image")
 	c.post("/profiles/a/delete", nil).want(t, http.StatusSeeOther)

@@ -1,4 +1,5 @@
-// Package yamldoc reads texts that must be one YAML document. The library reads the first document of a text and does not look at what follows.
+// Package yamldoc reads texts that must be one YAML document. The library reads the first document of a text and does not look at what
+// follows.
 package yamldoc
 
 import (
@@ -23,7 +24,8 @@ func (e *SecondError) Error() string {
 	return fmt.Sprintf("line %d: a second document begins; leave one of them out", e.Line)
 }
 
-// Unmarshal is [yaml.Unmarshal], and refuses a text with a second document with a [*SecondError]. One empty document at the end is no fault.
+// Unmarshal is [yaml.Unmarshal], and refuses a text with a second document with a [*SecondError]. One empty document at the end is no
+// fault.
 func Unmarshal(text []byte, v any) error {
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	if err := in.Decode(v); err != nil {

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -48,9 +49,13 @@ func (s *Console) profiles(c *gin.Context) {
 	}})
 }
 
+// mostShown is how many resources of a profile a page shows. A profile with more cannot be edited on a page.
+const mostShown = 2000
+
 type profileData struct {
 	Profile                   domain.Profile
-	YAML                      string
+	Resources                 []domain.DeviceResource // the first ones
+	YAML                      string                  // empty if there are more
 	Devices, Watchers         []string
 	DeviceCount, WatcherCount int
 }
@@ -82,7 +87,10 @@ func (s *Console) readProfile(name string) (d profileData, revision uint64, err 
 	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
 		return d, 0, err
 	}
-	d.YAML, err = profileyaml.Encode(p)
+	d.Resources = p.DeviceResources[:min(len(p.DeviceResources), mostShown)]
+	if len(p.DeviceResources) <= mostShown {
+		d.YAML, err = profileyaml.Encode(p)
+	}
 	return d, domain.Revision(view.State.Profiles, name), err
 }
 
@@ -160,6 +168,11 @@ func (s *Console) showEditProfile(c *gin.Context) {
 	d, revision, err := s.readProfile(c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
+		return
+	}
+	if len(d.Profile.DeviceResources) > mostShown {
+		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources cannot be edited here. "+
+			"Upload it again with PUT /api/v2/deviceprofile/uploadfile.", mostShown))
 		return
 	}
 	s.show(c, http.StatusOK, "profile_form", Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{

@@ -110,7 +110,7 @@ func TestManyItems(t *testing.T) {
 func TestCountItems(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "\x00": 1, "\x18\xff": 1, "\x1b\x00\x00\x00\x00\x00\x00\x00\x01": 1, "\x43abc": 1, "\x58\x03abc\x00": 2,
-		"\x82\x00\x00": 3, "\xa1\x61a\xf6": 3, "\x9f\x00\xff": 3, "\x5b\xff\xff\xff\xff\xff\xff\xff\xff\x00": 1, "\x19\x00": 1, "\x78": 1,
+		"\x82\x00\x00": 3, "\xa1\x61a\xf6": 8, "\x9f\x00\xff": 3, "\x5b\xff\xff\xff\xff\xff\xff\xff\xff\x00": 1, "\x19\x00": 1, "\x78": 1,
 	} {
 		if got := countItems([]byte(text)); got != want {
 			t.Errorf("%x: got %d, want %d", text, got, want)

@@ -174,6 +174,9 @@ func countItems(data []byte) (n int) {
 	for len(data) > 0 {
 		n++
 		major, info := data[0]>>5, data[0]&31
+		if major == 5 { // a map, which has all fields of its type in memory
+			n += 5
+		}
 		data = data[1:]
 		var argument uint64
 		if size := 1 << (info & 3); info >= 24 && info < 28 {

@@ -40,7 +40,9 @@ func (s service) routeCallbacks() {
 	r.PUT("/callback/device", hear(s, devices, func(e *shapes.UpdateDevice) (string, domain.Problems) {
 		return named(e.Device.Name), e.Device.Patch().Check()
 	}))
-	r.PUT("/callback/profile", hear(s, profiles, func(e *shapes.AddProfile) (string, domain.Problems) {
+	whole := s
+	whole.API = s.ForProfiles()
+	r.PUT("/callback/profile", hear(whole, profiles, func(e *shapes.AddProfile) (string, domain.Problems) {
 		d := e.Profile.Entity()
 		return d.Name, d.Check()
 	}))

@@ -87,8 +87,8 @@ func (c *Contract) undriven() []string {
 	return keys
 }
 
-// ofAll reports whether one test drives an answer for all services: that of every route and role in package handlers, or that of encodings in
-// handlers/metadata.
+// ofAll reports whether one test drives an answer for all services: that of every route and role in package handlers, or that of encodings
+// in handlers/metadata.
 func ofAll(o operation, status int) bool {
 	if status == http.StatusUnsupportedMediaType && strings.HasSuffix(o.Responses.Status(status).Ref, "/UnknownEncoding") {
 		return true

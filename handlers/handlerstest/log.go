@@ -148,7 +148,7 @@ func Options(service string) handlers.Options {
 	n := 0
 	o := handlers.Options{
 		Service: service, Version: "1.2.3",
-		BodyBytes: 16 << 20, UploadBytes: 1 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
+		BodyBytes: 16 << 20, UploadBytes: 8 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, MaxResults: 1024, BodiesInFlight: 1000, BodyTimeout: time.Minute, BodyRate: 1, WriteTimeout: time.Minute,
 		IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
 		Access: &handlers.Access{Authenticator: Logins{}, Open: true},

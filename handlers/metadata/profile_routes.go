@@ -15,9 +15,9 @@ import (
 var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
 
 func (s service) routeProfiles() {
-	r := s.Routes
-	r.POST("/deviceprofile", handlers.Batch(s.API, s.log, "profile", s.addProfile))
-	r.PUT("/deviceprofile", s.ifChangeable(handlers.Batch(s.API, s.log, "profile", s.replaceProfile)))
+	r, api := s.Routes, s.ForProfiles()
+	r.POST("/deviceprofile", handlers.Batch(api, s.log, "profile", s.addProfile))
+	r.PUT("/deviceprofile", s.ifChangeable(handlers.Batch(api, s.log, "profile", s.replaceProfile)))
 	r.POST("/deviceprofile/uploadfile", s.uploadProfile(s.newProfile, http.StatusCreated))
 	r.PUT("/deviceprofile/uploadfile", s.ifChangeable(s.uploadProfile(s.newerProfile, http.StatusOK)))
 	r.GET("/deviceprofile/all", s.listProfiles(handlers.Labels))
@@ -115,7 +115,9 @@ func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) ha
 	if err != nil {
 		return "", "", err
 	}
-	shape, ignored, err := decodeProfile(file, s.UploadBytes)
+	room := s.EntryMemory(c)
+	defer room.Release()
+	shape, ignored, err := decodeProfile(file, s.UploadBytes, room.Hold)
 	if err != nil {
 		return "", "", err
 	}

@@ -1,10 +1,16 @@
 package metadata
 
 import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"ledge/domain"
 	"ledge/handlers/handlerstest"
+	"ledge/handlers/shapes"
 )
 
 const emptyProperties = `"units":"","minimum":"","maximum":"","defaultValue":"","mask":"","shift":"","scale":"","offset":"","base":"","assertion":"","mediaType":`
@@ -98,4 +104,31 @@ func TestServices(t *testing.T) {
 		{Name: "nothing", Method: "POST", Path: path, Body: "[{}]", Status: 400, Contains: []string{"[0].apiVersion", "[0].service.name", "[0].service.baseAddress", "[0].service.adminState"}},
 		{Name: "get the collection", Method: "GET", Path: path, Status: 405},
 	})
+}
+
+// TestProfileLengthCoversAnswers holds that a profile that is taken can be sent back: its length counts the keys that an answer has and the log
+// leaves out.
+func TestProfileLengthCoversAnswers(t *testing.T) {
+	long := strings.Repeat("x", 8<<20)
+	p := domain.Profile{ID: handlerstest.ID(1), Name: "p", Description: long}
+	for i := range 40 {
+		name := fmt.Sprint("r", i)
+		p.DeviceResources = append(p.DeviceResources, domain.DeviceResource{Name: name, Properties: domain.ResourceProperties{ValueType: "Bool", ReadWrite: "R"}})
+		p.DeviceCommands = append(p.DeviceCommands, domain.DeviceCommand{Name: name, ReadWrite: "R", ResourceOperations: []domain.ResourceOperation{{DeviceResource: name}, {DeviceResource: name}}})
+	}
+	for name, cut := range map[string]func(*domain.Profile){
+		"everything": func(*domain.Profile) {}, "resources": func(p *domain.Profile) { p.DeviceCommands = nil }, "nothing": func(p *domain.Profile) { p.DeviceCommands, p.DeviceResources = nil, nil },
+	} {
+		d := p
+		cut(&d)
+		_, err := domain.AddProfile{Profile: d}.Decide(domain.NewMapState())
+		m := regexp.MustCompile(`would be (\d+) bytes long`).FindStringSubmatch(fmt.Sprint(err))
+		if m == nil || domain.CodeOf(err) != domain.TooLarge {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		answer, err := json.Marshal(shapes.OfProfile(d))
+		if counted, _ := strconv.Atoi(m[1]); err != nil || counted < len(answer) {
+			t.Errorf("%s: counts %d bytes, and its answer has %d", name, counted, len(answer))
+		}
+	}
 }

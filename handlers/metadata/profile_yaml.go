@@ -13,14 +13,18 @@ import (
 )
 
 // decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where
-// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to. ignored is a message
-// that names the keys that are unknown.
-func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, err error) {
+// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to. hold takes memory
+// for so many entries before they are there. ignored is a message that names the keys that are unknown.
+func decodeProfile(file []byte, most int64, hold func(entries int) error) (d shapes.Profile, ignored string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
 			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)
 		}
 	}()
+	held := nodeEntries * mostNodes(file)
+	if err := hold(held); err != nil {
+		return d, "", tooMany(err)
+	}
 	var document yaml.Node
 	if err := yamldoc.Unmarshal(file, &document); err != nil {
 		return d, "", yamlError(err)
@@ -29,8 +33,14 @@ func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, e
 		return d, "", domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
 	}
 	root := document.Content[0]
-	if err := checkNode(root, most); err != nil {
+	nodes, err := checkNode(root, most)
+	if err != nil {
 		return d, "", err
+	}
+	if nodes > held { // aliases
+		if err := hold(nodes - held); err != nil {
+			return d, "", tooMany(err)
+		}
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
 		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
@@ -55,6 +65,15 @@ func decodeProfile(file []byte, most int64) (d shapes.Profile, ignored string, e
 		}
 	}
 	return d, w.unknown.Message(), nil
+}
+
+// tooMany says what to do with a file for which there is no memory, now or ever.
+func tooMany(err error) error {
+	if domain.CodeOf(err) != domain.TooLarge {
+		return err
+	}
+	return domain.Errorf(domain.TooLarge,
+		"file: its keys, values, lists and mappings take more memory than a request may have; split the profile into several")
 }
 
 // yamlError leaves out what the library says of Go types.

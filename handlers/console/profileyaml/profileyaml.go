@@ -58,8 +58,19 @@ func emptyNode(n *yaml.Node) bool {
 	return len(n.Content) == 0
 }
 
+// mostText is the longest text that is looked at here, in bytes: the library takes many times as much memory.
+const mostText = 1 << 20
+
+var nameLine = regexp.MustCompile(`(?m)^["']?name["']?:[ \t]*["']?([^"'\s#]+)`)
+
 // Name is the name of the profile in a text; "" if it has none.
 func Name(text string) string {
+	if len(text) > mostText {
+		if m := nameLine.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+		return ""
+	}
 	var d struct {
 		Name string `yaml:"name"`
 	}
@@ -79,7 +90,9 @@ const mostFaults = 50
 func Faults(text, message string) (faults []Fault) {
 	lines := strings.Split(text, "\n")
 	var root yaml.Node
-	_ = yaml.Unmarshal([]byte(text), &root) // if it is not YAML, the message has the line
+	if len(text) <= mostText {
+		_ = yaml.Unmarshal([]byte(text), &root) // if it is not YAML, the message has the line
+	}
 	for _, one := range strings.Split(message, "; ") {
 		f := Fault{What: one}
 		if m := lineIn.FindStringSubmatch(one); m != nil {

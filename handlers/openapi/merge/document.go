@@ -94,8 +94,8 @@ func merge(n *yaml.Node) {
 // refusals are the answers that every operation has which needs a login.
 var refusals = [][2]string{{"401", "Unauthenticated"}, {"403", "Forbidden"}, {"429", "TooMany"}}
 
-// protect says that a login is needed, and what is answered without one, for each operation that does not have security: []. Each operation with a
-// body refuses encodings.
+// protect says that a login is needed, and what is answered without one, for each operation that does not have security: []. Each
+// operation with a body refuses encodings.
 func protect(d, s *yaml.Node) {
 	bearer := &yaml.Node{Kind: yaml.MappingNode}
 	section(bearer, "bearerAuth").Kind = yaml.SequenceNode
