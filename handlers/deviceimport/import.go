@@ -42,6 +42,7 @@ type Row struct {
 // Limits of the texts that are read.
 const (
 	maxValues = 1_000_000 // in a text, with those that a YAML alias repeats
+	maxText   = 32 << 20  // bytes, likewise
 	maxDepth  = 64        // of lists and objects in each other, as in JSON bodies
 )
 

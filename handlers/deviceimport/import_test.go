@@ -110,6 +110,7 @@ func TestReadWrong(t *testing.T) {
 		"a key twice":            {"- name: a\n  name: b\n", `line 2: the key "name" is there twice`},
 		"an object as a key":     {"- {[a]: b}\n", "line 1: a list or an object cannot be a key"},
 		"an alias bomb":          {bomb, "too large or too deep"},
+		"a long text many times": {"x: &x " + strings.Repeat("y", 1<<20) + "\nz: [" + strings.Repeat("*x,", 1000) + "]", "too large or too deep"},
 		"depth":                  {strings.Repeat("[", 100) + strings.Repeat("]", 100), "Device 1 has lists and objects more than 64 deep"},
 		"depth of YAML":          {strings.Repeat("[", 8<<20), "exceeded max depth"},
 		"depth of JSON":          {strings.Repeat("[", 8<<20) + strings.Repeat("]", 8<<20), "exceeded max depth"},

@@ -22,17 +22,19 @@ func parseYAML(text []byte) (all any, err error) {
 	if len(document.Content) == 0 {
 		return nil, nil
 	}
-	w := walker{left: maxValues}
+	w := walker{values: maxValues, bytes: maxText}
 	return w.value(document.Content[0], 0)
 }
 
 // walker turns nodes of a YAML document into values.
-type walker struct{ left int }
+type walker struct{ values, bytes int } // what is left of the limits
 
 var errTooMuch = errors.New("the text is too large or too deep when its aliases are resolved; leave them out, or import it in parts")
 
 func (w *walker) value(n *yaml.Node, depth int) (any, error) {
-	if w.left--; w.left < 0 || depth > maxDepth {
+	w.values--
+	w.bytes -= len(n.Value)
+	if w.values < 0 || w.bytes < 0 || depth > maxDepth {
 		return nil, errTooMuch
 	}
 	switch n.Kind {
