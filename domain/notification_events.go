@@ -119,3 +119,22 @@ func (n Notification) topic() string {
 	}
 	return n.Category
 }
+
+// Follows returns the last event of the log of changes that an event of the notifications follows: a notification its cause, and positions what
+// they have passed. It is 0 for an event that follows none.
+func Follows(e Event) (seq uint64) {
+	switch e := e.(type) {
+	case NotificationAdded:
+		return e.Notification.Cause
+	case NotificationProcessed:
+		return e.Notification.Cause
+	case NotificationsRaised:
+		seq = e.UpTo
+		for _, r := range e.Raised {
+			seq = max(seq, r.Notification.Cause)
+		}
+	case CallbacksMade:
+		return e.UpTo
+	}
+	return seq
+}

@@ -116,6 +116,9 @@ type codedError struct {
 func (e *codedError) Error() string   { return e.says.Message }
 func (e *codedError) Unwrap() []error { return []error{e.says, e.cause} }
 
+// Broken is the error of a file that cannot be used any more.
+type Broken = fold.Broken
+
 // Inspection is a file that is open for reading only.
 type Inspection = fold.Inspection
 
@@ -134,4 +137,16 @@ func Inspect(o Options, f func(*Inspection) error) error { return fold.Inspect(o
 // Restore makes the projection at o.Path anew from a snapshot as of an event, see [fold.Restore].
 func Restore(o Options, snapshot io.Reader, seq uint64, chain [32]byte) error {
 	return fold.Restore(o.fold(), snapshot, seq, chain)
+}
+
+// Follows returns the last event of the log of changes that the notifications or the callbacks in a file of [Notifications] follow.
+func Follows(in *Inspection) (seq uint64, err error) {
+	for _, name := range []string{domain.CursorDeviceChanges, domain.CursorCallbacks} {
+		at, _, err := cursors.Inspected(in, name)
+		if err != nil {
+			return 0, err
+		}
+		seq = max(seq, at)
+	}
+	return seq, nil
 }

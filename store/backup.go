@@ -14,6 +14,19 @@ import (
 type End struct {
 	Seq   uint64
 	Chain Chain
+
+	start *logStart // of the log, if the manifest is missing
+}
+
+// End returns where the log ends.
+func (in *Inspection) End() End { return End{in.Last, in.Head, in.start} }
+
+// startOr returns where the log begins; by the manifest, or by e if that is missing.
+func (m *manifest) startOr(e End) *logStart {
+	if one := m.known(); one != nil {
+		return one
+	}
+	return e.start
 }
 
 // Copied is what [CopyBlocks] copied of a log.
@@ -83,7 +96,7 @@ type copying struct {
 func (c *copying) restart() {
 	c.inspector, c.taken = inspectorIn(c.dir, c.stream), Inspection{}
 	if c.first == 0 {
-		c.start = c.manifest.known()
+		c.start = c.manifest.startOr(c.end)
 		c.begin()
 	}
 	c.inspector.each = c.take
@@ -150,7 +163,7 @@ func NotPassed(dir string, ends map[string]End) error {
 		if err != nil {
 			return err
 		}
-		if f, known := m.start(); known && f.First > end.Seq+1 {
+		if f := m.startOr(end); f != nil && f.First > end.Seq+1 {
 			return passed(name, end)
 		}
 	}
@@ -173,17 +186,17 @@ func (c *copying) done() (Copied, error) {
 	return Copied{First: r.First, Last: last, Count: r.Count, Head: r.Head, FirstBlock: c.first}, nil
 }
 
-// Starts returns where the logs in the store's folder begin, in the form of the file [earlierFile]: a backup has that in the place of the manifests,
+// Starts returns where the logs in the store's folder begin, of which ends are the ends, in the form of the file [earlierFile]: a backup has that in the place of the manifests,
 // whose files it does not have in full.
-func Starts(dir string) ([]byte, error) {
+func Starts(dir string, ends map[string]End) ([]byte, error) {
 	all := map[string]earlierStartText{}
 	for _, st := range streams {
 		m, err := readManifest(dir, st.name)
 		if err != nil {
 			return nil, err
 		}
-		if f, known := m.start(); known {
-			all[st.name] = earlierStartText(f)
+		if f := m.startOr(ends[st.name]); f != nil {
+			all[st.name] = earlierStartText(*f)
 		}
 	}
 	return startsText(all)

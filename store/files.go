@@ -39,7 +39,7 @@ func OpenInspected(dir string, all []Inspection) *Files {
 	f := &Files{}
 	for i, st := range streams {
 		in := inspectorIn(dir, st)
-		in.report = all[i]
+		in.report, in.start = all[i], all[i].start
 		f.logs = append(f.logs, in.open(s, all[i].First))
 	}
 	return f
@@ -50,7 +50,15 @@ func (f *Files) Logs() []*Log { return f.logs }
 
 // OpenArchives lets the log of changes read archived events from these folders, see [Options].
 func (f *Files) OpenArchives(archiveDir, snapshotDir string) error {
-	return f.logs[0].openArchives(archiveDir, snapshotDir)
+	l := f.logs[0]
+	if err := l.openArchives(archiveDir, snapshotDir); err != nil || l.manifest == nil {
+		return err
+	}
+	l.manifest.fromArchives(&l.logReader)
+	if start, known := l.manifest.start(); known {
+		l.setFirst(start.First)
+	}
+	return nil
 }
 
 func offline(dir string) *Store {
@@ -61,7 +69,9 @@ func offline(dir string) *Store {
 func (in *inspector) open(s *Store, first uint64) *Log {
 	in.log.store = s
 	if m, err := readManifest(s.o.Dir, in.log.name); err == nil { // Inspect names what is wrong with it
-		in.log.manifest = m
+		if in.log.manifest = m; m.missing && in.start != nil {
+			m.now.First = *in.start
+		}
 	}
 	in.log.setFirst(first)
 	if first == 0 { // nothing is kept

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,7 +17,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Known is where a log is known to have been: an event with this hash stood at this sequence. By names who remembers it, such as
+// Known is where a log is known to have been: an event stood at this sequence, with this hash, if that is not zeros. By names who remembers it, such as
 // "the projection's checkpoint" or "the last clean stop".
 type Known struct {
 	By    string
@@ -28,6 +29,12 @@ type Known struct {
 type InspectOptions struct {
 	// Known lists, by stream, what others remember of the log. Inspect adds what the manifest says.
 	Known map[string][]Known
+	// Begun is, by stream, the first event that the state file has something of, which counts if the manifest is missing or damaged.
+	Begun map[string]uint64
+	// Nodes are those of [Options].
+	Nodes map[string]string
+	// ArchiveDir and SnapshotDir are those of [Options].
+	ArchiveDir, SnapshotDir string
 	// Progress is called after each block with the bytes that were read of all streams and those that there are.
 	Progress func(done, total int64)
 }
@@ -42,6 +49,9 @@ type Inspection struct {
 	Faults      []Fault
 	More        int    // faults that were not kept, for there are over mostFaults
 	Meta        string // what is wrong with meta.inf or meta.sum, which the blocks do not need
+	NoManifest  bool   // the manifest is lost: others were written since
+
+	start *logStart // by the manifest, or if that is missing by the archives
 }
 
 // Torn is an unfinished write at the end of a log: no event in it was ever answered.
@@ -121,17 +131,9 @@ func Streams() []string {
 // chain hash and its subject, and each log against its recorded start and against what is known of its end. It opens
 // nothing for writing and needs the memory of one block. The error is about reading; damage is in the inspections.
 func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, error) {
-	var faults []Fault
-	manifests := map[string]*manifest{}
-	for _, st := range streams {
-		m, err := readManifest(dir, st.name)
-		if d, ok := errors.AsType[*Damage](err); ok {
-			faults, m, err = append(faults, Fault{Stream: filepath.Base(d.Stream), What: d.What}), &manifest{}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		manifests[st.name] = m
+	manifests, faults, mixed, err := inspectManifests(dir, o)
+	if err != nil {
+		return nil, err
 	}
 	var done, total int64
 	for _, st := range streams {
@@ -142,24 +144,60 @@ func Inspect(ctx context.Context, dir string, o InspectOptions) ([]Inspection, e
 		total += n
 	}
 	var all []Inspection
-	for _, st := range streams {
+	for i, st := range streams {
 		in := inspectorIn(dir, st)
-		m := manifests[st.name]
-		in.known = slices.SortedFunc(slices.Values(append(m.witnesses(), o.Known[st.name]...)), func(a, b Known) int { return cmp.Compare(a.Seq, b.Seq) })
+		m := manifests[i]
+		in.known = slices.SortedFunc(slices.Values(append(m.witnesses(), o.Known[st.name]...)), func(a, b Known) int {
+			return cmp.Or(cmp.Compare(a.Seq, b.Seq), bytes.Compare(a.Chain[:], b.Chain[:])) // those that know no hash first
+		})
 		in.progress = func(n int64) {
 			if done += n; o.Progress != nil {
 				o.Progress(done, total)
 			}
 		}
 		in.start, in.startUnknown = m.known(), m.path == ""
+		in.report.start = in.start
+		if in.start == nil {
+			in.begun = begunBy(in.log, o.Begun[st.name])
+		}
 		if err := in.run(ctx); err != nil {
 			return nil, err
 		}
 		in.report.Meta = checkMeta(streamDir(dir, st.name), st.name, in.report.Last > 0)
+		in.report.NoManifest = m.missing && in.report.Last > 0 && slices.ContainsFunc(manifests, func(m *manifest) bool { return !m.missing })
 		all = append(all, in.report)
 	}
-	all[0].Faults = append(all[0].Faults, faults...)
+	all[0].Faults = append(append(mixed, all[0].Faults...), faults...)
 	return all, nil
+}
+
+// inspectManifests reads the manifests. Those that are damaged are faults, and are empty; so are files of two nodes (mixed).
+func inspectManifests(dir string, o InspectOptions) (list []*manifest, faults, mixed []Fault, err error) {
+	fault := func(err error) ([]Fault, error) {
+		if d, ok := errors.AsType[*Damage](err); ok {
+			return []Fault{{Stream: filepath.Base(d.Stream), What: d.What}}, nil
+		}
+		return nil, err
+	}
+	for _, st := range streams {
+		m, err := readManifest(dir, st.name)
+		if err != nil {
+			m = &manifest{}
+		}
+		one, err := fault(err)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		list, faults = append(list, m), append(faults, one...)
+	}
+	changes := newLog(offline(dir), streams[0])
+	if err := changes.openArchives(o.ArchiveDir, o.SnapshotDir); err != nil {
+		return nil, nil, nil, err
+	}
+	list[0].fromArchives(&changes.logReader)
+	_, err = oneNode(list, o.Nodes)
+	mixed, err = fault(err)
+	return list, faults, mixed, err
 }
 
 // witnesses returns the events that the manifest knows: the last one of each full block file, and the one at the last clean stop.

@@ -170,7 +170,7 @@ func TestInspectDamage(t *testing.T) {
 			tt.do(t, dir)
 			o := store.InspectOptions{}
 			if tt.known > 0 {
-				o.Known = map[string][]store.Known{"LEDGE_EVENTS": {{By: "a checkpoint", Seq: tt.known}}}
+				o.Known = map[string][]store.Known{"LEDGE_EVENTS": {{By: "a checkpoint", Seq: tt.known, Chain: store.Chain{1}}}}
 			}
 			in := mustInspect(t, dir, o)[0]
 			if len(in.Faults) != tt.faults || (in.Torn != nil) != tt.torn {

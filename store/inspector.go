@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"ledge/store/natsblock"
 )
@@ -21,7 +22,8 @@ type inspector struct {
 	known        []Known // ascending; those that were passed are taken away
 	furthest     uint64  // the highest sequence that is known of
 	start        *logStart
-	startUnknown bool // where the log begins is not known: the record of it is damaged
+	startUnknown bool  // where the log begins is not known: the record of it is damaged
+	begun        begun // if there is no start
 	progress     func(bytes int64)
 	each         func(Record) error // may be nil
 
@@ -89,16 +91,51 @@ func (in *inspector) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range all {
+	for _, p := range in.placed(all) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := in.block(n); err != nil {
+		in.scan.As = p.was
+		err := in.block(p.file)
+		if in.scan.As = 0; err != nil {
 			return err
 		}
 	}
 	in.end()
 	return nil
+}
+
+// place is a block file, and the number under which its records were written.
+type place struct{ file, was uint32 }
+
+// beyond is how many numbers behind the last block file are looked at for one that was renamed.
+const beyond = 1000
+
+// misplaced returns under which number the records of a block file were written, and if that is not its own, a fault.
+func (in *inspector) misplaced(n uint32, all []uint32) (was uint32, f Fault) {
+	if was = in.files.Origin(n, all[len(all)-1]+beyond); was != n {
+		f = Fault{Seq: in.due, Block: n, What: fmt.Sprintf("%d.blk has the records of %d.blk: the file was renamed or copied", n, was)}
+	}
+	return was, f
+}
+
+// placed returns the block files in the order in which they were written. A file with another number than its own is a fault; if it is a copy, it
+// is left out.
+func (in *inspector) placed(all []uint32) (list []place) {
+	for _, n := range all {
+		was, f := in.misplaced(n, all)
+		if was != n {
+			in.keep(f)
+		}
+		list = append(list, place{n, was})
+	}
+	slices.SortStableFunc(list, func(a, b place) int {
+		if a.was == b.was && a.file == a.was {
+			return -1
+		}
+		return cmp.Compare(a.was, b.was)
+	})
+	return slices.CompactFunc(list, func(a, b place) bool { return a.was == b.was })
 }
 
 // block takes the records of a block one after the other.
@@ -329,7 +366,7 @@ func (in *inspector) checkpointed() (f Fault, ok bool) {
 	for len(in.known) > 0 && in.known[0].Seq <= in.report.Last {
 		k := in.known[0]
 		in.known = in.known[1:]
-		if k.Seq == in.report.Last && k.Chain != in.report.Head {
+		if k.Seq == in.report.Last && k.Chain != in.report.Head && k.Chain != (Chain{}) {
 			return Fault{Seq: k.Seq, What: fmt.Sprintf("its chain hash is %x, but %s at %d has %x: they are not of the same past",
 				in.report.Head, k.By, k.Seq, k.Chain)}, false
 		}
@@ -354,6 +391,10 @@ func (in *inspector) end() {
 	last := in.report.Last
 	if s := in.start; s != nil && (last+1 < s.First || in.report.Count == 0 && last+1 > s.First) {
 		in.keep(Fault{Seq: min(last+1, s.First), To: max(last, s.First), What: fmt.Sprintf("the log ends at %d, and its recorded start is %d", last, s.First)})
+	}
+	if b := in.begun; in.start == nil && b.seq > 0 && in.report.First > b.seq {
+		f := Fault{Stream: in.report.Stream, Seq: b.seq, To: in.report.First - 1, What: fmt.Sprintf("it is missing: the manifest is, too, and %s has event %d", b.by, b.seq)}
+		in.report.Faults = slices.Insert(in.report.Faults, 0, f)
 	}
 	if in.furthest > last {
 		k := in.known[len(in.known)-1]

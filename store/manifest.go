@@ -68,6 +68,7 @@ type logEnd struct {
 // contents is what a manifest says. Segments follow each other without a gap; the first one may begin before First.
 type contents struct {
 	First    logStart  `json:"first"`
+	Node     string    `json:"node,omitempty"` // the data folder's id; empty from earlier versions
 	Segments []segment `json:"segments"`
 	End      *logEnd   `json:"end,omitempty"` // as of the last clean stop, which may be long ago
 }
@@ -83,6 +84,9 @@ func (c *contents) possible() string {
 			return fmt.Sprintf("%d.blk cannot have %d to %d", s.Block, s.First, s.Last)
 		}
 		due, block = s.Last+1, s.Block
+	}
+	if n := len(c.Segments); n > 0 && c.First.First > 0 && c.First.First < c.Segments[0].First {
+		return fmt.Sprintf("the log begins at %d, and its first block file with %d", c.First.First, c.Segments[0].First)
 	}
 	if c.End != nil {
 		if _, ok := chainOf(c.End.Chain); !ok {

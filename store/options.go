@@ -14,6 +14,8 @@ import (
 type Checkpoint struct {
 	Seq   uint64
 	Chain [32]byte
+	// First is the first event that the projection has something of, which counts if the manifest is missing; 0 if that is not known.
+	First uint64
 }
 
 // Options configures [Open]. Only Dir is required.
@@ -28,6 +30,10 @@ type Options struct {
 	// Checkpoints are the checkpoints of the projections, by the names of the streams. A log that ends before its checkpoint, or
 	// has another event there, is damaged.
 	Checkpoints map[string]Checkpoint
+	// Follows is the last event of the log of changes that a notification or a callback followed. A log that ends before is damaged.
+	Follows uint64
+	// Nodes are the ids of the nodes that have written other files, by their names. They are damaged if the manifests have another id.
+	Nodes map[string]string
 	// ArchiveDir is where archives of the log of changes are; SnapshotDir has the snapshots that belong to them. Empty: none.
 	ArchiveDir, SnapshotDir string
 	// Logger receives what the server and the store report; nil is slog.Default.

@@ -43,11 +43,17 @@ type recovered struct {
 	group int64 // where the last group begins; -1 if none does
 }
 
+// FollowsBy names who remembers [Options.Follows].
+const FollowsBy = "the position of notifications and callbacks"
+
 // prepare recovers a log before the server starts.
 func prepare(ctx context.Context, l *Log) error {
 	var known []Known
 	if c := l.store.o.Checkpoints[l.name]; c.Seq > 0 {
 		known = append(known, Known{"the projection's checkpoint", c.Seq, c.Chain})
+	}
+	if seq := l.store.o.Follows; seq > 0 && l.forever {
+		known = append(known, Known{FollowsBy, seq, Chain{}})
 	}
 	r, err := recoverFiles(ctx, l, false, known...)
 	if err != nil {
@@ -112,7 +118,9 @@ func inspectFiles(ctx context.Context, l *Log, segments []segment, runs bool) (*
 		return nil, err
 	}
 	in := newInspector(l)
-	in.scan.Chunk, in.start = readChunk, l.manifest.known()
+	if in.scan.Chunk, in.start = readChunk, l.manifest.known(); in.start == nil {
+		in.begun = begunBy(l, l.store.o.Checkpoints[l.name].First)
+	}
 	in.begin()
 	for i, s := range trusted {
 		files[i].take(s)
@@ -131,6 +139,11 @@ func inspectFiles(ctx context.Context, l *Log, segments []segment, runs bool) (*
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if was, f := in.misplaced(k.Number, numbers(files)); was != k.Number {
+			in.keepPending()
+			in.keep(f)
+			break
 		}
 		if err := in.block(k.Number); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.name, err)
@@ -197,6 +210,13 @@ func (r *recovery) trust(segments []segment, files []recovered, bound int64) ([]
 		sum, segments = sum+segments[n-1].Bytes, segments[:n-1]
 	}
 	return segments, nil
+}
+
+func numbers(files []recovered) (list []uint32) {
+	for _, k := range files {
+		list = append(list, k.Number)
+	}
+	return list
 }
 
 func sizeOfLast(files []recovered) int64 {
@@ -266,6 +286,9 @@ func (r *recovery) agrees(w Known) error {
 		if w.Seq == r.last && r.head == (Chain{}) {
 			r.head = w.Chain // nobody else remembers it
 		}
+		return nil
+	}
+	if w.Chain == (Chain{}) {
 		return nil
 	}
 	got := r.head

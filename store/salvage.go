@@ -72,7 +72,7 @@ func Salvage(ctx context.Context, from, to string, all []Inspection, o SalvageOp
 		if err := syncTree(to, streamDir(to, st.name)); err != nil {
 			return nil, err
 		}
-		if err := recordSalvaged(from, to, list[i]); err != nil {
+		if err := recordSalvaged(from, to, list[i], all[i].start); err != nil {
 			return nil, err
 		}
 	}
@@ -110,14 +110,14 @@ func appendWhole(ctx context.Context, from, to string, all []Inspection, o Salva
 }
 
 // recordSalvaged puts on record where a log begins: where it began, or if that is not known with the first event that was written.
-func recordSalvaged(from, to string, s Salvaged) error {
+func recordSalvaged(from, to string, s Salvaged, known *logStart) error {
 	start := logStart{First: max(s.First, 1)}
-	m, err := readManifest(from, s.Stream)
-	if err == nil {
-		if start, _ = m.start(); start.First == 0 {
-			return nil
-		}
-	} else if !IsDamage(err) {
+	switch _, err := readManifest(from, s.Stream); {
+	case known != nil:
+		start = *known
+	case err == nil:
+		return nil
+	case !IsDamage(err):
 		return err
 	}
 	made := &manifest{path: manifestPath(to, s.Stream), missing: true}
@@ -131,10 +131,10 @@ func blocksWhole(list []Fault) bool {
 
 func salvageStream(ctx context.Context, from string, r restore, st stream, in *Inspection, o SalvageOptions) (Salvaged, error) {
 	read := inspectorIn(from, st)
-	m, err := readManifest(from, st.name)
+	_, err := readManifest(from, st.name)
 	switch {
 	case err == nil:
-		read.start = m.known()
+		read.start = in.start
 	case !IsDamage(err):
 		return Salvaged{}, err
 	default:
@@ -148,8 +148,8 @@ func salvageStream(ctx context.Context, from string, r restore, st stream, in *I
 	if read.start != nil {
 		w.next, w.chain = read.start.First, read.start.chain()
 	}
-	if len(in.Faults) > 0 && read.start == nil && in.Faults[0].Seq < in.First {
-		w.next = in.Faults[0].Seq
+	if i := slices.IndexFunc(in.Faults, func(f Fault) bool { return f.Seq > 0 }); i >= 0 && read.start == nil && in.Faults[i].Seq < in.First {
+		w.next = in.Faults[i].Seq
 	}
 	read.each = w.take
 	if err := read.run(ctx); err != nil {

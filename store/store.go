@@ -9,6 +9,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 // Store is the open log: the server and its three streams.
 type Store struct {
 	o        Options
+	id       string // of the data folder
 	node     *node
 	tap      *tap.Server // nil without taps
 	logs     [3]*Log     // in the order of streams
@@ -67,6 +69,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
+	s.logs[0].manifest.fromArchives(&s.logs[0].logReader)
+	if err := s.nameNode(); err != nil {
+		return nil, err
+	}
 	if err := s.recoverLogs(ctx); err != nil {
 		return nil, err
 	}
@@ -84,6 +90,20 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// nameNode decides which id the data folder has: that of its files, or a new one.
+func (s *Store) nameNode() (err error) {
+	var manifests []*manifest
+	for _, l := range s.logs {
+		manifests = append(manifests, l.manifest)
+	}
+	s.id, err = oneNode(manifests, s.o.Nodes)
+	s.id = cmp.Or(s.id, newNode())
+	return err
+}
+
+// Node returns the id of the data folder, which its manifests have.
+func (s *Store) Node() string { return s.id }
 
 // recoverLogs recovers the logs beside one another. If several are damaged, the first in order is named.
 func (s *Store) recoverLogs(ctx context.Context) error {
@@ -203,6 +223,7 @@ func (s *Store) recordManifests() error {
 	for _, l := range s.logs {
 		fresh := l.manifest.missing
 		err := l.recordFull(func(c *contents) {
+			c.Node = s.id
 			if c.First.First == 0 {
 				c.First = logStart{First: l.first, Marked: l.last == 0}
 			}

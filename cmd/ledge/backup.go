@@ -121,7 +121,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	starts, err := store.Starts(b.config.logDir())
+	starts, err := store.Starts(b.config.logDir(), b.ends)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (b *backup) findEnds(ctx context.Context) error {
 		if err := in.Damage(); err != nil {
 			return exitError{exitDamaged, err}
 		}
-		b.ends[in.Stream] = store.End{Seq: in.Last, Chain: in.Head}
+		b.ends[in.Stream] = in.End()
 	}
 	return nil
 }
@@ -238,12 +238,6 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 		return err
 	}
 	b.m.Streams[name] = manifestEntry{r.First, r.Last, hex.EncodeToString(r.Head[:]), r.FirstBlock}
-	folder := filepath.Join(b.config.logDir(), "jetstream", "LEDGE", "streams", name)
-	for _, meta := range []string{"meta.inf", "meta.sum"} {
-		if err := b.small(logPrefix+name+"/"+meta, filepath.Join(folder, meta)); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

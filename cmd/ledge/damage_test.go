@@ -135,7 +135,7 @@ var damages = []struct {
 	{"events of another node", false, otherLog, "LEDGE_EVENTS", `sequence \d+`},
 	{"whole log of another node", false, both(without("nats"), func(tb testing.TB, dir string, _, other node) {
 		copyTree(tb, filepath.Join(other.clean, "nats"), filepath.Join(dir, "nats"), everything)
-	}), "LEDGE_EVENTS", `sequence \d+: its chain hash is [0-9a-f]+, but the projection's checkpoint`},
+	}), "LEDGE_EVENTS", `files of two data folders are mixed`},
 	{"events of another node after a kill", true, otherLog, "LEDGE_EVENTS", `sequence \d+`},
 	{"state of a longer past", false, longerState, "LEDGE_EVENTS", `sequence \d+.*checkpoint is at \d+`},
 	{"state of a longer past after a kill", true, longerState, "LEDGE_EVENTS", `sequence \d+.*checkpoint is at \d+`},
@@ -149,6 +149,25 @@ var damages = []struct {
 	{"state removed", false, without("state.db"), "", `projection caught up`},
 	{"index garbage", false, garbage("nats/jetstream/LEDGE/streams/LEDGE_EVENTS/msgs/index.db"), "", `ready`},
 	{"index removed", false, noIndex, "", `ready`},
+	// Before, these were whole by verify. New devices raised no notification, as the position was beyond the end.
+	{"older changes beside newer notifications", false, newerNotifications, "LEDGE_EVENTS", `sequence \d+.*the position of notifications and callbacks is at \d+`},
+	{"older changes beside newer notifications without their state", false, both(newerNotifications, without("notifications.db")), "LEDGE_EVENTS", `sequence \d+.*(notifications or callbacks follow event|the position of notifications and callbacks is at) \d+`},
+	{"notifications of another node", false, otherNotifications, "LEDGE_NOTIFICATIONS.manifest", `it is of node \w+, and LEDGE_EVENTS.manifest is of node \w+`},
+	{"readings' state of another node", false, func(tb testing.TB, dir string, _, other node) {
+		copyTree(tb, other.clean, dir, func(rel string) bool { return rel == "readings.db" })
+	}, "readings.db", `it is of node \w+, and LEDGE_EVENTS.manifest is of node \w+`},
+	// Before, this one was called torn.
+	{"a copy of a block under a higher number", false, func(tb testing.TB, dir string, _, _ node) {
+		text, err := os.ReadFile(block(dir, "LEDGE_EVENTS", "1"))
+		if err == nil {
+			err = os.WriteFile(block(dir, "LEDGE_EVENTS", "3"), text, 0o600)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}, "LEDGE_EVENTS", `3.blk has the records of 1.blk: the file was renamed or copied`},
+	{"manifest removed", false, without("nats/LEDGE_EVENTS.manifest"), "", `the log had no manifest`},
+	{"manifest of the readings removed", true, without("nats/LEDGE_READINGS.manifest"), "", `the log had no manifest`},
 	{"manifest garbage", false, garbage("nats/LEDGE_EVENTS.manifest"), "LEDGE_EVENTS.manifest", ``},
 }
 
@@ -206,6 +225,18 @@ func otherLog(tb testing.TB, dir string, _, other node) {
 	}
 	remove(tb, streamFolder(dir, "LEDGE_EVENTS"))
 	copyTree(tb, streamFolder(from, "LEDGE_EVENTS"), streamFolder(dir, "LEDGE_EVENTS"), everything)
+}
+
+// newerNotifications puts the notifications of later in the place of those that belong to the changes.
+func newerNotifications(tb testing.TB, dir string, n, _ node) { replaceNotifications(tb, n.longer, dir) }
+
+func otherNotifications(tb testing.TB, dir string, _, other node) {
+	replaceNotifications(tb, other.clean, dir)
+}
+
+func replaceNotifications(tb testing.TB, from, dir string) {
+	remove(tb, streamFolder(dir, "LEDGE_NOTIFICATIONS"))
+	copyTree(tb, from, dir, func(rel string) bool { return strings.Contains(strings.ToLower(rel), "notifications") })
 }
 
 func hasMark(dir string) bool {

@@ -91,7 +91,7 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	if err := whenFree(ctx, d.logger, c.address("tap-host", c.TapHost), tapPort, func() error { return o.Tap.Check(ctx) }); err != nil {
 		return storeError(err)
 	}
-	if o.Checkpoints, err = d.openStates(c); err != nil {
+	if err = d.openStates(c, &o); err != nil {
 		return err
 	}
 	if d.store, err = store.Open(ctx, o); err != nil {
@@ -107,6 +107,14 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
+	}
+	if err := d.checkFollows(); err != nil {
+		return storeError(err)
+	}
+	for _, p := range d.projections() {
+		if err := p.db.SetNode(d.store.Node()); err != nil {
+			return err
+		}
 	}
 	if err := d.store.Tap().Listen(ctx); err != nil {
 		return storeError(err)
@@ -154,31 +162,62 @@ func (t asked[S]) Get(name string) (S, bool) { return t(name) }
 func (asked[S]) Put(string, S)               { panic("only the log of changes changes users and tokens") }
 func (asked[S]) Delete(string)               { panic("only the log of changes changes users and tokens") }
 
-// openStates opens the projections. They come before the log: their checkpoints are witnesses of how far it was durable.
-func (d *data) openStates(c *Config) (map[string]store.Checkpoint, error) {
+// openStates opens the projections. They come before the log: they are witnesses of how far it was durable, and of where it began.
+func (d *data) openStates(c *Config, o *store.Options) error {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	}
-	seen := map[string]store.Checkpoint{}
-	for i, to := range []struct {
-		db     **projections.DB
-		tables projections.Tables
-		stream string
-	}{
-		{&d.state, projections.Events, store.EventsStream},
-		{&d.notes, projections.Notifications, store.NotificationsStream},
-		{&d.values, projections.Readings, store.ReadingsStream},
-	} {
-		db, err := projections.Open(d.stateOptions(filepath.Join(c.DataDir, stateFiles[i]), to.tables))
+	o.Checkpoints, o.Nodes = map[string]store.Checkpoint{}, map[string]string{}
+	for i, to := range []**projections.DB{&d.state, &d.notes, &d.values} {
+		db, err := projections.Open(d.stateOptions(filepath.Join(c.DataDir, stateFiles[i]), tables[i]))
 		if err != nil {
-			return nil, exitError{exitFolder, err}
+			return exitError{exitFolder, err}
 		}
 		d.onClose(db.Close)
-		*to.db = db
-		seq, chain := db.Checkpoint()
-		seen[to.stream] = store.Checkpoint{Seq: seq, Chain: chain}
+		*to = db
+		seen := store.Checkpoint{}
+		if seen.Seq, seen.Chain = db.Checkpoint(); i > 0 && seen.Seq > 0 {
+			v, done := db.View()
+			seen.First, err = v.Oldest()
+			done()
+		}
+		if err == nil {
+			o.Nodes[stateFiles[i]], err = db.Node()
+		}
+		if err != nil {
+			return err
+		}
+		o.Checkpoints[store.Streams()[i]] = seen
 	}
-	return seen, nil
+	return d.whole(func() error { o.Follows = d.follows(); return nil })
+}
+
+// follows returns the last change that notifications and callbacks follow.
+func (d *data) follows() (seq uint64) {
+	notes, done := d.notes.State()
+	defer done()
+	for _, name := range []string{domain.CursorDeviceChanges, domain.CursorCallbacks} {
+		at, _ := notes.Cursors.Get(name)
+		seq = max(seq, at)
+	}
+	return seq
+}
+
+// checkFollows holds that the log of changes has what the notifications follow: else notifications and callbacks would wait until it has.
+func (d *data) checkFollows() error {
+	last, _ := d.store.Events().Last()
+	return d.whole(func() error {
+		if at := d.follows(); at > last {
+			return notFollowed(last, at)
+		}
+		return nil
+	})
+}
+
+// notFollowed is the damage of a log of changes that ends before an event that the notifications follow.
+func notFollowed(last, at uint64) error {
+	return &store.Damage{Stream: store.EventsStream, Seq: last + 1, What: fmt.Sprintf(
+		"the log ends at %d, and notifications or callbacks follow event %d: it lost events, or is an older copy than %s", last, at, store.NotificationsStream)}
 }
 
 func (d *data) stateOptions(path string, tables projections.Tables) projections.Options {
@@ -368,6 +407,8 @@ func storeError(err error) error {
 		return exitError{exitPort, err}
 	case store.IsDamage(err), isGap(err):
 		return exitError{exitDamaged, err}
+	case isBroken(err):
+		return exitError{exitState, err}
 	case isFolderTrouble(err):
 		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
 	default:
@@ -382,7 +423,7 @@ func isGap(err error) bool {
 }
 
 // isFolderTrouble reports whether the file system says no for reasons that are not the log's: rights, space, an unreachable
-// disk.
+// disk, something else in the place of a file.
 func isFolderTrouble(err error) bool {
-	return errors.Is(err, os.ErrPermission) || osfile.IsFull(err) || errors.Is(err, syscall.EROFS)
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, osfile.ErrNotRegular) || osfile.IsFull(err) || errors.Is(err, syscall.EROFS)
 }

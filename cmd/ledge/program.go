@@ -248,8 +248,14 @@ func (p *Program) cause(err error) error {
 	if p.data.why.Load() != nil {
 		return p.data.cause(err)
 	}
+	if isBroken(err) { // a state file, which is about to tell
+		return exitError{exitState, err}
+	}
 	select {
 	case failed := <-p.data.store.Failed():
+		if isBroken(failed) {
+			return exitError{exitState, failed}
+		}
 		return damaged(failed)
 	default:
 		return err

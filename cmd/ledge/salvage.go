@@ -130,7 +130,7 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 		return err
 	}
 	if err := source.inspectLogs(ctx); err != nil {
-		return err
+		return storeError(err)
 	}
 	lost, err := s.copyPayloads(ctx)
 	if err != nil {

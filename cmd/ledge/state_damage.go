@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -11,6 +13,12 @@ func (d *data) stateFailed(err error) {
 	if d.why.CompareAndSwap(nil, &failed) {
 		d.failed <- failed
 	}
+}
+
+// isBroken reports whether err says that a state file is damaged or cannot be written.
+func isBroken(err error) bool {
+	_, ok := errors.AsType[*projections.Broken](err)
+	return ok
 }
 
 // cause returns why the state cannot be used any more, where that is so: then err only follows from that.

@@ -23,6 +23,8 @@ type folderCheck struct {
 	w        io.Writer
 	progress *progress
 	known    map[string][]store.Known // what is known of the logs beside what the folder says
+	begun    map[string]uint64        // by stream: where they began, by the states
+	nodes    map[string]string        // of the states
 
 	states [3]stateFile
 	logs   []store.Inspection
@@ -100,6 +102,7 @@ func (f *folderCheck) err() error {
 // inspectStates reads where the state files have come to: they are witnesses of how long the logs were.
 func (f *folderCheck) inspectStates() error {
 	known := map[string][]store.Known{}
+	f.begun, f.nodes = map[string]uint64{}, map[string]string{}
 	for name, list := range f.known {
 		known[name] = list
 	}
@@ -107,10 +110,23 @@ func (f *folderCheck) inspectStates() error {
 		err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error {
 			seq, chain := in.Checkpoint()
 			f.states[i] = stateFile{true, seq}
-			if name := store.Streams()[i]; seq > 0 {
+			f.nodes[file] = in.Node()
+			name := store.Streams()[i]
+			if seq > 0 {
 				known[name] = append(known[name], store.Known{By: "the projection's checkpoint", Seq: seq, Chain: chain})
 			}
-			return nil
+			if i == 0 || seq == 0 {
+				return nil
+			}
+			var err error
+			if f.begun[name], err = in.FirstWritten(); err != nil || i != 1 {
+				return err
+			}
+			at, err := projections.Follows(in)
+			if at > 0 {
+				known[store.EventsStream] = append(known[store.EventsStream], store.Known{By: store.FollowsBy, Seq: at})
+			}
+			return err
 		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -138,7 +154,7 @@ func (f *folderCheck) stateOptions(i int) projections.Options {
 // inspectLogs reads every record of the logs.
 func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 	f.logs, err = store.Inspect(ctx, f.config.logDir(), store.InspectOptions{
-		Known:    f.known,
+		Known: f.known, Begun: f.begun, Nodes: f.nodes, ArchiveDir: f.config.archiveDir(), SnapshotDir: f.config.snapshotDir(),
 		Progress: func(done, total int64) { f.progress.at("records", done, total) },
 	})
 	for _, in := range f.logs {
@@ -152,6 +168,9 @@ func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 		if in.Torn != nil {
 			fmt.Fprintf(f.w, "%s: %d bytes of an unfinished write at the end, in %d.blk at offset %d; the next start cuts them off and keeps them\n",
 				in.Stream, in.Torn.Bytes, in.Torn.Block, in.Torn.Offset)
+		}
+		if in.NoManifest {
+			fmt.Fprintf(f.w, "%s.manifest: not there; the next start reads the whole log and writes it\n", in.Stream)
 		}
 		if in.Meta != "" {
 			fmt.Fprintf(f.w, "%s: %s; the next start writes both again\n", in.Stream, in.Meta)
@@ -233,12 +252,16 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	}
 	compares := fresh != nil && from <= state.at
 	last, _ := log.Last()
+	follows := uint64(0)
 	r, err := log.Verify(ctx, func(group []domain.Recorded) error {
 		f.progress.at(log.Name(), int64(group[0].Seq), int64(last))
 		if each != nil {
 			if err := each(group); err != nil {
 				return err
 			}
+		}
+		for _, e := range group {
+			follows = max(follows, domain.Follows(e.Event))
 		}
 		for len(group) > 0 && group[len(group)-1].Seq > state.at {
 			group = group[:len(group)-1]
@@ -259,6 +282,9 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 		return storeError(err)
 	}
 	printWhole(f.w, r)
+	if end := f.logs[0]; follows > end.Last && end.Damage() == nil { // else it has been said
+		f.damage(notFollowed(end.Last, follows))
+	}
 	switch {
 	case compares:
 		return f.compare(i, log, fresh)

@@ -50,6 +50,21 @@ func Inspect(o Options, f func(*Inspection) error) error {
 // Checkpoint returns the last event that the file has folded, and its chain hash.
 func (in *Inspection) Checkpoint() (seq uint64, chain [32]byte) { return in.at.Seq, in.at.Chain }
 
+// Node is that of [DB.Node].
+func (in *Inspection) Node() string { return readNode(in.rows.Tx()) }
+
+// FirstWritten is that of [View.FirstWritten].
+func (in *Inspection) FirstWritten() (seq uint64, err error) {
+	err = guarded(func() error { seq = min(in.at.Seq+1, in.db.firstWritten(in.rows)); return nil })
+	return seq, err
+}
+
+// Inspected returns a row of a file that is inspected.
+func (t *Table[S]) Inspected(in *Inspection, name string) (s S, ok bool, err error) {
+	err = guarded(func() error { s, _, ok = t.read(in.rows, appendRow(nil, t.ID, name)); return nil })
+	return s, ok, err
+}
+
 // Dump is that of [DB.Dump]. It reads every row, index entry and counter; the error says which of them is damaged.
 func (in *Inspection) Dump(w io.Writer) error {
 	return guarded(func() error { return in.db.export(w, in.rows, true) })

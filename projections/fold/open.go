@@ -282,6 +282,45 @@ var (
 	schemaKey = []byte("schema")
 )
 
+// nodeKey has the id of the data folder.
+var nodeKey = []byte("node")
+
+func readNode(tx *bbolt.Tx) string {
+	if b := tx.Bucket(markName); b != nil {
+		return string(b.Get(nodeKey))
+	}
+	return ""
+}
+
+// Node returns the id of the data folder to which the file belongs, "" if it has none yet.
+func (d *DB) Node() (id string, err error) {
+	err = guarded(func() error {
+		tx, err := d.file.begin(false)
+		if err != nil {
+			return err
+		}
+		defer d.file.done(tx)
+		id = readNode(tx)
+		return nil
+	})
+	return id, err
+}
+
+// SetNode puts the id of the data folder into a file that has none. On a full disk it does nothing: a later start does it.
+func (d *DB) SetNode(id string) error {
+	have, err := d.Node()
+	if err != nil || have != "" {
+		return d.noteDamage(err)
+	}
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	err = d.update(func(tx *bbolt.Tx) error { return tx.Bucket(markName).Put(nodeKey, []byte(id)) })
+	if err == nil || noRoom(err) {
+		return nil
+	}
+	return d.writeFailed(err)
+}
+
 func readSchema(tx *bbolt.Tx) (schema string, ok bool) {
 	b := tx.Bucket(markName)
 	if b == nil {

@@ -101,6 +101,36 @@ func (f *Files) First(n uint32) (Record, error) {
 	return Record{}, io.EOF
 }
 
+// longestFirst bounds the first record that [Files.Origin] looks at, in bytes.
+const longestFirst = 1 << 20
+
+// Origin returns under which number, up to the highest, the records in the file of a block were written. That is another one if the file was renamed
+// or copied. It is the block's own number if that is not known, or if the first record is not whole.
+func (f *Files) Origin(n, highest uint32) uint32 {
+	file, err := osfile.Open(f.Path(n), os.O_RDONLY, 0)
+	if err != nil {
+		return n
+	}
+	defer file.Close()
+	head := make([]byte, headBytes)
+	if _, err := file.ReadAt(head, 0); err != nil || length(head) == 0 || length(head) > longestFirst {
+		return n
+	}
+	first := make([]byte, length(head))
+	if _, err := file.ReadAt(first, 0); err != nil {
+		return n
+	}
+	if _, ok := ChecksumOf(f.Stream, n).Whole(first); ok {
+		return n
+	}
+	for k := uint32(1); k <= highest; k++ {
+		if _, ok := ChecksumOf(f.Stream, k).Whole(first); ok {
+			return k
+		}
+	}
+	return n
+}
+
 // foreign reports whether a block is compressed or encrypted, as [ErrForeign] says.
 func (f *Files) foreign(block io.ReaderAt, n uint32) bool {
 	mark := []byte("cmp\x01")

@@ -2,6 +2,7 @@ package natsblock
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +50,8 @@ func (b *Bad) Unwrap() error { return b.Cause }
 type Scan struct {
 	*Files
 	Block  uint32
-	Offset int64 // where it begins; a record begins there
+	As     uint32 // the number of the block that was written, if the file has another name now; 0 if not
+	Offset int64  // where it begins; a record begins there
 	// Skip passes over records up to this sequence by their lengths, unread. They are not handed out.
 	Skip uint64
 	// After is the sequence before the one that is due, or 0. Behind a part that is bad, whole records with this or an earlier sequence are not
@@ -107,7 +109,7 @@ func (s *Scan) run(f io.ReaderAt, yield func(Record, error) bool) {
 		yield(Record{}, &Bad{Block: s.Block, Bytes: s.size, Cause: ErrForeign})
 		return
 	}
-	sum, last, found := ChecksumOf(s.Stream, s.Block), max(s.After, s.Skip), false
+	sum, last, found := ChecksumOf(s.Stream, cmp.Or(s.As, s.Block)), max(s.After, s.Skip), false
 	for at := s.Offset; at < end; {
 		if s.OneChunk && found && !s.has(at, headBytes, end) {
 			return

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ledge/projections"
+	"ledge/store"
+)
+
+// TestManifestOfArchivedLogIsMissing removes the manifest of a log whose beginning is archived: the archives say where the log begins. Before,
+// every command but salvage ended with exit code 6, and salvage declared all archived events lost.
+func TestManifestOfArchivedLogIsMissing(t *testing.T) {
+	t.Parallel()
+	from, _ := archived(t)
+	mustUnlink(t, filepath.Join(from, "nats", "LEDGE_EVENTS.manifest"))
+	for name, without := range map[string]string{"whole": "", "no snapshot": "snapshots", "no archive": "archive"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := clone(t, from)
+			if without != "" {
+				if err := os.RemoveAll(filepath.Join(dir, without)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run := func(want string, args ...string) {
+				t.Helper()
+				out, errs, code := ledge(t, append(args, "--data-dir", dir)...)
+				if code != exitOK || !strings.Contains(out+errs, want) {
+					t.Errorf("ledge %s: exit code %d, want %q\n%s%s", args, code, want, out, errs)
+				}
+			}
+			run("LEDGE_EVENTS.manifest: not there; the next start reads the whole log and writes it", "verify")
+			run("written to", "backup", filepath.Join(t.TempDir(), "backup.tar"))
+			run("device.added", "log")
+			salvaged := filepath.Join(t.TempDir(), "salvaged")
+			run("all was whole", "salvage", salvaged)
+			run("rebuilt", "rebuild")
+			for _, dir := range []string{dir, salvaged} {
+				p := start(t, dir)
+				for _, cam := range []string{"cam-1", "cam-2", "cam-3"} {
+					if !p.hasDevice(cam) {
+						t.Errorf("%s is lost", cam)
+					}
+				}
+				if code := p.stop(); code != exitOK {
+					t.Errorf("exit code %d\n%s", code, p.log)
+				}
+				verify(t, dir)
+			}
+		})
+	}
+}
+
+// TestOddManifest has a folder in the place of a manifest. Before, all commands ended with 1.
+func TestOddManifest(t *testing.T) {
+	t.Parallel()
+	dir := newFolder(t)
+	path := filepath.Join(dir, "nats", "LEDGE_READINGS.manifest")
+	mustUnlink(t, path)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify"}, {"rebuild"}, {"backup", filepath.Join(t.TempDir(), "b.tar")}, {"salvage", filepath.Join(t.TempDir(), "s")}, {"serve", "--log-format", "json"}} {
+		if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exitFolder || !strings.Contains(errs, "it is a folder") {
+			t.Errorf("ledge %s: exit code %d: %s", args, code, errs)
+		}
+	}
+}
+
+// TestBackupWithoutDescription has something in the place of meta.inf that cannot be read. Before, backup ended with 1, and verify with 0.
+func TestBackupWithoutDescription(t *testing.T) {
+	t.Parallel()
+	dir := newFolder(t)
+	path := filepath.Join(streamFolder(dir, "LEDGE_EVENTS"), "meta.inf")
+	mustUnlink(t, path)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, dir)
+	file, restored := filepath.Join(t.TempDir(), "b.tar"), filepath.Join(t.TempDir(), "restored")
+	for _, args := range [][]string{{"backup", "--data-dir", dir, file}, {"restore", file, restored}} {
+		if _, errs, code := ledge(t, args...); code != exitOK {
+			t.Fatalf("ledge %s: exit code %d: %s", args, code, errs)
+		}
+	}
+	p := start(t, restored)
+	if !p.hasDevice("cam-5") {
+		t.Error("cam-5 is not restored")
+	}
+	p.stop()
+}
+
+// TestNodeIDs holds that all files of a data folder have one id, also those that had none.
+func TestNodeIDs(t *testing.T) {
+	t.Parallel()
+	dir := newFolder(t)
+	id := func(stream string) string {
+		text, err := os.ReadFile(filepath.Join(dir, "nats", stream+".manifest"))
+		var m struct{ Manifest struct{ Node string } }
+		if err = errors.Join(err, json.Unmarshal(text, &m)); err != nil {
+			t.Fatal(err)
+		}
+		return m.Manifest.Node
+	}
+	same := func(when string) (node string) {
+		t.Helper()
+		node = id("LEDGE_EVENTS")
+		for i, stream := range store.Streams() {
+			if got := id(stream); got != node || got == "" {
+				t.Errorf("%s: %s has %q, LEDGE_EVENTS %q", when, stream, got, node)
+			}
+			err := projections.Inspect(projections.Options{Path: filepath.Join(dir, stateFiles[i]), Tables: tables[i]}, func(in *projections.Inspection) error {
+				if in.Node() != node {
+					return fmt.Errorf("it has %q", in.Node())
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%s: %s: %v", when, stateFiles[i], err)
+			}
+		}
+		return node
+	}
+	first := same("new")
+	mustUnlink(t, filepath.Join(dir, "notifications.db"))
+	mustUnlink(t, filepath.Join(dir, "nats", "LEDGE_READINGS.manifest"))
+	start(t, dir).stop()
+	if again := same("with two files lost"); again != first {
+		t.Errorf("the id was %s, and is %s", first, again)
+	}
+	verify(t, dir)
+}
+
+// TestBrokenStateHasItsExitCode holds that what follows from a state file that cannot be used has the exit code of that, also if it is noticed
+// first. Before, a failed fsync in an apply ended with 1.
+func TestBrokenStateHasItsExitCode(t *testing.T) {
+	broken := fmt.Errorf("apply LEDGE_READINGS 1 to 2: %w", &projections.Broken{File: "readings.db", Cause: errors.New("fsync failed")})
+	p := &Program{data: &data{}}
+	for what, err := range map[string]error{"while it runs": p.cause(broken), "at the start": storeError(broken)} {
+		if e, ok := errors.AsType[exitError](err); !ok || e.code != exitState {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
