@@ -186,18 +186,22 @@ func (c *copying) done() (Copied, error) {
 	return Copied{First: r.First, Last: last, Count: r.Count, Head: r.Head, FirstBlock: c.first}, nil
 }
 
-// Starts returns where the logs in the store's folder begin, of which ends are the ends, in the form of the file [earlierFile]: a backup has that in the place of the manifests,
-// whose files it does not have in full.
-func Starts(dir string, ends map[string]End) ([]byte, error) {
-	all := map[string]earlierStartText{}
+// Starts returns the manifests of a backup of the logs in the store's folder, of which ends are the ends, by the names of their files. They say
+// where each log begins, and have no segments: the block files of a backup are not the whole files of the log.
+func Starts(dir string, ends map[string]End) (map[string][]byte, error) {
+	all := map[string][]byte{}
 	for _, st := range streams {
 		m, err := readManifest(dir, st.name)
 		if err != nil {
 			return nil, err
 		}
 		if f := m.startOr(ends[st.name]); f != nil {
-			all[st.name] = earlierStartText(*f)
+			text, err := manifestOf(contents{First: *f, Segments: []segment{}})
+			if err != nil {
+				return nil, err
+			}
+			all[st.name+manifestEnding] = text
 		}
 	}
-	return startsText(all)
+	return all, nil
 }

@@ -114,7 +114,9 @@ type manifestText struct {
 // maxManifest bounds the file, in bytes: a million segments.
 const maxManifest = 256 << 20
 
-func manifestPath(dir, stream string) string { return filepath.Join(dir, stream+".manifest") }
+const manifestEnding = ".manifest"
+
+func manifestPath(dir, stream string) string { return filepath.Join(dir, stream+manifestEnding) }
 
 // readManifest reads the manifest of a stream. If there is none, where the log begins is taken from the record of earlier versions. A file that
 // does not match its checksum is a [Damage].
@@ -173,7 +175,7 @@ func damagedRecord(path, what string) error {
 	return &Damage{Stream: path, What: what + " (it says where the log begins; without the file, what the log begins with is believed)"}
 }
 
-// earlierFile is where versions before the manifest recorded the first sequences of all logs. Backups have it still.
+// earlierFile is where versions before the manifest recorded the first sequences of all logs. Their backups have it too.
 const earlierFile = "fronts.json"
 
 const maxEarlier = 64 << 10 // bytes
@@ -302,8 +304,7 @@ func (m *manifest) change(f func(*contents)) error {
 	if err != nil || bytes.Equal(before, inner) && !m.missing {
 		return err
 	}
-	sum := sha256.Sum256(inner)
-	text, err := json.Marshal(manifestText{inner, hex.EncodeToString(sum[:])})
+	text, err := withSum(inner)
 	if err == nil {
 		err = writeIn(m.path, text)
 	}
@@ -312,6 +313,20 @@ func (m *manifest) change(f func(*contents)) error {
 	}
 	m.now, m.missing = next, false
 	return nil
+}
+
+// manifestOf returns the text of a manifest.
+func manifestOf(c contents) ([]byte, error) {
+	inner, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	return withSum(inner)
+}
+
+func withSum(inner []byte) ([]byte, error) {
+	sum := sha256.Sum256(inner)
+	return json.Marshal(manifestText{inner, hex.EncodeToString(sum[:])})
 }
 
 // reopen takes the blocks from one on out of the segments: the server may append to the last one, and what is on record of the others is not true

@@ -8,8 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,8 +127,10 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := b.file.addText(frontsName, starts); err != nil {
-		return err
+	for _, name := range slices.Sorted(maps.Keys(starts)) {
+		if err := b.file.addText(startPrefix+name, starts[name]); err != nil {
+			return err
+		}
 	}
 	if err := store.NotPassed(b.config.logDir(), b.ends); err != nil {
 		return err

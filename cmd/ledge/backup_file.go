@@ -28,7 +28,7 @@ const (
 	sumsName     = "SHA256SUMS"
 	sumName      = "SHA256"
 	logPrefix    = "nats/jetstream/LEDGE/streams/"
-	frontsName   = "nats/fronts.json"
+	startPrefix  = "nats/" // of the manifests of the logs
 	secretsName  = "secrets.json"
 	bodyPrefix   = "payloads/"
 	// snapshots of the state are in a backup, archives are not.

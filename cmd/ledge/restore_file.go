@@ -101,7 +101,7 @@ var entries = []struct {
 	{regexp.MustCompile(`^payloads/[0-9a-f]{64}$`), 0},
 	{regexp.MustCompile(`^nats/jetstream/LEDGE/streams/LEDGE_(EVENTS|NOTIFICATIONS|READINGS)/msgs/[1-9][0-9]{0,9}\.blk$`), 64 << 20},
 	{regexp.MustCompile(`^nats/jetstream/LEDGE/streams/LEDGE_(EVENTS|NOTIFICATIONS|READINGS)/meta\.(inf|sum)$`), mostSmall},
-	{regexp.MustCompile(`^(nats/fronts\.json|secrets\.json|archive-key\.pem|ca\.pem|ca-key\.pem|manifest\.json)$`), mostSmall},
+	{regexp.MustCompile(`^(nats/LEDGE_(EVENTS|NOTIFICATIONS|READINGS)\.manifest|nats/fronts\.json|secrets\.json|archive-key\.pem|ca\.pem|ca-key\.pem|manifest\.json)$`), mostSmall},
 	{regexp.MustCompile(`^snapshots/LEDGE_EVENTS-[0-9]{12,20}\.snapshot$`), 0},
 	{regexp.MustCompile(`^SHA256SUMS$`), mostSums},
 }
