@@ -228,7 +228,9 @@ func otherLog(tb testing.TB, dir string, _, other node) {
 }
 
 // newerNotifications puts the notifications of later in the place of those that belong to the changes.
-func newerNotifications(tb testing.TB, dir string, n, _ node) { replaceNotifications(tb, n.longer, dir) }
+func newerNotifications(tb testing.TB, dir string, n, _ node) {
+	replaceNotifications(tb, n.longer, dir)
+}
 
 func otherNotifications(tb testing.TB, dir string, _, other node) {
 	replaceNotifications(tb, other.clean, dir)
