@@ -13,6 +13,11 @@ import (
 	"ledge/store"
 )
 
+// serveAnywhere are the arguments of a server on ports that are free.
+var serveAnywhere = []string{
+	"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0",
+}
+
 // TestManifestOfArchivedLogIsMissing removes the manifest of a log whose beginning is archived: the archives say where the log begins. Before,
 // every command but salvage ended with exit code 6, and salvage declared all archived events lost.
 func TestManifestOfArchivedLogIsMissing(t *testing.T) {
@@ -66,7 +71,7 @@ func TestOddManifest(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"verify"}, {"rebuild"}, {"backup", filepath.Join(t.TempDir(), "b.tar")}, {"salvage", filepath.Join(t.TempDir(), "s")}, {"serve", "--log-format", "json"}} {
+	for _, args := range [][]string{{"verify"}, {"rebuild"}, {"backup", filepath.Join(t.TempDir(), "b.tar")}, {"salvage", filepath.Join(t.TempDir(), "s")}, serveAnywhere} {
 		if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exitFolder || !strings.Contains(errs, "it is a folder") {
 			t.Errorf("ledge %s: exit code %d: %s", args, code, errs)
 		}
@@ -146,5 +151,67 @@ func TestBrokenStateHasItsExitCode(t *testing.T) {
 		if e, ok := errors.AsType[exitError](err); !ok || e.code != exitState {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestManifestAndFirstReadingsAreMissing removes the manifest and the first block file of the readings. Before, verify called the log whole, and 41 of 60
+// readings were gone.
+func TestManifestAndFirstReadingsAreMissing(t *testing.T) {
+	t.Parallel()
+	from := t.TempDir()
+	p := start(t, from)
+	for i := range 40 {
+		p.postImage(strings.Repeat(fmt.Sprint(i%10), 250_000))
+	}
+	if code := p.stop(); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, p.log)
+	}
+	mustUnlink(t, filepath.Join(from, "nats", "LEDGE_READINGS.manifest"))
+	mustUnlink(t, block(from, "LEDGE_READINGS", "1"))
+	for without, says := range map[string]string{"": "the projection has event 1", "readings.db": "index.db has event 1"} {
+		dir := clone(t, from)
+		if without != "" {
+			mustUnlink(t, filepath.Join(dir, without))
+		}
+		for _, args := range [][]string{{"verify"}, serveAnywhere, {"backup", filepath.Join(t.TempDir(), "b.tar")}} {
+			if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exitDamaged || !strings.Contains(errs, says) {
+				t.Errorf("without %q, ledge %s: exit code %d: %s", without, args, code, errs)
+			}
+		}
+		salvaged := filepath.Join(t.TempDir(), "salvaged")
+		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exitPartial || !strings.Contains(out, "lost: LEDGE_READINGS 1 to ") {
+			t.Errorf("salvage: exit code %d: %s%s", code, out, errs)
+		}
+		verify(t, salvaged)
+	}
+}
+
+// TestSalvageOfOlderChanges salvages an older copy of the changes beside newer notifications, with and without the state that knows their position:
+// the lost end is there as lost events, so that new devices raise notifications.
+func TestSalvageOfOlderChanges(t *testing.T) {
+	t.Parallel()
+	older := newFolder(t)
+	newer := clone(t, older)
+	p := start(t, newer)
+	for i := range 3 {
+		p.addDevice(fmt.Sprintf("later-%d", i))
+	}
+	awaitNotified(t, p)
+	p.stop()
+	for _, without := range []string{"", "notifications.db"} {
+		dir, salvaged := clone(t, older), filepath.Join(t.TempDir(), "salvaged")
+		replaceNotifications(t, newer, dir)
+		if without != "" {
+			mustUnlink(t, filepath.Join(dir, without))
+		}
+		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exitPartial || !strings.Contains(out, "lost: LEDGE_EVENTS 17 to 19") {
+			t.Errorf("without %q: exit code %d: %s%s", without, code, out, errs)
+			continue
+		}
+		p := start(t, salvaged)
+		p.addDevice("new")
+		awaitNotified(t, p)
+		p.stop()
+		verify(t, salvaged)
 	}
 }

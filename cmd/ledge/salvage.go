@@ -152,6 +152,9 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if streams, err = s.extend(ctx, source, streams); err != nil {
+		return err
+	}
 	s.tell(source.logs, streams, lost)
 	if err := s.startStore(ctx); err != nil {
 		return err
@@ -200,6 +203,30 @@ func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]sto
 		return ""
 	}
 	return store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
+}
+
+// extend writes the logs again if the notifications in the new folder follow an event behind the end of the changes, whose end is lost then. No
+// state file has said so.
+func (s *salvaging) extend(ctx context.Context, source *folderCheck, streams []store.Salvaged) ([]store.Salvaged, error) {
+	files, err := store.OpenFiles(ctx, s.target.logDir())
+	if err != nil {
+		return nil, storeError(err)
+	}
+	follows := uint64(0)
+	_, err = files.Logs()[1].Verify(ctx, func(group []domain.Recorded) error {
+		for _, e := range group {
+			follows = max(follows, domain.Follows(e.Event))
+		}
+		return nil
+	})
+	if last, _ := files.Logs()[0].Last(); err != nil || follows <= last {
+		return streams, storeError(err)
+	}
+	source.known[store.EventsStream] = append(source.known[store.EventsStream], store.Known{By: store.FollowsBy, Seq: follows})
+	if err := source.inspectLogs(ctx); err != nil {
+		return nil, storeError(err)
+	}
+	return s.copyLogs(ctx, source.logs)
 }
 
 // lostBodies returns the digests of the bodies that readings in the new folder need and that are not there.
