@@ -70,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		}
 	}
 	s.logs[0].manifest.fromArchives(&s.logs[0].logReader)
-	if err := s.nameNode(); err != nil {
+	if err := nameNode(s); err != nil {
 		return nil, err
 	}
 	if err := s.recoverLogs(ctx); err != nil {
@@ -92,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // nameNode decides which id the data folder has: that of its files, or a new one.
-func (s *Store) nameNode() (err error) {
+func nameNode(s *Store) (err error) {
 	var manifests []*manifest
 	for _, l := range s.logs {
 		manifests = append(manifests, l.manifest)
@@ -118,7 +118,7 @@ func (s *Store) recoverLogs(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.recordManifests()
+	return recordManifests(s)
 }
 
 func (s *Store) open(ctx context.Context) error {
@@ -218,7 +218,7 @@ func (s *Store) close() error {
 }
 
 // recordManifests puts on record where each log begins, and its full block files, as far as that is not on it yet.
-func (s *Store) recordManifests() error {
+func recordManifests(s *Store) error {
 	all := true
 	for _, l := range s.logs {
 		fresh := l.manifest.missing

@@ -109,11 +109,11 @@ func (d *Delivery) add(ts []domain.Transmission) {
 	}
 }
 
-// again queues a transmission that has just failed. Its wait was decided a moment ago, whatever the clock says now.
+// again queues a transmission that has just failed. Its wait was decided a moment ago, so it is not longer than that, whatever the clock says now.
 func (d *Delivery) again(t domain.Transmission) {
 	if t.IsOpen() {
-		it := d.item(t)
-		it.Due = d.Now().Add(time.Duration(t.Next-last(t)) * time.Millisecond)
+		it, now := d.item(t), d.Now()
+		it.Due = now.Add(min(time.UnixMilli(t.Next).Sub(now), time.Duration(t.Next-last(t))*time.Millisecond))
 		d.lanes.Add(it)
 	}
 }

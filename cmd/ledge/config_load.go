@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 
-	"ledge/domain/yamldoc"
+	"ledge/handlers/yamldoc"
 )
 
 // read fills in all settings below the flags that were given, and checks them. path is the file of settings, or "".

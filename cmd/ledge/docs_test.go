@@ -51,7 +51,7 @@ func TestPageInABrowser(t *testing.T) {
 		p.metadata:      {"Ledge, core-metadata", "Add provision watchers", "/deviceprofile/uploadfile"},
 		p.coreData:      {"Ledge, core-data", "/reading/all", "/event/"},
 		p.deviceREST:    {"Ledge, device-rest", "Post a value"},
-		p.notifications: {"Ledge, support-notifications", "List the notifications that a subscription matched", "Send again what matched a subscription"},
+		p.notifications: {"Ledge, support-notifications", "List the notifications with a category or label that a subscription has now", "Send again what matched a subscription"},
 	} {
 		page, console := render(t, browser, url+"/api/v2/docs")
 		if strings.Contains(console, "Content Security Policy") {

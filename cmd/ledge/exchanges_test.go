@@ -44,7 +44,6 @@ var clientMistakes = map[int]string{
 	259: "multipart without a boundary",
 	289: "JSON that ends early",
 	328: "an object instead of an array",
-	395: "a byte order mark",
 	409: "no body",
 	414: "a string instead of an array",
 	415: "a number instead of an array",
@@ -64,6 +63,8 @@ var clientMistakes = map[int]string{
 // knownWrong are the exchanges that Ledge answers otherwise, and how; docs/reference/edgex-differences.md lists them.
 var knownWrong = map[int]string{
 	10:   "a CORS preflight of an origin that is not trusted is answered 403; EdgeX answers 200 without a CORS header",
+	395:  "a byte order mark is taken; EdgeX answers 500",
+	430:  "the list has the device of 395 too",
 	801:  "a binary value comes back; EdgeX has emptied it",
 	1078: "a value for a write-only resource is refused",
 	1141: "a value for a LOCKED device is refused",
@@ -88,6 +89,7 @@ var knownWrong = map[int]string{
 
 // offDocument are the exchanges that succeed although our OpenAPI document does not allow the request, and why.
 var offDocument = map[int]string{
+	395: "a byte order mark",
 	354: "times in a request, which are ignored",
 	802: "a value type in lower case",
 }

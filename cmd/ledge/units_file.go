@@ -17,7 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"ledge/domain"
-	"ledge/domain/yamldoc"
+	"ledge/handlers/yamldoc"
 )
 
 //go:embed units.yaml

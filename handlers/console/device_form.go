@@ -13,7 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/spelling"
-	"ledge/domain/yamldoc"
+	"ledge/handlers/yamldoc"
 )
 
 // deviceForm is the form to add or to edit a device, as its user has filled it in.

@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"ledge/domain"
-	"ledge/domain/yamldoc"
+	"ledge/handlers/yamldoc"
 )
 
 // Results of an import for a device.

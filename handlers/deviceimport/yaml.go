@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"ledge/domain/yamldoc"
+	"ledge/handlers/yamldoc"
 )
 
 func parseYAML(text []byte) (all any, err error) {

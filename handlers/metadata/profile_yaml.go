@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
-	"ledge/domain/yamldoc"
 	"ledge/handlers/shapes"
+	"ledge/handlers/yamldoc"
 )
 
 // decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where
