@@ -121,7 +121,16 @@ func recordSalvaged(from, to string, s Salvaged, known *logStart) error {
 		return err
 	}
 	made := &manifest{path: manifestPath(to, s.Stream), missing: true}
-	return made.change(func(c *contents) { c.First = start })
+	return made.change(func(c *contents) { c.First, c.Node = start, nodeOf(from) })
+}
+
+// nodeOf returns the id that the manifest of the log of changes has, or "". A state that is copied beside the log has the same id.
+func nodeOf(dir string) string {
+	m, err := readManifest(dir, streams[0].name)
+	if err != nil {
+		return ""
+	}
+	return m.now.Node
 }
 
 // blocksWhole reports whether the log itself is whole.
