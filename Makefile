@@ -14,7 +14,7 @@ FAULTS_TIME ?= 5m
 LIGHTHOUSE ?= /
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
 
-.PHONY: help build run test platforms faults testtools race lint fuzz bench profile generate lighthouse pictures cover dist package clean
+.PHONY: help build run test platforms faults testtools growth race lint fuzz bench profile generate lighthouse pictures cover dist package clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ lighthouse: build ## have Lighthouse look at the pages of the console whose path
 pictures: build ## take the pictures of docs/reference/console.md into docs/images; wants a browser
 	TEST_LEDGE_PICTURES=$(CURDIR)/docs/images CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge \
 	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledge
+
+growth: build ## count the steps of requests with n, 2n and 4n parts: none may grow with the square
+	TEST_LEDGE_GROWTH=1 CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -run '^TestWorkGrowsWithTheInput$$' ./cmd/ledge
 
 race: build ## run the tests with the race detector
 	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 60m ./...

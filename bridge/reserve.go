@@ -1,7 +1,9 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"ledge/domain"
@@ -43,7 +45,8 @@ func (e *Engine) Reserve(list []domain.Channel) (done func(seq uint64), err erro
 	return func(seq uint64) {
 		e.mu.Lock()
 		if seq > e.settled {
-			e.reserved = append(e.reserved, reservation{list, seq})
+			i, _ := slices.BinarySearchFunc(e.reserved, seq, func(r reservation, seq uint64) int { return cmp.Compare(r.until, seq) })
+			e.reserved = slices.Insert(e.reserved, i, reservation{list, seq}) // mostly at the end
 			list = nil
 		}
 		e.promised -= len(list)
@@ -66,16 +69,12 @@ func (e *Engine) promise(n int) error {
 // endReservations returns the channels of the reservations that are settled; e.mu is held.
 func (e *Engine) endReservations() [][]domain.Channel {
 	var ended [][]domain.Channel
-	kept := e.reserved[:0]
-	for _, r := range e.reserved {
-		if r.until <= e.settled {
-			ended = append(ended, r.channels)
-			e.promised -= len(r.channels)
-		} else {
-			kept = append(kept, r)
-		}
+	for len(e.reserved) > 0 && e.reserved[0].until <= e.settled {
+		list := e.reserved[0].channels
+		e.promised -= len(list)
+		ended, e.reserved[0] = append(ended, list), reservation{} // the array may live on
+		e.reserved = e.reserved[1:]
 	}
-	e.reserved = kept
 	return ended
 }
 

@@ -62,7 +62,7 @@ func archivedEnds(l *logReader) (ends []End) {
 	for _, ref := range slices.Backward(list) {
 		r, err := openArchive(l, filepath.Join(l.archives.dir, ref.File))
 		if err != nil {
-			continue // who reads it says what is wrong with it
+			continue // the reader of the manifest reports its damage
 		}
 		chain, _ := chainOf(r.header.After)
 		ends = append(ends, End{Seq: r.header.Last, Chain: chain})

@@ -227,7 +227,7 @@ func otherLog(tb testing.TB, dir string, _, other node) {
 	copyTree(tb, streamFolder(from, "LEDGE_EVENTS"), streamFolder(dir, "LEDGE_EVENTS"), everything)
 }
 
-// newerNotifications puts the notifications of later in the place of those that belong to the changes.
+// newerNotifications replaces the notifications of the changes with later ones.
 func newerNotifications(tb testing.TB, dir string, n, _ node) {
 	replaceNotifications(tb, n.longer, dir)
 }

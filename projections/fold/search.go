@@ -10,9 +10,10 @@ import (
 
 // search is what a query walks, and what the entities in it are tested for.
 type search struct {
-	spans []*span // of one index, without an entity in common
-	total int     // how many entries the spans have
-	shift bool    // the entries are in an order of their own, see entry, and the total is not known
+	spans []*span
+	total int  // how many entries the spans have
+	shift bool // the entries are in an order of their own, see entry, and the total is not known
+	union bool // the spans may have entities in common, so that the total is not known
 	tests []test
 	key   []byte
 }
@@ -98,7 +99,7 @@ func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
 	}
 	switch {
 	case len(p.ranges) > 0:
-	case t.Shift > 0 && len(p.tests) > 0 && !p.tests[0].Without && len(p.tests[0].Or) == 0:
+	case len(p.tests) > 0 && !p.tests[0].Without && (t.Shift > 0 || len(p.tests[0].or) > 0):
 		p.ranges, p.tests = p.tests[:1], p.tests[1:]
 	default:
 		p.ranges = []asked{{id: t.Indexes[0].ID}}
@@ -108,13 +109,15 @@ func (t *Table[S]) plan(filters []Filter) (p plan, err error) {
 
 // newSearch returns what is walked for a filter.
 func (t *Table[S]) newSearch(rows *bbolt.Bucket, a asked, time *Filter) *search {
-	s := &search{shift: a.shift}
-	for _, v := range slices.Compact(slices.Sorted(slices.Values(values(a.Filter)))) {
-		one := t.newSpan(rows, a.id, v)
-		if time != nil && (t.Shift > 0 || a.Index == Time) {
-			one.limit(rows, time.From, time.To)
+	s := &search{shift: a.shift, union: len(a.or) > 0}
+	for _, part := range append([]asked{a}, a.or...) {
+		for _, v := range slices.Compact(slices.Sorted(slices.Values(values(part.Filter)))) {
+			one := t.newSpan(rows, part.id, v)
+			if time != nil && (t.Shift > 0 || part.Index == Time) {
+				one.limit(rows, time.From, time.To)
+			}
+			s.spans, s.total = append(s.spans, one), s.total+one.total
 		}
-		s.spans, s.total = append(s.spans, one), s.total+one.total
 	}
 	return s
 }
@@ -130,7 +133,7 @@ func newTest(rows *bbolt.Bucket, a asked) test {
 }
 
 // counted reports whether the total needs no walk.
-func (s *search) counted() bool { return !s.shift && len(s.tests) == 0 }
+func (s *search) counted() bool { return !s.shift && !s.union && len(s.tests) == 0 }
 
 // passing yields the suffixes of the entries that pass all tests, from one end to the other, without the first skip
 // entries, which are not tested.

@@ -87,7 +87,7 @@ func (r *reader) precedes(other *reader) bool {
 	return order < 0 && r.oldestFirst || order > 0 && !r.oldestFirst
 }
 
-// entries yields the spans' entries together, from one end to the other, without the first skip.
+// entries yields the spans' entries together, from one end to the other, without the first skip. An entity that several spans have comes once.
 func entries(rows *bbolt.Bucket, spans []*span, oldestFirst bool, skip int) iter.Seq2[[]byte, []byte] {
 	return func(yield func(suffix, value []byte) bool) {
 		if len(spans) == 1 {
@@ -99,6 +99,7 @@ func entries(rows *bbolt.Bucket, spans []*span, oldestFirst bool, skip int) iter
 		for i, s := range spans {
 			readers[i] = s.read(rows, oldestFirst)
 		}
+		var last []byte
 		for {
 			var r *reader
 			for _, one := range readers {
@@ -106,10 +107,16 @@ func entries(rows *bbolt.Bucket, spans []*span, oldestFirst bool, skip int) iter
 					r = one
 				}
 			}
-			if r == nil || skip == 0 && !yield(r.suffix(), r.value) {
+			switch {
+			case r == nil:
+				return
+			case last != nil && bytes.Equal(r.suffix(), last):
+			case skip > 0:
+				skip--
+			case !yield(r.suffix(), r.value):
 				return
 			}
-			skip = max(0, skip-1)
+			last = r.suffix()
 			r.next()
 		}
 	}
