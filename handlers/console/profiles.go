@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -19,13 +18,13 @@ import (
 
 func (s *Console) profileRoutes() []route {
 	return []route{
-		{"GET", "/profiles", domain.MayRead, s.share(s.profiles)},
-		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload},
-		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile},
-		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile)},
-		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile},
-		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile},
-		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile},
+		{"GET", "/profiles", domain.MayRead, s.share(s.profiles), 0},
+		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload, 0},
+		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile, s.UploadBytes},
+		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile), 0},
+		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile, 0},
+		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile, s.UploadBytes},
+		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile, 0},
 	}
 }
 
@@ -106,54 +105,43 @@ func (s *Console) showUpload(c *gin.Context) {
 
 // uploadProfile takes a file, or the text of the form if there is no file.
 func (s *Console) uploadProfile(c *gin.Context) {
-	text, err := s.profileText(c)
+	form, err := s.readUpload(c, "yaml", s.UploadBytes)
 	if err != nil {
-		s.showError(c, http.StatusRequestEntityTooLarge, err.Error())
+		s.fail(c, err)
 		return
 	}
-	a := s.sendProfile(c, http.MethodPost, text, "")
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	a := s.sendProfile(c, http.MethodPost, form.Text, "")
 	if !a.ok() {
-		s.show(c, a.Status, "profile_form", Page{Title: "Upload a profile", Message: a.Message, Data: profileForm{YAML: text, Faults: profileyaml.Faults(text, a.Message)}})
+		s.refuseProfile(c, "Upload a profile", a, form.Text, profileForm{}, memory)
 		return
 	}
 	to := "/profiles"
-	if name := profileyaml.Name(text); name != "" {
+	if name := profileyaml.Name(form.Text, s.UploadBytes, memory.HoldBytes); name != "" {
 		to += "/" + name
 	}
 	s.done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
 }
 
-func (s *Console) profileText(c *gin.Context) (string, error) {
-	f, _, err := c.Request.FormFile("file")
-	if err != nil {
-		text := c.PostForm("yaml")
-		return text, s.checkLength(len(text))
+// refuseProfile shows a form again whose text the service has refused.
+func (s *Console) refuseProfile(c *gin.Context, title string, a answer, text []byte, form profileForm, memory *handlers.EntryMemory) {
+	var ok bool
+	if form.YAML, ok = repeat(text, memory); !ok {
+		a.Message = sentence(a.Message) + " " + tooLongToRepeat
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, s.UploadBytes+1))
-	if err == nil {
-		err = s.checkLength(len(text))
-	}
-	if len(text) == 0 && err == nil {
-		return c.PostForm("yaml"), nil
-	}
-	return string(text), err
-}
-
-func (s *Console) checkLength(n int) error {
-	if int64(n) > s.UploadBytes {
-		return domain.Errorf(domain.Invalid, "The profile is longer than %s. Split it.", showBytes(s.UploadBytes))
-	}
-	return nil
+	form.Faults = profileyaml.Faults(text, a.Message, s.UploadBytes, memory.HoldBytes)
+	s.show(c, a.Status, "profile_form", Page{Title: title, Message: a.Message, Data: form})
 }
 
 // sendProfile uploads the text as the file of a multipart form, as any client does.
-func (s *Console) sendProfile(c *gin.Context, method, text, revision string) answer {
+func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revision string) answer {
 	var body bytes.Buffer
+	body.Grow(len(text) + bytes.MinRead)
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("file", "profile.yaml")
 	if err == nil {
-		_, err = io.WriteString(part, text)
+		_, err = part.Write(text)
 	}
 	if err == nil {
 		err = form.Close()
@@ -181,16 +169,22 @@ func (s *Console) showEditProfile(c *gin.Context) {
 }
 
 func (s *Console) editProfile(c *gin.Context) {
-	form := profileForm{Name: c.Param("name"), YAML: c.PostForm("yaml"), Revision: c.PostForm("revision")}
+	sent, err := s.readUpload(c, "yaml", s.UploadBytes)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	form := profileForm{Name: c.Param("name"), Revision: sent.fields["revision"]}
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
 	a := answer{Status: http.StatusUnprocessableEntity}
-	if name := profileyaml.Name(form.YAML); name != "" && name != form.Name {
+	if name := profileyaml.Name(sent.Text, s.UploadBytes, memory.HoldBytes); name != "" && name != form.Name {
 		a.Message = "The name of a profile cannot be changed. Upload a new profile, or restore the name " + form.Name + "."
 	} else {
-		a = s.sendProfile(c, http.MethodPut, form.YAML, form.Revision)
+		a = s.sendProfile(c, http.MethodPut, sent.Text, form.Revision)
 	}
 	if !a.ok() {
-		form.Faults = profileyaml.Faults(form.YAML, a.Message)
-		s.show(c, a.Status, "profile_form", Page{Title: "Edit profile " + form.Name, Message: a.Message, Data: form})
+		s.refuseProfile(c, "Edit profile "+form.Name, a, sent.Text, form, memory)
 		return
 	}
 	s.done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))

@@ -17,8 +17,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ledge/domain"
+	"ledge/domain/jsonlimit"
+	"ledge/handlers"
 	"ledge/handlers/yamldoc"
 )
 
@@ -41,14 +44,28 @@ type Row struct {
 
 // Limits of the texts that are read.
 const (
-	maxValues = 1_000_000 // in a text, with those that a YAML alias repeats
-	maxText   = 32 << 20  // bytes, likewise
-	maxDepth  = 64        // of lists and objects in each other, as in JSON bodies
+	maxDepth  = jsonlimit.Depth // of lists and objects in each other
+	maxDevice = 4 << 20         // bytes, as an element of a request
 )
 
-// Read returns the devices in a text, at most most of them. An error names the line, if the format has one, and the cure.
-func Read(text []byte, most int) ([]Row, error) {
-	all, err := parse(bytes.TrimPrefix(text, []byte("\ufeff")))
+// Bytes of memory, each of them measured for the text that takes the most.
+const (
+	jsonEntry   = 160 // of an entry of a list or an object, of which an object counts several
+	yamlTimes   = 3   // halves of the memory of the nodes: nodes, and the values that are made of them
+	tomlSign    = 448 // of a sign behind which a value, a key or a table may begin
+	csvCell     = 64  // of a cell before its record is read
+	csvValue    = 160 // of a cell with a value, or a label
+	csvTable    = 512 // of a cell in a table of its own
+	deviceTimes = 3   // of the JSON of a device: before, and while it is planned
+)
+
+// Hold takes memory for a text, in bytes. It is held until the rows are not used any more. Read returns its error as it is.
+type Hold func(bytes int64) error
+
+// Read returns the devices in a text, at most most of them. An error names the line, if the format has one, and the cure. Before a library reads
+// the text, Read asks hold for the most memory that the library can take for it.
+func Read(text []byte, most int, hold Hold) ([]Row, error) {
+	all, err := parse(bytes.TrimPrefix(text, []byte("\ufeff")), hold)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +86,18 @@ func Read(text []byte, most int) ([]Row, error) {
 		if isDeeper(one, maxDepth) {
 			return nil, domain.Errorf(domain.Invalid, "Device %d has lists and objects more than %d deep in each other. Make it flatter.", i+1, maxDepth)
 		}
+		if isWider(one) {
+			return nil, domain.Errorf(domain.Invalid, "Device %d has an object with more than %d keys. Give it fewer.", i+1, yamldoc.MaxKeys)
+		}
+		if err := hold(deviceTimes * lengthOf(one)); err != nil {
+			return nil, err
+		}
 		device, err := json.Marshal(typed(one, "", asField))
 		if err != nil {
 			return nil, domain.Errorf(domain.Invalid, "Device %d: %v", i+1, err)
+		}
+		if len(device) > maxDevice {
+			return nil, domain.Errorf(domain.TooLarge, "Device %d is longer than %d bytes. Make it shorter.", i+1, maxDevice)
 		}
 		rows = append(rows, Row{Position: i + 1, Device: device})
 	}
@@ -94,30 +120,70 @@ func isDeeper(v any, depth int) bool {
 	return false
 }
 
+// isWider reports whether an object has more keys than are read.
+func isWider(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, isWider)
+	case map[string]any:
+		if len(v) > yamldoc.MaxKeys {
+			return true
+		}
+		for _, one := range v {
+			if isWider(one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lengthOf returns how long a value is as JSON at most, in bytes: a character of a text may become six.
+func lengthOf(v any) (n int64) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			n += lengthOf(one) + 1
+		}
+	case map[string]any:
+		for key, one := range v {
+			n += lengthOf(key) + lengthOf(one) + 2
+		}
+	case literal:
+		return lengthOf(string(v))
+	case string:
+		n += int64(len(v))
+		for _, c := range v {
+			if c < ' ' || c == utf8.RuneError || strings.ContainsRune("<>&\"\\\u2028\u2029", c) {
+				n += 5 // escaped
+			}
+		}
+	}
+	return n + 4
+}
+
 // parse returns a text as maps, lists, texts, nil and literals.
-func parse(text []byte) (any, error) {
+func parse(text []byte, hold Hold) (any, error) {
 	trimmed := bytes.TrimSpace(text)
 	switch {
 	case len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') && json.Valid(trimmed):
-		return parseJSON(trimmed)
+		return parseJSON(trimmed, hold)
 	case isTOML(text):
-		return parseTOML(text)
+		return parseTOML(text, hold)
 	case isCSV(text):
-		return parseCSV(text)
+		return parseCSV(text, hold)
 	}
-	all, err := parseYAML(text)
+	all, err := parseYAML(text, hold)
 	if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
 		return nil, domain.Errorf(domain.Invalid, "The text is more than one document: %v.", second)
 	}
+	if _, ok := errors.AsType[*domain.Error](err); ok { // a limit
+		return nil, err
+	}
 	if err != nil {
-		return nil, domain.Errorf(domain.Invalid, "The text is not JSON, YAML, TOML or CSV: %s", readable(err))
+		return nil, domain.Errorf(domain.Invalid, "The text is not JSON, YAML, TOML or CSV: %s", yamldoc.Readable(err))
 	}
 	return all, nil
-}
-
-// readable returns an error of the YAML library without the names of Go.
-func readable(err error) string {
-	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n ", "")
 }
 
 // listOf finds the list of devices.
@@ -195,7 +261,10 @@ func typed(v any, key string, as int) any {
 	return v
 }
 
-func parseJSON(text []byte) (all any, err error) {
+func parseJSON(text []byte, hold Hold) (all any, err error) {
+	if err := hold(jsonEntry * int64(handlers.Entries(text))); err != nil {
+		return nil, err
+	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if err := in.Decode(&all); err != nil {
