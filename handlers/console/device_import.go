@@ -22,6 +22,8 @@ const (
 	importRows = 200
 	// importBody is the longest body of a request, in bytes, unless one device is longer.
 	importBody = 512 << 10
+	// importText is how much of a device's name, and of what is said of it, a page shows, in bytes.
+	importText = 1 << 10
 )
 
 // importData is an import, before or after it is carried out.
@@ -54,11 +56,19 @@ func (d importData) Shown() (rows []deviceimport.Row) {
 	for _, wanted := range []bool{true, false} {
 		for _, r := range d.Rows {
 			if (r.What == deviceimport.Refused) == wanted && len(rows) < importRows {
+				r.Name, r.Says = cutLong(r.Name), cutLong(r.Says)
 				rows = append(rows, r)
 			}
 		}
 	}
 	return rows
+}
+
+func cutLong(text string) string {
+	if len(text) > importText {
+		return cutText(text, importText)
+	}
+	return text
 }
 
 // Hidden is how many rows are not listed.
@@ -99,9 +109,11 @@ func (s *Console) importDevices(c *gin.Context) {
 		s.apply(c, d.Rows, deviceimport.Changed, http.MethodPatch)
 		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Count(deviceimport.Added), d.Count(deviceimport.Changed))
 	}
-	var ok bool
-	if d.Text, ok = repeat(text, memory); !ok && !d.Done {
-		page.Notice = tooLongToRepeat
+	if !d.Done {
+		var ok bool
+		if d.Text, ok = repeat(text, memory); !ok {
+			page.Notice = tooLongToRepeat
+		}
 	}
 	s.showImportPage(c, status, page, d)
 }

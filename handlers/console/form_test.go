@@ -15,6 +15,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/deviceimport"
 )
 
 // sendForm sends a form to a route that shows what came of it: "code:fields", or the page of a refusal.
@@ -120,5 +121,14 @@ func TestReadUpload(t *testing.T) {
 	encoded := url.Values{"text": {"t"}, "a": {"1"}}.Encode()
 	if w := sendForm(t, s, route{right: anyRole, handle: show, upload: most}, strings.NewReader(encoded), "application/x-www-form-urlencoded"); w.Body.String() != "1 t" {
 		t.Errorf("encoded: got %d %s", w.Code, w.Body)
+	}
+}
+
+// TestImportShown cuts long names and reasons: a page lists 200 devices, of which each may have 4 MiB.
+func TestImportShown(t *testing.T) {
+	long := strings.Repeat("x", 2*importText)
+	shown := importData{Rows: []deviceimport.Row{{Name: long, Says: long}, {Name: "short"}}}.Shown()
+	if len(shown) != 2 || len(shown[0].Name) > importText+3 || len(shown[0].Says) > importText+3 || shown[1].Name != "short" {
+		t.Errorf("got %d rows, names of %d bytes", len(shown), len(shown[0].Name))
 	}
 }
