@@ -19,13 +19,14 @@ type Bodies struct {
 	bytes         int64 // of memory
 	timeout       time.Duration
 	rate          int64
+	wait          time.Duration // for memory, of an answer
 	count, memory *Quota
 }
 
 // NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
 func NewBodies(o Options) *Bodies {
 	o = o.WithDefaults()
-	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, NewQuota(int64(o.BodiesInFlight)), NewQuota(o.BodyMemory)}
+	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, o.WriteTimeout, NewQuota(int64(o.BodiesInFlight)), NewQuota(o.BodyMemory)}
 }
 
 // Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes

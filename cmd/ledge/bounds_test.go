@@ -45,7 +45,7 @@ var boundTests = map[string][]string{
 	"entries of lists and objects of a request, decoded: 96 bytes each, an object 6 times as much; keys, values, lists, mappings and comments of a YAML text: 192 each": {"TestElementLimits", "TestMostNodes"},
 	"text that aliases of a YAML text make of it":                                              {"TestBadUploads", "TestParse"},
 	"keys of one mapping of a YAML text; of one object or table of an import, and its columns": {"TestParse", "TestReadWrong"},
-	"resources of a profile that the console shows and edits":                                  {"TestConsoleProfiles"},
+	"resources of a profile that the console shows and edits; memory for its YAML":             {"TestConsoleProfiles", "TestAttackProfilePages"},
 	"bytes of the log for the changes of one request, of profiles the whole profile for each":  {"TestLargeBatchOfOneProfile"},
 	"depth of JSON, YAML and CBOR; numbers in them":                                            {"TestUnreadableRequests"},
 	"file descriptors": {"TestSplitDescriptors", "TestTooFewDescriptors", "TestOutOfDescriptors"},

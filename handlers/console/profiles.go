@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -54,7 +55,7 @@ const mostShown = 2000
 type profileData struct {
 	Profile                   domain.Profile
 	Resources                 []domain.DeviceResource // the first ones
-	YAML                      string                  // empty if there are more
+	YAML                      string                  // empty if there are more, or it is too large for the page
 	Devices, Watchers         []string
 	DeviceCount, WatcherCount int
 }
@@ -62,7 +63,9 @@ type profileData struct {
 func (s *Console) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
 
 func (s *Console) showProfile(c *gin.Context, status int, message string) {
-	d, _, err := s.readProfile(c.Param("name"))
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	d, _, err := s.readProfile(c, memory)
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -70,27 +73,49 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 	s.show(c, status, "profile", Page{Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d})
 }
 
-// readProfile returns a profile, its revision, and what uses it.
-func (s *Console) readProfile(name string) (d profileData, revision uint64, err error) {
+// profileTimes is how many bytes of memory a profile takes for each of its length: read, and as the YAML of an ordinary one.
+const profileTimes = 48
+
+// readProfile returns the profile in the path, its revision, and what uses it. If the profile is large, it waits for memory.
+func (s *Console) readProfile(c *gin.Context, memory *handlers.EntryMemory) (d profileData, revision uint64, err error) {
+	row, err := s.lookUpProfile(c.Param("name"), handlers.LargeBytes, &d)
+	if err == nil && !row.OK { // no view is open while it waits
+		if err = memory.Wait(c.Request.Context(), min(profileTimes*int64(row.Size), memory.Most())); err == nil {
+			row, err = s.lookUpProfile(c.Param("name"), math.MaxInt, &d)
+		}
+	}
+	if err != nil || len(d.Profile.DeviceResources) > mostShown {
+		return d, row.Revision, err
+	}
+	err = memory.Wait(c.Request.Context(), profileyaml.Bytes(d.Profile)+2*pageTimes*int64(row.Size))
+	if domain.CodeOf(err) == domain.TooLarge {
+		return d, row.Revision, nil
+	}
+	if err == nil {
+		d.YAML, err = profileyaml.Encode(d.Profile)
+	}
+	return d, row.Revision, err
+}
+
+// lookUpProfile reads a profile of at most most bytes, and what uses it. Of a longer one it returns the size.
+func (s *Console) lookUpProfile(name string, most int, d *profileData) (row domain.Row, err error) {
 	view, done := s.State()
 	defer done()
-	p, ok := view.State.Profiles.Get(name)
-	if !ok {
-		return d, 0, domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
+	if row = domain.GetWithin(view.State.Profiles, name, most, &d.Profile); !row.OK {
+		if row.Size == 0 {
+			err = domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
+		}
+		return row, err
 	}
-	d.Profile = p
 	by := domain.Filter{Index: domain.IndexProfile, Value: name}
 	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: pageRows}, by); err != nil {
-		return d, 0, err
+		return row, err
 	}
 	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
-		return d, 0, err
+		return row, err
 	}
-	d.Resources = p.DeviceResources[:min(len(p.DeviceResources), mostShown)]
-	if len(p.DeviceResources) <= mostShown {
-		d.YAML, err = profileyaml.Encode(p)
-	}
-	return d, domain.Revision(view.State.Profiles, name), err
+	d.Resources = d.Profile.DeviceResources[:min(len(d.Profile.DeviceResources), mostShown)]
+	return row, nil
 }
 
 // profileForm is the text of a profile while it is added or edited. Name is empty for a new one.
@@ -153,13 +178,16 @@ func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revisi
 }
 
 func (s *Console) showEditProfile(c *gin.Context) {
-	d, revision, err := s.readProfile(c.Param("name"))
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	d, revision, err := s.readProfile(c, memory)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	if len(d.Profile.DeviceResources) > mostShown {
-		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources cannot be edited here. "+
+	if d.YAML == "" {
+		memory.Release()
+		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
 			"Upload it again with PUT /api/v2/deviceprofile/uploadfile.", mostShown))
 		return
 	}

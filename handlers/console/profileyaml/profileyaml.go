@@ -22,6 +22,42 @@ type Fault struct {
 	Text, What   string
 }
 
+const (
+	// nodeBytes is the memory that a value takes while it is encoded and shown, measured for a list of numbers.
+	nodeBytes = 640
+	// resourceNodes is how many keys and values a resource has, commandNodes and operationNodes likewise, without attributes and mappings.
+	resourceNodes, commandNodes, operationNodes = 48, 10, 8
+)
+
+// Bytes returns how much memory [Encode] takes at most, and the page that shows its text, in bytes.
+func Bytes(p domain.Profile) int64 {
+	nodes := len(p.Labels) + resourceNodes
+	for _, r := range p.DeviceResources {
+		nodes += resourceNodes + nodesOf(r.Attributes)
+	}
+	for _, c := range p.DeviceCommands {
+		nodes += commandNodes
+		for _, o := range c.ResourceOperations {
+			nodes += operationNodes + 2*len(o.Mappings)
+		}
+	}
+	return nodeBytes * int64(nodes)
+}
+
+func nodesOf(v any) (nodes int) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, one := range v {
+			nodes += 1 + nodesOf(one)
+		}
+	case []any:
+		for _, one := range v {
+			nodes += nodesOf(one)
+		}
+	}
+	return nodes + 1
+}
+
 // Encode writes a profile as YAML without the fields that are empty.
 func Encode(p domain.Profile) (string, error) {
 	var n yaml.Node

@@ -4,6 +4,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"ledge/domain"
+	"ledge/handlers/shapes"
 )
 
 const most = 1 << 20
@@ -39,5 +44,28 @@ func TestFaults(t *testing.T) {
 	}
 	if got := Faults([]byte(strings.Repeat("x", 1000)), "line 1: is wrong", most, nil); len(got) != 1 || len(got[0].Text) != mostLine {
 		t.Errorf("a long line: got %+v", got)
+	}
+}
+
+// TestBytes holds that the memory of a profile's YAML counts all its keys and values.
+func TestBytes(t *testing.T) {
+	attributes := map[string]any{"a": []any{1, 2.5, "x", nil}, "b": map[string]any{"c": true}}
+	p := domain.Profile{Name: "p", Labels: []string{"l"}, DeviceResources: []domain.DeviceResource{{Name: "r", Attributes: attributes}, {Name: "s"}},
+		DeviceCommands: []domain.DeviceCommand{{Name: "c", ResourceOperations: []domain.ResourceOperation{{DeviceResource: "r", Mappings: map[string]string{"a": "b"}}}}}}
+	var n yaml.Node
+	if err := n.Encode(shapes.OfProfile(p)); err != nil {
+		t.Fatal(err)
+	}
+	nodes := int64(0)
+	var count func(*yaml.Node)
+	count = func(n *yaml.Node) {
+		nodes++
+		for _, below := range n.Content {
+			count(below)
+		}
+	}
+	count(&n)
+	if got := Bytes(p); got < nodes*nodeBytes || got > 2*nodes*nodeBytes {
+		t.Errorf("%d bytes for %d nodes, want %d and not twice as many", got, nodes, nodes*nodeBytes)
 	}
 }
