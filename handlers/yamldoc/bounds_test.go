@@ -80,6 +80,10 @@ func TestParse(t *testing.T) {
 		t.Errorf("got %v, want that nothing is parsed without memory", err)
 	}
 	held := int64(0)
+	if _, err := Parse([]byte(strings.Repeat("- #\n", 100)), 1000, func(n int64) error { held = n; return nil }); err != nil || held < 100*568 {
+		t.Errorf("got %v; %d bytes are held for 100 entries with comments, which take 568 each", err, held)
+	}
+	held = 0
 	root, err := Parse([]byte("x: &x [a, b]\ny: ["+strings.Repeat("*x,", 100)+"]"), 10_000, func(n int64) error { held += n; return nil })
 	if err != nil || root == nil || held < 300*nodeBytes {
 		t.Errorf("got %v, %v; %d bytes are held, want those of the aliases too", root, err, held)
