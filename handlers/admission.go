@@ -12,8 +12,8 @@ import (
 	"ledge/handlers/connections"
 )
 
-// Bodies are the bodies of requests that a service takes at a time: their number, and the memory that they take. Clients share both as a [Quota]
-// is shared.
+// Bodies are the bodies of requests that a service takes at a time: their number, and the memory that they take. Clients share both as a
+// [Quota] is shared.
 type Bodies struct {
 	inFlight      int
 	bytes         int64 // of memory
@@ -30,8 +30,8 @@ func NewBodies(o Options) *Bodies {
 }
 
 // Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes
-// BodyMemory as it arrives; one that is declared longer than what is free for its client is refused at once. done ends the request: it gives
-// back all that the request has. The error is a domain Error with the code Unavailable; the connection is closed after it.
+// BodyMemory as it arrives; one that is declared longer than what is free for its client is refused at once. done ends the request: it
+// gives back all that the request has. The error is a domain Error with the code Unavailable; the connection is closed after it.
 func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 	if c.Request.ContentLength == 0 {
 		return func() {}, nil

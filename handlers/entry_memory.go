@@ -46,8 +46,8 @@ func (r *EntryMemory) HoldBytes(n int64) error {
 // Most returns how much a request can have, in bytes.
 func (r *EntryMemory) Most() int64 { return r.room }
 
-// Wait has an answer hold n bytes. If it holds fewer, it gives them back and waits for n, for as long as an answer may wait for its client: no
-// answer waits while it has some. Its errors are those of HoldBytes.
+// Wait has an answer hold n bytes. If it holds fewer, it gives them back and waits for n, for as long as an answer may wait for its client:
+// no answer waits while it has some. Its errors are those of HoldBytes.
 func (r *EntryMemory) Wait(ctx context.Context, n int64) error {
 	if n <= r.held {
 		return nil

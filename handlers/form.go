@@ -15,8 +15,8 @@ import (
 // FormBytes is the longest form without an upload, and what an upload may have beside itself: boundaries, headers, other fields.
 const FormBytes = 64 << 10
 
-// formTimes is how many bytes of memory a byte of a form takes: as a key of a map, or on the page that shows the form again, where a byte may be
-// five.
+// formTimes is how many bytes of memory a byte of a form takes: as a key of a map, or on the page that shows the form again, where a byte
+// may be five.
 const formTimes = 32
 
 // loadedForm is the body of a form that was read into memory.
@@ -27,8 +27,8 @@ type loadedForm struct {
 
 func (f loadedForm) Read(p []byte) (int, error) { return f.Reader.Read(p) }
 
-// LoadForm reads a form of at most limit bytes into memory and parses it, for a request that was let in. Nothing of it goes to a file. The error
-// is a domain Error; no field of a form that is too long is left.
+// LoadForm reads a form of at most limit bytes into memory and parses it, for a request that was let in. Nothing of it goes to a file. The
+// error is a domain Error; no field of a form that is too long is left.
 func (b *Bodies) LoadForm(c *gin.Context, limit int64) error {
 	if c.Request.ContentLength == 0 {
 		return nil
@@ -55,8 +55,8 @@ func (b *Bodies) LoadForm(c *gin.Context, limit int64) error {
 	return nil
 }
 
-// Upload returns the parts of a form with an upload of at most limit bytes, for a request that was let in. The Err of the body says why a part
-// cannot be read. ok is false if the form is not multipart/form-data.
+// Upload returns the parts of a form with an upload of at most limit bytes, for a request that was let in. The Err of the body says why a
+// part cannot be read. ok is false if the form is not multipart/form-data.
 func (b *Bodies) Upload(c *gin.Context, limit int64) (parts *multipart.Reader, body *Body, ok bool, err error) {
 	if body, err = b.body(c, limit+FormBytes, ""); err != nil {
 		return nil, nil, false, err

@@ -117,8 +117,8 @@ func TestFilesAreWrittenOneWay(t *testing.T) {
 	}
 }
 
-// TestOnePackageReadsYAML holds that the texts of clients reach the YAML library by one door, which bounds them before. Files of the operator are
-// below 1 MiB, and are read without that; the merge of OpenAPI documents is not in the program.
+// TestOnePackageReadsYAML holds that the texts of clients reach the YAML library by one door, which bounds them before. Files of the
+// operator are below 1 MiB, and are read without that; the merge of OpenAPI documents is not in the program.
 func TestOnePackageReadsYAML(t *testing.T) {
 	for _, dir := range []string{"domain", "store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
 		for file := range importsBelow(t, filepath.Join("..", "..", dir)) {

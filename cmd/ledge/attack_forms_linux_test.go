@@ -23,8 +23,8 @@ func (c *consoleClient) formHeader(path, media, length string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\nContent-Type: %s\r\n%s\r\n\r\n", path, strings.TrimPrefix(c.base, "http://"), c.cookie, media, length)
 }
 
-// TestAttackForms has a viewer send forms of 256 MiB: urlencoded and as files, and three that stop in the middle. Nothing is written to the folder
-// for temporary files. Before, one took 845 MiB of memory, three slow ones held 472 MiB, and files went to that folder.
+// TestAttackForms has a viewer send forms of 256 MiB: urlencoded and as files, and three that stop in the middle. Nothing is written to the
+// folder for temporary files. Before, one took 845 MiB of memory, three slow ones held 472 MiB, and files went to that folder.
 func TestAttackForms(t *testing.T) {
 	temporary := t.TempDir()
 	a := startAttackUnder(t, []string{"env", "TMPDIR=" + temporary})
@@ -112,8 +112,8 @@ func (c *consoleClient) sendUpload(t *testing.T, path, text string) (int, string
 	return resp.StatusCode, string(answer)
 }
 
-// TestAttackTexts has an operator send the texts that take the most memory for their length, to each form with a text, then all at once. Before, an import of 16 MiB
-// took up to 1,771 MiB of memory and 20 s, and 400,000 keys of a TOML table took more than a minute.
+// TestAttackTexts has an operator send the texts that take the most memory for their length, to each form with a text, then all at once.
+// Before, an import of 16 MiB took up to 1,771 MiB of memory and 20 s, and 400,000 keys of a TOML table took more than a minute.
 func TestAttackTexts(t *testing.T) {
 	a := startAttack(t)
 	c := a.newRole(t, domain.Operator)
@@ -152,8 +152,8 @@ func TestAttackTexts(t *testing.T) {
 	a.held(t)
 }
 
-// TestAttackProfilePages has a viewer open the page of a profile with 300,000 values four times at once, and of one with 2,000 resources, which wait for
-// the memory of their YAML. Before, a page of 900,000 values took 649 MiB of memory, and eight at once took 4.4 GiB.
+// TestAttackProfilePages has a viewer open the page of a profile with 300,000 values four times at once, and of one with 2,000 resources,
+// which wait for the memory of their YAML. Before, a page of 900,000 values took 649 MiB of memory, and eight at once took 4.4 GiB.
 func TestAttackProfilePages(t *testing.T) {
 	a := startAttack(t)
 	a.postJSON(http.MethodPost, a.metadata+"/api/v2/deviceprofile", "["+manyResources("ordinary", mostYAML)+"]", http.StatusCreated)

@@ -13,8 +13,8 @@ import (
 	"ledge/handlers"
 )
 
-// admit lets a request with a body in, as the API does, and reads its form into memory: nothing of it is parsed if it is too long. A form with an
-// upload is left to readUpload, or is a stream.
+// admit lets a request with a body in, as the API does, and reads its form into memory: nothing of it is parsed if it is too long. A form
+// with an upload is left to readUpload, or is a stream.
 func (s *Console) admit(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if c.Request.ContentLength == 0 {

@@ -24,8 +24,8 @@ const (
 	nodeBytes = 192
 )
 
-// mostNodes returns how many nodes a YAML text has at most. An ordinary text has nearly as many. Each scalar, list and mapping begins at the
-// start, or behind one of these characters; behind some of them two nodes may begin. A comment takes as much memory as two nodes.
+// mostNodes returns how many nodes a YAML text has at most. An ordinary text has nearly as many. Each scalar, list and mapping begins at
+// the start, or behind one of these characters; behind some of them two nodes may begin. A comment takes as much memory as two nodes.
 func mostNodes(text []byte) (n int) {
 	for i, c := range text {
 		switch c {
@@ -53,8 +53,8 @@ func isIndicator(text []byte, i int) bool {
 	return text[i] == ':' && i > 0 && strings.IndexByte("\"'}]", text[i-1]) >= 0
 }
 
-// checkNode refuses a document that is too deep, too wide, that contains itself, or whose aliases expand to more than most bytes. It looks at
-// each node once, and returns how many nodes there are with the nodes that aliases stand for.
+// checkNode refuses a document that is too deep, too wide, that contains itself, or whose aliases expand to more than most bytes. It looks
+// at each node once, and returns how many nodes there are with the nodes that aliases stand for.
 func checkNode(root *yaml.Node, most int64) (nodes int, err error) {
 	w := walk{most: most, done: map[*yaml.Node]extent{}}
 	e, err := w.measure(root)

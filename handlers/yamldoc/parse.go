@@ -7,10 +7,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Parse returns the root of a client's text, nil if the text is empty or has nothing but comments. Before the library makes nodes, Parse counts
-// them and asks hold for their memory, in bytes; hold keeps it for as long as the nodes are in use. A text has at most most bytes: its aliases
-// may expand to min(16*most, 16 MiB). An error of hold is returned as it is. A document that is too deep or too wide, or that contains itself, is
-// refused with a domain Error whose message begins with the line.
+// Parse returns the root of a client's text, nil if the text is empty or has nothing but comments. Before the library makes nodes, Parse
+// counts them and asks hold for their memory, in bytes; hold keeps it for as long as the nodes are in use. A text has at most most bytes:
+// its aliases may expand to min(16*most, 16 MiB). An error of hold is returned as it is. A document that is too deep or too wide, or that
+// contains itself, is refused with a domain Error whose message begins with the line.
 func Parse(text []byte, most int64, hold func(bytes int64) error) (root *yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none

@@ -100,8 +100,8 @@ func emptyNode(n *yaml.Node) bool {
 // nameLine finds the name of a profile that is written in the usual way: at the beginning of a line, in plain letters.
 var nameLine = regexp.MustCompile(`(?m)^(?:name|"name"|'name')[ \t]*:[ \t]+(?:"([\w.:;=~-]+)"|'([\w.:;=~-]+)'|([\w.:;=~-]+))[ \t]*(?:#.*)?\r?$`)
 
-// Name returns the name of the profile in a text of at most most bytes; "" if it has none. It parses the text only if no line has the name as people
-// write it; hold takes memory for that, in bytes.
+// Name returns the name of the profile in a text of at most most bytes; "" if it has none. It parses the text only if no line has the name
+// as people write it; hold takes memory for that, in bytes.
 func Name(text []byte, most int64, hold func(bytes int64) error) string {
 	if m := nameLine.FindSubmatch(text); m != nil {
 		return string(slices.Concat(m[1], m[2], m[3]))
@@ -128,8 +128,8 @@ const (
 	mostLine = 300
 )
 
-// Faults finds the lines and columns of the errors in a service's message about a text of at most most bytes. It parses the text only if an error
-// has a path in place of a line; hold takes memory for that, in bytes.
+// Faults finds the lines and columns of the errors in a service's message about a text of at most most bytes. It parses the text only if an
+// error has a path in place of a line; hold takes memory for that, in bytes.
 func Faults(text []byte, message string, most int64, hold func(bytes int64) error) (faults []Fault) {
 	root := sync.OnceValue(func() *yaml.Node {
 		root, _ := yamldoc.Parse(text, most, hold) // if it is not YAML, the message has the line
