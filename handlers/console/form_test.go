@@ -74,16 +74,16 @@ func TestForms(t *testing.T) {
 		"broken":              {strings.NewReader("a=%zz"), encoded, 422, "The form cannot be read"},
 	} {
 		if w := sendForm(t, s, route{right: anyRole, handle: show}, test.body, test.media); w.Code != test.status || !strings.Contains(w.Body.String(), test.says) {
-			t.Errorf("%s: got %d %s, want %d %s", name, w.Code, w.Body, test.status, test.says)
+			t.Errorf("%s: got %d %.300s, want %d %s", name, w.Code, w.Body, test.status, test.says)
 		}
 	}
 	s.bodies = handlers.NewBodies(handlers.Options{BodyMemory: 1 << 20})
 	for range 2 { // a refused form leaves nothing behind
 		if w := sendForm(t, s, route{right: anyRole, handle: show}, strings.NewReader("a="+long[:40_000]), encoded); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "three quarters") {
-			t.Errorf("a form beyond the memory: got %d %s", w.Code, w.Body)
+			t.Errorf("a form beyond the memory: got %d %.300s", w.Code, w.Body)
 		}
 		if w := sendForm(t, s, route{right: anyRole, handle: show}, strings.NewReader("a="+long[:20_000]), encoded); w.Code != http.StatusOK {
-			t.Errorf("a form within the memory: got %d %s", w.Code, w.Body)
+			t.Errorf("a form within the memory: got %d %.300s", w.Code, w.Body)
 		}
 	}
 }
