@@ -12,56 +12,96 @@ import (
 	"ledge/handlers/connections"
 )
 
-// admitBody lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded
-// as a whole takes BodyMemory as it arrives; one that is declared longer than what is free for its client is refused at once.
-func (a *API) admitBody(c *gin.Context) {
+// Bodies are the bodies of requests that a service takes at a time: their number, and the memory that they take. Clients share both as a
+// [Quota] is shared.
+type Bodies struct {
+	inFlight      int
+	bytes         int64 // of memory
+	timeout       time.Duration
+	rate          int64
+	wait          time.Duration // for memory, of an answer
+	count, memory *Quota
+}
+
+// NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
+func NewBodies(o Options) *Bodies {
+	o = o.WithDefaults()
+	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, o.WriteTimeout, NewQuota(int64(o.BodiesInFlight)), NewQuota(o.BodyMemory)}
+}
+
+// Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes
+// BodyMemory as it arrives; one that is declared longer than what is free for its client is refused at once. done ends the request: it
+// gives back all that the request has. The error is a domain Error with the code Unavailable; the connection is closed after it.
+func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 	if c.Request.ContentLength == 0 {
-		return
+		return func() {}, nil
 	}
 	body := bodyOf(c)
 	body.client = connections.Client(c.Request)
-	if !a.bodies.Take(body.client, 1) {
-		a.refuseBody(c, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit; try again", a.BodiesInFlight))
+	if !b.count.Take(body.client, 1) {
+		hangUp(c)
+		return nil, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit; try again", b.inFlight)
+	}
+	if loaded {
+		body.most = b.loads(c)
+	}
+	if c.Request.ContentLength > 0 && !b.memory.Fits(body.client, body.most) {
+		b.count.Give(body.client, 1)
+		hangUp(c)
+		return nil, b.noMemory()
+	}
+	return func() {
+		b.count.Give(body.client, 1)
+		b.memory.Give(body.client, body.held)
+	}, nil
+}
+
+// admitBody is [Bodies.Admit] for all routes of the API.
+func (a *API) admitBody(c *gin.Context) {
+	done, err := a.Admit(c, !slices.Contains(a.Streams, c.FullPath()))
+	if err != nil {
+		a.Fail(c, err)
+		c.Abort()
 		return
 	}
-	defer a.bodies.Give(body.client, 1)
-	if !slices.Contains(a.Streams, c.FullPath()) {
-		body.most = a.loads(c)
-	}
-	if c.Request.ContentLength > 0 && !a.memory.Fits(body.client, body.most) {
-		a.refuseBody(c, a.noMemory())
-		return
-	}
-	defer func() { a.memory.Give(body.client, body.held) }()
+	defer done()
 	c.Next()
 }
 
-// bodyOf returns the body of a request that has one.
-func bodyOf(c *gin.Context) *timedBody { return c.Request.Body.(*timedBody) }
+// bodyOf returns the body of a request, nil if there is none.
+func bodyOf(c *gin.Context) *timedBody {
+	switch body := c.Request.Body.(type) {
+	case *timedBody:
+		return body
+	case loadedForm:
+		return body.timedBody
+	}
+	return nil
+}
 
 // hold takes n bytes of BodyMemory for a request with a body that was let in, or refuses it.
-func (a *API) hold(c *gin.Context, n int64) error {
+func (b *Bodies) hold(c *gin.Context, n int64) error {
 	body := bodyOf(c)
-	if !a.memory.Take(body.client, n) {
+	if !b.memory.Take(body.client, n) {
 		hangUp(c)
-		return a.noMemory()
+		return b.noMemory()
 	}
 	body.held += n
 	return nil
 }
 
 // release gives back n bytes of what hold took, before the request's end.
-func (a *API) release(c *gin.Context, n int64) {
+func (b *Bodies) release(c *gin.Context, n int64) {
 	body := bodyOf(c)
-	a.memory.Give(body.client, n)
+	b.memory.Give(body.client, n)
 	body.held -= n
 }
 
 // arrived takes memory for n more bytes of a body that is loaded as a whole. It takes twice as much each time, as the buffer
 // does that they are read into.
-func (a *API) arrived(c *gin.Context, n int64) error {
+func (b *Bodies) arrived(c *gin.Context, n int64) error {
 	if n == 0 {
-		return nil // also where there is no body
+		return nil // also if there is no body
 	}
 	body := bodyOf(c)
 	if body.loaded += n; body.loaded <= body.counted || body.counted == body.most {
@@ -69,23 +109,17 @@ func (a *API) arrived(c *gin.Context, n int64) error {
 	}
 	more := min(max(body.loaded, 2*body.counted), body.most) - body.counted
 	body.counted += more
-	return a.hold(c, more)
+	return b.hold(c, more)
 }
 
-func (a *API) noMemory() error {
-	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, or three quarters of that for this client, which is the limit; try again", a.BodyMemory)
+func (b *Bodies) noMemory() error {
+	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, or three quarters of that for this client, which is the limit; try again", b.bytes)
 }
 
-func (a *API) refuseBody(c *gin.Context, err error) {
-	hangUp(c)
-	a.Fail(c, err)
-	c.Abort()
-}
-
-// loads is how much of a body may be in memory where it is read as a whole, in bytes: what is declared, or, where nothing
+// loads is how much of a body may be in memory if it is read as a whole, in bytes: what is declared, or, if nothing
 // is, a client's share. A body that is longer than that counts as all of it.
-func (a *API) loads(c *gin.Context) int64 {
-	most := a.memory.Most()
+func (b *Bodies) loads(c *gin.Context) int64 {
+	most := b.memory.Most()
 	if c.Request.ContentLength < 0 {
 		return most
 	}

@@ -13,12 +13,11 @@ import (
 // API is one version of a service's interface, below /api/<Version>.
 type API struct {
 	Options
+	*Bodies
 	// APIVersion is what answers carry and requests must: "v2".
 	APIVersion string
 	// Routes takes the paths below /api/<Version>.
 	Routes  *gin.RouterGroup
-	bodies  *Quota
-	memory  *Quota
 	answers *Quota
 	refused *refusedLog
 	names   *clientNames
@@ -26,7 +25,7 @@ type API struct {
 
 // API adds a version with its ping, version, config and metrics.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), bodies: s.bodies, memory: s.memory, answers: s.answers, refused: s.refused, names: &clientNames{}}
+	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), Bodies: s.bodies, answers: s.answers, refused: s.refused, names: &clientNames{}}
 	a.Routes.Use(a.recoverPanic, a.admitBody)
 	a.routeAbout()
 	if a.Access != nil {

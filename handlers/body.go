@@ -17,7 +17,7 @@ import (
 // callers whose reader loses it.
 type Body struct {
 	Err   error
-	api   *API
+	of    *Bodies
 	c     *gin.Context
 	most  int64     // bytes that may be sent
 	left  int64     // of them
@@ -38,13 +38,13 @@ func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
 	return a.body(c, limit, name)
 }
 
-func (a *API) body(c *gin.Context, limit int64, name string) (*Body, error) {
-	b := &Body{api: a, c: c, most: limit, left: limit, limit: name}
-	b.r = sent{b}
+func (b *Bodies) body(c *gin.Context, limit int64, name string) (*Body, error) {
+	body := &Body{of: b, c: c, most: limit, left: limit, limit: name}
+	body.r = sent{body}
 	if c.Request.ContentLength > limit {
-		return nil, b.tooLarge(limit)
+		return nil, body.tooLarge(limit)
 	}
-	return b, nil
+	return body, nil
 }
 
 func (b *Body) tooLarge(limit int64) error {
@@ -67,13 +67,13 @@ func (s sent) Read(p []byte) (int, error) {
 	}
 	switch {
 	case err == nil, err == io.EOF:
-		if s.Err = s.api.arrived(s.c, int64(n)); s.Err != nil {
+		if s.Err = s.of.arrived(s.c, int64(n)); s.Err != nil {
 			return 0, s.Err
 		}
 		return n, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		hangUp(s.c)
-		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster", s.api.BodyRate, s.api.BodyTimeout)
+		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster", s.of.rate, s.of.timeout)
 	default:
 		s.Err = domain.Errorf(domain.Invalid, "the body broke off: %v; send all of it", err)
 	}

@@ -43,7 +43,7 @@ func (b *Body) loadBlock(left int64) (int64, error) {
 	if b.c.Request.ContentLength == 0 {
 		return 0, io.EOF
 	}
-	if err := b.api.hold(b.c, blockBytes); err != nil {
+	if err := b.of.hold(b.c, blockBytes); err != nil {
 		return 0, err
 	}
 	block := blocks.Get().(*[blockBytes]byte)[:min(left, blockBytes)]
@@ -65,7 +65,7 @@ func (b *Body) join(size int) []byte {
 		whole = append(whole, block...)
 	}
 	if spare := int64(len(b.ahead))*blockBytes - int64(size); spare > 0 {
-		b.api.release(b.c, spare)
+		b.of.release(b.c, spare)
 	}
 	for _, block := range b.ahead {
 		blocks.Put((*[blockBytes]byte)(block[:blockBytes]))
@@ -88,7 +88,7 @@ func (b *Body) readAhead(p []byte) int {
 func (b *Body) drop(n int) {
 	for _, block := range b.ahead[:n] {
 		blocks.Put((*[blockBytes]byte)(block[:blockBytes]))
-		b.api.release(b.c, blockBytes)
+		b.of.release(b.c, blockBytes)
 	}
 	b.ahead = b.ahead[n:]
 }

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -9,15 +11,15 @@ import (
 
 // EntryMemory is the memory that the entries of a request's lists and objects take, decoded, beside its text.
 type EntryMemory struct {
-	api    *API
+	of     *Bodies
 	client string
 	// room is how much of the client's share of BodyMemory is left to the request beside its text, held how much of that it has.
 	room, held int64
 }
 
 // EntryMemory returns the room of a request, of which it holds nothing yet.
-func (a *API) EntryMemory(c *gin.Context) *EntryMemory {
-	r := &EntryMemory{api: a, client: connections.Client(c.Request), room: a.memory.Most()}
+func (b *Bodies) EntryMemory(c *gin.Context) *EntryMemory {
+	r := &EntryMemory{of: b, client: connections.Client(c.Request), room: b.memory.Most()}
 	if c.Request.ContentLength != 0 {
 		r.room -= bodyOf(c).counted
 	}
@@ -25,18 +27,46 @@ func (a *API) EntryMemory(c *gin.Context) *EntryMemory {
 }
 
 // Hold takes hold of memory for entries that are about to be decoded.
-func (r *EntryMemory) Hold(entries int) error {
-	n := int64(entries) * entryBytes
+func (r *EntryMemory) Hold(entries int) error { return r.HoldBytes(int64(entries) * entryBytes) }
+
+// HoldBytes takes hold of n bytes for what is about to be decoded. Its error is a domain Error: with the code TooLarge if a request can
+// never have that much, and Unavailable if other requests have the memory.
+func (r *EntryMemory) HoldBytes(n int64) error {
 	if r.held+n > r.room {
 		return domain.Errorf(domain.TooLarge, "the entries of lists and objects take %d bytes of memory, and of %d bytes for one request "+
 			"%d are taken; send it in a request of its own, or split it", n, r.room, r.held)
 	}
-	if !r.api.memory.Take(r.client, n) {
-		return r.api.noMemory()
+	if !r.of.memory.Take(r.client, n) {
+		return r.of.noMemory()
 	}
 	r.held += n
 	return nil
 }
 
+// Most returns how much a request can have, in bytes.
+func (r *EntryMemory) Most() int64 { return r.room }
+
+// Wait has an answer hold n bytes. If it holds fewer, it gives them back and waits for n, for as long as an answer may wait for its client:
+// no answer waits while it has some. Its errors are those of HoldBytes.
+func (r *EntryMemory) Wait(ctx context.Context, n int64) error {
+	if n <= r.held {
+		return nil
+	}
+	r.Release()
+	if n > r.room {
+		return r.HoldBytes(n)
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.of.wait)
+	defer cancel()
+	if r.of.memory.Wait(ctx, r.client, n) != nil {
+		return r.of.noMemory()
+	}
+	r.held = n
+	return nil
+}
+
 // Release gives back what is held.
-func (r *EntryMemory) Release() { r.api.memory.Give(r.client, r.held) }
+func (r *EntryMemory) Release() {
+	r.of.memory.Give(r.client, r.held)
+	r.held = 0
+}

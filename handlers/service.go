@@ -19,8 +19,7 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 type Service struct {
 	options Options
 	engine  *gin.Engine
-	bodies  *Quota
-	memory  *Quota // of BodyMemory
+	bodies  *Bodies
 	answers *Quota // what AnswerMemory has
 	refused *refusedLog
 }
@@ -28,7 +27,7 @@ type Service struct {
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.WithDefaults()
-	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewQuota(o.answerBytes()), refused: &refusedLog{}}
+	s := &Service{options: o, engine: gin.New(), bodies: NewBodies(o), answers: NewQuota(o.answerBytes()), refused: &refusedLog{}}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false

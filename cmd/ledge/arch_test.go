@@ -117,6 +117,28 @@ func TestFilesAreWrittenOneWay(t *testing.T) {
 	}
 }
 
+// TestOnePackageReadsYAML holds that the texts of clients reach the YAML library by one door, which bounds them before. Files of the
+// operator are below 1 MiB, and are read without that; the merge of OpenAPI documents is not in the program.
+func TestOnePackageReadsYAML(t *testing.T) {
+	for _, dir := range []string{"domain", "store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
+		for file := range importsBelow(t, filepath.Join("..", "..", dir)) {
+			name := filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..")+string(filepath.Separator)))
+			if strings.HasPrefix(name, "handlers/yamldoc/") || strings.HasPrefix(name, "handlers/openapi/merge/") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range []string{"yaml.Unmarshal(", "yaml.NewDecoder(", "yamldoc.Unmarshal("} {
+				if operators := call == "yamldoc.Unmarshal(" && strings.HasPrefix(name, "cmd/ledge/"); strings.Contains(string(text), call) && !operators {
+					t.Errorf("%s has %s...): read it with yamldoc.Parse or yamldoc.Decode", name, call)
+				}
+			}
+		}
+	}
+}
+
 // TestOnePackageKnowsTheBlocks holds that the server's files are read and written by one package: nothing else can compute their checksum,
 // which is its only use in the program.
 func TestOnePackageKnowsTheBlocks(t *testing.T) {

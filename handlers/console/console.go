@@ -91,17 +91,21 @@ type Users interface {
 type Console struct {
 	Options
 	engine   *gin.Engine
+	handler  http.Handler // the engine, and the deadlines of requests
 	sessions *scs.SessionManager
 	pages    map[string]*template.Template
 	live     *live
 	listing  *devicesearch.Index
-	unknown  *handlers.Quota // logins under way
+	bodies   *handlers.Bodies
+	unknown  *handlers.Quota // requests with a body before a login
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Options = o.WithDefaults()
-	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown()}
+	o.Streams = []string{valuePath}
+	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), bodies: handlers.NewBodies(o.Options), unknown: handlers.NewUnknown()}
+	s.handler = handlers.Deadlines(o.Options, s.engine)
 	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS) // a shift
 	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
@@ -120,7 +124,7 @@ func (s *Console) Close() {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Routes lists the routes, such as "GET /devices/:name", with the right that each needs; "" for a route without login.
 func (s *Console) Routes() map[string]domain.Right {
@@ -161,23 +165,11 @@ func (s *Console) headers(c *gin.Context) {
 	if s.Position != nil {
 		c.Set("at", s.Position()) // before anything is read
 	}
-	most := s.mostBody()
-	if c.FullPath() == "/login" && c.Request.ContentLength != 0 {
-		done, err := handlers.BeginUnknown(s.unknown, c.Request)
-		if err != nil {
-			h.Set("Connection", "close")
-			c.AbortWithStatus(http.StatusServiceUnavailable)
-			return
-		}
-		defer done()
-		most = handlers.LoginBytes
+	if c.Request.ContentLength != 0 {
+		h.Set("Connection", "close") // unless admit reads the body
 	}
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, most)
 	c.Next()
 }
-
-// mostBody is the longest body of a form: that of the largest value that may be posted, and room for the form around it.
-func (s *Console) mostBody() int64 { return max(s.ResourceBytes, s.UploadBytes, s.BodyBytes) + 64<<10 }
 
 // Rights of routes beside those of roles.
 const (
@@ -190,26 +182,27 @@ type route struct {
 	method, path string
 	right        domain.Right
 	handle       gin.HandlerFunc
+	upload       int64 // most bytes of a text or a file beside the form; 0 for a form without one
 }
 
 // routes is the one table of all paths.
 func (s *Console) routes() []route {
 	return slices.Concat([]route{
-		{"GET", "/static/:file", noLogin, func(c *gin.Context) { static.Serve(c, c.Param("file")) }},
-		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { static.Serve(c, "icon.svg") }},
-		{"GET", "/login", noLogin, s.showLogin},
-		{"POST", "/login", noLogin, s.login},
-		{"POST", "/logout", noLogin, s.logout},
-		{"GET", "/account", anyRole, s.showAccount},
-		{"POST", "/account/password", anyRole, s.changePassword},
-		{"GET", "/live", domain.MayRead, s.serveLive},
-		{"GET", "/", anyRole, s.share(s.overview)},
+		{"GET", "/static/:file", noLogin, func(c *gin.Context) { static.Serve(c, c.Param("file")) }, 0},
+		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { static.Serve(c, "icon.svg") }, 0},
+		{"GET", "/login", noLogin, s.showLogin, 0},
+		{"POST", "/login", noLogin, s.login, 0},
+		{"POST", "/logout", noLogin, s.logout, 0},
+		{"GET", "/account", anyRole, s.showAccount, 0},
+		{"POST", "/account/password", anyRole, s.changePassword, 0},
+		{"GET", "/live", domain.MayRead, s.serveLive, 0},
+		{"GET", "/", anyRole, s.share(s.overview), 0},
 	}, s.deviceRoutes(), s.readingRoutes(), s.profileRoutes(), s.serviceRoutes(), s.watcherRoutes(), s.subscriptionRoutes(), s.notificationRoutes(),
 		s.ledgerRoutes(), s.userRoutes(), s.systemRoutes())
 }
 
 func (s *Console) route() {
 	for _, r := range s.routes() {
-		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), r.handle)
+		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), s.admit(r), r.handle)
 	}
 }

@@ -463,12 +463,12 @@ func TestLongAnswers(t *testing.T) {
 
 func TestLongForms(t *testing.T) {
 	s := fixture(t, nil)
-	form := url.Values{"username": {"anna"}, "password": {"right"}, "more": {strings.Repeat("x", int(s.mostBody()))}}
+	form := url.Values{"username": {"anna"}, "password": {"right"}, "more": {strings.Repeat("x", handlers.LoginBytes)}}
 	r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	if w.Code == http.StatusSeeOther {
-		t.Error("a form beyond the bound was taken")
+	if w.Code != http.StatusRequestEntityTooLarge || w.Header().Get("Connection") != "close" {
+		t.Errorf("a form beyond the bound: got %d, Connection: %s", w.Code, w.Header().Get("Connection"))
 	}
 }

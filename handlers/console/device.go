@@ -202,22 +202,38 @@ func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
 func (s *Console) postValue(c *gin.Context) {
 	a, text := s.postPart(c)
 	if !a.ok() {
+		memory := s.bodies.EntryMemory(c)
+		defer memory.Release()
+		text, _ = repeat([]byte(text), memory)
 		s.showDevicePage(c, a.Status, a.Message, text)
 		return
 	}
 	s.done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
 }
 
+// valuePath is the path of a form with a value, which is not loaded as a whole.
+const valuePath = "/devices/:name/values/:resource"
+
 // postPart posts the first part of a form that is not empty. It streams a file.
 func (s *Console) postPart(c *gin.Context) (a answer, text string) {
-	form, err := c.Request.MultipartReader()
+	none := answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}
+	refuse := func(err error) (answer, string) {
+		return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}, ""
+	}
+	form, upload, ok, err := s.bodies.Upload(c, s.ResourceBytes)
 	if err != nil {
-		return answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}, ""
+		return refuse(err)
+	}
+	if !ok {
+		return none, ""
 	}
 	for {
 		part, err := form.NextPart()
+		if err != nil && upload.Err != nil {
+			return refuse(upload.Err)
+		}
 		if err != nil {
-			return answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}, ""
+			return none, ""
 		}
 		switch {
 		case part.FormName() == "text":
@@ -229,7 +245,10 @@ func (s *Console) postPart(c *gin.Context) (a answer, text string) {
 				return s.sendValue(c, body, ""), text
 			}
 		case part.FormName() == "file" && part.FileName() != "":
-			return s.sendValue(c, part, fileType(part)), ""
+			if a = s.sendValue(c, part, fileType(part)); upload.Err != nil {
+				return refuse(upload.Err)
+			}
+			return a, ""
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/spelling"
+	"ledge/handlers"
 	"ledge/handlers/yamldoc"
 )
 
@@ -134,15 +135,15 @@ func formOf(c *gin.Context) deviceForm {
 	}
 }
 
-// fields returns the fields of the API's request. It adds a problem for each text that cannot be read.
-func (f *deviceForm) fields() map[string]any {
+// fields returns the fields of the API's request. It adds a problem for each text that cannot be read, or that memory has no room for.
+func (f *deviceForm) fields(memory *handlers.EntryMemory) map[string]any {
 	protocols := map[string]map[string]string{}
-	if err := yamldoc.Unmarshal([]byte(f.Properties), &protocols); err != nil {
-		f.Problems = append(f.Problems, problem{Path: "device.protocols", Cure: readableYAML(err)})
+	if err := yamldoc.Decode([]byte(f.Properties), handlers.FormBytes, memory.HoldBytes, &protocols); err != nil {
+		f.Problems = append(f.Problems, problem{Path: "device.protocols", Cure: yamldoc.Readable(err)})
 	}
 	events := []map[string]any{}
-	if err := yamldoc.Unmarshal([]byte(f.Auto), &events); err != nil {
-		f.Problems = append(f.Problems, problem{Path: "device.autoEvents", Cure: readableYAML(err)})
+	if err := yamldoc.Decode([]byte(f.Auto), handlers.FormBytes, memory.HoldBytes, &events); err != nil {
+		f.Problems = append(f.Problems, problem{Path: "device.autoEvents", Cure: yamldoc.Readable(err)})
 	}
 	if len(protocols) == 0 {
 		protocols = map[string]map[string]string{cmp.Or(f.Protocol, "other"): {}}
@@ -151,11 +152,6 @@ func (f *deviceForm) fields() map[string]any {
 		"name": f.Name, "description": f.Description, "labels": splitLabels(f.Labels), "protocolName": f.Protocol, "profileName": f.Profile,
 		"serviceName": f.Service, "protocols": protocols, "autoEvents": events,
 	}
-}
-
-// readableYAML is the message of a YAML error, with its lines.
-func readableYAML(err error) string {
-	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n ", "")
 }
 
 // splitLabels reads labels that are separated by commas or lines.
@@ -171,7 +167,9 @@ func splitLabels(text string) []string {
 
 func (s *Console) addDevice(c *gin.Context) {
 	f := formOf(c)
-	fields := f.fields()
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	fields := f.fields(memory)
 	if len(f.Problems) > 0 {
 		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, "Correct the fields that are marked.")
 		return
@@ -228,7 +226,9 @@ func (s *Console) editDevice(c *gin.Context) {
 	f := formOf(c)
 	f.Name = c.Param("name")
 	f.Revision = cmp.Or(f.Revision, "0")
-	fields := f.fields()
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	fields := f.fields(memory)
 	if len(f.Problems) > 0 {
 		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, "Correct the fields that are marked.")
 		return

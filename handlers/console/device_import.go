@@ -1,9 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -22,6 +22,8 @@ const (
 	importRows = 200
 	// importBody is the longest body of a request, in bytes, unless one device is longer.
 	importBody = 512 << 10
+	// importText is how much of a device's name, and of what is said of it, a page shows, in bytes.
+	importText = 1 << 10
 )
 
 // importData is an import, before or after it is carried out.
@@ -54,11 +56,19 @@ func (d importData) Shown() (rows []deviceimport.Row) {
 	for _, wanted := range []bool{true, false} {
 		for _, r := range d.Rows {
 			if (r.What == deviceimport.Refused) == wanted && len(rows) < importRows {
+				r.Name, r.Says = cutLong(r.Name), cutLong(r.Says)
 				rows = append(rows, r)
 			}
 		}
 	}
 	return rows
+}
+
+func cutLong(text string) string {
+	if len(text) > importText {
+		return cutText(text, importText)
+	}
+	return text
 }
 
 // Hidden is how many rows are not listed.
@@ -81,56 +91,41 @@ func (s *Console) showImportPage(c *gin.Context, status int, page Page, d import
 // importDevices shows what an import would do, or does it.
 func (s *Console) importDevices(c *gin.Context) {
 	var page Page
-	d, action, err := s.importForm(c)
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	d, text, action, err := s.importForm(c)
 	if err == nil {
-		d.Rows, err = deviceimport.Read([]byte(d.Text), mostImported)
+		d.Rows, err = deviceimport.Read(text, mostImported, memory.HoldBytes)
 	}
 	if err == nil {
 		err = s.plan(c, d)
 	}
 	status := http.StatusOK
 	if err != nil {
-		d.Wrong, d.Rows, status = err.Error(), nil, http.StatusUnprocessableEntity
+		d.Wrong, d.Rows, status = err.Error(), nil, statusOf(domain.CodeOf(err))
 	} else if action == "apply" {
 		d.Done = true
 		s.apply(c, d.Rows, deviceimport.Added, http.MethodPost)
 		s.apply(c, d.Rows, deviceimport.Changed, http.MethodPatch)
 		page.Notice = fmt.Sprintf("%d devices are added, %d are changed.", d.Count(deviceimport.Added), d.Count(deviceimport.Changed))
 	}
+	if !d.Done {
+		var ok bool
+		if d.Text, ok = repeat(text, memory); !ok {
+			page.Notice = tooLongToRepeat
+		}
+	}
 	s.showImportPage(c, status, page, d)
 }
 
 // importForm reads the text of an import, or the file in its place, and the defaults.
-func (s *Console) importForm(c *gin.Context) (d importData, action string, err error) {
-	missing := domain.Errorf(domain.Invalid, "Choose a file, or paste the devices as JSON, YAML, TOML or CSV.")
-	form, err := c.Request.MultipartReader()
-	if err != nil {
-		return d, "", missing
+func (s *Console) importForm(c *gin.Context) (d importData, text []byte, action string, err error) {
+	form, err := s.readUpload(c, "text", s.BodyBytes)
+	d.Service, d.Profile = strings.TrimSpace(form.fields["serviceName"]), strings.TrimSpace(form.fields["profileName"])
+	if err == nil && len(bytes.TrimSpace(form.Text)) == 0 {
+		err = domain.Errorf(domain.Invalid, "Choose a file, or paste the devices as JSON, YAML, TOML or CSV.")
 	}
-	for {
-		part, err := form.NextPart()
-		if err != nil {
-			break
-		}
-		content, err := io.ReadAll(io.LimitReader(part, s.BodyBytes+1))
-		if err != nil || int64(len(content)) > s.BodyBytes {
-			return d, action, domain.Errorf(domain.Invalid, "The text is longer than %s. Import the devices in parts.", showBytes(s.BodyBytes))
-		}
-		switch name := part.FormName(); {
-		case name == "action":
-			action = string(content)
-		case name == "serviceName":
-			d.Service = strings.TrimSpace(string(content))
-		case name == "profileName":
-			d.Profile = strings.TrimSpace(string(content))
-		case name == "text" && d.Text == "", name == "file" && len(content) > 0:
-			d.Text = string(content)
-		}
-	}
-	if strings.TrimSpace(d.Text) == "" {
-		return d, action, missing
-	}
-	return d, action, nil
+	return d, form.Text, form.fields["action"], err
 }
 
 // plan finds the result for each device.

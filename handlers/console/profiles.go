@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -19,13 +19,13 @@ import (
 
 func (s *Console) profileRoutes() []route {
 	return []route{
-		{"GET", "/profiles", domain.MayRead, s.share(s.profiles)},
-		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload},
-		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile},
-		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile)},
-		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile},
-		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile},
-		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile},
+		{"GET", "/profiles", domain.MayRead, s.share(s.profiles), 0},
+		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload, 0},
+		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile, s.UploadBytes},
+		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile), 0},
+		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile, 0},
+		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile, s.UploadBytes},
+		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile, 0},
 	}
 }
 
@@ -55,7 +55,7 @@ const mostShown = 2000
 type profileData struct {
 	Profile                   domain.Profile
 	Resources                 []domain.DeviceResource // the first ones
-	YAML                      string                  // empty if there are more
+	YAML                      string                  // empty if there are more, or it is too large for the page
 	Devices, Watchers         []string
 	DeviceCount, WatcherCount int
 }
@@ -63,7 +63,9 @@ type profileData struct {
 func (s *Console) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
 
 func (s *Console) showProfile(c *gin.Context, status int, message string) {
-	d, _, err := s.readProfile(c.Param("name"))
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	d, _, err := s.readProfile(c, memory)
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -71,27 +73,49 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 	s.show(c, status, "profile", Page{Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d})
 }
 
-// readProfile returns a profile, its revision, and what uses it.
-func (s *Console) readProfile(name string) (d profileData, revision uint64, err error) {
+// profileTimes is how many bytes of memory a profile takes for each of its length: read, and as the YAML of an ordinary one.
+const profileTimes = 48
+
+// readProfile returns the profile in the path, its revision, and what uses it. If the profile is large, it waits for memory.
+func (s *Console) readProfile(c *gin.Context, memory *handlers.EntryMemory) (d profileData, revision uint64, err error) {
+	row, err := s.lookUpProfile(c.Param("name"), handlers.LargeBytes, &d)
+	if err == nil && !row.OK { // no view is open while it waits
+		if err = memory.Wait(c.Request.Context(), min(profileTimes*int64(row.Size), memory.Most())); err == nil {
+			row, err = s.lookUpProfile(c.Param("name"), math.MaxInt, &d)
+		}
+	}
+	if err != nil || len(d.Profile.DeviceResources) > mostShown {
+		return d, row.Revision, err
+	}
+	err = memory.Wait(c.Request.Context(), profileyaml.Bytes(d.Profile)+2*pageTimes*int64(row.Size))
+	if domain.CodeOf(err) == domain.TooLarge {
+		return d, row.Revision, nil
+	}
+	if err == nil {
+		d.YAML, err = profileyaml.Encode(d.Profile)
+	}
+	return d, row.Revision, err
+}
+
+// lookUpProfile reads a profile of at most most bytes, and what uses it. Of a longer one it returns the size.
+func (s *Console) lookUpProfile(name string, most int, d *profileData) (row domain.Row, err error) {
 	view, done := s.State()
 	defer done()
-	p, ok := view.State.Profiles.Get(name)
-	if !ok {
-		return d, 0, domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
+	if row = domain.GetWithin(view.State.Profiles, name, most, &d.Profile); !row.OK {
+		if row.Size == 0 {
+			err = domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
+		}
+		return row, err
 	}
-	d.Profile = p
 	by := domain.Filter{Index: domain.IndexProfile, Value: name}
 	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: pageRows}, by); err != nil {
-		return d, 0, err
+		return row, err
 	}
 	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
-		return d, 0, err
+		return row, err
 	}
-	d.Resources = p.DeviceResources[:min(len(p.DeviceResources), mostShown)]
-	if len(p.DeviceResources) <= mostShown {
-		d.YAML, err = profileyaml.Encode(p)
-	}
-	return d, domain.Revision(view.State.Profiles, name), err
+	d.Resources = d.Profile.DeviceResources[:min(len(d.Profile.DeviceResources), mostShown)]
+	return row, nil
 }
 
 // profileForm is the text of a profile while it is added or edited. Name is empty for a new one.
@@ -106,54 +130,43 @@ func (s *Console) showUpload(c *gin.Context) {
 
 // uploadProfile takes a file, or the text of the form if there is no file.
 func (s *Console) uploadProfile(c *gin.Context) {
-	text, err := s.profileText(c)
+	form, err := s.readUpload(c, "yaml", s.UploadBytes)
 	if err != nil {
-		s.showError(c, http.StatusRequestEntityTooLarge, err.Error())
+		s.fail(c, err)
 		return
 	}
-	a := s.sendProfile(c, http.MethodPost, text, "")
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	a := s.sendProfile(c, http.MethodPost, form.Text, "")
 	if !a.ok() {
-		s.show(c, a.Status, "profile_form", Page{Title: "Upload a profile", Message: a.Message, Data: profileForm{YAML: text, Faults: profileyaml.Faults(text, a.Message)}})
+		s.refuseProfile(c, "Upload a profile", a, form.Text, profileForm{}, memory)
 		return
 	}
 	to := "/profiles"
-	if name := profileyaml.Name(text); name != "" {
+	if name := profileyaml.Name(form.Text, s.UploadBytes, memory.HoldBytes); name != "" {
 		to += "/" + name
 	}
 	s.done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
 }
 
-func (s *Console) profileText(c *gin.Context) (string, error) {
-	f, _, err := c.Request.FormFile("file")
-	if err != nil {
-		text := c.PostForm("yaml")
-		return text, s.checkLength(len(text))
+// refuseProfile shows a form again whose text the service has refused.
+func (s *Console) refuseProfile(c *gin.Context, title string, a answer, text []byte, form profileForm, memory *handlers.EntryMemory) {
+	var ok bool
+	if form.YAML, ok = repeat(text, memory); !ok {
+		a.Message = sentence(a.Message) + " " + tooLongToRepeat
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, s.UploadBytes+1))
-	if err == nil {
-		err = s.checkLength(len(text))
-	}
-	if len(text) == 0 && err == nil {
-		return c.PostForm("yaml"), nil
-	}
-	return string(text), err
-}
-
-func (s *Console) checkLength(n int) error {
-	if int64(n) > s.UploadBytes {
-		return domain.Errorf(domain.Invalid, "The profile is longer than %s. Split it.", showBytes(s.UploadBytes))
-	}
-	return nil
+	form.Faults = profileyaml.Faults(text, a.Message, s.UploadBytes, memory.HoldBytes)
+	s.show(c, a.Status, "profile_form", Page{Title: title, Message: a.Message, Data: form})
 }
 
 // sendProfile uploads the text as the file of a multipart form, as any client does.
-func (s *Console) sendProfile(c *gin.Context, method, text, revision string) answer {
+func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revision string) answer {
 	var body bytes.Buffer
+	body.Grow(len(text) + bytes.MinRead)
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("file", "profile.yaml")
 	if err == nil {
-		_, err = io.WriteString(part, text)
+		_, err = part.Write(text)
 	}
 	if err == nil {
 		err = form.Close()
@@ -165,13 +178,16 @@ func (s *Console) sendProfile(c *gin.Context, method, text, revision string) ans
 }
 
 func (s *Console) showEditProfile(c *gin.Context) {
-	d, revision, err := s.readProfile(c.Param("name"))
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
+	d, revision, err := s.readProfile(c, memory)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	if len(d.Profile.DeviceResources) > mostShown {
-		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources cannot be edited here. "+
+	if d.YAML == "" {
+		memory.Release()
+		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
 			"Upload it again with PUT /api/v2/deviceprofile/uploadfile.", mostShown))
 		return
 	}
@@ -181,16 +197,22 @@ func (s *Console) showEditProfile(c *gin.Context) {
 }
 
 func (s *Console) editProfile(c *gin.Context) {
-	form := profileForm{Name: c.Param("name"), YAML: c.PostForm("yaml"), Revision: c.PostForm("revision")}
+	sent, err := s.readUpload(c, "yaml", s.UploadBytes)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	form := profileForm{Name: c.Param("name"), Revision: sent.fields["revision"]}
+	memory := s.bodies.EntryMemory(c)
+	defer memory.Release()
 	a := answer{Status: http.StatusUnprocessableEntity}
-	if name := profileyaml.Name(form.YAML); name != "" && name != form.Name {
+	if name := profileyaml.Name(sent.Text, s.UploadBytes, memory.HoldBytes); name != "" && name != form.Name {
 		a.Message = "The name of a profile cannot be changed. Upload a new profile, or restore the name " + form.Name + "."
 	} else {
-		a = s.sendProfile(c, http.MethodPut, form.YAML, form.Revision)
+		a = s.sendProfile(c, http.MethodPut, sent.Text, form.Revision)
 	}
 	if !a.ok() {
-		form.Faults = profileyaml.Faults(form.YAML, a.Message)
-		s.show(c, a.Status, "profile_form", Page{Title: "Edit profile " + form.Name, Message: a.Message, Data: form})
+		s.refuseProfile(c, "Edit profile "+form.Name, a, sent.Text, form, memory)
 		return
 	}
 	s.done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))

@@ -207,6 +207,8 @@ func statusOf(code domain.Code) int {
 		return http.StatusTooManyRequests
 	case domain.Unavailable:
 		return http.StatusServiceUnavailable
+	case domain.TooLarge:
+		return http.StatusRequestEntityTooLarge
 	case domain.Full:
 		return http.StatusInsufficientStorage
 	}

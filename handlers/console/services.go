@@ -14,12 +14,12 @@ import (
 
 func (s *Console) serviceRoutes() []route {
 	return []route{
-		{"GET", "/services", domain.MayRead, s.share(s.services)},
-		{"GET", "/services/+add", domain.MayChange, s.showAddService},
-		{"POST", "/services/+add", domain.MayChange, s.addService},
-		{"GET", "/services/:name", domain.MayRead, s.service},
-		{"POST", "/services/:name", domain.MayChange, s.editService},
-		{"POST", "/services/:name/delete", domain.MayChange, s.deleteService},
+		{"GET", "/services", domain.MayRead, s.share(s.services), 0},
+		{"GET", "/services/+add", domain.MayChange, s.showAddService, 0},
+		{"POST", "/services/+add", domain.MayChange, s.addService, 0},
+		{"GET", "/services/:name", domain.MayRead, s.service, 0},
+		{"POST", "/services/:name", domain.MayChange, s.editService, 0},
+		{"POST", "/services/:name/delete", domain.MayChange, s.deleteService, 0},
 	}
 }
 

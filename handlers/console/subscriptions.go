@@ -19,17 +19,17 @@ import (
 
 func (s *Console) subscriptionRoutes() []route {
 	return []route{
-		{"GET", "/subscriptions", domain.MayRead, s.share(s.subscriptions)},
-		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription},
-		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription},
-		{"GET", "/subscriptions/:name", domain.MayRead, s.share(s.subscription)},
-		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription},
-		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription},
-		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState},
-		{"POST", "/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription},
-		{"POST", "/subscriptions/:name/test", domain.MayChange, s.testSubscription},
-		{"POST", "/subscriptions/:name/try", domain.MayChange, s.trySubscription},
-		{"POST", "/subscriptions/:name/replay", domain.MayChange, s.replaySubscription},
+		{"GET", "/subscriptions", domain.MayRead, s.share(s.subscriptions), 0},
+		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription, 0},
+		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription, 0},
+		{"GET", "/subscriptions/:name", domain.MayRead, s.share(s.subscription), 0},
+		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription, 0},
+		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription, 0},
+		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState, 0},
+		{"POST", "/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription, 0},
+		{"POST", "/subscriptions/:name/test", domain.MayChange, s.testSubscription, 0},
+		{"POST", "/subscriptions/:name/try", domain.MayChange, s.trySubscription, 0},
+		{"POST", "/subscriptions/:name/replay", domain.MayChange, s.replaySubscription, 0},
 	}
 }
 

@@ -5,17 +5,17 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"ledge/domain"
+	"ledge/handlers/yamldoc"
 )
 
 // separators are what may separate the cells of CSV: spreadsheets write a semicolon if the comma is in their numbers.
 const separators = ",;\t"
 
 // header returns the first line and its separator: the one that is there most often.
-func header(text []byte) (line string, separator rune) {
+func header(text []byte) (line []byte, separator rune) {
 	first, _, _ := bytes.Cut(bytes.TrimLeft(text, "\r\n"), []byte("\n"))
 	separator = ','
 	for _, c := range separators {
@@ -23,26 +23,35 @@ func header(text []byte) (line string, separator rune) {
 			separator = c
 		}
 	}
-	return string(first), separator
+	return first, separator
 }
 
 // isCSV reports whether a text has a header row with the column name.
 func isCSV(text []byte) bool {
 	line, separator := header(text)
-	return slices.ContainsFunc(strings.Split(line, string(separator)), func(cell string) bool {
-		return strings.EqualFold(strings.Trim(cell, " \"\r"), "name")
-	})
+	for cell := range bytes.SplitSeq(line, []byte(string(separator))) {
+		if bytes.EqualFold(bytes.Trim(cell, " \"\r"), []byte("name")) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseCSV reads CSV with a header row. The column protocols.other.address is the property address of the protocol other. Labels are
 // separated by commas or semicolons in their cell. An empty cell is a field that is not given.
-func parseCSV(text []byte) (any, error) {
+func parseCSV(text []byte, hold Hold) (any, error) {
 	_, separator := header(text)
+	if err := hold(csvCell * int64(bytes.Count(text, []byte(string(separator))))); err != nil {
+		return nil, err
+	}
 	in := csv.NewReader(bytes.NewReader(text))
 	in.Comma, in.TrimLeadingSpace, in.ReuseRecord = separator, separator != '\t', true
 	names, err := in.Read()
 	if err != nil {
 		return nil, csvError(err)
+	}
+	if len(names) > yamldoc.MaxKeys {
+		return nil, domain.Errorf(domain.Invalid, "The CSV has more than %d columns. Give it fewer.", yamldoc.MaxKeys)
 	}
 	columns := make([][]string, len(names))
 	seen := map[string]bool{}
@@ -68,8 +77,26 @@ func parseCSV(text []byte) (any, error) {
 		if err != nil {
 			return nil, csvError(err)
 		}
+		if err := hold(deviceBytes(columns, cells)); err != nil {
+			return nil, err
+		}
 		list = append(list, deviceOf(columns, cells))
 	}
+}
+
+// deviceBytes is the memory that a device takes at most.
+func deviceBytes(columns [][]string, cells []string) (n int64) {
+	n = csvTable
+	for i, cell := range cells {
+		switch {
+		case cell == "":
+		case len(columns[i]) == 3:
+			n += csvTable
+		default:
+			n += csvValue * int64(1+strings.Count(cell, ",")+strings.Count(cell, ";"))
+		}
+	}
+	return n
 }
 
 func deviceOf(columns [][]string, cells []string) map[string]any {

@@ -15,10 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/yamldoc"
 )
 
@@ -39,16 +39,13 @@ type Row struct {
 	Device json.RawMessage
 }
 
-// Limits of the texts that are read.
-const (
-	maxValues = 1_000_000 // in a text, with those that a YAML alias repeats
-	maxText   = 32 << 20  // bytes, likewise
-	maxDepth  = 64        // of lists and objects in each other, as in JSON bodies
-)
+// Hold takes memory for a text, in bytes. It is held until the rows are not used any more. Read returns its error as it is.
+type Hold func(bytes int64) error
 
-// Read returns the devices in a text, at most most of them. An error names the line, if the format has one, and the cure.
-func Read(text []byte, most int) ([]Row, error) {
-	all, err := parse(bytes.TrimPrefix(text, []byte("\ufeff")))
+// Read returns the devices in a text, at most most of them. An error names the line, if the format has one, and the cure. Before a library
+// reads the text, Read asks hold for the most memory that the library can take for it.
+func Read(text []byte, most int, hold Hold) ([]Row, error) {
+	all, err := parse(bytes.TrimPrefix(text, []byte("\ufeff")), hold)
 	if err != nil {
 		return nil, err
 	}
@@ -69,55 +66,46 @@ func Read(text []byte, most int) ([]Row, error) {
 		if isDeeper(one, maxDepth) {
 			return nil, domain.Errorf(domain.Invalid, "Device %d has lists and objects more than %d deep in each other. Make it flatter.", i+1, maxDepth)
 		}
+		if isWider(one) {
+			return nil, domain.Errorf(domain.Invalid, "Device %d has an object with more than %d keys. Give it fewer.", i+1, yamldoc.MaxKeys)
+		}
+		if err := hold(deviceTimes * lengthOf(one)); err != nil {
+			return nil, err
+		}
 		device, err := json.Marshal(typed(one, "", asField))
 		if err != nil {
 			return nil, domain.Errorf(domain.Invalid, "Device %d: %v", i+1, err)
+		}
+		if len(device) > maxDevice {
+			return nil, domain.Errorf(domain.TooLarge, "Device %d is longer than %d bytes. Make it shorter.", i+1, maxDevice)
 		}
 		rows = append(rows, Row{Position: i + 1, Device: device})
 	}
 	return rows, nil
 }
 
-// isDeeper reports whether lists and objects are in each other more than depth times.
-func isDeeper(v any, depth int) bool {
-	deeper := func(v any) bool { return isDeeper(v, depth-1) }
-	switch v := v.(type) {
-	case []any:
-		return depth == 0 || slices.ContainsFunc(v, deeper)
-	case map[string]any:
-		for _, one := range v {
-			if depth == 0 || deeper(one) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // parse returns a text as maps, lists, texts, nil and literals.
-func parse(text []byte) (any, error) {
+func parse(text []byte, hold Hold) (any, error) {
 	trimmed := bytes.TrimSpace(text)
 	switch {
 	case len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') && json.Valid(trimmed):
-		return parseJSON(trimmed)
+		return parseJSON(trimmed, hold)
 	case isTOML(text):
-		return parseTOML(text)
+		return parseTOML(text, hold)
 	case isCSV(text):
-		return parseCSV(text)
+		return parseCSV(text, hold)
 	}
-	all, err := parseYAML(text)
+	all, err := parseYAML(text, hold)
 	if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
 		return nil, domain.Errorf(domain.Invalid, "The text is more than one document: %v.", second)
 	}
+	if _, ok := errors.AsType[*domain.Error](err); ok { // a limit
+		return nil, err
+	}
 	if err != nil {
-		return nil, domain.Errorf(domain.Invalid, "The text is not JSON, YAML, TOML or CSV: %s", readable(err))
+		return nil, domain.Errorf(domain.Invalid, "The text is not JSON, YAML, TOML or CSV: %s", yamldoc.Readable(err))
 	}
 	return all, nil
-}
-
-// readable returns an error of the YAML library without the names of Go.
-func readable(err error) string {
-	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n ", "")
 }
 
 // listOf finds the list of devices.
@@ -195,7 +183,10 @@ func typed(v any, key string, as int) any {
 	return v
 }
 
-func parseJSON(text []byte) (all any, err error) {
+func parseJSON(text []byte, hold Hold) (all any, err error) {
+	if err := hold(jsonEntry * int64(handlers.Entries(text))); err != nil {
+		return nil, err
+	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if err := in.Decode(&all); err != nil {

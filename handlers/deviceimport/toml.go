@@ -8,19 +8,21 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"ledge/domain"
+	"ledge/handlers/yamldoc"
 )
 
 // parseTOML reads TOML, as the device lists of EdgeX 2.x are. The library's decoder checks it and forgets how values are written; its parser
-// knows.
-func parseTOML(text []byte) (any, error) {
-	var checked map[string]any
-	err := toml.Unmarshal(text, &checked)
-	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
-		line, column := e.Position()
-		return nil, domain.Errorf(domain.Invalid, "The text is not TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(e.Error(), "toml: "))
+// knows. The parser goes first, because the decoder compares each key of a table with each.
+func parseTOML(text []byte, hold Hold) (any, error) {
+	signs := int64(0)
+	for _, c := range text {
+		switch c {
+		case ',', '{', '[', '.', '=':
+			signs++
+		}
 	}
-	if err != nil {
-		return nil, domain.Errorf(domain.Invalid, "The text is not TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
+	if err := hold(tomlSign * signs); err != nil {
+		return nil, err
 	}
 	root := map[string]any{}
 	at := root
@@ -36,7 +38,19 @@ func parseTOML(text []byte) (any, error) {
 			setTOML(at, e)
 		}
 	}
-	return root, p.Error()
+	if isWider(root) {
+		return nil, domain.Errorf(domain.Invalid, "A table of the TOML has more than %d keys. Give it fewer.", yamldoc.MaxKeys)
+	}
+	var checked map[string]any
+	err := toml.Unmarshal(text, &checked)
+	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, column := e.Position()
+		return nil, domain.Errorf(domain.Invalid, "The text is not TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(e.Error(), "toml: "))
+	}
+	if err != nil {
+		return nil, domain.Errorf(domain.Invalid, "The text is not TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	return root, nil
 }
 
 func keysOf(n *unstable.Node) (keys []string) {
@@ -54,7 +68,7 @@ func tableAt(t map[string]any, path []string) map[string]any {
 			t = v
 			continue
 		case []any:
-			if last, ok := v[len(v)-1].(map[string]any); ok {
+			if last, ok := lastOf(v).(map[string]any); ok {
 				t = last
 				continue
 			}
@@ -63,6 +77,13 @@ func tableAt(t map[string]any, path []string) map[string]any {
 		t[key], t = next, next
 	}
 	return t
+}
+
+func lastOf(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
 }
 
 // addTable appends a table to the list at a path.

@@ -1,7 +1,6 @@
 package deviceimport
 
 import (
-	"errors"
 	"fmt"
 
 	"gopkg.in/yaml.v3"
@@ -9,41 +8,23 @@ import (
 	"ledge/handlers/yamldoc"
 )
 
-func parseYAML(text []byte) (all any, err error) {
-	defer func() {
-		if p := recover(); p != nil { // the library may panic
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	var document yaml.Node
-	if err := yamldoc.Unmarshal(text, &document); err != nil {
+func parseYAML(text []byte, hold Hold) (all any, err error) {
+	root, err := yamldoc.Parse(text, int64(len(text)), func(n int64) error { return hold(n * yamlTimes / 2) })
+	if err != nil || root == nil {
 		return nil, err
 	}
-	if len(document.Content) == 0 {
-		return nil, nil
-	}
-	w := walker{values: maxValues, bytes: maxText}
-	return w.value(document.Content[0], 0)
+	return valueOf(root)
 }
 
-// walker turns nodes of a YAML document into values.
-type walker struct{ values, bytes int } // what is left of the limits
-
-var errTooMuch = errors.New("the text is too large or too deep when its aliases are resolved; leave them out, or import it in parts")
-
-func (w *walker) value(n *yaml.Node, depth int) (any, error) {
-	w.values--
-	w.bytes -= len(n.Value)
-	if w.values < 0 || w.bytes < 0 || depth > maxDepth {
-		return nil, errTooMuch
-	}
+// valueOf turns a node of a YAML document into a value.
+func valueOf(n *yaml.Node) (any, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
-		return w.value(n.Alias, depth+1)
+		return valueOf(n.Alias)
 	case yaml.SequenceNode:
 		list := []any{}
 		for _, one := range n.Content {
-			v, err := w.value(one, depth+1)
+			v, err := valueOf(one)
 			if err != nil {
 				return nil, err
 			}
@@ -51,7 +32,7 @@ func (w *walker) value(n *yaml.Node, depth int) (any, error) {
 		}
 		return list, nil
 	case yaml.MappingNode:
-		return w.mapping(n, depth)
+		return objectOf(n)
 	}
 	switch n.ShortTag() {
 	case "!!null":
@@ -63,11 +44,11 @@ func (w *walker) value(n *yaml.Node, depth int) (any, error) {
 	}
 }
 
-func (w *walker) mapping(n *yaml.Node, depth int) (any, error) {
+func objectOf(n *yaml.Node) (any, error) {
 	object, merged := map[string]any{}, []map[string]any{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		v, err := w.value(n.Content[i+1], depth+1)
+		v, err := valueOf(n.Content[i+1])
 		if err != nil {
 			return nil, err
 		}

@@ -14,9 +14,6 @@ import (
 	"ledge/handlers"
 )
 
-// formBytes is what an upload may have beside the file itself: boundaries, headers, other fields.
-const formBytes = 64 << 10
-
 const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
 
 func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
@@ -24,7 +21,7 @@ func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.Body(c, s.UploadBytes+formBytes, "")
+	body, err := s.Body(c, s.UploadBytes+handlers.FormBytes, "")
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) ha
 	}
 	room := s.EntryMemory(c)
 	defer room.Release()
-	shape, ignored, err := decodeProfile(file, s.UploadBytes, room.Hold)
+	shape, ignored, err := decodeProfile(file, s.UploadBytes, room.HoldBytes)
 	if err != nil {
 		return "", "", err
 	}

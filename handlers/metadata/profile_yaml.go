@@ -12,35 +12,24 @@ import (
 	"ledge/handlers/yamldoc"
 )
 
-// decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where
-// text is meant, anchors, aliases and merge keys are followed. most bounds the text, in bytes, that aliases expand to. hold takes memory
-// for so many entries before they are there. ignored is a message that names the keys that are unknown.
-func decodeProfile(file []byte, most int64, hold func(entries int) error) (d shapes.Profile, ignored string, err error) {
+// decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where text is meant, anchors, aliases and merge keys
+// are followed. most bounds the text, in bytes. hold takes memory, in bytes, for the nodes of the text before they are there. ignored is a
+// message that names the keys that are unknown.
+func decodeProfile(file []byte, most int64, hold func(bytes int64) error) (d shapes.Profile, ignored string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
 			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)
 		}
 	}()
-	held := nodeEntries * mostNodes(file)
-	if err := hold(held); err != nil {
-		return d, "", tooMany(err)
+	root, err := yamldoc.Parse(file, most, func(n int64) error { return tooMany(hold(n)) })
+	if err == nil && root != nil {
+		err = checkNumbers(root)
 	}
-	var document yaml.Node
-	if err := yamldoc.Unmarshal(file, &document); err != nil {
+	if err != nil {
 		return d, "", yamlError(err)
 	}
-	if len(document.Content) == 0 {
+	if root == nil {
 		return d, "", domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
-	}
-	root := document.Content[0]
-	nodes, err := checkNode(root, most)
-	if err != nil {
-		return d, "", err
-	}
-	if nodes > held { // aliases
-		if err := hold(nodes - held); err != nil {
-			return d, "", tooMany(err)
-		}
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
 		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
@@ -73,11 +62,17 @@ func tooMany(err error) error {
 		return err
 	}
 	return domain.Errorf(domain.TooLarge,
-		"file: its keys, values, lists and mappings take more memory than a request may have; split the profile into several")
+		"its keys, values, lists and mappings take more memory than a request may have; split the profile into several")
 }
 
-// yamlError leaves out what the library says of Go types.
+// yamlError says that an error is one of the file. It leaves out what the library says of Go types.
 func yamlError(err error) error {
+	if e, ok := errors.AsType[*domain.Error](err); ok {
+		if e.Code == domain.Unavailable {
+			return err
+		}
+		return domain.Errorf(e.Code, "file: %s", e.Message)
+	}
 	if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
 		return domain.Errorf(domain.Invalid, "file: line %d: a second document begins; upload each profile as a file of its own", second.Line)
 	}

@@ -2,21 +2,60 @@
 package profileyaml
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
 	"ledge/handlers/shapes"
+	"ledge/handlers/yamldoc"
 )
 
 // Fault is an error in a YAML text at a line and, if known, a column; both count from 1.
 type Fault struct {
 	Line, Column int
 	Text, What   string
+}
+
+const (
+	// nodeBytes is the memory that a value takes while it is encoded and shown, measured for a list of numbers.
+	nodeBytes = 640
+	// resourceNodes is how many keys and values a resource has, commandNodes and operationNodes likewise, without attributes and mappings.
+	resourceNodes, commandNodes, operationNodes = 48, 10, 8
+)
+
+// Bytes returns how much memory [Encode] takes at most, and the page that shows its text, in bytes.
+func Bytes(p domain.Profile) int64 {
+	nodes := len(p.Labels) + resourceNodes
+	for _, r := range p.DeviceResources {
+		nodes += resourceNodes + nodesOf(r.Attributes)
+	}
+	for _, c := range p.DeviceCommands {
+		nodes += commandNodes
+		for _, o := range c.ResourceOperations {
+			nodes += operationNodes + 2*len(o.Mappings)
+		}
+	}
+	return nodeBytes * int64(nodes)
+}
+
+func nodesOf(v any) (nodes int) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, one := range v {
+			nodes += 1 + nodesOf(one)
+		}
+	case []any:
+		for _, one := range v {
+			nodes += nodesOf(one)
+		}
+	}
+	return nodes + 1
 }
 
 // Encode writes a profile as YAML without the fields that are empty.
@@ -58,24 +97,23 @@ func emptyNode(n *yaml.Node) bool {
 	return len(n.Content) == 0
 }
 
-// mostText is the longest text that is looked at here, in bytes: the library takes many times as much memory.
-const mostText = 1 << 20
+// nameLine finds the name of a profile that is written in the usual way: at the beginning of a line, in plain letters.
+var nameLine = regexp.MustCompile(`(?m)^(?:name|"name"|'name')[ \t]*:[ \t]+(?:"([\w.:;=~-]+)"|'([\w.:;=~-]+)'|([\w.:;=~-]+))[ \t]*(?:#.*)?\r?$`)
 
-var nameLine = regexp.MustCompile(`(?m)^["']?name["']?:[ \t]*["']?([^"'\s#]+)`)
-
-// Name is the name of the profile in a text; "" if it has none.
-func Name(text string) string {
-	if len(text) > mostText {
-		if m := nameLine.FindStringSubmatch(text); m != nil {
-			return m[1]
-		}
+// Name returns the name of the profile in a text of at most most bytes; "" if it has none. It parses the text only if no line has the name
+// as people write it; hold takes memory for that, in bytes.
+func Name(text []byte, most int64, hold func(bytes int64) error) string {
+	if m := nameLine.FindSubmatch(text); m != nil {
+		return string(slices.Concat(m[1], m[2], m[3]))
+	}
+	root, err := yamldoc.Parse(text, most, hold)
+	if err != nil || root == nil { // the service says what is wrong with it
 		return ""
 	}
-	var d struct {
-		Name string `yaml:"name"`
+	if name := child(root, "name"); name != nil {
+		return name.Value
 	}
-	_ = yaml.Unmarshal([]byte(text), &d) // the service says what is wrong with it
-	return d.Name
+	return ""
 }
 
 var (
@@ -83,35 +121,51 @@ var (
 	pathIn = regexp.MustCompile(`file\.([A-Za-z0-9_.\[\]]+): `)
 )
 
-// mostFaults bounds the errors that a page shows by line.
-const mostFaults = 50
+const (
+	// mostFaults bounds the errors that a page shows by line.
+	mostFaults = 50
+	// mostLine is how much of a line it shows, in bytes.
+	mostLine = 300
+)
 
-// Faults finds the lines and columns of the errors in a service's message about a text.
-func Faults(text, message string) (faults []Fault) {
-	lines := strings.Split(text, "\n")
-	var root yaml.Node
-	if len(text) <= mostText {
-		_ = yaml.Unmarshal([]byte(text), &root) // if it is not YAML, the message has the line
-	}
-	for _, one := range strings.Split(message, "; ") {
+// Faults finds the lines and columns of the errors in a service's message about a text of at most most bytes. It parses the text only if an
+// error has a path in place of a line; hold takes memory for that, in bytes.
+func Faults(text []byte, message string, most int64, hold func(bytes int64) error) (faults []Fault) {
+	root := sync.OnceValue(func() *yaml.Node {
+		root, _ := yamldoc.Parse(text, most, hold) // if it is not YAML, the message has the line
+		return root
+	})
+	for one := range strings.SplitSeq(message, "; ") {
 		f := Fault{What: one}
 		if m := lineIn.FindStringSubmatch(one); m != nil {
 			f.Line, _ = strconv.Atoi(m[1])
 			f.Column, _ = strconv.Atoi(m[2])
-		} else if m := pathIn.FindStringSubmatch(one); m != nil && len(root.Content) > 0 {
-			f.Line, f.Column = place(root.Content[0], m[1])
+		} else if m := pathIn.FindStringSubmatch(one); m != nil && root() != nil {
+			f.Line, f.Column = place(root(), m[1])
 		}
-		if f.Line < 1 || f.Line > len(lines) || len(faults) >= mostFaults {
+		line, ok := lineAt(text, f.Line)
+		if !ok || len(faults) >= mostFaults {
 			continue
 		}
-		f.Text = strings.TrimRight(lines[f.Line-1], "\r")
+		f.Text = strings.ToValidUTF8(string(line[:min(len(line), mostLine)]), "")
 		if f.Column == 0 {
-			f.Column = len(f.Text) - len(strings.TrimLeft(f.Text, " \t")) + 1
+			f.Column = len(line) - len(bytes.TrimLeft(line, " \t")) + 1
 		}
 		faults = append(faults, f)
 	}
 	slices.SortStableFunc(faults, func(a, b Fault) int { return a.Line - b.Line })
 	return faults
+}
+
+// lineAt returns a line of a text, which counts from 1; ok is false if there is no such line.
+func lineAt(text []byte, line int) (found []byte, ok bool) {
+	for ; line > 1; line-- {
+		if _, text, ok = bytes.Cut(text, []byte("\n")); !ok {
+			return nil, false
+		}
+	}
+	found, _, _ = bytes.Cut(text, []byte("\n"))
+	return bytes.TrimRight(found, "\r"), line == 1
 }
 
 // place is the line and column of the deepest node on a path such as deviceResources[0].name.
