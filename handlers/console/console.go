@@ -95,14 +95,14 @@ type Console struct {
 	pages    map[string]*template.Template
 	live     *live
 	listing  *devicesearch.Index
-	unknown  *handlers.Quota // logins under way
+	unknown  handlers.UnknownBodies
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Options = o.WithDefaults()
-	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown()}
-	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS) // a shift
+	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger)}
+	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS, s.live.recheck) // a shift
 	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
@@ -163,13 +163,7 @@ func (s *Console) headers(c *gin.Context) {
 	}
 	most := s.mostBody()
 	if c.FullPath() == "/login" && c.Request.ContentLength != 0 {
-		done, err := handlers.BeginUnknown(s.unknown, c.Request)
-		if err != nil {
-			h.Set("Connection", "close")
-			c.AbortWithStatus(http.StatusServiceUnavailable)
-			return
-		}
-		defer done()
+		defer s.unknown.Begin(c.Request)()
 		most = handlers.LoginBytes
 	}
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, most)
@@ -210,6 +204,6 @@ func (s *Console) routes() []route {
 
 func (s *Console) route() {
 	for _, r := range s.routes() {
-		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), r.handle)
+		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), s.readForm(r.right), r.handle)
 	}
 }

@@ -203,6 +203,8 @@ func statusOf(code domain.Code) int {
 		return http.StatusForbidden
 	case domain.Unauthenticated:
 		return http.StatusUnauthorized
+	case domain.TooLarge:
+		return http.StatusRequestEntityTooLarge
 	case domain.TooMany:
 		return http.StatusTooManyRequests
 	case domain.Unavailable:
