@@ -83,6 +83,8 @@ func (c RotateToken) Decide(s State) (Event, error) {
 		return nil, Errorf(NotFound, "token %q does not exist; correct the name", c.Name)
 	case t.Certificate:
 		return nil, Errorf(Conflict, "token %q is a client certificate, which has no secret; replace the certificate", c.Name)
+	case t.Expires != 0 && t.Expires <= c.At:
+		return nil, Errorf(Conflict, "token %q has expired, and a new secret would not be valid either; revoke it and create a new one", c.Name)
 	case c.OldUntil != 0 && c.OldUntil <= c.At:
 		return nil, Errorf(Invalid, "oldUntil: %d is not after the time of the change, %d; give a later time or none", c.OldUntil, c.At)
 	}

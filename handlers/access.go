@@ -29,6 +29,9 @@ type Access struct {
 	Authenticator
 	// Open lets everybody do everything. A valid login then only names the actor, and an invalid one counts as none.
 	Open bool
+	// Still returns why an identity is not any more what it was when a request was let in, or nil. A service asks when the request's body has
+	// ended, before anything is done. nil: nothing is asked.
+	Still func(domain.Identity) error
 	// Refusals counts and logs what is refused; nil: nothing does.
 	Refusals *Refusals
 	// Now is the clock by which client certificates expire; nil: the real one.
@@ -73,7 +76,7 @@ func (a *Access) identify(r *http.Request) (domain.Identity, error) {
 	return domain.Identity{}, errNoLogin
 }
 
-// certificate is Certificate of one that has not expired since the connection was opened.
+// certificate is Certificate of one that has not expired since the connection was opened. The identity expires with it.
 func (a *Access) certificate(c *x509.Certificate) (domain.Identity, error) {
 	now := time.Now
 	if a.Now != nil {
@@ -82,7 +85,11 @@ func (a *Access) certificate(c *x509.Certificate) (domain.Identity, error) {
 	if now().After(c.NotAfter) {
 		return domain.Identity{}, domain.Errorf(domain.Unauthenticated, "the client certificate has expired; connect with a new one")
 	}
-	return a.Certificate(c)
+	id, err := a.Certificate(c)
+	if until := c.NotAfter.UnixMilli(); id.Until == 0 || until < id.Until {
+		id.Until = until
+	}
+	return id, err
 }
 
 // IsForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
@@ -254,12 +261,8 @@ func (o *Options) readSmall(r *http.Request) bool {
 	if r.ContentLength <= 0 || r.ContentLength > LoginBytes || r.Header.Get("Expect") != "" {
 		return r.ContentLength == 0
 	}
-	done, err := o.beginUnknown(r)
-	if err != nil {
-		return false
-	}
-	defer done()
-	_, err = io.Copy(io.Discard, r.Body)
+	defer o.unknown.Begin(r)()
+	_, err := io.Copy(io.Discard, r.Body)
 	return err == nil
 }
 

@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -37,7 +39,9 @@ func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 		return func() {}, nil
 	}
 	body := bodyOf(c)
-	body.client = connections.Client(c.Request)
+	if body.client == "" { // else UnknownBodies may be looking at it
+		body.client = connections.Client(c.Request)
+	}
 	if !b.count.Take(body.client, 1) {
 		hangUp(c)
 		return nil, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit; try again", b.inFlight)
@@ -135,7 +139,11 @@ type timedBody struct {
 	bytes   int64
 	left    time.Duration // for the rest of bytes
 	got     int64         // of bytes
-	ended   bool
+	end     error         // of the body, io.EOF if it is complete; nil before
+
+	still   func() error // called when the body is complete: why nothing may come of it; may be nil
+	leave   func()       // of [UnknownBodies]; nil for a body that does not count there
+	gaveWay atomic.Bool  // the reader gets errGaveWay
 
 	// What follows is set when the request is let in.
 
@@ -152,6 +160,12 @@ func newTimedBody(r io.ReadCloser, w http.ResponseWriter, within time.Duration, 
 	return b
 }
 
+// breakOff ends the body, also while it is being read.
+func (b *timedBody) breakOff() {
+	b.gaveWay.Store(true)
+	_ = b.control.SetReadDeadline(time.Now())
+}
+
 func (b *timedBody) wait() {
 	_ = b.control.SetReadDeadline(time.Now().Add(b.left)) // not supported where there is no socket, as in tests
 }
@@ -159,21 +173,34 @@ func (b *timedBody) wait() {
 // Read lifts the deadline when the body is complete: net/http reads on to see whether the client hangs up, and would take
 // the deadline for that.
 func (b *timedBody) Read(p []byte) (int, error) {
-	if b.ended {
-		return 0, io.EOF
+	if b.end != nil {
+		return 0, b.end
 	}
 	b.wait()
+	if b.gaveWay.Load() { // else breakOff sets a deadline after this one
+		return 0, errGaveWay
+	}
 	from := time.Now()
 	n, err := b.ReadCloser.Read(p)
+	if b.gaveWay.Load() {
+		return 0, errGaveWay
+	}
 	b.left -= time.Since(from)
 	if b.got += int64(n); b.got >= b.bytes {
 		b.got, b.left = 0, b.time
 	}
-	if err == io.EOF {
-		b.ended = true
-		_ = b.control.SetReadDeadline(time.Time{})
+	if err != io.EOF {
+		return n, err
 	}
-	return n, err
+	if b.leave != nil {
+		b.leave() // before the deadline is lifted, because breakOff sets one
+	}
+	_ = b.control.SetReadDeadline(time.Time{})
+	b.end = io.EOF
+	if b.still != nil {
+		b.end = cmp.Or(b.still(), b.end)
+	}
+	return n, b.end
 }
 
 // hangUp has the connection closed after the answer, so that net/http does not read the rest of the body before it.

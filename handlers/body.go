@@ -71,6 +71,9 @@ func (s sent) Read(p []byte) (int, error) {
 			return 0, s.Err
 		}
 		return n, err
+	case errors.As(err, new(*domain.Error)): // of timedBody
+		hangUp(s.c)
+		s.Err = err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		hangUp(s.c)
 		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster", s.of.rate, s.of.timeout)

@@ -14,9 +14,10 @@ func WithIdentity(ctx context.Context, i domain.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
 }
 
-// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too.
-func WithLogin(ctx context.Context, i domain.Identity) context.Context {
-	return context.WithValue(WithIdentity(ctx, i), loginKey{}, true)
+// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too. still returns why the login
+// has ended, or nil.
+func WithLogin(ctx context.Context, i domain.Identity, still func() error) context.Context {
+	return context.WithValue(WithIdentity(ctx, i), loginKey{}, still)
 }
 
 type loginKey struct{}
@@ -24,6 +25,27 @@ type loginKey struct{}
 // isOpen reports whether everybody may send a request.
 func (o *Options) isOpen(r *http.Request) bool {
 	return (o.Access == nil || o.Access.Open) && r.Context().Value(loginKey{}) == nil
+}
+
+// StillLoggedIn returns why the login of [WithLogin] has ended, or nil. It is nil where there was none.
+func StillLoggedIn(ctx context.Context) error {
+	still, ok := ctx.Value(loginKey{}).(func() error)
+	if !ok {
+		return nil
+	}
+	return still()
+}
+
+// still returns why the identity of a request has lost its rights since the request was let in, or nil.
+func (o *Options) still(ctx context.Context) error {
+	if err := StillLoggedIn(ctx); err != nil {
+		return err
+	}
+	id, known := IdentityOf(ctx)
+	if !known || o.Access == nil || o.Access.Still == nil {
+		return nil
+	}
+	return o.Access.Still(id)
 }
 
 // IdentityOf returns the identity that sends a request with the context.

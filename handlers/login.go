@@ -2,25 +2,16 @@ package handlers
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers/connections"
 )
 
 // LoginBytes is the longest body of POST /login.
 const LoginBytes = 4 << 10
-
-// Bodies of clients that have not logged in: how many of each service may be under way, and how long one may take.
-const (
-	mostUnknown = 64
-	unknownTime = 5 * time.Second
-)
 
 // isBeforeLogin reports whether a request's body comes from a client that has not logged in: that of a login, and in secure mode each without
 // an identity. In open mode all requests are anonymous.
@@ -30,26 +21,6 @@ func (o *Options) isBeforeLogin(r *http.Request) bool {
 	}
 	_, known := IdentityOf(r.Context())
 	return !known && !o.Access.Open || r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/login")
-}
-
-func (o *Options) beginUnknown(r *http.Request) (done func(), err error) {
-	return BeginUnknown(o.unknown, r)
-}
-
-// NewUnknown returns the quota of a service for [BeginUnknown].
-func NewUnknown() *Quota { return NewQuota(mostUnknown) }
-
-// BeginUnknown counts a request with a body from a client that has not logged in, and shortens its time.
-func BeginUnknown(unknown *Quota, r *http.Request) (done func(), err error) {
-	client := connections.Client(r)
-	if !unknown.Take(client, 1) {
-		return nil, domain.Errorf(domain.Unavailable, "%d requests before a login are being served, or three quarters of that for this client, which is the limit; try again", mostUnknown)
-	}
-	if body, ok := r.Body.(*timedBody); ok {
-		body.time, body.left, body.bytes = unknownTime, unknownTime, math.MaxInt64
-		body.wait()
-	}
-	return func() { unknown.Give(client, 1) }, nil
 }
 
 // LoginRequest is the body of POST /login.

@@ -113,7 +113,7 @@ type Options struct {
 	// whole: of BodyMemory they take what they load when they load it, and nothing before.
 	Streams []string
 
-	unknown *Quota // requests with a body from clients that have not logged in
+	unknown *UnknownBodies
 }
 
 // IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered by default. A day is longer than a client
@@ -144,7 +144,7 @@ func (o Options) WithDefaults() Options {
 		o.NewID = newID
 	}
 	if o.unknown == nil {
-		o.unknown = NewUnknown()
+		o.unknown = &UnknownBodies{}
 	}
 	o.BodyBytes = cmp.Or(o.BodyBytes, 16<<20)          // three times the JSON of 10,000 ordinary devices
 	o.UploadBytes = cmp.Or(o.UploadBytes, 8<<20)       // a profile of 10,000 resources with all their keys

@@ -115,6 +115,8 @@ func (s *sameOrigin) refusal(r *http.Request) string {
 		return ""
 	case origin == "":
 		return "a page of another origin may not use this service; enter the address in the browser, or open it from a page of its own"
+	case s.links:
+		return fmt.Sprintf("a page of the origin %.80q may not use the console; enter the address of the console in the browser", origin)
 	default:
 		return fmt.Sprintf("a page of the origin %.80q may not use this service; add its origin to the setting trusted-origins", origin)
 	}

@@ -47,14 +47,12 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unrouted(w, r)
 		return
 	}
+	if body, ok := r.Body.(*timedBody); ok {
+		ctx := r.Context()
+		body.still = func() error { return s.options.still(ctx) }
+	}
 	if s.options.isBeforeLogin(r) {
-		done, err := s.options.beginUnknown(r)
-		if err != nil {
-			s.options.refuse(w, r, "", err)
-			s.unrouted(w, r)
-			return
-		}
-		defer done()
+		defer s.options.unknown.Begin(r)()
 	}
 	if !strings.HasPrefix(r.URL.Path, "/") {
 		http.NotFound(w, r)

@@ -33,7 +33,7 @@ func (p *Program) startAccess() error {
 		go func() { <-done; stop() }()
 		a.Run(ctx)
 	})
-	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Refusals: &handlers.Refusals{Logger: p.Logger}}
+	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
 	p.identities.changed = p.data.store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil
@@ -57,10 +57,12 @@ func (p *Program) tapLogin(ctx context.Context, user, password, token, address s
 
 // tapStill reports whether an identity has what it had when it logged in.
 func (p *Program) tapStill(was domain.Identity) bool {
-	if p.authenticator.Load() == nil {
-		return true
-	}
+	return p.authenticator.Load() == nil || p.still(was) == nil
+}
+
+// still returns why an identity is not any more what it was when it was proved, or nil.
+func (p *Program) still(was domain.Identity) error {
 	v, release := p.identities.view()
 	defer release()
-	return was.Still(v.State, p.Now().UnixMilli()) == nil
+	return was.Still(v.State, p.Now().UnixMilli())
 }

@@ -14,7 +14,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,7 +110,8 @@ func (s *adminSocket) handle(c *net.UnixConn) error {
 		return err
 	}
 	if uid != os.Getuid() && uid != 0 {
-		return json.NewEncoder(c).Encode(adminAnswer{Error: "only the user of the server and root may do this"})
+		allowed := slices.Compact([]string{ownName(), "root"})
+		return json.NewEncoder(c).Encode(adminAnswer{Error: fmt.Sprintf("the user %s may not use the local commands of this server; run the command as %s", userName(uid), strings.Join(allowed, " or "))})
 	}
 	var r adminRequest
 	if err := json.NewDecoder(io.LimitReader(c, adminRequestBytes)).Decode(&r); err != nil {
@@ -174,15 +177,16 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	if err := json.NewEncoder(c).Encode(r); err != nil {
+	if err := checkServer(dir, c.(*net.UnixConn)); err != nil {
 		return a, err
 	}
+	unsent := json.NewEncoder(c).Encode(r) // a server that refuses this user answers and reads nothing
 	limited := &io.LimitedReader{R: c}
 	answers := json.NewDecoder(limited)
 	for more := true; more; {
 		a, limited.N = adminAnswer{}, maxAdminAnswer
 		if err := answers.Decode(&a); err != nil {
-			return a, cmp.Or(ctx.Err(), fmt.Errorf("ask the running server: %w: %w; list to see whether a change is done", errAway, err))
+			return a, cmp.Or(ctx.Err(), fmt.Errorf("ask the running server: %w: %w; list to see whether a change is done", errAway, cmp.Or(unsent, err)))
 		}
 		if more = a.Text != "" || a.Stream != nil || a.Progress != nil; more && before != nil {
 			before(a)
@@ -197,6 +201,21 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func
 		return a, errors.New(a.Error)
 	}
 	return a, nil
+}
+
+// checkServer refuses to send anything to a server of another user than the owner of the data folder, root or this user: somebody who may write
+// to the folder has put the socket there.
+func checkServer(dir string, c *net.UnixConn) error {
+	uid, err := peerOf(c)
+	if err != nil || uid == os.Getuid() || uid == 0 {
+		return err
+	}
+	owner, err := ownerOf(dir)
+	if err != nil || uid == owner {
+		return err
+	}
+	return exitError{exitFolder, fmt.Errorf("a process of the user %s listens at %s, and the data folder belongs to %s; nothing was sent; remove the socket, and let only %[3]s write to the folder",
+		userName(uid), filepath.Join(dir, adminSocketFile), userName(owner))}
 }
 
 // userName is the name of a user of the system, or the number if it has none.

@@ -19,6 +19,15 @@ func adminSocketPath(dir string) (string, *os.File, error) {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), adminSocketFile), folder, nil
 }
 
+// ownerOf returns the user that a folder belongs to.
+func ownerOf(dir string) (uid int, err error) {
+	var s unix.Stat_t
+	if err := unix.Stat(dir, &s); err != nil {
+		return 0, fmt.Errorf("find the owner of %s: %w", dir, err)
+	}
+	return int(s.Uid), nil
+}
+
 // peerOf returns the user at the other end.
 func peerOf(c *net.UnixConn) (uid int, err error) {
 	raw, err := c.SyscallConn()

@@ -13,5 +13,8 @@ func adminSocketPath(dir string) (string, *os.File, error) {
 	return filepath.Join(dir, adminSocketFile), nil, nil
 }
 
+// ownerOf returns the user of this process.
+func ownerOf(string) (uid int, err error) { return os.Getuid(), nil }
+
 // peerOf returns the user of this process: the mode of the socket keeps the others away.
 func peerOf(*net.UnixConn) (uid int, err error) { return os.Getuid(), nil }

@@ -13,7 +13,7 @@ import (
 // boundTests has, for each row of the tables of docs/reference/limits.md and limits-delivery.md, the tests that drive Ledge to the bound and hold what
 // the row says.
 var boundTests = map[string][]string{
-	"sessions of the console":                            {"TestSessionsAreBounded"},
+	"sessions of the console; of one user":               {"TestSessionsOfAllAreBounded", "TestSessionsAreBounded"},
 	"open pages of the console that are told of changes": {"TestListenersAreBounded"},
 	"an answer of a service that the console shows":      {"TestLongAnswers"},
 	"events that one request of the console's ledger looks at; bytes of them in memory; data of an event that is shown": {"TestConsoleLedgerFilters", "TestConsoleLargeEvent"},
@@ -133,7 +133,7 @@ var boundTests = map[string][]string{
 	"changes, notifications or readings that wait to be published to taps":      {"TestNothingWaitsForTaps"},
 	"header of a request: bytes, lines":                                         {"TestManyHeaderLines"},
 	"headers longer than 4 KiB that are not complete":                           {"TestLongHeaders"},
-	"requests with a body before a login: at a time, of each service; body; time for it. These are logins, and in secure mode all requests without an identity": {"TestHeldLogins", "TestLogin"},
+	"requests with a body before a login: at a time, of each service; body; time for it. These are logins, and in secure mode all requests without an identity": {"TestOldestLoginGivesWay", "TestHeldLogins", "TestLogin"},
 	"body of a login": {"TestLogin"},
 	"addresses whose refused requests are logged, in a minute": {"TestRefusalsAreLogged"},
 	"log lines of one message":                                 {"TestLogLinesAreLimited", "TestLogLinesOfManyClients", "TestAttackLogLines"},

@@ -165,6 +165,9 @@ func (i *identities) RemoveToken(ctx context.Context, actor, name string) error 
 }
 
 func (i *identities) submit(ctx context.Context, actor string, c domain.Command) error {
+	if err := handlers.StillLoggedIn(ctx); err != nil {
+		return err
+	}
 	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: handlers.Sender(ctx), Origin: "internal"}
 	outcomes, err := i.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
 	if err != nil {

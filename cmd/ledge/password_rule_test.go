@@ -7,10 +7,13 @@ import (
 	"testing"
 )
 
-// TestPasswordRule holds that no command, no first start and no page of the console takes a short or a common password.
+// TestPasswordRule holds that no command, no first start and no page of the console takes a short, a blank or a common password.
 func TestPasswordRule(t *testing.T) {
 	dir := t.TempDir()
-	for password, says := range map[string]string{"short": "has 5 characters; use at least 10", "Basketball": "is one of the 1,000 most common passwords"} {
+	bad := map[string]string{
+		"short": "has 5 characters; use at least 10", "Basketball": "is one of the 1,000 most common passwords", strings.Repeat(" ", 10): "has only white space",
+	}
+	for password, says := range bad {
 		t.Setenv("LEDGE_ADMIN_PASSWORD", password)
 		_, stderr, code := ledge(t, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
 			"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1")
@@ -23,7 +26,7 @@ func TestPasswordRule(t *testing.T) {
 	mustLedge(t, dir, "first-secret\n", "user", "add", "anna", "--role", "admin")
 	c := newConsoleClient(p)
 	c.login(t, "anna", "first-secret")
-	for password, says := range map[string]string{"short": "has 5 characters; use at least 10", "Basketball": "is one of the 1,000 most common passwords"} {
+	for password, says := range bad {
 		wantLedgeFails(t, dir, password+"\n", says, "user", "add", "ben")
 		wantLedgeFails(t, dir, password+"\n", says, "user", "passwd", "anna")
 		for path, form := range map[string]url.Values{

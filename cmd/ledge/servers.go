@@ -138,7 +138,9 @@ const (
 func (s *servers) start(o handlers.Options) {
 	name := o.Service
 	origins := s.config.sameOrigin(s.logger)
-	origins.Links = name == consoleService
+	if name == consoleService { // whose cookie is for its own pages alone
+		origins.Links, origins.TrustedOrigins = true, nil
+	}
 	h := s.config.proxies().Before(origins.Before(s.byName[name]))
 	var wrap func(net.Conn) net.Conn
 	if t := s.program.transport; t != nil {

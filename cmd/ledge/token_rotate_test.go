@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTokenRotate gives a token new secrets: the old one is valid for the overlap, also after a restart, and not with an overlap of 0.
+// TestTokenRotate gives a token new secrets: the old one is valid for the overlap, also after a restart, and not with an overlap of 0. An
+// expired token gets none. Before, its new secret was printed and never worked.
 func TestTokenRotate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,4 +50,9 @@ func TestTokenRotate(t *testing.T) {
 	if _, stderr, code := ledge(t, "token", "rotate", "reader", "--overlap", "soon", "--data-dir", dir); code != exitUsage || !strings.Contains(stderr, "write it as 24h or 7d") {
 		t.Errorf("a bad overlap: %d %s", code, stderr)
 	}
+	command("token", "create", "short-lived", "--role", "viewer", "--expires", "1s")
+	until(t, "no new secret for an expired token", func() bool {
+		out, stderr, code := ledge(t, "token", "rotate", "short-lived", "--overlap", "0", "--data-dir", dir)
+		return code != exitOK && out == "" && strings.Contains(stderr, `"short-lived" has expired, and a new secret would not be valid either; revoke it and create a new one`)
+	})
 }

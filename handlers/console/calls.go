@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"ledge/domain"
+	"ledge/handlers"
 )
 
 // The services that the console calls.
@@ -79,6 +82,9 @@ func (p problem) text() string {
 // call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
 // or a reader; anything else is sent as JSON. header has pairs of names and values.
 func (s *Console) call(c *gin.Context, service, method, path string, body any, header ...string) answer {
+	if err := handlers.StillLoggedIn(c.Request.Context()); err != nil { // a form with files is read by what calls this
+		return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}
+	}
 	r, err := s.request(c, method, path, body, header...)
 	if err != nil {
 		return answer{Status: http.StatusInternalServerError, Message: err.Error()}

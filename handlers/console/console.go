@@ -97,16 +97,16 @@ type Console struct {
 	live     *live
 	listing  *devicesearch.Index
 	bodies   *handlers.Bodies
-	unknown  *handlers.Quota // requests with a body before a login
+	unknown  handlers.UnknownBodies
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Options = o.WithDefaults()
 	o.Streams = []string{valuePath}
-	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), bodies: handlers.NewBodies(o.Options), unknown: handlers.NewUnknown()}
+	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), bodies: handlers.NewBodies(o.Options)}
 	s.handler = handlers.Deadlines(o.Options, s.engine)
-	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS) // a shift
+	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS, s.live.recheck) // a shift
 	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
@@ -203,6 +203,6 @@ func (s *Console) routes() []route {
 
 func (s *Console) route() {
 	for _, r := range s.routes() {
-		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), s.admit(r), r.handle)
+		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), s.admit(r), s.authorizeAgain(r.right), r.handle)
 	}
 }

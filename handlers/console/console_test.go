@@ -192,10 +192,11 @@ func get(s *Console, path string, cookie *http.Cookie) *httptest.ResponseRecorde
 	return w
 }
 
+// TestSessionsAreBounded has one user log in again and again. Before, the 1,000th login ended the sessions of the others.
 func TestSessionsAreBounded(t *testing.T) {
 	s := fixture(t, nil)
-	first := login(t, s)
-	for range mostSessions - 1 {
+	first, second := login(t, s), login(t, s)
+	for range mostOfUser - 2 {
 		login(t, s)
 	}
 	if got := get(s, "/account", first).Code; got != http.StatusOK {
@@ -203,17 +204,109 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 	// The request has put the end of the first session off, so the second one gives way.
 	login(t, s)
-	if n := len(s.sessions.Store.(*sessionStore).sessions); n != mostSessions {
-		t.Errorf("%d sessions, want %d", n, mostSessions)
-	}
 	if got := get(s, "/account", first).Code; got != http.StatusOK {
 		t.Errorf("the session that was used last has ended: %d", got)
 	}
+	if got := get(s, "/account", second).Code; got != http.StatusSeeOther {
+		t.Errorf("one session of the user too many: %d, want the login", got)
+	}
+}
+
+// TestSessionsOfAllAreBounded holds that the user with the most sessions loses one, whoever logs in.
+func TestSessionsOfAllAreBounded(t *testing.T) {
+	s := &sessionStore{idle: time.Hour, ended: func() {}, sessions: map[string]storedSession{}}
+	begin := func(user, token string) {
+		if err := s.CommitCtx(context.WithValue(t.Context(), newSession{}, user), token, nil, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin("admin", "first")
+	for user := 0; len(s.sessions) < mostSessions; user++ {
+		for n := range mostOfUser {
+			begin(fmt.Sprint("u", user), fmt.Sprint(user, " ", n))
+		}
+	}
+	begin("anna", "last")
+	for _, token := range []string{"first", "last"} {
+		if _, ok, _ := s.Find(token); !ok {
+			t.Errorf("the %s session has ended", token)
+		}
+	}
+	if len(s.sessions) != mostSessions {
+		t.Errorf("%d sessions, want %d", len(s.sessions), mostSessions)
+	}
+}
+
+// TestLogoutIsFinal has a request end after the logout of its session. Before, what it noted brought the session back.
+func TestLogoutIsFinal(t *testing.T) {
+	goOn := make(chan struct{})
+	entered := make(chan struct{})
+	s := fixture(t, func(http.ResponseWriter, *http.Request) { close(entered); <-goOn })
+	cookie := login(t, s)
+	done := make(chan int)
+	go func() { done <- post(s, "/services/a/delete", cookie, strings.NewReader("")).Code }()
+	<-entered
+	post(s, "/logout", cookie, strings.NewReader(""))
+	close(goOn)
+	if got := <-done; got != http.StatusSeeOther {
+		t.Errorf("the request under way: %d", got)
+	}
+	if got := get(s, "/account", cookie).Code; got != http.StatusSeeOther {
+		t.Errorf("after the logout: %d, want the login", got)
+	}
+}
+
+// atEnd is a form that arrives slowly: before its end something happens.
+type atEnd struct {
+	io.Reader
+	happens func()
+}
+
+func (b atEnd) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		b.happens()
+	}
+	return n, err
+}
+
+// TestSessionIsProvedAgain ends a session while a form of it arrives, and changes the role of its user. Before, the form was done.
+func TestSessionIsProvedAgain(t *testing.T) {
+	calls := 0
+	s := fixture(t, func(http.ResponseWriter, *http.Request) { calls++ })
+	users := s.Users.(people)
+	anna := users["anna"]
+	for name, test := range map[string]struct {
+		happens func(*http.Cookie)
+		status  int
+	}{
+		"nothing":        {func(*http.Cookie) {}, http.StatusSeeOther},
+		"a logout":       {func(c *http.Cookie) { post(s, "/logout", c, strings.NewReader("")) }, http.StatusSeeOther},
+		"a new password": {func(*http.Cookie) { u := anna; u.Credential = "2"; users["anna"] = u }, http.StatusSeeOther},
+		"a removal":      {func(*http.Cookie) { delete(users, "anna") }, http.StatusSeeOther},
+		"another role":   {func(*http.Cookie) { u := anna; u.Role = domain.Viewer; users["anna"] = u }, http.StatusForbidden},
+	} {
+		users["anna"], calls = anna, 0
+		cookie := login(t, s)
+		w := post(s, "/services/a/delete", cookie, atEnd{strings.NewReader("a=b"), func() { test.happens(cookie) }})
+		if w.Code != test.status || (calls > 0) != (name == "nothing") {
+			t.Errorf("%s: %d %s, %d calls", name, w.Code, w.Header().Get("Location"), calls)
+		}
+	}
+}
+
+func post(s *Console, path string, cookie *http.Cookie, form io.Reader) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, form)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.AddCookie(cookie)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
 }
 
 // TestSessionsCountTheirTime holds that the time of the clock that scs gives does not end a session, and that its own times do.
 func TestSessionsCountTheirTime(t *testing.T) {
-	s := &sessionStore{idle: time.Hour, sessions: map[string]storedSession{}}
+	s := &sessionStore{idle: time.Hour, ended: func() {}, sessions: map[string]storedSession{}}
 	for _, clock := range []time.Duration{-6 * time.Hour, 6 * time.Hour} {
 		mustCommit(t, s, clock)
 		if left := time.Until(s.sessions["a"].ends); left <= 0 || left > time.Hour {
@@ -234,7 +327,7 @@ func TestSessionsCountTheirTime(t *testing.T) {
 
 func mustCommit(t *testing.T, s *sessionStore, clock time.Duration) {
 	t.Helper()
-	if err := s.Commit("a", nil, time.Now().Add(clock).UTC()); err != nil {
+	if err := s.CommitCtx(context.WithValue(t.Context(), newSession{}, "anna"), "a", nil, time.Now().Add(clock).UTC()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -296,18 +389,71 @@ func TestLiveConnectionStaysOpen(t *testing.T) {
 	}
 }
 
+// TestLiveConnectionEndsWithRights ends live connections whose users may not listen any more, between two beats. Before, they ended with the next beat.
+func TestLiveConnectionEndsWithRights(t *testing.T) {
+	s := fixture(t, nil)
+	s.live.beat = time.Hour
+	server := httptest.NewServer(s)
+	defer server.Close()
+	defer s.live.close()
+	users := s.Users.(people)
+	anna := users["anna"]
+	for name, lose := range map[string]func(*http.Cookie){
+		"logout": func(c *http.Cookie) { post(s, "/logout", c, strings.NewReader("")) },
+		"logins": func(*http.Cookie) {
+			for range mostOfUser {
+				login(t, s)
+			}
+		},
+		"role": func(*http.Cookie) {
+			u := anna
+			u.Role = domain.Poster
+			users["anna"] = u
+			s.live.changed(Change{"users", "anna"})
+		},
+	} {
+		cookie := login(t, s)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(cookie)
+		answer, err := server.Client().Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatal(name, answer, err)
+		}
+		lose(cookie)
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		answer.Body.Close()
+		users["anna"] = anna
+	}
+}
+
+// TestListenersAreBounded has one user open as many pages as it may. The next user takes the place of the oldest. Before, it had none.
 func TestListenersAreBounded(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
 	defer l.close()
 	var all []*listener
-	for range mostListeners {
-		all = append(all, l.add(map[string]string{"devices": ""}))
+	for one := l.add("viewer", nil); one != nil; one = l.add("viewer", nil) {
+		all = append(all, one)
 	}
-	if l.add(nil) != nil {
-		t.Fatal("one more is told of changes")
+	if len(all) != mostListeners {
+		t.Errorf("one user has %d of %d", len(all), mostListeners)
+	}
+	if l.add("admin", nil) == nil {
+		t.Error("the next user has no place")
+	}
+	if _, open := <-all[0].wake; open {
+		t.Error("the oldest page of the user with the most goes on")
 	}
 	l.remove(all[0])
-	if l.add(nil) == nil {
+	if l.add("viewer", nil) != nil {
+		t.Error("the user with the most has taken the place of another")
+	}
+	l.remove(all[1])
+	if l.add("viewer", nil) == nil {
 		t.Error("when one has gone the next one has no place")
 	}
 }
@@ -316,8 +462,8 @@ func TestLiveTopics(t *testing.T) {
 	l := newLive(nil, slog.New(slog.DiscardHandler))
 	l.every = time.Hour // the test sends the messages
 	l.last = time.Now()
-	hall, all := l.add(map[string]string{"readings": "hall", "devices": ""}), l.add(map[string]string{"readings": ""})
-	changes := l.add(map[string]string{"ledger": "changes"})
+	hall, all := l.add("anna", map[string]string{"readings": "hall", "devices": ""}), l.add("anna", map[string]string{"readings": ""})
+	changes := l.add("anna", map[string]string{"ledger": "changes"})
 	told := func() string {
 		l.send()
 		for _, one := range []*listener{hall, all, changes} {
@@ -359,7 +505,7 @@ func TestLiveTopics(t *testing.T) {
 	for range hall.wake { // which ends
 	}
 	l.changed(Change{"devices", "yard"})
-	if l.add(nil) != nil {
+	if l.add("anna", nil) != nil {
 		t.Error("after the end a page is told of changes")
 	}
 }
@@ -369,7 +515,7 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	const pages = 20
 	s := fixture(t, nil)
 	s.live.every, s.live.last = time.Hour, time.Now()
-	page := s.live.add(map[string]string{"devices": ""})
+	page := s.live.add("anna", map[string]string{"devices": ""})
 	var rendered atomic.Int32
 	p, status := Page{Title: "shown", Live: "devices"}, http.StatusOK
 	s.engine.GET("/shown", s.session, s.authorize(anyRole), s.share(func(c *gin.Context) {
@@ -432,7 +578,7 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	s.live.every = time.Hour
 	s.live.remove(page)
 	load("without a live connection", pages, "")
-	s.live.add(nil)
+	s.live.add("anna", nil)
 	p.Live = ""
 	load("a page that is not live", pages, "")
 	p.Live, status = "devices", http.StatusTeapot

@@ -22,12 +22,7 @@ func (s *Console) admit(r route) gin.HandlerFunc {
 		}
 		most := int64(handlers.FormBytes)
 		if r.right == noLogin {
-			done, err := handlers.BeginUnknown(s.unknown, c.Request)
-			if err != nil {
-				s.fail(c, err)
-				return
-			}
-			defer done()
+			defer s.unknown.Begin(c.Request)()
 			most = handlers.LoginBytes
 		}
 		done, err := s.bodies.Admit(c, !slices.Contains(s.Streams, r.path))

@@ -25,7 +25,7 @@ type Change struct{ Topic, Name string }
 var Topics = []string{"devices", "profiles", "services", "watchers", "subscriptions", "notifications", "transmissions", "readings", "users", "tokens", "ledger"}
 
 const (
-	// mostListeners bounds the open pages with a live connection.
+	// mostListeners bounds the open pages with a live connection. At the limit the oldest of the user with the most gives way.
 	mostListeners = 256
 	// liveEvery is the shortest time between two messages. The first change is sent at once. Those in between become one message: so a page
 	// hears of each change within a second.
@@ -58,8 +58,10 @@ type live struct {
 
 // listener is one open page. live.mu guards news and due.
 type listener struct {
+	user   string
+	begun  time.Time
 	topics map[string]string // to the name of an entity; "" for all
-	wake   chan struct{}     // holds one token when there are due topics
+	wake   chan struct{}     // holds one token when there are due topics, or the user may have lost the right to listen
 	news   map[string]bool   // topics of the next message
 	due    map[string]bool   // topics of this message
 }
@@ -112,14 +114,14 @@ func (l *live) rest() {
 	clear(l.shared)
 }
 
-// add returns the listener of a page; nil at the limit.
-func (l *live) add(topics map[string]string) *listener {
+// add returns the listener of a user's page; nil at the limit if no user has more pages.
+func (l *live) add(user string, topics map[string]string) *listener {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || len(l.listeners) >= mostListeners {
+	if l.closed || len(l.listeners) >= mostListeners && !l.makeRoom(user) {
 		return nil
 	}
-	one := &listener{topics: topics, wake: make(chan struct{}, 1), news: map[string]bool{}, due: map[string]bool{}}
+	one := &listener{user: user, begun: time.Now(), topics: topics, wake: make(chan struct{}, 1), news: map[string]bool{}, due: map[string]bool{}}
 	l.listeners[one] = true
 	if l.stop == nil && l.follow != nil {
 		ctx, stop := context.WithCancel(context.Background())
@@ -134,6 +136,26 @@ func (l *live) add(topics map[string]string) *listener {
 	return one
 }
 
+// makeRoom ends the oldest connection of the user with the most, for a user who will not have more than that. The caller holds mu.
+func (l *live) makeRoom(user string) bool {
+	by := map[string]int{}
+	for one := range l.listeners {
+		by[one.user]++
+	}
+	var oldest *listener
+	for one := range l.listeners {
+		if oldest == nil || by[one.user] > by[oldest.user] || by[one.user] == by[oldest.user] && one.begun.Before(oldest.begun) {
+			oldest = one
+		}
+	}
+	if by[user]+1 >= by[oldest.user] {
+		return false
+	}
+	delete(l.listeners, oldest)
+	close(oldest.wake)
+	return true
+}
+
 func (l *live) remove(one *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,8 +165,28 @@ func (l *live) remove(one *listener) {
 	}
 }
 
-// changed notes a change for all pages with its topic.
+// recheck wakes all pages at once. The connection of a user who may not listen any more ends.
+func (l *live) recheck() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for one := range l.listeners {
+		one.rouse()
+	}
+}
+
+// rouse wakes a page. The caller holds live.mu.
+func (one *listener) rouse() {
+	select {
+	case one.wake <- struct{}{}:
+	default: // it wakes already
+	}
+}
+
+// changed notes a change for all pages with its topic. A change of a user may end connections.
 func (l *live) changed(c Change) {
+	if c.Topic == "users" {
+		l.recheck()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for one := range l.listeners {
@@ -190,14 +232,11 @@ func (l *live) send() {
 		}
 		maps.Copy(one.due, one.news)
 		clear(one.news)
-		select {
-		case one.wake <- struct{}{}:
-		default:
-		}
+		one.rouse()
 	}
 }
 
-// take returns the topics of the message that a page was woken for.
+// take returns the topics of the message that a page was woken for; none if it was woken for a recheck.
 func (l *live) take(one *listener) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -278,7 +317,8 @@ func (s *Console) serveLive(c *gin.Context) {
 		}
 		wanted[topic] = names[0]
 	}
-	one := s.live.add(wanted)
+	u, _ := user(c)
+	one := s.live.add(u.Name, wanted)
 	if one == nil {
 		c.Header("Retry-After", "10")
 		c.String(http.StatusServiceUnavailable, "too many pages are open; this page does not show changes\n")
@@ -290,37 +330,35 @@ func (s *Console) serveLive(c *gin.Context) {
 	}
 	c.Header("Content-Type", "text/event-stream")
 	c.Header("X-Accel-Buffering", "no") // of nginx
-	if s.tell(c, "retry: 2000\n\n") != nil {
-		return
-	}
 	s.tellAll(c, one)
 }
 
+// tellAll sends the messages of a page while its user may listen.
 func (s *Console) tellAll(c *gin.Context, one *listener) {
 	beat := time.NewTicker(s.live.beat)
 	defer beat.Stop()
-	for {
-		var err error
+	for text := "retry: 2000\n\n"; s.mayListen(c) && s.tell(c, text) == nil; {
 		select {
 		case <-c.Request.Context().Done():
 			return
 		case <-beat.C:
-			if !s.stillLoggedIn(c) {
-				return
-			}
-			err = s.tell(c, ": still here\n\n")
+			text = ": still here\n\n"
 		case _, open := <-one.wake:
 			if !open {
 				return
 			}
+			text = ""
 			if topics := s.live.take(one); len(topics) > 0 {
-				err = s.tell(c, "data: "+strings.Join(topics, " ")+"\n\n")
+				text = "data: " + strings.Join(topics, " ") + "\n\n"
 			}
 		}
-		if err != nil {
-			return
-		}
 	}
+}
+
+// mayListen reports whether the session of a live connection goes on and its user may still read.
+func (s *Console) mayListen(c *gin.Context) bool {
+	u, ok := s.userNow(c)
+	return ok && u.Role.May(domain.MayRead)
 }
 
 // tell sends a text. The time to write begins anew with each: that of the whole answer would end an idle connection.

@@ -203,12 +203,12 @@ func statusOf(code domain.Code) int {
 		return http.StatusForbidden
 	case domain.Unauthenticated:
 		return http.StatusUnauthorized
+	case domain.TooLarge:
+		return http.StatusRequestEntityTooLarge
 	case domain.TooMany:
 		return http.StatusTooManyRequests
 	case domain.Unavailable:
 		return http.StatusServiceUnavailable
-	case domain.TooLarge:
-		return http.StatusRequestEntityTooLarge
 	case domain.Full:
 		return http.StatusInsufficientStorage
 	}

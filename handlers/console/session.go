@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -20,8 +19,9 @@ import (
 const (
 	// longestSession is the longest life of a session, also if it is used.
 	longestSession = 7 * 24 * time.Hour
-	// mostSessions bounds the sessions. At the limit the session that ends first is removed.
-	mostSessions = 1000
+	// mostSessions bounds the sessions, mostOfUser those of one user. At a limit the session that ends first is removed: of the user, or of the
+	// user with the most.
+	mostSessions, mostOfUser = 1000, 20
 	// cookieName is the session's cookie; with TLS browsers hold its prefix to the rules of RFC 6265bis.
 	cookieName, secureCookieName = "ledge-session", "__Host-ledge-session"
 
@@ -32,9 +32,10 @@ const (
 	mostNext = 2 << 10
 )
 
-func newSessions(idle time.Duration, tls bool) *scs.SessionManager {
+// newSessions returns the sessions. They call ended when a session was removed.
+func newSessions(idle time.Duration, tls bool, ended func()) *scs.SessionManager {
 	m := scs.New()
-	m.Store = &sessionStore{idle: idle, sessions: map[string]storedSession{}}
+	m.Store = &sessionStore{idle: idle, ended: ended, sessions: map[string]storedSession{}}
 	m.IdleTimeout, m.Lifetime = idle, longestSession
 	m.HashTokenInStore = true
 	m.Cookie.Name, m.Cookie.Secure, m.Cookie.Persist = cookieName, tls, false
@@ -57,7 +58,7 @@ func (s *Console) session(c *gin.Context) {
 		return
 	}
 	c.Request = c.Request.WithContext(ctx)
-	u, ok := s.sessionUser(c)
+	u, ok := s.userOf(ctx)
 	if !ok {
 		return
 	}
@@ -67,32 +68,57 @@ func (s *Console) session(c *gin.Context) {
 			return
 		}
 	}
+	s.setUser(c, u)
+}
+
+// setUser has a request sent by a user, as long as the user is logged in.
+func (s *Console) setUser(c *gin.Context, u domain.User) {
 	c.Set("user", u)
-	c.Request = c.Request.WithContext(handlers.WithLogin(ctx, u.Identity()))
+	c.Request = c.Request.WithContext(handlers.WithLogin(c.Request.Context(), u.Identity(), func() error {
+		if _, ok := s.userNow(c); !ok {
+			return domain.Errorf(domain.Unauthenticated, "the session ended while the request was under way; log in again and repeat it")
+		}
+		return nil
+	}))
+}
+
+// authorizeAgain looks again whether the user may send a form, because its body may have taken its time. A form with files is read by its
+// handler, which sends it to a service.
+func (s *Console) authorizeAgain(right domain.Right) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if _, known := user(c); !known || c.IsAborted() || c.Request.Method != http.MethodPost {
+			return
+		}
+		u, ok := s.userNow(c)
+		if !ok {
+			s.askForLogin(c)
+			return
+		}
+		s.setUser(c, u)
+		s.authorize(right)(c)
+	}
 }
 
 // isLive reports whether a page loads a part anew by itself. Such a request does not extend the session, and it does not consume a notice.
 func isLive(c *gin.Context) bool { return c.GetHeader("X-Live") != "" }
 
-// sessionUser returns the user of the request's session, unless the password has changed since the login. The session must be loaded.
-func (s *Console) sessionUser(c *gin.Context) (domain.User, bool) {
-	ctx := c.Request.Context()
+// userOf returns the user of the session in ctx, unless the password has changed since the login.
+func (s *Console) userOf(ctx context.Context) (domain.User, bool) {
 	u, ok := s.Users.User(s.sessions.GetString(ctx, keyUser))
 	return u, ok && u.Credential != "" && u.Credential == s.sessions.GetString(ctx, keyCredential)
 }
 
-// stillLoggedIn reports whether the session of a request goes on, for a long request.
-func (s *Console) stillLoggedIn(c *gin.Context) bool {
+// userNow returns the user of a long request, unless its session has ended since.
+func (s *Console) userNow(c *gin.Context) (u domain.User, ok bool) {
 	cookie, err := c.Request.Cookie(s.sessions.Cookie.Name)
 	if err != nil {
-		return false
+		return u, false
 	}
 	ctx, err := s.sessions.Load(context.Background(), cookie.Value)
 	if err != nil {
-		return false
+		return u, false
 	}
-	u, ok := s.Users.User(s.sessions.GetString(ctx, keyUser))
-	return ok && u.Credential != "" && u.Credential == s.sessions.GetString(ctx, keyCredential)
+	return s.userOf(ctx)
 }
 
 // user returns the user that is logged in; ok is false if nobody is logged in.
@@ -110,7 +136,7 @@ func (s *Console) begin(c *gin.Context, u domain.User) error {
 	}
 	s.sessions.Put(ctx, keyUser, u.Name)
 	s.sessions.Put(ctx, keyCredential, u.Credential)
-	token, until, err := s.sessions.Commit(ctx)
+	token, until, err := s.sessions.Commit(context.WithValue(ctx, newSession{}, u.Name))
 	if err != nil {
 		return err
 	}
@@ -175,69 +201,4 @@ func (s *Console) askForLogin(c *gin.Context) {
 		to += "?next=" + url.QueryEscape(c.Request.URL.RequestURI())
 	}
 	c.Redirect(http.StatusSeeOther, to)
-}
-
-// storedSession is a session with its times, which are monotonic.
-type storedSession struct {
-	data        []byte
-	begun, ends time.Time
-}
-
-// sessionStore is an scs.Store in memory, with a bound. The end that scs gives to a session is a time of the clock, which may be set. So the
-// store counts by itself how long a session was idle, and how long it has lived.
-type sessionStore struct {
-	idle time.Duration
-
-	mu       sync.Mutex
-	sessions map[string]storedSession
-}
-
-// Find implements scs.Store.
-func (s *sessionStore) Find(token string) ([]byte, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.sessions[token]
-	if !ok || !time.Now().Before(one.ends) {
-		return nil, false, nil
-	}
-	return one.data, true, nil
-}
-
-// Commit implements scs.Store.
-func (s *sessionStore) Commit(token string, data []byte, _ time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	one, known := s.sessions[token]
-	if !known {
-		one.begun = now
-		if len(s.sessions) >= mostSessions {
-			s.makeRoom()
-		}
-	}
-	one.data, one.ends = data, now.Add(s.idle)
-	if last := one.begun.Add(longestSession); last.Before(one.ends) {
-		one.ends = last
-	}
-	s.sessions[token] = one
-	return nil
-}
-
-// makeRoom removes the session that ends first.
-func (s *sessionStore) makeRoom() {
-	first := ""
-	for token, one := range s.sessions {
-		if first == "" || one.ends.Before(s.sessions[first].ends) {
-			first = token
-		}
-	}
-	delete(s.sessions, first)
-}
-
-// Delete implements scs.Store.
-func (s *sessionStore) Delete(token string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sessions, token)
-	return nil
 }

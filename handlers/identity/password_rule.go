@@ -34,6 +34,8 @@ func CheckPassword(password string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
 		return domain.Errorf(domain.Invalid, "password: is empty; give one of at least %d characters", LeastPassword)
+	case strings.TrimSpace(password) == "":
+		return domain.Errorf(domain.Invalid, "password: has only white space; choose another one, such as several words")
 	case n < LeastPassword:
 		return domain.Errorf(domain.Invalid, "password: has %d characters; use at least %d", n, LeastPassword)
 	case len(password) > MaxPassword:

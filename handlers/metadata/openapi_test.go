@@ -36,7 +36,7 @@ func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*
 		}},
 		domain.AddUser{User: domain.User{Name: "admin", Role: domain.Admin, Credential: "c-0"}},
 		domain.AddUser{User: domain.User{Name: "anna", Role: domain.Admin, Credential: "c-1"}},
-		domain.AddToken{Token: domain.Token{Name: "pos-7", Role: domain.Poster, Credential: "c-2", Created: 5, Expires: 6}},
+		domain.AddToken{Token: domain.Token{Name: "pos-7", Role: domain.Poster, Credential: "c-2", Created: 5, Expires: handlerstest.NowMilli + 1}},
 	)
 	return as(h, domain.Identity{Actor: "user:anna", Role: domain.Admin, Credential: "c-1"}), []*handlerstest.Log{log}
 }
