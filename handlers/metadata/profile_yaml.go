@@ -32,7 +32,7 @@ func decodeProfile(file []byte, most int64, hold func(bytes int64) error) (d sha
 		return d, "", domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
-		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is no mapping; give a device profile such as "name: camera"`, root.Line)
+		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is not a mapping; give a device profile such as "name: camera"`, root.Line)
 	}
 	if err := checkGeneration(root); err != nil {
 		return d, "", err
