@@ -74,7 +74,7 @@ var boundTests = map[string][]string{
 	"categories and labels of a subscription or a notification":                                                       {"TestAddNotification"},
 	"content of a notification; its description":                                                                      {"TestAddNotification"},
 	"transmissions of a notification that one event records":                                                          {"TestAttackManyRecipients", "TestCrashBetweenParts"},
-	"notifications for one URL or topic in memory":                                                                    {"TestMoreThanTheQueueHolds"},
+	"notifications in memory that wait, for one URL or topic and for all":                                             {"TestMoreThanTheQueueHolds", "TestShareOfQueues", "TestAttackWaiting"},
 	"sends under way, to one host and port and to all":                                                                {"TestDeadEndpointsDelayNobody", "TestShares", "TestAttackSlowReceivers"},
 	"names in the list of a subscription's notifications, where one notification's transmissions take several events": {"TestMatchedOfPartsIsBounded"},
 	"notifications, outcomes of tries, that wait to be recorded":                                                      {"TestWaitingBytes"},
