@@ -19,7 +19,7 @@ type API struct {
 	Routes  *gin.RouterGroup
 	bodies  *Quota
 	memory  *Quota
-	answers *Quota
+	answers *Answers
 	refused *refusedLog
 	names   *clientNames
 }

@@ -21,14 +21,14 @@ type Service struct {
 	engine  *gin.Engine
 	bodies  *Quota
 	memory  *Quota // of BodyMemory
-	answers *Quota // what AnswerMemory has
+	answers *Answers
 	refused *refusedLog
 }
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.WithDefaults()
-	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewQuota(o.answerBytes()), refused: &refusedLog{}}
+	s := &Service{options: o, engine: gin.New(), bodies: NewQuota(int64(o.BodiesInFlight)), memory: NewQuota(o.BodyMemory), answers: NewAnswers(o), refused: &refusedLog{}}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false

@@ -96,17 +96,18 @@ type Console struct {
 	live     *live
 	listing  *devicesearch.Index
 	unknown  *handlers.Quota // logins under way
+	answers  *handlers.Answers
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Options = o.WithDefaults()
-	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown()}
+	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), unknown: handlers.NewUnknown(), answers: handlers.NewAnswers(o.Options)}
 	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS) // a shift
 	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
-	s.engine.Use(s.recoverPanic, s.headers)
+	s.engine.Use(s.recoverPanic, s.headers, s.giveBack)
 	s.engine.NoRoute(s.session, s.authorize(anyRole), s.notFound)
 	s.engine.NoMethod(func(c *gin.Context) { c.String(http.StatusMethodNotAllowed, "this page has no such form\n") })
 	s.route()

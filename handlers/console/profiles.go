@@ -30,16 +30,27 @@ func (s *Console) profileRoutes() []route {
 }
 
 type profilesData struct {
-	Profiles                   []domain.Profile
+	Profiles                   []profileRow
 	Pager                      listPager
 	Label, Manufacturer, Model string
 }
 
+// profileRow is a profile in the list, without its resources and commands.
+type profileRow struct {
+	domain.Profile
+	Resources int
+}
+
+func rowOfProfile(p *domain.Profile) (row profileRow) {
+	row.Resources = len(p.DeviceResources)
+	p.DeviceResources, p.DeviceCommands = nil, nil
+	row.Profile = cutRow(p)
+	return row
+}
+
 func (s *Console) profiles(c *gin.Context) {
-	view, done := s.State()
-	list, total, err := view.Lists.Profiles(domain.Page{Offset: offset(c), Limit: pageRows},
-		indexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel)...)
-	done()
+	list, total, err := list(s.memory(c), s.State, profileKind, domain.Page{Offset: offset(c), Limit: pageRows},
+		indexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel), rowOfProfile)
 	if err != nil {
 		s.failList(c, err)
 		return
@@ -49,13 +60,18 @@ func (s *Console) profiles(c *gin.Context) {
 	}})
 }
 
-// mostShown is how many resources of a profile a page shows. A profile with more cannot be edited on a page.
-const mostShown = 2000
+const (
+	// mostShown is how many resources of a profile a page shows. A profile with more cannot be edited on a page.
+	mostShown = 2000
+	// mostYAML bounds the YAML of a profile below its resources, in bytes.
+	mostYAML = 512 << 10
+)
 
 type profileData struct {
 	Profile                   domain.Profile
 	Resources                 []domain.DeviceResource // the first ones
-	YAML                      string                  // empty if there are more
+	Count                     int                     // of all resources
+	YAML                      string                  // empty if there are more, or if it is long
 	Devices, Watchers         []string
 	DeviceCount, WatcherCount int
 }
@@ -63,23 +79,34 @@ type profileData struct {
 func (s *Console) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
 
 func (s *Console) showProfile(c *gin.Context, status int, message string) {
-	d, _, err := s.readProfile(c.Param("name"))
+	d, _, err := s.readProfile(s.memory(c), c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	s.show(c, status, "profile", Page{Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d})
+	k := &cutter{entries: mostShown, text: shownText, room: mostYAML}
+	if d.Profile = cutWith(k, &d.Profile); len(d.YAML) > mostYAML {
+		d.YAML = ""
+	}
+	d.Resources = d.Profile.DeviceResources
+	s.show(c, status, "profile", Page{
+		Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d,
+		Left: k.note(apiPath("deviceprofile/name/", d.Profile.Name)),
+	})
 }
 
 // readProfile returns a profile, its revision, and what uses it.
-func (s *Console) readProfile(name string) (d profileData, revision uint64, err error) {
-	view, done := s.State()
-	defer done()
-	p, ok := view.State.Profiles.Get(name)
-	if !ok {
+func (s *Console) readProfile(m *handlers.AnswerMemory, name string) (d profileData, revision uint64, err error) {
+	p := &d.Profile
+	row, err := handlers.LookUp(m, s.State, profileKind.Table, name, p)
+	if err != nil {
+		return d, 0, err
+	}
+	if !row.OK {
 		return d, 0, domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
 	}
-	d.Profile = p
+	view, done := s.State()
+	defer done()
 	by := domain.Filter{Index: domain.IndexProfile, Value: name}
 	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: pageRows}, by); err != nil {
 		return d, 0, err
@@ -87,11 +114,10 @@ func (s *Console) readProfile(name string) (d profileData, revision uint64, err 
 	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
 		return d, 0, err
 	}
-	d.Resources = p.DeviceResources[:min(len(p.DeviceResources), mostShown)]
-	if len(p.DeviceResources) <= mostShown {
-		d.YAML, err = profileyaml.Encode(p)
+	if d.Count = len(p.DeviceResources); d.Count <= mostShown {
+		d.YAML, err = profileyaml.Encode(*p)
 	}
-	return d, domain.Revision(view.State.Profiles, name), err
+	return d, row.Revision, err
 }
 
 // profileForm is the text of a profile while it is added or edited. Name is empty for a new one.
@@ -165,12 +191,12 @@ func (s *Console) sendProfile(c *gin.Context, method, text, revision string) ans
 }
 
 func (s *Console) showEditProfile(c *gin.Context) {
-	d, revision, err := s.readProfile(c.Param("name"))
+	d, revision, err := s.readProfile(s.memory(c), c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	if len(d.Profile.DeviceResources) > mostShown {
+	if d.Count > mostShown {
 		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources cannot be edited here. "+
 			"Upload it again with PUT /api/v2/deviceprofile/uploadfile.", mostShown))
 		return
