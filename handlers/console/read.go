@@ -28,7 +28,8 @@ func (s *Console) memory(c *gin.Context) *handlers.AnswerMemory {
 
 // list reads a page of a list, one entity at a time, with memory for each that is large. It returns what cut keeps of each, which must share no
 // text with the entity, and how many there are on all pages.
-func list[S, R any](m *handlers.AnswerMemory, state handlers.Reader, kind handlers.Kind[S], page domain.Page, filters []domain.Filter, cut func(*S) R) (rows []R, total int, err error) {
+func list[S, R any](m *handlers.AnswerMemory, state handlers.Reader, kind handlers.Kind[S], page domain.Page, filters []domain.Filter,
+	cut func(*S) R) (rows []R, total int, err error) {
 	found, err := handlers.Query(state, kind, page, filters)
 	if err != nil {
 		return nil, 0, err
@@ -42,12 +43,18 @@ func list[S, R any](m *handlers.AnswerMemory, state handlers.Reader, kind handle
 
 // The kinds of entities that pages list.
 var (
-	profileKind      = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
-	serviceKind      = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
-	watcherKind      = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
-	subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
-	notificationKind = handlers.Kind[domain.Notification]{List: domain.ListNotifications, Table: func(s domain.State) domain.Table[domain.Notification] { return s.Notifications }}
+	profileKind      = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: profiles}
+	serviceKind      = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: services}
+	watcherKind      = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: watchers}
+	subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: subscriptions}
+	notificationKind = handlers.Kind[domain.Notification]{List: domain.ListNotifications, Table: notifications}
 )
+
+func profiles(s domain.State) domain.Table[domain.Profile]           { return s.Profiles }
+func services(s domain.State) domain.Table[domain.DeviceService]     { return s.Services }
+func watchers(s domain.State) domain.Table[domain.ProvisionWatcher]  { return s.Watchers }
+func subscriptions(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }
+func notifications(s domain.State) domain.Table[domain.Notification] { return s.Notifications }
 
 func devices(s domain.State) domain.Table[domain.Device] { return s.Devices }
 
@@ -55,10 +62,12 @@ func devices(s domain.State) domain.Table[domain.Device] { return s.Devices }
 const mostForm = 2 * mostPage
 
 // readForm reads an entity for a form, which has all of it; ok is false if it is not there. what and path are for people: path is that of the API.
-func readForm[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(domain.State) domain.Table[S], what, name, path string) (one S, row domain.Row, err error) {
+func readForm[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(domain.State) domain.Table[S],
+	what, name, path string) (one S, row domain.Row, err error) {
 	row, err = handlers.LookUp(m, state, table, name, &one)
 	if err == nil && row.Size > mostForm {
-		one, err = *new(S), domain.Errorf(domain.Invalid, "the %s %.80q is too large for a page: it has more than %s. It is at %s of the API.", what, name, showBytes(mostPage), path)
+		one, err = *new(S), domain.Errorf(domain.Invalid, "the %s %.80q is too large for a page: it takes more than %s. It is at %s of the API.",
+			what, name, showBytes(mostForm), path)
 	}
 	return one, row, err
 }
