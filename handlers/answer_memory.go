@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -11,15 +12,34 @@ import (
 	"ledge/handlers/connections"
 )
 
-// AnswerMemory is what one answer takes of the memory for large entities and values, which all answers of a service share.
+// Answers is the memory for large entities and values, which all answers of a service share.
+type Answers struct {
+	quota   *Quota
+	most    int64
+	timeout time.Duration
+}
+
+// NewAnswers returns the memory of a service: half as much as that for bodies. An answer waits for it as long as for a client that reads.
+func NewAnswers(o Options) *Answers {
+	o = o.WithDefaults()
+	most := max(o.BodyMemory/2, 1)
+	return &Answers{NewQuota(most), most, o.WriteTimeout}
+}
+
+// Of returns the memory of an answer to a request, of which it has none yet.
+func (a *Answers) Of(r *http.Request) *AnswerMemory {
+	return &AnswerMemory{answers: a, ctx: r.Context(), client: connections.Client(r)}
+}
+
+// AnswerMemory is what one answer takes of [Answers].
 type AnswerMemory struct {
 	// Shed is called when a client takes long to read, while something is written to it: it lets go of what the answer can get again. It
 	// may call Keep. nil: there is no such thing.
 	Shed func()
 
-	api    *API
-	ctx    context.Context
-	client string
+	answers *Answers
+	ctx     context.Context
+	client  string
 
 	mu   sync.Mutex
 	held int64
@@ -31,16 +51,11 @@ const slowAfter = 100 * time.Millisecond
 
 // AnswerMemory returns the memory of an answer to a client, of which it has none yet.
 func (a *API) AnswerMemory(ctx context.Context, client string) *AnswerMemory {
-	return &AnswerMemory{api: a, ctx: ctx, client: client}
+	return &AnswerMemory{answers: a.answers, ctx: ctx, client: client}
 }
 
 // AnswerMemoryOf is AnswerMemory for a request.
-func (a *API) AnswerMemoryOf(c *gin.Context) *AnswerMemory {
-	return a.AnswerMemory(c.Request.Context(), connections.Client(c.Request))
-}
-
-// answerBytes is how much memory all answers may have: as much as half of that for bodies.
-func (o *Options) answerBytes() int64 { return max(o.BodyMemory/2, 1) }
+func (a *API) AnswerMemoryOf(c *gin.Context) *AnswerMemory { return a.answers.Of(c.Request) }
 
 // Hold gives back what the answer has and waits for n bytes, or for all that there are. No answer waits for memory while it has
 // some, so that they cannot wait for each other, and none for more than the share of its own client. The wait is no longer than that of an
@@ -50,12 +65,12 @@ func (m *AnswerMemory) Hold(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	n = min(n, m.api.answerBytes())
-	ctx, cancel := context.WithTimeout(m.ctx, m.api.WriteTimeout)
+	n = min(n, m.answers.most)
+	ctx, cancel := context.WithTimeout(m.ctx, m.answers.timeout)
 	defer cancel()
-	if err := m.api.answers.Wait(ctx, m.client, n); err != nil {
+	if err := m.answers.quota.Wait(ctx, m.client, n); err != nil {
 		return domain.Errorf(domain.Unavailable,
-			"answers have entities and values of %d bytes in memory, or three quarters of that for this client, which is the limit; try again", m.api.answerBytes())
+			"answers have entities and values of %d bytes in memory, or three quarters of that for this client, which is the limit; try again", m.answers.most)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +83,7 @@ func (m *AnswerMemory) Keep(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n < m.held {
-		m.api.answers.Give(m.client, m.held-n)
+		m.answers.quota.Give(m.client, m.held-n)
 		m.held = n
 	}
 }

@@ -18,7 +18,7 @@ type API struct {
 	APIVersion string
 	// Routes takes the paths below /api/<Version>.
 	Routes  *gin.RouterGroup
-	answers *Quota
+	answers *Answers
 	refused *refusedLog
 	names   *clientNames
 }

@@ -89,7 +89,11 @@ func ListOf[S, D any](a *API, state Reader, kind Kind[S], filter Asked, key stri
 		l.Fail(found.Each(l.Hold, func(s *S) error {
 			d = shape(*s)
 			*s = *new(S) // not in memory while the client reads
-			l.element(func(dst []byte) ([]byte, error) { return codec.Append(dst, &d) })
+			l.element(func(dst []byte) ([]byte, error) {
+				text, err := codec.Append(dst, &d)
+				d = *new(D) // before its memory is given back
+				return text, err
+			})
 			return l.Err
 		}))
 		l.endList()

@@ -76,6 +76,7 @@ func (f *Found[S]) Each(hold func(bytes int64) error, each func(*S) error) error
 				return err
 			}
 		}
+		clear(f.batch) // not in memory while the next batch waits for some
 		if f.large {
 			f.large = false
 			_ = hold(0)

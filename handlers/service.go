@@ -20,14 +20,14 @@ type Service struct {
 	options Options
 	engine  *gin.Engine
 	bodies  *Bodies
-	answers *Quota // what AnswerMemory has
+	answers *Answers
 	refused *refusedLog
 }
 
 // NewService returns a service without an API: every path is unknown.
 func NewService(o Options) *Service {
 	o = o.WithDefaults()
-	s := &Service{options: o, engine: gin.New(), bodies: NewBodies(o), answers: NewQuota(o.answerBytes()), refused: &refusedLog{}}
+	s := &Service{options: o, engine: gin.New(), bodies: NewBodies(o), answers: NewAnswers(o), refused: &refusedLog{}}
 	s.engine.RedirectTrailingSlash = false // EdgeX 2.3 answers 404
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false

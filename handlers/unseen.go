@@ -67,18 +67,26 @@ func onlyTests(view domain.View, filter domain.Filter) bool {
 	if err != nil || total > testsLooked {
 		return false
 	}
-	list, _, err := view.Lists.Notifications(domain.Page{Limit: total}, filter)
-	return err == nil && !slices.ContainsFunc(list, func(n domain.Notification) bool { return !IsTest(n) })
+	list := notLarge(view, total, filter)
+	return len(list) == total && !slices.ContainsFunc(list, func(n domain.Notification) bool { return !IsTest(n) })
+}
+
+// notLarge returns those of the newest notifications that take no more than [LargeBytes], as tests do.
+func notLarge(view domain.View, limit int, filters ...domain.Filter) (list []domain.Notification) {
+	ids, _, _ := view.Lists.Keys(domain.ListNotifications, domain.Page{Limit: limit}, filters...) // after an error there are none
+	for _, id := range ids {
+		var n domain.Notification
+		if domain.GetWithin(view.State.Notifications, id, LargeBytes, &n).OK {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // recentTags are those of the newest notifications, tests aside.
 func recentTags(view domain.View, own []string, of tagsOf) []string {
 	seen := slices.Clone(own)
-	list, _, err := view.Lists.Notifications(domain.Page{Limit: recentLooked})
-	if err != nil {
-		return seen
-	}
-	for _, n := range list {
+	for _, n := range notLarge(view, recentLooked) {
 		for _, tag := range of(n) {
 			if tag != "" && !IsTest(n) && !slices.Contains(seen, tag) {
 				seen = append(seen, tag)

@@ -100,10 +100,11 @@ func (t *rows[S]) GetWithin(name string, most int, into *S) domain.Row {
 const largeRow = 16 << 10
 
 // A large entity in work is there as its row is decoded and as text, which grows while it is written. Each entry of its lists and objects
-// takes so many bytes beside that.
+// takes so many bytes beside that, and each object: a mapping has place for eight entries.
 const (
 	copiesInWork = 3
-	entryInWork  = 200
+	entryInWork  = 100
+	objectInWork = 400
 )
 
 // rowInWork is what an entity with a row takes while it is read and written as JSON. Each entry but the first of a list or an object comes after a
@@ -112,5 +113,5 @@ func rowInWork(row []byte) int {
 	if len(row) <= largeRow {
 		return len(row)
 	}
-	return copiesInWork*len(row) + entryInWork*bytes.Count(row, []byte(","))
+	return copiesInWork*len(row) + entryInWork*bytes.Count(row, []byte(",")) + objectInWork*bytes.Count(row, []byte("{"))
 }

@@ -10,6 +10,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 	"time"
 
 	"ledge/bridge/lanes"
@@ -151,21 +153,22 @@ func age(t domain.Transmission, to int64) (sum time.Duration) {
 	return sum + time.Duration(max(0, to-from))*time.Millisecond
 }
 
-// pageLength is how many transmissions are in memory at once while they are listed.
+// pageLength is how many names of transmissions are in memory at once while they are listed.
 const pageLength = 500
 
 // each hands the open transmissions that a filter keeps to f, the oldest first, until that returns false. All pages are of one look: in a
-// list that grows at its front meanwhile, some would move from one page into the one before, unseen.
+// list that grows at its front meanwhile, some would move from one page into the one before, unseen. One transmission at a time is in memory.
 func (d *Delivery) each(filter domain.Filter, f func(lanes.Item) bool) error {
 	look, done := d.Look()
 	defer done()
-	_, offset, err := look.Lists.Transmissions(domain.Page{}, filter)
+	_, offset, err := look.Lists.Keys(domain.ListTransmissions, domain.Page{}, filter)
 	for err == nil && offset > 0 {
-		var list []domain.Transmission
+		var ids []string
 		from := max(0, offset-pageLength)
-		list, _, err = look.Lists.Transmissions(domain.Page{Offset: from, Limit: offset - from}, filter)
-		for i := len(list) - 1; i >= 0; i-- {
-			if list[i].IsOpen() && !f(d.item(list[i])) {
+		ids, _, err = look.Lists.Keys(domain.ListTransmissions, domain.Page{Offset: from, Limit: offset - from}, filter)
+		for _, id := range slices.Backward(ids) {
+			var t domain.Transmission
+			if domain.GetWithin(look.State.Transmissions, id, math.MaxInt, &t); t.IsOpen() && !f(d.item(t)) { // Get would keep all of them
 				return nil
 			}
 		}

@@ -32,9 +32,10 @@ const DefaultConcurrency = 128
 // Limits bound the sends and what waits for them. Zero means the default.
 type Limits struct {
 	// AtOnce is the largest number of concurrent sends to one server: 16; see window. Concurrency is that of all servers that are not slow:
-	// DefaultConcurrency; see package limiter. Queue is how many items of one target are in memory: 10,000. The others stay on record until
-	// there is room.
-	AtOnce, Concurrency, Queue int
+	// DefaultConcurrency; see package limiter. Queue is how many items of one target are in memory: 10,000. Together is how many items of all
+	// targets are in memory: 50,000, in shares ([domain.Share]). A target may have AtOnce items beside them, so that it can send. The other items
+	// stay on record until there is room.
+	AtOnce, Concurrency, Queue, Together int
 	// Timeout is for one send: 10 s. LongestPause is the longest time between two probes of an endpoint that fails: 5 s.
 	Timeout, LongestPause time.Duration
 }
@@ -62,6 +63,7 @@ type Lanes struct {
 	mu      sync.Mutex // guards what follows
 	servers map[string]*server
 	targets map[string]*target
+	held    int  // items of all targets in memory
 	started bool // workers may begin
 
 	ctx     context.Context // of the work between New and Close
@@ -74,6 +76,7 @@ type Lanes struct {
 // New returns Lanes that send after Start.
 func New(o Options) *Lanes {
 	o.AtOnce, o.Concurrency, o.Queue = cmp.Or(o.AtOnce, 16), cmp.Or(o.Concurrency, DefaultConcurrency), cmp.Or(o.Queue, 10_000)
+	o.Together = cmp.Or(o.Together, 50_000)
 	o.Timeout, o.LongestPause = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.LongestPause, 5*time.Second)
 	l := &Lanes{Options: o, limiter: limiter.New(o.Concurrency), failed: make(chan error, 1)}
 	l.servers, l.targets = map[string]*server{}, map[string]*target{}
@@ -133,12 +136,14 @@ func (l *Lanes) Add(it Item) {
 	case known != nil:
 		known.renew(it)
 		t.put(known)
-	case t.more || len(t.known)+len(t.late) >= l.Queue:
+	case t.more || l.isFull(t):
 		t.more = true // it stays on record: older items go first
 	case t.loading:
 		t.late = append(t.late, it)
+		l.held++
 	default:
 		t.add(it)
+		l.held++
 	}
 	l.wake(t)
 }
@@ -165,6 +170,7 @@ func (l *Lanes) end(t *target, it *item) {
 	if it != nil {
 		t.close(it)
 		delete(t.known, it.ID)
+		l.held--
 		l.wake(t)
 	}
 }
@@ -188,24 +194,37 @@ func (l *Lanes) load(t *target) error {
 	err := l.Load(t.Target, func(it Item) bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if t.known[it.ID] == nil {
-			if t.more = len(t.known) >= l.Queue; !t.more {
-				t.add(it)
-			}
+		switch {
+		case t.known[it.ID] != nil:
+		case l.isFull(t):
+			t.more = true
+			return false
+		default:
+			t.add(it)
+			l.held++
 		}
-		return !t.more && l.ctx.Err() == nil
+		return l.ctx.Err() == nil
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.loading = false
 	for _, it := range t.late {
-		if t.known[it.ID] == nil && !t.more {
+		if l.held--; t.known[it.ID] == nil && !t.more {
 			t.add(it)
+			l.held++
 		}
 	}
 	t.late = nil
 	return err
 }
+
+// most returns how many items of a target may be in memory; l.mu is held.
+func (l *Lanes) most(t *target) int {
+	share := domain.Share(int64(t.held()), int64(l.Together-l.held))
+	return min(l.Queue, max(l.AtOnce, int(share)))
+}
+
+func (l *Lanes) isFull(t *target) bool { return t.held() >= l.most(t) }
 
 // Endpoints returns the state of each target for which something waits or has failed: first those with the most failures in a row, then
 // those where most waits.

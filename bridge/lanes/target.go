@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -61,9 +62,18 @@ func (l *Lanes) forget(t *target) {
 // waiting is how many items are known and not under way.
 func (t *target) waiting() int { return max(0, len(t.known)-t.busy) }
 
-// add queues an item that is not known.
+// held is how many items are in memory.
+func (t *target) held() int { return len(t.known) + len(t.late) }
+
+// add queues an item that is not known. It keeps copies of the item's texts, which are parts of a whole transmission.
 func (t *target) add(one Item) {
 	it := &item{}
+	one.ID, one.Endpoint = strings.Clone(one.ID), t.Endpoint
+	if lane := t.lanes[one.Entity]; len(lane) > 0 {
+		one.Entity = lane[0].Entity
+	} else {
+		one.Entity = strings.Clone(one.Entity)
+	}
 	it.renew(one)
 	t.known[it.ID] = it
 	if it.Entity == "" {
@@ -171,7 +181,7 @@ type item struct {
 // renew takes what is known of the next try. The item has waited since its first one: later a step of the clock would count as time.
 func (it *item) renew(next Item) {
 	if !it.Since.IsZero() {
-		next.Since = it.Since
+		next.ID, next.Endpoint, next.Entity, next.Since = it.ID, it.Endpoint, it.Entity, it.Since
 	}
 	it.Item, it.at = next, next.Due
 }

@@ -63,7 +63,7 @@ func (l *Lanes) next(t *target) (it *item, next step, after time.Duration) {
 	defer l.mu.Unlock()
 	now := l.Now()
 	switch {
-	case t.more && len(t.known) <= l.Queue/lowWater:
+	case t.more && len(t.known) <= l.most(t)/lowWater:
 		t.more, t.loading = false, true
 		return nil, load, 0
 	case len(t.known) == 0 && t.busy == 0:

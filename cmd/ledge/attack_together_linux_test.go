@@ -111,7 +111,9 @@ func hostAt(url string) string { return strings.TrimPrefix(url, "http://") }
 // hostileKinds are the kinds of clients. Each function is one round.
 func hostileKinds(receiver int) map[string]func(ctx context.Context, h *attackKind) {
 	const form = "application/x-www-form-urlencoded"
-	head := func(path, more string) string { return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n\r\n" }
+	head := func(path, more string) string {
+		return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n\r\n"
+	}
 	return map[string]func(ctx context.Context, h *attackKind){
 		"unknown keys": func(ctx context.Context, h *attackKind) {
 			h.send(ctx, "POST", h.metadata+"/api/v2/device", "application/json", `[{"apiVersion":"v2","device":{`+growthParts(19_000, `"k~":1`, ",")+`}}]`)

@@ -98,19 +98,22 @@ type Console struct {
 	listing  *devicesearch.Index
 	bodies   *handlers.Bodies
 	unknown  handlers.UnknownBodies
+	answers  *handlers.Answers
 }
 
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Options = o.WithDefaults()
 	o.Streams = []string{valuePath}
-	s := &Console{Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), bodies: handlers.NewBodies(o.Options)}
+	s := &Console{
+		Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), bodies: handlers.NewBodies(o.Options), answers: handlers.NewAnswers(o.Options),
+	}
 	s.handler = handlers.Deadlines(o.Options, s.engine)
 	s.sessions = newSessions(cmp.Or(o.Idle, 8*time.Hour), o.TLS, s.live.recheck) // a shift
 	s.listing = devicesearch.New(o.State, o.Changes)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
-	s.engine.Use(s.recoverPanic, s.headers)
+	s.engine.Use(s.recoverPanic, s.headers, s.giveBack)
 	s.engine.NoRoute(s.session, s.authorize(anyRole), s.notFound)
 	s.engine.NoMethod(func(c *gin.Context) { c.String(http.StatusMethodNotAllowed, "this page has no such form\n") })
 	s.route()

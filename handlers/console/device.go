@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 const (
@@ -90,16 +91,19 @@ func (s *Console) showDevice(c *gin.Context) {
 
 // showDevicePage shows the device in the path. wrong is the reason of a refusal of the value posted.
 func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted string) {
-	d, ok := s.deviceData(c.Param("name"))
-	if !ok {
-		s.noDevice(c)
+	d, left, err := s.deviceData(c, c.Param("name"))
+	if err == nil {
+		err = s.memory(c).Hold(logWork)
+	}
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
-	var err error
 	if d.Set, err = s.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
 		s.fail(c, err)
 		return
 	}
+	s.memory(c).Release()
 	if err := s.latest(&d); err != nil {
 		s.fail(c, err)
 		return
@@ -116,31 +120,33 @@ func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted strin
 	}
 	name := url.QueryEscape(d.Name)
 	s.show(c, status, "device", Page{
-		Title: d.Name, Message: wrong, Data: d,
+		Title: d.Name, Message: wrong, Data: d, Left: left,
 		Live: template.URL("devices=" + name + "&readings=" + name), //nolint:gosec // escaped
 	})
 }
 
-// deviceData reads a device with the resources of its profile.
-func (s *Console) deviceData(name string) (d deviceData, ok bool) {
-	view, done := s.State()
-	defer done()
-	if d.Device, ok = view.State.Devices.Get(name); !ok {
-		return d, false
+// deviceData reads a device with the first resources of its profile. left says what is left out of the device.
+func (s *Console) deviceData(c *gin.Context, name string) (d deviceData, left string, err error) {
+	if d.Device, d.Revision, err = s.device(c, name); err != nil {
+		return d, "", err
 	}
-	d.Revision = domain.Revision(view.State.Devices, name)
+	k := forPage()
+	d.Device = cutWith(k, &d.Device)
 	var p domain.Profile
-	if p, d.Known = view.State.Profiles.Get(d.ProfileName); !d.Known {
-		return d, true
+	row, err := handlers.LookUp(s.memory(c), s.State, profileKind.Table, d.ProfileName, &p)
+	if err != nil {
+		return d, "", err
 	}
-	for _, r := range p.DeviceResources {
-		if len(d.Resources) == mostShownResources {
-			d.More = len(p.DeviceResources) - mostShownResources
-			break
-		}
+	d.Known = row.OK
+	shown := p.DeviceResources[:min(len(p.DeviceResources), mostShownResources)]
+	for i := range shown {
+		shown[i].Attributes = nil
+	}
+	for _, r := range cutWith(&cutter{entries: mostShownResources, text: rowText, room: shownBytes}, &shown) {
 		d.Resources = append(d.Resources, resourceValue{DeviceResource: r})
 	}
-	return d, true
+	d.More = len(p.DeviceResources) - len(d.Resources)
+	return d, k.note(apiPath("device/name/", name)), nil
 }
 
 // latest reads the latest value of each resource.
@@ -263,7 +269,7 @@ func fileType(part *multipart.Part) string {
 
 // sendValue posts a value. The media type is that of the profile, unless that leaves it open; mediaType is the one of the upload; it may be empty.
 func (s *Console) sendValue(c *gin.Context, body any, mediaType string) answer {
-	d, _ := s.deviceData(c.Param("name"))
+	d, _, _ := s.deviceData(c, c.Param("name"))
 	i := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == c.Param("resource") })
 	if i >= 0 { // else the service says what is wrong
 		mediaType = postType(d.Resources[i].Properties, mediaType)

@@ -208,15 +208,19 @@ func formFrom(d domain.Device, revision uint64) deviceForm {
 	return f
 }
 
-// noDevice answers that there is no such device.
-func (s *Console) noDevice(c *gin.Context) {
-	s.showError(c, http.StatusNotFound, fmt.Sprintf("There is no device %.80q. It may have been deleted.", c.Param("name")))
+// deviceForForm returns a device of which a form has all.
+func (s *Console) deviceForForm(c *gin.Context, name string) (domain.Device, uint64, error) {
+	d, row, err := readForm(s.memory(c), s.State, devices, "device", name, apiPath("device/name/", name))
+	if err == nil && !row.OK {
+		err = domain.Errorf(domain.NotFound, "There is no device %.80q. It may have been deleted.", name)
+	}
+	return d, row.Revision, err
 }
 
 func (s *Console) showEditDevice(c *gin.Context) {
-	d, revision, ok := s.device(c.Param("name"))
-	if !ok {
-		s.noDevice(c)
+	d, revision, err := s.deviceForForm(c, c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	s.showDeviceForm(c, http.StatusOK, formFrom(d, revision), "")
@@ -247,9 +251,9 @@ func (s *Console) editDevice(c *gin.Context) {
 
 // showConflict shows the changes since the form was opened. The form then has the new revision, so its user can save it.
 func (s *Console) showConflict(c *gin.Context, f deviceForm) {
-	d, revision, ok := s.device(f.Name)
-	if !ok {
-		s.noDevice(c)
+	d, revision, err := s.deviceForForm(c, f.Name)
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	now := formFrom(d, revision)
@@ -294,11 +298,12 @@ type deletion struct {
 }
 
 func (s *Console) showDeleteDevice(c *gin.Context) {
-	d, _, ok := s.device(c.Param("name"))
-	if !ok {
-		s.noDevice(c)
+	d, _, err := s.device(c, c.Param("name"))
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
+	d = cutWith(forPage(), &d)
 	_, readings, err := s.readings(domain.Page{}, domain.Filter{Index: domain.IndexDevice, Value: d.Name})
 	if err != nil {
 		s.fail(c, err)

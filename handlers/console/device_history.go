@@ -21,8 +21,9 @@ const (
 	mostBack = 250
 	// mostUndone is how many events of the log a page reads to show the device as it was, which takes about two seconds.
 	mostUndone = 20_000
-	// mostFields bounds the differences that are shown of one change.
-	mostFields = 100
+	// mostFields bounds the differences that are shown of one change, mostFieldText the bytes of one value in them, and mostChangeText about the
+	// bytes of all.
+	mostFields, mostFieldText, mostChangeText = 100, 1 << 10, 8 << 10
 	// mostStateLook is how many changes the page of a device goes back for the one that set the admin state.
 	mostStateLook = 20
 	// historyRows is how many changes a page shows.
@@ -71,14 +72,17 @@ type fact struct {
 }
 
 func (s *Console) showDeviceHistory(c *gin.Context) {
-	device, revision, ok := s.device(c.Param("name"))
-	if !ok {
-		s.noDevice(c)
+	device, revision, err := s.device(c, c.Param("name"))
+	if err == nil {
+		err = s.memory(c).Hold(logWork) // for the device, too
+	}
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
-	h := historyData{Name: device.Name, At: c.Query("at")}
-	from, err := strconv.ParseUint(c.Query("from"), 10, 64)
-	if h.Newer = err == nil && from < revision; !h.Newer {
+	h := historyData{Name: strings.Clone(device.Name), At: c.Query("at")}
+	from, wrong := strconv.ParseUint(c.Query("from"), 10, 64)
+	if h.Newer = wrong == nil && from < revision; !h.Newer {
 		from = revision
 	}
 	wanted, message := h.wanted(c.Query("back"), c.Query("seq"))
@@ -90,7 +94,9 @@ func (s *Console) showDeviceHistory(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "device_history", Page{Title: "History of " + device.Name, Message: message, Data: h})
+	h.Device = domain.Device{}
+	s.memory(c).Release()
+	s.show(c, http.StatusOK, "device_history", Page{Title: "History of " + h.Name, Message: message, Data: h})
 }
 
 // version reads the event seq, which made a version of a device. prev is the event of the version before; 0 if there is none. If
@@ -211,7 +217,9 @@ func (h *historyData) show(r domain.Recorded, device, now domain.Device) {
 	then := changeOf(r)
 	h.Then, h.Device, h.Facts = &then, device, factsOf(device)
 	for i, f := range factsOf(now) {
-		h.Facts[i].Now, h.Facts[i].Differs = f.Value, f.Value != h.Facts[i].Value
+		then := &h.Facts[i]
+		then.Differs = f.Value != then.Value
+		then.Value, then.Now = shortened(then.Value), shortened(f.Value)
 	}
 }
 
@@ -262,7 +270,7 @@ func changeOf(r domain.Recorded) deviceChange {
 	case domain.DeviceAdded:
 		d.What = "added"
 		for _, f := range factsOf(e.Device) {
-			d.Fields = append(d.Fields, fieldChange{Name: f.Name, Is: f.Value})
+			d.Fields = append(d.Fields, fieldChange{Name: f.Name, Is: beginning(f.Value, mostFieldText)})
 		}
 	case domain.DevicePatched:
 		d.What = "changed"
@@ -278,11 +286,14 @@ func changeOf(r domain.Recorded) deviceChange {
 
 // fieldsOf lists differences by the paths of their values.
 func fieldsOf(changes domain.Changes) (all []fieldChange) {
+	bytes := 0
 	for leaf := range changes.Leaves() {
-		if len(all) == mostFields {
+		if len(all) == mostFields || bytes > mostChangeText {
 			return append(all, fieldChange{Name: "…"})
 		}
-		all = append(all, fieldChange{leaf.Path, plainJSON(leaf.Was), plainJSON(leaf.Is)})
+		one := fieldChange{beginning(leaf.Path, mostFieldText), beginning(plainJSON(leaf.Was), mostFieldText), beginning(plainJSON(leaf.Is), mostFieldText)}
+		bytes += len(one.Name) + len(one.Was) + len(one.Is)
+		all = append(all, one)
 	}
 	return all
 }

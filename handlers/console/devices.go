@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/console/devicesearch"
 )
 
@@ -196,9 +197,9 @@ func (s *Console) deviceAction(c *gin.Context, action, label string) (do func(na
 			return nil, "Write the label first."
 		}
 		return func(name string) answer {
-			device, revision, ok := s.device(name)
-			if !ok {
-				return answer{Status: http.StatusNotFound, Message: "it does not exist any more"}
+			device, revision, err := s.device(c, name)
+			if err != nil {
+				return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}
 			}
 			labels := slices.DeleteFunc(slices.Clone(device.Labels), func(l string) bool { return l == label })
 			if action == "label" {
@@ -215,12 +216,13 @@ func (s *Console) patchDevice(c *gin.Context, fields map[string]any, header ...s
 	return s.call(c, metadataService, http.MethodPatch, "/api/v2/device", []any{map[string]any{"apiVersion": "v2", "device": fields}}, header...)
 }
 
-// device returns a device with its revision.
-func (s *Console) device(name string) (d domain.Device, revision uint64, ok bool) {
-	view, done := s.State()
-	defer done()
-	d, ok = view.State.Devices.Get(name)
-	return d, domain.Revision(view.State.Devices, name), ok
+// device returns a whole device with its revision.
+func (s *Console) device(c *gin.Context, name string) (d domain.Device, revision uint64, err error) {
+	row, err := handlers.LookUp(s.memory(c), s.State, devices, name, &d)
+	if err == nil && !row.OK {
+		err = domain.Errorf(domain.NotFound, "There is no device %.80q. It may have been deleted.", name)
+	}
+	return d, row.Revision, err
 }
 
 func etag(revision uint64) string { return fmt.Sprintf("%q", fmt.Sprint(revision)) }

@@ -204,6 +204,10 @@ func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error 
 	if start == 0 {
 		return nil
 	}
+	if err := s.memory(c).Hold(logWork); err != nil {
+		return err
+	}
+	defer s.memory(c).Release()
 	most := mostLookedAt
 	if !d.Filtered {
 		most = ledgerRows
@@ -318,7 +322,11 @@ func (s *Console) ledgerEvent(c *gin.Context) {
 		s.showError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
 		return
 	}
-	e, ok, err := s.Ledger.Entry(c.Request.Context(), log, seq)
+	var e Entry
+	var ok bool
+	if err = s.memory(c).Hold(logWork); err == nil {
+		e, ok, err = s.Ledger.Entry(c.Request.Context(), log, seq)
+	}
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -335,6 +343,8 @@ func (s *Console) ledgerEvent(c *gin.Context) {
 	if seq < spans[at].Last {
 		d.After = fmt.Sprintf("/ledger/%s/%d", log, seq+1)
 	}
+	d.Data, d.Changes = nil, domain.Changes{}
+	s.memory(c).Release()
 	s.show(c, http.StatusOK, "event", Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
 }
 
@@ -348,25 +358,31 @@ func (s *Console) showVerify(c *gin.Context) {
 }
 
 const (
-	// mostDifferences bounds the rows of one event's difference, mostValue the characters of one value in it.
-	mostDifferences, mostValue = 500, 4 << 10
+	// mostDifferences bounds the rows of one event's difference, mostValue the bytes of one value in it, mostDifferent about the bytes of all.
+	mostDifferences, mostValue, mostDifferent = 500, 4 << 10, 128 << 10
 )
 
 // shortened is a text that fits into a row.
-func shortened(text string) string {
-	if len(text) <= mostValue {
-		return text
+func shortened(text string) string { return beginning(text, mostValue) }
+
+// beginning returns a copy of a text, cut after so many bytes.
+func beginning(text string, most int) string {
+	if len(text) <= most {
+		return strings.Clone(text)
 	}
-	return strings.ToValidUTF8(text[:mostValue], "") + "…"
+	return cutText(text, most)
 }
 
 // differences makes a row of each value that differs.
 func differences(changes domain.Changes) (rows []difference) {
+	bytes := 0
 	for leaf := range changes.Leaves() {
-		if len(rows) == mostDifferences {
-			break
+		if len(rows) == mostDifferences || bytes > mostDifferent {
+			return append(rows, difference{Field: "…", Is: "more is not shown"})
 		}
-		rows = append(rows, difference{leaf.Path, shortened(indented(leaf.Was)), shortened(indented(leaf.Is))})
+		one := difference{shortened(leaf.Path), shortened(indented(leaf.Was)), shortened(indented(leaf.Is))}
+		bytes += len(one.Field) + len(one.Was) + len(one.Is)
+		rows = append(rows, one)
 	}
 	return rows
 }

@@ -32,7 +32,7 @@ const (
 	liveEvery = 900 * time.Millisecond
 	// liveBeat is the time between two messages on an idle connection. It detects broken connections.
 	liveBeat = 20 * time.Second
-	// mostShared bounds the different pages that are kept to be shared. Each is a page of a list, so a few kilobytes compressed.
+	// mostShared bounds the different pages that are kept to be shared. Each has smallPage bytes at most.
 	mostShared = 64
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 // mostExamined bounds the notifications that a page looks at to find those with a severity, which has no index.
@@ -66,11 +67,17 @@ func (s *Console) notifications(c *gin.Context) {
 		}
 		d.Pager = pagerOf(c, total, d.Examined)
 	}
-	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(); err != nil {
+	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(c); err != nil {
 		s.fail(c, err)
 		return
 	}
 	s.show(c, d.Period.status(), "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
+}
+
+// rowOfNotification returns what a list shows of a notification.
+func rowOfNotification(n *domain.Notification) domain.Notification {
+	n.Matched = nil
+	return cutRow(n)
 }
 
 func (s *Console) findNotifications(c *gin.Context, during period) (found []domain.Notification, total, examined int, err error) {
@@ -82,17 +89,16 @@ func (s *Console) findNotifications(c *gin.Context, during period) (found []doma
 		filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
 	}
 	severity := filterText(c, "severity")
-	view, done := s.Notes()
-	defer done()
 	for examined < mostExamined && len(found) < pageRows {
-		list, n, err := view.Lists.Notifications(domain.Page{Offset: offset(c) + examined, Limit: pageRows - len(found)}, filters...)
+		page := domain.Page{Offset: offset(c) + examined, Limit: pageRows - len(found)}
+		rows, n, err := list(s.memory(c), s.Notes, notificationKind, page, filters, rowOfNotification)
 		if err != nil {
 			return nil, 0, 0, err
 		}
 		total = n
-		examined += len(list)
-		found = append(found, slices.DeleteFunc(list, func(d domain.Notification) bool { return severity != "" && d.Severity != severity })...)
-		if severity == "" || len(list) == 0 || offset(c)+examined >= total {
+		examined += len(rows)
+		found = append(found, slices.DeleteFunc(rows, func(d domain.Notification) bool { return severity != "" && d.Severity != severity })...)
+		if severity == "" || len(rows) == 0 || offset(c)+examined >= total {
 			break
 		}
 	}
@@ -158,11 +164,18 @@ type banner struct{ Class, Text string }
 
 func (s *Console) notification(c *gin.Context) {
 	id := c.Param("id")
-	view, done := s.Notes()
-	n, ok := view.State.Notifications.Get(id)
-	done()
-	if !ok {
-		s.fail(c, domain.Errorf(domain.NotFound, "There is no notification %.80q. It may have been removed by its age.", id))
+	var n domain.Notification
+	row, err := handlers.LookUp(s.memory(c), s.Notes, notificationKind.Table, id, &n)
+	if err == nil && !row.OK {
+		err = domain.Errorf(domain.NotFound, "There is no notification %.80q. It may have been removed by its age.", id)
+	}
+	k := forPage()
+	if n.Matched = nil; err == nil {
+		n = cutWith(k, &n)
+		err = s.memory(c).Hold(2 * mostAnswer) // its text, and what is read from it
+	}
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	var got struct {
@@ -171,8 +184,12 @@ func (s *Console) notification(c *gin.Context) {
 	}
 	a := s.call(c, notificationsService, http.MethodGet, apiPath("transmission/notification/id/", id)+"?limit=50", nil)
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
-	s.show(c, http.StatusOK, "notification", Page{Title: "Notification", Live: "notifications&transmissions", Message: a.Message,
-		Data: notificationData{n, got.Transmissions, got.Total, c.Query("test") != ""}})
+	transmissions := cutWith(&cutter{entries: pageRows, text: shownText, room: 4 * shownBytes}, &got.Transmissions)
+	s.memory(c).Release()
+	s.show(c, http.StatusOK, "notification", Page{
+		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.note(apiPath("notification/id/", id)),
+		Data: notificationData{n, transmissions, got.Total, c.Query("test") != ""},
+	})
 }
 
 func (s *Console) acknowledge(c *gin.Context) {
@@ -208,7 +225,7 @@ func (s *Console) showSendNotification(c *gin.Context) {
 
 func (s *Console) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
 	var err error
-	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(); err != nil {
+	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(c); err != nil {
 		s.fail(c, err)
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gin-gonic/gin"
+
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -111,10 +113,8 @@ type losing struct {
 }
 
 // findLosing finds the subscriptions whose last messages were given up, among those that have changed last.
-func (s *Console) findLosing(d *overviewData, role domain.Role) error {
-	view, done := s.State()
-	subs, total, err := view.Lists.Subscriptions(domain.Page{Limit: mostLooked})
-	done()
+func (s *Console) findLosing(c *gin.Context, d *overviewData, role domain.Role) error {
+	subs, total, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Limit: mostLooked}, nil, cutRow)
 	if err != nil {
 		return err
 	}

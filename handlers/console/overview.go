@@ -65,7 +65,7 @@ func (s *Console) overview(c *gin.Context) {
 		s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Data: overviewData{}})
 		return
 	}
-	d, err := s.overviewData(c.Request.Context(), u.Role)
+	d, err := s.overviewData(c, u.Role)
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -73,7 +73,7 @@ func (s *Console) overview(c *gin.Context) {
 	s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
 }
 
-func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overviewData, err error) {
+func (s *Console) overviewData(c *gin.Context, role domain.Role) (d overviewData, err error) {
 	if err := s.countEntities(&d); err != nil {
 		return d, err
 	}
@@ -81,7 +81,7 @@ func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overvie
 	if err := s.findFailing(&d, role); err != nil {
 		return d, err
 	}
-	if err := s.findLosing(&d, role); err != nil {
+	if err := s.findLosing(c, &d, role); err != nil {
 		return d, err
 	}
 	d.Changes, d.Verification = s.Ledger.Logs()[0], s.Ledger.Verification()
@@ -90,7 +90,11 @@ func (s *Console) overviewData(ctx context.Context, role domain.Role) (d overvie
 			d.Verified = r.Last
 		}
 	}
-	d.Recent, err = s.recent(ctx, d.Changes, role)
+	if err := s.memory(c).Hold(logWork); err != nil {
+		return d, err
+	}
+	defer s.memory(c).Release()
+	d.Recent, err = s.recent(c.Request.Context(), d.Changes, role)
 	return d, err
 }
 

@@ -30,16 +30,27 @@ func (s *Console) profileRoutes() []route {
 }
 
 type profilesData struct {
-	Profiles                   []domain.Profile
+	Profiles                   []profileRow
 	Pager                      listPager
 	Label, Manufacturer, Model string
 }
 
+// profileRow is a profile in the list, without its resources and commands.
+type profileRow struct {
+	domain.Profile
+	Resources int
+}
+
+func rowOfProfile(p *domain.Profile) (row profileRow) {
+	row.Resources = len(p.DeviceResources)
+	p.DeviceResources, p.DeviceCommands = nil, nil
+	row.Profile = cutRow(p)
+	return row
+}
+
 func (s *Console) profiles(c *gin.Context) {
-	view, done := s.State()
-	list, total, err := view.Lists.Profiles(domain.Page{Offset: offset(c), Limit: pageRows},
-		indexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel)...)
-	done()
+	list, total, err := list(s.memory(c), s.State, profileKind, domain.Page{Offset: offset(c), Limit: pageRows},
+		indexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel), rowOfProfile)
 	if err != nil {
 		s.failList(c, err)
 		return
@@ -49,12 +60,17 @@ func (s *Console) profiles(c *gin.Context) {
 	}})
 }
 
-// mostShown is how many resources of a profile a page shows. A profile with more cannot be edited on a page.
-const mostShown = 2000
+const (
+	// mostShown is how many resources of a profile a page shows. A profile with more cannot be edited on a page.
+	mostShown = 2000
+	// mostYAML bounds the YAML of a profile below its resources, in bytes.
+	mostYAML = 512 << 10
+)
 
 type profileData struct {
 	Profile                   domain.Profile
 	Resources                 []domain.DeviceResource // the first ones
+	Count                     int                     // of all resources
 	YAML                      string                  // empty if there are more, or it is too large for the page
 	Devices, Watchers         []string
 	DeviceCount, WatcherCount int
@@ -70,7 +86,15 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 		s.fail(c, err)
 		return
 	}
-	s.show(c, status, "profile", Page{Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d})
+	k := &cutter{entries: mostShown, text: shownText, room: mostYAML}
+	if d.Profile = cutWith(k, &d.Profile); len(d.YAML) > mostYAML {
+		d.YAML = ""
+	}
+	d.Resources = d.Profile.DeviceResources
+	s.show(c, status, "profile", Page{
+		Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d,
+		Left: k.note(apiPath("deviceprofile/name/", d.Profile.Name)),
+	})
 }
 
 // profileTimes is how many bytes of memory a profile takes for each of its length: read, and as the YAML of an ordinary one.
@@ -114,7 +138,8 @@ func (s *Console) lookUpProfile(name string, most int, d *profileData) (row doma
 	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
 		return row, err
 	}
-	d.Resources = d.Profile.DeviceResources[:min(len(d.Profile.DeviceResources), mostShown)]
+	d.Count = len(d.Profile.DeviceResources)
+	d.Resources = d.Profile.DeviceResources[:min(d.Count, mostShown)]
 	return row, nil
 }
 

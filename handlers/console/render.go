@@ -56,6 +56,7 @@ type Page struct {
 	Menu    []menuEntry
 	Message string // what is wrong with the request as a whole
 	Notice  string // what the request before has done
+	Left    string // what the page leaves out of the entity that it shows
 	Version string
 	Data    any
 }
@@ -114,17 +115,24 @@ func (s *Console) show(c *gin.Context, status int, name string, p Page) {
 	if p.Notice == "" {
 		p.Notice = s.notice(c)
 	}
-	var text bytes.Buffer
-	if err := s.pages[name].ExecuteTemplate(&text, "layout", p); err != nil {
+	body, err := s.render(c, name, p)
+	switch {
+	case name != "error" && errors.Is(err, errLongPage):
+		s.showError(c, http.StatusInternalServerError, fmt.Sprintf("This page would be longer than %s. Ask the API for what it shows.", showBytes(mostPage)))
+		return
+	case name != "error" && domain.CodeOf(err) == domain.Unavailable:
+		s.fail(c, err)
+		return
+	case err != nil:
 		s.Logger.Error("page not rendered", "page", name, "error", err)
 		c.String(http.StatusInternalServerError, "this page cannot be shown; the log of the program says why\n")
 		return
 	}
-	body, packed := text.Bytes(), text.Len() > 1<<10 && acceptsGzip(c)
+	packed := len(body) > 1<<10 && acceptsGzip(c)
 	if packed {
 		body = pack(body)
 	}
-	if shared != nil {
+	if shared != nil && len(body) <= smallPage {
 		s.live.keep(shared, body, packed) // before this browser gets it, which may be slow
 	}
 	writePage(c, status, body, packed)
@@ -273,6 +281,8 @@ var functions = template.FuncMap{
 		return many
 	},
 	"field": newField,
+	"first": func(list []string) []string { return list[:min(len(list), rowEntries)] },
+	"more":  func(list []string, left int) int { return max(0, len(list)-rowEntries) + left },
 }
 
 // showTime shows a time in milliseconds since the Unix epoch; the script shows it in the time zone of the browser.

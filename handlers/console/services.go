@@ -30,9 +30,7 @@ type servicesData struct {
 }
 
 func (s *Console) services(c *gin.Context) {
-	view, done := s.State()
-	list, total, err := view.Lists.Services(domain.Page{Offset: offset(c), Limit: pageRows}, indexFilters(c, domain.IndexLabel)...)
-	done()
+	list, total, err := list(s.memory(c), s.State, serviceKind, domain.Page{Offset: offset(c), Limit: pageRows}, indexFilters(c, domain.IndexLabel), cutRow)
 	if err != nil {
 		s.failList(c, err)
 		return
@@ -101,21 +99,24 @@ func (s *Console) showAddService(c *gin.Context) {
 
 func (s *Console) service(c *gin.Context) {
 	name := c.Param("name")
-	view, done := s.State()
-	d, ok := view.State.Services.Get(name)
-	revision := domain.Revision(view.State.Services, name)
-	_, devices, err := view.Lists.Keys(domain.ListDevices, domain.Page{}, domain.Filter{Index: domain.IndexService, Value: name})
-	done()
-	calls := s.callbacksOf(c, name, "")
-	if err == nil && !ok {
+	d, row, err := readForm(s.memory(c), s.State, serviceKind.Table, "device service", name, apiPath("deviceservice/name/", name))
+	if err == nil && !row.OK {
 		err = domain.Errorf(domain.NotFound, "There is no device service %.80q. It may have been deleted.", name)
 	}
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
+	view, done := s.State()
+	_, devices, err := view.Lists.Keys(domain.ListDevices, domain.Page{}, domain.Filter{Index: domain.IndexService, Value: name})
+	done()
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	calls := s.callbacksOf(c, name, "")
 	s.showService(c, http.StatusOK, "", serviceForm{
-		Known: true, Revision: strconv.FormatUint(revision, 10), Name: d.Name, Description: d.Description, BaseAddress: d.BaseAddress, AdminState: d.AdminState,
+		Known: true, Revision: strconv.FormatUint(row.Revision, 10), Name: d.Name, Description: d.Description, BaseAddress: d.BaseAddress, AdminState: d.AdminState,
 		Labels: strings.Join(d.Labels, ", "), LastConnected: d.LastConnected, LastReported: d.LastReported, Devices: devices, Callbacks: calls,
 	})
 }

@@ -186,16 +186,17 @@ func (s *Console) saveSubscription(c *gin.Context, method, what string) {
 }
 
 func (s *Console) showEditSubscription(c *gin.Context) {
-	view, done := s.State()
-	d, ok := view.State.Subscriptions.Get(c.Param("name"))
-	revision := domain.Revision(view.State.Subscriptions, d.Name)
-	done()
-	if !ok {
-		s.fail(c, domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", c.Param("name")))
+	name := c.Param("name")
+	d, row, err := readForm(s.memory(c), s.State, subscriptionKind.Table, "subscription", name, apiPath("subscription/name/", name))
+	if err == nil && !row.OK {
+		err = domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", name)
+	}
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	f := subscriptionForm{
-		Old: d.Name, Revision: strconv.FormatUint(revision, 10), Name: d.Name, Description: d.Description, Receiver: d.Receiver, AdminState: d.AdminState,
+		Old: d.Name, Revision: strconv.FormatUint(row.Revision, 10), Name: d.Name, Description: d.Description, Receiver: d.Receiver, AdminState: d.AdminState,
 		Categories: strings.Join(d.Categories, ", "), Labels: strings.Join(d.Labels, ", "), ResendInterval: d.ResendInterval,
 	}
 	if d.ResendLimit != 0 {
@@ -209,7 +210,7 @@ func (s *Console) showEditSubscription(c *gin.Context) {
 
 func (s *Console) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) {
 	var err error
-	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(); err != nil {
+	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(c); err != nil {
 		s.fail(c, err)
 		return
 	}
@@ -228,27 +229,30 @@ func (s *Console) showSubscriptionForm(c *gin.Context, status int, message strin
 
 // tagsInUse are the categories and labels of the notifications and subscriptions that changed last. Those that only a subscription has are
 // marked, because one of them may be misspelt.
-func (s *Console) tagsInUse() (categories, labels []option, err error) {
-	notes, end := s.Notes()
-	list, _, err := notes.Lists.Notifications(domain.Page{Limit: pageRows})
-	end()
+func (s *Console) tagsInUse(c *gin.Context) (categories, labels []option, err error) {
+	notes, _, err := list(s.memory(c), s.Notes, notificationKind, domain.Page{Limit: pageRows}, nil, rowOfNotification)
 	if err != nil {
 		return nil, nil, err
 	}
 	seenCategories, seenLabels := []string{domain.DeviceChanged}, []string{domain.DeviceChangedLabel}
-	for _, one := range list {
+	for _, one := range notes {
 		if !handlers.IsTest(one) {
 			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
 		}
 	}
-	view, done := s.State()
-	defer done()
-	subs, _, err := view.Lists.Subscriptions(domain.Page{Limit: mostSuggested})
+	subs, _, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Limit: mostSuggested}, nil, func(s *domain.Subscription) domain.Subscription {
+		return domain.Subscription{Categories: cutTags(s.Categories), Labels: cutTags(s.Labels)}
+	})
 	var wantedCategories, wantedLabels []string
 	for _, one := range subs {
 		wantedCategories, wantedLabels = append(wantedCategories, one.Categories...), append(wantedLabels, one.Labels...)
 	}
 	return tagOptions(seenCategories, wantedCategories), tagOptions(seenLabels, wantedLabels), err
+}
+
+// cutTags copies the first categories or labels, each as a whole.
+func cutTags(tags []string) []string {
+	return cutWith(&cutter{entries: rowEntries, text: mostFilter, room: rowBytes}, &tags)
 }
 
 // tagOptions are the tags of notifications and of subscriptions to choose from.

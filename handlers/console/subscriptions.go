@@ -47,6 +47,14 @@ type subscriptionRow struct {
 	Outcome outcome
 }
 
+func rowOfSubscription(sub *domain.Subscription) domain.Subscription {
+	row := cutRow(sub)
+	if left := len(sub.Channels) - len(row.Channels); left > 0 {
+		row.Channels = append(row.Channels, domain.Channel{Type: fmt.Sprintf("and %d more", left)})
+	}
+	return row
+}
+
 func (s *Console) subscriptionRows(c *gin.Context, subs []domain.Subscription) ([]subscriptionRow, error) {
 	u, _ := user(c)
 	notes, done := s.Notes()
@@ -65,10 +73,8 @@ func (s *Console) subscriptionRows(c *gin.Context, subs []domain.Subscription) (
 }
 
 func (s *Console) subscriptions(c *gin.Context) {
-	view, done := s.State()
-	list, total, err := view.Lists.Subscriptions(domain.Page{Offset: offset(c), Limit: pageRows},
-		indexFilters(c, domain.IndexCategory, domain.IndexLabel, domain.IndexReceiver)...)
-	done()
+	list, total, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Offset: offset(c), Limit: pageRows},
+		indexFilters(c, domain.IndexCategory, domain.IndexLabel, domain.IndexReceiver), rowOfSubscription)
 	if err != nil {
 		s.failList(c, err)
 		return
@@ -78,7 +84,7 @@ func (s *Console) subscriptions(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	categories, labels, err := s.tagsInUse()
+	categories, labels, err := s.tagsInUse(c)
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -138,33 +144,34 @@ func unseen(view domain.View, sub domain.Subscription) (notes []string) {
 }
 
 func (s *Console) subscription(c *gin.Context) {
-	d, err := s.readSubscription(c.Param("name"))
+	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
+	k := forPage()
+	d.Subscription = cutWith(k, &d.Subscription)
 	if err := s.readOutcomes(c, &d); err != nil {
 		s.fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "subscription", Page{Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d})
+	s.show(c, http.StatusOK, "subscription", Page{
+		Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d,
+		Left: k.note(apiPath("subscription/name/", d.Subscription.Name)),
+	})
 }
 
-func (s *Console) readSubscription(name string) (d subscriptionData, err error) {
-	view, done := s.State()
-	sub, ok := view.State.Subscriptions.Get(name)
-	if ok {
-		d.Also, err = alsoTested(view.Lists, sub)
-	}
-	done()
-	if !ok {
-		return d, domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", name)
-	}
+// readSubscription reads a whole subscription, and the others that its test is sent to.
+func (s *Console) readSubscription(c *gin.Context, name string) (d subscriptionData, err error) {
+	row, err := handlers.LookUp(s.memory(c), s.State, subscriptionKind.Table, name, &d.Subscription)
 	if err != nil {
 		return d, err
 	}
-	d.Subscription = sub
-	return d, nil
+	if !row.OK {
+		return d, domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", name)
+	}
+	d.Also, err = s.alsoTested(c, d.Subscription)
+	return d, err
 }
 
 // readOutcomes reads the latest transmissions, and how each channel does.
@@ -183,10 +190,10 @@ func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
 }
 
 // alsoTested returns the names of other subscriptions that match the test of sub.
-func alsoTested(lists domain.Lists, sub domain.Subscription) (names []string, err error) {
+func (s *Console) alsoTested(c *gin.Context, sub domain.Subscription) (names []string, err error) {
 	index, value := testMark(sub)
-	list, _, err := lists.Subscriptions(domain.Page{Limit: pageRows}, domain.Filter{Index: index, Value: value})
-	for _, one := range list {
+	others, _, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Limit: pageRows}, []domain.Filter{{Index: index, Value: value}}, cutRow)
+	for _, one := range others {
 		if one.Name != sub.Name && one.AdminState == domain.StateUnlocked {
 			names = append(names, one.Name)
 		}
@@ -259,7 +266,7 @@ func (s *Console) deleteSubscription(c *gin.Context) {
 // testSubscription posts a notification that the subscription matches, and shows where it goes. The API has no way to send to one
 // subscription alone.
 func (s *Console) testSubscription(c *gin.Context) {
-	d, err := s.readSubscription(c.Param("name"))
+	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -284,7 +291,7 @@ func (s *Console) testSubscription(c *gin.Context) {
 
 // trySubscription sends the waiting transmissions of the subscription's endpoints now.
 func (s *Console) trySubscription(c *gin.Context) {
-	d, err := s.readSubscription(c.Param("name"))
+	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return

@@ -29,6 +29,9 @@ type Tokens interface {
 // shownOnce is the key in the session of a new token's text, until the next page shows it.
 const shownOnce = "new-token"
 
+// mostAccounts bounds the users, and the tokens, that the page lists.
+const mostAccounts = 500
+
 const (
 	mostExpiryDays = 36_500
 	dayMS          = 24 * 60 * 60 * 1000
@@ -49,12 +52,14 @@ func (s *Console) userRoutes() []route {
 }
 
 type usersData struct {
-	Users    []domain.User
-	Tokens   []tokenRow
-	NewToken string // the text of a token that was created by the request before
-	Roles    []option
-	AddUser  userForm
-	AddToken tokenForm
+	Users  []domain.User
+	Tokens []tokenRow
+	// MoreUsers and MoreTokens are how many are not listed.
+	MoreUsers, MoreTokens int
+	NewToken              string // the text of a token that was created by the request before
+	Roles                 []option
+	AddUser               userForm
+	AddToken              tokenForm
 }
 
 // tokenRow is a token in the list.
@@ -114,8 +119,11 @@ func (s *Console) showUsers(c *gin.Context, status int, message string, d usersD
 		s.fail(c, err)
 		return
 	}
+	d.MoreUsers, d.MoreTokens = max(0, len(d.Users)-mostAccounts), max(0, len(tokens)-mostAccounts)
+	d.Users = d.Users[:len(d.Users)-d.MoreUsers]
 	now := s.now().UnixMilli()
-	for _, t := range tokens {
+	for _, t := range tokens[:len(tokens)-d.MoreTokens] {
+		t.Devices = cutWith(&cutter{entries: rowEntries, text: rowText, room: rowBytes, more: true}, &t.Devices)
 		d.Tokens = append(d.Tokens, tokenRow{t, s.Tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now, t.OldUntil > now})
 	}
 	d.Roles = roleOptions()

@@ -29,9 +29,8 @@ type watchersData struct {
 }
 
 func (s *Console) watchers(c *gin.Context) {
-	view, done := s.State()
-	list, total, err := view.Lists.Watchers(domain.Page{Offset: offset(c), Limit: pageRows}, indexFilters(c, domain.IndexLabel, domain.IndexProfile, domain.IndexService)...)
-	done()
+	list, total, err := list(s.memory(c), s.State, watcherKind, domain.Page{Offset: offset(c), Limit: pageRows},
+		indexFilters(c, domain.IndexLabel, domain.IndexProfile, domain.IndexService), cutRow)
 	if err != nil {
 		s.failList(c, err)
 		return
@@ -82,12 +81,12 @@ func (s *Console) showAddWatcher(c *gin.Context) {
 
 func (s *Console) watcher(c *gin.Context) {
 	name := c.Param("name")
-	view, done := s.State()
-	d, ok := view.State.Watchers.Get(name)
-	revision := domain.Revision(view.State.Watchers, name)
-	done()
-	if !ok {
-		s.fail(c, domain.Errorf(domain.NotFound, "There is no provision watcher %.80q. It may have been deleted.", name))
+	d, row, err := readForm(s.memory(c), s.State, watcherKind.Table, "provision watcher", name, apiPath("provisionwatcher/name/", name))
+	if err == nil && !row.OK {
+		err = domain.Errorf(domain.NotFound, "There is no provision watcher %.80q. It may have been deleted.", name)
+	}
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	identifiers, blocking := []string{}, []string{}
@@ -102,7 +101,7 @@ func (s *Console) watcher(c *gin.Context) {
 	slices.Sort(identifiers)
 	slices.Sort(blocking)
 	s.showWatcher(c, http.StatusOK, "", watcherForm{
-		Known: true, Revision: strconv.FormatUint(revision, 10), Name: d.Name, Labels: strings.Join(d.Labels, ", "), Identifiers: strings.Join(identifiers, "\n"),
+		Known: true, Revision: strconv.FormatUint(row.Revision, 10), Name: d.Name, Labels: strings.Join(d.Labels, ", "), Identifiers: strings.Join(identifiers, "\n"),
 		Blocking: strings.Join(blocking, "\n"), ServiceName: d.ServiceName, ProfileName: d.ProfileName, AdminState: d.AdminState,
 	})
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"ledge/domain"
 	"ledge/handlers"
@@ -156,5 +158,40 @@ func TestMessageIsCut(t *testing.T) {
 	w := handlerstest.Serve(h, "GET", "/api/v2/device/all?offset="+strings.Repeat("x", 20_000), "")
 	if got := w.Body.String(); w.Code != 400 || w.Body.Len() > 5000 || !strings.Contains(got, `querystring offset's value \"xxx`) || !strings.Contains(got, "…") {
 		t.Errorf("got %d with %d bytes: %.100s", w.Code, w.Body.Len(), got)
+	}
+}
+
+// tracked is a state that tells whether the device that was read last is still in memory.
+type tracked struct {
+	sized
+	last *weak.Pointer[string]
+}
+
+func (t tracked) GetWithin(key string, most int, into *domain.Device) domain.Row {
+	r := t.sized.GetWithin(key, most, into)
+	if r.OK && r.Size > handlers.LargeBytes {
+		into.Labels = []string{strings.Repeat("label", 2), key}
+		*t.last = weak.Make(&into.Labels[0])
+	}
+	return r
+}
+
+// A large entity is not in memory any more when its text is sent, because the memory that was held for it is given back then.
+func TestSentEntityIsDropped(t *testing.T) {
+	var last weak.Pointer[string]
+	_, log := mustSized(t, 3, 100_000, func(*handlers.Options) {})
+	h := New(handlerstest.Options("core-metadata"), func() (domain.View, func()) {
+		view, done := log.View()
+		view.State.Devices = tracked{sized{view.State.Devices}, &last}
+		return view, done
+	}, log, handlerstest.Identities{Log: log})
+	names, w := listed(t, h, func() {
+		runtime.GC()
+		if last.Value() != nil {
+			t.Error("the entity is in memory while its text is sent")
+		}
+	})
+	if len(names) != 4 || w.writes < 3 || last == (weak.Pointer[string]{}) {
+		t.Errorf("%d names, %d writes", len(names), w.writes)
 	}
 }

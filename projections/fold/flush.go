@@ -301,9 +301,10 @@ func isFull(err error) bool {
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 2 * time.Second // bbolt looks through the whole file after each try
-	// heldMost is how many times its limits a memtable may have while the disk is full. What is applied meanwhile is on
-	// the log already; who sees Stalled appends no more, so it is the rest of a group or two.
-	heldMost = 12
+	// heldMost is how many times its limit of events a memtable may have while the disk is full, and heldBytesMost the same of its limit of
+	// bytes, of which most are pages that nothing copies meanwhile. What is applied meanwhile is on the log already; who sees Stalled appends no
+	// more, so it is the rest of a group or two.
+	heldMost, heldBytesMost = 12, 48
 )
 
 // Stalled returns nil, or, while the disk has no room for what was applied, a [Full]. All that was
@@ -362,7 +363,7 @@ func (d *DB) hold(events Events) error {
 	if s == nil || d.fresh == nil {
 		return nil
 	}
-	if d.fresh.events+events.Len() > heldMost*d.Events || d.fresh.bytes >= heldMost*d.Bytes {
+	if d.fresh.events+events.Len() > heldMost*d.Events || d.fresh.bytes >= heldBytesMost*d.Bytes {
 		return applyError(events, fmt.Errorf("%d wait for the file: %w", d.fresh.events, s.err))
 	}
 	return nil

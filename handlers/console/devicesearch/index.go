@@ -5,6 +5,7 @@ package devicesearch
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,12 +17,15 @@ import (
 )
 
 const (
-	// mostListed bounds the devices that the index holds, about 400 bytes each. If there are more, it holds those that changed last.
-	mostListed = 250_000
+	// mostListed bounds the devices that the index holds, about 400 bytes each: a device with longer texts counts as several. If there are more,
+	// it holds those that changed last.
+	mostListed, usualText = 250_000, 400
 	// idle is how long the index is kept without a query.
 	idle = 10 * time.Minute
 	// mostBehind is how many events the index reads to catch up; if there are more, it reads all devices again.
 	mostBehind = 50_000
+	// mostLabels bounds the labels of a device in the index, and mostLabelBytes their texts.
+	mostLabels, mostLabelBytes = 64, 4 << 10
 	// readTogether is how many devices are read in one look at the state.
 	readTogether = 500
 )
@@ -31,6 +35,7 @@ type Device struct {
 	Name, Profile, Service     string
 	AdminState, OperatingState string
 	Labels                     []string
+	Left                       int    // labels that are not among Labels, and are not found
 	Modified                   int64  // in milliseconds since the Unix epoch
 	gone                       bool   // it was removed, and leaves the index with the next sort
 	text                       string // that a search looks in, in lower case
@@ -47,6 +52,7 @@ type Index struct {
 	devices []Device          // by name; new ones are at the end until sort
 	sorted  int               // how many of them are in order
 	leaving int               // how many of them are gone
+	weight  int               // of those that are not gone; mostListed at most
 	shared  map[string]string // one copy of each text that several devices have
 	total   int               // how many devices there are
 	seq     uint64            // of the last event that is in it
@@ -77,7 +83,7 @@ func (d *Index) forget() {
 	if d.end != nil {
 		d.end.Stop()
 	}
-	d.loaded, d.devices, d.sorted, d.leaving, d.shared, d.total = false, nil, 0, 0, nil, 0
+	d.loaded, d.devices, d.sorted, d.leaving, d.weight, d.shared, d.total = false, nil, 0, 0, 0, nil, 0
 }
 
 // Find returns a page of the devices that a query matches.
@@ -124,7 +130,7 @@ func (d *Index) load(ctx context.Context) error {
 		return err
 	}
 	d.total = total
-	d.devices, d.sorted, d.leaving, d.shared = make([]Device, 0, len(names)), 0, 0, map[string]string{}
+	d.devices, d.sorted, d.leaving, d.weight, d.shared = make([]Device, 0, len(names)), 0, 0, 0, map[string]string{}
 	return d.read(ctx, names)
 }
 
@@ -199,7 +205,8 @@ func (d *Index) readSome(names []string) {
 	view, done := d.state()
 	defer done()
 	for _, name := range names {
-		if device, ok := view.State.Devices.Get(name); ok {
+		var device domain.Device
+		if domain.GetWithin(view.State.Devices, name, math.MaxInt, &device).OK { // Get would keep all of them
 			d.put(device)
 		} else {
 			d.remove(name)
@@ -212,20 +219,32 @@ func (d *Index) put(device domain.Device) {
 		Profile: d.share(device.ProfileName), Service: d.share(device.ServiceName), AdminState: d.share(device.AdminState),
 		OperatingState: d.share(device.OperatingState), Modified: device.Modified,
 	}
-	for _, label := range device.Labels {
+	bytes := 0
+	for i, label := range device.Labels {
+		if bytes += len(label); i == mostLabels || bytes > mostLabelBytes {
+			l.Left = len(device.Labels) - i
+			break
+		}
 		l.Labels = append(l.Labels, d.share(label))
 	}
 	text := strings.Join(append([]string{device.Name, l.Profile, l.Service}, l.Labels...), "\n")
 	l.Name, l.text = text[:len(device.Name)], strings.ToLower(text) // device.Name would keep the whole text of the device in memory
 	if i, known := d.at(l.Name); known {
-		if d.devices[i].gone {
+		if old := &d.devices[i]; old.gone {
 			d.leaving--
+		} else {
+			d.weight -= old.weight()
 		}
+		d.weight += l.weight()
 		d.devices[i] = l
-	} else if len(d.devices)-d.leaving < mostListed {
+	} else if d.weight+l.weight() <= mostListed {
+		d.weight += l.weight()
 		d.devices = append(d.devices, l)
 	}
 }
+
+// weight is how many usual devices take as much memory.
+func (l *Device) weight() int { return 1 + len(l.text)/usualText }
 
 func (d *Index) share(text string) string {
 	if one, known := d.shared[text]; known {
@@ -242,6 +261,7 @@ func (d *Index) remove(name string) {
 	if i, known := d.at(name); known && !d.devices[i].gone {
 		d.devices[i].gone = true
 		d.leaving++
+		d.weight -= d.devices[i].weight()
 	}
 }
 

@@ -146,6 +146,30 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 }
 
+// TestIndexOfLongTexts puts devices with many labels into an index: each keeps the first ones, and counts as several devices.
+func TestIndexOfLongTexts(t *testing.T) {
+	d := &Index{shared: map[string]string{}, loaded: true}
+	labels := slices.Repeat([]string{strings.Repeat("x", 100)}, 1000)
+	put := func(name string) { d.put(domain.Device{Name: name, Labels: labels}); d.sort() }
+	put("d-1")
+	if l := d.devices[0]; len(l.Labels) != mostLabelBytes/100 || l.Left != 1000-mostLabelBytes/100 || d.weight != 1+len(l.text)/usualText {
+		t.Errorf("%d labels, %d left, weight %d", len(l.Labels), l.Left, d.weight)
+	}
+	one := d.weight
+	put("d-1")
+	put("d-2")
+	d.remove("d-1")
+	if d.weight != one {
+		t.Errorf("weight %d, want that of one device, %d", d.weight, one)
+	}
+	put("d-1")
+	d.weight = mostListed - one + 1
+	put("d-3")
+	if len(d.devices) != 2 {
+		t.Errorf("%d devices, want 2: there is no room for another", len(d.devices))
+	}
+}
+
 // TestIndexPages walks all pages forth and back in each order.
 func TestIndexPages(t *testing.T) {
 	d, log := mustIndex(t)

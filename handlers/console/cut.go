@@ -1,0 +1,133 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// cutter copies entities for pages, and leaves out what is too much for one. A copy shares no text with the entity, so that the entity
+// does not stay in memory.
+type cutter struct {
+	entries int // the most of each list and mapping
+	text    int // the most bytes of each text
+	room    int // the most bytes of all that is copied
+
+	more bool     // the last entry of a list of texts that is cut says how many there are more
+	left []string // what the copies leave out, in words
+}
+
+// The bounds of what a page shows of an entity, and of what a list shows of each entity.
+const (
+	shownEntries, shownText, shownBytes = 50, 20_000, 64 << 10
+	rowEntries, rowText, rowBytes       = 20, 200, 8 << 10
+)
+
+func forPage() *cutter { return &cutter{entries: shownEntries, text: shownText, room: shownBytes} }
+
+// cutRow returns what a row of a list shows of an entity.
+func cutRow[S any](s *S) S {
+	return cutWith(&cutter{entries: rowEntries, text: rowText, room: rowBytes, more: true}, s)
+}
+
+// cutWith returns a copy of an entity within the bounds of k, which notes what that leaves out.
+func cutWith[S any](k *cutter, s *S) (copied S) {
+	k.copy(reflect.ValueOf(&copied).Elem(), reflect.ValueOf(s).Elem(), "")
+	return copied
+}
+
+// note is a sentence about what is left out; "" for nothing. path is where the API has all of it.
+func (k *cutter) note(path string) string {
+	if len(k.left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This page leaves out %s. All of it is at %s.", strings.Join(k.left, ", "), path)
+}
+
+// entrySize is what an entry counts beside its texts, in bytes.
+const entrySize = 32
+
+// copy copies what is there at a path into a zero value.
+func (k *cutter) copy(to, from reflect.Value, path string) {
+	switch from.Kind() {
+	case reflect.String:
+		to.SetString(k.copyText(from.String(), path))
+	case reflect.Struct:
+		for i := range from.NumField() {
+			if !from.Type().Field(i).IsExported() {
+				continue
+			}
+			name, _, _ := strings.Cut(from.Type().Field(i).Tag.Get("json"), ",")
+			k.copy(to.Field(i), from.Field(i), cmp.Or(strings.TrimPrefix(path+"."+name, "."), path))
+		}
+	case reflect.Slice:
+		k.copyList(to, from, path)
+	case reflect.Map:
+		k.copyMap(to, from, path)
+	case reflect.Interface:
+		if !from.IsNil() {
+			one := reflect.New(from.Elem().Type()).Elem()
+			k.copy(one, from.Elem(), path)
+			to.Set(one)
+		}
+	default:
+		to.Set(from)
+	}
+}
+
+func (k *cutter) copyText(text, path string) string {
+	if most := max(0, min(k.text, k.room)); len(text) > most {
+		k.leave(len(text)-most, len(text), "bytes of "+path)
+		text = cutText(text, most)
+	}
+	k.room -= len(text)
+	return strings.Clone(text)
+}
+
+func (k *cutter) copyList(to, from reflect.Value, path string) {
+	if from.IsNil() {
+		return
+	}
+	if from.Type().Elem().Kind() == reflect.Uint8 { // a value in JSON
+		to.SetBytes([]byte(k.copyText(string(from.Bytes()), path)))
+		return
+	}
+	n := 0
+	to.Set(reflect.MakeSlice(from.Type(), min(from.Len(), k.entries), min(from.Len(), k.entries)))
+	for ; n < to.Len() && k.room > 0; n++ {
+		k.room -= entrySize
+		k.copy(to.Index(n), from.Index(n), path)
+	}
+	to.SetLen(n)
+	if left := from.Len() - n; k.more && left > 0 && from.Type().Elem().Kind() == reflect.String {
+		to.Set(reflect.Append(to, reflect.ValueOf(fmt.Sprintf("and %d more", left))))
+	}
+	k.leave(from.Len()-n, from.Len(), "entries of "+path)
+}
+
+func (k *cutter) copyMap(to, from reflect.Value, path string) {
+	if from.IsNil() {
+		return
+	}
+	to.Set(reflect.MakeMap(from.Type()))
+	keys := from.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	n := 0
+	for ; n < min(len(keys), k.entries) && k.room > 0; n++ {
+		k.room -= entrySize
+		key, one := reflect.New(from.Type().Key()).Elem(), reflect.New(from.Type().Elem()).Elem()
+		k.copy(key, keys[n], path)
+		k.copy(one, from.MapIndex(keys[n]), path)
+		to.SetMapIndex(key, one)
+	}
+	k.leave(len(keys)-n, len(keys), "entries of "+path)
+}
+
+// leave notes that so many of all are left out. Of many such notes the first ones are kept.
+func (k *cutter) leave(left, all int, what string) {
+	if left > 0 && len(k.left) < rowEntries {
+		k.left = append(k.left, fmt.Sprintf("%d of %d %s", left, all, what))
+	}
+}
