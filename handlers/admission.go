@@ -28,7 +28,7 @@ type Bodies struct {
 // NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
 func NewBodies(o Options) *Bodies {
 	o = o.WithDefaults()
-	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, o.WriteTimeout, NewQuota(int64(o.BodiesInFlight)), NewQuota(o.BodyMemory)}
+	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, o.WriteTimeout, NewQuota(int64(o.BodiesInFlight)), o.Memory}
 }
 
 // Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes

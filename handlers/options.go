@@ -85,6 +85,8 @@ type Options struct {
 	// as a [Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
 	// a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
+	// Memory is the quota of BodyMemory, which services may share; nil: the service has its own.
+	Memory *Quota
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (setting strict-profiles).
 	StrictProfileChanges, StrictProfileDeletes bool
@@ -151,6 +153,9 @@ func (o Options) WithDefaults() Options {
 	o.ResourceBytes = cmp.Or(o.ResourceBytes, 256<<20) // a firmware image or a short video; it is streamed to a file
 	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
 	o.BodyMemory = cmp.Or(o.BodyMemory, 128<<20)       // eight of the largest bodies, on a gateway with 1 GiB
+	if o.Memory == nil {
+		o.Memory = NewQuota(o.BodyMemory)
+	}
 	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
 	o.IdempotencyKeep = cmp.Or(o.IdempotencyKeep, IdempotencyKeep)

@@ -13,7 +13,7 @@ import (
 // whiteBox are the files of tests that call unexported code of this package. The tests in all other files know the binary alone: its
 // commands, ports and files. These hold what users were promised, so that they stay as they are when the code behind them changes.
 var whiteBox = strings.Fields(`
-	admin_socket_test.go archive_crash_test.go attack_connections_linux_test.go attack_linux_test.go backup_test.go
+	admin_socket_linux_test.go admin_socket_test.go archive_crash_test.go attack_connections_linux_test.go attack_linux_test.go backup_test.go
 	bounds_test.go cleanup_late_test.go client_ca_test.go collect_test.go delivery_day_test.go delivery_doc_test.go
 	descriptors_split_test.go duration_test.go exposure_test.go failure_test.go faults_archive_linux_test.go
 	faults_flip_test.go folding_test.go identities_test.go identity_linux_test.go interrupted_test.go lock_test.go log_filter_test.go manifest_missing_test.go

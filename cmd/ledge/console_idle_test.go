@@ -103,6 +103,7 @@ func TestConsoleKeyboard(t *testing.T) {
 	tabTo("nav a[href='/users']")
 	press("\r")
 	b.until(`document.querySelector("h1")?.innerText === "Users and tokens"`)
+	b.until(`!document.querySelector(".htmx-settling")`) // before that, the browser would send the form and load a document
 	tabTo("details:has([action='/users']) summary")
 	press("\r")
 	tabTo("#f-name")

@@ -27,6 +27,7 @@ type servers struct {
 	byName  map[string]*served
 	wg      sync.WaitGroup
 	limiter *connections.Limiter
+	memory  *handlers.Quota // of the bodies of all services
 
 	program *Program // what they serve
 }
@@ -48,7 +49,7 @@ func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 
 // listen takes the addresses of all services, or none.
 func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, error) {
-	s := &servers{config: c, logger: logger, byName: map[string]*served{}}
+	s := &servers{config: c, logger: logger, byName: map[string]*served{}, memory: handlers.Options{}.WithDefaults().Memory}
 	for _, one := range services {
 		host, port := c.listenAt(one)
 		var l net.Listener
@@ -166,7 +167,7 @@ func (s *servers) options(one service) handlers.Options {
 	return handlers.Options{
 		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
 		Ready: func() error { return one.ready(s.program) }, Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
-		MaxResults: c.MaxResultCount, InlineBytes: c.inlineBytes(), Access: s.program.access,
+		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: c.inlineBytes(), Access: s.program.access,
 		StrictProfileChanges: c.strict(strictChanges), StrictProfileDeletes: c.strict(strictDeletes),
 		Observe: s.program.meters.requests[name].observe, Addresses: s.urls(),
 	}

@@ -63,8 +63,8 @@ func (s *Console) profiles(c *gin.Context) {
 const (
 	// mostShown is how many resources of a profile a page shows. A profile with more cannot be edited on a page.
 	mostShown = 2000
-	// mostYAML bounds the YAML of a profile below its resources, in bytes.
-	mostYAML = 512 << 10
+	// mostYAML bounds the YAML of a profile below its resources, in bytes, and mostTexts the texts of the resources.
+	mostYAML, mostTexts = 1 << 20, 512 << 10
 )
 
 type profileData struct {
@@ -86,7 +86,7 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 		s.fail(c, err)
 		return
 	}
-	k := &cutter{entries: mostShown, text: shownText, room: mostYAML}
+	k := &cutter{entries: mostShown, text: shownText, room: mostTexts}
 	if d.Profile = cutWith(k, &d.Profile); len(d.YAML) > mostYAML {
 		d.YAML = ""
 	}
@@ -97,21 +97,18 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 	})
 }
 
-// profileTimes is how many bytes of memory a profile takes for each of its length: read, and as the YAML of an ordinary one.
-const profileTimes = 48
-
 // readProfile returns the profile in the path, its revision, and what uses it. If the profile is large, it waits for memory.
 func (s *Console) readProfile(c *gin.Context, memory *handlers.EntryMemory) (d profileData, revision uint64, err error) {
 	row, err := s.lookUpProfile(c.Param("name"), handlers.LargeBytes, &d)
 	if err == nil && !row.OK { // no view is open while it waits
-		if err = memory.Wait(c.Request.Context(), min(profileTimes*int64(row.Size), memory.Most())); err == nil {
+		if err = memory.Wait(c.Request.Context(), min(int64(row.Size), memory.Most())); err == nil {
 			row, err = s.lookUpProfile(c.Param("name"), math.MaxInt, &d)
 		}
 	}
 	if err != nil || len(d.Profile.DeviceResources) > mostShown {
 		return d, row.Revision, err
 	}
-	err = memory.Wait(c.Request.Context(), profileyaml.Bytes(d.Profile)+2*pageTimes*int64(row.Size))
+	err = memory.Wait(c.Request.Context(), profileyaml.Bytes(d.Profile))
 	if domain.CodeOf(err) == domain.TooLarge {
 		return d, row.Revision, nil
 	}
