@@ -9,7 +9,7 @@ import (
 )
 
 // TestAttackWaiting has 60 subscriptions to a receiver that answers 503, and posts notifications to all of them: 3,700 in the attack that was
-// found, whose 222,000 transmissions took 577 MiB of anonymous memory, and take 256 MiB with a bound. A receiver that comes later gets its
+// found, whose 222,000 transmissions took 577 MiB of anonymous memory, and take 200 MiB with a bound. A receiver that comes later gets its
 // notification meanwhile, and all transmissions stay on record.
 func TestAttackWaiting(t *testing.T) {
 	const subscriptions, together = 60, 50

@@ -24,9 +24,9 @@ type memrow struct {
 	entity any
 }
 
-// perRow is about how many bytes a row takes in memory beside its key and value: its entity, and, while it is flushed, a page of the file with
-// the entries in it. The ids of transmissions are in no order, so that each has a page of its own.
-const perRow = 4 << 10
+// perRow is about how many bytes a row takes in memory beside its key and value: its entity, and, while it is flushed, its part of a page of the
+// file with the entries in it. Rows whose ids are in no order, such as transmissions, have a page each.
+const perRow = 2 << 10
 
 func (r memrow) size() int { return len(r.key) + len(r.value) + perRow }
 

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +67,7 @@ func TestMemtableCountsBytes(t *testing.T) {
 	long := item(1)
 	long.Text = strings.Repeat("x", 1<<20)
 	f.add(t, put{long})
-	if got, want := f.fresh.bytes, len(long.Text)+os.Getpagesize(); got < want || got > want+1000 {
+	if got, want := f.fresh.bytes, len(long.Text)+perRow; got < want || got > want+1000 {
 		t.Errorf("%d bytes, want some %d", got, want)
 	}
 }
