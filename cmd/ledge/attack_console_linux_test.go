@@ -56,12 +56,14 @@ func attackedConsole(t *testing.T) (*attack, *consoleClient) {
 }
 
 // TestAttackLargePages has a viewer load the list of devices of 2.7 MB, which are labels, and the pages of these devices, twelve at once. Of 60
-// devices three lists at once took over 2 GB of memory; twelve take 107 MiB.
+// devices three lists at once took over 2 GB of memory; twelve take 107 MiB. Then an operator previews an import of all of them.
 func TestAttackLargePages(t *testing.T) {
 	a, viewer := attackedConsole(t)
+	list := ""
 	for i := range listLength(60, 6) {
 		device := strings.Replace(deviceJSON(fmt.Sprintf("large-%d", i)), `"device":{`, `"device":{"description":"<`+strings.Repeat("&", 100_000)+`",`+largeLabels()+",", 1)
 		a.postJSON(http.MethodPost, a.metadata+"/api/v2/device", "["+device+"]", http.StatusCreated)
+		list += fmt.Sprintf("- {name: large-%d, description: short}\n", i)
 	}
 	a.forgetPeak()
 	var lists, devices []string
@@ -79,6 +81,9 @@ func TestAttackLargePages(t *testing.T) {
 		if !strings.Contains(got.text, want) {
 			t.Errorf("the page of a device does not say %q", want)
 		}
+	}
+	if status, text := a.newRole(t, domain.Operator).sendUpload(t, "/devices/+import", list); status != http.StatusOK || !strings.Contains(text, "large-0") {
+		t.Errorf("the preview of an import: %d %.1000s", status, text)
 	}
 	a.held(t)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -14,8 +15,8 @@ import (
 )
 
 const (
-	// lookedUp is the number of devices per view of the state, and per request.
-	lookedUp = 500
+	// importTogether is the number of devices per request.
+	importTogether = 500
 	// mostImported bounds the devices of one import.
 	mostImported = 10_000
 	// importRows is how many devices of an import a page lists; those that are refused come first.
@@ -128,18 +129,16 @@ func (s *Console) importForm(c *gin.Context) (d importData, text []byte, action 
 	return d, form.Text, form.fields["action"], err
 }
 
-// plan finds the result for each device.
+// plan finds the result for each device. Each has a view of its own, because a view keeps the devices that were read of it.
 func (s *Console) plan(c *gin.Context, d importData) error {
 	plan := deviceimport.Plan{Service: d.Service, Profile: d.Profile}
-	for rows := d.Rows; len(rows) > 0; {
+	for row := range slices.Chunk(d.Rows, 1) {
 		if err := c.Request.Context().Err(); err != nil {
 			return err
 		}
-		n := min(len(rows), lookedUp)
 		view, done := s.State()
-		plan.Add(view.State, rows[:n])
+		plan.Add(view.State, row)
 		done()
-		rows = rows[n:]
 	}
 	return nil
 }
@@ -158,7 +157,7 @@ func (s *Console) apply(c *gin.Context, rows []deviceimport.Row, what, method st
 		if rows[i].What != what {
 			continue
 		}
-		if len(batch) == min(s.BatchElements, lookedUp) || size > 0 && size+len(rows[i].Device) > importBody {
+		if len(batch) == min(s.BatchElements, importTogether) || size > 0 && size+len(rows[i].Device) > importBody {
 			send()
 		}
 		batch, size = append(batch, &rows[i]), size+len(rows[i].Device)
