@@ -217,11 +217,15 @@ func (u *UnknownKeys) addAll(path string, v any, sh *Keys) {
 			there[strings.ToLower(key)] = true
 		}
 		missing := sh.Missing(func(name string) bool { return there[strings.ToLower(name)] })
+		unknown := 0
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			at := strings.TrimPrefix(path+"."+shortKey(key), ".")
 			if of, known := sh.field([]byte(key)); known {
 				u.addAll(at, v[key], of)
 			} else if !strings.EqualFold(key, "apiVersion") { // which clients of EdgeX 2.0 put into each object
+				if unknown++; unknown > MostCompared {
+					missing = nil
+				}
 				u.Add(sh, key, missing, at, "")
 			}
 		}
@@ -255,6 +259,8 @@ func (u *UnknownKeys) Add(sh *Keys, key string, missing []string, at, line strin
 const (
 	mostEdits    = 2
 	leastLetters = 5
+	// MostCompared is how many unknown keys of one object are compared with the keys that are missing.
+	MostCompared = 20
 )
 
 // meantKey returns the key among the missing ones that an unknown key is most like, or "".

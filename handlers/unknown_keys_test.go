@@ -49,6 +49,11 @@ func TestUnknownKeys(t *testing.T) {
 			"ignored, because unknown: machine.parts[0].unit and 2 more, machine.parts[1].properties.unit, unit"},
 		{`{"machine":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}}`, "",
 			"ignored, because unknown: machine.a, machine.b, machine.c, machine.d, machine.e, machine.f, machine.g, machine.h, and others"},
+		// The first 20 unknown keys are compared with those that are missing.
+		{`{"machine":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"zabels":[]}}`, "machine.zabels: is an unknown key; did you mean labels?",
+			"ignored, because unknown: machine.a, machine.b, machine.c, machine.d, machine.e, machine.f, machine.g, machine.h, and others"},
+		{`{"machine":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"t":1,"zabels":[]}}`, "",
+			"ignored, because unknown: machine.a, machine.b, machine.c, machine.d, machine.e, machine.f, machine.g, machine.h, and others"},
 	} {
 		u := unknownIn([]byte(tt.object), "", reflect.TypeFor[plant]())
 		misspelled := ""

@@ -40,11 +40,15 @@ func (w *keyWalk) look(n *yaml.Node, keys *handlers.Keys, path string) {
 		there := map[string]bool{}
 		eachKey(n, func(key, _ *yaml.Node) { there[key.Value] = true })
 		missing := keys.Missing(func(name string) bool { return there[name] })
+		unknown := 0
 		eachKey(n, func(key, value *yaml.Node) {
 			at := strings.TrimPrefix(path+"."+cutKey(key.Value), ".")
 			if of, known := keys.Exactly(key.Value); known {
 				w.look(value, of, at)
 			} else if keys != profileKeys || !isBeside(key.Value) {
+				if unknown++; unknown > handlers.MostCompared {
+					missing = nil
+				}
 				w.unknown.Add(keys, key.Value, missing, at, fmt.Sprintf(" in line %d", key.Line))
 			}
 		})
