@@ -29,8 +29,8 @@ type Access struct {
 	Authenticator
 	// Open lets everybody do everything. A valid login then only names the actor, and an invalid one counts as none.
 	Open bool
-	// Still returns why an identity is not any more what it was when a request was let in, or nil. A service asks when the request's body has
-	// ended, before anything is done. nil: nothing is asked.
+	// Still returns the reason if an identity has lost rights since a request was let in, or nil. A service asks when the request's body has
+	// ended, before it does anything. If Still is nil, nothing is asked.
 	Still func(domain.Identity) error
 	// Refusals counts and logs what is refused; nil: nothing does.
 	Refusals *Refusals

@@ -21,14 +21,13 @@ type Bodies struct {
 	bytes         int64 // of memory
 	timeout       time.Duration
 	rate          int64
-	wait          time.Duration // for memory, of an answer
 	count, memory *Quota
 }
 
 // NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
 func NewBodies(o Options) *Bodies {
 	o = o.WithDefaults()
-	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, o.WriteTimeout, NewQuota(int64(o.BodiesInFlight)), o.Memory}
+	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, NewQuota(int64(o.BodiesInFlight)), o.Memory}
 }
 
 // Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes
@@ -44,7 +43,7 @@ func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 	}
 	if !b.count.Take(body.client, 1) {
 		hangUp(c)
-		return nil, domain.Errorf(domain.Unavailable, "%d requests with a body are being served, or three quarters of that for this client, which is the limit; try again", b.inFlight)
+		return nil, domain.Errorf(domain.Unavailable, "too many requests with a body are being served: the limit is %d in all and three quarters of it for one client; try again", b.inFlight)
 	}
 	if loaded {
 		body.most = b.loads(c)
@@ -117,7 +116,7 @@ func (b *Bodies) arrived(c *gin.Context, n int64) error {
 }
 
 func (b *Bodies) noMemory() error {
-	return domain.Errorf(domain.Unavailable, "bodies of %d bytes are being served, or three quarters of that for this client, which is the limit; try again", b.bytes)
+	return domain.Errorf(domain.Unavailable, "too many request bodies are in memory: the limit is %d bytes in all and three quarters of it for one client; try again", b.bytes)
 }
 
 // loads is how much of a body may be in memory if it is read as a whole, in bytes: what is declared, or, if nothing
@@ -141,7 +140,7 @@ type timedBody struct {
 	got     int64         // of bytes
 	end     error         // of the body, io.EOF if it is complete; nil before
 
-	still   func() error // called when the body is complete: why nothing may come of it; may be nil
+	still   func() error // called when the body is complete: an error refuses the request; may be nil
 	leave   func()       // of [UnknownBodies]; nil for a body that does not count there
 	gaveWay atomic.Bool  // the reader gets errGaveWay
 

@@ -26,7 +26,7 @@ func NewAnswers(o Options) *Answers {
 	return &Answers{NewQuota(most), most, o.WriteTimeout}
 }
 
-// Of returns the memory of an answer to a request, of which it has none yet.
+// Of returns the memory of an answer to a request. The answer holds nothing yet.
 func (a *Answers) Of(r *http.Request) *AnswerMemory {
 	return &AnswerMemory{answers: a, ctx: r.Context(), client: connections.Client(r)}
 }

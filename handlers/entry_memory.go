@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"context"
-
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
@@ -40,28 +38,6 @@ func (r *EntryMemory) HoldBytes(n int64) error {
 		return r.of.noMemory()
 	}
 	r.held += n
-	return nil
-}
-
-// Most returns how much a request can have, in bytes.
-func (r *EntryMemory) Most() int64 { return r.room }
-
-// Wait has an answer hold n bytes. If it holds fewer, it gives them back and waits for n, for as long as an answer may wait for its client:
-// no answer waits while it has some. Its errors are those of HoldBytes.
-func (r *EntryMemory) Wait(ctx context.Context, n int64) error {
-	if n <= r.held {
-		return nil
-	}
-	r.Release()
-	if n > r.room {
-		return r.HoldBytes(n)
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.of.wait)
-	defer cancel()
-	if r.of.memory.Wait(ctx, r.client, n) != nil {
-		return r.of.noMemory()
-	}
-	r.held = n
 	return nil
 }
 

@@ -14,8 +14,8 @@ func WithIdentity(ctx context.Context, i domain.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
 }
 
-// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too. still returns why the login
-// has ended, or nil.
+// WithLogin is [WithIdentity] of a user who has logged in, as at the console: the role holds in open mode too. still returns the reason
+// if the login has ended, or nil.
 func WithLogin(ctx context.Context, i domain.Identity, still func() error) context.Context {
 	return context.WithValue(WithIdentity(ctx, i), loginKey{}, still)
 }
@@ -27,7 +27,7 @@ func (o *Options) isOpen(r *http.Request) bool {
 	return (o.Access == nil || o.Access.Open) && r.Context().Value(loginKey{}) == nil
 }
 
-// StillLoggedIn returns why the login of [WithLogin] has ended, or nil. It is nil where there was none.
+// StillLoggedIn returns the reason if the login of [WithLogin] has ended, or nil. It is nil without a login.
 func StillLoggedIn(ctx context.Context) error {
 	still, ok := ctx.Value(loginKey{}).(func() error)
 	if !ok {
@@ -36,7 +36,7 @@ func StillLoggedIn(ctx context.Context) error {
 	return still()
 }
 
-// still returns why the identity of a request has lost its rights since the request was let in, or nil.
+// still returns the reason if the identity of a request has lost its rights since the request was let in, or nil.
 func (o *Options) still(ctx context.Context) error {
 	if err := StillLoggedIn(ctx); err != nil {
 		return err

@@ -138,7 +138,7 @@ func TestBodiesInFlight(t *testing.T) {
 	go func() { first <- handlerstest.Serve(h, "POST", "/api/v2/service", service("a")).Code }()
 	<-entered
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "1 requests with a body are being served, or three quarters of that for this client, which is the limit; try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "too many requests with a body are being served: the limit is 1 in all and three quarters of it for one client; try again") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if w := handlerstest.Serve(h, "GET", "/api/v2/ping", ""); w.Code != 200 {
@@ -166,7 +166,7 @@ func TestBodyMemory(t *testing.T) {
 		t.Fatalf("bodies of %d bytes do not fit the test", len(one))
 	}
 	w := handlerstest.Serve(h, "POST", "/api/v2/service", service("b"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), "bodies of 1740 bytes are being served, or three quarters of that for this client, which is the limit; try again") {
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "too many request bodies are in memory: the limit is 1740 bytes in all and three quarters of it for one client; try again") {
 		t.Errorf("over the budget: got %d %s", w.Code, w.Body)
 	}
 	close(leave)

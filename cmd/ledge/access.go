@@ -60,7 +60,7 @@ func (p *Program) tapStill(was domain.Identity) bool {
 	return p.authenticator.Load() == nil || p.still(was) == nil
 }
 
-// still returns why an identity is not any more what it was when it was proved, or nil.
+// still returns the reason if an identity has lost rights since it was proved, or nil.
 func (p *Program) still(was domain.Identity) error {
 	v, release := p.identities.view()
 	defer release()

@@ -203,8 +203,8 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func
 	return a, nil
 }
 
-// checkServer refuses to send anything to a server of another user than the owner of the data folder, root or this user: somebody who may write
-// to the folder has put the socket there.
+// checkServer refuses to send anything to a server of another user than the owner of the data folder, root or this user. Another
+// user who may write to the folder could have put the socket there.
 func checkServer(dir string, c *net.UnixConn) error {
 	uid, err := peerOf(c)
 	if err != nil || uid == os.Getuid() || uid == 0 {

@@ -66,7 +66,7 @@ func TestAttackPlantedSocket(t *testing.T) {
 	}
 }
 
-// TestAdminSocketOfOthers has a user ask who may not use the socket. Before, the answer was "broken pipe".
+// TestAdminSocketOfOthers has another user ask, which may not use the socket. Before, the answer was "broken pipe".
 func TestAdminSocketOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir)

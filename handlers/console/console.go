@@ -185,21 +185,20 @@ type route struct {
 	method, path string
 	right        domain.Right
 	handle       gin.HandlerFunc
-	upload       int64 // most bytes of a text or a file beside the form; 0 for a form without one
 }
 
 // routes is the one table of all paths.
 func (s *Console) routes() []route {
 	return slices.Concat([]route{
-		{"GET", "/static/:file", noLogin, func(c *gin.Context) { static.Serve(c, c.Param("file")) }, 0},
-		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { static.Serve(c, "icon.svg") }, 0},
-		{"GET", "/login", noLogin, s.showLogin, 0},
-		{"POST", "/login", noLogin, s.login, 0},
-		{"POST", "/logout", noLogin, s.logout, 0},
-		{"GET", "/account", anyRole, s.showAccount, 0},
-		{"POST", "/account/password", anyRole, s.changePassword, 0},
-		{"GET", "/live", domain.MayRead, s.serveLive, 0},
-		{"GET", "/", anyRole, s.share(s.overview), 0},
+		{"GET", "/static/:file", noLogin, func(c *gin.Context) { static.Serve(c, c.Param("file")) }},
+		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { static.Serve(c, "icon.svg") }},
+		{"GET", "/login", noLogin, s.showLogin},
+		{"POST", "/login", noLogin, s.login},
+		{"POST", "/logout", noLogin, s.logout},
+		{"GET", "/account", anyRole, s.showAccount},
+		{"POST", "/account/password", anyRole, s.changePassword},
+		{"GET", "/live", domain.MayRead, s.serveLive},
+		{"GET", "/", anyRole, s.share(s.overview)},
 	}, s.deviceRoutes(), s.readingRoutes(), s.profileRoutes(), s.serviceRoutes(), s.watcherRoutes(), s.subscriptionRoutes(), s.notificationRoutes(),
 		s.ledgerRoutes(), s.userRoutes(), s.systemRoutes())
 }

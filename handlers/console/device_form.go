@@ -211,9 +211,6 @@ func formFrom(d domain.Device, revision uint64) deviceForm {
 // deviceForForm returns a device of which a form has all.
 func (s *Console) deviceForForm(c *gin.Context, name string) (domain.Device, uint64, error) {
 	d, row, err := readForm(s.memory(c), s.State, devices, "device", name, apiPath("device/name/", name))
-	if err == nil && !row.OK {
-		err = domain.Errorf(domain.NotFound, "There is no device %.80q. It may have been deleted.", name)
-	}
 	return d, row.Revision, err
 }
 

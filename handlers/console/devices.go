@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
 	"ledge/handlers/console/devicesearch"
 )
 
@@ -26,21 +25,21 @@ const (
 
 func (s *Console) deviceRoutes() []route {
 	return []route{
-		{"GET", "/devices", domain.MayRead, s.share(s.showDevices), 0},
-		{"POST", "/devices", domain.MayChange, s.changeDevices, 0},
+		{"GET", "/devices", domain.MayRead, s.share(s.showDevices)},
+		{"POST", "/devices", domain.MayChange, s.changeDevices},
 		// No device can have a name with a plus sign.
-		{"GET", "/devices/+add", domain.MayChange, s.showAddDevice, 0},
-		{"POST", "/devices/+add", domain.MayChange, s.addDevice, 0},
-		{"GET", "/devices/+import", domain.MayChange, s.showImport, 0},
-		{"POST", "/devices/+import", domain.MayChange, s.importDevices, s.BodyBytes},
-		{"GET", "/devices/:name", domain.MayRead, s.share(s.showDevice), 0},
-		{"GET", "/devices/:name/edit", domain.MayChange, s.showEditDevice, 0},
-		{"POST", "/devices/:name/edit", domain.MayChange, s.editDevice, 0},
-		{"POST", "/devices/:name/state", domain.MayChange, s.setDeviceState, 0},
-		{"GET", "/devices/:name/delete", domain.MayChange, s.showDeleteDevice, 0},
-		{"POST", "/devices/:name/delete", domain.MayChange, s.deleteDevice, 0},
-		{"GET", "/devices/:name/history", domain.MayRead, s.showDeviceHistory, 0},
-		{"POST", valuePath, domain.MayPost, s.postValue, s.ResourceBytes},
+		{"GET", "/devices/+add", domain.MayChange, s.showAddDevice},
+		{"POST", "/devices/+add", domain.MayChange, s.addDevice},
+		{"GET", "/devices/+import", domain.MayChange, s.showImport},
+		{"POST", "/devices/+import", domain.MayChange, s.importDevices},
+		{"GET", "/devices/:name", domain.MayRead, s.share(s.showDevice)},
+		{"GET", "/devices/:name/edit", domain.MayChange, s.showEditDevice},
+		{"POST", "/devices/:name/edit", domain.MayChange, s.editDevice},
+		{"POST", "/devices/:name/state", domain.MayChange, s.setDeviceState},
+		{"GET", "/devices/:name/delete", domain.MayChange, s.showDeleteDevice},
+		{"POST", "/devices/:name/delete", domain.MayChange, s.deleteDevice},
+		{"GET", "/devices/:name/history", domain.MayRead, s.showDeviceHistory},
+		{"POST", valuePath, domain.MayPost, s.postValue},
 	}
 }
 
@@ -218,10 +217,7 @@ func (s *Console) patchDevice(c *gin.Context, fields map[string]any, header ...s
 
 // device returns a whole device with its revision.
 func (s *Console) device(c *gin.Context, name string) (d domain.Device, revision uint64, err error) {
-	row, err := handlers.LookUp(s.memory(c), s.State, devices, name, &d)
-	if err == nil && !row.OK {
-		err = domain.Errorf(domain.NotFound, "There is no device %.80q. It may have been deleted.", name)
-	}
+	d, row, err := read(s.memory(c), s.State, devices, "device", name)
 	return d, row.Revision, err
 }
 

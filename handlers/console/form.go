@@ -13,6 +13,9 @@ import (
 	"ledge/handlers"
 )
 
+// uploads are the paths of forms with a text or a file. Their handlers bound and read it; other forms have at most FormBytes.
+var uploads = []string{"/devices/+import", "/profiles/+upload", "/profiles/:name/edit", valuePath}
+
 // admit lets a request with a body in, as the API does, and reads its form into memory: nothing of it is parsed if it is too long. A form
 // with an upload is left to readUpload, or is a stream.
 func (s *Console) admit(r route) gin.HandlerFunc {
@@ -31,7 +34,7 @@ func (s *Console) admit(r route) gin.HandlerFunc {
 			return
 		}
 		defer done()
-		if r.upload == 0 || !isMultipart(c) {
+		if !slices.Contains(uploads, r.path) || !isMultipart(c) {
 			if err := s.bodies.LoadForm(c, most); err != nil {
 				s.fail(c, err)
 				return

@@ -113,13 +113,13 @@ func TestReadUpload(t *testing.T) {
 		"long fields":           {[]string{"a", half, "b", half}, "413 The text is longer"},
 	} {
 		body, media := fileForm(t, test.fields...)
-		w := sendForm(t, s, route{right: anyRole, handle: show, upload: most}, body, media)
+		w := sendForm(t, s, route{right: anyRole, handle: show, path: uploads[0]}, body, media)
 		if got := fmt.Sprint(w.Code, " ", w.Body); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: got %.100s, want %s", name, got, test.want)
 		}
 	}
 	encoded := url.Values{"text": {"t"}, "a": {"1"}}.Encode()
-	if w := sendForm(t, s, route{right: anyRole, handle: show, upload: most}, strings.NewReader(encoded), "application/x-www-form-urlencoded"); w.Body.String() != "1 t" {
+	if w := sendForm(t, s, route{right: anyRole, handle: show, path: uploads[0]}, strings.NewReader(encoded), "application/x-www-form-urlencoded"); w.Body.String() != "1 t" {
 		t.Errorf("encoded: got %d %s", w.Code, w.Body)
 	}
 }

@@ -111,10 +111,10 @@ const (
 
 func (s *Console) ledgerRoutes() []route {
 	return []route{
-		{"GET", "/ledger", domain.MayAudit, s.share(s.ledger), 0},
-		{"GET", "/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent, 0},
-		{"GET", "/verify", domain.MayAudit, s.showVerify, 0},
-		{"POST", "/verify", domain.MayAudit, s.verify, 0},
+		{"GET", "/ledger", domain.MayAudit, s.share(s.ledger)},
+		{"GET", "/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent},
+		{"GET", "/verify", domain.MayAudit, s.showVerify},
+		{"POST", "/verify", domain.MayAudit, s.verify},
 	}
 }
 

@@ -136,7 +136,8 @@ func (l *live) add(user string, topics map[string]string) *listener {
 	return one
 }
 
-// makeRoom ends the oldest connection of the user with the most, for a user who will not have more than that. The caller holds mu.
+// makeRoom ends the oldest connection of the user with the most connections. It returns false if user would then have as many. The caller
+// holds mu.
 func (l *live) makeRoom(user string) bool {
 	by := map[string]int{}
 	for one := range l.listeners {

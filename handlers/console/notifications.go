@@ -19,12 +19,12 @@ const mostExamined = 500
 
 func (s *Console) notificationRoutes() []route {
 	return []route{
-		{"GET", "/notifications", domain.MayRead, s.share(s.notifications), 0},
-		{"GET", "/notifications/+send", domain.MayChange, s.showSendNotification, 0},
-		{"POST", "/notifications/+send", domain.MayChange, s.sendNotification, 0},
-		{"GET", "/notifications/:id", domain.MayRead, s.share(s.notification), 0},
-		{"POST", "/notifications/:id/acknowledge", domain.MayChange, s.acknowledge, 0},
-		{"POST", "/notifications/:id/delete", domain.MayChange, s.deleteNotification, 0},
+		{"GET", "/notifications", domain.MayRead, s.share(s.notifications)},
+		{"GET", "/notifications/+send", domain.MayChange, s.showSendNotification},
+		{"POST", "/notifications/+send", domain.MayChange, s.sendNotification},
+		{"GET", "/notifications/:id", domain.MayRead, s.share(s.notification)},
+		{"POST", "/notifications/:id/acknowledge", domain.MayChange, s.acknowledge},
+		{"POST", "/notifications/:id/delete", domain.MayChange, s.deleteNotification},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -19,13 +18,13 @@ import (
 
 func (s *Console) profileRoutes() []route {
 	return []route{
-		{"GET", "/profiles", domain.MayRead, s.share(s.profiles), 0},
-		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload, 0},
-		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile, s.UploadBytes},
-		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile), 0},
-		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile, 0},
-		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile, s.UploadBytes},
-		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile, 0},
+		{"GET", "/profiles", domain.MayRead, s.share(s.profiles)},
+		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload},
+		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile},
+		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile)},
+		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile},
+		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile},
+		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile},
 	}
 }
 
@@ -79,9 +78,7 @@ type profileData struct {
 func (s *Console) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
 
 func (s *Console) showProfile(c *gin.Context, status int, message string) {
-	memory := s.bodies.EntryMemory(c)
-	defer memory.Release()
-	d, _, err := s.readProfile(c, memory)
+	d, _, err := s.readProfile(c, c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -97,47 +94,35 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 	})
 }
 
-// readProfile returns the profile in the path, its revision, and what uses it. If the profile is large, it waits for memory.
-func (s *Console) readProfile(c *gin.Context, memory *handlers.EntryMemory) (d profileData, revision uint64, err error) {
-	row, err := s.lookUpProfile(c.Param("name"), handlers.LargeBytes, &d)
-	if err == nil && !row.OK { // no view is open while it waits
-		if err = memory.Wait(c.Request.Context(), min(int64(row.Size), memory.Most())); err == nil {
-			row, err = s.lookUpProfile(c.Param("name"), math.MaxInt, &d)
-		}
-	}
-	if err != nil || len(d.Profile.DeviceResources) > mostShown {
-		return d, row.Revision, err
-	}
-	err = memory.Wait(c.Request.Context(), profileyaml.Bytes(d.Profile))
-	if domain.CodeOf(err) == domain.TooLarge {
-		return d, row.Revision, nil
-	}
+// mostEncoded bounds the memory of a profile's YAML while it is made, in bytes.
+const mostEncoded = 96 << 20
+
+// readProfile returns a profile, its revision, what uses it, and its YAML unless that is too large.
+func (s *Console) readProfile(c *gin.Context, name string) (d profileData, revision uint64, err error) {
+	m := s.memory(c)
+	p, row, err := read(m, s.State, profileKind.Table, "profile", name)
 	if err == nil {
-		d.YAML, err = profileyaml.Encode(d.Profile)
+		d.Profile, d.Count = p, len(p.DeviceResources)
+		err = s.findUsers(&d)
+	}
+	if n := profileyaml.Bytes(p); err == nil && d.Count <= mostShown && n <= mostEncoded {
+		if err = m.Hold(n + int64(row.Size)); err == nil {
+			d.YAML, err = profileyaml.Encode(p)
+		}
 	}
 	return d, row.Revision, err
 }
 
-// lookUpProfile reads a profile of at most most bytes, and what uses it. Of a longer one it returns the size.
-func (s *Console) lookUpProfile(name string, most int, d *profileData) (row domain.Row, err error) {
+// findUsers finds the devices and provision watchers that use a profile.
+func (s *Console) findUsers(d *profileData) (err error) {
 	view, done := s.State()
 	defer done()
-	if row = domain.GetWithin(view.State.Profiles, name, most, &d.Profile); !row.OK {
-		if row.Size == 0 {
-			err = domain.Errorf(domain.NotFound, "There is no profile %.80q. It may have been deleted.", name)
-		}
-		return row, err
-	}
-	by := domain.Filter{Index: domain.IndexProfile, Value: name}
+	by := domain.Filter{Index: domain.IndexProfile, Value: d.Profile.Name}
 	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: pageRows}, by); err != nil {
-		return row, err
+		return err
 	}
-	if d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by); err != nil {
-		return row, err
-	}
-	d.Count = len(d.Profile.DeviceResources)
-	d.Resources = d.Profile.DeviceResources[:min(d.Count, mostShown)]
-	return row, nil
+	d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by)
+	return err
 }
 
 // profileForm is the text of a profile while it is added or edited. Name is empty for a new one.
@@ -200,15 +185,12 @@ func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revisi
 }
 
 func (s *Console) showEditProfile(c *gin.Context) {
-	memory := s.bodies.EntryMemory(c)
-	defer memory.Release()
-	d, revision, err := s.readProfile(c, memory)
+	d, revision, err := s.readProfile(c, c.Param("name"))
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
 	if d.YAML == "" {
-		memory.Release()
 		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
 			"Upload it again with PUT /api/v2/deviceprofile/uploadfile.", mostShown))
 		return

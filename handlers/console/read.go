@@ -10,7 +10,7 @@ import (
 	"ledge/handlers"
 )
 
-// giveBack ends what a request has of the memory for large entities.
+// giveBack gives back the memory for large entities that a request holds, at its end.
 func (s *Console) giveBack(c *gin.Context) {
 	m := s.answers.Of(c.Request)
 	c.Set("memory", m)
@@ -18,7 +18,7 @@ func (s *Console) giveBack(c *gin.Context) {
 	c.Next()
 }
 
-// memory is what a request has of the memory for large entities. A page cuts what it has read before it takes more.
+// memory returns the memory for large entities that a request holds. A page cuts the entities that it has read before it holds more.
 func (s *Console) memory(c *gin.Context) *handlers.AnswerMemory {
 	if m, ok := c.Value("memory").(*handlers.AnswerMemory); ok {
 		return m
@@ -61,10 +61,19 @@ func devices(s domain.State) domain.Table[domain.Device] { return s.Devices }
 // mostForm bounds the entities that a form has whole, in bytes as domain.Row counts them.
 const mostForm = 2 * mostPage
 
-// readForm reads an entity for a form, which has all of it; ok is false if it is not there. what and path are for people: path is that of the API.
+// read reads an entity that a page is about, with memory for it if it is large. what is the kind of entity, in words for the error.
+func read[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(domain.State) domain.Table[S], what, name string) (one S, row domain.Row, err error) {
+	row, err = handlers.LookUp(m, state, table, name, &one)
+	if err == nil && !row.OK {
+		err = domain.Errorf(domain.NotFound, "There is no %s %.80q. It may have been deleted.", what, name)
+	}
+	return one, row, err
+}
+
+// readForm is read for a form, which shows all of the entity. path is that of the entity at the API, for the error.
 func readForm[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(domain.State) domain.Table[S],
 	what, name, path string) (one S, row domain.Row, err error) {
-	row, err = handlers.LookUp(m, state, table, name, &one)
+	one, row, err = read(m, state, table, what, name)
 	if err == nil && row.Size > mostForm {
 		one, err = *new(S), domain.Errorf(domain.Invalid, "the %s %.80q is too large for a page: it takes more than %s. It is at %s of the API.",
 			what, name, showBytes(mostForm), path)

@@ -23,8 +23,8 @@ const (
 
 func (s *Console) readingRoutes() []route {
 	return []route{
-		{"GET", "/readings", domain.MayRead, s.share(s.showReadings), 0},
-		{"GET", "/readings/:id/value", domain.MayRead, s.serveValue, 0},
+		{"GET", "/readings", domain.MayRead, s.share(s.showReadings)},
+		{"GET", "/readings/:id/value", domain.MayRead, s.serveValue},
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 
 func (s *Console) serviceRoutes() []route {
 	return []route{
-		{"GET", "/services", domain.MayRead, s.share(s.services), 0},
-		{"GET", "/services/+add", domain.MayChange, s.showAddService, 0},
-		{"POST", "/services/+add", domain.MayChange, s.addService, 0},
-		{"GET", "/services/:name", domain.MayRead, s.service, 0},
-		{"POST", "/services/:name", domain.MayChange, s.editService, 0},
-		{"POST", "/services/:name/delete", domain.MayChange, s.deleteService, 0},
+		{"GET", "/services", domain.MayRead, s.share(s.services)},
+		{"GET", "/services/+add", domain.MayChange, s.showAddService},
+		{"POST", "/services/+add", domain.MayChange, s.addService},
+		{"GET", "/services/:name", domain.MayRead, s.service},
+		{"POST", "/services/:name", domain.MayChange, s.editService},
+		{"POST", "/services/:name/delete", domain.MayChange, s.deleteService},
 	}
 }
 
@@ -100,9 +100,6 @@ func (s *Console) showAddService(c *gin.Context) {
 func (s *Console) service(c *gin.Context) {
 	name := c.Param("name")
 	d, row, err := readForm(s.memory(c), s.State, serviceKind.Table, "device service", name, apiPath("deviceservice/name/", name))
-	if err == nil && !row.OK {
-		err = domain.Errorf(domain.NotFound, "There is no device service %.80q. It may have been deleted.", name)
-	}
 	if err != nil {
 		s.fail(c, err)
 		return

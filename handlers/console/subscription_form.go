@@ -188,9 +188,6 @@ func (s *Console) saveSubscription(c *gin.Context, method, what string) {
 func (s *Console) showEditSubscription(c *gin.Context) {
 	name := c.Param("name")
 	d, row, err := readForm(s.memory(c), s.State, subscriptionKind.Table, "subscription", name, apiPath("subscription/name/", name))
-	if err == nil && !row.OK {
-		err = domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", name)
-	}
 	if err != nil {
 		s.fail(c, err)
 		return

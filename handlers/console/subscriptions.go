@@ -19,17 +19,17 @@ import (
 
 func (s *Console) subscriptionRoutes() []route {
 	return []route{
-		{"GET", "/subscriptions", domain.MayRead, s.share(s.subscriptions), 0},
-		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription, 0},
-		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription, 0},
-		{"GET", "/subscriptions/:name", domain.MayRead, s.share(s.subscription), 0},
-		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription, 0},
-		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription, 0},
-		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState, 0},
-		{"POST", "/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription, 0},
-		{"POST", "/subscriptions/:name/test", domain.MayChange, s.testSubscription, 0},
-		{"POST", "/subscriptions/:name/try", domain.MayChange, s.trySubscription, 0},
-		{"POST", "/subscriptions/:name/replay", domain.MayChange, s.replaySubscription, 0},
+		{"GET", "/subscriptions", domain.MayRead, s.share(s.subscriptions)},
+		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription},
+		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription},
+		{"GET", "/subscriptions/:name", domain.MayRead, s.share(s.subscription)},
+		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription},
+		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription},
+		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState},
+		{"POST", "/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription},
+		{"POST", "/subscriptions/:name/test", domain.MayChange, s.testSubscription},
+		{"POST", "/subscriptions/:name/try", domain.MayChange, s.trySubscription},
+		{"POST", "/subscriptions/:name/replay", domain.MayChange, s.replaySubscription},
 	}
 }
 
@@ -163,14 +163,9 @@ func (s *Console) subscription(c *gin.Context) {
 
 // readSubscription reads a whole subscription, and the others that its test is sent to.
 func (s *Console) readSubscription(c *gin.Context, name string) (d subscriptionData, err error) {
-	row, err := handlers.LookUp(s.memory(c), s.State, subscriptionKind.Table, name, &d.Subscription)
-	if err != nil {
-		return d, err
+	if d.Subscription, _, err = read(s.memory(c), s.State, subscriptionKind.Table, "subscription", name); err == nil {
+		d.Also, err = s.alsoTested(c, d.Subscription)
 	}
-	if !row.OK {
-		return d, domain.Errorf(domain.NotFound, "There is no subscription %.80q. It may have been deleted.", name)
-	}
-	d.Also, err = s.alsoTested(c, d.Subscription)
 	return d, err
 }
 

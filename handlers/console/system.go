@@ -113,10 +113,10 @@ func (s *Console) documented() []string { return slices.Sorted(maps.Keys(s.Servi
 
 func (s *Console) systemRoutes() []route {
 	return []route{
-		{"GET", "/system", domain.MayRead, s.system, 0},
-		{"GET", "/system/api/:service/openapi.yaml", domain.MayRead, s.apiDocument, 0},
-		{"GET", "/system/api/:service/docs", domain.MayRead, s.apiPage, 0},
-		{"GET", "/system/api/:service/docs/:file", domain.MayRead, s.apiFile, 0},
+		{"GET", "/system", domain.MayRead, s.system},
+		{"GET", "/system/api/:service/openapi.yaml", domain.MayRead, s.apiDocument},
+		{"GET", "/system/api/:service/docs", domain.MayRead, s.apiPage},
+		{"GET", "/system/api/:service/docs/:file", domain.MayRead, s.apiFile},
 	}
 }
 

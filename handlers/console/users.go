@@ -39,15 +39,15 @@ const (
 
 func (s *Console) userRoutes() []route {
 	return []route{
-		{"GET", "/users", domain.MayAdminister, s.share(s.users), 0},
-		{"POST", "/users", domain.MayAdminister, s.addUser, 0},
-		{"GET", "/users/:name", domain.MayAdminister, s.showUser, 0},
-		{"POST", "/users/:name/role", domain.MayAdminister, s.changeRole, 0},
-		{"POST", "/users/:name/password", domain.MayAdminister, s.resetPassword, 0},
-		{"POST", "/users/:name/remove", domain.MayAdminister, s.removeUser, 0},
-		{"POST", "/tokens", domain.MayAdminister, s.addToken, 0},
-		{"POST", "/tokens/:name/rotate", domain.MayAdminister, s.rotateToken, 0},
-		{"POST", "/tokens/:name/revoke", domain.MayAdminister, s.revokeToken, 0},
+		{"GET", "/users", domain.MayAdminister, s.share(s.users)},
+		{"POST", "/users", domain.MayAdminister, s.addUser},
+		{"GET", "/users/:name", domain.MayAdminister, s.showUser},
+		{"POST", "/users/:name/role", domain.MayAdminister, s.changeRole},
+		{"POST", "/users/:name/password", domain.MayAdminister, s.resetPassword},
+		{"POST", "/users/:name/remove", domain.MayAdminister, s.removeUser},
+		{"POST", "/tokens", domain.MayAdminister, s.addToken},
+		{"POST", "/tokens/:name/rotate", domain.MayAdminister, s.rotateToken},
+		{"POST", "/tokens/:name/revoke", domain.MayAdminister, s.revokeToken},
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *Console) showUsers(c *gin.Context, status int, message string, d usersD
 	d.Users = d.Users[:len(d.Users)-d.MoreUsers]
 	now := s.now().UnixMilli()
 	for _, t := range tokens[:len(tokens)-d.MoreTokens] {
-		t.Devices = cutWith(&cutter{entries: rowEntries, text: rowText, room: rowBytes, more: true}, &t.Devices)
+		t.Devices = cutRow(&t.Devices)
 		d.Tokens = append(d.Tokens, tokenRow{t, s.Tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now, t.OldUntil > now})
 	}
 	d.Roles = roleOptions()

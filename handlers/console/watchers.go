@@ -14,12 +14,12 @@ import (
 
 func (s *Console) watcherRoutes() []route {
 	return []route{
-		{"GET", "/watchers", domain.MayRead, s.share(s.watchers), 0},
-		{"GET", "/watchers/+add", domain.MayChange, s.showAddWatcher, 0},
-		{"POST", "/watchers/+add", domain.MayChange, s.addWatcher, 0},
-		{"GET", "/watchers/:name", domain.MayRead, s.watcher, 0},
-		{"POST", "/watchers/:name", domain.MayChange, s.editWatcher, 0},
-		{"POST", "/watchers/:name/delete", domain.MayChange, s.deleteWatcher, 0},
+		{"GET", "/watchers", domain.MayRead, s.share(s.watchers)},
+		{"GET", "/watchers/+add", domain.MayChange, s.showAddWatcher},
+		{"POST", "/watchers/+add", domain.MayChange, s.addWatcher},
+		{"GET", "/watchers/:name", domain.MayRead, s.watcher},
+		{"POST", "/watchers/:name", domain.MayChange, s.editWatcher},
+		{"POST", "/watchers/:name/delete", domain.MayChange, s.deleteWatcher},
 	}
 }
 
@@ -82,9 +82,6 @@ func (s *Console) showAddWatcher(c *gin.Context) {
 func (s *Console) watcher(c *gin.Context) {
 	name := c.Param("name")
 	d, row, err := readForm(s.memory(c), s.State, watcherKind.Table, "provision watcher", name, apiPath("provisionwatcher/name/", name))
-	if err == nil && !row.OK {
-		err = domain.Errorf(domain.NotFound, "There is no provision watcher %.80q. It may have been deleted.", name)
-	}
 	if err != nil {
 		s.fail(c, err)
 		return

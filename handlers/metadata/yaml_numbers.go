@@ -15,7 +15,7 @@ import (
 func checkNumbers(n *yaml.Node) error {
 	switch {
 	case n.Tag == "!!float" && isNoJSON(n.Value):
-		return domain.Errorf(domain.Invalid, "line %d: %.40s is no number in JSON; write it in quotes, or take it out", n.Line, n.Value)
+		return domain.Errorf(domain.Invalid, "line %d: %.40s is not a number in JSON; write it in quotes, or take it out", n.Line, n.Value)
 	case tooLarge(n):
 		return domain.Errorf(domain.Invalid, "line %d: %s: %.40s; write it in quotes, or smaller", n.Line, jsonlimit.TooLarge, n.Value)
 	}

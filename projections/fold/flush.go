@@ -301,9 +301,9 @@ func isFull(err error) bool {
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 2 * time.Second // bbolt looks through the whole file after each try
-	// heldMost is how many times its limit of events a memtable may have while the disk is full, and heldBytesMost the same of its limit of
-	// bytes, of which most are pages that nothing copies meanwhile. What is applied meanwhile is on the log already; who sees Stalled appends no
-	// more, so it is the rest of a group or two.
+	// While the disk is full, a memtable may have heldMost times its limit of events and heldBytesMost times its limit of bytes. The bytes
+	// count the pages of a flush, which does not run then. The log has these events already: the rest of a group or two, because the
+	// appender takes no more while Stalled returns an error.
 	heldMost, heldBytesMost = 12, 48
 )
 
