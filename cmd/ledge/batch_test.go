@@ -160,7 +160,7 @@ func TestLargeBatchesAtOnce(t *testing.T) {
 		case a.status == http.StatusMultiStatus:
 			allAre(t, itemsOf(t, a, large), http.StatusCreated)
 			taken++
-		case a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "which is the limit; try again"):
+		case a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "too many request bodies are in memory"):
 			t.Errorf("batch %d: got %d %.300s", i, a.status, a.body)
 		}
 	}
