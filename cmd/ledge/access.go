@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/store/osfile"
@@ -15,7 +16,7 @@ import (
 func (p *Program) startAccess() error {
 	name, err := p.Config.loginKey()
 	if err != nil {
-		return exitError{exitFolder, err}
+		return exit.With(exit.Folder, err)
 	}
 	key, err := p.secrets.Key(name)
 	if osfile.IsFull(err) || domain.CodeOf(err) == domain.Full {
@@ -24,7 +25,7 @@ func (p *Program) startAccess() error {
 		_, _ = rand.Read(key) // never fails
 	}
 	if err != nil {
-		return exitError{exitFolder, fmt.Errorf("make the key that signs logins: %w", err)}
+		return exit.With(exit.Folder, fmt.Errorf("make the key that signs logins: %w", err))
 	}
 	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.identities.uses.Used, p.Logger)
 	ctx, stop := context.WithCancel(context.Background())

@@ -8,6 +8,8 @@ import (
 	"os/user"
 	"time"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
 )
 
@@ -50,17 +52,17 @@ func (p *Program) startIdentities(ctx context.Context) error {
 
 // administer has a request done by the server of the data folder, or, where none runs, by itself.
 func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequest) (a adminAnswer, err error) {
-	if err := dataDirThere(c); err != nil {
+	if err := datadir.MustExist(c.DataDir); err != nil {
 		return a, err
 	}
-	lock, err := lockDataDir(c.DataDir)
-	if isInUse(err) && hasAdminSocket {
+	lock, err := datadir.Lock(c.DataDir)
+	if exit.IsInUse(err) && hasAdminSocket {
 		return askAdminSocket(ctx, c.DataDir, r, nil)
 	}
 	if err != nil {
 		return a, err
 	}
-	defer lock.release()
+	defer lock.Release()
 	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
 		a, err = i.do(ctx, "cli:"+ownName(), r)
 		return err
@@ -73,8 +75,8 @@ func onIdentities(ctx context.Context, c *Config, logger *slog.Logger, f func(*i
 	if err := checkClock(time.Now()); err != nil {
 		return err
 	}
-	if err := onlyFiles(c.DataDir); err != nil {
-		return exitError{exitFolder, err}
+	if err := datadir.CheckFiles(c.DataDir); err != nil {
+		return exit.With(exit.Folder, err)
 	}
 	file, err := c.openSecrets()
 	if err != nil {

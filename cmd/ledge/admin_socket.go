@@ -20,12 +20,10 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
-
-// adminSocketFile is the Unix socket at which a running server answers local commands. A connection carries one adminRequest and its
-// answers, as JSON.
-const adminSocketFile = "admin.sock"
 
 // The bounds of the socket.
 const (
@@ -55,7 +53,7 @@ const hasAdminSocket = runtime.GOOS != "windows"
 
 // openAdminSocket listens, in the place of a socket that a crash has left. The caller has the lock of the folder.
 func openAdminSocket(dir string, logger *slog.Logger, answer adminHandler) (*adminSocket, error) {
-	if err := os.Remove(filepath.Join(dir, adminSocketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, datadir.AdminSocketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	path, folder, err := adminSocketPath(dir)
@@ -64,7 +62,7 @@ func openAdminSocket(dir string, logger *slog.Logger, answer adminHandler) (*adm
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err == nil {
-		if err = os.Chmod(filepath.Join(dir, adminSocketFile), 0o600); err != nil {
+		if err = os.Chmod(filepath.Join(dir, datadir.AdminSocketFile), 0o600); err != nil {
 			l.Close()
 		}
 	}
@@ -145,8 +143,8 @@ func (s *adminSocket) handle(c *net.UnixConn) error {
 	err = tried(func() (err error) { a, err = s.answer(ctx, "cli:"+userName(uid), r, send); return err })
 	if err != nil {
 		a = adminAnswer{Error: err.Error(), Away: domain.CodeOf(err) == domain.Unavailable}
-		if e, ok := errors.AsType[exitError](err); ok {
-			a.Code = e.code
+		if e, ok := errors.AsType[exit.Error](err); ok {
+			a.Code = e.Code
 		}
 	}
 	return send(a)
@@ -173,7 +171,7 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func
 	defer folder.Close() // nil is an error that says nothing
 	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
-		return a, fmt.Errorf("ask the running server at %s: %w: %w; run as the user of the server, or stop it first", filepath.Join(dir, adminSocketFile), errAway, err)
+		return a, fmt.Errorf("ask the running server at %s: %w: %w; run as the user of the server, or stop it first", filepath.Join(dir, datadir.AdminSocketFile), errAway, err)
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
@@ -196,7 +194,7 @@ func askAdminSocket(ctx context.Context, dir string, r adminRequest, before func
 	case a.Away:
 		return a, fmt.Errorf("%w: %s", errAway, a.Error)
 	case a.Code > 0:
-		return a, exitError{a.Code, errors.New(a.Error)}
+		return a, exit.With(a.Code, errors.New(a.Error))
 	case a.Error != "":
 		return a, errors.New(a.Error)
 	}
@@ -214,8 +212,9 @@ func checkServer(dir string, c *net.UnixConn) error {
 	if err != nil || uid == owner {
 		return err
 	}
-	return exitError{exitFolder, fmt.Errorf("a process of the user %s listens at %s, and the data folder belongs to %s; nothing was sent; remove the socket, and let only %[3]s write to the folder",
-		userName(uid), filepath.Join(dir, adminSocketFile), userName(owner))}
+	return exit.With(exit.Folder, fmt.Errorf("a process of the user %s listens at %s, and the data folder belongs to %s; nothing was sent; remove the socket, and let only %[3]s write to the folder",
+		userName(uid), filepath.Join(dir, datadir.AdminSocketFile), userName(owner)))
+
 }
 
 // userName is the name of a user of the system, or the number if it has none.

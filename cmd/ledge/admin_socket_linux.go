@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+	"ledge/cmd/internal/datadir"
 )
 
 // adminSocketPath returns the path of the socket. It goes through an open folder, because the system takes no paths above 107 bytes:
@@ -16,7 +17,7 @@ func adminSocketPath(dir string) (string, *os.File, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), adminSocketFile), folder, nil
+	return fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), datadir.AdminSocketFile), folder, nil
 }
 
 // ownerOf returns the user that a folder belongs to.

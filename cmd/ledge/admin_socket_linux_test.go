@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"ledge/cmd/internal/datadir"
 )
 
 // asNobody runs f in a thread of the user nobody.
@@ -34,7 +35,7 @@ func asNobody(t *testing.T, f func()) {
 // it the new password.
 func TestAttackPlantedSocket(t *testing.T) {
 	p := start(t, t.TempDir())
-	mustDo(t, os.Remove(filepath.Join(p.dir, adminSocketFile)))
+	mustDo(t, os.Remove(filepath.Join(p.dir, datadir.AdminSocketFile)))
 	path, folder, err := adminSocketPath(p.dir)
 	mustDo(t, err)
 	defer folder.Close()
@@ -70,7 +71,7 @@ func TestAttackPlantedSocket(t *testing.T) {
 func TestAdminSocketOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir)
-	mustDo(t, os.Chmod(filepath.Join(p.dir, adminSocketFile), 0o666)) //nolint:gosec // the request is to get to the server
+	mustDo(t, os.Chmod(filepath.Join(p.dir, datadir.AdminSocketFile), 0o666)) //nolint:gosec // the request is to get to the server
 	for _, one := range []string{dir, filepath.Dir(dir)} {
 		mustDo(t, os.Chmod(one, 0o755)) //nolint:gosec // as above
 	}

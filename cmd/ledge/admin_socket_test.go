@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
 )
 
 // mustOpenAdminSocket answers each request with its name, once answer gives way.
@@ -66,7 +68,7 @@ func TestAdminSocketBounds(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	s.close()
-	if _, err := os.Lstat(filepath.Join(dir, adminSocketFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, datadir.AdminSocketFile)); err == nil {
 		t.Error("the socket is there after the stop")
 	}
 }
@@ -79,12 +81,12 @@ func TestAdminSocketFile(t *testing.T) {
 		dir = filepath.Join(dir, strings.Repeat("long", 40))
 	}
 	mustDo(t, os.MkdirAll(dir, 0o700))
-	mustDo(t, os.WriteFile(filepath.Join(dir, adminSocketFile), nil, 0o600))
+	mustDo(t, os.WriteFile(filepath.Join(dir, datadir.AdminSocketFile), nil, 0o600))
 	came, goOn := make(chan string, 1), make(chan struct{})
 	close(goOn)
 	s := mustOpenAdminSocket(t, dir, came, goOn)
 	defer s.close()
-	info, err := os.Lstat(filepath.Join(dir, adminSocketFile))
+	info, err := os.Lstat(filepath.Join(dir, datadir.AdminSocketFile))
 	mustDo(t, err)
 	if info.Mode() != 0o600|os.ModeSocket {
 		t.Errorf("got mode %v, want a socket with 0600", info.Mode())

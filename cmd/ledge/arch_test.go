@@ -46,6 +46,12 @@ var channels = []struct {
 	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
 }
 
+// levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
+var levels = [][]string{
+	{"certs", "exit", "services"},
+	{"datadir"},
+}
+
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.
 var parts = []struct {
 	name string
@@ -57,6 +63,36 @@ var parts = []struct {
 }
 
 const module = "ledge/"
+
+// TestLevels holds that packages below cmd/internal import only packages of lower levels.
+func TestLevels(t *testing.T) {
+	below := filepath.Join("..", "internal")
+	at := map[string]int{}
+	for i, names := range levels {
+		for _, name := range names {
+			at[name] = i
+		}
+	}
+	folders, err := os.ReadDir(below)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if _, known := at[f.Name()]; !known && f.Name() != "faults" && f.Name() != "limits" { // of tests, and a command
+			t.Errorf("cmd/internal/%s has no level; see levels", f.Name())
+		}
+	}
+	for name, level := range at {
+		for file, imports := range importsBelow(t, filepath.Join(below, name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module+"cmd/internal/")
+				if to, known := at[other]; ours && (!known || to >= level) {
+					t.Errorf("%s imports %s: a package of level %d imports only lower levels; see levels", file, path, level)
+				}
+			}
+		}
+	}
+}
 
 // TestChannelsAreSelfContained holds that what goes out by one way knows no other, nor the engine: each can be used, and
 // tested, alone.

@@ -29,7 +29,8 @@ const (
 
 // The folders of the data folder that belong to archives, and the file of the key that signs them.
 func (c *Config) snapshotDir() string { return filepath.Join(c.DataDir, "snapshots") }
-func (c *Config) signingKey() string  { return filepath.Join(c.DataDir, "archive-key.pem") }
+
+func (c *Config) signingKey() string { return filepath.Join(c.DataDir, "archive-key.pem") }
 
 func (c *Config) archiveDir() string {
 	if c.ArchiveDir != "" {
@@ -204,7 +205,7 @@ func (a *archiver) begunBefore(first, last, needed uint64, ends []store.BlockEnd
 func (a *archiver) needed() (uint64, error) {
 	seq, _ := a.d.state.Checkpoint()
 	needed := seq + 1
-	services, err := a.d.services()
+	services, err := a.d.deviceServices()
 	if err != nil {
 		return 0, err
 	}

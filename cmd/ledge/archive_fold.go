@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -22,7 +24,7 @@ func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningK
 		return chain, err
 	}
 	defer os.RemoveAll(dir)
-	db, err := foldTo(ctx, s, filepath.Join(dir, stateFiles[0]), seq, a.logger)
+	db, err := foldTo(ctx, s, filepath.Join(dir, datadir.StateFiles[0]), seq, a.logger)
 	if err != nil {
 		return chain, fmt.Errorf("fold the state as of %d: %w", seq, err)
 	}
@@ -65,7 +67,7 @@ func restoredFold(s *store.Snapshot, logger *slog.Logger) (*projections.DB, func
 	if err != nil {
 		return nil, nil, fmt.Errorf("temporary folder: %w; set TMPDIR to one that can be written", err)
 	}
-	o := projections.Options{Path: filepath.Join(tmp, stateFiles[0]), Tables: projections.Events, Logger: logger}
+	o := projections.Options{Path: filepath.Join(tmp, datadir.StateFiles[0]), Tables: projections.Events, Logger: logger}
 	err = s.Read(func(r io.Reader) error { return projections.Restore(o, r, s.Seq, s.Head) })
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
@@ -124,7 +126,7 @@ func (d *data) refill(ctx context.Context, c *Config, p projection) (*projection
 	}
 	db, err := projections.Open(d.stateOptions(path, p.tables))
 	if err != nil {
-		return nil, exitError{exitFolder, err}
+		return nil, exit.With(exit.Folder, err)
 	}
 	d.state = db
 	d.onClose(db.Close)
@@ -141,7 +143,7 @@ func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error 
 	}
 	list, err := store.Snapshots(c.snapshotDir())
 	if err != nil {
-		return exitError{exitFolder, err}
+		return exit.With(exit.Folder, err)
 	}
 	var known []store.ArchiveRef
 	for _, at := range list {
@@ -169,5 +171,5 @@ func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error 
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return exitError{exitDamaged, fmt.Errorf("the state cannot be folded from event %d on: the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq+1, first, c.snapshotDir(), first-1, err)}
+	return exit.With(exit.Damaged, fmt.Errorf("the state cannot be folded from event %d on: the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq+1, first, c.snapshotDir(), first-1, err))
 }

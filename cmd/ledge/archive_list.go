@@ -9,7 +9,8 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store"
 )
 
@@ -26,12 +27,12 @@ It reads names and headers only; ledge verify checks the content. See docs/refer
 	}
 	asJSON := jsonFlag(c)
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := dataDirThere(config); err != nil {
+		if err := datadir.MustExist(config.DataDir); err != nil {
 			return err
 		}
 		list, err := listArchives(config)
 		if err != nil {
-			return exitError{exitFolder, err}
+			return exit.With(exit.Folder, err)
 		}
 		if *asJSON {
 			return printObject(c.OutOrStdout(), list)

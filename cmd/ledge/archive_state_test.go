@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // cams holds that the devices of an aged folder are there, with what was last written.
@@ -27,10 +30,10 @@ func TestArchiveRebuild(t *testing.T) {
 	snapshot := snapshotsIn(dir)[0]
 	rebuild := func(what, text, compared string) {
 		t.Helper()
-		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exitOK || !strings.Contains(out+errs, text) {
+		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK || !strings.Contains(out+errs, text) {
 			t.Errorf("rebuild %s: exit code %d, want %q: %s%s", what, code, text, out, errs)
 		}
-		if out, errs, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || !strings.Contains(out, compared) {
+		if out, errs, code := ledge(t, "verify", "--data-dir", dir); code != exit.OK || !strings.Contains(out, compared) {
 			t.Errorf("verify %s: exit code %d, want %q: %s%s", what, code, compared, out, errs)
 		}
 	}
@@ -45,17 +48,17 @@ func TestArchiveRebuild(t *testing.T) {
 	mustUnlink(t, snapshot)
 	p := start(t, dir)
 	p.cams()
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
-	before, err := os.ReadFile(filepath.Join(dir, stateFiles[0]))
+	before, err := os.ReadFile(filepath.Join(dir, datadir.StateFiles[0]))
 	mustDo(t, err)
 	refused := func(what, text string) {
 		t.Helper()
-		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exitDamaged || !strings.Contains(errs, text) {
+		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.Damaged || !strings.Contains(errs, text) {
 			t.Errorf("rebuild with %s and no snapshot: exit code %d: %s%s", what, code, out, errs)
 		}
-		if after, err := os.ReadFile(filepath.Join(dir, stateFiles[0])); err != nil || len(after) != len(before) {
+		if after, err := os.ReadFile(filepath.Join(dir, datadir.StateFiles[0])); err != nil || len(after) != len(before) {
 			t.Errorf("rebuild with %s: the state is thrown away: %d bytes, want %d: %v", what, len(after), len(before), err)
 		}
 	}
@@ -75,18 +78,18 @@ func TestArchiveStateDamage(t *testing.T) {
 			mustUnlink(t, snapshotsIn(dir)[0])
 		}
 		p := start(t, dir)
-		zeroPages(t, filepath.Join(dir, stateFiles[0]), 4)
+		zeroPages(t, filepath.Join(dir, datadir.StateFiles[0]), 4)
 		_, _ = tryCall(http.MethodGet, p.metadata+"/api/v2/device/all", "", "")
-		if code := p.wait(); code != exitState {
+		if code := p.wait(); code != exit.State {
 			t.Errorf("exit code %d\n%s", code, p.log)
 		}
 		p = start(t, dir)
 		p.cams()
-		if code := p.stop(); code != exitOK {
+		if code := p.stop(); code != exit.OK {
 			t.Errorf("from the %s: exit code %d\n%s", from, code, p.log)
 		}
 		verify(t, dir)
-		mustDo(t, os.RemoveAll(filepath.Join(dir, stateFiles[0]+".damaged")))
+		mustDo(t, os.RemoveAll(filepath.Join(dir, datadir.StateFiles[0]+".damaged")))
 	}
 }
 
@@ -105,25 +108,25 @@ func TestArchiveBackup(t *testing.T) {
 	backUp()
 	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
 	backUp()
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	for _, file := range files {
 		to := filepath.Join(t.TempDir(), "restored")
-		if out, errs, code := ledge(t, "restore", file, to); code != exitOK {
+		if out, errs, code := ledge(t, "restore", file, to); code != exit.OK {
 			t.Fatalf("restore: exit code %d: %s%s", code, out, errs)
 		}
 		copyTree(t, filepath.Join(dir, "archive"), filepath.Join(to, "archive"), everything)
 		if err := wholeHistory(to); err != nil {
 			t.Error(err)
 		}
-		if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+		if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exit.OK {
 			t.Errorf("verify: exit code %d: %s%s", code, out, errs)
 		}
 		p := start(t, to, "--events-max-age", agedOut[2]) // the log that is not archived yet meets the archive of the other
 		p.cams()
 		until(t, "the log to be archived", func() bool { return firstBlock(to) != 1 || len(snapshotsIn(to)) > 0 })
-		if code := p.stop(); code != exitOK {
+		if code := p.stop(); code != exit.OK {
 			t.Fatalf("exit code %d\n%s", code, p.log)
 		}
 		if err := wholeHistory(to); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/exit"
 )
 
 // describeDevice changes the description of a device.
@@ -37,7 +39,7 @@ func agedBy(t *testing.T, ages []time.Duration) (dir string) {
 	}
 	p.addDevice("cam-3")
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	ageLogBy(t, dir, ages)
@@ -50,7 +52,7 @@ func archived(t *testing.T) (dir, file string) {
 	dir = aged(t)
 	p := start(t, dir, "--events-max-age", agedOut[2])
 	p.waitLog(`"msg":"a stretch of the log of changes is archived"`)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "archive", "LEDGE_EVENTS-*.archive"))
@@ -81,16 +83,16 @@ func TestArchive(t *testing.T) {
 	if a := p.call(http.MethodGet, p.metadata+"/api/v2/metrics", "", ""); !strings.Contains(a.body, `"archives":1`) {
 		t.Errorf("metrics: %s", a.body)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	if wholeLog(t, dir) != beside {
 		t.Error("the log is another one beside the server than without it")
 	}
-	if out, errs, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || !strings.Contains(out, "archives: whole, 1 files") || !strings.Contains(out, "state.db: equals the fold of LEDGE_EVENTS") {
+	if out, errs, code := ledge(t, "verify", "--data-dir", dir); code != exit.OK || !strings.Contains(out, "archives: whole, 1 files") || !strings.Contains(out, "state.db: equals the fold of LEDGE_EVENTS") {
 		t.Errorf("verify: exit code %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := ledge(t, "archive", "--data-dir", dir); code != exitOK || !strings.Contains(out, "public key: ") || !strings.Contains(out, file+": events 1 to ") {
+	if out, errs, code := ledge(t, "archive", "--data-dir", dir); code != exit.OK || !strings.Contains(out, "public key: ") || !strings.Contains(out, file+": events 1 to ") {
 		t.Errorf("archive: exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -111,7 +113,7 @@ func holdFiltersOverArchives(t *testing.T, dir string) {
 func wholeLog(t *testing.T, dir string) string {
 	t.Helper()
 	out, errs, code := ledge(t, "log", "--data-dir", dir)
-	if code != exitOK || errs != "" || !strings.Contains(out, "  event 1  ") || !strings.Contains(out, "device.added/1  device cam-3") {
+	if code != exit.OK || errs != "" || !strings.Contains(out, "  event 1  ") || !strings.Contains(out, "device.added/1  device cam-3") {
 		t.Errorf("log: exit code %d: %s\n%.3000s", code, errs, out)
 	}
 	return out
@@ -132,27 +134,27 @@ func TestArchiveMissing(t *testing.T) {
 		}
 	}
 	mustRename(t, file, file+".away")
-	if out, errs, code := ledge(t, "log", "--data-dir", dir); code != exitOK || !strings.Contains(errs, gap) || strings.Contains(out, "  event 1  ") || !strings.Contains(out, "device cam-3") {
+	if out, errs, code := ledge(t, "log", "--data-dir", dir); code != exit.OK || !strings.Contains(errs, gap) || strings.Contains(out, "  event 1  ") || !strings.Contains(out, "device cam-3") {
 		t.Errorf("log without the archive: exit code %d: %s\n%.500s", code, errs, out)
 	}
-	verify("without the archive", exitOK, gap)
+	verify("without the archive", exit.OK, gap)
 	backup, restored := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
-	if out, errs, code := ledge(t, "backup", "--data-dir", dir, backup); code != exitOK {
+	if out, errs, code := ledge(t, "backup", "--data-dir", dir, backup); code != exit.OK {
 		t.Fatalf("backup: exit code %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := ledge(t, "restore", backup, restored); code != exitOK || !strings.Contains(errs, "the state begins with a snapshot") {
+	if out, errs, code := ledge(t, "restore", backup, restored); code != exit.OK || !strings.Contains(errs, "the state begins with a snapshot") {
 		t.Fatalf("restore: exit code %d, or the state does not come from the snapshot of the backup: %s%s", code, out, errs)
 	}
 	p := start(t, restored)
 	p.describeDevice("cam-2", "another one")
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	salvaged := filepath.Join(t.TempDir(), "salvaged")
-	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, salvaged); code != exitOK {
+	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, salvaged); code != exit.OK {
 		t.Errorf("salvage: exit code %d: %s%s", code, out, errs)
 	}
-	if out, errs, code := ledge(t, "verify", "--data-dir", salvaged); code != exitOK || !strings.Contains(out, "snapshot: whole") {
+	if out, errs, code := ledge(t, "verify", "--data-dir", salvaged); code != exit.OK || !strings.Contains(out, "snapshot: whole") {
 		t.Errorf("verify of what is salvaged: exit code %d: %s%s", code, out, errs)
 	}
 	mustRename(t, file+".away", file)
@@ -162,25 +164,25 @@ func TestArchiveMissing(t *testing.T) {
 	if _, ok := p.log.find("the state is folded from the archives"); !ok {
 		t.Errorf("the state does not come from the archives\n%s", p.log)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
-	verify("without the snapshot", exitOK, "archives: whole")
+	verify("without the snapshot", exit.OK, "archives: whole")
 	mustRename(t, file, file+".away")
-	verify("without archive and snapshot", exitOK, "archives: not verified: ")
+	verify("without archive and snapshot", exit.OK, "archives: not verified: ")
 	mustUnlink(t, filepath.Join(dir, "state.db"))
-	verify("without archive, snapshot and state", exitDamaged, "put it there") // 0 before
+	verify("without archive, snapshot and state", exit.Damaged, "put it there") // 0 before
 	p = launch(t, dir)
-	if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), filepath.Join(dir, "archive")) {
+	if code := p.wait(); code != exit.Damaged || !strings.Contains(p.log.String(), filepath.Join(dir, "archive")) {
 		t.Errorf("serve without archive, snapshot and state: exit code %d\n%s", code, p.log)
 	}
 	mustRename(t, snapshot+".away", snapshot)
 	mustRename(t, file+".away", file)
 	flipByte(t, file)
-	verify("with a damaged archive", exitDamaged, filepath.Base(file))
+	verify("with a damaged archive", exit.Damaged, filepath.Base(file))
 	flipByte(t, file)
 	flipByte(t, snapshot)
-	verify("with a damaged snapshot", exitDamaged, filepath.Base(snapshot))
+	verify("with a damaged snapshot", exit.Damaged, filepath.Base(snapshot))
 }
 
 // TestArchiveDamaged damages an archive. Before, ledge log ended at it with 1 and printed nothing, and a start that needs it ended with 1.
@@ -191,18 +193,18 @@ func TestArchiveDamaged(t *testing.T) {
 	gap := regexp.MustCompile(`not printed: LEDGE_EVENTS: events \d+ to \d+ are in an archive that is damaged: .*` + filepath.Base(file) + `.*; restore the file from a backup`)
 	for _, args := range [][]string{{"log"}, {"log", "--since", "100000h"}, {"log", "-n", "1000"}} {
 		out, errs, code := ledge(t, append(args, "--data-dir", dir)...)
-		if code != exitOK || len(gap.FindAllString(errs, -1)) != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(out, "device cam-3") {
+		if code != exit.OK || len(gap.FindAllString(errs, -1)) != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(out, "device cam-3") {
 			t.Errorf("%v: exit code %d: %s\n%.500s", args, code, errs, out)
 		}
 	}
 	p := start(t, dir) // from state.db
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	mustUnlink(t, snapshotsIn(dir)[0])
 	mustUnlink(t, filepath.Join(dir, "state.db"))
 	p = launch(t, dir)
-	if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), filepath.Base(file)) || !strings.Contains(p.log.String(), "restore the file from a backup") {
+	if code := p.wait(); code != exit.Damaged || !strings.Contains(p.log.String(), filepath.Base(file)) || !strings.Contains(p.log.String(), "restore the file from a backup") {
 		t.Errorf("serve without snapshot and state: exit code %d\n%s", code, p.log)
 	}
 }

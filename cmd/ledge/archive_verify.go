@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store"
 )
 
@@ -32,7 +33,7 @@ func verifyArchives(ctx context.Context, c *Config, log *store.Log, w io.Writer)
 	if err == nil {
 		k.own = key.Public()
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, exitError{exitFolder, err}
+		return nil, exit.With(exit.Folder, err)
 	}
 	known, err := k.snapshots(first, base)
 	if err != nil {
@@ -41,11 +42,11 @@ func verifyArchives(ctx context.Context, c *Config, log *store.Log, w io.Writer)
 	archives := store.OpenArchives(c.archiveDir(), known)
 	list, err := archives.List()
 	if err != nil {
-		return nil, exitError{exitFolder, err}
+		return nil, exit.With(exit.Folder, err)
 	}
 	gaps, err := archives.Gaps(1, first-1)
 	if err != nil {
-		return nil, exitError{exitFolder, err}
+		return nil, exit.With(exit.Folder, err)
 	}
 	for _, g := range gaps {
 		fmt.Fprintf(w, "archives: not verified: %v\n", g)
@@ -62,7 +63,7 @@ func verifyArchives(ctx context.Context, c *Config, log *store.Log, w io.Writer)
 		fmt.Fprintf(w, "archives: whole, %d files with %d events\n", len(list), k.events)
 	}
 	if k.damaged != nil {
-		damage = exitError{exitDamaged, k.damaged}
+		damage = exit.With(exit.Damaged, k.damaged)
 	}
 	return damage, nil
 }
@@ -78,7 +79,7 @@ func (k *archiveCheck) fault(err error) {
 func (k *archiveCheck) snapshots(first uint64, base string) (known []store.ArchiveRef, err error) {
 	list, err := store.Snapshots(k.c.snapshotDir())
 	if err != nil {
-		return nil, exitError{exitFolder, err}
+		return nil, exit.With(exit.Folder, err)
 	}
 	for i, seq := range list {
 		s, err := store.OpenSnapshot(k.c.snapshotDir(), seq)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"ledge/cmd/internal/exit"
 )
 
 // rawTap is a connection to the tap listener that speaks NATS' protocol by hand, as no client library would.
@@ -154,7 +155,7 @@ func TestAttackForgedAnswers(t *testing.T) {
 	}
 	for _, command := range []string{"verify", "log"} {
 		a.forge(t)
-		if out, errs, code := ledge(t, command, "--data-dir", a.dir); code != exitOK {
+		if out, errs, code := ledge(t, command, "--data-dir", a.dir); code != exit.OK {
 			t.Errorf("ledge %s: %d, %.300s %s", command, code, out, errs)
 		}
 	}

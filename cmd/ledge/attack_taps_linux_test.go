@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"ledge/cmd/internal/exit"
 )
 
 // natsClient speaks NATS without a library, as an attacker does.
@@ -167,7 +168,7 @@ func TestAttackTapConnections(t *testing.T) {
 // logged holds that local commands can ask the server.
 func (a *attack) logged(t *testing.T) {
 	t.Helper()
-	if out, errs, code := ledge(t, "log", "--data-dir", a.dir); code != exitOK || !strings.Contains(out, "bystander") {
+	if out, errs, code := ledge(t, "log", "--data-dir", a.dir); code != exit.OK || !strings.Contains(out, "bystander") {
 		t.Errorf("ledge log: exit code %d, %s%s", code, out, errs)
 	}
 }

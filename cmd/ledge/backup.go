@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -63,14 +64,14 @@ type backup struct {
 }
 
 func (b *backup) run(ctx context.Context, name string) (err error) {
-	if err := dataDirThere(b.config); err != nil {
+	if err := datadir.MustExist(b.config.DataDir); err != nil {
 		return err
 	}
-	lock, err := holdDataDir(b.config.DataDir)
-	if isInUse(err) {
+	lock, err := datadir.Hold(b.config.DataDir)
+	if exit.IsInUse(err) {
 		b.beside, err = runningLedger(ctx, b.config)
 	} else if err == nil {
-		defer lock.close()
+		defer lock.Close()
 	}
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 		return err
 	}
 	if hashes != nil {
-		if err := b.file.addText(secretsName, hashes); err != nil {
+		if err := b.file.addText(datadir.SecretsFile, hashes); err != nil {
 			return err
 		}
 	}
@@ -173,7 +174,7 @@ func (b *backup) authority() error {
 func (b *backup) snapshots() error {
 	list, err := store.Snapshots(b.config.snapshotDir())
 	if err != nil {
-		return exitError{exitFolder, err}
+		return exit.With(exit.Folder, err)
 	}
 	for _, seq := range list {
 		s, err := store.OpenSnapshot(b.config.snapshotDir(), seq)
@@ -184,7 +185,7 @@ func (b *backup) snapshots() error {
 			continue // a newer one has taken its place
 		}
 		if err != nil {
-			return exitError{exitDamaged, fmt.Errorf("%w; move the file away, and back up again", err)}
+			return exit.With(exit.Damaged, fmt.Errorf("%w; move the file away, and back up again", err))
 		}
 		if err := b.file.addFile(snapshotPrefix+filepath.Base(s.Path()), s.Path()); err != nil {
 			return err
@@ -218,7 +219,7 @@ func (b *backup) findEnds(ctx context.Context) error {
 	}
 	for _, in := range f.logs {
 		if err := in.Damage(); err != nil {
-			return exitError{exitDamaged, err}
+			return exit.With(exit.Damaged, err)
 		}
 		b.ends[in.Stream] = in.End()
 	}
@@ -251,7 +252,7 @@ func (b *backup) secrets() ([]byte, error) {
 	if _, err := b.config.checkSecrets(); err != nil {
 		return nil, secretsError(err)
 	}
-	return readShort(b.config.secretsFile())
+	return readShort(b.config.secretsPath())
 }
 
 // small copies a file that is short, if it is there.
@@ -364,7 +365,7 @@ func (b *backup) missingPayloads(ctx context.Context) error {
 			if _, err := os.Lstat(path); b.beside != nil && errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("the body of reading %s is gone: it was removed while the backup was made, or is damaged; run the backup again, and `ledge verify` if that ends so too", r.ID)
 			}
-			return exitError{exitDamaged, fmt.Errorf("the body of reading %s is damaged: %s: %s; `ledge verify` lists all that are, `ledge salvage` copies what is whole", r.ID, path, fault)}
+			return exit.With(exit.Damaged, fmt.Errorf("the body of reading %s is damaged: %s: %s; `ledge verify` lists all that are, `ledge salvage` copies what is whole", r.ID, path, fault))
 		}
 		from = next
 	}

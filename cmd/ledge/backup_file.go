@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store"
 	"ledge/store/osfile"
 )
@@ -29,7 +30,6 @@ const (
 	sumName      = "SHA256"
 	logPrefix    = "nats/jetstream/LEDGE/streams/"
 	startPrefix  = "nats/" // of the manifests of the logs
-	secretsName  = "secrets.json"
 	bodyPrefix   = "payloads/"
 	// snapshots of the state are in a backup, archives are not.
 	snapshotPrefix = "snapshots/"
@@ -98,11 +98,11 @@ func unfinished(name string) string { return name + ".partial" }
 
 func createBackup(name string, at time.Time) (*backupWriter, error) {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return nil, exitError{exitUsage, fmt.Errorf("%s is there already, and is not overwritten; choose another name", name)}
+		return nil, exit.With(exit.Usage, fmt.Errorf("%s is there already, and is not overwritten; choose another name", name))
 	}
 	f, err := os.OpenFile(unfinished(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, exitError{exitUsage, fmt.Errorf("%s is there: another backup is under way, or one was killed; remove it or choose another name", unfinished(name))}
+		return nil, exit.With(exit.Usage, fmt.Errorf("%s is there: another backup is under way, or one was killed; remove it or choose another name", unfinished(name)))
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // mustBackUp writes a backup of a node and returns its name and what was printed.
@@ -18,7 +20,7 @@ func mustBackUp(t *testing.T, dir string) (file, out string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "ledge.backup")
 	out, errs, code := ledge(t, "backup", "--data-dir", dir, file)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("ledge backup: %d\n%s%s", code, out, errs)
 	}
 	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 1 {
@@ -49,7 +51,7 @@ func TestBackup(t *testing.T) {
 			}
 			to := filepath.Join(t.TempDir(), "a", "new")
 			out, errs, code := ledge(t, "restore", file, to)
-			if code != exitOK || strings.Count(out, ": whole") != 4 || !strings.Contains(out, "restored to "+to) {
+			if code != exit.OK || strings.Count(out, ": whole") != 4 || !strings.Contains(out, "restored to "+to) {
 				t.Fatalf("ledge restore: %d\n%s%s", code, out, errs)
 			}
 			p := start(t, to)
@@ -63,19 +65,19 @@ func TestBackup(t *testing.T) {
 				t.Errorf("answers:\n%s\nwant\n%s", got, want)
 			}
 			p.addDevice("next")
-			if code := p.stop(); code != exitOK {
+			if code := p.stop(); code != exit.OK {
 				t.Errorf("stop: %d\n%s", code, p.log)
 			}
-			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exit.OK {
 				t.Errorf("verify: %d\n%s%s", code, out, errs)
 			}
 			if got, err := os.ReadFile(filepath.Join(to, "secrets.json")); err != nil || !strings.Contains(string(got), "username") {
 				t.Errorf("secrets: %v", err)
 			}
-			if _, errs, code := ledge(t, "restore", file, to); code != exitFolder || !strings.Contains(errs, "is not empty") {
+			if _, errs, code := ledge(t, "restore", file, to); code != exit.Folder || !strings.Contains(errs, "is not empty") {
 				t.Errorf("restore over it: %d, %s", code, errs)
 			}
-			if _, errs, code := ledge(t, "backup", "--data-dir", to, file); code != exitUsage || !strings.Contains(errs, "is not overwritten") {
+			if _, errs, code := ledge(t, "backup", "--data-dir", to, file); code != exit.Usage || !strings.Contains(errs, "is not overwritten") {
 				t.Errorf("backup over one: %d, %s", code, errs)
 			}
 		})
@@ -98,7 +100,7 @@ func TestBackupOfDamage(t *testing.T) {
 	} {
 		dir := clone(t, from)
 		do(dir)
-		if _, errs, code := ledge(t, "backup", "--data-dir", dir, file); code != exitDamaged {
+		if _, errs, code := ledge(t, "backup", "--data-dir", dir, file); code != exit.Damaged {
 			t.Errorf("%s: %d, %s", name, code, errs)
 		}
 	}
@@ -148,7 +150,7 @@ func TestDamagedBackup(t *testing.T) {
 	}
 	refuses("longer", append(bytes.Clone(whole), 0))
 	to := filepath.Join(t.TempDir(), "new")
-	if _, errs, code := ledge(t, "restore", file, to); code != exitDamaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
+	if _, errs, code := ledge(t, "restore", file, to); code != exit.Damaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if left, _ := filepath.Glob(filepath.Dir(to) + "/*"); len(left) != 0 {
@@ -197,7 +199,7 @@ func TestHostileBackup(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "new")
 		var errs bytes.Buffer
 		code := execute(t.Context(), []string{"restore", file, to}, &errs, &errs)
-		if code != exitDamaged || !strings.Contains(errs.String(), tt.says) {
+		if code != exit.Damaged || !strings.Contains(errs.String(), tt.says) {
 			t.Errorf("%s: %d, %s; want %q", tt.name, code, &errs, tt.says)
 		}
 		if left, _ := filepath.Glob(filepath.Dir(to) + "/*"); len(left) != 0 {
@@ -232,7 +234,7 @@ func TestBackupOfAnotherPast(t *testing.T) {
 		return name, content
 	})
 	to := filepath.Join(t.TempDir(), "new")
-	if _, errs, code := ledge(t, "restore", file, to); code != exitDamaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
+	if _, errs, code := ledge(t, "restore", file, to); code != exit.Damaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
 		t.Errorf("%d, %s", code, errs)
 	}
 }
@@ -266,10 +268,10 @@ func TestBackupOfEarlierVersion(t *testing.T) {
 		t.Fatalf("the backup says where %d logs begin", len(fronts))
 	}
 	to := filepath.Join(t.TempDir(), "new")
-	if out, errs, code := ledge(t, "restore", file, to); code != exitOK || strings.Count(out, ": whole") != 4 {
+	if out, errs, code := ledge(t, "restore", file, to); code != exit.OK || strings.Count(out, ": whole") != 4 {
 		t.Fatalf("ledge restore: %d\n%s%s", code, out, errs)
 	}
-	if p := start(t, to); p.stop() != exitOK {
+	if p := start(t, to); p.stop() != exit.OK {
 		t.Errorf("stop\n%s", p.log)
 	}
 }
@@ -337,7 +339,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	close(stop)
 	<-done
 	to := filepath.Join(t.TempDir(), "new")
-	if out, errs, code := ledge(t, "restore", file, to); code != exitOK {
+	if out, errs, code := ledge(t, "restore", file, to); code != exit.OK {
 		t.Fatalf("%d\n%s%s", code, out, errs)
 	}
 	if out, _, _ := ledge(t, "log", "--data-dir", to); !strings.Contains(out, "device before added") || strings.Count(out, "image/jpeg") < 5 {

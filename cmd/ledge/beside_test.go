@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestCommandsBesideServer holds that local commands need no tap, and make and change no file beside a running server.
@@ -26,7 +28,7 @@ func TestCommandsBesideServer(t *testing.T) {
 		{[]string{"user", "list"}, "admin"},
 	} {
 		out, errs, code := ledge(t, append(c.args, "--data-dir", dir)...)
-		if code != exitOK || !strings.Contains(out, c.says) || errs != "" {
+		if code != exit.OK || !strings.Contains(out, c.says) || errs != "" {
 			t.Errorf("ledge %v: exit code %d\n%s%s", c.args, code, out, errs)
 		}
 	}
@@ -60,10 +62,10 @@ func TestVerifyEndsADamagedServer(t *testing.T) {
 	mustDo(t, err)
 	mustDo(t, f.Close())
 	out, errs, code := ledge(t, "verify", "--data-dir", dir)
-	if code != exitDamaged || !strings.Contains(errs, "LEDGE_EVENTS is damaged at sequence 1") || !strings.Contains(out, "state: not compared") {
+	if code != exit.Damaged || !strings.Contains(errs, "LEDGE_EVENTS is damaged at sequence 1") || !strings.Contains(out, "state: not compared") {
 		t.Errorf("ledge verify: exit code %d\n%s%s", code, out, errs)
 	}
-	if code := p.wait(); code != exitDamaged {
+	if code := p.wait(); code != exit.Damaged {
 		t.Errorf("the server ends with exit code %d\n%s", code, p.log)
 	}
 }
@@ -82,7 +84,7 @@ func TestManyFollow(t *testing.T) {
 		t.Cleanup(func() { _ = follow.Process.Kill(); _ = follow.Wait() })
 		all = append(all, out)
 	}
-	if out, errs, code := ledge(t, "user", "list", "--data-dir", dir); code != exitOK {
+	if out, errs, code := ledge(t, "user", "list", "--data-dir", dir); code != exit.OK {
 		t.Errorf("ledge user list: exit code %d\n%s%s", code, out, errs)
 	}
 	for _, out := range all {

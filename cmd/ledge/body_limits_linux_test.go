@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
-
 	"ledge/domain"
 )
 

@@ -8,8 +8,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 func newCA() *cobra.Command {
@@ -25,11 +26,11 @@ Exit code 5 if there is no CA.`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if _, err := os.Stat(config.DataDir); errors.Is(err, fs.ErrNotExist) {
-			return dataDirThere(config)
+			return datadir.MustExist(config.DataDir)
 		}
 		text, _, err := certs.ReadCA(config.DataDir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return exitError{exitFolder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", config.DataDir)}
+			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", config.DataDir))
 		}
 		if err != nil {
 			return authorityError(err)

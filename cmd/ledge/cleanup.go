@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"ledge/bridge/recorder"
 	"ledge/domain"
 	"ledge/projections"

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -9,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // What cannot start says so in one line, with the code for it, and leaves nothing half started.
@@ -30,37 +34,37 @@ func TestRefusals(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"port in use", []string{"--metadata-port", port}, exitPort, []string{"metadata-port", port, "in use"}},
-		{"console port in use", []string{"--console-port", port}, exitPort, []string{"console-port", port, "in use"}},
-		{"tap port in use", []string{"--tap-port", port}, exitPort, []string{"tap-port", port, "in use"}},
-		{"empty address", []string{"--data-host", ""}, exitUsage, []string{`setting data-host: ""`, "0.0.0.0"}},
-		{"empty tap address", []string{"--tap-host", ""}, exitUsage, []string{`setting tap-host: ""`, "0.0.0.0"}},
-		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exitPort, []string{"notifications-host", "192.0.2.1"}},
-		{"no such name", []string{"--notifications-host", "no..name"}, exitPort, []string{"notifications-host", `"no..name"`, "use an IP address"}},
-		{"folder is a file", []string{"--data-dir", file}, exitFolder, []string{"data-dir", file}},
-		{"unknown flag", []string{"--no-such"}, exitUsage, []string{"no-such", "--help"}},
-		{"bad size", []string{"--disk-reserve", "lots"}, exitUsage, []string{"disk-reserve", "lots", "64KiB"}},
-		{"word for a number", []string{"--max-result-count", "many"}, exitUsage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60`}},
-		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exitUsage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
-		{"word for a time", []string{"--resend-interval", "5"}, exitUsage, []string{`ledge: --resend-interval: "5": is no time; write it with its unit`}},
-		{"bad port", []string{"--metadata-port", "70000"}, exitUsage, []string{"metadata-port", "70000", "65535"}},
-		{"limit of nothing", []string{"--max-result-count", "0"}, exitUsage, []string{"setting max-result-count: 0: use a number from 1 to 65536"}},
-		{"no reserve", []string{"--disk-reserve", "0"}, exitUsage, []string{"setting disk-reserve: 0: use a size from 1 byte"}},
-		{"negative age", []string{"--readings-max-age", "-1h"}, exitUsage, []string{"readings-max-age", "0 or more"}},
-		{"bad word", []string{"--log-format", "xml"}, exitUsage, []string{"log-format", "xml", "auto, text or json"}},
-		{"removed", []string{"--sync", "group"}, exitUsage, []string{"--sync; it was removed", "Leave it out"}},
-		{"replaced", []string{"--loopback-role", "viewer"}, exitUsage, []string{"--loopback-role; it was removed: use loopback with the role"}},
-		{"open loopback", []string{"--secure", "--loopback", "open"}, exitUsage, []string{"setting loopback: open: use loopback=operator"}},
-		{"fixed", []string{"--zeromq-peers", "9"}, exitUsage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/reference/limits.md"}},
-		{"argument", []string{"now"}, exitUsage, []string{"now"}},
-		{"no file", []string{"--config", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
-		{"no sender", []string{"--smtp-server", "smtp://mail.example.org"}, exitUsage, []string{"smtp-sender", "ledge@example.org"}},
-		{"bad encryption", []string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, exitUsage, []string{"smtp-server", "ssl", "smtps://"}},
-		{"login in a setting", []string{"--smtp-server", "smtp://me:" + hidden + "@mail.example.org", "--smtp-sender", "a@b"}, exitUsage, []string{"smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"}},
-		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exitUsage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
-		{"no CA", []string{"--secure", "--tls-client-ca", file}, exitUsage, []string{"tls-client-ca", file, "has no certificate", "PEM"}},
-		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exitUsage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
-		{"bad file of units", []string{"--units-file", mustWriteFile(t, "uom.toml", "Units = 'C'")}, exitUsage, []string{"units-file", "uom.toml", "string at Units"}},
+		{"port in use", []string{"--metadata-port", port}, exit.Port, []string{"metadata-port", port, "in use"}},
+		{"console port in use", []string{"--console-port", port}, exit.Port, []string{"console-port", port, "in use"}},
+		{"tap port in use", []string{"--tap-port", port}, exit.Port, []string{"tap-port", port, "in use"}},
+		{"empty address", []string{"--data-host", ""}, exit.Usage, []string{`setting data-host: ""`, "0.0.0.0"}},
+		{"empty tap address", []string{"--tap-host", ""}, exit.Usage, []string{`setting tap-host: ""`, "0.0.0.0"}},
+		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exit.Port, []string{"notifications-host", "192.0.2.1"}},
+		{"no such name", []string{"--notifications-host", "no..name"}, exit.Port, []string{"notifications-host", `"no..name"`, "use an IP address"}},
+		{"folder is a file", []string{"--data-dir", file}, exit.Folder, []string{"data-dir", file}},
+		{"unknown flag", []string{"--no-such"}, exit.Usage, []string{"no-such", "--help"}},
+		{"bad size", []string{"--disk-reserve", "lots"}, exit.Usage, []string{"disk-reserve", "lots", "64KiB"}},
+		{"word for a number", []string{"--max-result-count", "many"}, exit.Usage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60`}},
+		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exit.Usage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
+		{"word for a time", []string{"--resend-interval", "5"}, exit.Usage, []string{`ledge: --resend-interval: "5": is no time; write it with its unit`}},
+		{"bad port", []string{"--metadata-port", "70000"}, exit.Usage, []string{"metadata-port", "70000", "65535"}},
+		{"limit of nothing", []string{"--max-result-count", "0"}, exit.Usage, []string{"setting max-result-count: 0: use a number from 1 to 65536"}},
+		{"no reserve", []string{"--disk-reserve", "0"}, exit.Usage, []string{"setting disk-reserve: 0: use a size from 1 byte"}},
+		{"negative age", []string{"--readings-max-age", "-1h"}, exit.Usage, []string{"readings-max-age", "0 or more"}},
+		{"bad word", []string{"--log-format", "xml"}, exit.Usage, []string{"log-format", "xml", "auto, text or json"}},
+		{"removed", []string{"--sync", "group"}, exit.Usage, []string{"--sync; it was removed", "Leave it out"}},
+		{"replaced", []string{"--loopback-role", "viewer"}, exit.Usage, []string{"--loopback-role; it was removed: use loopback with the role"}},
+		{"open loopback", []string{"--secure", "--loopback", "open"}, exit.Usage, []string{"setting loopback: open: use loopback=operator"}},
+		{"fixed", []string{"--zeromq-peers", "9"}, exit.Usage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/reference/limits.md"}},
+		{"argument", []string{"now"}, exit.Usage, []string{"now"}},
+		{"no file", []string{"--config", "/no/such/file"}, exit.Usage, []string{"/no/such/file"}},
+		{"no sender", []string{"--smtp-server", "smtp://mail.example.org"}, exit.Usage, []string{"smtp-sender", "ledge@example.org"}},
+		{"bad encryption", []string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, exit.Usage, []string{"smtp-server", "ssl", "smtps://"}},
+		{"login in a setting", []string{"--smtp-server", "smtp://me:" + hidden + "@mail.example.org", "--smtp-sender", "a@b"}, exit.Usage, []string{"smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"}},
+		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exit.Usage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
+		{"no CA", []string{"--secure", "--tls-client-ca", file}, exit.Usage, []string{"tls-client-ca", file, "has no certificate", "PEM"}},
+		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exit.Usage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
+		{"bad file of units", []string{"--units-file", mustWriteFile(t, "uom.toml", "Units = 'C'")}, exit.Usage, []string{"units-file", "uom.toml", "string at Units"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -86,11 +90,11 @@ func TestRefusals(t *testing.T) {
 func TestSecondProcessIsRefused(t *testing.T) {
 	p := start(t, t.TempDir())
 	_, stderr, code := ledge(t, "serve", "--data-dir", p.dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
-	if code != exitInUse || !strings.Contains(stderr, fmt.Sprint("process ", p.cmd.Process.Pid)) {
-		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exitInUse, p.cmd.Process.Pid)
+	if code != exit.InUse || !strings.Contains(stderr, fmt.Sprint("process ", p.cmd.Process.Pid)) {
+		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exit.InUse, p.cmd.Process.Pid)
 	}
-	if _, stderr, code = ledge(t, "rebuild", "--data-dir", p.dir); code != exitInUse {
-		t.Errorf("rebuild: exit code %d, %q; want %d", code, stderr, exitInUse)
+	if _, stderr, code = ledge(t, "rebuild", "--data-dir", p.dir); code != exit.InUse {
+		t.Errorf("rebuild: exit code %d, %q; want %d", code, stderr, exit.InUse)
 	}
 }
 
@@ -104,7 +108,7 @@ func TestConfigurationOrder(t *testing.T) {
 	t.Setenv("LEDGE_METADATA_PORT", "1003")
 	t.Setenv("LEDGE_NOTIFICATIONS_PORT", "1004")
 	out, stderr, code := ledge(t, "config", "--config", file, "--notifications-port", "1005")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	for _, want := range []string{
@@ -120,7 +124,7 @@ func TestConfigurationOrder(t *testing.T) {
 	if err := os.WriteFile(again, []byte(out), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := ledge(t, "config", "--config", again); code != exitOK {
+	if _, stderr, code := ledge(t, "config", "--config", again); code != exit.OK {
 		t.Errorf("what it prints is not taken back: %s", stderr)
 	}
 }
@@ -143,8 +147,8 @@ func TestConfigurationFileIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, stderr, code := ledge(t, "config", "--config", file)
-		if stderr = strings.ReplaceAll(stderr, file, "ledge.yaml"); code != exitUsage || !strings.Contains(stderr, name) {
-			t.Errorf("%q: exit code %d, %q; want %d and %q", text, code, stderr, exitUsage, name)
+		if stderr = strings.ReplaceAll(stderr, file, "ledge.yaml"); code != exit.Usage || !strings.Contains(stderr, name) {
+			t.Errorf("%q: exit code %d, %q; want %d and %q", text, code, stderr, exit.Usage, name)
 		}
 	}
 }
@@ -163,24 +167,24 @@ func TestDocumented(t *testing.T) {
 	}
 	help, _, _ := ledge(t, "--help")
 	operating := mustRead(t, "../../docs/reference/operating.md")
-	for code := exitOK; code <= exitDamaged; code++ {
+	for code := exit.OK; code <= exit.Damaged; code++ {
 		if !strings.Contains(help, fmt.Sprint(code, " ")) || !strings.Contains(operating, fmt.Sprint("| ", code, " |")) {
 			t.Errorf("exit code %d is not in --help or docs/reference/operating.md", code)
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out, _, code := ledge(t, "completion", shell); code != exitOK || !strings.Contains(out, "ledge") {
+		if out, _, code := ledge(t, "completion", shell); code != exit.OK || !strings.Contains(out, "ledge") {
 			t.Errorf("completion %s: exit code %d", shell, code)
 		}
 	}
 	profile := filepath.Join(t.TempDir(), "cpu")
-	if out, _, code := ledge(t, "version", "--cpu-profile", profile); code != exitOK || !strings.Contains(out, "nats-server") {
+	if out, _, code := ledge(t, "version", "--cpu-profile", profile); code != exit.OK || !strings.Contains(out, "nats-server") {
 		t.Errorf("version: %d %s", code, out)
 	}
 	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
 		t.Errorf("CPU profile: %v, %v", info, err)
 	}
-	if _, stderr, code := ledge(t, "version", "--cpu-profile", t.TempDir()); code != exitUsage || !strings.Contains(stderr, "cpu-profile") {
+	if _, stderr, code := ledge(t, "version", "--cpu-profile", t.TempDir()); code != exit.Usage || !strings.Contains(stderr, "cpu-profile") {
 		t.Errorf("CPU profile to a folder: %d %s", code, stderr)
 	}
 }
@@ -191,26 +195,26 @@ func TestLogVerifyRebuild(t *testing.T) {
 	p := start(t, dir)
 	p.addDevice("cam-1")
 	beside, stderr, code := ledge(t, "log", "--data-dir", dir)
-	if code != exitOK || !strings.Contains(beside, "device cam-1 added  by anonymous@127.0.0.1 from 127.0.0.1:") {
+	if code != exit.OK || !strings.Contains(beside, "device cam-1 added  by anonymous@127.0.0.1 from 127.0.0.1:") {
 		t.Fatalf("log beside the server: %d %s\n%s", code, stderr, beside)
 	}
-	if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || !strings.Contains(out, "state: not compared") {
+	if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exit.OK || !strings.Contains(out, "state: not compared") {
 		t.Errorf("verify beside the server: %d %s", code, out)
 	}
 	before := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", "").body
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("stop: %d\n%s", code, p.log)
 	}
 	if out, _, _ := ledge(t, "log", "--data-dir", dir); !strings.HasPrefix(out, beside) {
 		t.Errorf("log without a server: got\n%s\nwant it to begin with\n%s", out, beside)
 	}
-	if _, stderr, code := ledge(t, "log", "-f", "--data-dir", dir); code != exitUsage || !strings.Contains(stderr, "ledge serve") {
+	if _, stderr, code := ledge(t, "log", "-f", "--data-dir", dir); code != exit.Usage || !strings.Contains(stderr, "ledge serve") {
 		t.Errorf("log -f without a server: %d %s", code, stderr)
 	}
-	if out, stderr, code := ledge(t, "rebuild", "--data-dir", dir); code != exitOK || strings.Count(out, "folded to event") != 3 {
+	if out, stderr, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK || strings.Count(out, "folded to event") != 3 {
 		t.Errorf("rebuild: %d %s %s", code, out, stderr)
 	}
-	if out, stderr, code := ledge(t, "verify", "--data-dir", dir); code != exitOK || strings.Count(out, "equals the fold") != 3 {
+	if out, stderr, code := ledge(t, "verify", "--data-dir", dir); code != exit.OK || strings.Count(out, "equals the fold") != 3 {
 		t.Errorf("verify: %d %s %s", code, out, stderr)
 	}
 	p = start(t, dir)
@@ -228,5 +232,17 @@ func TestLogAsJSON(t *testing.T) {
 		if !strings.Contains(first, want) {
 			t.Errorf("%s does not have %s", first, want)
 		}
+	}
+}
+
+// TestRebuildNeedsAFolder holds that only serve makes a data folder.
+func TestRebuildNeedsAFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	_, stderr, code := ledge(t, "rebuild", "--data-dir", dir)
+	if want := "no data folder " + dir; code != exit.Folder || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit code %d, %q; want %d and one line with %q", code, stderr, exit.Folder, want)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -153,7 +154,7 @@ func (s *clockSteps) after(ctx context.Context) {
 	s.await("the end of the wait after failed logins", func() bool { return s.logInto(consolePassword).status == http.StatusOK })
 	s.removesReadings()
 	s.hearsOfChanges(ctx)
-	if out, errs, code := ledge(s.t, "health", "--data-dir", s.dir); code != exitOK {
+	if out, errs, code := ledge(s.t, "health", "--data-dir", s.dir); code != exit.OK {
 		s.t.Errorf("health: %d %s%s", code, out, errs)
 	}
 }
@@ -229,7 +230,7 @@ func TestClockOfTheFuture(t *testing.T) {
 		for range 20 {
 			p.postTo("hall", "people", "text/plain", "1")
 		}
-		if code := p.stop(); code != exitOK {
+		if code := p.stop(); code != exit.OK {
 			t.Fatalf("exit code %d\n%s", code, p.log)
 		}
 		p = start(t, dir, "--readings-retention", "*.hall.* age=1s")
@@ -261,8 +262,8 @@ func TestClockOutOfRange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, c := launchAt(t, off, t.TempDir(), "--secure")
-			if code := p.wait(); code != exitFailure {
-				t.Errorf("exit code %d, want %d", code, exitFailure)
+			if code := p.wait(); code != exit.Failure {
+				t.Errorf("exit code %d, want %d", code, exit.Failure)
 			}
 			lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
 			says := "the clock of this machine says " + c.now().UTC().Format("2006-01")
@@ -275,7 +276,7 @@ func TestClockOutOfRange(t *testing.T) {
 		t.Parallel()
 		p, _ := startAt(t, time.Until(time.Unix(60, 0)), t.TempDir())
 		p.addDevice("early")
-		if code := p.stop(); code != exitOK {
+		if code := p.stop(); code != exit.OK {
 			t.Errorf("exit code %d\n%s", code, p.log)
 		}
 	})

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -79,8 +79,8 @@ type listenAddress struct {
 }
 
 // listenAt is where the settings have a service listen.
-func (c *Config) listenAt(one service) (host string, port int) {
-	at := c.listen[one.name]
+func (c *Config) listenAt(one services.Service) (host string, port int) {
+	at := c.listen[one.Name]
 	return at.host, at.port
 }
 
@@ -199,11 +199,11 @@ func (c *Config) dataSettings() {
 
 func (c *Config) addressSettings() {
 	f := c.group("Addresses")
-	for _, one := range services {
+	for _, one := range services.All {
 		at := new(listenAddress)
-		c.hostVar(f, &at.host, one.setting+"-host", "address of "+one.about)
-		c.portVar(f, &at.port, one.setting+"-port", one.port, 0, "TCP port of "+one.about+"; 0 takes a free one")
-		c.listen[one.name] = at
+		c.hostVar(f, &at.host, one.Setting+"-host", "address of "+one.About)
+		c.portVar(f, &at.port, one.Setting+"-port", one.Port, 0, "TCP port of "+one.About+"; 0 takes a free one")
+		c.listen[one.Name] = at
 	}
 	c.hostVar(f, &c.TapHost, "tap-host", "address of the NATS listener for taps, which read everything")
 	c.portVar(f, &c.TapPort, "tap-port", 4222, -1, "TCP port of the NATS listener for taps; 0 takes a free one, -1 turns it off")
@@ -334,6 +334,11 @@ func (c *Config) strict(value string) bool { return slices.Contains(c.StrictProf
 // mostDiskReserve lets four times the reserve fit into an int64.
 const mostDiskReserve = 1 << 50
 
+// folders are those that Ledge writes to.
+func (c *Config) folders() []string {
+	return []string{c.DataDir, c.logDir(), c.payloadDir(), c.archiveDir()}
+}
+
 // readingsReserve is the free disk space below which readings are refused. It is four times that of changes, so that an operator can still
 // change devices, and can remove readings, when readings have filled the disk.
 func (c *Config) readingsReserve() size { return 4 * c.DiskReserve }
@@ -363,20 +368,20 @@ func (c *Config) check() error {
 
 // partial are the settings, by how their names begin, that not all HTTP services have.
 var partial = map[string][]string{
-	"metadata-": {metadataService}, "data-host": {dataService}, "data-port": {dataService}, "device-rest-": {deviceRESTService},
-	"notifications-": {notificationsService}, "readings-": {dataService, deviceRESTService}, "persist-data": {dataService, deviceRESTService},
-	"resend-": {notificationsService}, "smtp-": {notificationsService}, "allow-binds": {notificationsService},
-	"allow-destinations": {metadataService, notificationsService}, "deny-destinations": {metadataService, notificationsService},
-	"max-result-count": {metadataService, dataService, notificationsService},
-	"strict-profiles":  {metadataService}, "units-file": {metadataService}, "pprof": {metadataService},
+	"metadata-": {services.Metadata}, "data-host": {services.Data}, "data-port": {services.Data}, "device-rest-": {services.DeviceREST},
+	"notifications-": {services.Notifications}, "readings-": {services.Data, services.DeviceREST}, "persist-data": {services.Data, services.DeviceREST},
+	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
+	"allow-destinations": {services.Metadata, services.Notifications}, "deny-destinations": {services.Metadata, services.Notifications},
+	"max-result-count": {services.Metadata, services.Data, services.Notifications},
+	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
 }
 
 // inForce returns the settings of an HTTP service with their values, written as in a file of settings.
 func (c *Config) inForce(service string) map[string]string {
 	values := map[string]string{}
 	c.declared.VisitAll(func(f *pflag.Flag) {
-		for prefix, services := range partial {
-			if strings.HasPrefix(f.Name, prefix) && !slices.Contains(services, service) {
+		for prefix, have := range partial {
+			if strings.HasPrefix(f.Name, prefix) && !slices.Contains(have, service) {
 				return
 			}
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
-
 	"ledge/handlers/yamldoc"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/exit"
 )
 
 func newConfig() *cobra.Command {
@@ -77,7 +77,7 @@ Exit code 0 where all is right, else 2.`,
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		config, _, err := read()
 		if err := errors.Join(err, config.checkFiles(), config.findAddresses(c.Context())); err != nil {
-			return exitError{exitUsage, err}
+			return exit.With(exit.Usage, err)
 		}
 		fmt.Fprintln(c.OutOrStdout(), "all settings are right")
 		return nil

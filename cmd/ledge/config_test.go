@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 )
 
 // serviceConfig returns what a service shows under /api/v2/config.
@@ -32,7 +34,7 @@ func TestServicesShowTheirSettings(t *testing.T) {
 	p := start(t, t.TempDir(), "--max-result-count", "77", "--disk-reserve", "2048KiB")
 	out, stderr, code := ledge(t, append([]string{"config"}, p.cmd.Args[2:]...)...)
 	var want map[string]string
-	if err := yaml.Unmarshal([]byte(out), &want); err != nil || code != exitOK {
+	if err := yaml.Unmarshal([]byte(out), &want); err != nil || code != exit.OK {
 		t.Fatalf("ledge config: %d %s, %v", code, stderr, err)
 	}
 	shown := map[string]string{}
@@ -40,10 +42,10 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		name, url string
 		has, not  string
 	}{
-		{metadataService, p.metadata, "metadata-port strict-profiles units-file pprof allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
-		{dataService, p.coreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-host"},
-		{deviceRESTService, p.deviceREST, "device-rest-port persist-data readings-max-age", "metadata-port notifications-max-age units-file"},
-		{notificationsService, p.notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host persist-data"},
+		{services.Metadata, p.metadata, "metadata-port strict-profiles units-file pprof allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
+		{services.Data, p.coreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-host"},
+		{services.DeviceREST, p.deviceREST, "device-rest-port persist-data readings-max-age", "metadata-port notifications-max-age units-file"},
+		{services.Notifications, p.notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host persist-data"},
 	} {
 		got := p.serviceConfig(s.url)
 		for name, value := range got {
@@ -89,7 +91,7 @@ func TestUnits(t *testing.T) {
 	}
 	for _, bad := range []string{"10GB", "10g", "1.5G", "G", "-1G", "10K5", "9999999T", "10 GiBs"} {
 		_, stderr, code := ledge(t, "config", "--disk-reserve", bad)
-		if code != exitUsage || !strings.Contains(stderr, "is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024") {
+		if code != exit.Usage || !strings.Contains(stderr, "is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024") {
 			t.Errorf("%s: %d %s", bad, code, stderr)
 		}
 	}
@@ -116,20 +118,20 @@ func TestConfigCheck(t *testing.T) {
 			t.Errorf("the check does not name %q", want)
 		}
 	}
-	if code != exitUsage || out != "" || strings.Count(stderr, "\n") != 12 {
+	if code != exit.Usage || out != "" || strings.Count(stderr, "\n") != 12 {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)
 	}
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("LEDGE_MAX_RESULT_COUNT", "7")
 	out, stderr, code = ledge(t, "config", "check", "--data-dir", dir, "--secure", "--log-level", "debug")
-	if code != exitOK || out != "all settings are right\n" || stderr != "" {
+	if code != exit.OK || out != "all settings are right\n" || stderr != "" {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)
 	}
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("the check has made the data folder")
 	}
 	_, stderr, code = ledge(t, "config", "check", "--secure", "--tls-cert", units, "--tls-key", units, "--tls-client-ca", units, "--data-host", "no..name")
-	if code != exitUsage || strings.Count(stderr, units) < 2 || !strings.Contains(stderr, "tls-client-ca") || !strings.Contains(stderr, `setting data-host: the host name "no..name"`) {
+	if code != exit.Usage || strings.Count(stderr, units) < 2 || !strings.Contains(stderr, "tls-client-ca") || !strings.Contains(stderr, `setting data-host: the host name "no..name"`) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -152,12 +154,12 @@ readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
 secure: "true" # from --secure
 `
 	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
-	if code != exitOK || !slices.Equal(lines(out), lines(want)) {
+	if code != exit.OK || !slices.Equal(lines(out), lines(want)) {
 		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr, out, want)
 	}
 	again := mustWriteFile(t, "again.yaml", out)
 	t.Setenv("LEDGE_READINGS_MAX_AGE", "90d")
-	if _, stderr, code := ledge(t, "config", "check", "--config", again); code != exitOK {
+	if _, stderr, code := ledge(t, "config", "check", "--config", again); code != exit.OK {
 		t.Errorf("what it prints is not taken back: %s", stderr)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console"
@@ -24,7 +24,7 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
 		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, TLS: p.Config.Secure,
 		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,
-		Access: p.whoMayCall(), DeviceREST: p.servers.scheme() + "://" + p.servers.address(deviceRESTService),
+		Access: p.whoMayCall(), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST),
 	})
 }
 
@@ -104,7 +104,7 @@ func (p *Program) whoMayCall() console.Access {
 		return console.Access{Says: says}
 	}
 	var open []string
-	for _, name := range []string{metadataService, dataService, deviceRESTService, notificationsService} {
+	for _, name := range []string{services.Metadata, services.Data, services.DeviceREST, services.Notifications} {
 		at := p.servers.address(name)
 		if a, err := netip.ParseAddrPort(at); err == nil && !a.Addr().Unmap().IsLoopback() {
 			open = append(open, name+" at "+at)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
 	"ledge/domain"
 )
 

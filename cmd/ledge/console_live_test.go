@@ -11,7 +11,6 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-
 	"ledge/domain"
 )
 

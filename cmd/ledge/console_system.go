@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/console"
 )
@@ -69,9 +70,9 @@ var shownModules = map[string]string{
 // Status implements console.System.
 func (s *consoleSystem) Status() (st console.Status) {
 	st.Space = s.space()
-	for _, one := range services {
-		if err := one.ready(s.Program); err != nil && one.name != consoleService {
-			st.Troubles = append(st.Troubles, one.name+": "+err.Error())
+	for _, one := range services.All {
+		if err := serving[one.Name].ready(s.Program); err != nil && one.Name != services.Console {
+			st.Troubles = append(st.Troubles, one.Name+": "+err.Error())
 		}
 	}
 	st.Troubles = append(st.Troubles, s.warnings()...)
@@ -110,7 +111,7 @@ func (s *consoleSystem) Disk() console.Disk {
 	add("large values of readings", s.payloadUse().Bytes)
 	add("archives of changes", s.changesUse().Archive.ArchivedBytes)
 	states := int64(0)
-	for _, name := range stateFiles {
+	for _, name := range datadir.StateFiles {
 		if info, err := os.Stat(filepath.Join(s.Config.DataDir, name)); err == nil {
 			states += info.Size()
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 )
 
@@ -28,7 +28,7 @@ func TestConsoleSystem(t *testing.T) {
 			t.Errorf("setting %s is shown as %q, want %q", setting, row, want)
 		}
 	}
-	for _, service := range []string{metadataService, dataService, deviceRESTService, notificationsService} {
+	for _, service := range []string{services.Metadata, services.Data, services.DeviceREST, services.Notifications} {
 		b.open("/system")
 		b.click("a[href='/system/api/" + service + "/docs']")
 		b.until(`document.querySelectorAll(".opblock").length > 3`)

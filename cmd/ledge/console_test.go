@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
 	"ledge/domain"
 )
 
@@ -14,7 +15,7 @@ func TestConsoleLogin(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
 	b := p.newTab(t)
-	text, err := os.ReadFile(filepath.Join(p.dir, adminPasswordFile))
+	text, err := os.ReadFile(filepath.Join(p.dir, datadir.AdminPasswordFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestConsoleLogin(t *testing.T) {
 	if at := b.path(); at != "/devices?q=x" {
 		t.Errorf("after the change of the password: at %s, want the page that was asked for", at)
 	}
-	if _, err := os.Stat(filepath.Join(p.dir, adminPasswordFile)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(p.dir, datadir.AdminPasswordFile)); !os.IsNotExist(err) {
 		t.Errorf("the file with the generated password is still there: %v", err)
 	}
 	b.click(".me button")

@@ -11,21 +11,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ledge/cmd/internal/datadir"
 	"ledge/store/osfile"
 )
 
-// loginsFile is the file in a data folder that `ledge restore` or `ledge salvage` has made. It names the key that signs logins there, so that
-// no login from before is valid. The secret store need not be open for that: it may be encrypted with a key that is elsewhere.
-const loginsFile = "logins"
-
 // refuseOldLogins ends all logins of a data folder that is a copy: users may have been removed since.
 func refuseOldLogins(dir string) error {
-	return osfile.Write(filepath.Join(dir, loginsFile), []byte(rand.Text()+"\n"))
+	return osfile.Write(filepath.Join(dir, datadir.LoginsFile), []byte(rand.Text()+"\n"))
 }
 
 // loginKey is the name in the secret store of the key that signs logins.
 func (c *Config) loginKey() (string, error) {
-	name, err := osfile.Read(filepath.Join(c.DataDir, loginsFile), mostSmall)
+	name, err := osfile.Read(filepath.Join(c.DataDir, datadir.LoginsFile), mostSmall)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "login", nil
@@ -40,11 +37,11 @@ const mostTold = 100
 
 // tellIdentities lists the users and tokens of a data folder that is a copy: those that were removed since it was taken are there again.
 func tellIdentities(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer) error {
-	lock, err := lockDataDir(c.DataDir)
+	lock, err := datadir.Lock(c.DataDir)
 	if err != nil {
 		return err
 	}
-	defer lock.release()
+	defer lock.Release()
 	var users, tokens adminAnswer
 	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
 		if users, err = i.do(ctx, "", adminRequest{Do: "user list"}); err == nil {

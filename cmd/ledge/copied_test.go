@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestLoginsEndAtRestore removes a user and a token after a backup, and restores it. Before, the user's login was valid in the restored folder
@@ -21,7 +23,7 @@ func TestLoginsEndAtRestore(t *testing.T) {
 	s.stop()
 	restored := filepath.Join(t.TempDir(), "restored")
 	out, errs, code := ledge(t, "restore", file, restored)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("ledge restore: exit code %d: %s", code, errs)
 	}
 	for _, want := range []string{"no login from before is valid", "ledge user remove", "ledge token revoke", "user anna, operator\n", "token a-poster, poster\n"} {
@@ -30,7 +32,7 @@ func TestLoginsEndAtRestore(t *testing.T) {
 		}
 	}
 	salvaged := filepath.Join(t.TempDir(), "salvaged")
-	if _, errs, code := ledge(t, "salvage", "--data-dir", restored, salvaged); code != exitOK {
+	if _, errs, code := ledge(t, "salvage", "--data-dir", restored, salvaged); code != exit.OK {
 		t.Fatalf("ledge salvage: exit code %d: %s", code, errs)
 	}
 	for _, dir := range []string{restored, salvaged} {

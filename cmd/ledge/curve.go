@@ -5,8 +5,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/store/osfile"
 )
@@ -22,7 +23,7 @@ func (p *Program) openCurveKey() (err error) {
 		return nil
 	}
 	if err != nil {
-		return exitError{exitFolder, fmt.Errorf("make the server's key of CURVE: %w", err)}
+		return exit.With(exit.Folder, fmt.Errorf("make the server's key of CURVE: %w", err))
 	}
 	return nil
 }
@@ -47,7 +48,7 @@ Exit code 5 if there is no key.`,
   ledge curve --config /etc/ledge/ledge.yaml > server.key`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := dataDirThere(config); err != nil {
+		if err := datadir.MustExist(config.DataDir); err != nil {
 			return err
 		}
 		file, err := config.openSecrets()
@@ -56,7 +57,7 @@ Exit code 5 if there is no key.`,
 		}
 		key, ok := file.StoredKey(curveKeyName)
 		if !ok {
-			return exitError{exitFolder, fmt.Errorf("data folder %s has no key of CURVE; start once with `ledge serve`, which makes one", config.DataDir)}
+			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no key of CURVE; start once with `ledge serve`, which makes one", config.DataDir))
 		}
 		fmt.Fprintln(c.OutOrStdout(), serverKey(key))
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/bridge/zeromqtest"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/domain/z85"
 )
@@ -29,7 +30,7 @@ func clientKeys(keys ...zeromqtest.Keys) string {
 func curveKey(t *testing.T, args ...string) string {
 	t.Helper()
 	out, stderr, code := ledge(t, append([]string{"curve"}, args...)...)
-	if code != exitOK || len(out) != z85.KeyLength+1 {
+	if code != exit.OK || len(out) != z85.KeyLength+1 {
 		t.Fatalf("ledge curve: %d %q %s", code, out, stderr)
 	}
 	return strings.TrimSpace(out)
@@ -154,12 +155,12 @@ func TestCurveCommand(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(older, "nats"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := ledge(t, "curve", "--data-dir", older); code != exitFolder || !strings.Contains(stderr, "start once with `ledge serve`") {
+	if _, stderr, code := ledge(t, "curve", "--data-dir", older); code != exit.Folder || !strings.Contains(stderr, "start once with `ledge serve`") {
 		t.Errorf("without a key: %d %s", code, stderr)
 	}
 	dir, _ := withSecret(t, keyFile(t))
 	setKey(t, "")
-	if _, stderr, code := ledge(t, "curve", "--data-dir", dir); code != exitFolder || !strings.Contains(stderr, "ledge-secret-key") {
+	if _, stderr, code := ledge(t, "curve", "--data-dir", dir); code != exit.Folder || !strings.Contains(stderr, "ledge-secret-key") {
 		t.Errorf("without the key of the secret store: %d %s", code, stderr)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestDamageFarBack flips a byte that is too far back to be looked at before the start: it is found beside the running
@@ -26,8 +28,8 @@ func TestDamageFarBack(t *testing.T) {
 	})
 	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*ledge restore. makes a data folder of a backup`)
 	p = launch(t, dir)
-	if code := p.wait(); code != exitDamaged {
-		t.Errorf("ledge serve: exit code %d, want %d\n%s", code, exitDamaged, p.log)
+	if code := p.wait(); code != exit.Damaged {
+		t.Errorf("ledge serve: exit code %d, want %d\n%s", code, exit.Damaged, p.log)
 	}
 	checkLine(t, "ledge serve", p.log.String(), line)
 	for range 2 {
@@ -45,8 +47,8 @@ func TestRebuildDamaged(t *testing.T) {
 	line := regexp.MustCompile(`LEDGE_EVENTS is damaged at sequence \d+: .*ledge restore. makes a data folder of a backup`)
 	for range 2 {
 		_, errs, code := ledge(t, "rebuild", "--data-dir", dir)
-		if code != exitDamaged {
-			t.Errorf("ledge rebuild: exit code %d, want %d", code, exitDamaged)
+		if code != exit.Damaged {
+			t.Errorf("ledge rebuild: exit code %d, want %d", code, exit.Damaged)
 		}
 		checkLine(t, "ledge rebuild", errs, line)
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // node is a data folder with some 200 events in two blocks and the same at later times.
@@ -63,9 +66,9 @@ func (p *process) list() {
 		}
 	}
 	for i, stream := range []string{"LEDGE_EVENTS", "LEDGE_NOTIFICATIONS"} {
-		until(p.tb, stateFiles[i]+" to be flushed", func() bool {
+		until(p.tb, datadir.StateFiles[i]+" to be flushed", func() bool {
 			blocks, _ := filepath.Glob(filepath.Join(p.dir, "nats", "jetstream", "*", "streams", stream, "msgs", "*.blk"))
-			flushed := writtenAt(filepath.Join(p.dir, stateFiles[i]))
+			flushed := writtenAt(filepath.Join(p.dir, datadir.StateFiles[i]))
 			// A flush that began before the last event may end after it; the next one follows half a second later.
 			return time.Since(flushed) > time.Second && !slices.ContainsFunc(blocks, func(b string) bool { return writtenAt(b).After(flushed) })
 		})
@@ -294,8 +297,8 @@ func mustRefuse(t *testing.T, dir string, want *regexp.Regexp) {
 	case <-p.ready():
 		t.Fatalf("ledge serves a damaged folder\n%s", p.log)
 	}
-	if code := p.wait(); code != exitDamaged {
-		t.Errorf("ledge serve: exit code %d, want %d", code, exitDamaged)
+	if code := p.wait(); code != exit.Damaged {
+		t.Errorf("ledge serve: exit code %d, want %d", code, exit.Damaged)
 	}
 	checkLine(t, "ledge serve", p.log.String(), want)
 }
@@ -316,8 +319,8 @@ func mustBeFound(t *testing.T, dir string, want *regexp.Regexp) {
 	t.Helper()
 	defer mustLeave(t, dir)()
 	_, errs, code := ledge(t, "verify", "--data-dir", dir)
-	if code != exitDamaged {
-		t.Errorf("ledge verify: exit code %d, want %d", code, exitDamaged)
+	if code != exit.Damaged {
+		t.Errorf("ledge verify: exit code %d, want %d", code, exit.Damaged)
 	}
 	checkLine(t, "ledge verify", errs, want)
 }
@@ -347,7 +350,7 @@ func mustServe(t *testing.T, dir, says string) {
 	}
 	last := verify(t, dir)
 	p.addDevice("next")
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	if got := verify(t, dir); got != last+1 {

@@ -11,11 +11,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"ledge/bridge"
 	"ledge/bridge/asof"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -23,19 +24,16 @@ import (
 	"ledge/store/tap"
 )
 
-// stateFiles are the files of the projections, one for each stream: events, notifications, readings.
-var stateFiles = []string{"state.db", "notifications.db", "readings.db"}
-
 // data is the log with what is folded from it.
 type data struct {
 	store                           *store.Store
 	state, notes, values            *projections.DB
 	events, notifications, readings *store.Appender
 	logger                          *slog.Logger
-	now                             func() time.Time          // the clock of what is done with it
-	forgotten                       chan struct{}             // holds one token when retention has removed readings
-	failed                          chan error                // holds why the state cannot be used any more
-	why                             atomic.Pointer[exitError] // the same
+	now                             func() time.Time           // the clock of what is done with it
+	forgotten                       chan struct{}              // holds one token when retention has removed readings
+	failed                          chan error                 // holds why the state cannot be used any more
+	why                             atomic.Pointer[exit.Error] // the same
 	entities                        *asof.Entities
 	closers                         []func() error
 }
@@ -50,9 +48,9 @@ type projection struct {
 
 func (d *data) projections() []projection {
 	return []projection{
-		{stateFiles[0], projections.Events, d.store.Events(), d.state},
-		{stateFiles[1], projections.Notifications, d.store.Notifications(), d.notes},
-		{stateFiles[2], projections.Readings, d.store.Readings(), d.values},
+		{datadir.StateFiles[0], projections.Events, d.store.Events(), d.state},
+		{datadir.StateFiles[1], projections.Notifications, d.store.Notifications(), d.notes},
+		{datadir.StateFiles[2], projections.Readings, d.store.Readings(), d.values},
 	}
 }
 
@@ -159,19 +157,21 @@ func (p withIdentities) State() (domain.State, func()) {
 type asked[S any] func(name string) (S, bool)
 
 func (t asked[S]) Get(name string) (S, bool) { return t(name) }
-func (asked[S]) Put(string, S)               { panic("only the log of changes changes users and tokens") }
-func (asked[S]) Delete(string)               { panic("only the log of changes changes users and tokens") }
+
+func (asked[S]) Put(string, S) { panic("only the log of changes changes users and tokens") }
+
+func (asked[S]) Delete(string) { panic("only the log of changes changes users and tokens") }
 
 // openStates opens the projections. They come before the log: they are witnesses of how far it was durable, and of where it began.
 func (d *data) openStates(c *Config, o *store.Options) error {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	}
 	o.Checkpoints, o.Nodes = map[string]store.Checkpoint{}, map[string]string{}
 	for i, to := range []**projections.DB{&d.state, &d.notes, &d.values} {
-		db, err := projections.Open(d.stateOptions(filepath.Join(c.DataDir, stateFiles[i]), tables[i]))
+		db, err := projections.Open(d.stateOptions(filepath.Join(c.DataDir, datadir.StateFiles[i]), tables[i]))
 		if err != nil {
-			return exitError{exitFolder, err}
+			return exit.With(exit.Folder, err)
 		}
 		d.onClose(db.Close)
 		*to = db
@@ -182,7 +182,7 @@ func (d *data) openStates(c *Config, o *store.Options) error {
 			done()
 		}
 		if err == nil {
-			o.Nodes[stateFiles[i]], err = db.Node()
+			o.Nodes[datadir.StateFiles[i]], err = db.Node()
 		}
 		if err != nil {
 			return err
@@ -344,8 +344,8 @@ func each(events iter.Seq2[domain.Recorded, error], f func(domain.Recorded) erro
 	return nil
 }
 
-// services lists the names of the device services.
-func (d *data) services() (names []string, err error) {
+// deviceServices lists the names of the device services.
+func (d *data) deviceServices() (names []string, err error) {
 	v, done := d.state.View()
 	defer done()
 	list, _, err := v.Services(domain.Page{Limit: -1})
@@ -404,13 +404,13 @@ func (d *data) lookForBridge() (bridge.Start, error) {
 func storeError(err error) error {
 	switch {
 	case errors.Is(err, tap.ErrListen):
-		return exitError{exitPort, err}
+		return exit.With(exit.Port, err)
 	case store.IsDamage(err), isGap(err):
-		return exitError{exitDamaged, err}
+		return exit.With(exit.Damaged, err)
 	case isBroken(err):
-		return exitError{exitState, err}
-	case isFolderTrouble(err):
-		return exitError{exitFolder, fmt.Errorf("setting data-dir: %w", err)}
+		return exit.With(exit.State, err)
+	case datadir.IsTrouble(err):
+		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	default:
 		return err
 	}
@@ -420,10 +420,4 @@ func storeError(err error) error {
 func isGap(err error) bool {
 	_, ok := errors.AsType[*store.Gap](err)
 	return ok
-}
-
-// isFolderTrouble reports whether the file system says no for reasons that are not the log's: rights, space, an unreachable
-// disk, something else in the place of a file.
-func isFolderTrouble(err error) bool {
-	return errors.Is(err, os.ErrPermission) || errors.Is(err, osfile.ErrNotRegular) || osfile.IsFull(err) || errors.Is(err, syscall.EROFS)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 )
 
@@ -140,7 +141,7 @@ func mustDay(t *testing.T) *day {
 	t.Helper()
 	d := &day{start: time.Now(), fine: mustEndpoint(t), shut: mustEndpoint(t)}
 	d.Program = mustProgramAt(t, d.now, "--notifications-max-age", dayKept.String(), "--resend-limit", fmt.Sprint(dayResend))
-	d.client = &process{tb: t, notifications: d.servers.url(notificationsService), log: &syncBuffer{}}
+	d.client = &process{tb: t, notifications: d.servers.url(services.Notifications), log: &syncBuffer{}}
 	contracts.know("notifications", d.client.notifications)
 	t.Cleanup(func() { contracts.forget(d.client.notifications) })
 	d.client.subscribeAll("fine", "alarm", restChannel(t, d.fine.URL, "/"))

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
-
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/services"
 )
 
 const deploy = "../../deploy/"
@@ -133,8 +133,8 @@ func startPrometheus(t *testing.T, p *process) (query func(string) string) {
 	t.Helper()
 	config := mustRead(t, deploy+"prometheus/prometheus.yml")
 	ports := p.ports()
-	ports[consoleService] = p.console
-	for name, port := range map[string]string{metadataService: "59881", dataService: "59880", deviceRESTService: "59986", notificationsService: "59860", consoleService: "9090"} {
+	ports[services.Console] = p.console
+	for name, port := range map[string]string{services.Metadata: "59881", services.Data: "59880", services.DeviceREST: "59986", services.Notifications: "59860", services.Console: "9090"} {
 		target := "'127.0.0.1:" + port + "'"
 		if !strings.Contains(config, target) {
 			t.Fatalf("prometheus.yml does not scrape %s", target)

@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestSplitDescriptors(t *testing.T) {
 	for _, test := range []struct {

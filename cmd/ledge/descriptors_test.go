@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestOutOfDescriptors opens more idle connections than the process may have descriptors: uploads and reads of large values, for
@@ -47,7 +49,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	for _, conn := range idle {
 		conn.Close() // a stop waits 5 seconds for connections that were never used
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 }
@@ -59,7 +61,7 @@ func TestTooFewDescriptors(t *testing.T) {
 		t.Skip("the test limits descriptors with prlimit: install Debian's package util-linux:", err)
 	}
 	p := launchUnder(t, []string{prlimit, "--nofile=60:60"}, t.TempDir())
-	if code := p.wait(); code != exitUsage || !strings.Contains(p.log.String(), "60 file descriptors are allowed, and 64 is the least; raise the limit") {
+	if code := p.wait(); code != exit.Usage || !strings.Contains(p.log.String(), "60 file descriptors are allowed, and 64 is the least; raise the limit") {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 }

@@ -1,13 +1,15 @@
 package main
 
 import (
-	"ledge/store/storetest"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store/disktest"
+	"ledge/store/storetest"
 )
 
 // TestStartOnAFullDisk starts on a disk that is filled to the last byte, in whatever state the folder was left: reads are
@@ -24,7 +26,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 		{"after a kill", func(p *process) { p.kill() }, nil},
 		{"without the state", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, "state.db")) }},
 		// Before, this start ended when the state was to be written before the start had read its lists.
-		{"without the spare space after a kill", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, spareFile)) }},
+		{"without the spare space after a kill", func(p *process) { p.kill() }, func(dir string) error { return os.Remove(filepath.Join(dir, datadir.SpareFile)) }},
 		{"without the mark and the pid", func(p *process) { p.stop() }, func(dir string) error {
 			_ = os.Remove(filepath.Join(dir, "ledge.pid"))
 			storetest.ForgetStop(t, filepath.Join(dir, "nats"))
@@ -40,7 +42,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 			flags := []string{"--disk-reserve", "3MiB"}
 			p := start(t, dir, flags...)
 			f := &fuller{process: p, readings: map[string]bool{}}
-			until(t, "the spare space", func() bool { _, err := os.Stat(filepath.Join(dir, spareFile)); return err == nil })
+			until(t, "the spare space", func() bool { _, err := os.Stat(filepath.Join(dir, datadir.SpareFile)); return err == nil })
 			for range 3 {
 				f.addOne()
 				f.postOne(1000)
@@ -73,12 +75,12 @@ func TestStartOnAFullDisk(t *testing.T) {
 			until(t, "changes to be taken again", func() bool { status, _ := f.addOne(); return status == http.StatusCreated })
 			status, body := f.postOne(1000)
 			must(t, "a reading with room again", http.StatusOK, status, body)
-			if code := f.stop(); code != exitOK {
+			if code := f.stop(); code != exit.OK {
 				t.Errorf("exit code %d\n%s", code, f.log)
 			}
 			f.process = start(t, dir, flags...)
 			awaitNotified(t, f.process)
-			if code := f.stop(); code != exitOK {
+			if code := f.stop(); code != exit.OK {
 				t.Errorf("exit code %d\n%s", code, f.log)
 			}
 			verify(t, dir)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store/disktest"
 )
 
@@ -44,7 +45,7 @@ func TestDiskFullForTheState(t *testing.T) {
 		})
 	}
 	awaitNotified(t, f.process)
-	if code := f.stop(); code != exitOK {
+	if code := f.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, f.log)
 	}
 	f.checkStopped(t)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store/disktest"
 )
 
@@ -168,7 +169,7 @@ func TestRetentionFreesAFullDisk(t *testing.T) {
 			return strings.Contains(p.call(http.MethodGet, p.metadata+"/api/v2/metrics", "", "").body, want)
 		})
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	verify(t, dir)
@@ -206,7 +207,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	f.checkStopped(t)
@@ -325,15 +326,15 @@ func (f *fuller) afterFree(t *testing.T) {
 		if !f.gaveUp() {
 			t.Errorf("refuses without a line that says why\n%s", f.log)
 		}
-		if code := f.wait(); code != exitFailure {
-			t.Errorf("exit code %d of a process that gave up, want %d\n%s", code, exitFailure, f.log)
+		if code := f.wait(); code != exit.Failure {
+			t.Errorf("exit code %d of a process that gave up, want %d\n%s", code, exit.Failure, f.log)
 		}
 		f.process = start(t, f.dir)
 		f.over.Store(false)
 		f.check(t)
 	}
 	awaitNotified(t, f.process)
-	if code := f.stop(); code != exitOK {
+	if code := f.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, f.log)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/exit"
 )
 
 // callIf is call with If-Match, for any goroutine.
@@ -76,7 +77,7 @@ func TestETagsOutliveRestarts(t *testing.T) {
 	for _, end := range []func(){
 		p.kill, func() { p.stop() }, func() {
 			p.stop()
-			if _, stderr, code := ledge(t, "rebuild", "--data-dir", dir); code != exitOK {
+			if _, stderr, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK {
 				t.Fatalf("rebuild: %d %s", code, stderr)
 			}
 		},

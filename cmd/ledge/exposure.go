@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/store"
 )
 
@@ -20,9 +22,9 @@ const lookupTime = 5 * time.Second
 // bindSettings returns the settings of addresses that the program listens on, with the host of each.
 func (c *Config) bindSettings() [][2]string {
 	var list [][2]string
-	for _, one := range services {
+	for _, one := range services.All {
 		host, _ := c.listenAt(one)
-		list = append(list, [2]string{one.setting + "-host", host})
+		list = append(list, [2]string{one.Setting + "-host", host})
 	}
 	if c.TapPort >= 0 {
 		list = append(list, [2]string{"tap-host", c.TapHost})
@@ -40,7 +42,7 @@ func (c *Config) findAddresses(ctx context.Context) error {
 	}
 	found := map[string]answer{} // by host: services mostly share one
 	var errs []error
-	code := exitUsage
+	code := exit.Usage
 	for _, s := range c.bindSettings() {
 		setting, host := s[0], s[1]
 		a, known := found[host]
@@ -49,7 +51,7 @@ func (c *Config) findAddresses(ctx context.Context) error {
 			found[host] = a
 		}
 		if a.err != nil {
-			errs, code = append(errs, fmt.Errorf("setting %s: %w", setting, a.err)), exitPort
+			errs, code = append(errs, fmt.Errorf("setting %s: %w", setting, a.err)), exit.Port
 			continue
 		}
 		ip := a.ip
@@ -60,7 +62,7 @@ func (c *Config) findAddresses(ctx context.Context) error {
 		}
 	}
 	if len(errs) > 0 {
-		return exitError{code, errors.Join(errs...)}
+		return exit.With(code, errors.Join(errs...))
 	}
 	return nil
 }
@@ -115,8 +117,8 @@ func (p *Program) warnOfOpenAddresses() {
 		return
 	}
 	actual := map[string]string{"tap-host": tapAddress(p.data.store)} // Linux listens on [::] for 0.0.0.0
-	for _, one := range services {
-		actual[one.setting+"-host"] = p.servers.address(one.name)
+	for _, one := range services.All {
+		actual[one.Setting+"-host"] = p.servers.address(one.Name)
 	}
 	var open []any
 	for _, s := range p.Config.bindSettings() {

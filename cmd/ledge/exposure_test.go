@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/exit"
 )
 
 // An address that other machines can reach is refused at the start, before anything is listened on or written.
@@ -25,7 +27,7 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := c.findAddresses(t.Context())
-			if e, ok := errors.AsType[exitError](err); !ok || e.code != exitUsage || !strings.Contains(err.Error(), "setting "+setting+": "+host) || !strings.Contains(err.Error(), "or set allow-insecure") {
+			if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.Usage || !strings.Contains(err.Error(), "setting "+setting+": "+host) || !strings.Contains(err.Error(), "or set allow-insecure") {
 				t.Errorf("%s %s: got %v", setting, host, err)
 			}
 		}
@@ -33,7 +35,7 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	_, stderr, code := ledge(t, append([]string{"serve", "--data-dir", dir, "--metadata-host", "0.0.0.0", "--tap-host", "::"}, ports...)...)
 	for _, want := range []string{"setting metadata-host: 0.0.0.0 can be reached", "setting tap-host: :: can be reached", "127.0.0.1", "reverse proxy", "allow-insecure"} {
-		if code != exitUsage || !strings.Contains(stderr, want) {
+		if code != exit.Usage || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d, %q does not say %q", code, stderr, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestFailedSyncEndsTheProcess has one fsync of a block file of the real program fail, as a device does that loses what it
@@ -61,8 +63,8 @@ func TestFailedSyncEndsTheProcess(t *testing.T) {
 		killTraced(t, p)
 		t.Fatalf("no fsync failed in %d requests\n%s", most, p.log)
 	}
-	if code := p.wait(); code != exitFailure {
-		t.Errorf("exit code %d, want %d", code, exitFailure)
+	if code := p.wait(); code != exit.Failure {
+		t.Errorf("exit code %d, want %d", code, exit.Failure)
 	}
 	if _, ok := p.log.find("fsync failed"); !ok {
 		t.Errorf("it does not say why:\n%s", p.log)

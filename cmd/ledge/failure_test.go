@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/store"
 	"ledge/store/tap"
 )
@@ -23,15 +25,15 @@ func TestStoreErrorHasItsCode(t *testing.T) {
 		err  error
 		code int
 	}{
-		{&store.Damage{Stream: "LEDGE_EVENTS", Seq: 1}, exitDamaged},
-		{tap.ErrListen, exitPort},
-		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, exitFolder},
+		{&store.Damage{Stream: "LEDGE_EVENTS", Seq: 1}, exit.Damaged},
+		{tap.ErrListen, exit.Port},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, exit.Folder},
 		{errors.New("not ready"), 0},
 		{context.Canceled, 0},
 	} {
 		got := storeError(fmt.Errorf("open: %w", tt.err))
-		if e, _ := errors.AsType[exitError](got); e.code != tt.code || !errors.Is(got, tt.err) {
-			t.Errorf("%v: %v with code %d, want %d", tt.err, got, e.code, tt.code)
+		if e, _ := errors.AsType[exit.Error](got); e.Code != tt.code || !errors.Is(got, tt.err) {
+			t.Errorf("%v: %v with code %d, want %d", tt.err, got, e.Code, tt.code)
 		}
 	}
 }
@@ -44,7 +46,7 @@ func TestStopWhileStarting(t *testing.T) {
 	code := execute(ctx, []string{
 		"serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1",
 	}, &out, &out)
-	if code != exitOK || !strings.Contains(out.String(), "stopped while starting") {
+	if code != exit.OK || !strings.Contains(out.String(), "stopped while starting") {
 		t.Errorf("exit code %d\n%s", code, &out)
 	}
 }
@@ -52,10 +54,10 @@ func TestStopWhileStarting(t *testing.T) {
 // TestServiceThatFails holds that a service that cannot go on is a reason to end.
 func TestServiceThatFails(t *testing.T) {
 	p := mustProgram(t)
-	p.servers.byName[deviceRESTService].listener.Close()
+	p.servers.byName[services.DeviceREST].listener.Close()
 	select {
 	case err := <-p.Failed():
-		if !strings.Contains(err.Error(), deviceRESTService) {
+		if !strings.Contains(err.Error(), services.DeviceREST) {
 			t.Error(err)
 		}
 	case <-time.After(hangs):
@@ -68,8 +70,8 @@ func TestNoDataFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	for _, command := range []string{"verify", "log"} {
 		_, errs, code := ledge(t, command, "--data-dir", dir)
-		if want := "no data folder " + dir + "; check --data-dir"; code != exitFolder || !strings.Contains(errs, want) {
-			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exitFolder, want)
+		if want := "no data folder " + dir + "; check --data-dir"; code != exit.Folder || !strings.Contains(errs, want) {
+			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exit.Folder, want)
 		}
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +84,8 @@ func TestNotADataFolder(t *testing.T) {
 	dir := filepath.Dir(mustWriteFile(t, "ours.txt", "ours"))
 	for _, command := range []string{"verify", "log", "rebuild"} {
 		out, errs, code := ledge(t, command, "--data-dir", dir)
-		if want := "no data folder " + dir; code != exitFolder || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("ledge %s: exit code %d, %q, %q; want %d and %q", command, code, out, errs, exitFolder, want)
+		if want := "no data folder " + dir; code != exit.Folder || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("ledge %s: exit code %d, %q, %q; want %d and %q", command, code, out, errs, exit.Folder, want)
 		}
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
@@ -153,7 +155,7 @@ func TestVerifyAfterRetention(t *testing.T) {
 	})
 	p.stop()
 	out, errs, code := ledge(t, "verify", "--data-dir", dir, "--readings-max-bytes", "1MiB")
-	if code != exitOK || strings.Count(out, "equals the fold") < 2 || !strings.Contains(out, "readings.db: ") {
+	if code != exit.OK || strings.Count(out, "equals the fold") < 2 || !strings.Contains(out, "readings.db: ") {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 }

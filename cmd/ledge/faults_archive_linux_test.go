@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/faults"
 )
 
@@ -34,7 +35,7 @@ func TestArchiveCrashes(t *testing.T) {
 	p := start(t, dataOf(dir))
 	l.insist(p, 8)
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	ageLog(t, dataOf(dir))
@@ -193,7 +194,7 @@ func (c *closing) judge(t *testing.T, dir string, m moment) outcome {
 	if _, err := c.find(p, m.known); err != nil {
 		return outcomef(lost, "after the closing: %v", err)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		return outcomef(broken, "ledge serve: exit code %d at the stop: %s", code, lastLine(p.log.String()))
 	}
 	damage, touched, err := verifyCopy(dir)

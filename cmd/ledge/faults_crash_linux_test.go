@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/faults"
 )
 
@@ -42,7 +43,7 @@ func record(t *testing.T, requests int) *recording {
 	}
 	r.run(p, requests, func() {
 		r.loaded = f.Count()
-		if code := p.stop(); code != exitOK {
+		if code := p.stop(); code != exit.OK {
 			t.Errorf("exit code %d\n%s", code, p.log)
 		}
 	}, func(refusal) {})

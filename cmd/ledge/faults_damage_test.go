@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // answers are what a running program answers to queries that together cover what is stored, by path.
@@ -92,9 +95,9 @@ func judgeDamaged(t *testing.T, dir, damage string, want answers, flags ...strin
 		return outcomef(found, "%s", named)
 	}
 	o = p.askAll().compare(want)
-	if code := p.stop(); code == exitState && o.verdict == recovered {
+	if code := p.stop(); code == exit.State && o.verdict == recovered {
 		return outcomef(found, "%s", lastLine(p.log.String()))
-	} else if code != exitOK && o.verdict == recovered {
+	} else if code != exit.OK && o.verdict == recovered {
 		return outcomef(broken, "ledge serve: exit code %d at the stop: %s", code, lastLine(p.log.String()))
 	}
 	if o.verdict == recovered && damage != "" {
@@ -131,7 +134,7 @@ func newSmallNode(t *testing.T) (dir string, flags []string) {
 	p.call(http.MethodPost, p.deviceREST+"/api/v2/secret", "application/json",
 		`{"apiVersion":"v2","path":"faults","secretData":[{"key":"password","value":"correct horse"}]}`)
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	return dir, nil
@@ -146,7 +149,7 @@ var kindsOfFile = []struct {
 	{"a log", func(rel string) bool { return strings.HasSuffix(rel, ".blk") }, false},
 	{"the state", isState, true},
 	{"a payload", func(rel string) bool { return strings.HasPrefix(rel, "payloads") }, false},
-	{"an index or another file", func(rel string) bool { return rel != spareFile }, false},
+	{"an index or another file", func(rel string) bool { return rel != datadir.SpareFile }, false},
 }
 
 // flipServed is of how many flips that verify finds the program is started on one too, in full.
@@ -249,7 +252,7 @@ func judgeSalvaged(t *testing.T, dir, to string, want answers) outcome {
 		return outcomef(broken, "%v", err)
 	}
 	out, errs, code := ledge(t, "salvage", "--data-dir", dir, to)
-	if code != exitOK && code != exitPartial {
+	if code != exit.OK && code != exit.Partial {
 		return outcomef(broken, "ledge salvage: exit code %d: %s", code, lastLine(errs))
 	}
 	after, err := takeSnapshot(dir)
@@ -265,10 +268,10 @@ func judgeSalvaged(t *testing.T, dir, to string, want answers) outcome {
 		return outcomef(broken, "ledge serve on what is salvaged: %s%s", named, o.why)
 	}
 	o = p.askAll().compare(want)
-	if stopped := p.stop(); stopped != exitOK {
+	if stopped := p.stop(); stopped != exit.OK {
 		return outcomef(broken, "ledge serve on what is salvaged: exit code %d at the stop: %s", stopped, lastLine(p.log.String()))
 	}
-	if o.verdict != recovered && code == exitPartial {
+	if o.verdict != recovered && code == exit.Partial {
 		o = outcomef(found, "%s", lastLine(out))
 	}
 	o.touched = cmp.Or(before.changed(after), touched)

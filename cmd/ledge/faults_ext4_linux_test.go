@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store/disktest"
 )
 
@@ -34,7 +35,7 @@ func TestFailedWriteOnExt4(t *testing.T) {
 func (l *workload) startAgain(t *testing.T, dir string, full bool) (p *process, o outcome) {
 	if full {
 		filler := filepath.Join(filepath.Dir(dir), "filler")
-		_ = os.Remove(filepath.Join(dir, spareFile)) // it would have room for the copy
+		_ = os.Remove(filepath.Join(dir, datadir.SpareFile)) // it would have room for the copy
 		if err := reserve(filler, free(t, filler)); err != nil {
 			return nil, outcomef(broken, "%v", err)
 		}
@@ -48,7 +49,7 @@ func (l *workload) startAgain(t *testing.T, dir string, full bool) (p *process, 
 			return p, outcome{}
 		}
 		p.kill()
-		if code := p.cmd.ProcessState.ExitCode(); code != exitFolder {
+		if code := p.cmd.ProcessState.ExitCode(); code != exit.Folder {
 			return nil, outcomef(broken, "on a full disk: exit code %d: %s", code, lastLine(p.log.String()))
 		}
 	}

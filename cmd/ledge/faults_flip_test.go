@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"ledge/cmd/internal/exit"
 )
 
 // flipped are files whose bytes are flipped one after the other, and a copy of their folder in which that is done.
@@ -57,5 +59,5 @@ func (f flipped) verify(position int) (damage string, ok bool) {
 	}
 	var errs bytes.Buffer
 	code := execute(context.Background(), []string{"verify", "--data-dir", f.dir}, io.Discard, &errs)
-	return lastLine(errs.String()), f.flip(f.dir, position) == nil && (code == exitOK || code == exitDamaged)
+	return lastLine(errs.String()), f.flip(f.dir, position) == nil && (code == exit.OK || code == exit.Damaged)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // scratch makes a folder for one fault and removes it, so that thousands of them take no room.
@@ -58,9 +60,9 @@ func verifyCopy(dir string) (damage, touched string, err error) {
 		return "", "", err
 	}
 	switch touched = before.changed(after); code {
-	case exitOK, exitFolder: // exitFolder: the crash came before there was a folder
+	case exit.OK, exit.Folder: // Folder: the crash came before there was a folder
 		return "", touched, nil
-	case exitDamaged:
+	case exit.Damaged:
 		return lastLine(errs), touched, nil
 	}
 	return "", touched, fmt.Errorf("ledge verify: exit code %d: %s", code, lastLine(errs))
@@ -86,7 +88,7 @@ func serveOn(t *testing.T, dir string, flags ...string) (p *process, named strin
 	}
 	p.kill()
 	code := p.cmd.ProcessState.ExitCode()
-	if code == exitState { // a service manager starts it again
+	if code == exit.State { // a service manager starts it again
 		p = launch(t, dir, flags...)
 		if err = p.waitReady(); err == nil {
 			return p, "", outcome{}
@@ -94,7 +96,7 @@ func serveOn(t *testing.T, dir string, flags ...string) (p *process, named strin
 		p.kill()
 		code = p.cmd.ProcessState.ExitCode()
 	}
-	if code != exitDamaged {
+	if code != exit.Damaged {
 		return nil, "", outcomef(broken, "ledge serve: %v: %s", err, lastLine(p.log.String()))
 	}
 	return nil, lastLine(p.log.String()), outcome{}
@@ -123,7 +125,7 @@ func (l *workload) judgeStart(t *testing.T, dir, damage string, since known, rea
 		p.kill()
 		return outcomef(lost, "%v", err)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		return outcomef(broken, "ledge serve: exit code %d at the stop: %s", code, lastLine(p.log.String()))
 	}
 	all, err := tryFacts(dir)

@@ -12,17 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/identity"
 	"ledge/store/osfile"
 )
 
-// adminName is the user that the first start creates, and adminPasswordFile the file that has its generated password until it is
-// changed.
-const (
-	adminName         = "admin"
-	adminPasswordFile = "admin-password"
-)
+// adminName is the user that the first start creates.
+const adminName = "admin"
 
 // addFirstAdmin creates the user admin where there is no user. A generated password goes to a file, and to a terminal if there is one.
 func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logger *slog.Logger) error {
@@ -35,10 +33,10 @@ func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logg
 	}
 	password, err := givenAdminPassword()
 	if err != nil {
-		return exitError{exitUsage, err}
+		return exit.With(exit.Usage, err)
 	}
 	generated := password == ""
-	path := filepath.Join(i.dir, adminPasswordFile)
+	path := filepath.Join(i.dir, datadir.AdminPasswordFile)
 	if generated {
 		password = rand.Text()
 		if err := osfile.Write(path, []byte(password+"\n")); err != nil {
@@ -117,7 +115,7 @@ func (i *identities) forgetAdminPassword(user string) error {
 	if user != adminName {
 		return nil
 	}
-	err := os.Remove(filepath.Join(i.dir, adminPasswordFile))
+	err := os.Remove(filepath.Join(i.dir, datadir.AdminPasswordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

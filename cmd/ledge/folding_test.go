@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // TestFoldingIsTold holds that a fold tells the log and systemd every 5 seconds how far it is, and not more often.
@@ -43,19 +46,19 @@ func TestRebuildFoldsOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	start(t, dir).stop()
-	for _, file := range stateFiles {
+	for _, file := range datadir.StateFiles {
 		if err := os.Remove(filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, folds := range []int{1, 1} { // without state, and with a state that is whole
 		out, stderr, code := ledge(t, "rebuild", "--data-dir", dir)
-		if got := strings.Count(stderr, "stream=LEDGE_EVENTS") + strings.Count(stderr, `"stream":"LEDGE_EVENTS"`); code != exitOK || got != folds || !strings.Contains(out, "state.db: folded to event") {
+		if got := strings.Count(stderr, "stream=LEDGE_EVENTS") + strings.Count(stderr, `"stream":"LEDGE_EVENTS"`); code != exit.OK || got != folds || !strings.Contains(out, "state.db: folded to event") {
 			t.Errorf("%d folds, want %d: %d %s%s", got, folds, code, out, stderr)
 		}
 	}
 	c := configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB")
-	for _, file := range stateFiles {
+	for _, file := range datadir.StateFiles {
 		_ = os.Remove(filepath.Join(dir, file))
 	}
 	told := map[string]int64{}

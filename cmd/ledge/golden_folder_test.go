@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"ledge/store/storetest"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +18,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
+	"ledge/store/storetest"
 )
 
 // goldenDir has a data folder that an earlier version wrote, and what that version answered about it. Neither is ever written again:
@@ -98,7 +101,7 @@ func TestGoldenFolder(t *testing.T) {
 	want.holdCommands(t, dir) // once: the list of tokens says when one was used
 	for range 2 {             // before and after a start, which cuts off what is torn
 		out, errs, code := ledge(t, "verify", "--data-dir", dir)
-		if code != exitOK || strings.Count(out, ": whole") < 3 || !strings.Contains(out, "state.db: equals the fold") {
+		if code != exit.OK || strings.Count(out, ": whole") < 3 || !strings.Contains(out, "state.db: equals the fold") {
 			t.Errorf("verify: %d\n%s%s", code, out, errs)
 		}
 		want.holdAnswers(t, dir)
@@ -109,7 +112,7 @@ func (g *golden) holdCommands(t *testing.T, dir string) {
 	t.Helper()
 	for line, want := range g.Commands {
 		out, errs, code := ledge(t, append(strings.Fields(line), "--data-dir", dir)...)
-		if out = strings.ReplaceAll(out, dir, "DIR"); out != want || code != exitOK {
+		if out = strings.ReplaceAll(out, dir, "DIR"); out != want || code != exit.OK {
 			t.Errorf("ledge %s: %d %s\n%s", line, code, errs, difference(out, want))
 		}
 	}
@@ -131,7 +134,7 @@ func (g *golden) holdAnswers(t *testing.T, dir string) {
 	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", "", "Authorization", "Bearer "+g.Token); a.status != http.StatusOK {
 		t.Errorf("the token: %d %s", a.status, a.body)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	p = start(t, dir, append([]string{"--secure"}, g.Flags...)...)
@@ -216,7 +219,7 @@ func writeGolden(t *testing.T) {
 	g.Version, _, _ = strings.Cut(out, "\n")
 	for _, line := range goldenCommands {
 		out, errs, code := ledge(t, append(strings.Fields(line), "--data-dir", dir)...)
-		if code != exitOK {
+		if code != exit.OK {
 			t.Fatal(line, errs)
 		}
 		g.Commands[line] = strings.ReplaceAll(out, dir, "DIR")
@@ -265,7 +268,7 @@ func (p *process) goldenChanges() string {
 		{"token", "create", "reader", "--role", "viewer"},
 	} {
 		out, errs, code := ledge(p.tb, append(args, "--data-dir", p.dir)...)
-		if code != exitOK {
+		if code != exit.OK {
 			p.tb.Fatal(args, errs)
 		}
 		token = strings.TrimSpace(out)
@@ -303,7 +306,7 @@ func packGolden(t *testing.T, dir, to string) {
 	files := tar.NewWriter(zipped)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, path)
-		if err != nil || !d.Type().IsRegular() || rel == spareFile || rel == "ledge.pid" {
+		if err != nil || !d.Type().IsRegular() || rel == datadir.SpareFile || rel == "ledge.pid" {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 )
 
 func newHealth() *cobra.Command {
@@ -24,13 +26,13 @@ Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 	}, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		a, err := askRunning(ctx, config, adminRequest{Do: "health"})
 		if err != nil {
-			return exitError{exitFailure, err}
+			return exit.With(exit.Failure, err)
 		}
 		for _, warning := range a.Health.Warnings {
 			fmt.Fprintln(c.OutOrStdout(), "warning:", warning)
 		}
 		if len(a.Health.Refusing) > 0 {
-			return exitError{exitFailure, errors.New(strings.Join(a.Health.Refusing, "; "))}
+			return exit.With(exit.Failure, errors.New(strings.Join(a.Health.Refusing, "; ")))
 		}
 		fmt.Fprintln(c.OutOrStdout(), "ready")
 		return nil
@@ -45,9 +47,9 @@ type healthAnswer struct {
 
 func (p *Program) health() *healthAnswer {
 	a := &healthAnswer{Warnings: p.warnings()}
-	for _, one := range services {
-		if err := one.ready(p); err != nil {
-			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.name, err))
+	for _, one := range services.All {
+		if err := serving[one.Name].ready(p); err != nil {
+			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.Name, err))
 		}
 	}
 	slices.Sort(a.Refusing)

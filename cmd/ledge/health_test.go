@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestHealth asks a server that is well, one whose disk is full for it, and none.
@@ -11,18 +13,18 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir, "--tap-port", "-1")
-	if out, errs, code := ledge(t, "health", "--data-dir", dir); code != exitOK || out != "ready\n" {
+	if out, errs, code := ledge(t, "health", "--data-dir", dir); code != exit.OK || out != "ready\n" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	p.stop()
-	if _, errs, code := ledge(t, "health", "--data-dir", dir); code != exitFailure || !strings.Contains(errs, "no server runs on the data folder") {
+	if _, errs, code := ledge(t, "health", "--data-dir", dir); code != exit.Failure || !strings.Contains(errs, "no server runs on the data folder") {
 		t.Errorf("stopped: exit code %d: %s", code, errs)
 	}
-	if _, errs, code := ledge(t, "health", "--data-dir", filepath.Join(dir, "none")); code != exitFailure || errs == "" {
+	if _, errs, code := ledge(t, "health", "--data-dir", filepath.Join(dir, "none")); code != exit.Failure || errs == "" {
 		t.Errorf("no folder: exit code %d: %s", code, errs)
 	}
 	start(t, dir, "--disk-reserve", "1000000GiB")
-	if _, errs, code := ledge(t, "health", "--data-dir", dir); code != exitFailure || !strings.Contains(errs, "core-metadata: ") {
+	if _, errs, code := ledge(t, "health", "--data-dir", dir); code != exit.Failure || !strings.Contains(errs, "core-metadata: ") {
 		t.Errorf("full disk: exit code %d: %s", code, errs)
 	}
 }

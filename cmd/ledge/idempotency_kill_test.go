@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // once is a request with a key, and its first answer, where there was one.
@@ -125,7 +127,7 @@ func TestKillBetweenElements(t *testing.T) {
 		all = append(all, requests...)
 	}
 	p.afterDeletes(t, all)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d at the end", code)
 	}
 	verify(t, dir)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
@@ -23,7 +22,7 @@ type identities struct {
 	log     submitter
 	view    func() (domain.View, func())
 	secrets *secrets.File
-	dir     string // data folder, with the file adminPasswordFile
+	dir     string // data folder, with the file AdminPasswordFile
 	now     func() time.Time
 	uses    *tokenUses
 

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/identity"
 	"ledge/store/secrets"
@@ -69,7 +70,7 @@ func TestUsersAndTokens(t *testing.T) {
 				}
 			}
 			wantNowhere(t, dir, "first-secret", "second-secret", token, token[strings.LastIndexByte(token, '_')+1:])
-			if left, err := filepath.Glob(filepath.Join(dir, adminSocketFile)); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob(filepath.Join(dir, datadir.AdminSocketFile)); err != nil || len(left) > 0 {
 				t.Errorf("the stop left %v, %v", left, err)
 			}
 		})
@@ -143,7 +144,7 @@ func wantNowhere(t *testing.T, dir string, secrets ...string) {
 func TestAdminPasswordFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := filepath.Join(dir, adminPasswordFile)
+	file := filepath.Join(dir, datadir.AdminPasswordFile)
 	p := start(t, dir)
 	info, err := os.Stat(file)
 	mustDo(t, err)
@@ -183,7 +184,7 @@ func TestAdminPasswordFromEnvironment(t *testing.T) {
 	if strings.Contains(body, "environment-secret") || strings.Contains(p.log.String(), "environment-secret") {
 		t.Error("the password is in /config or in the log of the server")
 	}
-	if _, err := os.Stat(filepath.Join(dir, adminPasswordFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, datadir.AdminPasswordFile)); err == nil {
 		t.Error("there is a file of the password")
 	}
 	mustLedge(t, dir, "first-secret\n", "user", "add", "anna")
@@ -262,7 +263,7 @@ func TestTokenText(t *testing.T) {
 func mustOpenIdentities(t *testing.T, c *Config) (*data, *identities) {
 	t.Helper()
 	d := mustOpenData(t, c)
-	file, err := secrets.OpenWith(c.secretsFile(), nil)
+	file, err := secrets.OpenWith(c.secretsPath(), nil)
 	mustDo(t, err)
 	return d, d.identities(c, file, d.logger)
 }
@@ -318,7 +319,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 	for range 4 {
 		file, _ := mustBackUp(t, dir)
 		to := filepath.Join(t.TempDir(), "new")
-		if out, errs, code := ledge(t, "restore", file, to); code != exitOK {
+		if out, errs, code := ledge(t, "restore", file, to); code != exit.OK {
 			t.Fatalf("%d\n%s%s", code, out, errs)
 		}
 		folders = append(folders, to)

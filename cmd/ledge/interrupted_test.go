@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // cancelling ends a context with the first write that finds a file gone, or another file in its place.
@@ -35,7 +38,7 @@ func TestInterrupted(t *testing.T) {
 		{"log", "", "not all of the log is printed; nothing is changed"},
 		{"verify", "", "not all is verified; nothing is changed"},
 		{"rebuild", "no-such", "nothing is thrown away"},
-		{"rebuild", stateFiles[0], "the state is folded in part"},
+		{"rebuild", datadir.StateFiles[0], "the state is folded in part"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := &cancelling{file: filepath.Join(dir, tt.gone), cancel: cancel}
@@ -44,8 +47,8 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 		}
 		code := execute(ctx, append([]string{tt.command}, at...), new(bytes.Buffer), errs)
-		if text := errs.String(); code != exitFailure || !strings.Contains(text, "ledge: interrupted: "+tt.says) {
-			t.Errorf("%s: exit code %d, %s; want %d and %q", tt.command, code, text, exitFailure, tt.says)
+		if text := errs.String(); code != exit.Failure || !strings.Contains(text, "ledge: interrupted: "+tt.says) {
+			t.Errorf("%s: exit code %d, %s; want %d and %q", tt.command, code, text, exit.Failure, tt.says)
 		}
 		cancel()
 		_ = errs.old.Close()

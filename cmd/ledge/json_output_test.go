@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store"
 )
 
@@ -24,7 +25,7 @@ func jsonOf(t *testing.T, want int, args ...string) (object, problem map[string]
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}
 	}
-	if code != exitOK {
+	if code != exit.OK {
 		lines := strings.Split(strings.TrimSuffix(errs, "\n"), "\n")
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &problem); err != nil {
 			t.Fatalf("%v: %v: %s", args, err, errs)
@@ -52,7 +53,7 @@ func TestJSONOutput(t *testing.T) {
 	p.addDevice("cam-1")
 	check := func(notes string) {
 		t.Helper()
-		v, _ := jsonOf(t, exitOK, "verify", "--data-dir", dir)
+		v, _ := jsonOf(t, exit.OK, "verify", "--data-dir", dir)
 		wantKeys(t, "verify", v, "whole", "streams", "damages", "notes")
 		streams, _ := v["streams"].([]any)
 		if v["whole"] != true || len(streams) != 3 || len(v["damages"].([]any)) != 0 || !strings.Contains(strings.Join(textsIn(v["notes"]), "\n"), notes) {
@@ -65,21 +66,21 @@ func TestJSONOutput(t *testing.T) {
 	}
 	check("state: not compared")
 	file := filepath.Join(t.TempDir(), "backup.tar")
-	b, _ := jsonOf(t, exitOK, "backup", file, "--data-dir", dir)
+	b, _ := jsonOf(t, exit.OK, "backup", file, "--data-dir", dir)
 	wantKeys(t, "backup", b, "file", "format", "version", "time", "payloads", "payloadBytes", "streams")
 	if streams := b["streams"].(map[string]any); b["file"] != file || len(streams) != 3 {
 		t.Errorf("backup: %v", b)
 	} else {
 		wantKeys(t, "a stream of backup", streams[store.Streams()[0]], "first", "last", "chain", "firstBlock")
 	}
-	if _, problem := jsonOf(t, exitUsage, "backup", file, "--data-dir", dir); !strings.Contains(problem["message"].(string), "is there already") {
+	if _, problem := jsonOf(t, exit.Usage, "backup", file, "--data-dir", dir); !strings.Contains(problem["message"].(string), "is there already") {
 		t.Errorf("backup again: %v", problem)
 	}
 	p.stop()
 	check("state.db: equals the fold")
-	a, _ := jsonOf(t, exitOK, "archive", "--data-dir", dir)
+	a, _ := jsonOf(t, exit.OK, "archive", "--data-dir", dir)
 	wantKeys(t, "archive", a, "snapshot", "archives", "missing", "unread")
-	version, _ := jsonOf(t, exitOK, "version")
+	version, _ := jsonOf(t, exit.OK, "version")
 	if version["modules"].(map[string]any)["go.etcd.io/bbolt"] == nil || version["version"] == "" || version["platform"] == "" || version["go"] == "" {
 		t.Errorf("version: %v", version)
 	}
@@ -87,14 +88,14 @@ func TestJSONOutput(t *testing.T) {
 	text := []byte(mustRead(t, block))
 	text[len(text)/2] ^= 1
 	mustDo(t, os.WriteFile(block, text, 0o600))
-	v, problem := jsonOf(t, exitDamaged, "verify", "--data-dir", dir)
+	v, problem := jsonOf(t, exit.Damaged, "verify", "--data-dir", dir)
 	if v["whole"] != false || len(v["damages"].([]any)) == 0 || len(v["streams"].([]any)) != 2 || !strings.Contains(problem["message"].(string), "is damaged") {
 		t.Errorf("verify of damage: %v %v", v, problem)
 	}
-	if _, errs, code := ledge(t, "verify", "--data-dir", dir); code != exitDamaged || !strings.HasPrefix(errs, "ledge: ") {
+	if _, errs, code := ledge(t, "verify", "--data-dir", dir); code != exit.Damaged || !strings.HasPrefix(errs, "ledge: ") {
 		t.Errorf("without --json: %d %s", code, errs)
 	}
-	if v, _ := jsonOf(t, exitFolder, "verify", "--data-dir", dir+"-missing"); v != nil {
+	if v, _ := jsonOf(t, exit.Folder, "verify", "--data-dir", dir+"-missing"); v != nil {
 		t.Errorf("verify without a folder prints %v", v)
 	}
 }
@@ -103,7 +104,7 @@ func TestJSONOutput(t *testing.T) {
 func TestJSONOfArchives(t *testing.T) {
 	t.Parallel()
 	dir, _ := archived(t)
-	a, _ := jsonOf(t, exitOK, "archive", "--data-dir", dir)
+	a, _ := jsonOf(t, exit.OK, "archive", "--data-dir", dir)
 	wantKeys(t, "archive", a, "publicKey", "snapshot", "archives", "missing", "unread")
 	text, _, _ := ledge(t, "archive", "--data-dir", dir)
 	list := a["archives"].([]any)

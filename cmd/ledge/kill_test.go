@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 var seed = flag.Uint64("seed", 1, "seed of the durability tests")
@@ -38,7 +40,7 @@ func TestKill(t *testing.T) {
 	p := start(t, dir)
 	l.settle(l.check(p, l.known()))
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d at the end", code)
 	}
 	events := verify(t, dir)

@@ -3,13 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"ledge/store/storetest"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
+	"ledge/store/storetest"
 )
 
 // holdLaw holds that serve starts on a folder that verify calls whole, and else ends with the code of damage, and that salvage makes a folder of
@@ -21,23 +24,23 @@ func holdLaw(t *testing.T, dir string) (verified, salvaged int) {
 	out, errs, verified := ledge(t, "verify", "--data-dir", dir)
 	salvage, salvageErrs, salvaged := ledge(t, "salvage", "--data-dir", dir, to)
 	leaves()
-	if salvaged == exitOK || salvaged == exitPartial {
+	if salvaged == exit.OK || salvaged == exit.Partial {
 		p := start(t, to)
 		p.postJSON(http.MethodPost, p.metadata+"/api/v2/deviceprofile", `[{"apiVersion":"v2","profile":{"name":"new","deviceResources":[
 			{"name":"r","properties":{"valueType":"Bool","readWrite":"R"}}]}}]`, http.StatusCreated)
-		if code := p.stop(); code != exitOK {
+		if code := p.stop(); code != exit.OK {
 			t.Errorf("exit code %d\n%s", code, p.log)
 		}
-	} else if salvaged != exitDamaged || !strings.Contains(salvageErrs, "put it there") && !strings.Contains(salvageErrs, "from a backup") {
+	} else if salvaged != exit.Damaged || !strings.Contains(salvageErrs, "put it there") && !strings.Contains(salvageErrs, "from a backup") {
 		t.Errorf("salvage: exit code %d\n%s%s", salvaged, salvage, salvageErrs)
 	}
 	p := launch(t, dir)
 	switch err := p.waitReady(); {
 	case err == nil:
 		p.stop()
-	case p.wait() != exitDamaged:
+	case p.wait() != exit.Damaged:
 		t.Errorf("serve: exit code %d\n%s", p.wait(), p.log)
-	case verified == exitOK:
+	case verified == exit.OK:
 		t.Errorf("verify calls whole what serve refuses\n%s%s\n%s", out, errs, p.log)
 	}
 	return verified, salvaged
@@ -73,10 +76,10 @@ func TestVerifiedStarts(t *testing.T) {
 			}
 			verified, salvaged := holdLaw(t, dir)
 			stateless := fate[0] > 0 && fate[1] > 0 && fate[2] > 0
-			if whole := !slices.Contains(fate, 2) && !stateless; whole != (verified == exitOK) {
+			if whole := !slices.Contains(fate, 2) && !stateless; whole != (verified == exit.OK) {
 				t.Errorf("verify: exit code %d", verified)
 			}
-			if stateless != (salvaged == exitDamaged) {
+			if stateless != (salvaged == exit.Damaged) {
 				t.Errorf("salvage: exit code %d", salvaged)
 			}
 		})
@@ -88,7 +91,7 @@ func TestVerifiedStarts(t *testing.T) {
 func TestVerifiedStartsWithoutWitness(t *testing.T) {
 	t.Parallel()
 	from := newFolder(t)
-	for _, path := range stateFiles {
+	for _, path := range datadir.StateFiles {
 		mustUnlink(t, filepath.Join(from, path))
 	}
 	storetest.ForgetStop(t, filepath.Join(from, "nats"))

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store"
 )
 
@@ -21,14 +20,14 @@ type ledger struct {
 
 // openLedger opens the log, with the archives. It makes no data folder, and changes nothing in the one that is there.
 func openLedger(ctx context.Context, c *Config) (l *ledger, err error) {
-	if err := dataDirThere(c); err != nil {
+	if err := datadir.MustExist(c.DataDir); err != nil {
 		return nil, err
 	}
-	lock, err := holdDataDir(c.DataDir)
-	if isInUse(err) {
+	lock, err := datadir.Hold(c.DataDir)
+	if exit.IsInUse(err) {
 		l, err = runningLedger(ctx, c)
 	} else if err == nil {
-		l = &ledger{close: lock.close}
+		l = &ledger{close: lock.Close}
 		l.Files, err = store.OpenFiles(ctx, c.logDir())
 		err = storeError(err)
 	}
@@ -39,23 +38,6 @@ func openLedger(ctx context.Context, c *Config) (l *ledger, err error) {
 		l.close()
 	}
 	return l, err
-}
-
-// isInUse reports whether a process has the data folder.
-func isInUse(err error) bool {
-	e, ok := errors.AsType[exitError](err)
-	return ok && e.code == exitInUse
-}
-
-// dataDirThere is for commands that make no data folder, neither where there is nothing nor of a folder that has neither log
-// nor state.
-func dataDirThere(c *Config) error {
-	for _, name := range append([]string{"nats"}, stateFiles...) {
-		if _, err := os.Stat(filepath.Join(c.DataDir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-	}
-	return exitError{exitFolder, fmt.Errorf("no data folder %s; check --data-dir", c.DataDir)}
 }
 
 // errAway is in the chain of errors if the running server does not answer.
@@ -73,7 +55,7 @@ func runningLedger(ctx context.Context, c *Config) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{Files: files, pid: owner(c.DataDir), close: func() {}}, nil
+	return &ledger{Files: files, pid: datadir.Owner(c.DataDir), close: func() {}}, nil
 }
 
 // canAsk returns an error if a running server cannot be asked on this system.
@@ -81,7 +63,7 @@ func canAsk(c *Config) error {
 	if hasAdminSocket {
 		return nil
 	}
-	return exitError{exitInUse, fmt.Errorf("data folder %s is in use by process %s, which cannot be asked on this system; stop it first", c.DataDir, owner(c.DataDir))}
+	return exit.With(exit.InUse, fmt.Errorf("data folder %s is in use by process %s, which cannot be asked on this system; stop it first", c.DataDir, datadir.Owner(c.DataDir)))
 }
 
 // skipGaps has the log of changes read on behind archives that are missing or damaged, with a line for each.

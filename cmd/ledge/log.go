@@ -12,7 +12,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/store"
 )
@@ -45,7 +46,7 @@ See docs/audit.md.`,
 	filter.flags(c.Flags())
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		if err := filter.check(c.Flags(), time.Now()); err != nil {
-			return exitError{exitUsage, err}
+			return exit.With(exit.Usage, err)
 		}
 		l, err := openLedger(ctx, config)
 		if err != nil {
@@ -58,7 +59,7 @@ See docs/audit.md.`,
 			return followLog(ctx, c.ErrOrStderr(), config, l, &filter, print)
 		}
 		if filter.follows {
-			return exitError{exitUsage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir)}
+			return exit.With(exit.Usage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir))
 		}
 		return interrupted(ctx, l.history(ctx, &filter, print), notPrinted)
 	})
@@ -84,7 +85,7 @@ func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, filt
 		if !l.await(ctx) {
 			return nil
 		}
-		fmt.Fprintf(stderr, "ledge: the server of %s is there again, as process %s\n", c.DataDir, owner(c.DataDir))
+		fmt.Fprintf(stderr, "ledge: the server of %s is there again, as process %s\n", c.DataDir, datadir.Owner(c.DataDir))
 	}
 }
 
@@ -147,7 +148,7 @@ func (l *ledger) history(ctx context.Context, filter *logFilter, print func(stor
 // damaged gives an error that names damage its exit code.
 func damaged(err error) error {
 	if store.IsDamage(err) {
-		return exitError{exitDamaged, err}
+		return exit.With(exit.Damaged, err)
 	}
 	return err
 }

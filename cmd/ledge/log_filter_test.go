@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -35,7 +36,7 @@ func TestLogFilterFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"--actor", "[a"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
 	} {
-		if _, stderr, code := ledge(t, append([]string{"log", "--data-dir", t.TempDir()}, args...)...); code != exitUsage {
+		if _, stderr, code := ledge(t, append([]string{"log", "--data-dir", t.TempDir()}, args...)...); code != exit.Usage {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
 	}
@@ -51,7 +52,7 @@ type logLine struct {
 func logged(t *testing.T, dir string, args ...string) (lines []logLine) {
 	t.Helper()
 	out, stderr, code := ledge(t, append([]string{"log", "--json", "--data-dir", dir}, args...)...)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("log %v: exit code %d, %s", args, code, stderr)
 	}
 	for text := range strings.Lines(out) {
@@ -116,7 +117,7 @@ func TestLogFilters(t *testing.T) {
 		t.Errorf("log --actor %s is not %v", name, cli)
 	}
 	compare()
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("stop: %d", code)
 	}
 	compare()

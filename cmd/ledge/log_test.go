@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/store"
 )
@@ -37,7 +38,7 @@ func TestLogEscapesUnseen(t *testing.T) {
 	p.addDevice("cam")
 	p.postJSON(http.MethodPatch, p.metadata+"/api/v2/device", `[{"apiVersion":"v2","device":{"name":"cam","description":"a\u009b31m\u202eb\u007fc"}}]`, http.StatusOK)
 	out, errs, code := ledge(t, "log", "--json", "--data-dir", p.dir)
-	if code != exitOK || strings.ContainsAny(out, "\u009b\u202e\u007f") || !strings.Contains(out, `a\u009b31m\u202eb\u007fc`) {
+	if code != exit.OK || strings.ContainsAny(out, "\u009b\u202e\u007f") || !strings.Contains(out, `a\u009b31m\u202eb\u007fc`) {
 		t.Errorf("%d %s %q", code, errs, out)
 	}
 }

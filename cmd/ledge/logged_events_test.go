@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/exit"
 )
 
 // fact is a line of `ledge log --json`.
@@ -38,7 +40,7 @@ func facts(tb testing.TB, dir string) []fact {
 
 func tryFacts(dir string) (all []fact, err error) {
 	out, errs, code, err := runLedge(context.Background(), "log", "--json", "--log-level", "error", "--data-dir", dir)
-	if err == nil && code != exitOK {
+	if err == nil && code != exit.OK {
 		err = fmt.Errorf("exit code %d: %s", code, errs)
 	}
 	if err != nil {
@@ -183,7 +185,7 @@ func verify(tb testing.TB, dir string) (last int) {
 	tb.Helper()
 	out, errs, code := ledge(tb, "verify", "--data-dir", dir)
 	found := endOfEvents.FindStringSubmatch(out)
-	if code != exitOK || found == nil {
+	if code != exit.OK || found == nil {
 		tb.Fatalf("ledge verify: exit code %d\n%s%s", code, out, errs)
 	}
 	last, _ = strconv.Atoi(found[1])

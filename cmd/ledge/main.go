@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,30 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"ledge/store/osfile"
+	"ledge/cmd/internal/exit"
 )
-
-// The exit codes.
-const (
-	exitOK      = 0
-	exitFailure = 1 // something went wrong while running
-	exitUsage   = 2 // an unknown command or flag, or a bad setting
-	exitInUse   = 3 // another process has the data folder
-	exitPort    = 4 // an address cannot be listened on
-	exitFolder  = 5 // the data folder cannot be used
-	exitDamaged = 6 // the log or what is folded from it is damaged
-	exitPartial = 7 // salvage has left something out
-	exitState   = 8 // a state file was found to be damaged, or cannot be written: the next start folds it from the log
-)
-
-// exitError is an error with the code to exit with.
-type exitError struct {
-	code int
-	error
-}
-
-func (e exitError) Unwrap() error { return e.error }
 
 func main() {
 	limitMemory()
@@ -76,35 +53,15 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = out.err // what is not printed is not done
 	}
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	err = cured(err)
-	code := exitFailure
-	if e, ok := errors.AsType[exitError](err); ok {
-		code = e.code
+	err = exit.Cured(err)
+	code := exit.Failure
+	if e, ok := errors.AsType[exit.Error](err); ok {
+		code = e.Code
 	}
 	printError(stderr, command, err, code)
 	return code
-}
-
-// cures are what to do about errors of the file system that any file of any command may have.
-var cures = []struct {
-	is   func(error) bool
-	text string
-}{
-	{func(err error) bool { return errors.Is(err, fs.ErrPermission) }, "run ledge as the user that owns it, or choose another"},
-	{osfile.IsFull, "free some space on its disk, and run the command again"},
-	{func(err error) bool { return errors.Is(err, syscall.EROFS) }, "mount it for writing, or choose another"},
-}
-
-// cured adds what to do next to an error that does not say so.
-func cured(err error) error {
-	for _, one := range cures {
-		if one.is(err) && !strings.Contains(err.Error(), "; ") {
-			return fmt.Errorf("%w; %s", err, one.text)
-		}
-	}
-	return err
 }
 
 // interrupted says what a signal leaves, where err is of one that ended ctx.
@@ -149,7 +106,7 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), inWords(bad.GetFlag(), bad.Unwrap()))
 		}
-		return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath())}
+		return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath()))
 	})
 	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
 	root.InitDefaultHelpCmd()
@@ -195,7 +152,7 @@ func synopsis(c *cobra.Command) string {
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return exitError{exitUsage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), synopsis(c)), c.CommandPath())}
+			return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), synopsis(c)), c.CommandPath()))
 		}
 		return nil
 	}
@@ -207,7 +164,7 @@ func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, 
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		config, source, err := read()
 		if err != nil {
-			return exitError{exitUsage, err}
+			return exit.With(exit.Usage, err)
 		}
 		return f(c.Context(), c, config, source)
 	}

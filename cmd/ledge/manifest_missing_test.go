@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -36,7 +38,7 @@ func TestManifestOfArchivedLogIsMissing(t *testing.T) {
 			run := func(want string, args ...string) {
 				t.Helper()
 				out, errs, code := ledge(t, append(args, "--data-dir", dir)...)
-				if code != exitOK || !strings.Contains(out+errs, want) {
+				if code != exit.OK || !strings.Contains(out+errs, want) {
 					t.Errorf("ledge %s: exit code %d, want %q\n%s%s", args, code, want, out, errs)
 				}
 			}
@@ -53,7 +55,7 @@ func TestManifestOfArchivedLogIsMissing(t *testing.T) {
 						t.Errorf("%s is lost", cam)
 					}
 				}
-				if code := p.stop(); code != exitOK {
+				if code := p.stop(); code != exit.OK {
 					t.Errorf("exit code %d\n%s", code, p.log)
 				}
 				verify(t, dir)
@@ -72,7 +74,7 @@ func TestOddManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"verify"}, {"rebuild"}, {"backup", filepath.Join(t.TempDir(), "b.tar")}, {"salvage", filepath.Join(t.TempDir(), "s")}, serveAnywhere} {
-		if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exitFolder || !strings.Contains(errs, "it is a folder") {
+		if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exit.Folder || !strings.Contains(errs, "it is a folder") {
 			t.Errorf("ledge %s: exit code %d: %s", args, code, errs)
 		}
 	}
@@ -90,7 +92,7 @@ func TestBackupWithoutDescription(t *testing.T) {
 	verify(t, dir)
 	file, restored := filepath.Join(t.TempDir(), "b.tar"), filepath.Join(t.TempDir(), "restored")
 	for _, args := range [][]string{{"backup", "--data-dir", dir, file}, {"restore", file, restored}} {
-		if _, errs, code := ledge(t, args...); code != exitOK {
+		if _, errs, code := ledge(t, args...); code != exit.OK {
 			t.Fatalf("ledge %s: exit code %d: %s", args, code, errs)
 		}
 	}
@@ -120,14 +122,14 @@ func TestNodeIDs(t *testing.T) {
 			if got := id(stream); got != node || got == "" {
 				t.Errorf("%s: %s has %q, LEDGE_EVENTS %q", when, stream, got, node)
 			}
-			err := projections.Inspect(projections.Options{Path: filepath.Join(dir, stateFiles[i]), Tables: tables[i]}, func(in *projections.Inspection) error {
+			err := projections.Inspect(projections.Options{Path: filepath.Join(dir, datadir.StateFiles[i]), Tables: tables[i]}, func(in *projections.Inspection) error {
 				if in.Node() != node {
 					return fmt.Errorf("it has %q", in.Node())
 				}
 				return nil
 			})
 			if err != nil {
-				t.Errorf("%s: %s: %v", when, stateFiles[i], err)
+				t.Errorf("%s: %s: %v", when, datadir.StateFiles[i], err)
 			}
 		}
 		return node
@@ -148,7 +150,7 @@ func TestBrokenStateHasItsExitCode(t *testing.T) {
 	broken := fmt.Errorf("apply LEDGE_READINGS 1 to 2: %w", &projections.Broken{File: "readings.db", Cause: errors.New("fsync failed")})
 	p := &Program{data: &data{}}
 	for what, err := range map[string]error{"while it runs": p.cause(broken), "at the start": storeError(broken)} {
-		if e, ok := errors.AsType[exitError](err); !ok || e.code != exitState {
+		if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.State {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -163,7 +165,7 @@ func TestManifestAndFirstReadingsAreMissing(t *testing.T) {
 	for i := range 40 {
 		p.postImage(strings.Repeat(fmt.Sprint(i%10), 250_000))
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	mustUnlink(t, filepath.Join(from, "nats", "LEDGE_READINGS.manifest"))
@@ -174,12 +176,12 @@ func TestManifestAndFirstReadingsAreMissing(t *testing.T) {
 			mustUnlink(t, filepath.Join(dir, without))
 		}
 		for _, args := range [][]string{{"verify"}, serveAnywhere, {"backup", filepath.Join(t.TempDir(), "b.tar")}} {
-			if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exitDamaged || !strings.Contains(errs, says) {
+			if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exit.Damaged || !strings.Contains(errs, says) {
 				t.Errorf("without %q, ledge %s: exit code %d: %s", without, args, code, errs)
 			}
 		}
 		salvaged := filepath.Join(t.TempDir(), "salvaged")
-		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exitPartial || !strings.Contains(out, "lost: LEDGE_READINGS 1 to ") {
+		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exit.Partial || !strings.Contains(out, "lost: LEDGE_READINGS 1 to ") {
 			t.Errorf("salvage: exit code %d: %s%s", code, out, errs)
 		}
 		verify(t, salvaged)
@@ -204,7 +206,7 @@ func TestSalvageOfOlderChanges(t *testing.T) {
 		if without != "" {
 			mustUnlink(t, filepath.Join(dir, without))
 		}
-		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exitPartial || !strings.Contains(out, "lost: LEDGE_EVENTS 17 to 19") {
+		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exit.Partial || !strings.Contains(out, "lost: LEDGE_EVENTS 17 to 19") {
 			t.Errorf("without %q: exit code %d: %s%s", without, code, out, errs)
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
+	"ledge/cmd/internal/services"
 	"ledge/handlers"
 	"ledge/handlers/transport"
 )
@@ -24,14 +24,14 @@ type meters struct {
 }
 
 // processService has the series of the process.
-const processService = metadataService
+const processService = services.Metadata
 
 func newMeters() *meters {
 	m := &meters{registries: map[string]*prometheus.Registry{}, requests: map[string]*requestMeter{}, appends: newAppendMeter(), deliveries: newDeliveryMeter()}
-	for _, one := range services {
-		m.registries[one.name] = prometheus.NewPedanticRegistry()
-		m.requests[one.name] = newRequestMeter(one.name)
-		m.registries[one.name].MustRegister(m.requests[one.name])
+	for _, one := range services.All {
+		m.registries[one.Name] = prometheus.NewPedanticRegistry()
+		m.requests[one.Name] = newRequestMeter(one.Name)
+		m.registries[one.Name].MustRegister(m.requests[one.Name])
 	}
 	m.registries[processService].MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -40,8 +40,8 @@ func newMeters() *meters {
 // register has the registries ask the running program.
 func (m *meters) register(p *Program) {
 	add := func(service string, list ...prometheus.Collector) { m.registries[service].MustRegister(list...) }
-	for _, one := range services {
-		stream, service := one.stream, one.name
+	for _, one := range services.All {
+		stream, service := one.Stream, one.Name
 		if stream == "" {
 			continue
 		}
@@ -62,11 +62,11 @@ func (m *meters) register(p *Program) {
 		metricsOf(ofLogins, []string{"reason"}, func() []withLabels[int] { return byReason(p.authenticator.Load().Refusals()) }),
 		metricsOf(ofCallbacks, []string{"result"}, p.callbackCounts),
 		metricsOf(ofWaitingCallbacks, nil, p.waitingCallbacks))
-	add(dataService,
+	add(services.Data,
 		metricsOf(ofPayloads, nil, func() []withLabels[payloadUse] { return unlabelled(p.payloadUse()) }),
 		metricsOf(ofRules, []string{"rule"}, p.ruleUse))
-	add(notificationsService, m.deliveries.all()...)
-	add(notificationsService,
+	add(services.Notifications, m.deliveries.all()...)
+	add(services.Notifications,
 		metricsOf(ofEndpoints, []string{"kind"}, p.endpointUse),
 		metricsOf(ofUnrecorded, nil, func() []withLabels[int64] { return unlabelled(p.unrecorded()) }),
 		metricsOf(ofZeroMQ, nil, p.zeroMQUse),

@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestMemoryIn(t *testing.T) {
 	status := "Name:\tledge\nVmHWM:\t  900 kB\nVmRSS:\t  600 kB\nRssAnon:\t  400 kB\nRssFile:\t  150 kB\nRssShmem:\t   50 kB\n"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
+	"ledge/cmd/internal/services"
 	"ledge/handlers"
 )
 
@@ -75,8 +75,8 @@ type appendMeter struct {
 func newAppendMeter() appendMeter {
 	m := appendMeter{map[string]prometheus.Histogram{}, map[string]prometheus.Histogram{}, map[string]prometheus.Histogram{}, map[string]prometheus.Histogram{}}
 	times := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
-	for _, one := range services {
-		stream := one.stream
+	for _, one := range services.All {
+		stream := one.Stream
 		if stream == "" {
 			continue
 		}

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-
+	"ledge/cmd/internal/services"
 	"ledge/handlers"
 )
 
 // ports are the addresses of the HTTP services, by name.
 func (p *process) ports() map[string]string {
-	return map[string]string{metadataService: p.metadata, dataService: p.coreData, deviceRESTService: p.deviceREST, notificationsService: p.notifications}
+	return map[string]string{services.Metadata: p.metadata, services.Data: p.coreData, services.DeviceREST: p.deviceREST, services.Notifications: p.notifications}
 }
 
 // scrape returns the series of all ports with their values, and holds that no series is shown twice.
@@ -75,7 +75,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 		if strings.Contains(text, "\ngo_goroutines ") && strings.Contains(text, "\nprocess_start_time_seconds ") {
 			process++
 		}
-		if own := `ledge_http_requests_total{method="GET",route=`; service == metadataService && !strings.Contains(text, own) && !strings.Contains(text, `service="`+service+`"`) {
+		if own := `ledge_http_requests_total{method="GET",route=`; service == services.Metadata && !strings.Contains(text, own) && !strings.Contains(text, `service="`+service+`"`) {
 			t.Errorf("%s has no requests of its own:\n%s", service, text)
 		}
 	}
@@ -195,12 +195,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 func TestScrapesAreBounded(t *testing.T) {
 	p := &Program{Config: &Config{}, Logger: slog.New(slog.DiscardHandler), meters: newMeters()}
 	begun, end := make(chan bool, scrapes), make(chan bool)
-	p.meters.registries[dataService].MustRegister(metricsOf([]measure[int]{{"ledge_slow", "A metric that waits.", count}}, nil, func() []withLabels[int] {
+	p.meters.registries[services.Data].MustRegister(metricsOf([]measure[int]{{"ledge_slow", "A metric that waits.", count}}, nil, func() []withLabels[int] {
 		begun <- true
 		<-end
 		return nil
 	}))
-	h := p.withMetrics(handlers.Options{Service: dataService}, http.NotFoundHandler())
+	h := p.withMetrics(handlers.Options{Service: services.Data}, http.NotFoundHandler())
 	scrape := func() int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

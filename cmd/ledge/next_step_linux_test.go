@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store/disktest"
 )
 
@@ -41,60 +43,60 @@ func TestNextStep(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{[]string{"log"}, f.missing, false, exitFolder, check},
-		{[]string{"verify"}, f.missing, false, exitFolder, check},
-		{[]string{"backup", new("a.tar")}, f.missing, false, exitFolder, check},
-		{[]string{"salvage", new("a")}, f.missing, false, exitFolder, check},
-		{[]string{"rebuild"}, f.missing, false, exitFolder, check},
-		{[]string{"archive"}, f.missing, false, exitFolder, check},
-		{[]string{"ca"}, f.missing, false, exitFolder, check},
-		{[]string{"curve"}, f.missing, false, exitFolder, check},
-		{[]string{"secrets", "rekey", ""}, f.missing, false, exitFolder, check},
-		{[]string{"user", "list"}, f.missing, false, exitFolder, check},
-		{[]string{"token", "list"}, f.missing, false, exitFolder, check},
-		{[]string{"why", "x"}, f.missing, false, exitFolder, check},
-		{[]string{"health"}, f.missing, false, exitFailure, check},
+		{[]string{"log"}, f.missing, false, exit.Folder, check},
+		{[]string{"verify"}, f.missing, false, exit.Folder, check},
+		{[]string{"backup", new("a.tar")}, f.missing, false, exit.Folder, check},
+		{[]string{"salvage", new("a")}, f.missing, false, exit.Folder, check},
+		{[]string{"rebuild"}, f.missing, false, exit.Folder, check},
+		{[]string{"archive"}, f.missing, false, exit.Folder, check},
+		{[]string{"ca"}, f.missing, false, exit.Folder, check},
+		{[]string{"curve"}, f.missing, false, exit.Folder, check},
+		{[]string{"secrets", "rekey", ""}, f.missing, false, exit.Folder, check},
+		{[]string{"user", "list"}, f.missing, false, exit.Folder, check},
+		{[]string{"token", "list"}, f.missing, false, exit.Folder, check},
+		{[]string{"why", "x"}, f.missing, false, exit.Folder, check},
+		{[]string{"health"}, f.missing, false, exit.Failure, check},
 
-		{serve, f.whole, true, exitFolder, owner},
-		{[]string{"log"}, f.whole, true, exitFolder, owner},
-		{[]string{"verify"}, f.whole, true, exitFolder, owner},
-		{[]string{"backup", "/tmp/a.tar"}, f.whole, true, exitFolder, owner},
-		{[]string{"salvage", "/tmp/ledge-a"}, f.whole, true, exitFolder, owner},
-		{[]string{"rebuild"}, f.whole, true, exitFolder, owner},
-		{[]string{"archive"}, f.whole, true, exitFolder, owner},
-		{[]string{"ca"}, f.whole, true, exitFolder, owner},
-		{[]string{"curve"}, f.whole, true, exitFolder, owner},
-		{[]string{"secrets", "rekey", ""}, f.whole, true, exitFolder, owner},
-		{[]string{"user", "list"}, f.whole, true, exitFolder, owner},
-		{[]string{"health"}, f.whole, true, exitFailure, owner},
-		{[]string{"restore", f.backup, new("b")}, "", true, exitUsage, owner},
+		{serve, f.whole, true, exit.Folder, owner},
+		{[]string{"log"}, f.whole, true, exit.Folder, owner},
+		{[]string{"verify"}, f.whole, true, exit.Folder, owner},
+		{[]string{"backup", "/tmp/a.tar"}, f.whole, true, exit.Folder, owner},
+		{[]string{"salvage", "/tmp/ledge-a"}, f.whole, true, exit.Folder, owner},
+		{[]string{"rebuild"}, f.whole, true, exit.Folder, owner},
+		{[]string{"archive"}, f.whole, true, exit.Folder, owner},
+		{[]string{"ca"}, f.whole, true, exit.Folder, owner},
+		{[]string{"curve"}, f.whole, true, exit.Folder, owner},
+		{[]string{"secrets", "rekey", ""}, f.whole, true, exit.Folder, owner},
+		{[]string{"user", "list"}, f.whole, true, exit.Folder, owner},
+		{[]string{"health"}, f.whole, true, exit.Failure, owner},
+		{[]string{"restore", f.backup, new("b")}, "", true, exit.Usage, owner},
 
-		{serve, f.running, false, exitInUse, stop},
-		{[]string{"rebuild"}, f.running, false, exitInUse, stop},
-		{[]string{"salvage", new("c")}, f.running, false, exitInUse, stop},
-		{[]string{"secrets", "rekey", ""}, f.running, false, exitInUse, stop},
-		{[]string{"restore", f.backup, f.running}, "", false, exitFolder, "choose a new folder"},
+		{serve, f.running, false, exit.InUse, stop},
+		{[]string{"rebuild"}, f.running, false, exit.InUse, stop},
+		{[]string{"salvage", new("c")}, f.running, false, exit.InUse, stop},
+		{[]string{"secrets", "rekey", ""}, f.running, false, exit.InUse, stop},
+		{[]string{"restore", f.backup, f.running}, "", false, exit.Folder, "choose a new folder"},
 
-		{[]string{"log", "-f"}, f.whole, false, exitUsage, start},
-		{[]string{"why", "x"}, f.whole, false, exitUsage, start},
-		{[]string{"health"}, f.whole, false, exitFailure, start},
+		{[]string{"log", "-f"}, f.whole, false, exit.Usage, start},
+		{[]string{"why", "x"}, f.whole, false, exit.Usage, start},
+		{[]string{"health"}, f.whole, false, exit.Failure, start},
 
-		{serve, f.log, false, exitDamaged, damaged},
-		{[]string{"log"}, f.log, false, exitDamaged, damaged},
-		{[]string{"verify"}, f.log, false, exitDamaged, damaged},
-		{[]string{"backup", new("d.tar")}, f.log, false, exitDamaged, damaged},
-		{[]string{"rebuild"}, f.log, false, exitDamaged, damaged},
-		{[]string{"user", "list"}, f.log, false, exitDamaged, damaged},
-		{[]string{"verify"}, f.state, false, exitDamaged, "`ledge rebuild` folds it again from the log"},
+		{serve, f.log, false, exit.Damaged, damaged},
+		{[]string{"log"}, f.log, false, exit.Damaged, damaged},
+		{[]string{"verify"}, f.log, false, exit.Damaged, damaged},
+		{[]string{"backup", new("d.tar")}, f.log, false, exit.Damaged, damaged},
+		{[]string{"rebuild"}, f.log, false, exit.Damaged, damaged},
+		{[]string{"user", "list"}, f.log, false, exit.Damaged, damaged},
+		{[]string{"verify"}, f.state, false, exit.Damaged, "`ledge rebuild` folds it again from the log"},
 
-		{[]string{"backup", filepath.Join(f.disk, "e.tar")}, f.whole, false, exitFailure, free},
-		{[]string{"restore", f.backup, filepath.Join(f.disk, "e")}, "", false, exitFailure, free},
-		{[]string{"salvage", filepath.Join(f.disk, "f")}, f.whole, false, exitFailure, free},
+		{[]string{"backup", filepath.Join(f.disk, "e.tar")}, f.whole, false, exit.Failure, free},
+		{[]string{"restore", f.backup, filepath.Join(f.disk, "e")}, "", false, exit.Failure, free},
+		{[]string{"salvage", filepath.Join(f.disk, "f")}, f.whole, false, exit.Failure, free},
 
-		{[]string{"restore", new("none.tar"), new("g")}, "", false, exitUsage, write},
-		{[]string{"restore", f.whole, new("g")}, "", false, exitUsage, write},
-		{[]string{"restore", "/dev/null", new("g")}, "", false, exitUsage, write},
-		{[]string{"restore", f.noBackup, new("g")}, "", false, exitDamaged, "take another file that `ledge backup` has written"},
+		{[]string{"restore", new("none.tar"), new("g")}, "", false, exit.Usage, write},
+		{[]string{"restore", f.whole, new("g")}, "", false, exit.Usage, write},
+		{[]string{"restore", "/dev/null", new("g")}, "", false, exit.Usage, write},
+		{[]string{"restore", f.noBackup, new("g")}, "", false, exit.Damaged, "take another file that `ledge backup` has written"},
 	} {
 		args := tt.args
 		if tt.dir != "" {
@@ -104,7 +106,7 @@ func TestNextStep(t *testing.T) {
 		if code != tt.code || !strings.HasPrefix(line, "ledge: ") || !strings.Contains(line, tt.says) {
 			t.Errorf("%v: exit code %d, %q; want %d and %q", args, code, line, tt.code, tt.says)
 		}
-		if strings.Contains(line, strings.TrimSpace(mustRead(t, filepath.Join(f.whole, adminPasswordFile)))) {
+		if strings.Contains(line, strings.TrimSpace(mustRead(t, filepath.Join(f.whole, datadir.AdminPasswordFile)))) {
 			t.Errorf("%v prints the password: %s", args, line)
 		}
 	}
@@ -141,13 +143,13 @@ func newFolders(t *testing.T) (f folders) {
 	p.addDevice("cam-1")
 	p.stop()
 	f.backup, f.noBackup = filepath.Join(f.new, "backup.tar"), mustWriteFile(t, "text", strings.Repeat("text", 5000))
-	if _, errs, code := ledge(t, "backup", f.backup, "--data-dir", f.whole); code != exitOK {
+	if _, errs, code := ledge(t, "backup", f.backup, "--data-dir", f.whole); code != exit.OK {
 		t.Fatal(errs)
 	}
 	f.running, f.log, f.state = clone(t, f.whole), clone(t, f.whole), clone(t, f.whole)
 	start(t, f.running)
 	flip("1")(t, f.log, node{}, node{})
-	mustDo(t, os.Truncate(filepath.Join(f.state, stateFiles[0]), 4096))
+	mustDo(t, os.Truncate(filepath.Join(f.state, datadir.StateFiles[0]), 4096))
 	f.disk = disktest.New(t, 16)
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -25,7 +26,7 @@ func TestOldNotificationsGo(t *testing.T) {
 	p.waitCount("transmission/all?limit=0", none)
 	p.waitCount("notification/category/alarm?limit=0", none)
 	until(t, "a new one to be delivered", delivered("new"))
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 }

@@ -9,18 +9,20 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // TestOddFilesAreRefused puts a FIFO, or a link, in place of each file that Ledge opens: a start ends at once with exit code 5 and
 // names it. It would wait for ever otherwise.
 func TestOddFilesAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	if code := start(t, dir).stop(); code != exitOK {
+	if code := start(t, dir).stop(); code != exit.OK {
 		t.Fatal(code)
 	}
 	stream := "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/"
 	for i, name := range []string{
-		"state.db", "notifications.db", "readings.db", "secrets.json", "secrets.json.new", lockFile, spareFile,
+		"state.db", "notifications.db", "readings.db", "secrets.json", "secrets.json.new", datadir.LockFile, datadir.SpareFile,
 		"nats/LEDGE_EVENTS.manifest", stream + "meta.inf", stream + "meta.sum", stream + "msgs/1.blk", stream + "msgs/index.db",
 	} {
 		path := filepath.Join(dir, name)
@@ -38,7 +40,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := launch(t, dir)
-		if code := p.wait(); code != exitFolder || !strings.Contains(p.log.String(), path) || !strings.Contains(p.log.String(), "it is a "+kind) {
+		if code := p.wait(); code != exit.Folder || !strings.Contains(p.log.String(), path) || !strings.Contains(p.log.String(), "it is a "+kind) {
 			t.Errorf("a %s in place of %s: exit code %d\n%s", kind, name, code, p.log)
 		}
 		if err := os.Remove(path); err != nil {
@@ -50,7 +52,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if code := start(t, dir).stop(); code != exitOK {
+	if code := start(t, dir).stop(); code != exit.OK {
 		t.Errorf("afterwards: exit code %d", code)
 	}
 }
@@ -59,10 +61,10 @@ func TestOddFilesAreRefused(t *testing.T) {
 func TestOddFilesBesideCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if code := start(t, dir).stop(); code != exitOK {
+	if code := start(t, dir).stop(); code != exit.OK {
 		t.Fatal(code)
 	}
-	for name, want := range map[string]string{lockFile: "", "state.db": "no regular file", "secrets.json": "FIFO"} {
+	for name, want := range map[string]string{datadir.LockFile: "", "state.db": "no regular file", "secrets.json": "FIFO"} {
 		path := filepath.Join(dir, name)
 		_ = os.Rename(path, filepath.Join(t.TempDir(), "kept"))
 		if err := unix.Mkfifo(path, 0o600); err != nil {

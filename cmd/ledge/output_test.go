@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/exit"
 )
 
 // What cannot be printed is said, with an exit code that is not 0.
@@ -24,8 +26,8 @@ func TestFullOutput(t *testing.T) {
 		cmd := exec.Command(binary, command)
 		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "LEDGE_DATA_DIR="+p.dir), full, &said
 		_ = cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != exitFailure || !strings.Contains(said.String(), "no space left") {
-			t.Errorf("ledge %s: exit code %d, %q; want %d and why", command, code, said.String(), exitFailure)
+		if code := cmd.ProcessState.ExitCode(); code != exit.Failure || !strings.Contains(said.String(), "no space left") {
+			t.Errorf("ledge %s: exit code %d, %q; want %d and why", command, code, said.String(), exit.Failure)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestPasswordRule holds that no command, no first start and no page of the console takes a short, a blank or a common password.
@@ -17,7 +19,7 @@ func TestPasswordRule(t *testing.T) {
 		t.Setenv("LEDGE_ADMIN_PASSWORD", password)
 		_, stderr, code := ledge(t, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
 			"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1")
-		if code != exitUsage || !strings.Contains(stderr, "LEDGE_ADMIN_PASSWORD: password: "+says) {
+		if code != exit.Usage || !strings.Contains(stderr, "LEDGE_ADMIN_PASSWORD: password: "+says) {
 			t.Errorf("a first start with %q: %d %s", password, code, stderr)
 		}
 	}

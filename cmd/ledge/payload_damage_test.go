@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // lists are the lists that show large values, and what has them in CBOR.
@@ -119,7 +121,7 @@ func TestDamagedPayloads(t *testing.T) {
 	for _, list := range p.listings() {
 		p.mustNotGet("missing", list)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Error(fmt.Sprint("exit code ", code))
 	}
 }

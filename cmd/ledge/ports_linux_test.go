@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // outgoing is a connection whose own end has a port on which nobody listens.
@@ -57,7 +59,7 @@ func TestPortOfOutgoingConnection(t *testing.T) {
 		t.Parallel()
 		_, port := outgoing(t)
 		p := launch(t, t.TempDir(), "--data-port", port)
-		if code := p.wait(); code != exitPort {
+		if code := p.wait(); code != exit.Port {
 			t.Errorf("exit code %d", code)
 		}
 		text := p.log.String()

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // beside are folders from which a power cut may have left something beside the log: that of the last clean stop, a copy
@@ -33,7 +36,7 @@ var afterCut = []struct {
 	}},
 	{"a state that is cut off", func(tb testing.TB, dir string, b beside) {
 		copyTree(tb, b.running, dir, isState)
-		for _, file := range stateFiles {
+		for _, file := range datadir.StateFiles {
 			alter(tb, filepath.Join(dir, file), func(b []byte) []byte { return b[:len(b)/2] })
 		}
 	}},
@@ -101,7 +104,7 @@ func checkAfterCut(t *testing.T, l *workload, dir string, then known, readings m
 		t.Errorf("the log ended at %d and goes on with %d", last, got)
 	}
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	verify(t, dir)
@@ -120,8 +123,8 @@ func startTwice(t *testing.T, dir string) *process {
 			return p
 		}
 	}
-	if code := p.wait(); code != exitState {
-		t.Fatalf("exit code %d, want %d\n%s", code, exitState, p.log)
+	if code := p.wait(); code != exit.State {
+		t.Fatalf("exit code %d, want %d\n%s", code, exit.State, p.log)
 	}
 	return start(t, dir)
 }

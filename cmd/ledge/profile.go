@@ -6,6 +6,7 @@ import (
 	"runtime/pprof"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/exit"
 )
 
 // cpuProfile is the file of the flag cpu-profile, which all commands have.
@@ -19,7 +20,7 @@ func (p *cpuProfile) start(*cobra.Command, []string) (err error) {
 		return nil
 	}
 	if p.file, err = os.Create(p.path); err != nil {
-		return exitError{exitUsage, fmt.Errorf("cpu-profile: %w", err)}
+		return exit.With(exit.Usage, fmt.Errorf("cpu-profile: %w", err))
 	}
 	return pprof.StartCPUProfile(p.file)
 }

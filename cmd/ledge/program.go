@@ -19,6 +19,9 @@ import (
 	"ledge/bridge/sockets"
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
@@ -93,25 +96,25 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("read the limit of file descriptors: %w", err)
 	}
 	if p.files, err = splitDescriptors(most); err != nil {
-		return exitError{exitUsage, err}
+		return exit.With(exit.Usage, err)
 	}
 	if p.units, err = readUnits(p.Config.UnitsFile); err != nil {
-		return exitError{exitUsage, err}
+		return exit.With(exit.Usage, err)
 	}
 	if err := p.Config.findAddresses(ctx); err != nil {
 		return err
 	}
-	lock, err := lockDataDir(p.Config.DataDir)
+	lock, err := datadir.Lock(p.Config.DataDir)
 	if err != nil {
 		return err
 	}
-	p.onClose(lock.release)
-	if err := onlyFiles(p.Config.DataDir); err != nil {
-		return exitError{exitFolder, err}
+	p.onClose(lock.Release)
+	if err := datadir.CheckFiles(p.Config.DataDir); err != nil {
+		return exit.With(exit.Folder, err)
 	}
-	spare := newSpare(p.Config, p.Logger)
-	spare.release()
-	p.onClose(func() { spare.keepRest() })
+	spare := datadir.NewSpare(p.Config.DataDir, int64(p.Config.DiskReserve), int64(p.Config.readingsReserve()), p.Logger)
+	spare.Release()
+	p.onClose(func() { spare.KeepRest() })
 	if p.secrets, err = p.Config.openSecrets(); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.openPayloads(); err != nil {
 		return err
 	}
-	for _, warning := range p.Config.openFolders() {
+	for _, warning := range datadir.WorldWritable(p.Config.folders()...) {
 		p.Logger.Warn(warning)
 	}
 	if err := p.seed(ctx); err != nil {
@@ -166,7 +169,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
 	p.inBackground(p.watch)
-	p.inBackground(spare.run)
+	p.inBackground(spare.Run)
 	p.meters = newMeters()
 	p.meters.register(p)
 	p.data.store.Observe(p.meters.appends)
@@ -176,8 +179,8 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.onClose(p.servers.shutdown)
 	p.warnOfOpenAddresses()
 	var ready []any
-	for _, one := range services {
-		ready = append(ready, one.key, p.servers.url(one.name))
+	for _, one := range services.All {
+		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
 	ready = append(ready, "tap", p.data.store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.trust()...)...)
@@ -249,12 +252,12 @@ func (p *Program) cause(err error) error {
 		return p.data.cause(err)
 	}
 	if isBroken(err) { // a state file, which is about to tell
-		return exitError{exitState, err}
+		return exit.With(exit.State, err)
 	}
 	select {
 	case failed := <-p.data.store.Failed():
 		if isBroken(failed) {
-			return exitError{exitState, failed}
+			return exit.With(exit.State, failed)
 		}
 		return damaged(failed)
 	default:
@@ -274,15 +277,15 @@ func (p *Program) seed(ctx context.Context) error {
 	if err != nil || written {
 		return err
 	}
-	return seedSamples(ctx, p.servers.scheme(), p.servers.address(deviceRESTService), p.data.events, p.Now())
+	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.data.events, p.Now())
 }
 
 func (p *Program) openPayloads() (err error) {
 	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.readingsReserve())})
 	if err != nil {
-		return exitError{exitFolder, err}
+		return exit.With(exit.Folder, err)
 	}
-	if err := closeFolder(p.Config.payloadDir()); err != nil {
+	if err := datadir.MakePrivate(p.Config.payloadDir()); err != nil {
 		p.Logger.Warn("other users of this machine may read the payloads: the mode of their folder cannot be changed", "error", err)
 	}
 	return nil
@@ -290,7 +293,7 @@ func (p *Program) openPayloads() (err error) {
 
 // warnings are what an operator has to look at while the program works.
 func (p *Program) warnings() []string {
-	return append(p.archiver.warnings(), p.Config.openFolders()...)
+	return append(p.archiver.warnings(), datadir.WorldWritable(p.Config.folders()...)...)
 }
 
 func (p *Program) startBridge(ctx context.Context) error {
@@ -298,7 +301,7 @@ func (p *Program) startBridge(ctx context.Context) error {
 	p.guard = p.newGuard()
 	out, err := p.newSenders()
 	if err != nil {
-		return exitError{exitUsage, err}
+		return exit.With(exit.Usage, err)
 	}
 	p.out = out
 	p.onClose(out.close)

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/services"
 )
 
 // mustProgram runs the program in this process, for profiles.
@@ -44,7 +46,7 @@ func BenchmarkAddDevices(b *testing.B) {
 
 func addDevices(b *testing.B, size, clients int) {
 	p := mustProgram(b)
-	url := p.servers.url(metadataService) + "/api/v2/device"
+	url := p.servers.url(services.Metadata) + "/api/v2/device"
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	var next atomic.Int64
 	b.SetParallelism((clients + 1) / 2)

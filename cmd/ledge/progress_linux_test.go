@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"ledge/cmd/internal/exit"
 )
 
 // terminal is a pseudo-terminal: what is written to the one end is read from the other.
@@ -56,12 +57,12 @@ func TestProgressOnATerminal(t *testing.T) {
 	p := start(t, dir)
 	p.addDevice("one")
 	p.call("POST", p.deviceREST+"/api/v2/resource/one/jpeg", "image/jpeg", strings.Repeat("x", 1<<20))
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d", code)
 	}
 	into := t.TempDir()
 	file := filepath.Join(into, "ledge.tar")
-	if _, errs, code := ledge(t, "backup", file, "--data-dir", dir); code != exitOK {
+	if _, errs, code := ledge(t, "backup", file, "--data-dir", dir); code != exit.OK {
 		t.Fatalf("ledge backup: %d %s", code, errs)
 	}
 	for _, command := range []struct {
@@ -81,7 +82,7 @@ func TestProgressOnATerminal(t *testing.T) {
 			for i, arg := range command.args {
 				other[i] = strings.Replace(arg, "NEW", "OTHER", 1)
 			}
-			if _, errs, code := ledge(t, other...); code != exitOK || strings.ContainsAny(errs, "\r\x1b") {
+			if _, errs, code := ledge(t, other...); code != exit.OK || strings.ContainsAny(errs, "\r\x1b") {
 				t.Errorf("without a terminal: %d %q", code, errs)
 			}
 			text := onTerminal(t, command.args...)

@@ -1,6 +1,8 @@
 package main
 
-import "ledge/handlers"
+import (
+	"ledge/handlers"
+)
 
 func checkProxy(text string) error {
 	_, err := handlers.ParseProxy(text)

@@ -16,6 +16,7 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/bridge/tlstest"
+	"ledge/cmd/internal/exit"
 )
 
 // clientFrom is a client with another loopback address, which trusts roots.
@@ -230,7 +231,7 @@ func behindProxy(t *testing.T, p *process, port int, roots string) {
 		p.waitLog(`"remote":"` + address)
 	}
 	token, stderr, code := ledge(t, "token", "create", "--data-dir", p.dir, "t", "--role", "operator")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(stderr)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, url+"/api/v2/device", strings.NewReader(`[{"apiVersion":"v2","device":{"name":"sample-image","adminState":"LOCKED"}}]`))

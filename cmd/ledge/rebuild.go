@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 func newRebuild() *cobra.Command {
@@ -27,16 +29,16 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
   systemctl stop ledge && ledge rebuild --config /etc/ledge/ledge.yaml`,
 	}
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := dataDirThere(config); err != nil {
+		if err := datadir.MustExist(config.DataDir); err != nil {
 			return err
 		}
-		lock, err := lockDataDir(config.DataDir)
+		lock, err := datadir.Lock(config.DataDir)
 		if err != nil {
 			return err
 		}
-		defer lock.release()
-		if err := onlyFiles(config.DataDir); err != nil {
-			return exitError{exitFolder, err}
+		defer lock.Release()
+		if err := datadir.CheckFiles(config.DataDir); err != nil {
+			return exit.With(exit.Folder, err)
 		}
 		if err := throwStateAway(ctx, config, newLogger(config, c.ErrOrStderr())); err != nil {
 			return err
@@ -63,7 +65,7 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 
 // throwStateAway removes the state. That knows how long the log was: it goes only where the two agree. A restored folder has none.
 func throwStateAway(ctx context.Context, c *Config, logger *slog.Logger) error {
-	there := slices.ContainsFunc(stateFiles, func(file string) bool {
+	there := slices.ContainsFunc(datadir.StateFiles, func(file string) bool {
 		_, err := os.Lstat(filepath.Join(c.DataDir, file))
 		return err == nil
 	})
@@ -81,9 +83,9 @@ func throwStateAway(ctx context.Context, c *Config, logger *slog.Logger) error {
 	if fault != nil {
 		return interrupted(ctx, fmt.Errorf("nothing is thrown away: %w", fault), "nothing is thrown away")
 	}
-	for _, file := range stateFiles {
+	for _, file := range datadir.StateFiles {
 		if err := os.Remove(filepath.Join(c.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return exitError{exitFolder, err}
+			return exit.With(exit.Folder, err)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ledge/bridge/tlstest"
+	"ledge/cmd/internal/exit"
 )
 
 // reload sends SIGHUP and returns the lines that are logged until one has the text.
@@ -90,7 +91,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("%d errors for three bad files: %s", got, lines)
 	}
 	holds("after bad files", "second", others, clients)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -103,7 +104,7 @@ func TestReloadUnderNohup(t *testing.T) {
 		t.Fatalf("%v\n%s", err, p.log)
 	}
 	p.reload(`"msg":"reloaded"`)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d", code)
 	}
 }

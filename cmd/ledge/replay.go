@@ -1,6 +1,8 @@
 package main
 
-import "ledge/bridge/replays"
+import (
+	"ledge/bridge/replays"
+)
 
 // newReplays wires the replays.
 func (p *Program) newReplays() *replays.Replays {

@@ -11,7 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store/osfile"
 )
 
@@ -58,7 +59,7 @@ type restore struct {
 
 func (r *restore) run(ctx context.Context) error {
 	dir := filepath.Clean(r.config.DataDir)
-	if err := mustBeNew(dir); err != nil {
+	if err := datadir.MustBeNew(dir); err != nil {
 		return err
 	}
 	b, err := openBackup(r.file)
@@ -69,18 +70,18 @@ func (r *restore) run(ctx context.Context) error {
 	if err := b.verify(ctx, r.progress); err != nil {
 		return err
 	}
-	if err := makeFolder(filepath.Dir(dir)); err != nil {
-		return exitError{exitFolder, err}
+	if err := datadir.Make(filepath.Dir(dir)); err != nil {
+		return exit.With(exit.Folder, err)
 	}
 	beside, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".restoring-*")
 	if err != nil {
-		return exitError{exitFolder, err}
+		return exit.With(exit.Folder, err)
 	}
 	if err := r.fill(ctx, b, beside); err != nil {
 		return errors.Join(err, os.RemoveAll(beside))
 	}
 	if err := becomes(beside, dir); err != nil {
-		return errors.Join(exitError{exitFolder, err}, os.RemoveAll(beside))
+		return errors.Join(exit.With(exit.Folder, err), os.RemoveAll(beside))
 	}
 	fmt.Fprintf(r.out, "restored to %s\n", dir)
 	target := *r.config
@@ -102,11 +103,11 @@ func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
 	}
 	for _, in := range check.logs {
 		if e := m.Streams[in.Stream]; in.Last != e.Last || in.Torn != nil {
-			return exitError{exitDamaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last)}
+			return exit.With(exit.Damaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last))
 		}
 	}
 	if err := refuseOldLogins(dir); err != nil {
-		return exitError{exitFolder, err}
+		return exit.With(exit.Folder, err)
 	}
 	return syncFolders(dir)
 }

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store"
 	"ledge/store/osfile"
 )
@@ -30,9 +31,9 @@ func openBackup(name string) (*backupReader, error) {
 	f, err := osfile.Open(name, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, osfile.ErrNotRegular), errors.Is(err, fs.ErrNotExist):
-		return nil, exitError{exitUsage, fmt.Errorf("there is no file %s; write `ledge restore FILE DIR` with a FILE that `ledge backup` has written", name)}
+		return nil, exit.With(exit.Usage, fmt.Errorf("there is no file %s; write `ledge restore FILE DIR` with a FILE that `ledge backup` has written", name))
 	case err != nil:
-		return nil, exitError{exitUsage, fmt.Errorf("backup: %w", err)}
+		return nil, exit.With(exit.Usage, fmt.Errorf("backup: %w", err))
 	}
 	st, err := f.Stat()
 	if err != nil {
@@ -45,7 +46,7 @@ func openBackup(name string) (*backupReader, error) {
 func (b *backupReader) close() { b.file.Close() }
 
 func (b *backupReader) damaged(format string, args ...any) error {
-	return exitError{exitDamaged, fmt.Errorf("backup %s is damaged: %s; nothing is restored: take another file that `ledge backup` has written", b.file.Name(), fmt.Sprintf(format, args...))}
+	return exit.With(exit.Damaged, fmt.Errorf("backup %s is damaged: %s; nothing is restored: take another file that `ledge backup` has written", b.file.Name(), fmt.Sprintf(format, args...)))
 }
 
 // body is all of the file but its tail.
@@ -154,7 +155,7 @@ func (b *backupReader) unpack(ctx context.Context, dir string, p *progress) (m m
 		return m, b.damaged("its manifest cannot be read")
 	}
 	if m.Format != backupFormat {
-		return m, exitError{exitUsage, fmt.Errorf("backup %s has format %d, written by ledge %s; this is ledge %s, which reads format %d", b.file.Name(), m.Format, m.Version, version, backupFormat)}
+		return m, exit.With(exit.Usage, fmt.Errorf("backup %s has format %d, written by ledge %s; this is ledge %s, which reads format %d", b.file.Name(), m.Format, m.Version, version, backupFormat))
 	}
 	return m, b.dropPassed(dir, m)
 }
@@ -162,7 +163,7 @@ func (b *backupReader) unpack(ctx context.Context, dir string, p *progress) (m m
 // orContext is damage unless the command was interrupted or the disk is at fault.
 func (b *backupReader) orContext(ctx context.Context, err error) error {
 	_, isPath := errors.AsType[*os.PathError](err)
-	_, isCode := errors.AsType[exitError](err)
+	_, isCode := errors.AsType[exit.Error](err)
 	if ctx.Err() != nil || isPath || isCode {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/exit"
 )
 
 func TestRetentionRules(t *testing.T) {
@@ -80,19 +82,19 @@ func TestRetentionRulesInAFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, errs, code := ledge(t, "config", "--config", path); code != exitOK || !strings.Contains(out, want) {
+		if out, errs, code := ledge(t, "config", "--config", path); code != exit.OK || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s %s", text, code, out, errs)
 		}
 	}
 	if err := os.WriteFile(path, []byte("readings-retention: [{a: 1}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := ledge(t, "config", "--config", path); code != exitUsage || !strings.Contains(errs, "must be a list of single values") {
+	if _, errs, code := ledge(t, "config", "--config", path); code != exit.Usage || !strings.Contains(errs, "must be a list of single values") {
 		t.Errorf("%d %s", code, errs)
 	}
 	t.Setenv("LEDGE_READINGS_RETENTION", "camera age=1h")
 	_, errs, code := ledge(t, "serve", "--data-dir", t.TempDir())
-	if code != exitUsage || !strings.Contains(errs, `setting readings-retention: "camera age=1h": rule "camera age=1h": pattern "camera": has not the three parts`) {
+	if code != exit.Usage || !strings.Contains(errs, `setting readings-retention: "camera age=1h": rule "camera age=1h": pattern "camera": has not the three parts`) {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -247,7 +248,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	p := start(t, dir, "--readings-retention", rule)
 	until(t, "the rule to be kept", func() bool { return p.keptByRule() == 495 })
 	p.waitLog("the front of the log is gone")
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	verify(t, dir)
@@ -258,7 +259,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 		}
 		d.isFold(t)
 		_ = d.close()
-		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exitOK {
+		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK {
 			t.Fatalf("rebuild: %d %s %s", code, out, errs)
 		}
 	}

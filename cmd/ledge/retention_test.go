@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
+	"ledge/cmd/internal/datadir"
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -167,15 +167,15 @@ func TestStateBehindRetention(t *testing.T) {
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	old := filepath.Join(t.TempDir(), stateFiles[2])
-	copyTree(t, c.DataDir, filepath.Dir(old), func(rel string) bool { return rel == stateFiles[2] })
+	old := filepath.Join(t.TempDir(), datadir.StateFiles[2])
+	copyTree(t, c.DataDir, filepath.Dir(old), func(rel string) bool { return rel == datadir.StateFiles[2] })
 	d = mustOpenData(t, c)
 	d.loseFront(t)
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
 	copyTree(t, filepath.Dir(old), c.DataDir, everything)
-	db, err := projections.Open(projections.Options{Path: filepath.Join(c.DataDir, stateFiles[2]), Tables: projections.Readings})
+	db, err := projections.Open(projections.Options{Path: filepath.Join(c.DataDir, datadir.StateFiles[2]), Tables: projections.Readings})
 	if err != nil {
 		t.Fatal(err)
 	}

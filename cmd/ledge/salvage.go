@@ -13,8 +13,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -63,24 +64,24 @@ func (s *salvaging) run(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	lock, err := holdDataDir(s.from.DataDir)
+	lock, err := datadir.Hold(s.from.DataDir)
 	if err != nil {
 		return err
 	}
-	defer lock.close()
-	if err := makeFolder(s.to); err != nil {
-		return exitError{exitFolder, err}
+	defer lock.Close()
+	if err := datadir.Make(s.to); err != nil {
+		return exit.With(exit.Folder, err)
 	}
-	own, err := lockDataDir(s.to)
+	own, err := datadir.Lock(s.to)
 	if err != nil {
 		return err
 	}
-	defer own.release()
+	defer own.Release()
 	if err := s.copy(ctx); err != nil {
 		return fmt.Errorf("%s is not complete, remove it: %w", s.to, err)
 	}
 	if s.partial {
-		return exitError{exitPartial, fmt.Errorf("not all of %s was whole: %s lists what is left out of %s", s.from.DataDir, s.report.Name(), s.to)}
+		return exit.With(exit.Partial, fmt.Errorf("not all of %s was whole: %s lists what is left out of %s", s.from.DataDir, s.report.Name(), s.to))
 	}
 	fmt.Fprintf(s.out, "all was whole\n")
 	return nil
@@ -88,10 +89,10 @@ func (s *salvaging) run(ctx context.Context) error {
 
 // check refuses folders that do not fit.
 func (s *salvaging) check() error {
-	if err := dataDirThere(s.from); err != nil {
+	if err := datadir.MustExist(s.from.DataDir); err != nil {
 		return err
 	}
-	if err := mustBeNew(s.to); err != nil {
+	if err := datadir.MustBeNew(s.to); err != nil {
 		return err
 	}
 	target := *s.from
@@ -99,21 +100,7 @@ func (s *salvaging) check() error {
 	s.target = &target
 	inside, err := filepath.Rel(s.from.DataDir, s.to)
 	if err == nil && filepath.IsLocal(inside) {
-		return exitError{exitUsage, fmt.Errorf("%s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir)}
-	}
-	return nil
-}
-
-// mustBeNew refuses a folder that has something in it.
-func mustBeNew(dir string) error {
-	list, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return exitError{exitFolder, err}
-	case len(list) > 0:
-		return exitError{exitFolder, fmt.Errorf("%s is not empty: %s is in it; choose a new folder", dir, list[0].Name())}
+		return exit.With(exit.Usage, fmt.Errorf("%s is in %s, which is not changed; choose another folder", s.to, s.from.DataDir))
 	}
 	return nil
 }
@@ -262,7 +249,7 @@ func digestsOf(e domain.Event) (list []string) {
 
 // copyPayloads copies the files whose bytes have the SHA-256 that is their name, and returns the names of the others.
 func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error) {
-	if err := makeFolder(s.target.payloadDir()); err != nil {
+	if err := datadir.Make(s.target.payloadDir()); err != nil {
 		return nil, err
 	}
 	for names, err := range payloads.Names(s.from.payloadDir()) {
@@ -270,7 +257,7 @@ func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error)
 			return nil, err
 		}
 		for _, name := range names {
-			fault, err := copyPayload(ctx, s.from.payloadDir(), s.target.payloadDir(), name)
+			fault, err := datadir.CopyPayload(ctx, s.from.payloadDir(), s.target.payloadDir(), name)
 			if err != nil {
 				return nil, err
 			}
@@ -285,14 +272,14 @@ func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error)
 
 // copySecrets copies the secrets if they can be read.
 func (s *salvaging) copySecrets() error {
-	text, err := osfile.Read(s.from.secretsFile(), mostSmall)
+	text, err := osfile.Read(s.from.secretsPath(), mostSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
 		_, err = s.from.checkSecrets()
 	}
-	if _, ok := errors.AsType[exitError](err); ok {
+	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err // the key could not be read
 	}
 	if err != nil {
@@ -300,7 +287,7 @@ func (s *salvaging) copySecrets() error {
 		s.say("secrets are left out: %v", err)
 		return nil
 	}
-	if err := osfile.Write(s.target.secretsFile(), text); err != nil {
+	if err := osfile.Write(s.target.secretsPath(), text); err != nil {
 		return err
 	}
 	return refuseOldLogins(s.target.DataDir) // the event that removed a user may be lost
@@ -334,7 +321,7 @@ func (s *salvaging) copySnapshots() error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := makeFolder(s.target.snapshotDir()); err != nil {
+	if err := datadir.Make(s.target.snapshotDir()); err != nil {
 		return err
 	}
 	for _, seq := range list {
@@ -375,7 +362,7 @@ func (s *salvaging) copyArchives(ctx context.Context) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := makeFolder(s.target.archiveDir()); err != nil {
+	if err := datadir.Make(s.target.archiveDir()); err != nil {
 		return err
 	}
 	for _, ref := range list {
@@ -409,10 +396,10 @@ func (s *salvaging) copyState(ctx context.Context, source *folderCheck, events s
 		return missing
 	}
 	if err := projections.Inspect(source.stateOptions(0), func(in *projections.Inspection) error { return in.Dump(io.Discard) }); err != nil {
-		return fmt.Errorf("%w; and %s is damaged: %w", missing, stateFiles[0], err)
+		return fmt.Errorf("%w; and %s is damaged: %w", missing, datadir.StateFiles[0], err)
 	}
 	s.say("the state is copied, as it cannot be folded: %v", missing)
-	return store.CopyFile(filepath.Join(s.from.DataDir, stateFiles[0]), filepath.Join(s.target.DataDir, stateFiles[0]), -1)
+	return store.CopyFile(filepath.Join(s.from.DataDir, datadir.StateFiles[0]), filepath.Join(s.target.DataDir, datadir.StateFiles[0]), -1)
 }
 
 // tell reports what became of the logs and the bodies.

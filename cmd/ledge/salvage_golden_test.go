@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestSalvageOfArchived salvages a folder whose first changes are archived: archive, key and snapshot come along. Before, they stayed behind
@@ -15,10 +17,10 @@ func TestSalvageOfArchived(t *testing.T) {
 		code int
 		do   func(dir string)
 	}{
-		{"whole", exitOK, func(string) {}},
-		{"fronts.json", exitPartial, func(dir string) { flipByte(t, filepath.Join(dir, "nats", "fronts.json")) }},
-		{"archive", exitPartial, func(dir string) { flipByte(t, archivesIn(t, dir)[0]) }},
-		{"key", exitPartial, func(dir string) { mustDo(t, os.WriteFile(filepath.Join(dir, "archive-key.pem"), []byte("x"), 0o600)) }},
+		{"whole", exit.OK, func(string) {}},
+		{"fronts.json", exit.Partial, func(dir string) { flipByte(t, filepath.Join(dir, "nats", "fronts.json")) }},
+		{"archive", exit.Partial, func(dir string) { flipByte(t, archivesIn(t, dir)[0]) }},
+		{"key", exit.Partial, func(dir string) { mustDo(t, os.WriteFile(filepath.Join(dir, "archive-key.pem"), []byte("x"), 0o600)) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir, to := t.TempDir(), filepath.Join(t.TempDir(), "new")
@@ -26,7 +28,7 @@ func TestSalvageOfArchived(t *testing.T) {
 			before := wholeLogOf(t, dir)
 			test.do(dir)
 			out, errs, code := ledge(t, "salvage", "--data-dir", dir, to)
-			if code != test.code || test.code == exitOK != strings.Contains(out, "all was whole") {
+			if code != test.code || test.code == exit.OK != strings.Contains(out, "all was whole") {
 				t.Fatalf("exit code %d, want %d\n%s%s", code, test.code, out, errs)
 			}
 			if strings.Contains(out, "lost: ") {
@@ -35,12 +37,12 @@ func TestSalvageOfArchived(t *testing.T) {
 			if test.name != "archive" && wholeLogOf(t, to) != before {
 				t.Error("the log is another one")
 			}
-			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exit.OK {
 				t.Errorf("verify: %d\n%s%s", code, out, errs)
 			}
 			p := start(t, to)
 			p.describeDevice("cam-1", "after the salvage")
-			if code := p.stop(); code != exitOK {
+			if code := p.stop(); code != exit.OK {
 				t.Errorf("exit code %d\n%s", code, p.log)
 			}
 		})
@@ -59,7 +61,7 @@ func archivesIn(t *testing.T, dir string) []string {
 func wholeLogOf(t *testing.T, dir string) string {
 	t.Helper()
 	out, errs, code := ledge(t, "log", "--data-dir", dir)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(errs)
 	}
 	return out

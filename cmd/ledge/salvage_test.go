@@ -3,13 +3,15 @@ package main
 import (
 	bytesof "encoding/binary"
 	"fmt"
-	"ledge/store/storetest"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
+	"ledge/store/storetest"
 )
 
 // newFolder makes a folder of a stopped node with some devices, readings of all sizes, a notification and a secret.
@@ -26,7 +28,7 @@ func newFolder(t *testing.T) string {
 	}
 	p.call(http.MethodPost, p.deviceREST+"/api/v2/secret", "application/json", `{"apiVersion":"v2","path":"mqtt","secretData":[{"key":"username","value":"me"}]}`)
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	return p.dir
@@ -62,24 +64,24 @@ func TestSalvage(t *testing.T) {
 		code int
 		says []string // expressions, of lines of the report
 	}{
-		{"whole", func(string) {}, exitOK, []string{`LEDGE_EVENTS: 16 events kept, 0 lost; copied byte for byte`}},
-		{"an event", flipAt("LEDGE_EVENTS", 0.5), exitPartial, []string{`damaged: LEDGE_EVENTS \d+: its record is altered or cut off \(1.blk at offset \d+, \d+ bytes\)`, `lost: LEDGE_EVENTS (\d+) to (\d+): `, `LEDGE_EVENTS: 15 events kept, 1 lost; `, `LEDGE_READINGS: 6 events kept, 0 lost; copied`}},
-		{"the first event", flipAt("LEDGE_EVENTS", 0.01), exitPartial, []string{`lost: LEDGE_EVENTS 1 to 1: `}},
-		{"the last event", flipAt("LEDGE_EVENTS", 0.99), exitPartial, []string{`lost: LEDGE_EVENTS 16 to 16: `}},
+		{"whole", func(string) {}, exit.OK, []string{`LEDGE_EVENTS: 16 events kept, 0 lost; copied byte for byte`}},
+		{"an event", flipAt("LEDGE_EVENTS", 0.5), exit.Partial, []string{`damaged: LEDGE_EVENTS \d+: its record is altered or cut off \(1.blk at offset \d+, \d+ bytes\)`, `lost: LEDGE_EVENTS (\d+) to (\d+): `, `LEDGE_EVENTS: 15 events kept, 1 lost; `, `LEDGE_READINGS: 6 events kept, 0 lost; copied`}},
+		{"the first event", flipAt("LEDGE_EVENTS", 0.01), exit.Partial, []string{`lost: LEDGE_EVENTS 1 to 1: `}},
+		{"the last event", flipAt("LEDGE_EVENTS", 0.99), exit.Partial, []string{`lost: LEDGE_EVENTS 16 to 16: `}},
 		{"a reading, and another's body", func(dir string) {
 			flipAt("LEDGE_READINGS", 0.01)(dir)
 			alter(t, filepath.Join(dir, "payloads", body), func(b []byte) []byte { b[7] ^= 1; return b })
-		}, exitPartial, []string{`lost: LEDGE_READINGS 1 to 1: its record`, `lost: LEDGE_READINGS 4 to 4: its body ` + body + ` is lost`, `left out: payloads/` + body + `: it is altered`}},
-		{"a body", func(dir string) { remove(t, filepath.Join(dir, "payloads", body)) }, exitPartial, []string{`lost: LEDGE_READINGS 4 to 4: its body`}},
-		{"a log", func(dir string) { remove(t, streamFolder(dir, "LEDGE_NOTIFICATIONS")) }, exitPartial, []string{`LEDGE_NOTIFICATIONS: 0 events kept, \d lost`}},
+		}, exit.Partial, []string{`lost: LEDGE_READINGS 1 to 1: its record`, `lost: LEDGE_READINGS 4 to 4: its body ` + body + ` is lost`, `left out: payloads/` + body + `: it is altered`}},
+		{"a body", func(dir string) { remove(t, filepath.Join(dir, "payloads", body)) }, exit.Partial, []string{`lost: LEDGE_READINGS 4 to 4: its body`}},
+		{"a log", func(dir string) { remove(t, streamFolder(dir, "LEDGE_NOTIFICATIONS")) }, exit.Partial, []string{`LEDGE_NOTIFICATIONS: 0 events kept, \d lost`}},
 		{"meta and the secrets", func(dir string) {
 			remove(t, filepath.Join(dir, "nats/jetstream/LEDGE/streams/LEDGE_EVENTS/meta.inf"))
 			alter(t, filepath.Join(dir, "secrets.json"), func(b []byte) []byte { return b[1:] })
-		}, exitPartial, []string{`secrets are left out: `, `LEDGE_EVENTS: 16 events kept, 0 lost; copied`}},
+		}, exit.Partial, []string{`secrets are left out: `, `LEDGE_EVENTS: 16 events kept, 0 lost; copied`}},
 		{"an unfinished write", func(dir string) {
 			storetest.ForgetStop(t, filepath.Join(dir, "nats"))
 			alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { return append(b, b[:50]...) })
-		}, exitOK, []string{`left out: LEDGE_EVENTS: 50 bytes of an unfinished write`}},
+		}, exit.OK, []string{`left out: LEDGE_EVENTS: 50 bytes of an unfinished write`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +102,7 @@ func TestSalvage(t *testing.T) {
 					t.Errorf("%s is missing in\n%s", want, report)
 				}
 			}
-			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK || strings.Count(out, ": whole") != 4 {
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exit.OK || strings.Count(out, ": whole") != 4 {
 				t.Errorf("verify: %d\n%s%s", code, out, errs)
 			}
 			p := start(t, to)
@@ -110,13 +112,13 @@ func TestSalvage(t *testing.T) {
 			if tt.name != "the first event" { // it was the device service
 				p.addDevice("next")
 			}
-			if code := p.stop(); code != exitOK {
+			if code := p.stop(); code != exit.OK {
 				t.Errorf("stop: %d\n%s", code, p.log)
 			}
-			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exitOK {
+			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exit.OK {
 				t.Errorf("verify later: %d\n%s%s", code, out, errs)
 			}
-			if _, errs, code := ledge(t, "salvage", "--data-dir", dir, to); code != exitFolder || !strings.Contains(errs, "is not empty") {
+			if _, errs, code := ledge(t, "salvage", "--data-dir", dir, to); code != exit.Folder || !strings.Contains(errs, "is not empty") {
 				t.Errorf("again: %d, %s", code, errs)
 			}
 		})
@@ -136,7 +138,7 @@ func TestSalvageMakesNoSamples(t *testing.T) {
 		clear(b[:at])
 		return b
 	})
-	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, to); code != exitPartial || !strings.Contains(out, "lost: LEDGE_EVENTS 1 to 8: ") {
+	if out, errs, code := ledge(t, "salvage", "--data-dir", dir, to); code != exit.Partial || !strings.Contains(out, "lost: LEDGE_EVENTS 1 to 8: ") {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	p := start(t, to)
@@ -148,7 +150,7 @@ func TestSalvageMakesNoSamples(t *testing.T) {
 	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/all", "", ""); !strings.Contains(a.body, `"totalCount":6`) {
 		t.Errorf("devices: %s", a.body)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	verify(t, to)
@@ -164,10 +166,10 @@ func TestSalvageRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--data-dir", dir}, exitUsage, "write `ledge salvage DIR`"},
-		{[]string{"--data-dir", dir, filepath.Join(dir, "new")}, exitUsage, "choose another folder"},
-		{[]string{"--data-dir", dir, other}, exitInUse, "in use by process"},
-		{[]string{"--data-dir", other, other + "2"}, exitFolder, "no data folder"},
+		{[]string{"--data-dir", dir}, exit.Usage, "write `ledge salvage DIR`"},
+		{[]string{"--data-dir", dir, filepath.Join(dir, "new")}, exit.Usage, "choose another folder"},
+		{[]string{"--data-dir", dir, other}, exit.InUse, "in use by process"},
+		{[]string{"--data-dir", other, other + "2"}, exit.Folder, "no data folder"},
 	} {
 		if _, errs, code := ledge(t, append([]string{"salvage"}, tt.args...)...); code != tt.code || !strings.Contains(errs, tt.says) {
 			t.Errorf("%v: %d, %s; want %d, %q", tt.args, code, errs, tt.code, tt.says)

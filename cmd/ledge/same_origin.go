@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"ledge/cmd/internal/services"
 	"ledge/handlers"
 )
 
@@ -14,7 +15,7 @@ const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-
 // sameOrigin says which web pages may use the services.
 func (c *Config) sameOrigin(logger *slog.Logger) handlers.SameOrigin {
 	hosts := append([]string{"localhost"}, c.AllowHosts.list...)
-	for _, one := range services {
+	for _, one := range services.All {
 		host, _ := c.listenAt(one)
 		hosts = append(hosts, host)
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
 )
 
@@ -22,7 +23,7 @@ const maxSecretKeyFile = 64 << 10 // bytes
 func (c *Config) secretKey() (*secrets.AgeKey, error) {
 	key, err := c.readSecretKey(credentialFile(secretKeyCredential))
 	if err != nil {
-		return nil, exitError{exitUsage, fmt.Errorf("credential %s: %w", secretKeyCredential, err)}
+		return nil, exit.With(exit.Usage, fmt.Errorf("credential %s: %w", secretKeyCredential, err))
 	}
 	return key, nil
 }
@@ -104,18 +105,18 @@ func (c *Config) openSecrets() (*secrets.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := secrets.OpenWith(c.secretsFile(), key)
+	f, err := secrets.OpenWith(c.secretsPath(), key)
 	return f, secretsError(err)
 }
 
 func secretsError(err error) error {
-	if _, ok := errors.AsType[exitError](err); ok || err == nil {
+	if _, ok := errors.AsType[exit.Error](err); ok || err == nil {
 		return err
 	}
 	if secrets.IsDamage(err) {
-		return exitError{exitDamaged, err}
+		return exit.With(exit.Damaged, err)
 	}
-	return exitError{exitFolder, err}
+	return exit.With(exit.Folder, err)
 }
 
 // checkSecrets checks the file of the secret store. The note says what could not be checked.
@@ -124,7 +125,7 @@ func (c *Config) checkSecrets() (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	whole, err := secrets.Check(c.secretsFile(), key)
+	whole, err := secrets.Check(c.secretsPath(), key)
 	switch {
 	case err != nil || whole:
 		return "", err

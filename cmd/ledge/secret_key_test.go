@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"filippo.io/age"
-
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/store/secrets"
 )
@@ -41,7 +42,7 @@ func withSecret(t *testing.T, key string) (dir, file string) {
 	setKey(t, key)
 	p := start(t, dir)
 	p.postSecret(p.notifications, "smtp", "password", hidden)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d: %s", code, p.log)
 	}
 	return dir, filepath.Join(dir, "secrets.json")
@@ -58,7 +59,7 @@ func startsWithSecret(t *testing.T, dir, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Of(notificationsService, nil).Use("smtp", domain.SecretUse{}); err == nil || strings.Contains(err.Error(), "there is no secret") {
+	if _, err := f.Of(services.Notifications, nil).Use("smtp", domain.SecretUse{}); err == nil || strings.Contains(err.Error(), "there is no secret") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -91,8 +92,8 @@ func TestSecretKey(t *testing.T) {
 	}
 	before := mustRead(t, file)
 	for _, key := range []string{"", second} {
-		if code, log := refused(t, dir, key); code != exitFolder || !strings.Contains(log, "ledge-secret-key of $CREDENTIALS_DIRECTORY") || !strings.Contains(log, file) {
-			t.Errorf("key %q: exit code %d, want %d; %s", key, code, exitFolder, log)
+		if code, log := refused(t, dir, key); code != exit.Folder || !strings.Contains(log, "ledge-secret-key of $CREDENTIALS_DIRECTORY") || !strings.Contains(log, file) {
+			t.Errorf("key %q: exit code %d, want %d; %s", key, code, exit.Folder, log)
 		}
 	}
 	if mustRead(t, file) != before {
@@ -112,28 +113,28 @@ func TestRekey(t *testing.T) {
 		code      int
 		want      string
 	}{
-		{second, first, exitFolder, "encrypted with another key"},
-		{"", first, exitFolder, "no key is given"},
-		{first, second, exitOK, "encrypted with the new key; make the credential ledge-secret-key of " + second},
-		{second, "", exitOK, "decrypted; start Ledge without the credential"},
+		{second, first, exit.Folder, "encrypted with another key"},
+		{"", first, exit.Folder, "no key is given"},
+		{first, second, exit.OK, "encrypted with the new key; make the credential ledge-secret-key of " + second},
+		{second, "", exit.OK, "decrypted; start Ledge without the credential"},
 	} {
 		setKey(t, c.old)
 		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, c.next)
 		if code != c.code || !strings.Contains(out+log, c.want) {
 			t.Errorf("exit code %d, want %d; %s%s, want %q", code, c.code, out, log, c.want)
 		}
-		if code == exitOK {
+		if code == exit.OK {
 			if encrypted(t, file) != (c.next != "") {
 				t.Errorf("to %q: the store is not as it should be", c.next)
 			}
 			startsWithSecret(t, dir, c.next)
 		}
 	}
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exitUsage || !strings.Contains(log, "write `ledge secrets rekey NEW`") {
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exit.Usage || !strings.Contains(log, "write `ledge secrets rekey NEW`") {
 		t.Errorf("without the new key: exit code %d, %s", code, log)
 	}
 	p := start(t, dir)
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, first); code != exitInUse {
+	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, first); code != exit.InUse {
 		t.Errorf("with a running server: exit code %d, %s", code, log)
 	}
 	p.stop()
@@ -152,8 +153,8 @@ func TestSecretKeyFileIsRefused(t *testing.T) {
 		mustWriteFile(t, secretKeyCredential, ""):                                      "age-keygen -o FILE",
 		mustWriteFile(t, secretKeyCredential, strings.Repeat("#", maxSecretKeyFile+1)): "is longer than 65536 bytes",
 	} {
-		if code, log := refused(t, dir, path); code != exitUsage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
-			t.Errorf("%s: exit code %d, want %d; %s, want %q", path, code, exitUsage, log, want)
+		if code, log := refused(t, dir, path); code != exit.Usage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
+			t.Errorf("%s: exit code %d, want %d; %s, want %q", path, code, exit.Usage, log, want)
 		}
 	}
 }
@@ -165,7 +166,7 @@ func TestEncryptedStoreIsVerified(t *testing.T) {
 	for given, want := range map[string]string{key: "", "": "without the credential ledge-secret-key only its checksum is compared", keyFile(t): "encrypted with another key"} {
 		setKey(t, given)
 		out, log, code := ledge(t, "verify", "--data-dir", dir)
-		if code != exitOK || want != "" && !strings.Contains(out, want) || want == "" && strings.Contains(out, "checksum is compared") {
+		if code != exit.OK || want != "" && !strings.Contains(out, want) || want == "" && strings.Contains(out, "checksum is compared") {
 			t.Errorf("verify: exit code %d, %s%s, want %q", code, out, log, want)
 		}
 	}
@@ -176,11 +177,11 @@ func TestEncryptedStoreIsVerified(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, log := refused(t, dir, key); code != exitDamaged || !strings.Contains(log, "ledge restore") {
-			t.Errorf("%s: exit code %d, want %d; %s", what, code, exitDamaged, log)
+		if code, log := refused(t, dir, key); code != exit.Damaged || !strings.Contains(log, "ledge restore") {
+			t.Errorf("%s: exit code %d, want %d; %s", what, code, exit.Damaged, log)
 		}
 		setKey(t, "")
-		if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exitDamaged || !strings.Contains(out, "secrets.json: it is") {
+		if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exit.Damaged || !strings.Contains(out, "secrets.json: it is") {
 			t.Errorf("%s: verify without the key: exit code %d, %s", what, code, out)
 		}
 	}
@@ -193,13 +194,13 @@ func TestEncryptedStoreIsBackedUp(t *testing.T) {
 	for _, given := range []string{"", key} {
 		backup, to := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
 		setKey(t, given)
-		if _, log, code := ledge(t, "backup", "--data-dir", dir, backup); code != exitOK {
+		if _, log, code := ledge(t, "backup", "--data-dir", dir, backup); code != exit.OK {
 			t.Fatalf("backup: exit code %d, %s", code, log)
 		}
 		if strings.Contains(mustRead(t, backup), hidden) {
 			t.Error("the backup shows the secret")
 		}
-		if _, log, code := ledge(t, "restore", backup, to); code != exitOK {
+		if _, log, code := ledge(t, "restore", backup, to); code != exit.OK {
 			t.Fatalf("restore: exit code %d, %s", code, log)
 		}
 		if mustRead(t, filepath.Join(to, "secrets.json")) != mustRead(t, file) {

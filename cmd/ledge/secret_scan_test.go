@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
-
+	"ledge/cmd/internal/datadir"
 	"ledge/domain"
 )
 
@@ -143,7 +143,7 @@ func backupTexts(t *testing.T, path string, texts map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.Name == secretsName {
+		if h.Name == datadir.SecretsFile {
 			stored = strings.Contains(string(b), mailPassword)
 			continue
 		}

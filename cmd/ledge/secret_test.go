@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 )
 
 const hidden = "Zq9-not-to-be-seen-7Kx"
@@ -45,7 +48,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Errorf("%s: config shows the secret", url)
 		}
 	}
-	if out, _, code := ledge(t, "log", "--data-dir", dir); code != exitOK || strings.Contains(out, hidden) {
+	if out, _, code := ledge(t, "log", "--data-dir", dir); code != exit.OK || strings.Contains(out, hidden) {
 		t.Errorf("ledge log: exit code %d, %s", code, out)
 	}
 	p.kill()
@@ -73,7 +76,7 @@ func holdsSecrets(t *testing.T, dir string) {
 		Secrets map[string]map[string]map[string]string
 	}
 	err = json.Unmarshal(b, &file)
-	if kept := file.Secrets; err != nil || kept[notificationsService]["smtp"]["password"] != hidden || kept[deviceRESTService]["smtp"]["password"] != hidden {
+	if kept := file.Secrets; err != nil || kept[services.Notifications]["smtp"]["password"] != hidden || kept[services.DeviceREST]["smtp"]["password"] != hidden {
 		t.Errorf("kept %s, %v", b, err)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
@@ -113,8 +116,8 @@ func TestSecretsForOthersToRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := launch(t, dir)
-	if code := p.wait(); code != exitFolder || !strings.Contains(p.log.String(), "run `chmod 600 "+name+"`") {
-		t.Errorf("exit code %d, want %d; %s", code, exitFolder, p.log)
+	if code := p.wait(); code != exit.Folder || !strings.Contains(p.log.String(), "run `chmod 600 "+name+"`") {
+		t.Errorf("exit code %d, want %d; %s", code, exit.Folder, p.log)
 	}
 	if err := os.Chmod(name, 0o600); err != nil {
 		t.Fatal(err)

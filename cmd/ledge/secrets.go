@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
 )
 
@@ -33,7 +34,7 @@ $CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secr
   ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
 	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := dataDirThere(config); err != nil {
+		if err := datadir.MustExist(config.DataDir); err != nil {
 			return err
 		}
 		done, err := config.rekey(c.Flags().Arg(0))
@@ -46,20 +47,20 @@ $CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secr
 
 // rekey replaces the key of the secret store by that in the file at path, and says what was done.
 func (c *Config) rekey(path string) (string, error) {
-	lock, err := lockDataDir(c.DataDir)
+	lock, err := datadir.Lock(c.DataDir)
 	if err != nil {
 		return "", err
 	}
-	defer lock.release()
+	defer lock.Release()
 	from, err := c.secretKey()
 	if err != nil {
 		return "", err
 	}
 	to, err := c.readSecretKey(path)
 	if err != nil {
-		return "", exitError{exitUsage, fmt.Errorf("new key: %w", err)}
+		return "", exit.With(exit.Usage, fmt.Errorf("new key: %w", err))
 	}
-	there, err := secrets.Rekey(c.secretsFile(), from, to)
+	there, err := secrets.Rekey(c.secretsPath(), from, to)
 	switch {
 	case err != nil:
 		return "", secretsError(err)

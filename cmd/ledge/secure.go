@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/transport"
 )
@@ -62,7 +65,7 @@ func (p *Program) secure() error {
 		return nil
 	}
 	if err := p.loadClientCA(); err != nil {
-		return exitError{exitUsage, err}
+		return exit.With(exit.Usage, err)
 	}
 	var clients func() *x509.CertPool
 	if c.TLSClientCA != "" {
@@ -72,7 +75,7 @@ func (p *Program) secure() error {
 		var err error
 		p.keeper, err = certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: p.Now, Logger: p.Logger})
 		if err != nil {
-			return exitError{exitUsage, err}
+			return exit.With(exit.Usage, err)
 		}
 	} else if err := p.localCertificate(); err != nil {
 		return err
@@ -107,9 +110,9 @@ func (p *Program) localCertificate() (err error) {
 
 func authorityError(err error) error {
 	if errors.Is(err, certs.ErrDamaged) {
-		return exitError{exitDamaged, err}
+		return exit.With(exit.Damaged, err)
 	}
-	return exitError{exitFolder, err}
+	return exit.With(exit.Folder, err)
 }
 
 // checkAuthority returns what is wrong with the CA in a data folder, if there is one.
@@ -191,18 +194,18 @@ func (p *Program) welcome() {
 		return
 	}
 	if !p.Config.Secure {
-		fmt.Fprintf(p.Terminal, "\nThe console is at %s; log in as %s.\n\n", p.servers.url(consoleService), adminName)
+		fmt.Fprintf(p.Terminal, "\nThe console is at %s; log in as %s.\n\n", p.servers.url(services.Console), adminName)
 		return
 	}
 	fmt.Fprint(p.Terminal, "\nLedge runs in secure mode:\n")
-	for _, one := range services {
-		fmt.Fprintf(p.Terminal, "  %-14s %s\n", one.setting, p.servers.url(one.name))
+	for _, one := range services.All {
+		fmt.Fprintf(p.Terminal, "  %-14s %s\n", one.Setting, p.servers.url(one.Name))
 	}
 	if p.authority != nil {
 		fmt.Fprintf(p.Terminal, "Clients have to trust its CA (SHA-256 %s):\n  ledge ca --data-dir %s > ledge-ca.pem\n  curl --cacert ledge-ca.pem %s/api/v2/ping\n",
-			certs.Fingerprint(p.authority.Cert), p.Config.DataDir, p.servers.url(metadataService))
+			certs.Fingerprint(p.authority.Cert), p.Config.DataDir, p.servers.url(services.Metadata))
 	}
-	file := filepath.Join(p.Config.DataDir, adminPasswordFile)
+	file := filepath.Join(p.Config.DataDir, datadir.AdminPasswordFile)
 	if _, err := os.Lstat(file); err == nil {
 		fmt.Fprintf(p.Terminal, "Log in as %s. Until it is changed, the password is in %s.\n", adminName, file)
 	}

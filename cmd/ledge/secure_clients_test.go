@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ledge/bridge/tlstest"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -52,7 +53,7 @@ func (s *secured) trials(t *testing.T, good, poor domain.Role) []trial {
 func (s *secured) ledge(t *testing.T, args ...string) string {
 	t.Helper()
 	out, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("ledge %v: %d %s", args, code, stderr)
 	}
 	return out
@@ -63,7 +64,7 @@ func (s *secured) createExpired(t *testing.T, flags ...string) string {
 	t.Helper()
 	for lifetime := 4 * time.Millisecond; ; lifetime *= 2 {
 		out, stderr, code := ledge(t, append([]string{"token", "create"}, append(flags, "--data-dir", s.dir, "expired", "--expires", lifetime.String())...)...)
-		if code == exitOK {
+		if code == exit.OK {
 			return strings.TrimSpace(out)
 		}
 		if !strings.Contains(stderr, "is not after the time of creation") {

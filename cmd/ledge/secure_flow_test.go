@@ -21,8 +21,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
-
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -62,7 +62,7 @@ func (s *secured) createToken(t *testing.T, name string, role domain.Role, devic
 		args = append(args, "--devices", devices)
 	}
 	out, stderr, code := ledge(t, args...)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("ledge %v: %d %s", args, code, stderr)
 	}
 	return strings.TrimSpace(out)
@@ -178,7 +178,7 @@ func TestSecureFlow(t *testing.T) {
 		}
 	}
 	log, stderr, code := ledge(t, "log", "--data-dir", s.dir)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("ledge log: %d %s", code, stderr)
 	}
 	for _, actor := range []string{"token:a-operator", "token:a-poster"} {
@@ -262,7 +262,7 @@ func TestRevoked(t *testing.T) {
 	}
 	run := func(args ...string) {
 		t.Helper()
-		if _, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...); code != exitOK {
+		if _, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...); code != exit.OK {
 			t.Fatalf("ledge %v: %d %s", args, code, stderr)
 		}
 	}
@@ -450,11 +450,11 @@ func TestSecureTap(t *testing.T) {
 	s.wantAnswersHidden(t, viewer)
 	backup := filepath.Join(t.TempDir(), "ledge.backup")
 	for _, args := range [][]string{{"log"}, {"verify"}, {"backup", backup}} {
-		if out, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...); code != exitOK || out == "" {
+		if out, stderr, code := ledge(t, append(args, "--data-dir", s.dir)...); code != exit.OK || out == "" {
 			t.Errorf("ledge %v beside the server: %d %s", args, code, stderr)
 		}
 	}
-	if _, stderr, code := ledge(t, "token", "revoke", "a-viewer", "--data-dir", s.dir); code != exitOK {
+	if _, stderr, code := ledge(t, "token", "revoke", "a-viewer", "--data-dir", s.dir); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	select {
@@ -464,7 +464,7 @@ func TestSecureTap(t *testing.T) {
 	}
 	s.stop()
 	restored := filepath.Join(t.TempDir(), "restored")
-	if _, stderr, code := ledge(t, "restore", backup, restored); code != exitOK {
+	if _, stderr, code := ledge(t, "restore", backup, restored); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	again := &secured{process: start(t, restored, "--secure"), tokens: s.tokens}

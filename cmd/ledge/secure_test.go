@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ledge/bridge/tlstest"
+	"ledge/cmd/internal/exit"
 )
 
 // client11 and those after it are the newest versions of TLS that a client speaks.
@@ -70,7 +71,7 @@ func at(t *testing.T, url, scheme, host string) string {
 func (p *process) ca() string {
 	p.tb.Helper()
 	out, stderr, code := ledge(p.tb, "ca", "--data-dir", p.dir)
-	if code != exitOK {
+	if code != exit.OK {
 		p.tb.Fatalf("ledge ca: %d %s", code, stderr)
 	}
 	return out
@@ -79,7 +80,7 @@ func (p *process) ca() string {
 // TestSecure starts secure mode on an empty folder: with the CA, clients reach each service at each address of the machine.
 func TestSecure(t *testing.T) {
 	t.Parallel()
-	if _, stderr, code := ledge(t, "ca", "--data-dir", t.TempDir()); code != exitFolder || !strings.Contains(stderr, "start once with `ledge serve --secure`") {
+	if _, stderr, code := ledge(t, "ca", "--data-dir", t.TempDir()); code != exit.Folder || !strings.Contains(stderr, "start once with `ledge serve --secure`") {
 		t.Errorf("ledge ca without a CA: %d %s", code, stderr)
 	}
 	p := start(t, t.TempDir(), "--secure")
@@ -125,7 +126,7 @@ func TestSecure(t *testing.T) {
 			t.Errorf("curl: %v %s", err, out)
 		}
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d", code)
 	}
 	if p.ca() != ca {
@@ -143,7 +144,7 @@ func TestSwitchModes(t *testing.T) {
 	p = start(t, dir, "--secure")
 	ca := p.ca()
 	token, stderr, code := ledge(t, "token", "create", "--data-dir", dir, "t", "--role", "viewer")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(stderr)
 	}
 	login := []string{"Authorization", "Bearer " + strings.TrimSpace(token)}
@@ -157,15 +158,15 @@ func TestSwitchModes(t *testing.T) {
 	}
 	p.stop()
 	file := filepath.Join(t.TempDir(), "backup.tar")
-	if _, stderr, code := ledge(t, "backup", "--data-dir", dir, file); code != exitOK {
+	if _, stderr, code := ledge(t, "backup", "--data-dir", dir, file); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	restored := filepath.Join(t.TempDir(), "restored")
-	if _, stderr, code := ledge(t, "restore", file, restored); code != exitOK {
+	if _, stderr, code := ledge(t, "restore", file, restored); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	salvaged := filepath.Join(t.TempDir(), "salvaged")
-	if _, stderr, code := ledge(t, "salvage", "--data-dir", dir, salvaged); code != exitOK {
+	if _, stderr, code := ledge(t, "salvage", "--data-dir", dir, salvaged); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	for _, copied := range []string{restored, salvaged} {
@@ -181,7 +182,7 @@ func TestSwitchModes(t *testing.T) {
 	}
 	for _, args := range [][]string{{"serve", "--secure"}, {"verify"}, {"backup", file + ".2"}, {"ca"}} {
 		_, stderr, code := ledge(t, append(args, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")...)
-		if code != exitDamaged || args[0] != "verify" && !strings.Contains(stderr, "move both away") {
+		if code != exit.Damaged || args[0] != "verify" && !strings.Contains(stderr, "move both away") {
 			t.Errorf("%v with a damaged CA: %d %s", args, code, stderr)
 		}
 	}
@@ -271,7 +272,7 @@ func TestCertificateFiles(t *testing.T) {
 	}
 	p.stop()
 	_, stderr, code := ledge(t, "serve", "--secure", "--tls-cert", cert, "--tls-key", key, "--data-dir", t.TempDir())
-	if code != exitUsage || !strings.Contains(stderr, "tls-cert") || !strings.Contains(stderr, "give two PEM files") {
+	if code != exit.Usage || !strings.Contains(stderr, "tls-cert") || !strings.Contains(stderr, "give two PEM files") {
 		t.Errorf("a start with broken files: %d %s", code, stderr)
 	}
 }
@@ -354,7 +355,7 @@ func TestSecureSettings(t *testing.T) {
 		"--secure --loopback=viewer  ":   "",
 	} {
 		out, stderr, code := ledge(t, append([]string{"config"}, strings.Fields(args)...)...)
-		if (code == exitUsage) != (want != "") || !strings.Contains(stderr, want) {
+		if (code == exit.Usage) != (want != "") || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %s, want %q", args, code, stderr, want)
 		}
 		if want == "" && !strings.Contains(out, "in force from secure\nmetadata-host: \"0.0.0.0\"") {

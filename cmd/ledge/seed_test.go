@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/exit"
 )
 
 // The tests in this file are named after the numbered rows of the specification that Ledge was built to.
@@ -104,7 +105,7 @@ func TestSeed_1_3_SamplesArePreloadedOnce(t *testing.T) {
 		p.get(fmt.Sprintf("%s/api/v2/deviceprofile/name/%v", p.metadata, d["profileName"]), "profile")
 	}
 	p.call(http.MethodDelete, p.metadata+"/api/v2/device/name/sample-json", "", "")
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	p = start(t, dir)

@@ -5,6 +5,7 @@ import (
 	"ledge/bridge/mqtt"
 	"ledge/bridge/outward"
 	"ledge/bridge/rest"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 )
 
@@ -17,7 +18,7 @@ type channelSenders struct {
 
 // newSenders returns them without connections; the error names the setting that is wrong.
 func (p *Program) newSenders() (s channelSenders, err error) {
-	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(notificationsService, p.Config.permittedUses())
+	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(services.Notifications, p.Config.permittedUses())
 	server, err := mail.ParseServer(c.SMTPServer)
 	if err != nil {
 		return s, err

@@ -10,6 +10,7 @@ import (
 
 	"ledge/bridge/mailtest"
 	"ledge/bridge/mqtttest"
+	"ledge/cmd/internal/exit"
 )
 
 // changeAndPost changes a device and posts a notification of a category.
@@ -133,7 +134,7 @@ func (p *process) holdHidden() {
 			p.tb.Errorf("GET %s: %d %s", path, a.status, a.body)
 		}
 	}
-	if out, _, code := ledge(p.tb, "log", "--data-dir", p.dir); code != exitOK || strings.Contains(out, hidden) || !strings.Contains(out, "transmission.tried") {
+	if out, _, code := ledge(p.tb, "log", "--data-dir", p.dir); code != exit.OK || strings.Contains(out, hidden) || !strings.Contains(out, "transmission.tried") {
 		p.tb.Errorf("ledge log: exit code %d, %s", code, out)
 	}
 	p.stop()

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/handlers"
 	"ledge/handlers/connections"
 	"ledge/handlers/console"
@@ -50,19 +52,19 @@ func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 // listen takes the addresses of all services, or none.
 func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, error) {
 	s := &servers{config: c, logger: logger, byName: map[string]*served{}, memory: handlers.Options{}.WithDefaults().Memory}
-	for _, one := range services {
+	for _, one := range services.All {
 		host, port := c.listenAt(one)
 		var l net.Listener
-		address := c.address(one.setting+"-host", host)
+		address := c.address(one.Setting+"-host", host)
 		err := whenFree(ctx, logger, address, port, func() (err error) {
 			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 			return err
 		})
 		if err != nil {
 			s.close()
-			return nil, exitError{exitPort, fmt.Errorf("settings %s-host and %s-port: %w; stop what uses the address or choose another", one.setting, one.setting, err)}
+			return nil, exit.With(exit.Port, fmt.Errorf("settings %s-host and %s-port: %w; stop what uses the address or choose another", one.Setting, one.Setting, err))
 		}
-		s.byName[one.name] = &served{listener: l}
+		s.byName[one.Name] = &served{listener: l}
 	}
 	return s, nil
 }
@@ -94,22 +96,22 @@ func (s *servers) url(name string) string {
 func (s *servers) open(p *Program) {
 	s.program = p
 	s.limiter = connections.New(p.files.connections(), s.logger)
-	for _, one := range services {
-		o := handlers.Options{Service: one.name, Logger: s.logger}
+	for _, one := range services.All {
+		o := handlers.Options{Service: one.Name, Logger: s.logger}
 		starting := handlers.Starting(o, p.startedSoFar)
-		if one.name == consoleService {
+		if one.Name == services.Console {
 			starting = console.Starting(p.startedSoFar)
 		}
-		s.byName[one.name].answerWith(starting)
+		s.byName[one.Name].answerWith(starting)
 		s.start(o)
 	}
 }
 
 // serve has all services answer by themselves. Listeners and connections stay as they are.
 func (s *servers) serve() {
-	for _, one := range services {
-		o, srv := s.options(one), s.byName[one.name]
-		srv.handler = one.handler(s.program, o)
+	for _, one := range services.All {
+		o, srv := s.options(one), s.byName[one.Name]
+		srv.handler = serving[one.Name].handler(s.program, o)
 		if c, ok := srv.handler.(interface{ Close() }); ok {
 			srv.server.RegisterOnShutdown(c.Close)
 		}
@@ -139,7 +141,7 @@ const (
 func (s *servers) start(o handlers.Options) {
 	name := o.Service
 	origins := s.config.sameOrigin(s.logger)
-	if name == consoleService { // whose cookie is for its own pages alone
+	if name == services.Console { // whose cookie is for its own pages alone
 		origins.Links, origins.TrustedOrigins = true, nil
 	}
 	h := s.config.proxies().Before(origins.Before(s.byName[name]))
@@ -162,11 +164,11 @@ func (s *servers) start(o handlers.Options) {
 }
 
 // options are what all services share.
-func (s *servers) options(one service) handlers.Options {
-	c, name := s.config, one.name
+func (s *servers) options(one services.Service) handlers.Options {
+	c, name := s.config, one.Name
 	return handlers.Options{
 		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
-		Ready: func() error { return one.ready(s.program) }, Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
+		Ready: func() error { return serving[one.Name].ready(s.program) }, Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
 		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: c.inlineBytes(), Access: s.program.access,
 		StrictProfileChanges: c.strict(strictChanges), StrictProfileDeletes: c.strict(strictDeletes),
 		Observe: s.program.meters.requests[name].observe, Addresses: s.urls(),

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
 	coredata "ledge/handlers/data"
@@ -13,37 +14,18 @@ import (
 	"ledge/store/osfile"
 )
 
-// The HTTP services, by their names in EdgeX.
-const (
-	metadataService      = "core-metadata"
-	dataService          = "core-data"
-	deviceRESTService    = "device-rest"
-	notificationsService = "support-notifications"
-	consoleService       = "console" // the management UI, which has a port of its own
-)
-
-// service is an HTTP service of the program. A new service is a folder below handlers, with its routes and its OpenAPI document, its
-// rights in handlers/rights.go, and a row in services.
-type service struct {
-	name    string // in logs, in metrics and in the table of rights
-	key     string // of its URL in the ready line
-	setting string // begins the names of the settings for its address: SETTING-host and SETTING-port
-	about   string // in help texts
-	port    int    // by default
-	stream  string // of the log whose series its port shows, if any
+// serving is how the program serves the HTTP services, by name.
+var serving = map[string]struct {
 	// ready returns why the service does not take what is sent to it, nil if it does: its health.
 	ready func(*Program) error
 	// handler returns what serves its requests. If that has a method Close, the stop calls it.
 	handler func(*Program, handlers.Options) http.Handler
-}
-
-// services are all HTTP services. The console calls those before it.
-var services = []service{
-	{metadataService, "metadata", "metadata", "the metadata service", 59881, store.EventsStream, (*Program).readyForChanges, (*Program).newMetadata},
-	{dataService, "core-data", "data", "the data service, which is EdgeX's core-data", 59880, store.ReadingsStream, (*Program).readyForReadings, (*Program).newData},
-	{deviceRESTService, "device-rest", "device-rest", "the REST device service", 59986, "", (*Program).readyForReadings, (*Program).newDeviceREST},
-	{notificationsService, "notifications", "notifications", "the notifications service", 59860, store.NotificationsStream, (*Program).readyForNotifications, (*Program).newNotifications},
-	{consoleService, "console", "console", "the console, which is the management UI", 9090, "", (*Program).readyForChanges, (*Program).newConsole},
+}{
+	services.Metadata:      {(*Program).readyForChanges, (*Program).newMetadata},
+	services.Data:          {(*Program).readyForReadings, (*Program).newData},
+	services.DeviceREST:    {(*Program).readyForReadings, (*Program).newDeviceREST},
+	services.Notifications: {(*Program).readyForNotifications, (*Program).newNotifications},
+	services.Console:       {(*Program).readyForChanges, (*Program).newConsole},
 }
 
 func (p *Program) newMetadata(o handlers.Options) http.Handler {

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
-
 	"ledge/bridge/mailtest"
 	"ledge/bridge/mqtttest"
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/exit"
 )
 
 // operator types the shell blocks of the task pages, each page from its beginning.
@@ -250,7 +250,7 @@ func (o *operator) backsUp() {
 	text[len(text)/2] ^= 1
 	mustWrite(o.t, block[0], string(text))
 	salvage := o.command(o.next("backup.md"))
-	if out, _ := salvage.CombinedOutput(); salvage.ProcessState.ExitCode() != exitPartial {
+	if out, _ := salvage.CombinedOutput(); salvage.ProcessState.ExitCode() != exit.Partial {
 		o.t.Errorf("salvage: %v\n%s", salvage.ProcessState, out)
 	}
 	o.serve("ledge serve --data-dir salvaged", "salvaged").stop()

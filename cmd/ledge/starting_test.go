@@ -16,6 +16,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 )
 
 // heldStart is a start that folds the log, in this process, and is held up after the first part of it.
@@ -39,13 +43,13 @@ func folderToFold(t *testing.T) (dir string, events uint64) {
 	if a.status != http.StatusMultiStatus {
 		t.Fatalf("%d %.200s", a.status, a.body)
 	}
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
 	events = d.recorded()
 	mustDo(t, d.close())
-	mustDo(t, os.Remove(filepath.Join(dir, stateFiles[0])))
+	mustDo(t, os.Remove(filepath.Join(dir, datadir.StateFiles[0])))
 	return dir, events
 }
 
@@ -135,7 +139,7 @@ func TestStartAnswers(t *testing.T) {
 	}
 	url := h.servers.url
 	for service, name := range map[string]string{
-		metadataService: "metadata", dataService: "data", deviceRESTService: "devicerest", notificationsService: "notifications",
+		services.Metadata: "metadata", services.Data: "data", services.DeviceREST: "devicerest", services.Notifications: "notifications",
 	} {
 		contracts.know(name, url(service))
 		refuses(http.MethodGet, url(service)+"/api/v2/ping", "", `"statusCode":503}`)
@@ -143,9 +147,9 @@ func TestStartAnswers(t *testing.T) {
 		refuses(http.MethodGet, url(service)+"/metrics", "", `"statusCode":503}`)
 	}
 	device := "[" + deviceJSON("early") + "]"
-	refuses(http.MethodPost, url(metadataService)+"/api/v2/device", device, `"statusCode":503}`)
-	refuses(http.MethodGet, url(metadataService)+"/api/v2/device/name/d-1", "", `"statusCode":503}`)
-	page := h.call(http.MethodGet, url(consoleService)+"/devices", "")
+	refuses(http.MethodPost, url(services.Metadata)+"/api/v2/device", device, `"statusCode":503}`)
+	refuses(http.MethodGet, url(services.Metadata)+"/api/v2/device/name/d-1", "", `"statusCode":503}`)
+	page := h.call(http.MethodGet, url(services.Console)+"/devices", "")
 	again := page.header.Get("Retry-After") == "5" && strings.Contains(page.body, `http-equiv="refresh" content="5"`)
 	if page.status != http.StatusServiceUnavailable || !again || !strings.Contains(page.body, progress) {
 		t.Errorf("console: %d %v %s", page.status, page.header, page.body)
@@ -155,12 +159,12 @@ func TestStartAnswers(t *testing.T) {
 	}
 	for _, command := range [][]string{{"health"}, {"user", "list"}} {
 		out, errs, code := ledge(t, append(command, "--data-dir", dir)...)
-		if code != exitFailure || out != "" || !strings.Contains(errs, "the server is starting: "+progress) {
+		if code != exit.Failure || out != "" || !strings.Contains(errs, "the server is starting: "+progress) {
 			t.Errorf("ledge %v: exit code %d: %s%s", command, code, out, errs)
 		}
 	}
-	h.refusesUnread(url(metadataService))
-	kept := h.dial(url(metadataService))
+	h.refusesUnread(url(services.Metadata))
+	kept := h.dial(url(services.Metadata))
 	if status, _ := kept.get(); status != http.StatusServiceUnavailable {
 		t.Errorf("ping: %d", status)
 	}
@@ -169,7 +173,7 @@ func TestStartAnswers(t *testing.T) {
 	}
 
 	asking := make(chan error, 1)
-	go func() { asking <- askUntilReady(url(metadataService) + "/api/v2/ping") }()
+	go func() { asking <- askUntilReady(url(services.Metadata) + "/api/v2/ping") }()
 	h.ready()
 	if err := <-asking; err != nil {
 		t.Error(err)
@@ -180,7 +184,7 @@ func TestStartAnswers(t *testing.T) {
 	if last := h.data.recorded(); last != events {
 		t.Errorf("the log has %d events: a request of before has left one", last)
 	}
-	a := h.call(http.MethodPost, url(metadataService)+"/api/v2/device", device, "Idempotency-Key", "early")
+	a := h.call(http.MethodPost, url(services.Metadata)+"/api/v2/device", device, "Idempotency-Key", "early")
 	if !strings.Contains(a.body, `"statusCode":201`) {
 		t.Errorf("the device, sent again: %d %s", a.status, a.body)
 	}
@@ -305,26 +309,26 @@ func TestSecureStartAnswers(t *testing.T) {
 	dir, _ := folderToFold(t)
 	h := holdStart(t.Context(), t, dir, "--secure")
 	ca, stderr, code := ledge(t, "ca", "--data-dir", dir)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("ledge ca: %d %s", code, stderr)
 	}
 	get := overTLS(t, ca, client13)
 	for _, path := range []string{"/api/v2/ping", "/api/v2/health", "/metrics", "/api/v2/config"} {
-		a, err := get(h.servers.url(metadataService) + path)
+		a, err := get(h.servers.url(services.Metadata) + path)
 		const says = `"message":"the node is starting; try again in 5 seconds"`
 		if err != nil || a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, says) {
 			t.Errorf("%s: %d %s %v", path, a.status, a.body, err)
 		}
 	}
-	if a, err := get(h.servers.url(consoleService)); err != nil || a.status != http.StatusServiceUnavailable || strings.Contains(a.body, "%") {
+	if a, err := get(h.servers.url(services.Console)); err != nil || a.status != http.StatusServiceUnavailable || strings.Contains(a.body, "%") {
 		t.Errorf("console: %d %s %v", a.status, a.body, err)
 	}
-	plain := strings.Replace(h.servers.url(metadataService), "https", "http", 1)
+	plain := strings.Replace(h.servers.url(services.Metadata), "https", "http", 1)
 	if a, err := tryCall(http.MethodGet, plain+"/api/v2/ping", "", ""); err != nil || a.status != http.StatusBadRequest {
 		t.Errorf("plain HTTP: %d %s %v", a.status, a.body, err)
 	}
 	h.ready()
-	if a, err := get(h.servers.url(metadataService) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
+	if a, err := get(h.servers.url(services.Metadata) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
 		t.Errorf("ping: %d %s %v", a.status, a.body, err)
 	}
 }
@@ -335,7 +339,7 @@ func TestStartIsStopped(t *testing.T) {
 	dir, _ := folderToFold(t)
 	ctx, stop := context.WithCancel(t.Context())
 	h := holdStart(ctx, t, dir)
-	address := h.servers.address(metadataService)
+	address := h.servers.address(services.Metadata)
 	stop()
 	h.release()
 	if err := h.wait(); !errors.Is(err, context.Canceled) {
@@ -346,7 +350,7 @@ func TestStartIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if _, err := os.Lstat(filepath.Join(dir, adminSocketFile)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(dir, datadir.AdminSocketFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket is still there: %v", err)
 	}
 	p := start(t, dir)

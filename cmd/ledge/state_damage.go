@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/projections"
 )
 
 // stateFailed ends the program: a state file is damaged or cannot be written. The next start folds it from the log.
 func (d *data) stateFailed(err error) {
-	failed := exitError{exitState, err}
+	failed := exit.Error{Code: exit.State, Err: err}
 	if d.why.CompareAndSwap(nil, &failed) {
 		d.failed <- failed
 	}

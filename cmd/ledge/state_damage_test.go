@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -19,11 +21,11 @@ func TestStateDamagedUnderTheService(t *testing.T) {
 	p := start(t, t.TempDir())
 	before := p.deviceCount()
 	allAre(t, itemsOf(t, p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", ordinary("cam", devices)), devices), http.StatusCreated)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	p = start(t, p.dir)
-	state := filepath.Join(p.dir, stateFiles[0])
+	state := filepath.Join(p.dir, datadir.StateFiles[0])
 	zeroPages(t, state, 4)
 	for offset := 0; offset < devices; offset += 25 {
 		a, err := tryCall(http.MethodGet, fmt.Sprintf("%s/api/v2/device/all?offset=%d&limit=25", p.metadata, offset), "", "")
@@ -35,7 +37,7 @@ func TestStateDamagedUnderTheService(t *testing.T) {
 			t.Errorf("list: %d %.300s", a.status, a.body)
 		}
 	}
-	if code := p.wait(); code != exitState || !strings.Contains(p.log.String(), "state.db cannot be used") || strings.Contains(p.log.String(), "panic") {
+	if code := p.wait(); code != exit.State || !strings.Contains(p.log.String(), "state.db cannot be used") || strings.Contains(p.log.String(), "panic") {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	if _, err := os.Stat(state + ".damaged"); err != nil {
@@ -46,7 +48,7 @@ func TestStateDamagedUnderTheService(t *testing.T) {
 		t.Errorf("%d devices after a restart, want %d", got, before+devices)
 	}
 	p.addDevice("one-more")
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 }
@@ -76,7 +78,7 @@ func TestBackgroundMeetsDamage(t *testing.T) {
 	note := domain.Notification{ID: newID(), Category: "c", Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: 1, Modified: 1}
 	d.submit(t, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
 	totalOf(t, d.notes, "notifications") // which writes what was applied to the file
-	zeroPages(t, filepath.Join(c.DataDir, stateFiles[1]), 2)
+	zeroPages(t, filepath.Join(c.DataDir, datadir.StateFiles[1]), 2)
 	s := d.newSweeper(d.notes, d.notifications, d.store.Notifications())
 	if _, _, err := s.next(t.Context(), domain.CleanupAll); domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("got %v", err)

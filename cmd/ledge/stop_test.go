@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestSecondProcess holds that a folder has one process, and that what is refused does the first no harm.
@@ -18,8 +20,8 @@ func TestSecondProcess(t *testing.T) {
 	want := fmt.Sprintf("is in use by process %d;", p.cmd.Process.Pid)
 	for _, command := range []string{"serve", "rebuild"} {
 		_, errs, code := ledge(t, command, "--data-dir", dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
-		if code != exitInUse || !strings.Contains(errs, want) {
-			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exitInUse, want)
+		if code != exit.InUse || !strings.Contains(errs, want) {
+			t.Errorf("ledge %s: exit code %d, %q; want %d and %q", command, code, errs, exit.InUse, want)
 		}
 	}
 	p.addDevice("after")
@@ -87,7 +89,7 @@ func TestStopUnderLoad(t *testing.T) {
 				t.Errorf("a request in work at the stop: %d %s", a.status, a.body)
 			}
 		}
-		if code := p.wait(); code != exitOK {
+		if code := p.wait(); code != exit.OK {
 			t.Errorf("exit code %d\n%s", code, p.log)
 		}
 	}, func(r refusal) { t.Logf("refused while stopping: %v", r) })
@@ -120,7 +122,7 @@ func TestStopWithStalledUpload(t *testing.T) {
 	if a := working.end(t); !strings.Contains(a.body, `"statusCode":201`) {
 		t.Errorf("a request in work at the stop: %d %s", a.status, a.body)
 	}
-	if code := p.wait(); code != exitOK {
+	if code := p.wait(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.log)
 	}
 	p = start(t, dir)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ledge/cmd/internal/datadir"
 	"ledge/store"
 )
 
@@ -75,8 +76,8 @@ func (p *Program) useOf(one projection) streamUse {
 // logDir is where the log is.
 func (c *Config) logDir() string { return filepath.Join(c.DataDir, "nats") }
 
-// secretsFile is where the secrets are.
-func (c *Config) secretsFile() string { return filepath.Join(c.DataDir, "secrets.json") }
+// secretsPath is where the secrets are.
+func (c *Config) secretsPath() string { return filepath.Join(c.DataDir, datadir.SecretsFile) }
 
 // payloadDir is where values are kept that are too large for the log.
 func (c *Config) payloadDir() string { return filepath.Join(c.DataDir, "payloads") }

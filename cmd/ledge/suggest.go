@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
+	"ledge/cmd/internal/exit"
 	"ledge/domain/spelling"
 )
 
@@ -51,7 +51,7 @@ func topic(c *cobra.Command, args []string) error {
 	if err != nil || len(rest) == 0 {
 		return err
 	}
-	return exitError{exitUsage, fmt.Errorf("unknown command %q for %q%s; see `%s --help`", rest[0], found.CommandPath(), commandLike(found, rest), found.CommandPath())}
+	return exit.With(exit.Usage, fmt.Errorf("unknown command %q for %q%s; see `%s --help`", rest[0], found.CommandPath(), commandLike(found, rest), found.CommandPath()))
 }
 
 // formerFlags are flags of earlier versions, by command. What they said is an argument now.

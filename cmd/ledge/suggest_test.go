@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/exit"
 )
 
 func TestDidYouMean(t *testing.T) {
@@ -52,7 +53,7 @@ func TestSuggestions(t *testing.T) {
 		{[]string{"serve", "--metadata-prot", "1"}, "did you mean --metadata-port?"},
 		{[]string{"config", "--config", mustWriteFile(t, "c.yaml", "metadata: {prot: 1}")}, "did you mean metadata-port?"},
 	} {
-		if _, stderr, code := ledge(t, tt.args...); code != exitUsage || !strings.Contains(stderr, tt.says) {
+		if _, stderr, code := ledge(t, tt.args...); code != exit.Usage || !strings.Contains(stderr, tt.says) {
 			t.Errorf("%v: exit code %d, %q; want %q", tt.args, code, stderr, tt.says)
 		}
 	}
@@ -69,7 +70,7 @@ func TestUnknownVariables(t *testing.T) {
 		"), LEDGE_PORT_59881_TCP, LEDGE_SERVICE_HOST; `ledge config` lists the settings\n",
 	}
 	out, stderr, code := ledge(t, "config")
-	if code != exitOK || !strings.Contains(out, "metadata-port: ") || strings.Count(stderr, "\n") != 1 {
+	if code != exit.OK || !strings.Contains(out, "metadata-port: ") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("config: exit code %d, %q", code, stderr)
 	}
 	p := start(t, t.TempDir())
@@ -100,7 +101,7 @@ func TestHelp(t *testing.T) {
 	var check func(c *cobra.Command)
 	check = func(c *cobra.Command) {
 		help, errs, code := ledge(t, append(strings.Fields(c.CommandPath())[1:], "--help")...)
-		if code != exitOK || errs != "" {
+		if code != exit.OK || errs != "" {
 			t.Errorf("%s --help: %d %s", c.CommandPath(), code, errs)
 		}
 		lines := strings.Split(strings.TrimRight(help, "\n"), "\n")
@@ -139,10 +140,10 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	check(newRoot())
-	if out, _, code := ledge(t, "--version"); code != exitOK || !strings.HasPrefix(out, "ledge ") {
+	if out, _, code := ledge(t, "--version"); code != exit.OK || !strings.HasPrefix(out, "ledge ") {
 		t.Errorf("--version: %d %s", code, out)
 	}
-	if _, stderr, code := ledge(t, "log", "--archive-dir", t.TempDir(), "--data-dir", t.TempDir()); code != exitFolder {
+	if _, stderr, code := ledge(t, "log", "--archive-dir", t.TempDir(), "--data-dir", t.TempDir()); code != exit.Folder {
 		t.Errorf("a setting that the help does not show: %d %s", code, stderr)
 	}
 }

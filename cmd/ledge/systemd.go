@@ -64,6 +64,8 @@ func (p *Program) answers(within time.Duration) bool {
 // noWriter discards the answer to a request of the program's own.
 type noWriter struct{}
 
-func (noWriter) Header() http.Header         { return http.Header{} }
+func (noWriter) Header() http.Header { return http.Header{} }
+
 func (noWriter) Write(b []byte) (int, error) { return len(b), nil }
-func (noWriter) WriteHeader(int)             {}
+
+func (noWriter) WriteHeader(int) {}

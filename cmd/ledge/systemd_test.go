@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestSystemd is the service manager: it hears that the program is ready, that it is alive, that it reloads, and that it stops.
@@ -44,7 +46,7 @@ func TestSystemd(t *testing.T) {
 	_ = p.cmd.Process.Signal(syscall.SIGHUP)
 	hear("RELOADING=1\nMONOTONIC_USEC=")
 	hear("READY=1")
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Errorf("exit code %d", code)
 	}
 	hear("STOPPING=1")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/identity"
 )
@@ -37,7 +37,7 @@ client certificate.` + besideServer,
 		if *expires != "" {
 			lifetime, err := parseLifetime(*expires)
 			if err != nil {
-				return exitError{exitUsage, fmt.Errorf("--expires: %w", err)}
+				return exit.With(exit.Usage, fmt.Errorf("--expires: %w", err))
 			}
 			t.Expires = time.Now().Add(lifetime).UnixMilli()
 		}
@@ -59,7 +59,7 @@ over in that time.` + besideServer,
 	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
 		d, err := parseDuration(*overlap)
 		if err != nil || d < 0 || d > identity.MostLifetime {
-			return exitError{exitUsage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap)}
+			return exit.With(exit.Usage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap))
 		}
 		a, err := do(adminRequest{Do: "token rotate", Name: name, Overlap: d})
 		if err == nil {

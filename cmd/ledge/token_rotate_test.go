@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // TestTokenRotate gives a token new secrets: the old one is valid for the overlap, also after a restart, and not with an overlap of 0. An
@@ -15,7 +17,7 @@ func TestTokenRotate(t *testing.T) {
 	command := func(args ...string) string {
 		t.Helper()
 		out, stderr, code := ledge(t, append(args, "--data-dir", dir)...)
-		if code != exitOK {
+		if code != exit.OK {
 			t.Fatalf("%v: %d %s", args, code, stderr)
 		}
 		return strings.TrimSpace(out)
@@ -47,12 +49,12 @@ func TestTokenRotate(t *testing.T) {
 	if log := command("log", "--type", "token.*"); strings.Count(log, "token.rotated/1") != 2 || strings.Contains(log, third) {
 		t.Errorf("the log: %s", log)
 	}
-	if _, stderr, code := ledge(t, "token", "rotate", "reader", "--overlap", "soon", "--data-dir", dir); code != exitUsage || !strings.Contains(stderr, "write it as 24h or 7d") {
+	if _, stderr, code := ledge(t, "token", "rotate", "reader", "--overlap", "soon", "--data-dir", dir); code != exit.Usage || !strings.Contains(stderr, "write it as 24h or 7d") {
 		t.Errorf("a bad overlap: %d %s", code, stderr)
 	}
 	command("token", "create", "short-lived", "--role", "viewer", "--expires", "1s")
 	until(t, "no new secret for an expired token", func() bool {
 		out, stderr, code := ledge(t, "token", "rotate", "short-lived", "--overlap", "0", "--data-dir", dir)
-		return code != exitOK && out == "" && strings.Contains(stderr, `"short-lived" has expired, and a new secret would not be valid either; revoke it and create a new one`)
+		return code != exit.OK && out == "" && strings.Contains(stderr, `"short-lived" has expired, and a new secret would not be valid either; revoke it and create a new one`)
 	})
 }

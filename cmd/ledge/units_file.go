@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // for builtInUnits
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
 	"ledge/domain"
 	"ledge/handlers/yamldoc"
 )

@@ -4,12 +4,14 @@ package main
 
 import (
 	"fmt"
-	"ledge/store/storetest"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/faults"
+	"ledge/store/storetest"
 )
 
 // newReadingsFolder is the folder of a stopped node with 20 readings of 50,000 bytes on the log.
@@ -21,7 +23,7 @@ func newReadingsFolder(t *testing.T) string {
 		p.postImage(strings.Repeat(fmt.Sprintf("%05d", i), 10_000))
 	}
 	awaitNotified(t, p)
-	if code := p.stop(); code != exitOK {
+	if code := p.stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	return dir
@@ -56,20 +58,20 @@ func TestUnreadableSector(t *testing.T) {
 			disk.Unreadable(tt.path, at, at+4096)
 			for _, args := range [][]string{{"verify"}, {"backup", filepath.Join(t.TempDir(), "backup")}} {
 				out, errs, code := ledge(t, append(args, "--data-dir", disk.Dir)...)
-				if code != exitDamaged || !strings.Contains(errs, "input/output error") || !strings.Contains(errs, "`ledge salvage`") {
+				if code != exit.Damaged || !strings.Contains(errs, "input/output error") || !strings.Contains(errs, "`ledge salvage`") {
 					t.Errorf("%s: exit code %d\n%s%s", args[0], code, out, errs)
 				}
 			}
-			if out, errs, code := ledge(t, "salvage", "--data-dir", disk.Dir, to); code != exitPartial || !strings.Contains(out, tt.kept) {
+			if out, errs, code := ledge(t, "salvage", "--data-dir", disk.Dir, to); code != exit.Partial || !strings.Contains(out, tt.kept) {
 				t.Errorf("salvage: exit code %d, want %q\n%s%s", code, tt.kept, out, errs)
 			}
 			p := launch(t, disk.Dir)
-			if code := p.wait(); code != exitDamaged || !strings.Contains(p.log.String(), "`ledge salvage`") {
+			if code := p.wait(); code != exit.Damaged || !strings.Contains(p.log.String(), "`ledge salvage`") {
 				t.Errorf("serve: exit code %d\n%s", code, p.log)
 			}
 			p = start(t, to)
 			p.addDevice("next")
-			if code := p.stop(); code != exitOK {
+			if code := p.stop(); code != exit.OK {
 				t.Errorf("serve on what is salvaged: exit code %d\n%s", code, p.log)
 			}
 			verify(t, to)
@@ -85,7 +87,7 @@ func TestUnreadableState(t *testing.T) {
 	p := start(t, from)
 	want := p.askAll()
 	p.stop()
-	for _, file := range stateFiles {
+	for _, file := range datadir.StateFiles {
 		for _, page := range []int64{0, 1, 2, 3, 4, 5} {
 			t.Run(fmt.Sprint(file, " page ", page), func(t *testing.T) {
 				t.Parallel()
@@ -93,11 +95,11 @@ func TestUnreadableState(t *testing.T) {
 					disk := faults.Mount(t, clone(t, from))
 					disk.Unreadable(file, page*4096, (page+1)*4096)
 					out, errs, code := ledge(t, "verify", "--data-dir", disk.Dir)
-					if code != exitOK && (code != exitDamaged || !strings.Contains(errs, "`ledge rebuild`") || strings.Contains(errs, "nil pointer")) {
+					if code != exit.OK && (code != exit.Damaged || !strings.Contains(errs, "`ledge rebuild`") || strings.Contains(errs, "nil pointer")) {
 						t.Errorf("verify: exit code %d\n%s%s", code, out, errs)
 					}
 					if command == "rebuild" {
-						if out, errs, code := ledge(t, "rebuild", "--data-dir", disk.Dir); code != exitOK {
+						if out, errs, code := ledge(t, "rebuild", "--data-dir", disk.Dir); code != exit.OK {
 							t.Errorf("rebuild: exit code %d\n%s%s", code, out, errs)
 						}
 					}
@@ -105,7 +107,7 @@ func TestUnreadableState(t *testing.T) {
 					if o := p.askAll().compare(want); o.verdict != recovered {
 						t.Errorf("after %s: %s", command, o.why)
 					}
-					if code := p.stop(); code != exitOK {
+					if code := p.stop(); code != exit.OK {
 						t.Errorf("exit code %d\n%s", code, p.log)
 					}
 				}
@@ -138,7 +140,7 @@ func TestReadErrors(t *testing.T) {
 				defer disk.Close()
 				disk.Unreadable(rel, int64(at)*page, int64(at+1)*page)
 				_, errs, code := ledge(t, "verify", "--data-dir", disk.Dir)
-				if code != exitOK && code != exitDamaged {
+				if code != exit.OK && code != exit.Damaged {
 					return outcomef(broken, "%s, page %d: ledge verify: exit code %d: %s", rel, at, code, lastLine(errs))
 				}
 				o := judgeDamaged(t, disk.Dir, lastLine(errs), want, flags...)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
@@ -156,7 +156,7 @@ func readPassword(c *cobra.Command, file string) (string, error) {
 	if file != "" && file != "-" {
 		password, err := passwordFromFile(file)
 		if err != nil {
-			return "", exitError{exitUsage, fmt.Errorf("--password-file: %w", err)}
+			return "", exit.With(exit.Usage, fmt.Errorf("--password-file: %w", err))
 		}
 		return password, nil
 	}
@@ -169,7 +169,7 @@ func readPassword(c *cobra.Command, file string) (string, error) {
 	}
 	password, _, _ := strings.Cut(string(text), "\n")
 	if password = strings.TrimSuffix(password, "\r"); password == "" {
-		return "", exitError{exitUsage, fmt.Errorf("the first line of standard input is empty; give the password there or with --password-file")}
+		return "", exit.With(exit.Usage, fmt.Errorf("the first line of standard input is empty; give the password there or with --password-file"))
 	}
 	return password, nil
 }
@@ -186,7 +186,7 @@ func askPassword(w io.Writer, fd int) (string, error) {
 		given[i] = string(b)
 	}
 	if given[0] != given[1] {
-		return "", exitError{exitUsage, fmt.Errorf("the two passwords differ; try again")}
+		return "", exit.With(exit.Usage, fmt.Errorf("the two passwords differ; try again"))
 	}
 	return given[0], nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -199,7 +201,7 @@ func TestUserAPIAttacks(t *testing.T) {
 func routesOfUsers(t *testing.T) map[string]domain.Right {
 	t.Helper()
 	found := map[string]domain.Right{}
-	for route, right := range handlers.TableRoutes(metadataService) {
+	for route, right := range handlers.TableRoutes(services.Metadata) {
 		if strings.Contains(route, "/api/v2/user") || strings.Contains(route, "/api/v2/token") {
 			found[strings.Replace(strings.ReplaceAll(route, ":name", "admin"), "/api/v2", "", 1)] = right
 		}
@@ -284,7 +286,7 @@ func TestUserAPIRestart(t *testing.T) {
 	a := identityAPI{startSecured(t)}
 	admin := a.tokens[domain.Admin]
 	a.want(200, "", admin, "PATCH", "/user", `[{"apiVersion":"v2","user":{"name":"admin","password":"correct horse battery"}}]`)
-	if left, _ := filepath.Glob(filepath.Join(a.dir, adminPasswordFile)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(a.dir, datadir.AdminPasswordFile)); len(left) > 0 {
 		t.Error("the file of the first password is still there")
 	}
 	reader := mustToken(t, a.want(201, "", admin, "POST", "/token", `[{"apiVersion":"v2","token":{"name":"reader","role":"viewer"}}]`))

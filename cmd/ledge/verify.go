@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -40,8 +41,8 @@ Exit code 6 if something is damaged.`,
 		}
 		report := verifyReport{Streams: []*verifiedStream{}, Damages: []string{}, Notes: []string{}}
 		err := verifyAll(ctx, config, logger, &report, progress)
-		damage, ok := errors.AsType[exitError](err)
-		if report.Whole = err == nil; report.Whole || ok && damage.code == exitDamaged {
+		damage, ok := errors.AsType[exit.Error](err)
+		if report.Whole = err == nil; report.Whole || ok && damage.Code == exit.Damaged {
 			if !report.Whole && len(report.Damages) == 0 {
 				report.Damages = append(report.Damages, err.Error())
 			}
@@ -53,17 +54,17 @@ Exit code 6 if something is damaged.`,
 
 // verifyAll verifies all of the folder of a node that does not run, or has the running server verify what it can.
 func verifyAll(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer, p *progress) error {
-	if err := dataDirThere(c); err != nil {
+	if err := datadir.MustExist(c.DataDir); err != nil {
 		return err
 	}
-	lock, err := holdDataDir(c.DataDir)
-	if isInUse(err) {
+	lock, err := datadir.Hold(c.DataDir)
+	if exit.IsInUse(err) {
 		return verifyRunning(ctx, c, w, p)
 	}
 	if err != nil {
 		return err
 	}
-	defer lock.close()
+	defer lock.Close()
 	return (&folderCheck{config: c, logger: logger, w: w, progress: p}).run(ctx)
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -34,7 +36,7 @@ type bodies struct {
 
 // openBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
 func openBodies(c *Config, log *store.Log, logger *slog.Logger, at progressFunc) (*bodies, error) {
-	fold, remove, err := freshFold(stateFiles[2], projections.Readings, logger)
+	fold, remove, err := freshFold(datadir.StateFiles[2], projections.Readings, logger)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -190,7 +192,7 @@ func (b *bodies) damage() error {
 	if b.damaged == 0 {
 		return nil
 	}
-	return exitError{exitDamaged, fmt.Errorf("%w; %d in all; %s", b.first, b.damaged, bodiesCure)}
+	return exit.With(exit.Damaged, fmt.Errorf("%w; %d in all; %s", b.first, b.damaged, bodiesCure))
 }
 
 // unused counts the files that no reading refers to.

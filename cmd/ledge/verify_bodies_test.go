@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
@@ -26,7 +28,7 @@ func digestOf(body string) string {
 // verifies runs `ledge verify` and holds its exit code and the line on the payloads. It returns what else it prints.
 func verifies(t *testing.T, dir string, code int, line string) (out, errs string) {
 	t.Helper()
-	if owner(dir) == "(unknown)" { // no server runs
+	if datadir.Owner(dir) == "(unknown)" { // no server runs
 		defer mustLeave(t, dir)()
 	}
 	out, errs, got := ledge(t, "verify", "--data-dir", dir)
@@ -108,7 +110,7 @@ func TestVerifyBodies(t *testing.T) {
 	p.postImage(bodies[3]) // a second event with the same body
 	p.postPictureEvent("6877ff35-5566-5d14-a992-000000000001", "small", strings.Repeat("h", 600_000))
 	path := func(dir string, body int) string { return filepath.Join(dir, "payloads", digestOf(bodies[body])) }
-	if out, _ := verifies(t, dir, exitOK, "whole, 5 bodies with 1800006 bytes, 0 files that no event refers to"); !strings.Contains(out, "\nstate: not compared") {
+	if out, _ := verifies(t, dir, exit.OK, "whole, 5 bodies with 1800006 bytes, 0 files that no event refers to"); !strings.Contains(out, "\nstate: not compared") {
 		t.Errorf("beside a server: %s", out)
 	}
 	if a := p.call(http.MethodDelete, p.coreData+"/api/v2/event/device/name/hall", "", ""); a.status != http.StatusAccepted {
@@ -148,16 +150,16 @@ func TestVerifyBodies(t *testing.T) {
 	holds := func(t *testing.T, dir string, i int) {
 		t.Helper()
 		d := damages[i]
-		code := exitOK
+		code := exit.OK
 		if len(d.says) > 0 {
-			code = exitDamaged
+			code = exit.Damaged
 		}
 		out, errs := verifies(t, dir, code, d.line)
 		named := regexp.MustCompile(`(?m)^damaged: LEDGE_READINGS: the body of .*$`).FindAllString(out, -1)
 		if !slices.EqualFunc(named, d.says, func(got, want string) bool { return regexp.MustCompile(want).MatchString(got) }) {
 			t.Errorf("named %q, want %q", named, d.says)
 		}
-		if code == exitDamaged {
+		if code == exit.Damaged {
 			checkLine(t, "ledge verify", errs, regexp.MustCompile(`^ledge: LEDGE_READINGS: the body of `+d.says[0]+fmt.Sprintf(".*; %d in all; copy", len(d.says))))
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, folds)); len(left) > 0 {

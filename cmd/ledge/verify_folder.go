@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -32,13 +34,13 @@ type folderCheck struct {
 	first  error // the first
 }
 
-// stateFile is what is known of one of the stateFiles.
+// stateFile is what is known of one of the StateFiles.
 type stateFile struct {
 	usable bool
 	at     uint64 // its checkpoint
 }
 
-// tables are those of the stateFiles.
+// tables are those of the StateFiles.
 var tables = [3]projections.Tables{projections.Events, projections.Notifications, projections.Readings}
 
 // run verifies all of it, whatever is damaged, and returns the first damage.
@@ -64,7 +66,7 @@ func (f *folderCheck) run(ctx context.Context) error {
 // checkSecrets returns an error only where the key cannot be read.
 func (f *folderCheck) checkSecrets() error {
 	note, err := f.config.checkSecrets()
-	if _, ok := errors.AsType[exitError](err); ok {
+	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err
 	}
 	if err != nil {
@@ -94,9 +96,9 @@ func (f *folderCheck) err() error {
 	case 0:
 		return nil
 	case 1:
-		return exitError{exitDamaged, f.first}
+		return exit.With(exit.Damaged, f.first)
 	}
-	return exitError{exitDamaged, fmt.Errorf("%w (the first of %d damages)", f.first, f.count)}
+	return exit.With(exit.Damaged, fmt.Errorf("%w (the first of %d damages)", f.first, f.count))
 }
 
 // inspectStates reads where the state files have come to: they are witnesses of how long the logs were.
@@ -106,7 +108,7 @@ func (f *folderCheck) inspectStates() error {
 	for name, list := range f.known {
 		known[name] = list
 	}
-	for i, file := range stateFiles {
+	for i, file := range datadir.StateFiles {
 		err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error {
 			seq, chain := in.Checkpoint()
 			f.states[i] = stateFile{true, seq}
@@ -134,7 +136,7 @@ func (f *folderCheck) inspectStates() error {
 		case errors.Is(err, projections.ErrUnused):
 			fmt.Fprintf(f.w, "%s: not compared: %v; the next start folds it from the log\n", file, err)
 		case errors.Is(err, fs.ErrPermission):
-			return exitError{exitFolder, err}
+			return exit.With(exit.Folder, err)
 		case err != nil:
 			f.stateDamage(file, err)
 		}
@@ -148,7 +150,7 @@ func (f *folderCheck) stateDamage(file string, err error) {
 }
 
 func (f *folderCheck) stateOptions(i int) projections.Options {
-	return projections.Options{Path: filepath.Join(f.config.DataDir, stateFiles[i]), Tables: tables[i], Logger: f.logger}
+	return projections.Options{Path: filepath.Join(f.config.DataDir, datadir.StateFiles[i]), Tables: tables[i], Logger: f.logger}
 }
 
 // inspectLogs reads every record of the logs.
@@ -208,7 +210,7 @@ func (f *folderCheck) fold(ctx context.Context) error {
 	}
 	for i, in := range f.logs {
 		if in.Damage() != nil {
-			fmt.Fprintf(f.w, "%s: not compared: %s is damaged\n", stateFiles[i], in.Stream)
+			fmt.Fprintf(f.w, "%s: not compared: %s is damaged\n", datadir.StateFiles[i], in.Stream)
 			continue
 		}
 		var each func([]domain.Recorded) error
@@ -289,10 +291,10 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	case compares:
 		return f.compare(i, log, fresh)
 	case state.usable && i == 0:
-		fmt.Fprintf(f.w, "%s: not compared: the beginning of %s is archived, and there is no whole snapshot of the state as of event %d\n", stateFiles[i], log.Name(), log.First()-1)
+		fmt.Fprintf(f.w, "%s: not compared: the beginning of %s is archived, and there is no whole snapshot of the state as of event %d\n", datadir.StateFiles[i], log.Name(), log.First()-1)
 		return f.readState(i)
 	case state.usable: // what the beginning told the state is not on the log any more
-		fmt.Fprintf(f.w, "%s: not compared: retention has removed the beginning of %s\n", stateFiles[i], log.Name())
+		fmt.Fprintf(f.w, "%s: not compared: retention has removed the beginning of %s\n", datadir.StateFiles[i], log.Name())
 		return f.readState(i)
 	}
 	return nil
@@ -302,7 +304,7 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 // the state before the first that is on the log. It is nil where there is none to begin with.
 func (f *folderCheck) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
 	if log.First() == 1 {
-		return freshFold(stateFiles[i], tables[i], f.logger)
+		return freshFold(datadir.StateFiles[i], tables[i], f.logger)
 	}
 	if i > 0 {
 		return nil, nil, nil
@@ -325,21 +327,21 @@ func (f *folderCheck) compare(i int, log *store.Log, fresh *projections.DB) erro
 	}
 	got := sha256.New()
 	if err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error { return in.Dump(got) }); err != nil {
-		f.stateDamage(stateFiles[i], err)
+		f.stateDamage(datadir.StateFiles[i], err)
 		return nil
 	}
 	if !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
-		f.damage(fmt.Errorf("%s is not the fold of %s; run `ledge rebuild`", stateFiles[i], log.Name()))
+		f.damage(fmt.Errorf("%s is not the fold of %s; run `ledge rebuild`", datadir.StateFiles[i], log.Name()))
 		return nil
 	}
-	fmt.Fprintf(f.w, "%s: equals the fold of %s\n", stateFiles[i], log.Name())
+	fmt.Fprintf(f.w, "%s: equals the fold of %s\n", datadir.StateFiles[i], log.Name())
 	return nil
 }
 
 // readState reads a state file that cannot be compared.
 func (f *folderCheck) readState(i int) error {
 	if err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error { return in.Dump(io.Discard) }); err != nil {
-		f.stateDamage(stateFiles[i], err)
+		f.stateDamage(datadir.StateFiles[i], err)
 	}
 	return nil
 }

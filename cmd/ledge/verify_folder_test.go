@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/exit"
 )
 
 // mustLeave returns what holds that a folder is as it was: its files, their bytes, and the times of files and folders.
@@ -63,7 +65,7 @@ func TestVerifyChangesNothing(t *testing.T) {
 	for _, dir := range []string{killed, dir} {
 		leaves := mustLeave(t, dir)
 		for _, command := range []string{"verify", "log"} {
-			if out, errs, code := ledge(t, command, "--data-dir", dir); code != exitOK || out == "" {
+			if out, errs, code := ledge(t, command, "--data-dir", dir); code != exit.OK || out == "" {
 				t.Errorf("ledge %s: %d, %s%s", command, code, out, errs)
 			}
 		}
@@ -80,7 +82,7 @@ func TestVerifyChangesNothing(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
-	if code != exitDamaged || !strings.Contains(errs, "(the first of 2 damages)") {
+	if code != exit.Damaged || !strings.Contains(errs, "(the first of 2 damages)") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 	leaves()

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/console"
 	"ledge/projections"
@@ -157,8 +159,8 @@ func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) err
 		}
 		fmt.Fprint(w, a.Text)
 	})
-	if _, isDamage := errors.AsType[exitError](err); err == nil || isDamage {
-		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", owner(c.DataDir))
+	if _, isDamage := errors.AsType[exit.Error](err); err == nil || isDamage {
+		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", datadir.Owner(c.DataDir))
 	}
 	return err
 }

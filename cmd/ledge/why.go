@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/store"
 )
@@ -41,18 +42,18 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 
 // askRunning has a request answered by the running server of the data folder.
 func askRunning(ctx context.Context, c *Config, r adminRequest) (a adminAnswer, err error) {
-	if err := dataDirThere(c); err != nil {
+	if err := datadir.MustExist(c.DataDir); err != nil {
 		return a, err
 	}
 	if !hasAdminSocket {
-		return a, exitError{exitUsage, errors.New("there is no socket to ask the server on this system; use GET /api/v2/endpoint/all and /api/v2/transmission/notification/id/ID of the notifications service")}
+		return a, exit.With(exit.Usage, errors.New("there is no socket to ask the server on this system; use GET /api/v2/endpoint/all and /api/v2/transmission/notification/id/ID of the notifications service"))
 	}
-	lock, err := lockDataDir(c.DataDir)
+	lock, err := datadir.Lock(c.DataDir)
 	if err == nil {
-		lock.release()
-		return a, exitError{exitUsage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir)}
+		lock.Release()
+		return a, exit.With(exit.Usage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir))
 	}
-	if !isInUse(err) {
+	if !exit.IsInUse(err) {
 		return a, err
 	}
 	return askAdminSocket(ctx, c.DataDir, r, nil)

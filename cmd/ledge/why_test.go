@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/exit"
 )
 
 // explain runs `ledge why` and returns its answer.
@@ -16,7 +17,7 @@ func (p *process) explain(t *testing.T, args ...string) whyAnswer {
 	t.Helper()
 	out, stderr, code := ledge(t, append([]string{"why", "--json", "--data-dir", p.dir}, args...)...)
 	var w whyAnswer
-	if err := json.Unmarshal([]byte(out), &w); code != exitOK || err != nil {
+	if err := json.Unmarshal([]byte(out), &w); code != exit.OK || err != nil {
 		t.Fatalf("why %v: exit code %d, %v\n%s%s", args, code, err, out, stderr)
 	}
 	return w
@@ -98,16 +99,16 @@ func TestWhy(t *testing.T) {
 	})
 	p.explain(t, "dead").holds(t, "endpoint", true, "in a row")
 
-	if out, _, code := ledge(t, "why", "bad", c, "--data-dir", p.dir); code != exitOK || !strings.Contains(out, "it is stopped") || !strings.Contains(out, "\nSTOP  transmission") {
+	if out, _, code := ledge(t, "why", "bad", c, "--data-dir", p.dir); code != exit.OK || !strings.Contains(out, "it is stopped") || !strings.Contains(out, "\nSTOP  transmission") {
 		t.Errorf("for people: %d\n%s", code, out)
 	}
 	for _, args := range [][]string{{"nobody"}, {"good", "6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01"}} {
-		if _, stderr, code := ledge(t, append([]string{"why", "--data-dir", p.dir}, args...)...); code != exitFailure || !strings.Contains(stderr, "there is no ") {
+		if _, stderr, code := ledge(t, append([]string{"why", "--data-dir", p.dir}, args...)...); code != exit.Failure || !strings.Contains(stderr, "there is no ") {
 			t.Errorf("why %v: %d %s", args, code, stderr)
 		}
 	}
 	p.stop()
-	if _, stderr, code := ledge(t, "why", "good", "--data-dir", p.dir); code != exitUsage || !strings.Contains(stderr, "no server runs") {
+	if _, stderr, code := ledge(t, "why", "good", "--data-dir", p.dir); code != exit.Usage || !strings.Contains(stderr, "no server runs") {
 		t.Errorf("without a server: %d %s", code, stderr)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package datadir
 
 import (
 	"errors"
@@ -16,14 +16,14 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); errors.Is(err, errLocked) {
+	if err := lockFile(f); errors.Is(err, errLocked) {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func lock(f *os.File) error {
+func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errLocked

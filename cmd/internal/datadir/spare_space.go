@@ -1,4 +1,4 @@
-package main
+package datadir
 
 import (
 	"errors"
@@ -11,16 +11,16 @@ import (
 	"ledge/store/osfile"
 )
 
-// spareFile takes disk space that is kept for a start on a full disk: the server and the state must write a little before
+// SpareFile takes disk space that is kept for a start on a full disk: the server and the state must write a little before
 // Ledge can answer reads.
-const spareFile = "spare-space"
+const SpareFile = "spare-space"
 
 // spareShare is the part of disk-reserve that the file takes. What is released is less than the reserve, so that changes stay
 // refused, and more than what removals leave alone, so that these make room.
 const spareShare = 2
 
-// spare is the file of spare space. It is released at a start on a full disk, and made again when there is room.
-type spare struct {
+// Spare is the file of spare space. It is released at a start on a full disk, and made again when there is room.
+type Spare struct {
 	path    string
 	bytes   int64
 	reserve uint64 // free space that must be left when the file is made
@@ -28,15 +28,17 @@ type spare struct {
 	logger  *slog.Logger
 }
 
-func newSpare(c *Config, logger *slog.Logger) *spare {
-	return &spare{
-		path: filepath.Join(c.DataDir, spareFile), bytes: int64(c.DiskReserve) / spareShare,
-		reserve: uint64(c.readingsReserve()), free: osfile.FreeBytes, logger: logger,
+// NewSpare returns the spare space of a data folder. reserve is the setting disk-reserve, and beside what must be free when the file is
+// made, both in bytes.
+func NewSpare(dir string, reserve, beside int64, logger *slog.Logger) *Spare {
+	return &Spare{
+		path: filepath.Join(dir, SpareFile), bytes: reserve / spareShare,
+		reserve: uint64(beside), free: osfile.FreeBytes, logger: logger,
 	}
 }
 
-// release gives the space back where less than that is free.
-func (s *spare) release() {
+// Release gives the space back where less than that is free.
+func (s *Spare) Release() {
 	free, err := s.free(filepath.Dir(s.path))
 	if err != nil || free >= uint64(s.bytes) {
 		return
@@ -49,15 +51,15 @@ func (s *spare) release() {
 }
 
 // keep makes the file, or makes it as large as it should be, where so much is free beside it.
-func (s *spare) keep(beside uint64) {
+func (s *Spare) keep(beside uint64) {
 	free, has := s.room()
 	if has < s.bytes && free+uint64(has) >= beside+uint64(s.bytes) {
 		s.make(s.bytes)
 	}
 }
 
-// keepRest makes the file at a stop, when nothing else is written any more, of what is free.
-func (s *spare) keepRest() {
+// KeepRest makes the file at a stop, when nothing else is written any more, of what is free.
+func (s *Spare) KeepRest() {
 	free, has := s.room()
 	if most := min(s.bytes, int64(min(free, uint64(s.bytes)+spareAtStop))-spareAtStop); has == 0 && most > 0 {
 		s.make(most)
@@ -65,7 +67,7 @@ func (s *spare) keepRest() {
 }
 
 // room returns what is free, which is nothing where that is not known, and the size of the file.
-func (s *spare) room() (free uint64, has int64) {
+func (s *Spare) room() (free uint64, has int64) {
 	if info, err := os.Lstat(s.path); err == nil {
 		has = info.Size()
 	}
@@ -76,7 +78,7 @@ func (s *spare) room() (free uint64, has int64) {
 	return free, has
 }
 
-func (s *spare) make(bytes int64) {
+func (s *Spare) make(bytes int64) {
 	f, err := osfile.Open(s.path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err == nil {
 		err = errors.Join(allocate(f, bytes), f.Close())
@@ -93,8 +95,8 @@ const spareAtStop = 1 << 20
 // lookForRoom is how often it is tried to make the file again.
 const lookForRoom = 10 * time.Second
 
-// run keeps the file until done is closed.
-func (s *spare) run(done <-chan struct{}) {
+// Run keeps the file until done is closed.
+func (s *Spare) Run(done <-chan struct{}) {
 	tick := time.NewTicker(lookForRoom)
 	defer tick.Stop()
 	for {

@@ -1,4 +1,4 @@
-package main
+package datadir
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"ledge/store/osfile"
 )
 
-// copyPayload copies a body, durably, if its SHA-256 is its name. The fault is why it did not; what has another name than a body
+// CopyPayload copies a body, durably, if its SHA-256 is its name. The fault is why it did not; what has another name than a body
 // is passed over.
-func copyPayload(ctx context.Context, from, to, name string) (fault string, err error) {
+func CopyPayload(ctx context.Context, from, to, name string) (fault string, err error) {
 	if sum, err := hex.DecodeString(name); err != nil || len(sum) != sha256.Size {
 		return "", nil
 	}

@@ -1,0 +1,126 @@
+// Package datadir is the data folder as a folder: who may use it, the names and modes of its files, and its spare space. It knows nothing of
+// what is in the files.
+package datadir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ledge/cmd/internal/exit"
+	"ledge/store/osfile"
+)
+
+// LockFile is the file in the data folder that the process in charge keeps locked; it holds the process id. Someone may
+// delete it, so the folder itself is locked too, where the system can do that.
+const LockFile = "ledge.pid"
+
+// errLocked says that another process has the lock.
+var errLocked = errors.New("locked")
+
+// Held is the charge of a data folder. It goes with the process, so that a kill leaves none behind.
+type Held struct{ folder, f *os.File }
+
+// Lock makes the data folder and takes charge of it.
+func Lock(dir string) (*Held, error) {
+	if err := Make(dir); err != nil {
+		return nil, NotUsable(err)
+	}
+	l := &Held{}
+	if err := l.take(dir); err != nil {
+		l.Close()
+		if errors.Is(err, errLocked) {
+			return nil, exit.With(exit.InUse, fmt.Errorf("data folder %s is in use by process %s; stop it first or choose another --data-dir", dir, Owner(dir)))
+		}
+		return nil, NotUsable(err)
+	}
+	if err := l.write(); err != nil && !osfile.IsFull(err) {
+		l.Release()
+		return nil, exit.With(exit.Folder, fmt.Errorf("write %s: %w", l.f.Name(), err))
+	}
+	return l, nil
+}
+
+// Hold keeps others away from a data folder that is only read: nothing in it is made or changed.
+func Hold(dir string) (*Held, error) {
+	l := &Held{}
+	err := l.hold(dir)
+	if errors.Is(err, errLocked) {
+		l.Close()
+		return nil, exit.With(exit.InUse, fmt.Errorf("data folder %s is in use by process %s; stop it first", dir, Owner(dir)))
+	}
+	if err != nil {
+		l.Close()
+		return nil, NotUsable(err)
+	}
+	return l, nil
+}
+
+// NotUsable is the error for a data folder that the file system does not let Ledge use.
+func NotUsable(err error) error {
+	if IsTrouble(err) { // [cured] says what to do
+		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
+	}
+	return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w; choose another folder", err))
+}
+
+func (l *Held) hold(dir string) (err error) {
+	if l.folder, err = lockFolder(dir); err != nil {
+		return err
+	}
+	l.f, err = osfile.Open(filepath.Join(dir, LockFile), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = lockFile(l.f)
+	}
+	if err != nil && !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, osfile.ErrNotRegular) {
+		err = nil // a file system without locks for files that are open for reading only; no server writes to such a folder
+	}
+	return err
+}
+
+// take locks the folder and then the file in it.
+func (l *Held) take(dir string) (err error) {
+	if l.folder, err = lockFolder(dir); err != nil {
+		return fmt.Errorf("lock %s: %w", dir, err)
+	}
+	if l.f, err = osfile.Open(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	if err = lockFile(l.f); err != nil {
+		return fmt.Errorf("lock %s: %w", l.f.Name(), err)
+	}
+	return nil
+}
+
+// write says whose folder it is.
+func (l *Held) write() error {
+	if err := l.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	return err
+}
+
+func (l *Held) Release() {
+	_ = l.f.Truncate(0) // for people only: what counts is the lock
+	l.Close()
+}
+
+func (l *Held) Close() {
+	l.f.Close()
+	l.folder.Close() // either may be nil, which is an error that says nothing
+}
+
+// Owner reads the id of the process that has the folder. Earlier versions wrote a second line.
+func Owner(dir string) (pid string) {
+	text, _ := osfile.Read(filepath.Join(dir, LockFile), 512)
+	pid, _, _ = strings.Cut(string(text), "\n")
+	return cmp.Or(pid, "(unknown)")
+}

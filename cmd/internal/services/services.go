@@ -1,0 +1,33 @@
+// Package services has the one table of the HTTP services: their names, ports and settings. What serves and what shows services reads it.
+package services
+
+import "ledge/store"
+
+// The HTTP services, by their names in EdgeX.
+const (
+	Metadata      = "core-metadata"
+	Data          = "core-data"
+	DeviceREST    = "device-rest"
+	Notifications = "support-notifications"
+	Console       = "console" // the management UI, which has a port of its own
+)
+
+// Service is an HTTP service of the program. A new service is a folder below handlers, with its routes and its OpenAPI document, its
+// rights in handlers/rights.go, a row in All, and a row where the program says what serves it.
+type Service struct {
+	Name    string // in logs, in metrics and in the table of rights
+	Key     string // of its URL in the ready line
+	Setting string // begins the names of the settings for its address: SETTING-host and SETTING-port
+	About   string // in help texts
+	Port    int    // by default
+	Stream  string // of the log whose series its port shows, if any
+}
+
+// All are all HTTP services. The console calls those before it.
+var All = []Service{
+	{Metadata, "metadata", "metadata", "the metadata service", 59881, store.EventsStream},
+	{Data, "core-data", "data", "the data service, which is EdgeX's core-data", 59880, store.ReadingsStream},
+	{DeviceREST, "device-rest", "device-rest", "the REST device service", 59986, ""},
+	{Notifications, "notifications", "notifications", "the notifications service", 59860, store.NotificationsStream},
+	{Console, "console", "console", "the console, which is the management UI", 9090, ""},
+}
