@@ -49,7 +49,7 @@ var channels = []struct {
 // levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
 var levels = [][]string{
 	{"certs", "exit", "services"},
-	{"datadir"},
+	{"datadir", "logging"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

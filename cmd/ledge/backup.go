@@ -42,7 +42,7 @@ Exit code 6 if the log or a body is damaged: no backup is written then.`,
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		p := newProgress(c.ErrOrStderr(), "backup")
 		defer p.clear()
-		b := &backup{json: *asJSON, config: config, logger: newLogger(config, p.beside(c.ErrOrStderr())), progress: p, out: p.beside(c.OutOrStdout())}
+		b := &backup{json: *asJSON, config: config, logger: config.newLogger(p.beside(c.ErrOrStderr())), progress: p, out: p.beside(c.OutOrStdout())}
 		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/netip"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
+	"ledge/cmd/internal/logging"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
@@ -71,6 +73,26 @@ type Config struct {
 	checks    []settingCheck          // of the settings whose type alone does not check them
 	addresses map[string]netip.Addr   // what findAddresses found, by setting
 }
+
+// newLogger returns a logger to w with the level and the format of the settings.
+func (c *Config) newLogger(w io.Writer) *slog.Logger { return logging.New(w, c.LogLevel, c.LogFormat) }
+
+// logLevel is the setting log-level. It may change while the program logs.
+type logLevel struct{ *slog.LevelVar }
+
+// Set implements pflag.Value.
+func (l logLevel) Set(text string) error {
+	if l.UnmarshalText([]byte(text)) != nil {
+		return errors.New("use debug, info, warn or error")
+	}
+	return nil
+}
+
+// String implements pflag.Value.
+func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
+
+// Type implements pflag.Value.
+func (l logLevel) Type() string { return "string" }
 
 // listenAddress is where a service listens.
 type listenAddress struct {
@@ -311,7 +333,7 @@ func (c *Config) programSettings() {
 	f := c.group("Log of the program")
 	c.LogLevel = logLevel{new(slog.LevelVar)}
 	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")
-	c.choiceVar(f, &c.LogFormat, "log-format", "auto", []string{"auto", "text", "json"}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
+	c.choiceVar(f, &c.LogFormat, "log-format", logging.FormatAuto, []string{logging.FormatAuto, logging.FormatText, logging.FormatJSON}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
 	f.BoolVar(&c.Pprof, "pprof", false, "serve Go's profiles below /debug/pprof/ of the metadata service, with --secure to administrators, otherwise to this machine")
 }
 

@@ -96,6 +96,6 @@ func (c *Config) checkFiles() error {
 	if c.TLSCert == "" || c.TLSKey == "" {
 		return errors.Join(units, key, clients)
 	}
-	_, err := certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: time.Now, Logger: newLogger(c, os.Stderr)})
+	_, err := certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: time.Now, Logger: c.newLogger(os.Stderr)})
 	return errors.Join(units, key, clients, err)
 }

@@ -208,7 +208,7 @@ func withSettings(c *cobra.Command) (read func() (*Config, map[string]string, er
 // warn prints a line on the log of serve, and on standard error of other commands.
 func warn(c *cobra.Command, config *Config, text string) {
 	if c.Name() == "serve" {
-		newLogger(config, c.ErrOrStderr()).Warn(text)
+		config.newLogger(c.ErrOrStderr()).Warn(text)
 		return
 	}
 	fmt.Fprintln(c.ErrOrStderr(), "ledge:", text)

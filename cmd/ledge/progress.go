@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"ledge/cmd/internal/logging"
 )
 
 // progress shows on a terminal how far a long command has come, in one line that is written again and again. Elsewhere it says
@@ -17,7 +19,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, what string) *progress {
-	if !isTerminal(w) {
+	if !logging.IsTerminal(w) {
 		return nil
 	}
 	return &progress{w: w, what: what}
@@ -61,6 +63,7 @@ func (p *progress) beside(w io.Writer) io.Writer {
 	return besideProgress{p, w}
 }
 
+// besideProgress writes to w what is shown beside a progress.
 type besideProgress struct {
 	p *progress
 	w io.Writer
@@ -70,3 +73,6 @@ func (b besideProgress) Write(text []byte) (int, error) {
 	b.p.clear()
 	return b.w.Write(text)
 }
+
+// Unwrap returns the writer that besideProgress writes to.
+func (b besideProgress) Unwrap() io.Writer { return b.w }

@@ -40,13 +40,13 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		if err := datadir.CheckFiles(config.DataDir); err != nil {
 			return exit.With(exit.Folder, err)
 		}
-		if err := throwStateAway(ctx, config, newLogger(config, c.ErrOrStderr())); err != nil {
+		if err := throwStateAway(ctx, config, config.newLogger(c.ErrOrStderr())); err != nil {
 			return err
 		}
 		started := time.Now()
 		progress := newProgress(c.ErrOrStderr(), "rebuild")
 		config.folding = progress.at
-		d, err := openData(ctx, config, -1, newLogger(config, progress.beside(c.ErrOrStderr())))
+		d, err := openData(ctx, config, -1, config.newLogger(progress.beside(c.ErrOrStderr())))
 		progress.clear()
 		if err != nil {
 			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")

@@ -40,7 +40,7 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 		config.DataDir = c.Flags().Arg(1)
 		p := newProgress(c.ErrOrStderr(), "restore")
 		defer p.clear()
-		logger := newLogger(config, p.beside(c.ErrOrStderr()))
+		logger := config.newLogger(p.beside(c.ErrOrStderr()))
 		r := &restore{config: config, file: c.Flags().Arg(0), logger: logger, out: p.beside(c.OutOrStdout()), progress: p}
 		return interrupted(ctx, r.run(ctx), "nothing is restored")
 	})

@@ -42,7 +42,7 @@ Exit code 0 if all was whole, 7 if something is left out.`,
 		to := c.Flags().Arg(0)
 		p := newProgress(c.ErrOrStderr(), "salvage")
 		defer p.clear()
-		s := &salvaging{from: config, to: to, logger: newLogger(config, p.beside(c.ErrOrStderr())), out: p.beside(c.OutOrStdout()), progress: p}
+		s := &salvaging{from: config, to: to, logger: config.newLogger(p.beside(c.ErrOrStderr())), out: p.beside(c.OutOrStdout()), progress: p}
 		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, config.DataDir))
 	})
 }

@@ -33,7 +33,7 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 		hangups := make(chan os.Signal, 1)
 		signal.Ignore(syscall.SIGHUP) // it does not end ctx from now on
 		signal.Notify(hangups, syscall.SIGHUP)
-		p := &Program{Config: config, Source: source, Logger: newLogger(config, c.ErrOrStderr())}
+		p := &Program{Config: config, Source: source, Logger: config.newLogger(c.ErrOrStderr())}
 		for _, f := range []*os.File{os.Stdout, os.Stderr} {
 			if term.IsTerminal(int(f.Fd())) {
 				p.Terminal = f

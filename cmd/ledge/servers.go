@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/logging"
 	"ledge/cmd/internal/services"
 	"ledge/handlers"
 	"ledge/handlers/connections"
@@ -152,7 +152,7 @@ func (s *servers) start(o handlers.Options) {
 	srv := &http.Server{
 		Handler: handlers.Deadlines(o, h), ReadHeaderTimeout: headerTime, ConnContext: transport.ConnContext,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: headerBytes,
-		ErrorLog: log.New(serverErrors{s.logger.With("service", name)}, "", 0),
+		ErrorLog: logging.NewServerLog(s.logger.With("service", name)),
 	}
 	s.byName[name].server = srv
 	s.wg.Go(func() {

@@ -34,7 +34,7 @@ func newUser() *cobra.Command {
 func administering(c *cobra.Command, names int, f func(c *cobra.Command, config *Config, name string, do func(adminRequest) (adminAnswer, error)) error) *cobra.Command {
 	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		do := func(r adminRequest) (adminAnswer, error) {
-			return administer(ctx, config, newLogger(config, c.ErrOrStderr()), r)
+			return administer(ctx, config, config.newLogger(c.ErrOrStderr()), r)
 		}
 		return f(c, config, c.Flags().Arg(0), do)
 	})

@@ -35,7 +35,7 @@ Exit code 6 if something is damaged.`,
 	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
 		progress := newProgress(c.ErrOrStderr(), "verify")
 		defer progress.clear()
-		logger, out := newLogger(config, progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
+		logger, out := config.newLogger(progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
 		if !*asJSON {
 			return interrupted(ctx, verifyAll(ctx, config, logger, out, progress), "not all is verified; nothing is changed")
 		}

@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-func limitedLogger(t *testing.T) (*slog.Logger, *logLines, *strings.Builder) {
+func openLimitedLogger(t *testing.T) (*slog.Logger, *lineLimits, *strings.Builder) {
 	t.Helper()
 	var out strings.Builder
-	h := newLimitedLog(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: shortValue})).(limitedLog)
-	h.lines.interval = hangs // the test ends the interval
+	h := newLimitedHandler(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: cutValue})).(limitedHandler)
+	h.lines.interval = time.Hour // the test ends the interval
 	began := time.Now()
 	h.lines.now = func() time.Time { return began }
 	return slog.New(h), h.lines, &out
@@ -22,20 +22,20 @@ func limitedLogger(t *testing.T) (*slog.Logger, *logLines, *strings.Builder) {
 
 // TestLogLinesAreLimited holds that a client's lines are cut off and counted, and that neither another client's nor another message's are.
 func TestLogLinesAreLimited(t *testing.T) {
-	logger, lines, out := limitedLogger(t)
+	logger, lines, out := openLimitedLogger(t)
 	for n := range 1000 {
 		logger.Warn("refused", "client", "10.0.0.1", "n", n)
 		logger.With("remote", fmt.Sprint("10.0.0.2:", n)).Warn("left")
 	}
 	logger.Warn("refused", "client", "10.0.0.3")
 	logger.Error("disk broken")
-	for text, want := range map[string]int{"10.0.0.1": logLinesOfClient, "10.0.0.2": logLinesOfClient, "10.0.0.3": 1, "disk broken": 1} {
+	for text, want := range map[string]int{"10.0.0.1": linesOfClient, "10.0.0.2": linesOfClient, "10.0.0.3": 1, "disk broken": 1} {
 		if got := strings.Count(out.String(), text); got != want {
 			t.Errorf("%s: %d lines, want %d", text, got, want)
 		}
 	}
 	out.Reset()
-	later := lines.now().Add(logInterval)
+	later := lines.now().Add(interval)
 	lines.now = func() time.Time { return later }
 	lines.report()
 	if got := out.String(); strings.Count(got, "count=980") != 2 || !strings.Contains(got, "message=refused") || !strings.Contains(got, "10.0.0.1") {
@@ -52,32 +52,32 @@ func TestLogLinesAreLimited(t *testing.T) {
 
 // TestLogLinesOfManyClients holds that many clients, and many messages, do not have more logged than one allowance.
 func TestLogLinesOfManyClients(t *testing.T) {
-	logger, lines, out := limitedLogger(t)
+	logger, lines, out := openLimitedLogger(t)
 	for n := range 5000 {
 		logger.Warn("refused", "client", fmt.Sprint("client-", n))
 		logger.Warn(fmt.Sprint("message ", n))
 	}
-	if got := strings.Count(out.String(), "refused"); got != logLinesOfAll {
-		t.Errorf("%d lines of many clients, want %d", got, logLinesOfAll)
+	if got := strings.Count(out.String(), "refused"); got != linesOfAll {
+		t.Errorf("%d lines of many clients, want %d", got, linesOfAll)
 	}
-	if got := len(lines.limiters); got > logMessages+2 {
+	if got := len(lines.limiters); got > mostKeys+2 {
 		t.Errorf("%d limiters", got)
 	}
-	if got := strings.Count(out.String(), "message "); got > logMessages+logLinesOfAll {
+	if got := strings.Count(out.String(), "message "); got > mostKeys+linesOfAll {
 		t.Errorf("%d lines of many messages", got)
 	}
 }
 
 func TestLongValuesAreCut(t *testing.T) {
-	logger, _, out := limitedLogger(t)
+	logger, _, out := openLimitedLogger(t)
 	logger.Warn("x", "text", strings.Repeat("a", 1<<20), "error", errors.New(strings.Repeat("b", 1<<20)))
-	if n := out.Len(); n > 3*logValueBytes || strings.Count(out.String(), "1048576 bytes") != 2 {
+	if n := out.Len(); n > 3*valueBytes || strings.Count(out.String(), "1048576 bytes") != 2 {
 		t.Errorf("%d bytes", n)
 	}
 }
 
-func BenchmarkLimitedLog(b *testing.B) {
-	logger := slog.New(newLimitedLog(slog.NewTextHandler(io.Discard, nil)))
+func BenchmarkLimits(b *testing.B) {
+	logger := slog.New(newLimitedHandler(slog.NewTextHandler(io.Discard, nil)))
 	for b.Loop() {
 		logger.Warn("refused", "client", "10.0.0.1")
 	}
