@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"os/user"
 	"time"
 
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
@@ -20,16 +19,16 @@ func (d *data) identities(c *Config, file *secrets.File, logger *slog.Logger) *i
 
 // openAdmin opens the socket. Until the program runs, its answers say that it is starting.
 func (p *Program) openAdmin() {
-	if !hasAdminSocket {
+	if !admin.Available {
 		return
 	}
-	s, err := openAdminSocket(p.Config.DataDir, p.Logger, p.administer)
+	s, err := admin.Open(p.Config.DataDir, p.Logger, p.administer)
 	if err != nil {
 		p.Logger.Warn("local commands such as ledge user and ledge log work only while this server is stopped", "error", err)
 		return
 	}
 	p.admin = s
-	p.onClose(s.close)
+	p.onClose(s.Close)
 }
 
 // startIdentities sweeps the hashes and creates the first user.
@@ -45,26 +44,23 @@ func (p *Program) startIdentities(ctx context.Context) error {
 	p.inBackground(func(done <-chan struct{}) { p.identities.keepTokenUses(done, p.Logger) })
 	p.inBackground(func(done <-chan struct{}) { p.identities.removeRetiredInTime(done, p.Logger) })
 	if p.admin != nil {
-		p.onClose(p.admin.close) // before the data that it asks
+		p.onClose(p.admin.Close) // before the data that it asks
 	}
 	return nil
 }
 
-// administer has a request done by the server of the data folder, or, where none runs, by itself.
-func administer(ctx context.Context, c *Config, logger *slog.Logger, r adminRequest) (a adminAnswer, err error) {
-	if err := datadir.MustExist(c.DataDir); err != nil {
-		return a, err
-	}
-	lock, err := datadir.Lock(c.DataDir)
-	if exit.IsInUse(err) && hasAdminSocket {
-		return askAdminSocket(ctx, c.DataDir, r, nil)
-	}
+// administer has a request done by the server of the data folder. If no server runs, it does the request itself.
+func administer(ctx context.Context, c *Config, logger *slog.Logger, r admin.Request) (a admin.Answer, err error) {
+	held, client, err := admin.Attach(c.DataDir, true)
 	if err != nil {
 		return a, err
 	}
-	defer lock.Release()
+	if client != nil {
+		return client.Ask(ctx, r, nil)
+	}
+	defer held.Release()
 	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
-		a, err = i.do(ctx, "cli:"+ownName(), r)
+		a, err = i.do(ctx, admin.LocalActor(), r)
 		return err
 	})
 	return a, err
@@ -88,12 +84,4 @@ func onIdentities(ctx context.Context, c *Config, logger *slog.Logger, f func(*i
 	}
 	err = d.whole(func() error { return f(d.identities(c, file, logger)) })
 	return errors.Join(err, d.close())
-}
-
-// ownName is the name of the user that runs this process.
-func ownName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return userName(os.Getuid())
 }

@@ -50,6 +50,7 @@ var channels = []struct {
 var levels = [][]string{
 	{"certs", "exit", "services"},
 	{"datadir", "logging"},
+	{"admin"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

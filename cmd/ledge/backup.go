@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -64,16 +65,13 @@ type backup struct {
 }
 
 func (b *backup) run(ctx context.Context, name string) (err error) {
-	if err := datadir.MustExist(b.config.DataDir); err != nil {
+	held, client, err := admin.Attach(b.config.DataDir, false)
+	if err != nil {
 		return err
 	}
-	lock, err := datadir.Hold(b.config.DataDir)
-	if exit.IsInUse(err) {
-		b.beside, err = runningLedger(ctx, b.config)
-	} else if err == nil {
-		defer lock.Close()
-	}
-	if err != nil {
+	if held != nil {
+		defer held.Close()
+	} else if b.beside, err = runningLedger(ctx, b.config.logDir(), client); err != nil {
 		return err
 	}
 	if b.file, err = createBackup(name, time.Now()); err != nil {

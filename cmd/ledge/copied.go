@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
 	"ledge/store/osfile"
 )
@@ -42,10 +43,10 @@ func tellIdentities(ctx context.Context, c *Config, logger *slog.Logger, w io.Wr
 		return err
 	}
 	defer lock.Release()
-	var users, tokens adminAnswer
+	var users, tokens admin.Answer
 	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
-		if users, err = i.do(ctx, "", adminRequest{Do: "user list"}); err == nil {
-			tokens, err = i.do(ctx, "", adminRequest{Do: "token list"})
+		if users, err = i.do(ctx, "", admin.Request{Do: "user list"}); err == nil {
+			tokens, err = i.do(ctx, "", admin.Request{Do: "token list"})
 		}
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 )
@@ -24,7 +25,7 @@ Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 		Example: `  ledge health && echo fine
   ledge health --config /etc/ledge/ledge.yaml || mail -s 'ledge' ops`,
 	}, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		a, err := askRunning(ctx, config, adminRequest{Do: "health"})
+		a, err := askRunning(ctx, config, admin.Request{Do: "health"})
 		if err != nil {
 			return exit.With(exit.Failure, err)
 		}
@@ -39,14 +40,8 @@ Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 	})
 }
 
-// healthAnswer is the health of all services.
-type healthAnswer struct {
-	Refusing []string `json:"refusing,omitempty"` // the services that do not take what is sent to them, with the reasons
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-func (p *Program) health() *healthAnswer {
-	a := &healthAnswer{Warnings: p.warnings()}
+func (p *Program) health() *admin.Health {
+	a := &admin.Health{Warnings: p.warnings()}
 	for _, one := range services.All {
 		if err := serving[one.Name].ready(p); err != nil {
 			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.Name, err))

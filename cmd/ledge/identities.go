@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"ledge/cmd/internal/admin"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
@@ -287,4 +288,53 @@ func (i *identities) sweep() error {
 		}
 	}
 	return i.secrets.KeepCredentials(named)
+}
+
+// do answers a request of an actor.
+func (i *identities) do(ctx context.Context, actor string, r admin.Request) (a admin.Answer, err error) {
+	switch r.Do {
+	case "user add":
+		err = i.AddUser(ctx, actor, r.Name, r.Role, r.Password, false)
+	case "user role":
+		err = i.SetRole(ctx, actor, r.Name, r.Role)
+	case "user passwd":
+		err = i.SetPassword(ctx, actor, r.Name, r.Password, false)
+	case "user remove":
+		err = i.RemoveUser(ctx, actor, r.Name)
+	case "user list":
+		a.Users, err = i.userEntries()
+	case "token create":
+		if r.Token == nil {
+			return a, domain.Errorf(domain.Invalid, "token: is missing; give it")
+		}
+		a.Token, err = i.AddToken(ctx, actor, *r.Token)
+	case "token rotate":
+		a.Token, err = i.RotateToken(ctx, actor, r.Name, r.Overlap)
+	case "token revoke":
+		err = i.RemoveToken(ctx, actor, r.Name)
+	case "token list":
+		a.Tokens, err = i.tokenEntries()
+	default:
+		err = domain.Errorf(domain.Unsupported, "do: %q is unknown; use the ledge command of the server's version", r.Do)
+	}
+	return a, err
+}
+
+func (i *identities) userEntries() (list []admin.User, err error) {
+	users, err := i.Users()
+	for _, u := range users {
+		list = append(list, admin.User{Name: u.Name, Role: u.Role, MustChange: u.MustChange, Created: u.Created, Modified: u.Modified})
+	}
+	return list, err
+}
+
+func (i *identities) tokenEntries() (list []admin.Token, err error) {
+	tokens, err := i.Tokens()
+	for _, t := range tokens {
+		if t.OldUntil <= i.now().UnixMilli() {
+			t.OldUntil = 0
+		}
+		list = append(list, admin.Token{Name: t.Name, Role: t.Role, Devices: t.Devices, Certificate: t.Certificate, Created: t.Created, Expires: t.Expires, LastUsed: i.uses.Last(t.Name), OldUntil: t.OldUntil})
+	}
+	return list, err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -64,7 +65,7 @@ func TestUsersAndTokens(t *testing.T) {
 				p.stop()
 			}
 			log := mustLedge(t, dir, "", "log")
-			for _, want := range []string{"user anna added  by cli:" + ownName(), "user anna updated", "user anna password", "user ben removed", "token pos-7 added", "token pos-7 removed"} {
+			for _, want := range []string{"user anna added  by " + admin.LocalActor(), "user anna updated", "user anna password", "user ben removed", "token pos-7 added", "token pos-7 removed"} {
 				if !strings.Contains(log, want) {
 					t.Errorf("the log does not have %q:\n%s", want, log)
 				}
@@ -92,7 +93,7 @@ func administerEverything(t *testing.T, dir string) string {
 	mustLedge(t, dir, "", "user", "remove", "ben")
 	wantLedgeFails(t, dir, "", "is the last one with the role admin", "user", "remove", "admin")
 	wantLedgeFails(t, dir, "", "is the last one with the role admin", "user", "role", "admin", "--role", "viewer")
-	var users []userEntry
+	var users []admin.User
 	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "user", "list", "--json")), &users))
 	if len(users) != 2 || users[0].Name != "anna" || users[0].Role != domain.Auditor || users[1].Name != "admin" || !users[1].MustChange {
 		t.Errorf("got users %+v", users)
@@ -108,7 +109,7 @@ func administerEverything(t *testing.T, dir string) string {
 		t.Errorf("a certificate has the secret %q", out)
 	}
 	wantLedgeFails(t, dir, "", "is no lifetime", "token", "create", "x", "--expires", "90 days")
-	var tokens []tokenEntry
+	var tokens []admin.Token
 	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "token", "list", "--json")), &tokens))
 	if len(tokens) != 2 || !tokens[0].Certificate || len(tokens[1].Devices) != 2 || tokens[1].Expires-tokens[1].Created > 90*24*time.Hour.Milliseconds() {
 		t.Errorf("got tokens %+v", tokens)

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
-	"ledge/cmd/internal/datadir"
-	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/admin"
 	"ledge/store"
 )
 
@@ -20,14 +18,14 @@ type ledger struct {
 
 // openLedger opens the log, with the archives. It makes no data folder, and changes nothing in the one that is there.
 func openLedger(ctx context.Context, c *Config) (l *ledger, err error) {
-	if err := datadir.MustExist(c.DataDir); err != nil {
+	held, client, err := admin.Attach(c.DataDir, false)
+	if err != nil {
 		return nil, err
 	}
-	lock, err := datadir.Hold(c.DataDir)
-	if exit.IsInUse(err) {
-		l, err = runningLedger(ctx, c)
-	} else if err == nil {
-		l = &ledger{close: lock.Close}
+	if client != nil {
+		l, err = runningLedger(ctx, c.logDir(), client)
+	} else {
+		l = &ledger{close: held.Close}
 		l.Files, err = store.OpenFiles(ctx, c.logDir())
 		err = storeError(err)
 	}
@@ -40,30 +38,16 @@ func openLedger(ctx context.Context, c *Config) (l *ledger, err error) {
 	return l, err
 }
 
-// errAway is in the chain of errors if the running server does not answer.
-var errAway = errors.New("not available")
-
-// runningLedger asks the server of the data folder where the logs end.
-func runningLedger(ctx context.Context, c *Config) (*ledger, error) {
-	if err := canAsk(c); err != nil {
-		return nil, err
-	}
-	files, err := store.OpenRunning(ctx, c.logDir(), func(ctx context.Context, after store.Place) (map[string]store.Info, error) {
-		a, err := askAdminSocket(ctx, c.DataDir, adminRequest{Do: "ends", After: after}, nil)
+// runningLedger opens the log in the folder dir beside the server, which says where the logs end.
+func runningLedger(ctx context.Context, dir string, server *admin.Client) (*ledger, error) {
+	files, err := store.OpenRunning(ctx, dir, func(ctx context.Context, after store.Place) (map[string]store.Info, error) {
+		a, err := server.Ask(ctx, admin.Request{Do: "ends", After: after}, nil)
 		return a.Ends, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{Files: files, pid: datadir.Owner(c.DataDir), close: func() {}}, nil
-}
-
-// canAsk returns an error if a running server cannot be asked on this system.
-func canAsk(c *Config) error {
-	if hasAdminSocket {
-		return nil
-	}
-	return exit.With(exit.InUse, fmt.Errorf("data folder %s is in use by process %s, which cannot be asked on this system; stop it first", c.DataDir, datadir.Owner(c.DataDir)))
+	return &ledger{Files: files, pid: server.Owner(), close: func() {}}, nil
 }
 
 // skipGaps has the log of changes read on behind archives that are missing or damaged, with a line for each.

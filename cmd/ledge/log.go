@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -78,7 +79,7 @@ func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, filt
 			}
 			return nil
 		})
-		if !errors.Is(err, errAway) {
+		if !errors.Is(err, admin.ErrAway) {
 			return damaged(err)
 		}
 		fmt.Fprintf(stderr, "ledge: the server of %s is away: %v; waiting for it\n", c.DataDir, err)

@@ -18,6 +18,7 @@ import (
 	"ledge/bridge/guard"
 	"ledge/bridge/sockets"
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -68,8 +69,8 @@ type Program struct {
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
 	fold          *foldLog
-	admin         *adminSocket // nil where this system has none
-	instance      string       // id of this run, in the header that ends loops
+	admin         *admin.Socket // nil where this system has none
+	instance      string        // id of this run, in the header that ends loops
 	failed        chan error
 	meters        *meters
 	running       atomic.Bool // all parts are there

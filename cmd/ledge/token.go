@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/identity"
@@ -32,7 +33,7 @@ client certificate.` + besideServer,
 	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, such as cam-*,door-1. Default: all")
 	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h. Default: it does not expire")
 	certificate := c.Flags().Bool("certificate", false, "the token is a client certificate with that name")
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		t := domain.Token{Name: name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
 		if *expires != "" {
 			lifetime, err := parseLifetime(*expires)
@@ -41,7 +42,7 @@ client certificate.` + besideServer,
 			}
 			t.Expires = time.Now().Add(lifetime).UnixMilli()
 		}
-		a, err := do(adminRequest{Do: "token create", Token: &t})
+		a, err := do(admin.Request{Do: "token create", Token: &t})
 		if err == nil && a.Token != "" {
 			fmt.Fprintln(c.OutOrStdout(), a.Token)
 		}
@@ -56,12 +57,12 @@ cannot be printed again. The old secret stays valid for --overlap, so that each 
 over in that time.` + besideServer,
 		Example: "  ledge token rotate pos-7 --overlap 7d\n  ledge token rotate pos-7 --overlap 0   # the old secret is known to others"}
 	overlap := c.Flags().String("overlap", "24h", "how long the old secret stays valid, such as 24h or 7d; 0 revokes it at once")
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		d, err := parseDuration(*overlap)
 		if err != nil || d < 0 || d > identity.MostLifetime {
 			return exit.With(exit.Usage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap))
 		}
-		a, err := do(adminRequest{Do: "token rotate", Name: name, Overlap: d})
+		a, err := do(admin.Request{Do: "token rotate", Name: name, Overlap: d})
 		if err == nil {
 			fmt.Fprintln(c.OutOrStdout(), a.Token)
 		}
@@ -73,8 +74,8 @@ func newTokenRevoke() *cobra.Command {
 	c := &cobra.Command{Use: "revoke NAME", SuggestFor: []string{"remove", "delete", "rm"}, Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer,
 		Example: `  ledge token revoke pos-7
   ledge token revoke pos-7 --data-dir /var/lib/ledge`}
-	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
-		_, err := do(adminRequest{Do: "token revoke", Name: name})
+	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+		_, err := do(admin.Request{Do: "token revoke", Name: name})
 		return err
 	})
 }
@@ -84,8 +85,8 @@ func newTokenList() *cobra.Command {
 		Example: `  ledge token list
   ledge token list --json | jq '.[].name'`}
 	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
-	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
-		a, err := do(adminRequest{Do: "token list"})
+	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(admin.Request) (admin.Answer, error)) error {
+		a, err := do(admin.Request{Do: "token list"})
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
@@ -31,9 +32,9 @@ func newUser() *cobra.Command {
 }
 
 // administering is configured for a command that takes a name, or none, and has a request done.
-func administering(c *cobra.Command, names int, f func(c *cobra.Command, config *Config, name string, do func(adminRequest) (adminAnswer, error)) error) *cobra.Command {
+func administering(c *cobra.Command, names int, f func(c *cobra.Command, config *Config, name string, do func(admin.Request) (admin.Answer, error)) error) *cobra.Command {
 	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		do := func(r adminRequest) (adminAnswer, error) {
+		do := func(r admin.Request) (admin.Answer, error) {
 			return administer(ctx, config, config.newLogger(c.ErrOrStderr()), r)
 		}
 		return f(c, config, c.Flags().Arg(0), do)
@@ -50,12 +51,12 @@ input, its first line.` + besideServer,
   ledge user add anna --password-file /run/secrets/anna`}
 	role := c.Flags().String("role", string(domain.Viewer), "role of the user: "+roleNames())
 	file := passwordFlag(c)
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		password, err := readPassword(c, *file)
 		if err != nil {
 			return err
 		}
-		_, err = do(adminRequest{Do: "user add", Name: name, Role: domain.Role(*role), Password: password})
+		_, err = do(admin.Request{Do: "user add", Name: name, Role: domain.Role(*role), Password: password})
 		return err
 	})
 }
@@ -66,8 +67,8 @@ func newUserRole() *cobra.Command {
 		Example: `  ledge user role anna --role viewer
   ledge user role anna --role admin --data-dir /var/lib/ledge`}
 	role := c.Flags().String("role", "", "the new role: "+roleNames())
-	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
-		_, err := do(adminRequest{Do: "user role", Name: name, Role: domain.Role(*role)})
+	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+		_, err := do(admin.Request{Do: "user role", Name: name, Role: domain.Role(*role)})
 		return err
 	})
 }
@@ -79,12 +80,12 @@ without echo, or from standard input, its first line.` + besideServer,
 		Example: `  ledge user passwd anna
   ledge user passwd admin --data-dir /var/lib/ledge < new-password`}
 	file := passwordFlag(c)
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		password, err := readPassword(c, *file)
 		if err != nil {
 			return err
 		}
-		_, err = do(adminRequest{Do: "user passwd", Name: name, Password: password})
+		_, err = do(admin.Request{Do: "user passwd", Name: name, Password: password})
 		return err
 	})
 }
@@ -94,8 +95,8 @@ func newUserRemove() *cobra.Command {
 		Long: "Remove a user. The last user with the role admin cannot be removed." + besideServer,
 		Example: `  ledge user remove anna
   ledge user remove anna --data-dir /var/lib/ledge`}
-	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(adminRequest) (adminAnswer, error)) error {
-		_, err := do(adminRequest{Do: "user remove", Name: name})
+	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+		_, err := do(admin.Request{Do: "user remove", Name: name})
 		return err
 	})
 }
@@ -105,8 +106,8 @@ func newUserList() *cobra.Command {
 		Example: `  ledge user list
   ledge user list --json | jq '.[].name'`}
 	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
-	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(adminRequest) (adminAnswer, error)) error {
-		a, err := do(adminRequest{Do: "user list"})
+	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(admin.Request) (admin.Answer, error)) error {
+		a, err := do(admin.Request{Do: "user list"})
 		if err != nil {
 			return err
 		}

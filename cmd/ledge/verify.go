@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/exit"
 	"ledge/projections"
-	"ledge/store"
 )
 
 func newVerify() *cobra.Command {
@@ -54,26 +53,24 @@ Exit code 6 if something is damaged.`,
 
 // verifyAll verifies all of the folder of a node that does not run, or has the running server verify what it can.
 func verifyAll(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer, p *progress) error {
-	if err := datadir.MustExist(c.DataDir); err != nil {
-		return err
-	}
-	lock, err := datadir.Hold(c.DataDir)
-	if exit.IsInUse(err) {
-		return verifyRunning(ctx, c, w, p)
-	}
+	held, client, err := admin.Attach(c.DataDir, false)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	if client != nil {
+		return verifyRunning(ctx, client, w, p)
+	}
+	defer held.Close()
 	return (&folderCheck{config: c, logger: logger, w: w, progress: p}).run(ctx)
 }
 
-func printWhole(w io.Writer, r store.Report) {
+// printWhole prints a log that is whole, or hands it to a w that takes it as such.
+func printWhole(w io.Writer, s *verifiedStream) {
 	if w, ok := w.(streamTaker); ok {
-		w.takeStream(verifiedStreamOf(r))
+		w.takeStream(s)
 		return
 	}
-	printStream(w, verifiedStreamOf(r))
+	printStream(w, s)
 }
 
 // printStream names the events that could not be decoded too. They are no damage: the state was folded without them.

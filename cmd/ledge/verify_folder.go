@@ -283,7 +283,7 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	case err != nil:
 		return storeError(err)
 	}
-	printWhole(f.w, r)
+	printWhole(f.w, verifiedStreamOf(r))
 	if end := f.logs[0]; follows > end.Last && end.Damage() == nil { // else it has been said
 		f.damage(notFollowed(end.Last, follows))
 	}

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 
-	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/console"
@@ -91,7 +92,7 @@ func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error 
 		if err != nil {
 			return damaged(err)
 		}
-		printWhole(w, r)
+		printWhole(w, verifiedStreamOf(r))
 		v.change(func(last *console.Verification) {
 			last.Reports = append(last.Reports, console.VerifiedLog{
 				Name: l.name, Count: r.Count, First: r.First, Last: r.Last, Chain: hex.EncodeToString(r.Head[:]), Skipped: len(r.Skipped),
@@ -112,7 +113,7 @@ func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error 
 type progressFunc func(text string, done, total int64)
 
 // verifyFor verifies for a client of the admin socket.
-func (p *Program) verifyFor(ctx context.Context, actor string, send func(adminAnswer) error) error {
+func (p *Program) verifyFor(ctx context.Context, actor string, send func(admin.Answer) error) error {
 	run, ok := p.verifier.begin(actor)
 	if !ok {
 		return errors.New("a verification is under way; wait until it ends")
@@ -121,7 +122,7 @@ func (p *Program) verifyFor(ctx context.Context, actor string, send func(adminAn
 	err := run(ctx, sentText(send), func(text string, done, total int64) {
 		if now := fmt.Sprint(text, 100*done/max(total, 1)); now != shown {
 			shown = now
-			_ = send(adminAnswer{Progress: &adminProgress{text, done, total}}) // a client that has gone ends ctx
+			_ = send(admin.Answer{Progress: &admin.Progress{Text: text, Done: done, Total: total}}) // a client that has gone ends ctx
 		}
 	})
 	if errors.Is(err, context.Canceled) {
@@ -131,36 +132,39 @@ func (p *Program) verifyFor(ctx context.Context, actor string, send func(adminAn
 }
 
 // sentText sends what is printed to a client of the admin socket.
-type sentText func(adminAnswer) error
+type sentText func(admin.Answer) error
 
 func (send sentText) Write(text []byte) (int, error) {
-	return len(text), send(adminAnswer{Text: string(text)})
+	return len(text), send(admin.Answer{Text: string(text)})
 }
 
 // takeStream implements streamTaker.
 func (send sentText) takeStream(s *verifiedStream) {
-	_ = send(adminAnswer{Stream: s}) // a client that has gone ends the verification
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = send(admin.Answer{Stream: text})
+	}
+	_ = err // a client that has gone ends the verification
 }
 
-// verifyRunning has the server of the data folder verify.
-func verifyRunning(ctx context.Context, c *Config, w io.Writer, p *progress) error {
-	if err := canAsk(c); err != nil {
-		return err
-	}
-	_, err := askAdminSocket(ctx, c.DataDir, adminRequest{Do: "verify"}, func(a adminAnswer) {
+// verifyRunning has the running server verify, and prints its report to w.
+func verifyRunning(ctx context.Context, server *admin.Client, w io.Writer, p *progress) error {
+	var unread error
+	_, err := server.Ask(ctx, admin.Request{Do: "verify"}, func(a admin.Answer) {
 		if a.Progress != nil {
 			p.at(a.Progress.Text, a.Progress.Done, a.Progress.Total)
 			return
 		}
-		if taker, ok := w.(streamTaker); ok && a.Stream != nil {
-			taker.takeStream(a.Stream)
-		} else if a.Stream != nil {
-			printStream(w, a.Stream)
+		if a.Stream != nil {
+			s := &verifiedStream{}
+			unread = cmp.Or(unread, json.Unmarshal(a.Stream, s))
+			printWhole(w, s)
 		}
 		fmt.Fprint(w, a.Text)
 	})
+	err = cmp.Or(err, unread)
 	if _, isDamage := errors.AsType[exit.Error](err); err == nil || isDamage {
-		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", datadir.Owner(c.DataDir))
+		fmt.Fprintf(w, "state: not compared, process %s is using it; stop it and verify again\n", server.Owner())
 	}
 	return err
 }

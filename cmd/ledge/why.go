@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -26,14 +28,18 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 	}
 	asJSON := jsonFlag(c)
 	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		a, err := askRunning(ctx, config, adminRequest{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
+		a, err := askRunning(ctx, config, admin.Request{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printObject(c.OutOrStdout(), a.Why)
+		var why whyAnswer
+		if err := json.Unmarshal(a.Why, &why); err != nil {
+			return fmt.Errorf("read the answer of the server: %w", err)
 		}
-		a.Why.print(c.OutOrStdout())
+		if *asJSON {
+			return printObject(c.OutOrStdout(), &why)
+		}
+		why.print(c.OutOrStdout())
 		return nil
 	})
 	c.Args = cobra.RangeArgs(1, 2)
@@ -41,26 +47,26 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 }
 
 // askRunning has a request answered by the running server of the data folder.
-func askRunning(ctx context.Context, c *Config, r adminRequest) (a adminAnswer, err error) {
+func askRunning(ctx context.Context, c *Config, r admin.Request) (a admin.Answer, err error) {
 	if err := datadir.MustExist(c.DataDir); err != nil {
 		return a, err
 	}
-	if !hasAdminSocket {
+	if !admin.Available { // before the folder is tried, whose error would be that it is in use
 		return a, exit.With(exit.Usage, errors.New("there is no socket to ask the server on this system; use GET /api/v2/endpoint/all and /api/v2/transmission/notification/id/ID of the notifications service"))
 	}
-	lock, err := datadir.Lock(c.DataDir)
-	if err == nil {
-		lock.Release()
-		return a, exit.With(exit.Usage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir))
-	}
-	if !exit.IsInUse(err) {
+	held, client, err := admin.Attach(c.DataDir, true)
+	if err != nil {
 		return a, err
 	}
-	return askAdminSocket(ctx, c.DataDir, r, nil)
+	if held != nil {
+		held.Release()
+		return a, exit.With(exit.Usage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir))
+	}
+	return client.Ask(ctx, r, nil)
 }
 
 // administer answers a request at the admin socket.
-func (p *Program) administer(ctx context.Context, actor string, r adminRequest, send func(adminAnswer) error) (a adminAnswer, err error) {
+func (p *Program) administer(ctx context.Context, actor string, r admin.Request, send func(admin.Answer) error) (a admin.Answer, err error) {
 	if !p.running.Load() {
 		text := "the server is starting"
 		if done := p.fold.progress(); done != "" {
@@ -70,7 +76,10 @@ func (p *Program) administer(ctx context.Context, actor string, r adminRequest, 
 	}
 	switch r.Do {
 	case "why":
-		a.Why, err = p.why(r.Name, r.Notification)
+		var why *whyAnswer
+		if why, err = p.why(r.Name, r.Notification); err == nil {
+			a.Why, err = json.Marshal(why)
+		}
 	case "ends":
 		a.Ends, err = p.endsAfter(ctx, r.After)
 	case "health":

@@ -1,6 +1,7 @@
-package main
+package admin
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
 )
 
 // asNobody runs f in a thread of the user nobody.
@@ -34,9 +36,8 @@ func asNobody(t *testing.T, f func()) {
 // TestAttackPlantedSocket has another user listen at the place of admin.sock in a data folder that it may write to. Before, `ledge user passwd` sent
 // it the new password.
 func TestAttackPlantedSocket(t *testing.T) {
-	p := start(t, t.TempDir())
-	mustDo(t, os.Remove(filepath.Join(p.dir, datadir.AdminSocketFile)))
-	path, folder, err := adminSocketPath(p.dir)
+	dir := t.TempDir()
+	path, folder, err := socketPath(dir)
 	mustDo(t, err)
 	defer folder.Close()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -58,9 +59,10 @@ func TestAttackPlantedSocket(t *testing.T) {
 		n, _ := c.Read(text)
 		got <- string(text[:n])
 	}()
-	_, stderr, err := ledgeOn(t, p.dir, "a-new-password\n", "user", "passwd", "admin")
-	if err == nil || !strings.Contains(stderr, "a process of the user nobody listens at") || !strings.Contains(stderr, "nothing was sent; remove the socket") {
-		t.Errorf("got %v %s", err, stderr)
+	_, err = (&Client{dir}).Ask(t.Context(), Request{Do: "user passwd", Name: "admin", Password: "a-new-password"}, nil)
+	if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.Folder || !strings.Contains(err.Error(), "a process of the user nobody listens at") ||
+		!strings.Contains(err.Error(), "nothing was sent; remove the socket") {
+		t.Errorf("got %v", err)
 	}
 	if text := <-got; text != "" {
 		t.Errorf("the socket got %q", text)
@@ -70,14 +72,15 @@ func TestAttackPlantedSocket(t *testing.T) {
 // TestAdminSocketOfOthers has another user ask, which may not use the socket. Before, the answer was "broken pipe".
 func TestAdminSocketOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir)
-	mustDo(t, os.Chmod(filepath.Join(p.dir, datadir.AdminSocketFile), 0o666)) //nolint:gosec // the request is to get to the server
+	s := mustOpen(t, dir, nil, nil)
+	defer s.Close()
+	mustDo(t, os.Chmod(filepath.Join(dir, datadir.AdminSocketFile), 0o666)) //nolint:gosec // the request is to get to the server
 	for _, one := range []string{dir, filepath.Dir(dir)} {
 		mustDo(t, os.Chmod(one, 0o755)) //nolint:gosec // as above
 	}
 	asNobody(t, func() {
 		for range 20 {
-			_, err := askAdminSocket(t.Context(), dir, adminRequest{Do: "user list"}, nil)
+			_, err := (&Client{dir}).Ask(t.Context(), Request{Do: "user list"}, nil)
 			if err == nil || err.Error() != "the user nobody may not use the local commands of this server; run the command as root" {
 				t.Fatalf("got %v", err)
 			}

@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"ledge/cmd/internal/datadir"
 )
 
-// adminSocketPath returns the path of the socket. It goes through an open folder, because the system takes no paths above 107 bytes:
+// socketPath returns the path of the socket. It goes through an open folder, because the system takes no paths above 107 bytes:
 // close the folder after use.
-func adminSocketPath(dir string) (string, *os.File, error) {
+func socketPath(dir string) (string, *os.File, error) {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return "", nil, err
@@ -20,8 +20,8 @@ func adminSocketPath(dir string) (string, *os.File, error) {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), datadir.AdminSocketFile), folder, nil
 }
 
-// ownerOf returns the user that a folder belongs to.
-func ownerOf(dir string) (uid int, err error) {
+// findOwner returns the user that a folder belongs to.
+func findOwner(dir string) (uid int, err error) {
 	var s unix.Stat_t
 	if err := unix.Stat(dir, &s); err != nil {
 		return 0, fmt.Errorf("find the owner of %s: %w", dir, err)
@@ -29,8 +29,8 @@ func ownerOf(dir string) (uid int, err error) {
 	return int(s.Uid), nil
 }
 
-// peerOf returns the user at the other end.
-func peerOf(c *net.UnixConn) (uid int, err error) {
+// findPeer returns the user at the other end.
+func findPeer(c *net.UnixConn) (uid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, err
