@@ -14,7 +14,7 @@ import (
 // startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
 // login then only says who it was.
 func (p *Program) startAccess() error {
-	name, err := p.Config.loginKey()
+	name, err := loginKey(p.Config.DataDir)
 	if err != nil {
 		return exit.With(exit.Folder, err)
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
 )
 
 // identities serves the users and tokens of data that is open.
-func (d *data) identities(c *Config, file *secrets.File, logger *slog.Logger) *identities {
+func (d *data) identities(c *config.Config, file *secrets.File, logger *slog.Logger) *identities {
 	return &identities{log: d.events, view: d.view, secrets: file, dir: c.DataDir, now: d.now, uses: openTokenUses(c.DataDir, logger)}
 }
 
@@ -50,7 +51,7 @@ func (p *Program) startIdentities(ctx context.Context) error {
 }
 
 // administer has a request done by the server of the data folder. If no server runs, it does the request itself.
-func administer(ctx context.Context, c *Config, logger *slog.Logger, r admin.Request) (a admin.Answer, err error) {
+func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r admin.Request) (a admin.Answer, err error) {
 	held, client, err := admin.Attach(c.DataDir, true)
 	if err != nil {
 		return a, err
@@ -67,18 +68,18 @@ func administer(ctx context.Context, c *Config, logger *slog.Logger, r admin.Req
 }
 
 // onIdentities opens a locked data folder for f.
-func onIdentities(ctx context.Context, c *Config, logger *slog.Logger, f func(*identities) error) error {
+func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*identities) error) error {
 	if err := checkClock(time.Now()); err != nil {
 		return err
 	}
 	if err := datadir.CheckFiles(c.DataDir); err != nil {
 		return exit.With(exit.Folder, err)
 	}
-	file, err := c.openSecrets()
+	file, err := openSecrets(c.Paths())
 	if err != nil {
 		return err
 	}
-	d, err := openData(ctx, c, -1, logger)
+	d, err := openData(ctx, nodeOptions(c, logger))
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ var channels = []struct {
 var levels = [][]string{
 	{"certs", "exit", "services"},
 	{"datadir", "logging"},
-	{"admin"},
+	{"admin", "config"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.
@@ -168,7 +168,7 @@ func TestOnePackageReadsYAML(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, call := range []string{"yaml.Unmarshal(", "yaml.NewDecoder(", "yamldoc.Unmarshal("} {
-				if operators := call == "yamldoc.Unmarshal(" && strings.HasPrefix(name, "cmd/ledge/"); strings.Contains(string(text), call) && !operators {
+				if operators := call == "yamldoc.Unmarshal(" && strings.HasPrefix(name, "cmd/internal/config/"); strings.Contains(string(text), call) && !operators {
 					t.Errorf("%s has %s...): read it with yamldoc.Parse or yamldoc.Decode", name, call)
 				}
 			}

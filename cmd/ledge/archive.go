@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -23,21 +24,7 @@ const (
 	archiveAgain = 10 * time.Minute
 	// stretchBytes bounds an archive, before compression; one block file is archived whatever its size.
 	stretchBytes = 1 << 30
-	// leastEvents is the least events-max-bytes: two block files of the log.
-	leastEvents = 16 << 20
 )
-
-// The folders of the data folder that belong to archives, and the file of the key that signs them.
-func (c *Config) snapshotDir() string { return filepath.Join(c.DataDir, "snapshots") }
-
-func (c *Config) signingKey() string { return filepath.Join(c.DataDir, "archive-key.pem") }
-
-func (c *Config) archiveDir() string {
-	if c.ArchiveDir != "" {
-		return c.ArchiveDir
-	}
-	return filepath.Join(c.DataDir, "archive")
-}
 
 // archiver closes stretches of the log of changes: when it is larger or older than the settings say, the oldest block
 // files go to an archive. Once begun, it goes on down to three quarters of the limit, because each stretch costs a
@@ -47,7 +34,7 @@ func (c *Config) archiveDir() string {
 // says that the stretch is archived; then the block files go. A stretch is on the log or in an archive, or in both, which
 // the next start ends.
 type archiver struct {
-	c      *Config
+	c      *config.Config
 	d      *data
 	log    *store.Log
 	logger *slog.Logger
@@ -57,7 +44,7 @@ type archiver struct {
 	trouble error // why the last stretch is not archived
 }
 
-func newArchiver(c *Config, d *data, logger *slog.Logger, now func() time.Time) *archiver {
+func newArchiver(c *config.Config, d *data, logger *slog.Logger, now func() time.Time) *archiver {
 	return &archiver{c: c, d: d, log: d.store.Events(), logger: logger, now: now}
 }
 
@@ -118,7 +105,7 @@ func (a *archiver) clean() {
 	for _, path := range left {
 		errs = append(errs, os.RemoveAll(path))
 	}
-	errs = append(errs, store.RemoveUnfinished(a.c.archiveDir()), store.RemoveUnfinished(a.c.snapshotDir()))
+	errs = append(errs, store.RemoveUnfinished(a.c.Paths().Archives()), store.RemoveUnfinished(a.c.Paths().Snapshots()))
 	if err := errors.Join(errs...); err != nil {
 		a.logger.Warn("remove what a crash has left of an archive", "error", err)
 	}
@@ -228,7 +215,7 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 	if err := a.room(bytes); err != nil {
 		return err
 	}
-	key, err := store.OpenSigningKey(a.c.signingKey())
+	key, err := store.OpenSigningKey(a.c.Paths().SigningKey())
 	if err != nil {
 		return err
 	}
@@ -248,12 +235,12 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 		return err
 	}
 	a.logger.Info("a stretch of the log of changes is archived", "file", ref.File, "from", first, "to", last, "bytes", bytes, "took", time.Since(started))
-	return store.DropSnapshots(a.c.snapshotDir())
+	return store.DropSnapshots(a.c.Paths().Snapshots())
 }
 
 // room holds that what a stretch takes leaves the reserve free: the archive, which is smaller, and the fold.
 func (a *archiver) room(bytes int64) error {
-	for _, dir := range []string{a.c.DataDir, existing(a.c.archiveDir())} {
+	for _, dir := range []string{a.c.DataDir, existing(a.c.Paths().Archives())} {
 		free, err := osfile.FreeBytes(dir)
 		if err != nil {
 			return err
@@ -288,7 +275,7 @@ func (a *archiver) unfinished(ctx context.Context) error {
 			return err
 		}
 	}
-	return store.DropSnapshots(a.c.snapshotDir())
+	return store.DropSnapshots(a.c.Paths().Snapshots())
 }
 
 // leave takes off the log what a snapshot and its archives have, after all of them are verified.

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/store"
 	"ledge/store/storetest"
 )
 
 // fillBlocks fills the log of changes with 26 events over several blocks.
-func fillBlocks(t *testing.T, c *Config) {
+func fillBlocks(t *testing.T, c *config.Config) {
 	t.Helper()
 	d := mustOpenData(t, c)
 	for i := range 26 {
@@ -31,7 +32,7 @@ func mustDo(tb testing.TB, err error) {
 	}
 }
 
-func (d *data) archiver(c *Config) *archiver {
+func (d *data) archiver(c *config.Config) *archiver {
 	return newArchiver(c, d, slog.New(slog.DiscardHandler), time.Now)
 }
 
@@ -59,7 +60,7 @@ func TestArchiveInterrupted(t *testing.T) {
 	d := mustOpenData(t, c)
 	stats, err := d.store.Events().Stats()
 	mustDo(t, err)
-	c.EventsMaxBytes = size(stats.Bytes / 2) // less than the setting allows
+	c.EventsMaxBytes = config.Size(stats.Bytes / 2) // less than the setting allows
 	a := d.archiver(c)
 	c.DiskReserve = 1 << 60
 	err = a.close(t.Context())
@@ -70,7 +71,7 @@ func TestArchiveInterrupted(t *testing.T) {
 		t.Errorf("without room: tried again at %v, warnings %q", at, a.warnings())
 	}
 	c.DiskReserve = 1 << 20
-	key, err := store.OpenSigningKey(c.signingKey())
+	key, err := store.OpenSigningKey(c.Paths().SigningKey())
 	mustDo(t, err)
 	last, _, err := a.due(false)
 	mustDo(t, err)
@@ -81,7 +82,7 @@ func TestArchiveInterrupted(t *testing.T) {
 		a = d.archiver(c)
 		d.wholeHistory(t, when)
 	}
-	for _, left := range []string{filepath.Join(c.archiveDir(), "LEDGE_EVENTS-000000000001-000000000002.archive.new"), filepath.Join(c.DataDir, "archive-fold-1", "state.db")} {
+	for _, left := range []string{filepath.Join(c.Paths().Archives(), "LEDGE_EVENTS-000000000001-000000000002.archive.new"), filepath.Join(c.DataDir, "archive-fold-1", "state.db")} {
 		mustDo(t, os.MkdirAll(filepath.Dir(left), 0o750))
 		mustDo(t, os.WriteFile(left, []byte("half"), 0o600))
 	}

@@ -33,7 +33,7 @@ func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningK
 	if at != seq {
 		return chain, fmt.Errorf("fold the state as of %d: it is as of %d", seq, at)
 	}
-	return chain, store.WriteSnapshot(a.c.snapshotDir(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
+	return chain, store.WriteSnapshot(a.c.Paths().Snapshots(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
 		_, _, err := db.Snapshot(w)
 		return err
 	})
@@ -101,13 +101,13 @@ func restoreSnapshot(s *store.Store, path string, from, to uint64, logger *slog.
 
 // refill brings the state file to where the log begins, if it is behind that: the events before are archived. It reopens
 // the file that it replaces.
-func (d *data) refill(ctx context.Context, c *Config, p projection) (*projections.DB, error) {
+func (d *data) refill(ctx context.Context, paths datadir.Paths, p projection) (*projections.DB, error) {
 	seq, _ := p.db.Checkpoint()
 	first := p.log.First()
 	if p.tables != projections.Events || seq+1 >= first {
 		return p.db, nil
 	}
-	path := filepath.Join(c.DataDir, p.file)
+	path := filepath.Join(paths.Data, p.file)
 	if err := p.db.Close(); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (d *data) refill(ctx context.Context, c *Config, p projection) (*projection
 	err := restoreSnapshot(d.store, path, first-1, last, d.logger)
 	switch {
 	case errors.Is(err, errNoSnapshot):
-		if err := foldable(ctx, c, p.log, seq); err != nil {
+		if err := foldable(ctx, paths, p.log, seq); err != nil {
 			return nil, err
 		}
 		d.logger.Warn("the state is folded from the archives, because there is no snapshot of it that can be used", "file", path, "from", seq+1, "to", first-1)
@@ -135,19 +135,19 @@ func (d *data) refill(ctx context.Context, c *Config, p projection) (*projection
 
 // foldable holds that the state can be folded from the event behind seq on: what is not on the log any more is in a whole snapshot of the
 // state, or in whole archives.
-func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error {
+func foldable(ctx context.Context, paths datadir.Paths, log *store.Log, seq uint64) error {
 	first := log.First()
 	last, _ := log.Last()
 	if seq+1 >= first {
 		return nil
 	}
-	list, err := store.Snapshots(c.snapshotDir())
+	list, err := store.Snapshots(paths.Snapshots())
 	if err != nil {
 		return exit.With(exit.Folder, err)
 	}
 	var known []store.ArchiveRef
 	for _, at := range list {
-		s, err := store.OpenSnapshot(c.snapshotDir(), at)
+		s, err := store.OpenSnapshot(paths.Snapshots(), at)
 		if err != nil {
 			continue // verify names it
 		}
@@ -158,7 +158,7 @@ func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error 
 			known = s.Archives
 		}
 	}
-	archives := store.OpenArchives(c.archiveDir(), known)
+	archives := store.OpenArchives(paths.Archives(), known)
 	gaps, err := archives.Gaps(seq+1, first-1)
 	if err == nil && len(gaps) > 0 {
 		err = gaps[0]
@@ -171,5 +171,5 @@ func foldable(ctx context.Context, c *Config, log *store.Log, seq uint64) error 
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return exit.With(exit.Damaged, fmt.Errorf("the state cannot be folded from event %d on: the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq+1, first, c.snapshotDir(), first-1, err))
+	return exit.With(exit.Damaged, fmt.Errorf("the state cannot be folded from event %d on: the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq+1, first, paths.Snapshots(), first-1, err))
 }

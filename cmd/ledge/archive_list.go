@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store"
@@ -26,11 +27,11 @@ It reads names and headers only; ledge verify checks the content. See docs/refer
   ledge archive --json | jq .missing`,
 	}
 	asJSON := jsonFlag(c)
-	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := datadir.MustExist(config.DataDir); err != nil {
+	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
-		list, err := listArchives(config)
+		list, err := listArchives(cfg)
 		if err != nil {
 			return exit.With(exit.Folder, err)
 		}
@@ -51,9 +52,9 @@ type archiveList struct {
 	Unread    []string           `json:"unread"`  // snapshots that cannot be read, and why
 }
 
-func listArchives(c *Config) (*archiveList, error) {
+func listArchives(c *config.Config) (*archiveList, error) {
 	l := &archiveList{Archives: []store.ArchiveRef{}, Missing: []string{}, Unread: []string{}}
-	key, err := store.ReadSigningKey(c.signingKey())
+	key, err := store.ReadSigningKey(c.Paths().SigningKey())
 	if err == nil {
 		l.PublicKey = key.Public()
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +64,7 @@ func listArchives(c *Config) (*archiveList, error) {
 	if err != nil {
 		return nil, err
 	}
-	archives := store.OpenArchives(c.archiveDir(), known)
+	archives := store.OpenArchives(c.Paths().Archives(), known)
 	list, err := archives.List()
 	if err != nil {
 		return nil, err
@@ -77,13 +78,13 @@ func listArchives(c *Config) (*archiveList, error) {
 }
 
 // known returns the archives that the newest snapshot lists.
-func (l *archiveList) known(c *Config) ([]store.ArchiveRef, error) {
-	list, err := store.Snapshots(c.snapshotDir())
+func (l *archiveList) known(c *config.Config) ([]store.ArchiveRef, error) {
+	list, err := store.Snapshots(c.Paths().Snapshots())
 	if err != nil {
 		return nil, err
 	}
 	for _, seq := range list {
-		s, err := store.OpenSnapshot(c.snapshotDir(), seq)
+		s, err := store.OpenSnapshot(c.Paths().Snapshots(), seq)
 		if err == nil {
 			l.Snapshot = seq
 			return s.Archives, nil

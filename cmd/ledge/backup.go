@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -40,17 +41,17 @@ Exit code 6 if the log or a body is damaged: no backup is written then.`,
   ledge backup --json --config /etc/ledge/ledge.yaml /backups/today.tar`,
 	}
 	asJSON := jsonFlag(c)
-	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		p := newProgress(c.ErrOrStderr(), "backup")
 		defer p.clear()
-		b := &backup{json: *asJSON, config: config, logger: config.newLogger(p.beside(c.ErrOrStderr())), progress: p, out: p.beside(c.OutOrStdout())}
+		b := &backup{json: *asJSON, config: cfg, logger: cfg.NewLogger(p.beside(c.ErrOrStderr())), progress: p, out: p.beside(c.OutOrStdout())}
 		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
 }
 
 // backup is one run of `ledge backup`.
 type backup struct {
-	config   *Config
+	config   *config.Config
 	logger   *slog.Logger
 	progress *progress
 	out      io.Writer
@@ -71,7 +72,7 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 	}
 	if held != nil {
 		defer held.Close()
-	} else if b.beside, err = runningLedger(ctx, b.config.logDir(), client); err != nil {
+	} else if b.beside, err = runningLedger(ctx, b.config.Paths().Log(), client); err != nil {
 		return err
 	}
 	if b.file, err = createBackup(name, time.Now()); err != nil {
@@ -122,7 +123,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	starts, err := store.Starts(b.config.logDir(), b.ends)
+	starts, err := store.Starts(b.config.Paths().Log(), b.ends)
 	if err != nil {
 		return err
 	}
@@ -131,13 +132,13 @@ func (b *backup) write(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := store.NotPassed(b.config.logDir(), b.ends); err != nil {
+	if err := store.NotPassed(b.config.Paths().Log(), b.ends); err != nil {
 		return err
 	}
 	if err := b.snapshots(); err != nil {
 		return err
 	}
-	if err := b.small(signingKeyName, b.config.signingKey()); err != nil {
+	if err := b.small(signingKeyName, b.config.Paths().SigningKey()); err != nil {
 		return err
 	}
 	if hashes != nil {
@@ -170,12 +171,12 @@ func (b *backup) authority() error {
 // snapshots copies the snapshots that can be used: without them a log whose first changes are archived cannot be folded. They
 // come after the front on record, because a snapshot is made before the front moves behind it.
 func (b *backup) snapshots() error {
-	list, err := store.Snapshots(b.config.snapshotDir())
+	list, err := store.Snapshots(b.config.Paths().Snapshots())
 	if err != nil {
 		return exit.With(exit.Folder, err)
 	}
 	for _, seq := range list {
-		s, err := store.OpenSnapshot(b.config.snapshotDir(), seq)
+		s, err := store.OpenSnapshot(b.config.Paths().Snapshots(), seq)
 		if err == nil {
 			err = s.Check()
 		}
@@ -232,7 +233,7 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 	}
 	end := b.ends[name]
 	done := int64(0)
-	r, err := store.CopyBlocks(ctx, b.config.logDir(), name, end, func(path string, text []byte) error {
+	r, err := store.CopyBlocks(ctx, b.config.Paths().Log(), name, end, func(path string, text []byte) error {
 		done += int64(len(text))
 		b.progress.at(name, done, 0)
 		return b.file.addText(logPrefix+path, text)
@@ -247,10 +248,10 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 // secrets returns the secret store, nil where there is none. It is read as soon as the ends of the logs are known: a hash that an event names up
 // to there is kept for [keepRetired] after another one has taken its place.
 func (b *backup) secrets() ([]byte, error) {
-	if _, err := b.config.checkSecrets(); err != nil {
+	if _, err := checkSecrets(b.config.Paths()); err != nil {
 		return nil, secretsError(err)
 	}
-	return readShort(b.config.secretsPath())
+	return readShort(b.config.Paths().Secrets())
 }
 
 // small copies a file that is short, if it is there.
@@ -287,7 +288,7 @@ const mostSmall = secrets.MaxFileBytes
 
 // allPayloads copies the bodies that are there. One that is not whole is left out; it is damage if an event needs it.
 func (b *backup) allPayloads(ctx context.Context) error {
-	for names, err := range payloads.Names(b.config.payloadDir()) {
+	for names, err := range payloads.Names(b.config.Paths().Payloads()) {
 		if err != nil {
 			return err
 		}
@@ -305,7 +306,7 @@ func (b *backup) allPayloads(ctx context.Context) error {
 
 // payload copies a body, and says why it did not.
 func (b *backup) payload(ctx context.Context, digest string) (fault string, err error) {
-	path := filepath.Join(b.config.payloadDir(), digest)
+	path := filepath.Join(b.config.Paths().Payloads(), digest)
 	f, err := osfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err.Error(), nil
@@ -315,7 +316,7 @@ func (b *backup) payload(ctx context.Context, digest string) (fault string, err 
 	if err != nil {
 		return err.Error(), nil
 	}
-	if fault, err = payloads.Check(ctx, b.config.payloadDir(), digest, st.Size()); fault != "" || err != nil {
+	if fault, err = payloads.Check(ctx, b.config.Paths().Payloads(), digest, st.Size()); fault != "" || err != nil {
 		return fault, err
 	}
 	sum, err := b.file.add(bodyPrefix+digest, f, st.Size())
@@ -359,7 +360,7 @@ func (b *backup) missingPayloads(ctx context.Context) error {
 			if fault == "" {
 				continue
 			}
-			path := filepath.Join(b.config.payloadDir(), r.Digest)
+			path := filepath.Join(b.config.Paths().Payloads(), r.Digest)
 			if _, err := os.Lstat(path); b.beside != nil && errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("the body of reading %s is gone: it was removed while the backup was made, or is damaged; run the backup again, and `ledge verify` if that ends so too", r.ID)
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/cmd/internal/config"
 )
 
 // boundTests has, for each row of the tables of docs/reference/limits.md and limits-delivery.md, the tests that drive Ledge to the bound and hold what
@@ -154,8 +156,8 @@ var boundTests = map[string][]string{
 // TestBounds walks the table: each row has tests, which are there, and each setting of it is one.
 func TestBounds(t *testing.T) {
 	tables := mustReadDocs(t, "reference/limits.md", "reference/limits-delivery.md")
-	c := &Config{}
-	settings := c.settings()
+	c := config.Default()
+	settings := c.Settings()
 	tests := testNames(t)
 	rows := 0
 	for line := range strings.Lines(tables) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 )
@@ -24,13 +25,13 @@ Exit code 5 if there is no CA.`,
 		Example: `  ledge ca --data-dir /var/lib/ledge > ledge-ca.pem
   ledge ca > ca.pem && curl --cacert ca.pem https://localhost:59881/api/v2/ping`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if _, err := os.Stat(config.DataDir); errors.Is(err, fs.ErrNotExist) {
-			return datadir.MustExist(config.DataDir)
+	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
+			return datadir.MustExist(cfg.DataDir)
 		}
-		text, _, err := certs.ReadCA(config.DataDir)
+		text, _, err := certs.ReadCA(cfg.DataDir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", config.DataDir))
+			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", cfg.DataDir))
 		}
 		if err != nil {
 			return authorityError(err)

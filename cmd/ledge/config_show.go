@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
 
@@ -24,17 +25,17 @@ force, as a YAML file that --config takes back. See docs/reference/operating.md#
   ledge config --changed --config /etc/ledge/ledge.yaml`,
 	}
 	changed := c.Flags().Bool("changed", false, "only the settings whose value is not the default, with where it comes from")
-	configured(c, func(_ context.Context, c *cobra.Command, config *Config, source map[string]string) error {
+	configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
 		if *changed {
-			printChanged(c.OutOrStdout(), config, source)
+			printChanged(c.OutOrStdout(), cfg, source)
 			return nil
 		}
 		fmt.Fprintln(c.OutOrStdout(), "# Settings of ledge: each as flag --name, as environment variable, or as a line of this file.")
-		for _, group := range config.groups {
-			fmt.Fprintf(c.OutOrStdout(), "\n## %s\n", group.title)
-			group.flags.VisitAll(func(f *pflag.Flag) {
+		for _, group := range cfg.Groups {
+			fmt.Fprintf(c.OutOrStdout(), "\n## %s\n", group.Title)
+			group.Flags.VisitAll(func(f *pflag.Flag) {
 				fmt.Fprintf(c.OutOrStdout(), "\n# %s\n# default %s; %s; in force from %s\n%s: %q\n",
-					f.Usage, orNone(f.DefValue), envName(f.Name), source[f.Name], f.Name, f.Value.String())
+					f.Usage, orNone(f.DefValue), config.EnvName(f.Name), source[f.Name], f.Name, f.Value.String())
 			})
 		}
 		return nil
@@ -44,9 +45,9 @@ force, as a YAML file that --config takes back. See docs/reference/operating.md#
 }
 
 // printChanged prints the settings that have not their defaults.
-func printChanged(w io.Writer, config *Config, source map[string]string) {
-	for _, group := range config.groups {
-		group.flags.VisitAll(func(f *pflag.Flag) {
+func printChanged(w io.Writer, cfg *config.Config, source map[string]string) {
+	for _, group := range cfg.Groups {
+		group.Flags.VisitAll(func(f *pflag.Flag) {
 			if value := f.Value.String(); value != f.DefValue {
 				fmt.Fprintf(w, "%s: %q # from %s\n", f.Name, value, source[f.Name])
 			}
@@ -75,8 +76,9 @@ Exit code 0 where all is right, else 2.`,
 	}
 	read := withSettings(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		config, _, err := read()
-		if err := errors.Join(err, config.checkFiles(), config.findAddresses(c.Context())); err != nil {
+		cfg, _, err := read()
+		_, unfound := findAddresses(c.Context(), cfg)
+		if err := errors.Join(err, checkFiles(cfg), unfound); err != nil {
 			return exit.With(exit.Usage, err)
 		}
 		fmt.Fprintln(c.OutOrStdout(), "all settings are right")
@@ -86,16 +88,16 @@ Exit code 0 where all is right, else 2.`,
 }
 
 // checkFiles reads the files that the settings name, as a start does.
-func (c *Config) checkFiles() error {
-	_, units := readUnits(c.UnitsFile)
-	_, key := c.secretKey()
+func checkFiles(c *config.Config) error {
+	_, units := config.ReadUnits(c.UnitsFile)
+	_, key := secretKey(c.DataDir)
 	if !c.Secure {
 		return errors.Join(units, key)
 	}
-	_, clients := caPool("tls-client-ca", c.TLSClientCA)
+	_, clients := config.ReadClientCAs(c.TLSClientCA)
 	if c.TLSCert == "" || c.TLSKey == "" {
 		return errors.Join(units, key, clients)
 	}
-	_, err := certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: time.Now, Logger: c.newLogger(os.Stderr)})
+	_, err := certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: time.Now, Logger: c.NewLogger(os.Stderr)})
 	return errors.Join(units, key, clients, err)
 }

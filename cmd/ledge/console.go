@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
@@ -98,7 +99,7 @@ func changeOf(e domain.Event) console.Change {
 func (p *Program) whoMayCall() console.Access {
 	if p.Config.Secure {
 		says := "Secure mode: the REST services need a login, a token or a client certificate."
-		if p.Config.Loopback != loopbackSecure {
+		if p.Config.Loopback != config.LoopbackSecure {
 			says += fmt.Sprintf(" Programs on this machine need none: they have the role %s.", p.Config.Loopback)
 		}
 		return console.Access{Says: says}

@@ -32,7 +32,7 @@ func (p *Program) newConsoleSystem() *consoleSystem {
 
 // Settings implements console.System.
 func (s *consoleSystem) Settings() (all []console.Setting) {
-	s.Config.declared.VisitAll(func(f *pflag.Flag) {
+	s.Config.Settings().VisitAll(func(f *pflag.Flag) {
 		source := s.Source[f.Name]
 		if source == "" {
 			source = "default"
@@ -100,7 +100,7 @@ func (s *consoleSystem) space() (space console.Space) {
 // Disk implements console.System.
 func (s *consoleSystem) Disk() console.Disk {
 	d := console.Disk{
-		Space: s.space(), ReadingsReserve: int64(s.Config.readingsReserve()), ChangesReserve: int64(s.Config.DiskReserve),
+		Space: s.space(), ReadingsReserve: int64(s.Config.ReadingsReserve()), ChangesReserve: int64(s.Config.DiskReserve),
 		ReadingsMax: int64(s.Config.ReadingsMaxBytes), ReadingsAge: s.Config.ReadingsMaxAge,
 		NotificationsMax: int64(s.Config.NotificationsMaxBytes), NotificationsAge: s.Config.NotificationsMaxAge,
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/store/osfile"
 )
@@ -21,9 +22,9 @@ func refuseOldLogins(dir string) error {
 	return osfile.Write(filepath.Join(dir, datadir.LoginsFile), []byte(rand.Text()+"\n"))
 }
 
-// loginKey is the name in the secret store of the key that signs logins.
-func (c *Config) loginKey() (string, error) {
-	name, err := osfile.Read(filepath.Join(c.DataDir, datadir.LoginsFile), mostSmall)
+// loginKey returns the name in the secret store of the key that signs logins of the data folder dir.
+func loginKey(dir string) (string, error) {
+	name, err := osfile.Read(filepath.Join(dir, datadir.LoginsFile), mostSmall)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "login", nil
@@ -37,7 +38,7 @@ func (c *Config) loginKey() (string, error) {
 const mostTold = 100
 
 // tellIdentities lists the users and tokens of a data folder that is a copy: those that were removed since it was taken are there again.
-func tellIdentities(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer) error {
+func tellIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer) error {
 	lock, err := datadir.Lock(c.DataDir)
 	if err != nil {
 		return err

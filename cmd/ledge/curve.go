@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -47,17 +48,17 @@ Exit code 5 if there is no key.`,
 		Example: `  ledge curve --data-dir /var/lib/ledge
   ledge curve --config /etc/ledge/ledge.yaml > server.key`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := datadir.MustExist(config.DataDir); err != nil {
+	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
-		file, err := config.openSecrets()
+		file, err := openSecrets(cfg.Paths())
 		if err != nil {
 			return err
 		}
 		key, ok := file.StoredKey(curveKeyName)
 		if !ok {
-			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no key of CURVE; start once with `ledge serve`, which makes one", config.DataDir))
+			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no key of CURVE; start once with `ledge serve`, which makes one", cfg.DataDir))
 		}
 		fmt.Fprintln(c.OutOrStdout(), serverKey(key))
 		return nil

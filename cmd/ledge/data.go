@@ -57,12 +57,8 @@ func (d *data) projections() []projection {
 // mostChangeBytes is the most that the changes of one request may write to the log.
 const mostChangeBytes = 64 << 20
 
-// appenderOptions are what an appender refuses, and where it tells how far a fold has come.
-func (d *data) appenderOptions(c *Config, p projection) store.AppenderOptions {
-	folding := c.folding
-	if folding == nil {
-		folding = newFoldLog(d.logger).folding
-	}
+// appenderOptions are the limits of an appender, and where it tells how far a fold has come.
+func appenderOptions(p projection, folding func(file string, done, total int64)) store.AppenderOptions {
 	o := store.AppenderOptions{CatchingUp: func(done, total uint64) {
 		fitMemory()
 		folding(p.file, int64(done), int64(total))
@@ -73,23 +69,37 @@ func (d *data) appenderOptions(c *Config, p projection) store.AppenderOptions {
 	return o
 }
 
-// openData opens the log and brings its projections up to it.
-func openData(ctx context.Context, c *Config, tapPort int, logger *slog.Logger) (*data, error) {
-	d := &data{logger: logger, now: time.Now, forgotten: make(chan struct{}, 1), failed: make(chan error, 1)}
-	if err := d.open(ctx, c, tapPort); err != nil {
+// dataOptions are what the log and its projections need.
+type dataOptions struct {
+	Paths                datadir.Paths
+	ReserveBytes         int64                                // free disk space below which changes are refused
+	ReadingsReserveBytes int64                                // and below which readings are refused
+	Tap                  *tap.Options                         // nil: there is no listener for taps
+	Folding              func(file string, done, total int64) // is told how many events of a fold are done; nil: the log and systemd are
+	Now                  func() time.Time                     // the clock; nil: that of the machine
+	Logger               *slog.Logger
+}
+
+// openData opens the log and brings its projections up to it. The caller has the lock of the data folder.
+func openData(ctx context.Context, o dataOptions) (*data, error) {
+	if o.Folding == nil {
+		o.Folding = newFoldLog(o.Logger).folding
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	d := &data{logger: o.Logger, now: o.Now, forgotten: make(chan struct{}, 1), failed: make(chan error, 1)}
+	if err := d.open(ctx, o); err != nil {
 		_ = d.close()
 		return nil, d.cause(err)
 	}
 	return d, nil
 }
 
-func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
-	o := storeOptions(c, tapPort, d.logger)
+func (d *data) open(ctx context.Context, options dataOptions) (err error) {
+	o := storeOptions(options)
 	o.FreeBytes = d.freeBytes
-	if err := whenFree(ctx, d.logger, c.address("tap-host", c.TapHost), tapPort, func() error { return o.Tap.Check(ctx) }); err != nil {
-		return storeError(err)
-	}
-	if err = d.openStates(c, &o); err != nil {
+	if err = d.openStates(options.Paths.Data, &o); err != nil {
 		return err
 	}
 	if d.store, err = store.Open(ctx, o); err != nil {
@@ -98,10 +108,10 @@ func (d *data) open(ctx context.Context, c *Config, tapPort int) (err error) {
 	d.onClose(d.store.Close)
 	appenders := []**store.Appender{&d.events, &d.notifications, &d.readings}
 	for i, p := range d.projections() {
-		if p.db, err = d.refill(ctx, c, p); err != nil {
+		if p.db, err = d.refill(ctx, options.Paths, p); err != nil {
 			return storeError(err)
 		}
-		if *appenders[i], err = store.NewAppender(ctx, p.log, d.decideOn(p), d.appenderOptions(c, p)); err != nil {
+		if *appenders[i], err = store.NewAppender(ctx, p.log, d.decideOn(p), appenderOptions(p, options.Folding)); err != nil {
 			return storeError(err)
 		}
 		d.onClose((*appenders[i]).Close)
@@ -163,13 +173,13 @@ func (asked[S]) Put(string, S) { panic("only the log of changes changes users an
 func (asked[S]) Delete(string) { panic("only the log of changes changes users and tokens") }
 
 // openStates opens the projections. They come before the log: they are witnesses of how far it was durable, and of where it began.
-func (d *data) openStates(c *Config, o *store.Options) error {
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+func (d *data) openStates(dir string, o *store.Options) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	}
 	o.Checkpoints, o.Nodes = map[string]store.Checkpoint{}, map[string]string{}
 	for i, to := range []**projections.DB{&d.state, &d.notes, &d.values} {
-		db, err := projections.Open(d.stateOptions(filepath.Join(c.DataDir, datadir.StateFiles[i]), tables[i]))
+		db, err := projections.Open(d.stateOptions(filepath.Join(dir, datadir.StateFiles[i]), tables[i]))
 		if err != nil {
 			return exit.With(exit.Folder, err)
 		}
@@ -263,22 +273,10 @@ func (d *data) forget(ctx context.Context, p projection) {
 }
 
 // storeOptions has no limits of age and bytes: what is removed, and when, is decided here, see [bound].
-func storeOptions(c *Config, tapPort int, logger *slog.Logger) store.Options {
+func storeOptions(o dataOptions) store.Options {
 	return store.Options{
-		Dir: c.logDir(), Tap: tapOptions(c, tapPort),
-		ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.readingsReserve()), Logger: logger,
-		ArchiveDir: c.archiveDir(), SnapshotDir: c.snapshotDir(),
-	}
-}
-
-// tapOptions returns nil for port -1, which is no taps.
-func tapOptions(c *Config, port int) *tap.Options {
-	if port < 0 {
-		return nil
-	}
-	return &tap.Options{
-		Host: c.address("tap-host", c.TapHost), Port: port, Descriptors: c.tapFiles,
-		TLS: c.tap.tls, Login: c.tap.login, Still: c.tap.still,
+		Dir: o.Paths.Log(), Tap: o.Tap, ReserveBytes: o.ReserveBytes, ReadingsReserveBytes: o.ReadingsReserveBytes, Logger: o.Logger,
+		ArchiveDir: o.Paths.Archives(), SnapshotDir: o.Paths.Snapshots(),
 	}
 }
 

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/cmd/internal/config"
 	"ledge/domain"
 )
 
 // TestEachKindOfChannelIsServed holds that the program has a sender for each kind of channel, and docs/reference/delivery.md its fields.
 func TestEachKindOfChannelIsServed(t *testing.T) {
 	text := mustRead(t, "../../docs/reference/delivery.md")
-	rows := (&Program{Config: &Config{}}).channelRows()
+	rows := (&Program{Config: &config.Config{}}).channelRows()
 	for _, k := range domain.ChannelKinds() {
 		if _, ok := rows[k.Type]; !ok {
 			t.Errorf("%s has no row in channelRows", k.Type)

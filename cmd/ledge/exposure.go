@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 	"ledge/store"
@@ -19,23 +20,21 @@ import (
 // lookupTime is how long a start waits for the address of one host name.
 const lookupTime = 5 * time.Second
 
-// bindSettings returns the settings of addresses that the program listens on, with the host of each.
-func (c *Config) bindSettings() [][2]string {
-	var list [][2]string
-	for _, one := range services.All {
-		host, _ := c.listenAt(one)
-		list = append(list, [2]string{one.Setting + "-host", host})
+// addresses are the IP addresses that are listened on, by the setting of each.
+type addresses map[string]netip.Addr
+
+// host returns the address of a setting, or the host in it if no address was found.
+func (a addresses) host(setting, host string) string {
+	if ip, ok := a[setting]; ok {
+		return ip.String()
 	}
-	if c.TapPort >= 0 {
-		list = append(list, [2]string{"tap-host", c.TapHost})
-	}
-	return list
+	return host
 }
 
-// findAddresses gives each of bindSettings the one IP address that is listened on. An address that other machines can reach
-// is refused unless secure or allow-insecure is set, because nobody has to log in.
-func (c *Config) findAddresses(ctx context.Context) error {
-	c.addresses = map[string]netip.Addr{}
+// findAddresses finds the IP address to listen on for each setting of an address. An address that other machines can reach is refused
+// unless secure or allow-insecure is set, because nobody has to log in.
+func findAddresses(ctx context.Context, c *config.Config) (addresses, error) {
+	all := addresses{}
 	type answer struct {
 		ip  netip.Addr
 		err error
@@ -43,7 +42,7 @@ func (c *Config) findAddresses(ctx context.Context) error {
 	found := map[string]answer{} // by host: services mostly share one
 	var errs []error
 	code := exit.Usage
-	for _, s := range c.bindSettings() {
+	for _, s := range c.BindSettings() {
 		setting, host := s[0], s[1]
 		a, known := found[host]
 		if !known {
@@ -55,19 +54,19 @@ func (c *Config) findAddresses(ctx context.Context) error {
 			continue
 		}
 		ip := a.ip
-		c.addresses[setting] = ip
+		all[setting] = ip
 		if !ip.Unmap().IsLoopback() && !c.AllowInsecure && !c.Secure {
 			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; "+
 				"or use a loopback address such as 127.0.0.1 behind a tunnel or a reverse proxy with both, or set allow-insecure", setting, describe(host, ip)))
 		}
 	}
 	if len(errs) > 0 {
-		return exit.With(code, errors.Join(errs...))
+		return nil, exit.With(code, errors.Join(errs...))
 	}
-	return nil
+	return all, nil
 }
 
-// lookup returns the IP address of a host, as net.Listen chooses it: the first of IPv4, else the first. localhost is
+// lookup returns the IP address of a host, as net.Listen chooses it: the first one of IPv4, else the first one. localhost is
 // 127.0.0.1, whatever a name server says.
 func lookup(ctx context.Context, resolver *net.Resolver, limit time.Duration, host string) (netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -89,20 +88,12 @@ func lookup(ctx context.Context, resolver *net.Resolver, limit time.Duration, ho
 	return ips[max(i, 0)].Unmap(), nil // there is at least one, where there is no error
 }
 
-// describe returns a host as a setting has it, with its address where that is another text.
+// describe returns a host as a setting has it, with its address if that is another text.
 func describe(host string, ip netip.Addr) string {
 	if host == ip.String() {
 		return host
 	}
 	return fmt.Sprintf("%q (%s)", host, ip)
-}
-
-// address returns the host that a setting of bindSettings stands for, as an IP address once it is found.
-func (c *Config) address(setting, host string) string {
-	if ip, ok := c.addresses[setting]; ok {
-		return ip.String()
-	}
-	return host
 }
 
 // tapAddress is where the tap listens, without the scheme.
@@ -121,8 +112,8 @@ func (p *Program) warnOfOpenAddresses() {
 		actual[one.Setting+"-host"] = p.servers.address(one.Name)
 	}
 	var open []any
-	for _, s := range p.Config.bindSettings() {
-		if !p.Config.addresses[s[0]].Unmap().IsLoopback() {
+	for _, s := range p.Config.BindSettings() {
+		if !p.addresses[s[0]].Unmap().IsLoopback() {
 			open = append(open, slog.String(s[0], actual[s[0]]))
 		}
 	}

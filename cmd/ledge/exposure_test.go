@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
 
@@ -21,12 +22,12 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 	for _, setting := range []string{"metadata-host", "data-host", "device-rest-host", "notifications-host", "tap-host"} {
 		for _, host := range []string{"0.0.0.0", "::", "192.0.2.1", "::ffff:192.0.2.1", "169.254.1.1"} {
 			dir := filepath.Join(t.TempDir(), "data")
-			c := &Config{}
-			flags := c.settings()
+			c := config.Default()
+			flags := c.Settings()
 			if err := flags.Parse(append([]string{"--data-dir", dir, "--" + setting, host}, ports...)); err != nil {
 				t.Fatal(err)
 			}
-			err := c.findAddresses(t.Context())
+			_, err := findAddresses(t.Context(), c)
 			if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.Usage || !strings.Contains(err.Error(), "setting "+setting+": "+host) || !strings.Contains(err.Error(), "or set allow-insecure") {
 				t.Errorf("%s %s: got %v", setting, host, err)
 			}

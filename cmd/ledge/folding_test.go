@@ -62,8 +62,11 @@ func TestRebuildFoldsOnce(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, file))
 	}
 	told := map[string]int64{}
-	c.folding = func(file string, done, total int64) { told[file] = done*1000 + total }
-	mustDo(t, mustOpenData(t, c).close())
+	o := nodeOptions(c, slog.New(slog.DiscardHandler))
+	o.Folding = func(file string, done, total int64) { told[file] = done*1000 + total }
+	d, err := openData(t.Context(), o)
+	mustDo(t, err)
+	mustDo(t, d.close())
 	if n := told["state.db"]; n == 0 || n/1000 != n%1000 {
 		t.Errorf("a fold has told %v", told)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 )
@@ -24,8 +25,8 @@ See docs/monitoring.md.
 Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 		Example: `  ledge health && echo fine
   ledge health --config /etc/ledge/ledge.yaml || mail -s 'ledge' ops`,
-	}, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		a, err := askRunning(ctx, config, admin.Request{Do: "health"})
+	}, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		a, err := askRunning(ctx, cfg, admin.Request{Do: "health"})
 		if err != nil {
 			return exit.With(exit.Failure, err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/config"
 )
 
 // globalFlags is the part of cobra's usage text with the flags of the parents.
@@ -47,16 +48,16 @@ func shortenCompletion(root *cobra.Command) {
 }
 
 // groupedUsage shows the settings of a command in groups, and then its other flags.
-func groupedUsage(config *Config) func(*cobra.Command) error {
+func groupedUsage(cfg *config.Config) func(*cobra.Command) error {
 	return func(c *cobra.Command) error {
 		out := c.OutOrStderr()
 		fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
-		for _, group := range config.groups {
-			fmt.Fprintf(out, "\n%s:\n%s", group.title, withoutLongDefaults(group.flags).FlagUsagesWrapped(helpWidth))
+		for _, group := range cfg.Groups {
+			fmt.Fprintf(out, "\n%s:\n%s", group.Title, withoutLongDefaults(group.Flags).FlagUsagesWrapped(helpWidth))
 		}
 		others := pflag.NewFlagSet("", pflag.ContinueOnError)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if config.declared.Lookup(f.Name) == nil {
+			if cfg.Settings().Lookup(f.Name) == nil {
 				others.AddFlag(f)
 			}
 		})
@@ -72,7 +73,7 @@ const everySetting = "\n\nEvery setting of `ledge serve` is a flag here too; `le
 // taken.
 func hideSettings(c *cobra.Command) {
 	hidden := false
-	for _, name := range flagNames(new(Config).settings(), "") {
+	for _, name := range config.FlagNames(config.Default().Settings(), "") {
 		if f := c.Flags().Lookup(name); f != nil && name != "data-dir" {
 			f.Hidden, hidden = true, true
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -261,10 +262,10 @@ func TestTokenText(t *testing.T) {
 }
 
 // mustOpenIdentities opens the users and tokens of a data folder as a server does.
-func mustOpenIdentities(t *testing.T, c *Config) (*data, *identities) {
+func mustOpenIdentities(t *testing.T, c *config.Config) (*data, *identities) {
 	t.Helper()
 	d := mustOpenData(t, c)
-	file, err := secrets.OpenWith(c.secretsPath(), nil)
+	file, err := secrets.OpenWith(c.Paths().Secrets(), nil)
 	mustDo(t, err)
 	return d, d.identities(c, file, d.logger)
 }

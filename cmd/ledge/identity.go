@@ -7,30 +7,12 @@ import (
 	"time"
 
 	"ledge/bridge/guard"
+	"ledge/cmd/internal/config"
 	"ledge/handlers/identity"
 )
 
-// issuerCure checks jwt-issuer.
-func (c *Config) issuerCure() string {
-	if c.JWTIssuer == "" {
-		return ""
-	}
-	return textOf(identity.CheckURL(c.JWTIssuer))
-}
-
-// audienceCure checks jwt-audience.
-func (c *Config) audienceCure() string {
-	switch {
-	case c.JWTIssuer == "" && c.JWTAudience != "":
-		return "set jwt-issuer too, to what the JWTs have in their claim iss"
-	case c.JWTIssuer != "" && c.JWTAudience == "":
-		return "give the audience that the JWTs have in their claim aud: without one, a JWT for any other service would do"
-	}
-	return ""
-}
-
 // newAuthenticator returns what proves identities. The caller starts its Run.
-func newAuthenticator(c *Config, directory identity.Directory, credentials identity.Credentials, loginKey []byte, g *guard.Guard, used func(token string, at time.Time), logger *slog.Logger) *identity.Authenticator {
+func newAuthenticator(c *config.Config, directory identity.Directory, credentials identity.Credentials, loginKey []byte, g *guard.Guard, used func(token string, at time.Time), logger *slog.Logger) *identity.Authenticator {
 	o := identity.Options{Directory: directory, Credentials: credentials, LoginKey: loginKey, Used: used, Logger: logger}
 	if c.JWTIssuer != "" {
 		o.JWT = &identity.JWT{Issuer: c.JWTIssuer, Audience: c.JWTAudience, RoleClaim: c.JWTRoleClaim, Client: keysClient(g)}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/store"
 )
 
@@ -17,20 +18,20 @@ type ledger struct {
 }
 
 // openLedger opens the log, with the archives. It makes no data folder, and changes nothing in the one that is there.
-func openLedger(ctx context.Context, c *Config) (l *ledger, err error) {
+func openLedger(ctx context.Context, c *config.Config) (l *ledger, err error) {
 	held, client, err := admin.Attach(c.DataDir, false)
 	if err != nil {
 		return nil, err
 	}
 	if client != nil {
-		l, err = runningLedger(ctx, c.logDir(), client)
+		l, err = runningLedger(ctx, c.Paths().Log(), client)
 	} else {
 		l = &ledger{close: held.Close}
-		l.Files, err = store.OpenFiles(ctx, c.logDir())
+		l.Files, err = store.OpenFiles(ctx, c.Paths().Log())
 		err = storeError(err)
 	}
 	if err == nil {
-		err = l.OpenArchives(c.archiveDir(), c.snapshotDir())
+		err = l.OpenArchives(c.Paths().Archives(), c.Paths().Snapshots())
 	}
 	if err != nil && l != nil {
 		l.close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -45,11 +46,11 @@ See docs/audit.md.`,
 	c.Flags().BoolVarP(&filter.follows, "follow", "f", false, "print what is recorded from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")
 	filter.flags(c.Flags())
-	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := filter.check(c.Flags(), time.Now()); err != nil {
 			return exit.With(exit.Usage, err)
 		}
-		l, err := openLedger(ctx, config)
+		l, err := openLedger(ctx, cfg)
 		if err != nil {
 			return interrupted(ctx, err, notPrinted)
 		}
@@ -57,17 +58,17 @@ See docs/audit.md.`,
 		print := printer{c.OutOrStdout(), asJSON}.print
 		defer l.close()
 		if filter.follows && l.pid != "" {
-			return followLog(ctx, c.ErrOrStderr(), config, l, &filter, print)
+			return followLog(ctx, c.ErrOrStderr(), cfg, l, &filter, print)
 		}
 		if filter.follows {
-			return exit.With(exit.Usage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", config.DataDir))
+			return exit.With(exit.Usage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", cfg.DataDir))
 		}
 		return interrupted(ctx, l.history(ctx, &filter, print), notPrinted)
 	})
 }
 
 // followLog prints until ctx ends, from one run of the server to the next.
-func followLog(ctx context.Context, stderr io.Writer, c *Config, l *ledger, filter *logFilter, print func(store.Message) error) error {
+func followLog(ctx context.Context, stderr io.Writer, c *config.Config, l *ledger, filter *logFilter, print func(store.Message) error) error {
 	seen, err := l.place(ctx, filter)
 	if err != nil {
 		return interrupted(ctx, damaged(err), notPrinted)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/config"
 	"ledge/store"
 )
 
@@ -79,7 +80,7 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if d, err := parseDuration(text); err == nil && d >= 0 {
+	if d, err := config.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
@@ -128,8 +129,8 @@ func TestLogFilters(t *testing.T) {
 // holdStarts holds that little of the log is read for what is chosen.
 func holdStarts(t *testing.T, dir string, late time.Time) {
 	t.Helper()
-	c := &Config{}
-	if err := c.settings().Parse([]string{"--data-dir", dir}); err != nil {
+	c := config.Default()
+	if err := c.Settings().Parse([]string{"--data-dir", dir}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := openLedger(t.Context(), c)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
 
@@ -104,7 +106,7 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
 	root.SetUsageTemplate(ownUsage(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), inWords(bad.GetFlag(), bad.Unwrap()))
+			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), config.Explain(bad.GetFlag(), bad.Unwrap()))
 		}
 		return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath()))
 	})
@@ -159,57 +161,51 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // configured gives a command all settings as flags; its configuration is complete when f runs.
-func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, config *Config, source map[string]string) error) *cobra.Command {
+func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error) *cobra.Command {
 	read := withSettings(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		config, source, err := read()
+		cfg, source, err := read()
 		if err != nil {
 			return exit.With(exit.Usage, err)
 		}
-		return f(c.Context(), c, config, source)
+		return f(c.Context(), c, cfg, source)
 	}
 	return c
 }
 
-// withSettings gives a command all settings as flags. What it returns reads them, and where the value of each comes from; the error
-// names every setting that is wrong.
-func withSettings(c *cobra.Command) (read func() (*Config, map[string]string, error)) {
-	config := &Config{}
-	settings := config.settings()
-	wrong := addSettings(c.Flags(), settings)
+// withSettings gives a command all settings as flags. read reads them, and returns where the value of each comes from. The error names every
+// setting that is wrong.
+func withSettings(c *cobra.Command) (read func() (*config.Config, map[string]string, error)) {
+	cfg := config.Default()
+	settings := cfg.Settings()
+	cfg.AddTo(c.Flags())
 	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
 	if c.Args == nil {
 		c.Args = cobra.NoArgs
 	}
-	c.SetUsageFunc(groupedUsage(config))
-	return func() (*Config, map[string]string, error) {
+	c.SetUsageFunc(groupedUsage(cfg))
+	return func() (*config.Config, map[string]string, error) {
 		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
 			*file = v
 		}
-		if warning := unknownVariables(settings, os.Environ()); warning != "" {
-			defer warn(c, config, warning)
+		if warning := config.UnknownVariables(settings, os.Environ()); warning != "" {
+			defer warn(c, cfg, warning)
 		}
-		config.reread = func() (*Config, error) {
-			again := &Config{}
-			flags := again.settings()
-			settings.VisitAll(func(f *pflag.Flag) {
-				if f.Changed {
-					_ = flags.Set(f.Name, f.Value.String()) // as the command line has set it
-				}
-			})
-			_, err := again.read(*file)
-			return again, err
-		}
-		source, err := config.read(*file, *wrong...)
-		return config, source, err
+		source, err := cfg.Load(*file)
+		return cfg, source, err
 	}
 }
 
 // warn prints a line on the log of serve, and on standard error of other commands.
-func warn(c *cobra.Command, config *Config, text string) {
+func warn(c *cobra.Command, cfg *config.Config, text string) {
 	if c.Name() == "serve" {
-		config.newLogger(c.ErrOrStderr()).Warn(text)
+		cfg.NewLogger(c.ErrOrStderr()).Warn(text)
 		return
 	}
 	fmt.Fprintln(c.ErrOrStderr(), "ledge:", text)
+}
+
+// nodeOptions returns the options of a command that opens the log and the state.
+func nodeOptions(c *config.Config, logger *slog.Logger) dataOptions {
+	return dataOptions{Paths: c.Paths(), ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.ReadingsReserve()), Logger: logger}
 }

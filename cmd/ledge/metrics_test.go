@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
 	"ledge/handlers"
 )
@@ -193,7 +194,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // TestScrapesAreBounded holds so many scrapes back, and finds one more refused.
 func TestScrapesAreBounded(t *testing.T) {
-	p := &Program{Config: &Config{}, Logger: slog.New(slog.DiscardHandler), meters: newMeters()}
+	p := &Program{Config: &config.Config{}, Logger: slog.New(slog.DiscardHandler), meters: newMeters()}
 	begun, end := make(chan bool, scrapes), make(chan bool)
 	p.meters.registries[services.Data].MustRegister(metricsOf([]measure[int]{{"ledge_slow", "A metric that waits.", count}}, nil, func() []withLabels[int] {
 		begun <- true

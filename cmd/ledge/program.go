@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
@@ -29,11 +31,12 @@ import (
 	"ledge/handlers/transport"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
+	"ledge/store/tap"
 )
 
 // Program is the running server: everything that `ledge serve` starts, in the order in which it is started.
 type Program struct {
-	Config *Config
+	Config *config.Config
 	Logger *slog.Logger
 	// Source says of each setting where its value comes from; nil: from its default.
 	Source map[string]string
@@ -44,11 +47,13 @@ type Program struct {
 
 	files           descriptors
 	units           domain.UnitsOfMeasure
+	addresses       addresses // that are listened on
 	servers         *servers
 	keeper          certs.Keeper                  // nil without secure
 	clients         atomic.Pointer[x509.CertPool] // CAs of client certificates
 	authority       *certs.Authority              // that signs the certificate; nil where it comes from files
 	transport       *transport.Options            // nil without secure
+	tapTLS          *tls.Config                   // nil without secure
 	data            *data
 	payloads        *payloads.Files
 	secrets         *secrets.File
@@ -99,10 +104,10 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if p.files, err = splitDescriptors(most); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if p.units, err = readUnits(p.Config.UnitsFile); err != nil {
+	if p.units, err = config.ReadUnits(p.Config.UnitsFile); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if err := p.Config.findAddresses(ctx); err != nil {
+	if p.addresses, err = findAddresses(ctx, p.Config); err != nil {
 		return err
 	}
 	lock, err := datadir.Lock(p.Config.DataDir)
@@ -113,35 +118,31 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := datadir.CheckFiles(p.Config.DataDir); err != nil {
 		return exit.With(exit.Folder, err)
 	}
-	spare := datadir.NewSpare(p.Config.DataDir, int64(p.Config.DiskReserve), int64(p.Config.readingsReserve()), p.Logger)
+	spare := datadir.NewSpare(p.Config.DataDir, int64(p.Config.DiskReserve), int64(p.Config.ReadingsReserve()), p.Logger)
 	spare.Release()
 	p.onClose(func() { spare.KeepRest() })
-	if p.secrets, err = p.Config.openSecrets(); err != nil {
+	if p.secrets, err = openSecrets(p.Config.Paths()); err != nil {
 		return err
 	}
 	if err := p.secure(); err != nil {
 		return err
 	}
-	if p.servers, err = listen(ctx, p.Config, p.Logger); err != nil {
+	if p.servers, err = listen(ctx, p.Config, p.addresses, p.Logger); err != nil {
 		return err
 	}
 	p.onClose(p.servers.close)
 	if p.fold == nil {
 		p.fold = newFoldLog(p.Logger)
 	}
-	p.Config.folding = p.fold.folding
 	p.servers.open(p)
 	p.openAdmin()
-	p.Config.tapFiles = p.files.Tap
-	if p.data, err = openData(ctx, p.Config, p.Config.TapPort, p.Logger); err != nil {
+	if err := p.openData(ctx); err != nil {
 		return err
 	}
-	p.onClose(func() { _ = p.data.close() })
-	p.data.now = p.Now
 	if err := p.openPayloads(); err != nil {
 		return err
 	}
-	for _, warning := range datadir.WorldWritable(p.Config.folders()...) {
+	for _, warning := range datadir.WorldWritable(p.Config.Paths().Written()...) {
 		p.Logger.Warn(warning)
 	}
 	if err := p.seed(ctx); err != nil {
@@ -281,12 +282,33 @@ func (p *Program) seed(ctx context.Context) error {
 	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.data.events, p.Now())
 }
 
+// openData opens the log and the state. The port of taps is tried before.
+func (p *Program) openData(ctx context.Context) (err error) {
+	c := p.Config
+	o := nodeOptions(c, p.Logger)
+	o.Folding, o.Now = p.fold.folding, p.Now
+	if c.TapPort >= 0 {
+		o.Tap = &tap.Options{Host: p.addresses.host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
+		if t := p.transport; t != nil {
+			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tapTLS, p.tapLogin, p.tapStill
+		}
+		if err := whenFree(ctx, p.Logger, o.Tap.Host, o.Tap.Port, func() error { return o.Tap.Check(ctx) }); err != nil {
+			return storeError(err)
+		}
+	}
+	if p.data, err = openData(ctx, o); err != nil {
+		return err
+	}
+	p.onClose(func() { _ = p.data.close() })
+	return nil
+}
+
 func (p *Program) openPayloads() (err error) {
-	p.payloads, err = payloads.Open(p.Config.payloadDir(), payloads.Options{ReserveBytes: int64(p.Config.readingsReserve())})
+	p.payloads, err = payloads.Open(p.Config.Paths().Payloads(), payloads.Options{ReserveBytes: int64(p.Config.ReadingsReserve())})
 	if err != nil {
 		return exit.With(exit.Folder, err)
 	}
-	if err := datadir.MakePrivate(p.Config.payloadDir()); err != nil {
+	if err := datadir.MakePrivate(p.Config.Paths().Payloads()); err != nil {
 		p.Logger.Warn("other users of this machine may read the payloads: the mode of their folder cannot be changed", "error", err)
 	}
 	return nil
@@ -294,7 +316,7 @@ func (p *Program) openPayloads() (err error) {
 
 // warnings are what an operator has to look at while the program works.
 func (p *Program) warnings() []string {
-	return append(p.archiver.warnings(), datadir.WorldWritable(p.Config.folders()...)...)
+	return append(p.archiver.warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
 }
 
 func (p *Program) startBridge(ctx context.Context) error {

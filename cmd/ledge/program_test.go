@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
 )
 
@@ -22,8 +23,8 @@ func mustProgram(tb testing.TB) *Program {
 // mustProgramAt runs the program in this process with a clock, and flags.
 func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *Program {
 	tb.Helper()
-	c := &Config{}
-	if err := c.settings().Parse(append([]string{
+	c := config.Default()
+	if err := c.Settings().Parse(append([]string{
 		"--data-dir", tb.TempDir(), "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--tap-port", "-1",
 	}, flags...)); err != nil {
 		tb.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 )
@@ -28,25 +29,26 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		Example: `  ledge rebuild --data-dir /var/lib/ledge
   systemctl stop ledge && ledge rebuild --config /etc/ledge/ledge.yaml`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := datadir.MustExist(config.DataDir); err != nil {
+	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
-		lock, err := datadir.Lock(config.DataDir)
+		lock, err := datadir.Lock(cfg.DataDir)
 		if err != nil {
 			return err
 		}
 		defer lock.Release()
-		if err := datadir.CheckFiles(config.DataDir); err != nil {
+		if err := datadir.CheckFiles(cfg.DataDir); err != nil {
 			return exit.With(exit.Folder, err)
 		}
-		if err := throwStateAway(ctx, config, config.newLogger(c.ErrOrStderr())); err != nil {
+		if err := throwStateAway(ctx, cfg, cfg.NewLogger(c.ErrOrStderr())); err != nil {
 			return err
 		}
 		started := time.Now()
 		progress := newProgress(c.ErrOrStderr(), "rebuild")
-		config.folding = progress.at
-		d, err := openData(ctx, config, -1, config.newLogger(progress.beside(c.ErrOrStderr())))
+		o := nodeOptions(cfg, cfg.NewLogger(progress.beside(c.ErrOrStderr())))
+		o.Folding = progress.at
+		d, err := openData(ctx, o)
 		progress.clear()
 		if err != nil {
 			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")
@@ -64,7 +66,7 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 }
 
 // throwStateAway removes the state. That knows how long the log was: it goes only where the two agree. A restored folder has none.
-func throwStateAway(ctx context.Context, c *Config, logger *slog.Logger) error {
+func throwStateAway(ctx context.Context, c *config.Config, logger *slog.Logger) error {
 	there := slices.ContainsFunc(datadir.StateFiles, func(file string) bool {
 		_, err := os.Lstat(filepath.Join(c.DataDir, file))
 		return err == nil
@@ -72,11 +74,11 @@ func throwStateAway(ctx context.Context, c *Config, logger *slog.Logger) error {
 	if !there {
 		return nil
 	}
-	old, err := openData(ctx, c, -1, logger)
+	old, err := openData(ctx, nodeOptions(c, logger))
 	if err != nil {
 		return interrupted(ctx, err, "nothing is thrown away")
 	}
-	fault := foldable(ctx, c, old.store.Events(), 0)
+	fault := foldable(ctx, c.Paths(), old.store.Events(), 0)
 	if err := old.close(); err != nil {
 		return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
 	}

@@ -32,14 +32,14 @@ func (p *Program) Reload() {
 
 // reloadSettings changes the log level, and names the other settings that differ.
 func (p *Program) reloadSettings() error {
-	now, err := p.Config.reread()
+	now, err := p.Config.LoadAgain()
 	if err != nil {
 		return err
 	}
 	p.Config.LogLevel.LevelVar.Set(now.LogLevel.Level())
 	var differ []string
-	p.Config.declared.VisitAll(func(f *pflag.Flag) {
-		if now.declared.Lookup(f.Name).Value.String() != f.Value.String() {
+	p.Config.Settings().VisitAll(func(f *pflag.Flag) {
+		if now.Settings().Lookup(f.Name).Value.String() != f.Value.String() {
 			differ = append(differ, f.Name)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store/osfile"
@@ -36,12 +37,12 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 		}
 		return cobra.ExactArgs(2)(c, args)
 	}
-	configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		config.DataDir = c.Flags().Arg(1)
+	configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		cfg.DataDir = c.Flags().Arg(1)
 		p := newProgress(c.ErrOrStderr(), "restore")
 		defer p.clear()
-		logger := config.newLogger(p.beside(c.ErrOrStderr()))
-		r := &restore{config: config, file: c.Flags().Arg(0), logger: logger, out: p.beside(c.OutOrStdout()), progress: p}
+		logger := cfg.NewLogger(p.beside(c.ErrOrStderr()))
+		r := &restore{config: cfg, file: c.Flags().Arg(0), logger: logger, out: p.beside(c.OutOrStdout()), progress: p}
 		return interrupted(ctx, r.run(ctx), "nothing is restored")
 	})
 	c.Flags().Lookup("data-dir").Hidden = true
@@ -50,7 +51,7 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 
 // restore is one run of `ledge restore`.
 type restore struct {
-	config   *Config
+	config   *config.Config
 	file     string
 	logger   *slog.Logger
 	out      io.Writer

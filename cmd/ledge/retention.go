@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/projections"
@@ -21,7 +22,7 @@ import (
 // that not every reading removes one. Beside the service at its start, and after removals by others once a rule is over, the
 // counters of all sources are read: some 10 µs for each device and resource.
 type retention struct {
-	rules retentionRules
+	rules config.Rules
 	logStart
 	log   *store.Appender
 	woken chan struct{} // a rule is over its limit, or something was removed
@@ -39,7 +40,7 @@ type retention struct {
 // tally counts data events and the bytes of their values.
 type tally struct{ count, bytes int64 }
 
-func newRetention(c *Config, d *data) *retention {
+func newRetention(c *config.Config, d *data) *retention {
 	n := len(c.ReadingsRetention)
 	return &retention{
 		rules: c.ReadingsRetention, log: d.readings, logStart: logStart{d.values, d.store.Readings(), d.logger, handlers.IdempotencyKeep, d.now},
@@ -88,7 +89,7 @@ func (r *retention) recount(ctx context.Context) error {
 		}
 		for _, s := range list {
 			after = s.Key()
-			if i := r.rules.find(s.Profile, s.Device, s.Source); i >= 0 {
+			if i := r.rules.Find(s.Profile, s.Device, s.Source); i >= 0 {
 				kept[i].add(int64(s.Count), s.Bytes)
 			}
 		}
@@ -134,21 +135,21 @@ func (r *retention) count(e domain.Event) {
 }
 
 func (r *retention) grow(profile, device, source string, bytes int64) {
-	if i := r.rules.find(profile, device, source); i >= 0 {
+	if i := r.rules.Find(profile, device, source); i >= 0 {
 		r.kept[i].add(1, bytes)
-		if r.rules[i].exceeded(r.kept[i]) != "" {
+		if findExceeded(r.rules[i], r.kept[i]) != "" {
 			wake(r.woken)
 		}
 	}
 }
 
-// exceeded names the limit that a rule's events are over, if any.
-func (r retentionRule) exceeded(kept tally) string {
+// findExceeded names the limit that a rule's events are over, if any.
+func findExceeded(r config.Rule, kept tally) string {
 	switch {
-	case r.bytes > 0 && kept.bytes > int64(r.bytes):
-		return limitBytes
-	case r.count > 0 && kept.count > r.count:
-		return limitCount
+	case r.Bytes > 0 && kept.bytes > int64(r.Bytes):
+		return config.LimitBytes
+	case r.Count > 0 && kept.count > r.Count:
+		return config.LimitCount
 	}
 	return ""
 }
@@ -199,15 +200,15 @@ func (r *retention) enforce(ctx context.Context, i int) error {
 // byAge removes what is older than a rule's age, if it is time to look for it.
 func (r *retention) byAge(ctx context.Context, i int) error {
 	rule := r.rules[i]
-	if rule.age == 0 || r.now().Before(r.due[i]) {
+	if rule.Age == 0 || r.now().Before(r.due[i]) {
 		return nil
 	}
-	r.due[i] = r.now().Add(pace(rule.age))
-	end, err := r.stream.OlderThan(ctx, r.now().Add(-rule.age))
+	r.due[i] = r.now().Add(pace(rule.Age))
+	end, err := r.stream.OlderThan(ctx, r.now().Add(-rule.Age))
 	if err != nil {
 		return err
 	}
-	_, err = r.remove(ctx, i, limitAge, func(e projections.RecordedEvent) bool { return e.Seq < end })
+	_, err = r.remove(ctx, i, config.LimitAge, func(e projections.RecordedEvent) bool { return e.Seq < end })
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -24,7 +25,7 @@ type bound struct {
 	log      *store.Appender
 	values   *collector // of payloads; nil for notifications, which have none
 	setting  string     // what the names of its settings begin with
-	bytes    size
+	bytes    config.Size
 	age      time.Duration
 	measured int64 // bytes that were used at the last look, and an estimate of what came since
 }

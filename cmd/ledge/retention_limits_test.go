@@ -23,7 +23,7 @@ func mustLimit(t *testing.T, flags ...string) *limited {
 	c := configOf(t, append([]string{"--data-dir", t.TempDir()}, flags...)...)
 	l := &limited{data: mustOpenData(t, c)}
 	var err error
-	if l.files, err = payloads.Open(c.payloadDir(), payloads.Options{}); err != nil {
+	if l.files, err = payloads.Open(c.Paths().Payloads(), payloads.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	l.bound = newBounds(&Program{Config: c, data: l.data, payloads: l.files})[1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/handlers"
 	"ledge/store"
 )
@@ -17,7 +18,7 @@ type notificationAge struct {
 	age time.Duration
 }
 
-func newNotificationAge(c *Config, d *data) *notificationAge {
+func newNotificationAge(c *config.Config, d *data) *notificationAge {
 	return &notificationAge{
 		log: d.notifications, age: c.NotificationsMaxAge,
 		logStart: logStart{d.notes, d.store.Notifications(), d.logger, handlers.IdempotencyKeep, d.now},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"ledge/cmd/internal/config"
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -25,12 +26,12 @@ func (r *retention) excess(i int) (limit string, over *excess) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rule, kept := r.rules[i], r.kept[i]
-	limit, over = rule.exceeded(kept), &excess{}
-	if rule.bytes > 0 && limit == limitBytes {
-		over.bytes = kept.bytes - int64(rule.bytes) + int64(rule.bytes)/slack
+	limit, over = findExceeded(rule, kept), &excess{}
+	if rule.Bytes > 0 && limit == config.LimitBytes {
+		over.bytes = kept.bytes - int64(rule.Bytes) + int64(rule.Bytes)/slack
 	}
-	if rule.count > 0 && limit == limitCount {
-		over.count = kept.count - rule.count + rule.count/slack
+	if rule.Count > 0 && limit == config.LimitCount {
+		over.count = kept.count - rule.Count + rule.Count/slack
 	}
 	return limit, over
 }
@@ -52,7 +53,7 @@ func (r *retention) remove(ctx context.Context, i int, limit string, goes func(p
 			return n, err
 		}
 		if len(p.removals) > 0 {
-			if _, err := submit(ctx, r.log, r.logger, r.now, domain.CleanUp{Rule: r.rules[i].why(limit), DataEvents: p.removals}); err != nil {
+			if _, err := submit(ctx, r.log, r.logger, r.now, domain.CleanUp{Rule: r.rules[i].Why(limit), DataEvents: p.removals}); err != nil {
 				return n, err
 			}
 			r.took(i, p.tally)
@@ -77,7 +78,7 @@ func (r *retention) part(i int, goes func(projections.RecordedEvent) bool) (p pa
 	defer done()
 	list, err := v.RecordedFrom(p.next)
 	for _, e := range list {
-		if r.rules.find(e.Profile, e.Device, e.Source) == i {
+		if r.rules.Find(e.Profile, e.Device, e.Source) == i {
 			if !goes(e) {
 				return p, false, nil
 			}

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
 
 // retain runs the rules of a configuration until the end of the test or stop.
-func (d *data) retain(t *testing.T, c *Config) (r *retention, stop func()) {
+func (d *data) retain(t *testing.T, c *config.Config) (r *retention, stop func()) {
 	t.Helper()
 	r = newRetention(c, d)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -231,7 +232,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	const all = 20_000
 	const rule = "p.*.* count=500"
 	var dir string
-	var c *Config
+	var c *config.Config
 	killedInTheMiddle(t, func() bool {
 		dir = t.TempDir()
 		c = configOf(t, "--data-dir", dir)

@@ -10,23 +10,24 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/domain"
 	"ledge/projections"
 )
 
 // configOf is the configuration of flags.
-func configOf(t *testing.T, flags ...string) *Config {
+func configOf(t *testing.T, flags ...string) *config.Config {
 	t.Helper()
-	c := &Config{}
-	if err := c.settings().Parse(flags); err != nil {
+	c := config.Default()
+	if err := c.Settings().Parse(flags); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
 // keepingLittle is the configuration of a folder that needs little space.
-func keepingLittle(t *testing.T) *Config {
+func keepingLittle(t *testing.T) *config.Config {
 	t.Helper()
 	return configOf(t, "--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-reserve", "256KiB")
 }
@@ -49,9 +50,9 @@ func (d *data) loseFront(t *testing.T) {
 	}
 }
 
-func mustOpenData(t *testing.T, c *Config) *data {
+func mustOpenData(t *testing.T, c *config.Config) *data {
 	t.Helper()
-	d, err := openData(t.Context(), c, -1, slog.New(slog.DiscardHandler))
+	d, err := openData(t.Context(), nodeOptions(c, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -38,24 +39,24 @@ Exit code 0 if all was whole, 7 if something is left out.`,
 		Example: `  ledge salvage /var/lib/ledge-new --data-dir /var/lib/ledge
   ledge salvage salvaged && ledge verify --data-dir salvaged`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		to := c.Flags().Arg(0)
 		p := newProgress(c.ErrOrStderr(), "salvage")
 		defer p.clear()
-		s := &salvaging{from: config, to: to, logger: config.newLogger(p.beside(c.ErrOrStderr())), out: p.beside(c.OutOrStdout()), progress: p}
-		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, config.DataDir))
+		s := &salvaging{from: cfg, to: to, logger: cfg.NewLogger(p.beside(c.ErrOrStderr())), out: p.beside(c.OutOrStdout()), progress: p}
+		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, cfg.DataDir))
 	})
 }
 
 // salvaging is one run of `ledge salvage`.
 type salvaging struct {
-	from     *Config
+	from     *config.Config
 	to       string
 	logger   *slog.Logger
 	out      io.Writer
 	progress *progress
 
-	target  *Config // of the new folder
+	target  *config.Config // of the new folder
 	report  *os.File
 	partial bool // something is left out
 }
@@ -163,7 +164,7 @@ func (s *salvaging) say(format string, args ...any) {
 
 // startStore opens the store of the new folder as a server does, and closes it.
 func (s *salvaging) startStore(ctx context.Context) error {
-	opened, err := store.Open(ctx, storeOptions(s.target, -1, s.logger))
+	opened, err := store.Open(ctx, storeOptions(nodeOptions(s.target, s.logger)))
 	if err != nil {
 		return storeError(err)
 	}
@@ -173,7 +174,7 @@ func (s *salvaging) startStore(ctx context.Context) error {
 // copyLogs writes the logs. It does so again without the readings whose bodies are lost, where there are some.
 func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]store.Salvaged, error) {
 	o := store.SalvageOptions{NewID: uuid.NewString, Now: time.Now(), Logger: s.logger}
-	streams, err := store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
+	streams, err := store.Salvage(ctx, s.from.Paths().Log(), s.target.Paths().Log(), all, o)
 	if err != nil {
 		return nil, err
 	}
@@ -189,13 +190,13 @@ func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]sto
 		}
 		return ""
 	}
-	return store.Salvage(ctx, s.from.logDir(), s.target.logDir(), all, o)
+	return store.Salvage(ctx, s.from.Paths().Log(), s.target.Paths().Log(), all, o)
 }
 
 // extend writes the logs again if the notifications in the new folder follow an event behind the end of the changes, whose end is lost then. No
 // state file has said so.
 func (s *salvaging) extend(ctx context.Context, source *folderCheck, streams []store.Salvaged) ([]store.Salvaged, error) {
-	files, err := store.OpenFiles(ctx, s.target.logDir())
+	files, err := store.OpenFiles(ctx, s.target.Paths().Log())
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -218,11 +219,11 @@ func (s *salvaging) extend(ctx context.Context, source *folderCheck, streams []s
 
 // lostBodies returns the digests of the bodies that readings in the new folder need and that are not there.
 func (s *salvaging) lostBodies(ctx context.Context) (map[string]bool, error) {
-	all, err := store.Inspect(ctx, s.target.logDir(), store.InspectOptions{})
+	all, err := store.Inspect(ctx, s.target.Paths().Log(), store.InspectOptions{})
 	if err != nil {
 		return nil, err
 	}
-	log := store.OpenInspected(s.target.logDir(), all).Logs()[2]
+	log := store.OpenInspected(s.target.Paths().Log(), all).Logs()[2]
 	b, err := openBodies(s.target, log, s.logger, func(string, int64, int64) {})
 	if err != nil {
 		return nil, err
@@ -249,15 +250,15 @@ func digestsOf(e domain.Event) (list []string) {
 
 // copyPayloads copies the files whose bytes have the SHA-256 that is their name, and returns the names of the others.
 func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error) {
-	if err := datadir.Make(s.target.payloadDir()); err != nil {
+	if err := datadir.Make(s.target.Paths().Payloads()); err != nil {
 		return nil, err
 	}
-	for names, err := range payloads.Names(s.from.payloadDir()) {
+	for names, err := range payloads.Names(s.from.Paths().Payloads()) {
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			fault, err := datadir.CopyPayload(ctx, s.from.payloadDir(), s.target.payloadDir(), name)
+			fault, err := datadir.CopyPayload(ctx, s.from.Paths().Payloads(), s.target.Paths().Payloads(), name)
 			if err != nil {
 				return nil, err
 			}
@@ -267,17 +268,17 @@ func (s *salvaging) copyPayloads(ctx context.Context) (lost []string, err error)
 			}
 		}
 	}
-	return lost, osfile.SyncDir(s.target.payloadDir())
+	return lost, osfile.SyncDir(s.target.Paths().Payloads())
 }
 
 // copySecrets copies the secrets if they can be read.
 func (s *salvaging) copySecrets() error {
-	text, err := osfile.Read(s.from.secretsPath(), mostSmall)
+	text, err := osfile.Read(s.from.Paths().Secrets(), mostSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		_, err = s.from.checkSecrets()
+		_, err = checkSecrets(s.from.Paths())
 	}
 	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err // the key could not be read
@@ -287,7 +288,7 @@ func (s *salvaging) copySecrets() error {
 		s.say("secrets are left out: %v", err)
 		return nil
 	}
-	if err := osfile.Write(s.target.secretsPath(), text); err != nil {
+	if err := osfile.Write(s.target.Paths().Secrets(), text); err != nil {
 		return err
 	}
 	return refuseOldLogins(s.target.DataDir) // the event that removed a user may be lost
@@ -317,15 +318,15 @@ func (s *salvaging) copyAuthority() error {
 
 // copySnapshots copies the snapshots of the state that are whole: a log whose first changes are archived is folded from them.
 func (s *salvaging) copySnapshots() error {
-	list, err := store.Snapshots(s.from.snapshotDir())
+	list, err := store.Snapshots(s.from.Paths().Snapshots())
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := datadir.Make(s.target.snapshotDir()); err != nil {
+	if err := datadir.Make(s.target.Paths().Snapshots()); err != nil {
 		return err
 	}
 	for _, seq := range list {
-		snapshot, err := store.OpenSnapshot(s.from.snapshotDir(), seq)
+		snapshot, err := store.OpenSnapshot(s.from.Paths().Snapshots(), seq)
 		if err == nil {
 			err = snapshot.Check()
 		}
@@ -334,35 +335,35 @@ func (s *salvaging) copySnapshots() error {
 			s.say("a snapshot of the state is left out: %v", err)
 			continue
 		}
-		if err := store.CopyFile(snapshot.Path(), filepath.Join(s.target.snapshotDir(), filepath.Base(snapshot.Path())), -1); err != nil {
+		if err := store.CopyFile(snapshot.Path(), filepath.Join(s.target.Paths().Snapshots(), filepath.Base(snapshot.Path())), -1); err != nil {
 			return err
 		}
 	}
-	return osfile.SyncDir(s.target.snapshotDir())
+	return osfile.SyncDir(s.target.Paths().Snapshots())
 }
 
 // copyArchives copies the archives that are whole, and the key that signs the next one. Archives in a folder of their own stay there.
 func (s *salvaging) copyArchives(ctx context.Context) error {
-	key, err := store.ReadSigningKey(s.from.signingKey())
+	key, err := store.ReadSigningKey(s.from.Paths().SigningKey())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		s.partial = true
 		s.say("the key that signs archives is left out: %v", err)
 	default:
-		if err := store.CopyFile(s.from.signingKey(), s.target.signingKey(), -1); err != nil {
+		if err := store.CopyFile(s.from.Paths().SigningKey(), s.target.Paths().SigningKey(), -1); err != nil {
 			return err
 		}
 	}
 	if s.from.ArchiveDir != "" {
 		return nil
 	}
-	archives := store.OpenArchives(s.from.archiveDir(), nil)
+	archives := store.OpenArchives(s.from.Paths().Archives(), nil)
 	list, err := archives.List()
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := datadir.Make(s.target.archiveDir()); err != nil {
+	if err := datadir.Make(s.target.Paths().Archives()); err != nil {
 		return err
 	}
 	for _, ref := range list {
@@ -378,20 +379,20 @@ func (s *salvaging) copyArchives(ctx context.Context) error {
 			s.say("an archive is left out: %v", check.damaged)
 			continue
 		}
-		if err := store.CopyFile(filepath.Join(s.from.archiveDir(), ref.File), filepath.Join(s.target.archiveDir(), ref.File), -1); err != nil {
+		if err := store.CopyFile(filepath.Join(s.from.Paths().Archives(), ref.File), filepath.Join(s.target.Paths().Archives(), ref.File), -1); err != nil {
 			return err
 		}
 	}
-	return osfile.SyncDir(s.target.archiveDir())
+	return osfile.SyncDir(s.target.Paths().Archives())
 }
 
 // copyState copies the state of the changes if nothing is left that it could be folded from.
 func (s *salvaging) copyState(ctx context.Context, source *folderCheck, events store.Salvaged) error {
-	files, err := store.OpenFiles(ctx, s.target.logDir())
+	files, err := store.OpenFiles(ctx, s.target.Paths().Log())
 	if err != nil || !events.Copied || !source.states[0].usable {
 		return err
 	}
-	missing := foldable(ctx, s.target, files.Logs()[0], 0)
+	missing := foldable(ctx, s.target.Paths(), files.Logs()[0], 0)
 	if missing == nil || ctx.Err() != nil {
 		return missing
 	}

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 
+	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
 )
@@ -19,9 +21,9 @@ const secretKeyCredential = "ledge-secret-key"
 
 const maxSecretKeyFile = 64 << 10 // bytes
 
-// secretKey returns the key of the secret store, or nil where the store is not to be encrypted.
-func (c *Config) secretKey() (*secrets.AgeKey, error) {
-	key, err := c.readSecretKey(credentialFile(secretKeyCredential))
+// secretKey returns the key of the secret store of the data folder dir, or nil if the store is not to be encrypted.
+func secretKey(dir string) (*secrets.AgeKey, error) {
+	key, err := readSecretKey(dir, credentialFile(secretKeyCredential))
 	if err != nil {
 		return nil, exit.With(exit.Usage, fmt.Errorf("credential %s: %w", secretKeyCredential, err))
 	}
@@ -42,7 +44,7 @@ func credentialFile(name string) string {
 }
 
 // readSecretKey reads a key file; an empty path stands for no key.
-func (c *Config) readSecretKey(path string) (*secrets.AgeKey, error) {
+func readSecretKey(dir, path string) (*secrets.AgeKey, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -53,13 +55,13 @@ func (c *Config) readSecretKey(path string) (*secrets.AgeKey, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file; make a key file with `age-keygen -o FILE`", path)
 	}
-	if within(c.DataDir, path) {
+	if within(dir, path) {
 		return nil, fmt.Errorf("%s is in the data folder, where each copy of the secrets would have its key beside it; move it elsewhere", path)
 	}
 	if err := onlyOwnerReads(path, info.Mode()); err != nil {
 		return nil, err
 	}
-	text, err := readSmall(path, maxSecretKeyFile)
+	text, err := config.ReadFile(path, maxSecretKeyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +102,12 @@ func realPath(path string) string {
 }
 
 // openSecrets opens the secret store. With a key, it is encrypted when openSecrets returns.
-func (c *Config) openSecrets() (*secrets.File, error) {
-	key, err := c.secretKey()
+func openSecrets(paths datadir.Paths) (*secrets.File, error) {
+	key, err := secretKey(paths.Data)
 	if err != nil {
 		return nil, err
 	}
-	f, err := secrets.OpenWith(c.secretsPath(), key)
+	f, err := secrets.OpenWith(paths.Secrets(), key)
 	return f, secretsError(err)
 }
 
@@ -120,12 +122,12 @@ func secretsError(err error) error {
 }
 
 // checkSecrets checks the file of the secret store. The note says what could not be checked.
-func (c *Config) checkSecrets() (note string, err error) {
-	key, err := c.secretKey()
+func checkSecrets(paths datadir.Paths) (note string, err error) {
+	key, err := secretKey(paths.Data)
 	if err != nil {
 		return "", err
 	}
-	whole, err := secrets.Check(c.secretsPath(), key)
+	whole, err := secrets.Check(paths.Secrets(), key)
 	switch {
 	case err != nil || whole:
 		return "", err

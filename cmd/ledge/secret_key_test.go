@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"filippo.io/age"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
@@ -54,8 +55,8 @@ func startsWithSecret(t *testing.T, dir, key string) {
 	setKey(t, key)
 	p := start(t, dir)
 	p.stop()
-	config := &Config{DataDir: dir}
-	f, err := config.openSecrets()
+	cfg := &config.Config{DataDir: dir}
+	f, err := openSecrets(cfg.Paths())
 	if err != nil {
 		t.Fatal(err)
 	}

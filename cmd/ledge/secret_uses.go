@@ -28,8 +28,8 @@ type missing struct{ error }
 func (missing) Is(target error) bool { return target == outward.ErrNoSecret }
 
 // permittedUses is the use of a secret of the notifications service that a setting allows: the login of the mail server.
-func (c *Config) permittedUses() secrets.Permitted {
-	server, err := mail.ParseServer(c.SMTPServer)
+func permittedUses(smtpServer string) secrets.Permitted {
+	server, err := mail.ParseServer(smtpServer)
 	if err != nil || !server.LogsIn() {
 		return nil
 	}

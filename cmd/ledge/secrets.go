@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store/secrets"
@@ -33,11 +34,11 @@ $CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secr
 		Example: `  age-keygen -o new.key && ledge secrets rekey new.key
   ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		if err := datadir.MustExist(config.DataDir); err != nil {
+	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
-		done, err := config.rekey(c.Flags().Arg(0))
+		done, err := rekey(cfg.Paths(), c.Flags().Arg(0))
 		if err == nil {
 			fmt.Fprintln(c.OutOrStdout(), done)
 		}
@@ -46,21 +47,21 @@ $CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secr
 }
 
 // rekey replaces the key of the secret store by that in the file at path, and says what was done.
-func (c *Config) rekey(path string) (string, error) {
-	lock, err := datadir.Lock(c.DataDir)
+func rekey(paths datadir.Paths, path string) (string, error) {
+	lock, err := datadir.Lock(paths.Data)
 	if err != nil {
 		return "", err
 	}
 	defer lock.Release()
-	from, err := c.secretKey()
+	from, err := secretKey(paths.Data)
 	if err != nil {
 		return "", err
 	}
-	to, err := c.readSecretKey(path)
+	to, err := readSecretKey(paths.Data, path)
 	if err != nil {
 		return "", exit.With(exit.Usage, fmt.Errorf("new key: %w", err))
 	}
-	there, err := secrets.Rekey(c.secretsPath(), from, to)
+	there, err := secrets.Rekey(paths.Secrets(), from, to)
 	switch {
 	case err != nil:
 		return "", secretsError(err)

@@ -8,55 +8,16 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/transport"
 )
-
-// everywhere stands for all addresses of the machine, of both families where it has both.
-const everywhere = "0.0.0.0"
-
-// bindEverywhere sets the addresses that nobody has set, where secure is set. source is what load returned.
-func (c *Config) bindEverywhere(source map[string]string) {
-	if !c.Secure {
-		return
-	}
-	for _, s := range c.bindSettings() {
-		if name := s[0]; source[name] == "default" {
-			_ = c.declared.Lookup(name).Value.Set(everywhere) // any text can be set
-			source[name] = "secure"
-		}
-	}
-}
-
-// loopbackSecure is the value of loopback by which plain HTTP is refused. Every other value is a role.
-const loopbackSecure = "secure"
-
-func (c *Config) loopbackCure() string {
-	switch {
-	case c.Loopback == "open":
-		return "use loopback=operator"
-	case c.Loopback != loopbackSecure && !slices.Contains(domain.Roles(), domain.Role(c.Loopback)):
-		return "use secure, viewer, poster, operator, auditor or admin"
-	case c.Loopback != loopbackSecure && !c.Secure:
-		return "without secure everything is open anyway; set secure too, or leave it out"
-	}
-	return ""
-}
-
-// needsSecure is how to cure a setting of TLS that has a value.
-func (c *Config) needsSecure(value string) string {
-	if value != "" && !c.Secure {
-		return "there is no TLS without secure; set secure too"
-	}
-	return ""
-}
 
 // secure gets the certificate and what the listeners of secure mode need.
 func (p *Program) secure() error {
@@ -80,10 +41,10 @@ func (p *Program) secure() error {
 	} else if err := p.localCertificate(); err != nil {
 		return err
 	}
-	c.tap = tapAccess{tls: certs.Config(p.keeper, clients), login: p.tapLogin, still: p.tapStill}
+	p.tapTLS = certs.Config(p.keeper, clients)
 	web := certs.Config(p.keeper, clients, "http/1.1") // the limits are for each connection
 	p.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
-	if c.Loopback != loopbackSecure {
+	if c.Loopback != config.LoopbackSecure {
 		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.Loopback)}
 	}
 	p.inBackground(func(done <-chan struct{}) { certs.Run(done, p.keeper) })
@@ -92,7 +53,7 @@ func (p *Program) secure() error {
 
 // loadClientCA reads the CAs that sign the certificates of clients.
 func (p *Program) loadClientCA() error {
-	pool, err := caPool("tls-client-ca", p.Config.TLSClientCA)
+	pool, err := config.ReadClientCAs(p.Config.TLSClientCA)
 	if err == nil {
 		p.clients.Store(pool)
 	}
@@ -104,7 +65,7 @@ func (p *Program) localCertificate() (err error) {
 	if p.authority, err = certs.OpenAuthority(p.Config.DataDir, p.Now()); err != nil {
 		return authorityError(err)
 	}
-	p.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: p.authority, Names: p.Config.names, Now: p.Now, Logger: p.Logger})
+	p.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: p.authority, Names: func() certs.Names { return certificateNames(p.Config, p.addresses) }, Now: p.Now, Logger: p.Logger})
 	return err
 }
 
@@ -123,22 +84,22 @@ func checkAuthority(dir string) error {
 	return nil
 }
 
-// names are those by which clients may address this machine, the most important first.
-func (c *Config) names() certs.Names {
+// certificateNames returns the names and addresses by which clients may address this machine, the most important first.
+func certificateNames(c *config.Config, found addresses) certs.Names {
 	n := certs.Names{Hosts: []string{"localhost"}, Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}}
 	if name, err := os.Hostname(); err == nil {
 		short, _, _ := strings.Cut(name, ".")
 		n.Hosts = append(n.Hosts, name, short)
 	}
-	for _, s := range c.bindSettings() {
+	for _, s := range c.BindSettings() {
 		if ip, err := netip.ParseAddr(s[1]); err != nil {
 			n.Hosts = append(n.Hosts, strings.TrimSuffix(s[1], "."))
 		} else {
 			n.Addresses = append(n.Addresses, ip)
 		}
-		n.Addresses = append(n.Addresses, c.addresses[s[0]])
+		n.Addresses = append(n.Addresses, found[s[0]])
 	}
-	for _, host := range c.AllowHosts.list {
+	for _, host := range c.AllowHosts.List {
 		if host != "*" {
 			n.Hosts = append(n.Hosts, strings.TrimSuffix(host, "."))
 		}

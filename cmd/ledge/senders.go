@@ -18,7 +18,7 @@ type channelSenders struct {
 
 // newSenders returns them without connections; the error names the setting that is wrong.
 func (p *Program) newSenders() (s channelSenders, err error) {
-	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(services.Notifications, p.Config.permittedUses())
+	c, dial, secrets := p.Config, outward.Dial(p.guard.DialContext), p.secrets.Of(services.Notifications, permittedUses(p.Config.SMTPServer))
 	server, err := mail.ParseServer(c.SMTPServer)
 	if err != nil {
 		return s, err

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logging"
 	"ledge/cmd/internal/services"
@@ -24,7 +25,7 @@ import (
 
 // servers are the HTTP services: every address is listened on before anything else starts.
 type servers struct {
-	config  *Config
+	config  *config.Config
 	logger  *slog.Logger
 	byName  map[string]*served
 	wg      sync.WaitGroup
@@ -49,13 +50,13 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 
-// listen takes the addresses of all services, or none.
-func listen(ctx context.Context, c *Config, logger *slog.Logger) (*servers, error) {
+// listen listens at the addresses of all services, or at none.
+func listen(ctx context.Context, c *config.Config, found addresses, logger *slog.Logger) (*servers, error) {
 	s := &servers{config: c, logger: logger, byName: map[string]*served{}, memory: handlers.Options{}.WithDefaults().Memory}
 	for _, one := range services.All {
-		host, port := c.listenAt(one)
+		host, port := c.ListenAt(one)
 		var l net.Listener
-		address := c.address(one.Setting+"-host", host)
+		address := found.host(one.Setting+"-host", host)
 		err := whenFree(ctx, logger, address, port, func() (err error) {
 			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 			return err
@@ -140,11 +141,11 @@ const (
 // [Program.secure].
 func (s *servers) start(o handlers.Options) {
 	name := o.Service
-	origins := s.config.sameOrigin(s.logger)
+	origins := s.config.SameOrigin(s.logger)
 	if name == services.Console { // whose cookie is for its own pages alone
 		origins.Links, origins.TrustedOrigins = true, nil
 	}
-	h := s.config.proxies().Before(origins.Before(s.byName[name]))
+	h := s.config.Proxies().Before(origins.Before(s.byName[name]))
 	var wrap func(net.Conn) net.Conn
 	if t := s.program.transport; t != nil {
 		h, wrap = t.Handler(h), t.Wrap
@@ -167,10 +168,10 @@ func (s *servers) start(o handlers.Options) {
 func (s *servers) options(one services.Service) handlers.Options {
 	c, name := s.config, one.Name
 	return handlers.Options{
-		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.inForce(name) }, Logger: s.logger, Now: s.program.Now,
+		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.program.Now,
 		Ready: func() error { return serving[one.Name].ready(s.program) }, Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
-		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: c.inlineBytes(), Access: s.program.access,
-		StrictProfileChanges: c.strict(strictChanges), StrictProfileDeletes: c.strict(strictDeletes),
+		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.program.access,
+		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
 		Observe: s.program.meters.requests[name].observe, Addresses: s.urls(),
 	}
 }
@@ -208,7 +209,7 @@ func (s *servers) close() {
 const mostInlineBytes = 8 << 20
 
 // inlineBytes is the longest value in a message of the log, 0 for the default. What is not stored has no file beside the message.
-func (c *Config) inlineBytes() int64 {
+func inlineBytes(c *config.Config) int64 {
 	if c.PersistData {
 		return 0
 	}

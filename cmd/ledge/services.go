@@ -82,9 +82,9 @@ func (p *Program) readyForReadings() error {
 	if err := p.payloads.Err(); err != nil {
 		return err
 	}
-	dir := p.Config.payloadDir()
-	if free, err := osfile.FreeBytes(dir); err == nil && free < uint64(p.Config.readingsReserve()) {
-		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.readingsReserve())
+	dir := p.Config.Paths().Payloads()
+	if free, err := osfile.FreeBytes(dir); err == nil && free < uint64(p.Config.ReadingsReserve()) {
+		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.ReadingsReserve())
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
@@ -56,8 +57,8 @@ func folderToFold(t *testing.T) (dir string, events uint64) {
 // holdStart starts on a folder and returns when the fold is held up. The clock of its progress holds it.
 func holdStart(ctx context.Context, tb testing.TB, dir string, flags ...string) *heldStart {
 	tb.Helper()
-	c := &Config{}
-	if err := c.settings().Parse(append([]string{
+	c := config.Default()
+	if err := c.Settings().Parse(append([]string{
 		"--data-dir", dir, "--metadata-port", "0", "--data-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0",
 		"--tap-port", "0", "--disk-reserve", "1MiB",
 	}, flags...)); err != nil {

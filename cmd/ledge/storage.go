@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
-	"ledge/cmd/internal/datadir"
 	"ledge/store"
 )
 
@@ -72,15 +70,6 @@ func (p *Program) useOf(one projection) streamUse {
 	}
 	return streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped}
 }
-
-// logDir is where the log is.
-func (c *Config) logDir() string { return filepath.Join(c.DataDir, "nats") }
-
-// secretsPath is where the secrets are.
-func (c *Config) secretsPath() string { return filepath.Join(c.DataDir, datadir.SecretsFile) }
-
-// payloadDir is where values are kept that are too large for the log.
-func (c *Config) payloadDir() string { return filepath.Join(c.DataDir, "payloads") }
 
 // use is what each rule keeps and has removed; nothing until that is counted.
 func (r *retention) use() []ruleUse {

@@ -12,20 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
-
-func TestDidYouMean(t *testing.T) {
-	known := []string{"serve", "log", "verify", "metadata-port"}
-	for word, want := range map[string]string{
-		"sreve": "; did you mean serve?", "lgo": "; did you mean log?", "metadata-prot": "; did you mean metadata-port?", "verfy": "; did you mean verify?",
-		"zzz": "", "": "",
-	} {
-		if got := didYouMean(word, known); got != want {
-			t.Errorf("%q: got %q, want %q", word, got, want)
-		}
-	}
-}
 
 func TestSuggestions(t *testing.T) {
 	for _, tt := range []struct {
@@ -97,7 +86,7 @@ var docPage = regexp.MustCompile(`docs/[a-z/-]+\.md`)
 // TestHelp holds for each command that its help is short, has two examples, and shows its own flags. That of serve is longer: it has all
 // settings, in groups.
 func TestHelp(t *testing.T) {
-	settings := flagNames(new(Config).settings(), "--")
+	settings := config.FlagNames(config.Default().Settings(), "--")
 	var check func(c *cobra.Command)
 	check = func(c *cobra.Command) {
 		help, errs, code := ledge(t, append(strings.Fields(c.CommandPath())[1:], "--help")...)

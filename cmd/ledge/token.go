@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/identity"
@@ -33,7 +34,7 @@ client certificate.` + besideServer,
 	devices := c.Flags().StringSlice("devices", nil, "patterns of the devices that a poster may post to, such as cam-*,door-1. Default: all")
 	expires := c.Flags().String("expires", "", "lifetime of the token, such as 90d or 12h. Default: it does not expire")
 	certificate := c.Flags().Bool("certificate", false, "the token is a client certificate with that name")
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		t := domain.Token{Name: name, Role: domain.Role(*role), Devices: *devices, Certificate: *certificate}
 		if *expires != "" {
 			lifetime, err := parseLifetime(*expires)
@@ -57,8 +58,8 @@ cannot be printed again. The old secret stays valid for --overlap, so that each 
 over in that time.` + besideServer,
 		Example: "  ledge token rotate pos-7 --overlap 7d\n  ledge token rotate pos-7 --overlap 0   # the old secret is known to others"}
 	overlap := c.Flags().String("overlap", "24h", "how long the old secret stays valid, such as 24h or 7d; 0 revokes it at once")
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
-		d, err := parseDuration(*overlap)
+	return administering(c, 1, func(c *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+		d, err := config.ParseDuration(*overlap)
 		if err != nil || d < 0 || d > identity.MostLifetime {
 			return exit.With(exit.Usage, fmt.Errorf("--overlap: %q is not a time; write it as 24h or 7d, at most 36500d, or 0", *overlap))
 		}
@@ -74,7 +75,7 @@ func newTokenRevoke() *cobra.Command {
 	c := &cobra.Command{Use: "revoke NAME", SuggestFor: []string{"remove", "delete", "rm"}, Short: "Revoke a token", Long: "Revoke a token: no later request with it is accepted." + besideServer,
 		Example: `  ledge token revoke pos-7
   ledge token revoke pos-7 --data-dir /var/lib/ledge`}
-	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 1, func(_ *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		_, err := do(admin.Request{Do: "token revoke", Name: name})
 		return err
 	})
@@ -85,7 +86,7 @@ func newTokenList() *cobra.Command {
 		Example: `  ledge token list
   ledge token list --json | jq '.[].name'`}
 	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
-	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 0, func(c *cobra.Command, _ *config.Config, _ string, do func(admin.Request) (admin.Answer, error)) error {
 		a, err := do(admin.Request{Do: "token list"})
 		if err != nil {
 			return err
@@ -107,7 +108,7 @@ func newTokenList() *cobra.Command {
 
 // parseLifetime reads a duration that is a lifetime.
 func parseLifetime(s string) (time.Duration, error) {
-	d, err := parseDuration(s)
+	d, err := config.ParseDuration(s)
 	if err != nil || d <= 0 || d > identity.MostLifetime {
 		return 0, fmt.Errorf("%q is no lifetime; write it as 90d or 12h, at most 36500d", s)
 	}

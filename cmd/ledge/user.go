@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 )
@@ -32,12 +33,12 @@ func newUser() *cobra.Command {
 }
 
 // administering is configured for a command that takes a name, or none, and has a request done.
-func administering(c *cobra.Command, names int, f func(c *cobra.Command, config *Config, name string, do func(admin.Request) (admin.Answer, error)) error) *cobra.Command {
-	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+func administering(c *cobra.Command, names int, f func(c *cobra.Command, cfg *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error) *cobra.Command {
+	c = configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		do := func(r admin.Request) (admin.Answer, error) {
-			return administer(ctx, config, config.newLogger(c.ErrOrStderr()), r)
+			return administer(ctx, cfg, cfg.NewLogger(c.ErrOrStderr()), r)
 		}
-		return f(c, config, c.Flags().Arg(0), do)
+		return f(c, cfg, c.Flags().Arg(0), do)
 	})
 	c.Args = cobra.ExactArgs(names)
 	return c
@@ -51,7 +52,7 @@ input, its first line.` + besideServer,
   ledge user add anna --password-file /run/secrets/anna`}
 	role := c.Flags().String("role", string(domain.Viewer), "role of the user: "+roleNames())
 	file := passwordFlag(c)
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		password, err := readPassword(c, *file)
 		if err != nil {
 			return err
@@ -67,7 +68,7 @@ func newUserRole() *cobra.Command {
 		Example: `  ledge user role anna --role viewer
   ledge user role anna --role admin --data-dir /var/lib/ledge`}
 	role := c.Flags().String("role", "", "the new role: "+roleNames())
-	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 1, func(_ *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		_, err := do(admin.Request{Do: "user role", Name: name, Role: domain.Role(*role)})
 		return err
 	})
@@ -80,7 +81,7 @@ without echo, or from standard input, its first line.` + besideServer,
 		Example: `  ledge user passwd anna
   ledge user passwd admin --data-dir /var/lib/ledge < new-password`}
 	file := passwordFlag(c)
-	return administering(c, 1, func(c *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 1, func(c *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		password, err := readPassword(c, *file)
 		if err != nil {
 			return err
@@ -95,7 +96,7 @@ func newUserRemove() *cobra.Command {
 		Long: "Remove a user. The last user with the role admin cannot be removed." + besideServer,
 		Example: `  ledge user remove anna
   ledge user remove anna --data-dir /var/lib/ledge`}
-	return administering(c, 1, func(_ *cobra.Command, _ *Config, name string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 1, func(_ *cobra.Command, _ *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error {
 		_, err := do(admin.Request{Do: "user remove", Name: name})
 		return err
 	})
@@ -106,7 +107,7 @@ func newUserList() *cobra.Command {
 		Example: `  ledge user list
   ledge user list --json | jq '.[].name'`}
 	asJSON := c.Flags().Bool("json", false, "print a JSON array; times are in milliseconds since the Unix epoch")
-	return administering(c, 0, func(c *cobra.Command, _ *Config, _ string, do func(admin.Request) (admin.Answer, error)) error {
+	return administering(c, 0, func(c *cobra.Command, _ *config.Config, _ string, do func(admin.Request) (admin.Answer, error)) error {
 		a, err := do(admin.Request{Do: "user list"})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/projections"
 )
@@ -31,15 +32,15 @@ Exit code 6 if something is damaged.`,
   ledge verify --json | jq .damages`,
 	}
 	asJSON := jsonFlag(c)
-	return configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
+	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		progress := newProgress(c.ErrOrStderr(), "verify")
 		defer progress.clear()
-		logger, out := config.newLogger(progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
+		logger, out := cfg.NewLogger(progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
 		if !*asJSON {
-			return interrupted(ctx, verifyAll(ctx, config, logger, out, progress), "not all is verified; nothing is changed")
+			return interrupted(ctx, verifyAll(ctx, cfg, logger, out, progress), "not all is verified; nothing is changed")
 		}
 		report := verifyReport{Streams: []*verifiedStream{}, Damages: []string{}, Notes: []string{}}
-		err := verifyAll(ctx, config, logger, &report, progress)
+		err := verifyAll(ctx, cfg, logger, &report, progress)
 		damage, ok := errors.AsType[exit.Error](err)
 		if report.Whole = err == nil; report.Whole || ok && damage.Code == exit.Damaged {
 			if !report.Whole && len(report.Damages) == 0 {
@@ -52,7 +53,7 @@ Exit code 6 if something is damaged.`,
 }
 
 // verifyAll verifies all of the folder of a node that does not run, or has the running server verify what it can.
-func verifyAll(ctx context.Context, c *Config, logger *slog.Logger, w io.Writer, p *progress) error {
+func verifyAll(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer, p *progress) error {
 	held, client, err := admin.Attach(c.DataDir, false)
 	if err != nil {
 		return err

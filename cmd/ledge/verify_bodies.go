@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -35,12 +36,12 @@ type bodies struct {
 }
 
 // openBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
-func openBodies(c *Config, log *store.Log, logger *slog.Logger, at progressFunc) (*bodies, error) {
+func openBodies(c *config.Config, log *store.Log, logger *slog.Logger, at progressFunc) (*bodies, error) {
 	fold, remove, err := freshFold(datadir.StateFiles[2], projections.Readings, logger)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	return &bodies{dir: c.payloadDir(), log: log, fold: fold, close: remove, progress: at}, nil
+	return &bodies{dir: c.Paths().Payloads(), log: log, fold: fold, close: remove, progress: at}, nil
 }
 
 // take folds what says something of payloads.

@@ -43,7 +43,7 @@ func verifies(t *testing.T, dir string, code int, line string) (out, errs string
 func TestVerifyBodiesMeanwhile(t *testing.T) {
 	c := keepingLittle(t)
 	d := mustOpenData(t, c)
-	files, err := payloads.Open(c.payloadDir(), payloads.Options{})
+	files, err := payloads.Open(c.Paths().Payloads(), payloads.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	post("goes with the front")
 	one, other := post("of two events"), post("of two events")
 	post("stays")
-	b := &bodies{dir: c.payloadDir(), log: d.store.Readings(), fold: d.values, follows: true}
+	b := &bodies{dir: c.Paths().Payloads(), log: d.store.Readings(), fold: d.values, follows: true}
 	list, _, err := b.part(1)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%v, %v, want three bodies", err, list)
@@ -75,7 +75,7 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 		}
 	}
 	for _, r := range list[:2] {
-		remove(t, filepath.Join(c.payloadDir(), r.Digest))
+		remove(t, filepath.Join(c.Paths().Payloads(), r.Digest))
 	}
 	d.submit(t, domain.RemoveDataEvent{ID: other})
 	check("one of two events is gone", list[1], 0, 1)

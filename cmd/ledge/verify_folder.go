@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -20,7 +21,7 @@ import (
 
 // folderCheck verifies the folder of a node that does not run. It opens nothing in it for writing.
 type folderCheck struct {
-	config   *Config
+	config   *config.Config
 	logger   *slog.Logger
 	w        io.Writer
 	progress *progress
@@ -65,7 +66,7 @@ func (f *folderCheck) run(ctx context.Context) error {
 
 // checkSecrets returns an error only where the key cannot be read.
 func (f *folderCheck) checkSecrets() error {
-	note, err := f.config.checkSecrets()
+	note, err := checkSecrets(f.config.Paths())
 	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err
 	}
@@ -155,8 +156,8 @@ func (f *folderCheck) stateOptions(i int) projections.Options {
 
 // inspectLogs reads every record of the logs.
 func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
-	f.logs, err = store.Inspect(ctx, f.config.logDir(), store.InspectOptions{
-		Known: f.known, Begun: f.begun, Nodes: f.nodes, ArchiveDir: f.config.archiveDir(), SnapshotDir: f.config.snapshotDir(),
+	f.logs, err = store.Inspect(ctx, f.config.Paths().Log(), store.InspectOptions{
+		Known: f.known, Begun: f.begun, Nodes: f.nodes, ArchiveDir: f.config.Paths().Archives(), SnapshotDir: f.config.Paths().Snapshots(),
 		Progress: func(done, total int64) { f.progress.at("records", done, total) },
 	})
 	for _, in := range f.logs {
@@ -183,7 +184,7 @@ func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 
 // fold decodes the events of the logs that are whole and compares what they make with the state and the bodies.
 func (f *folderCheck) fold(ctx context.Context) error {
-	files := store.OpenInspected(f.config.logDir(), f.logs)
+	files := store.OpenInspected(f.config.Paths().Log(), f.logs)
 	b, err := openBodies(f.config, files.Logs()[2], f.logger, f.progress.at)
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ func (f *folderCheck) fold(ctx context.Context) error {
 		}
 	}
 	if f.logs[0].Damage() == nil {
-		err := foldable(ctx, f.config, files.Logs()[0], f.states[0].at)
+		err := foldable(ctx, f.config.Paths(), files.Logs()[0], f.states[0].at)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -309,7 +310,7 @@ func (f *folderCheck) freshBase(i int, log *store.Log) (db *projections.DB, remo
 	if i > 0 {
 		return nil, nil, nil
 	}
-	snapshot, err := store.OpenSnapshot(f.config.snapshotDir(), log.First()-1)
+	snapshot, err := store.OpenSnapshot(f.config.Paths().Snapshots(), log.First()-1)
 	if err == nil {
 		err = snapshot.Check()
 	}

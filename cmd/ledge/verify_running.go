@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
 	"ledge/handlers/console"
@@ -22,7 +23,7 @@ import (
 // verifier verifies the logs, the archives and the bodies beside the running services: for the console, and for `ledge verify`. One
 // verification runs at a time. Damage of a log ends the server.
 type verifier struct {
-	config *Config
+	config *config.Config
 	logs   []verifiedLog
 	values *projections.DB
 	now    func() time.Time
@@ -100,7 +101,7 @@ func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error 
 		})
 	}
 	v.change(func(last *console.Verification) { last.Log = "bodies" })
-	b := &bodies{dir: v.config.payloadDir(), log: v.logs[2].Log, fold: v.values, follows: true, progress: at}
+	b := &bodies{dir: v.config.Paths().Payloads(), log: v.logs[2].Log, fold: v.values, follows: true, progress: at}
 	if err := b.verify(ctx, w); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -27,8 +28,8 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
   ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json`,
 	}
 	asJSON := jsonFlag(c)
-	c = configured(c, func(ctx context.Context, c *cobra.Command, config *Config, _ map[string]string) error {
-		a, err := askRunning(ctx, config, admin.Request{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
+	c = configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		a, err := askRunning(ctx, cfg, admin.Request{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 }
 
 // askRunning has a request answered by the running server of the data folder.
-func askRunning(ctx context.Context, c *Config, r admin.Request) (a admin.Answer, err error) {
+func askRunning(ctx context.Context, c *config.Config, r admin.Request) (a admin.Answer, err error) {
 	if err := datadir.MustExist(c.DataDir); err != nil {
 		return a, err
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -38,18 +38,18 @@ func addCertificates(pool *x509.CertPool, text []byte) error {
 	}
 }
 
-// caPool returns the certificates of the file that a setting names. Without a path it is nil.
-func caPool(setting, path string) (*x509.CertPool, error) {
+// ReadClientCAs returns the certificates of the CAs of clients, from the file of the setting tls-client-ca. Without a path it returns nil.
+func ReadClientCAs(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := readSmall(path, maxCAFile)
+	text, err := ReadFile(path, maxCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("setting %s: %w", setting, err)
+		return nil, fmt.Errorf("setting tls-client-ca: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if err := addCertificates(pool, text); err != nil {
-		return nil, fmt.Errorf("setting %s: %s: %w; give a file of certificates in PEM", setting, path, err)
+		return nil, fmt.Errorf("setting tls-client-ca: %s: %w; give a file of certificates in PEM", path, err)
 	}
 	return pool, nil
 }

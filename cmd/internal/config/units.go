@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -24,13 +24,13 @@ var builtInUnits []byte
 
 const maxUnitsFile = 1 << 20 // bytes
 
-// readUnits returns the units of measure of the file at path: TOML as of EdgeX 2.3 or YAML as of EdgeX 3, with the same
+// ReadUnits returns the units of measure of the file at path: TOML as of EdgeX 2.3 or YAML as of EdgeX 3, with the same
 // keys, whose case does not matter. Without a path it returns those that are built in.
-func readUnits(path string) (domain.UnitsOfMeasure, error) {
+func ReadUnits(path string) (domain.UnitsOfMeasure, error) {
 	if path == "" {
 		return parseUnits(".yaml", builtInUnits)
 	}
-	text, err := readSmall(path, maxUnitsFile)
+	text, err := ReadFile(path, maxUnitsFile)
 	if err != nil {
 		return domain.UnitsOfMeasure{}, fmt.Errorf("setting units-file: %w", err)
 	}
@@ -41,7 +41,7 @@ func readUnits(path string) (domain.UnitsOfMeasure, error) {
 	return units, nil
 }
 
-func readSmall(path string, limit int64) ([]byte, error) {
+func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func (d *duration) String() string {
 
 // Set implements pflag.Value.
 func (d *duration) Set(text string) error {
-	value, err := parseDuration(text)
+	value, err := ParseDuration(text)
 	if err == nil {
 		*d = duration(value)
 	}
@@ -53,8 +53,8 @@ const oneDay = 24 * time.Hour
 // longDuration is a sign, weeks, days, and what time.ParseDuration reads.
 var longDuration = regexp.MustCompile(`^([+-]?)(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?([0-9.].*)?$`)
 
-// parseDuration reads a duration as time.ParseDuration does. It may begin with weeks and days.
-func parseDuration(text string) (time.Duration, error) {
+// ParseDuration reads a duration as time.ParseDuration does. It may begin with weeks and days.
+func ParseDuration(text string) (time.Duration, error) {
 	parts := longDuration.FindStringSubmatch(text)
 	if parts == nil || parts[2] == "" && parts[3] == "" {
 		return time.ParseDuration(text)

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -21,15 +21,15 @@ func TestClientCAFile(t *testing.T) {
 		"-----BEGIN CERTIFICATE-----\naGk=\n-----END CERTIFICATE-----\n": "certificate 1: ", strings.Repeat("x", maxCAFile+1): "make it shorter", ca.PEM + ca.PEM: "",
 	} {
 		path := mustWriteFile(t, "ca.pem", text)
-		roots, err := caPool("tls-client-ca", path)
+		roots, err := ReadClientCAs(path)
 		if want == "" && (err != nil || roots == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "setting tls-client-ca: "+path)) {
 			t.Errorf("%.60q: got %v, want %q", text, err, want)
 		}
 	}
-	if roots, err := caPool("tls-client-ca", ""); roots != nil || err != nil {
+	if roots, err := ReadClientCAs(""); roots != nil || err != nil {
 		t.Errorf("no path: %v", err)
 	}
-	if _, err := caPool("tls-client-ca", filepath.Join(t.TempDir(), "none.pem")); !os.IsNotExist(errors.Unwrap(err)) {
+	if _, err := ReadClientCAs(filepath.Join(t.TempDir(), "none.pem")); !os.IsNotExist(errors.Unwrap(err)) {
 		t.Errorf("no file: got %v", err)
 	}
 }

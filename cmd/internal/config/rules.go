@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// retentionRules say which data events go when; for each, the first rule whose pattern it matches is the one that holds.
+// Rules say which data events go when; for each, the first rule whose pattern it matches is the one that holds.
 // In text they have commas between them.
 //
 //	camera.*.jpeg age=24h bytes=10GiB     a day, and 10 GiB of all cameras together
 //	camera.>                              what else cameras give stays
 //	*.*.* count=1000000                   the last million of everything else
-type retentionRules []retentionRule
+type Rules []Rule
 
-// retentionRule keeps what matches its pattern while it is younger than age, and of it the newest, so many bytes and so
+// Rule keeps what matches its pattern while it is younger than age, and of it the newest, so many bytes and so
 // many events together; 0 is without a limit.
-type retentionRule struct {
+type Rule struct {
 	pattern []string // the tokens of profile.device.source; * is any, > at the end any more of them
-	age     time.Duration
-	bytes   size
-	count   int64
+	Age     time.Duration
+	Bytes   Size
+	Count   int64
 	text    map[string]string // limits as they were written, by name
 }
 
@@ -31,8 +31,8 @@ type retentionRule struct {
 const mostRules = 100
 
 // Set implements pflag.Value.
-func (r *retentionRules) Set(text string) error {
-	var list retentionRules
+func (r *Rules) Set(text string) error {
+	var list Rules
 	for entry := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(entry) == "" {
 			continue
@@ -41,7 +41,7 @@ func (r *retentionRules) Set(text string) error {
 		if err != nil {
 			return fmt.Errorf("rule %q: %w", strings.TrimSpace(entry), err)
 		}
-		if i := slices.IndexFunc(list, func(before retentionRule) bool { return before.covers(one) }); i >= 0 {
+		if i := slices.IndexFunc(list, func(before Rule) bool { return before.covers(one) }); i >= 0 {
 			return fmt.Errorf("rule %q: %q, which is before it, matches all that it does; put it before that", one.String(), list[i].String())
 		}
 		if list = append(list, one); len(list) > mostRules {
@@ -53,7 +53,7 @@ func (r *retentionRules) Set(text string) error {
 }
 
 // String implements pflag.Value.
-func (r *retentionRules) String() string {
+func (r *Rules) String() string {
 	texts := make([]string, len(*r))
 	for i, one := range *r {
 		texts[i] = one.String()
@@ -62,17 +62,17 @@ func (r *retentionRules) String() string {
 }
 
 // Type implements pflag.Value.
-func (r *retentionRules) Type() string { return "rules" }
+func (r *Rules) Type() string { return "rules" }
 
 const (
-	limitAge   = "age"
-	limitBytes = "bytes"
-	limitCount = "count"
+	LimitAge   = "age"
+	LimitBytes = "bytes"
+	LimitCount = "count"
 )
 
-func (r retentionRule) String() string {
+func (r Rule) String() string {
 	text := strings.Join(r.pattern, ".")
-	for _, limit := range []string{limitAge, limitBytes, limitCount} {
+	for _, limit := range []string{LimitAge, LimitBytes, LimitCount} {
 		if r.text[limit] != "" {
 			text += " " + limit + "=" + r.text[limit]
 		}
@@ -80,12 +80,12 @@ func (r retentionRule) String() string {
 	return text
 }
 
-// why is the rule with the one limit that something went by.
-func (r retentionRule) why(limit string) string {
+// Why is the rule with the one limit that something went by.
+func (r Rule) Why(limit string) string {
 	return strings.Join(r.pattern, ".") + " " + limit + "=" + r.text[limit]
 }
 
-func parseRule(fields []string) (r retentionRule, err error) {
+func parseRule(fields []string) (r Rule, err error) {
 	if r.pattern, err = parsePattern(fields[0]); err != nil {
 		return r, err
 	}
@@ -97,16 +97,16 @@ func parseRule(fields []string) (r retentionRule, err error) {
 		}
 		r.text[name] = value
 		switch name {
-		case limitAge:
-			if r.age, err = parseDuration(value); err != nil || r.age < time.Second {
+		case LimitAge:
+			if r.Age, err = ParseDuration(value); err != nil || r.Age < time.Second {
 				return r, fmt.Errorf("%q is no age; write it as age=24h, 1s or more", f)
 			}
-		case limitBytes:
-			if err := r.bytes.Set(value); err != nil || r.bytes < 1 {
+		case LimitBytes:
+			if err := r.Bytes.Set(value); err != nil || r.Bytes < 1 {
 				return r, fmt.Errorf("%q is no number of bytes; write it as bytes=10GiB, 1 or more", f)
 			}
-		case limitCount:
-			if r.count, err = strconv.ParseInt(value, 10, 64); err != nil || r.count < 1 {
+		case LimitCount:
+			if r.Count, err = strconv.ParseInt(value, 10, 64); err != nil || r.Count < 1 {
 				return r, fmt.Errorf("%q is no number of events; write it as count=100000, 1 or more", f)
 			}
 		default:
@@ -137,17 +137,17 @@ func parsePattern(text string) ([]string, error) {
 }
 
 // matches reports whether what a source gives falls under the pattern.
-func (r retentionRule) matches(profile, device, source string) bool {
+func (r Rule) matches(profile, device, source string) bool {
 	any := func(token, name string) bool { return token == "*" || token == name }
 	return any(r.pattern[0], profile) && any(r.pattern[1], device) && any(r.pattern[2], source)
 }
 
 // covers reports whether nothing that matches other does not match r.
-func (r retentionRule) covers(other retentionRule) bool {
+func (r Rule) covers(other Rule) bool {
 	return r.matches(other.pattern[0], other.pattern[1], other.pattern[2])
 }
 
-// find returns the place of the rule that holds for a source; -1 for none.
-func (r retentionRules) find(profile, device, source string) int {
-	return slices.IndexFunc(r, func(one retentionRule) bool { return one.matches(profile, device, source) })
+// Find returns the place of the rule that holds for a source; -1 for none.
+func (r Rules) Find(profile, device, source string) int {
+	return slices.IndexFunc(r, func(one Rule) bool { return one.matches(profile, device, source) })
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"strconv"
@@ -6,12 +6,12 @@ import (
 	"ledge/domain"
 )
 
-// size is a number of bytes that is written as 512, 64KiB, 16M or 10G. It is a pflag.Value.
-type size int64
+// Size is a number of bytes that is written as 512, 64KiB, 16M or 10G. It is a pflag.Value.
+type Size int64
 
-func newSize(p *size, value size) *size { *p = value; return p }
+func newSize(p *Size, value Size) *Size { *p = value; return p }
 
-func (s size) String() string {
+func (s Size) String() string {
 	for _, u := range domain.SizeUnits {
 		if n := int64(s); n > 0 && n%u.Bytes == 0 {
 			return strconv.FormatInt(n/u.Bytes, 10) + u.Suffix
@@ -21,14 +21,14 @@ func (s size) String() string {
 }
 
 // Set implements pflag.Value.
-func (s *size) Set(text string) error {
+func (s *Size) Set(text string) error {
 	n, err := domain.ParseSize(text)
 	if err != nil {
 		return err
 	}
-	*s = size(n)
+	*s = Size(n)
 	return nil
 }
 
 // Type implements pflag.Value.
-func (s *size) Type() string { return "size" }
+func (s *Size) Type() string { return "size" }

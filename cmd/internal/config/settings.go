@@ -1,13 +1,8 @@
-package main
+package config
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,102 +16,11 @@ import (
 	"ledge/handlers"
 )
 
-// Config is every setting. A setting has one name, in kebab case: "metadata-port" is the flag --metadata-port, the
-// environment variable LEDGE_METADATA_PORT, and in the YAML file the key metadata-port, or port below metadata.
-type Config struct {
-	DataDir string
-
-	listen          map[string]*listenAddress // by service
-	TapHost         string
-	TapPort         int
-	AllowInsecure   bool
-	AllowHosts      texts
-	TrustedOrigins  texts
-	TrustedProxies  texts
-	Secure          bool
-	Loopback        string
-	TLSCert, TLSKey string
-	TLSClientCA     string
-	JWTIssuer       string
-	JWTAudience     string
-	JWTRoleClaim    string
-	LogLevel        logLevel
-	LogFormat       string
-	Pprof           bool
-
-	DiskReserve           size
-	EventsMaxBytes        size
-	EventsMaxAge          time.Duration
-	ArchiveDir            string
-	NotificationsMaxBytes size
-	NotificationsMaxAge   time.Duration
-	ReadingsMaxBytes      size
-	ReadingsMaxAge        time.Duration
-	ReadingsRetention     retentionRules
-	MaxResultCount        int
-	StrictProfiles        texts
-	PersistData           bool
-	UnitsFile             string
-
-	AllowDestinations, DenyDestinations guard.Rules
-	AllowBinds                          guard.Rules
-	ResendLimit                         int
-	ResendInterval                      time.Duration
-	SMTPServer, SMTPSender              string
-
-	tap       tapAccess               // how the tap knows its clients
-	folding   progressFunc            // is told how far a fold has come; nil: the log and systemd are
-	tapFiles  int                     // descriptors for the tap listener; 0 for a command that does not listen
-	declared  *pflag.FlagSet          // what settings returned
-	reread    func() (*Config, error) // the settings as a start would find them now
-	groups    []settingGroup          // the same settings, by topic
-	checks    []settingCheck          // of the settings whose type alone does not check them
-	addresses map[string]netip.Addr   // what findAddresses found, by setting
-}
-
-// newLogger returns a logger to w with the level and the format of the settings.
-func (c *Config) newLogger(w io.Writer) *slog.Logger { return logging.New(w, c.LogLevel, c.LogFormat) }
-
-// logLevel is the setting log-level. It may change while the program logs.
-type logLevel struct{ *slog.LevelVar }
-
-// Set implements pflag.Value.
-func (l logLevel) Set(text string) error {
-	if l.UnmarshalText([]byte(text)) != nil {
-		return errors.New("use debug, info, warn or error")
-	}
-	return nil
-}
-
-// String implements pflag.Value.
-func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
-
-// Type implements pflag.Value.
-func (l logLevel) Type() string { return "string" }
-
-// listenAddress is where a service listens.
-type listenAddress struct {
-	host string
-	port int
-}
-
-// listenAt is where the settings have a service listen.
-func (c *Config) listenAt(one services.Service) (host string, port int) {
-	at := c.listen[one.Name]
-	return at.host, at.port
-}
-
-// settingGroup are the settings of one topic, for the help and for the file of settings.
-type settingGroup struct {
-	title string
-	flags *pflag.FlagSet
-}
-
 // group begins a group of settings.
 func (c *Config) group(title string) *pflag.FlagSet {
 	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	flags.SortFlags = false
-	c.groups = append(c.groups, settingGroup{title, flags})
+	c.Groups = append(c.Groups, Group{title, flags})
 	return flags
 }
 
@@ -189,10 +93,10 @@ func (c *Config) timeVar(f *pflag.FlagSet, p *time.Duration, name string, value 
 	})
 }
 
-// settings declares every setting with its check, its default and its documentation: the one place for all three. None holds
-// a secret: GET /api/v2/config shows them.
-func (c *Config) settings() *pflag.FlagSet {
-	c.listen, c.groups, c.checks = map[string]*listenAddress{}, nil, nil
+// Default declares every setting with its check, its default and its documentation: the one place for all three. No setting is a
+// secret: GET /api/v2/config shows them.
+func Default() *Config {
+	c := &Config{listen: map[string]*listenAddress{}}
 	c.dataSettings()
 	c.addressSettings()
 	c.retentionSettings()
@@ -201,11 +105,14 @@ func (c *Config) settings() *pflag.FlagSet {
 	c.edgexSettings()
 	c.programSettings()
 	c.declared = pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	for _, one := range c.groups {
-		c.declared.AddFlagSet(one.flags)
+	for _, one := range c.Groups {
+		c.declared.AddFlagSet(one.Flags)
 	}
-	return c.declared
+	return c
 }
+
+// Settings returns the settings with their values.
+func (c *Config) Settings() *pflag.FlagSet { return c.declared }
 
 func (c *Config) dataSettings() {
 	f := c.group("Data")
@@ -268,7 +175,7 @@ func (c *Config) retentionSettings() {
 func (c *Config) secureSettings() {
 	f := c.group("Secure mode and identities")
 	f.BoolVar(&c.Secure, "secure", false, "accept only TLS and known identities. Services without a configured address then listen on all addresses of this machine")
-	f.StringVar(&c.Loopback, "loopback", loopbackSecure, "role of plain HTTP from 127.0.0.1 with --secure: viewer, poster, operator, auditor or admin; secure refuses plain HTTP")
+	f.StringVar(&c.Loopback, "loopback", LoopbackSecure, "role of plain HTTP from 127.0.0.1 with --secure: viewer, poster, operator, auditor or admin; secure refuses plain HTTP")
 	c.mustBe("loopback", c.loopbackCure)
 	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the server certificate, followed by intermediate certificates. Default: a certificate of the local CA, see ledge ca")
 	c.mustBe("tls-cert", func() string {
@@ -335,84 +242,4 @@ func (c *Config) programSettings() {
 	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")
 	c.choiceVar(f, &c.LogFormat, "log-format", logging.FormatAuto, []string{logging.FormatAuto, logging.FormatText, logging.FormatJSON}, "format of the log: text, json, or auto, which is text on a terminal and json elsewhere")
 	f.BoolVar(&c.Pprof, "pprof", false, "serve Go's profiles below /debug/pprof/ of the metadata service, with --secure to administrators, otherwise to this machine")
-}
-
-// The values of strict-profiles.
-const (
-	strictChanges = "changes"
-	strictDeletes = "deletes"
-)
-
-func checkStrict(text string) error {
-	if text != strictChanges && text != strictDeletes {
-		return fmt.Errorf("%q is unknown; use changes, deletes or both", text)
-	}
-	return nil
-}
-
-// strict reports whether the setting strict-profiles has a value.
-func (c *Config) strict(value string) bool { return slices.Contains(c.StrictProfiles.list, value) }
-
-// mostDiskReserve lets four times the reserve fit into an int64.
-const mostDiskReserve = 1 << 50
-
-// folders are those that Ledge writes to.
-func (c *Config) folders() []string {
-	return []string{c.DataDir, c.logDir(), c.payloadDir(), c.archiveDir()}
-}
-
-// readingsReserve is the free disk space below which readings are refused. It is four times that of changes, so that an operator can still
-// change devices, and can remove readings, when readings have filled the disk.
-func (c *Config) readingsReserve() size { return 4 * c.DiskReserve }
-
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// check refuses values that no service could start with.
-func (c *Config) check() error {
-	var errs []error
-	for _, one := range c.checks {
-		if cure := one.cure(); cure != "" {
-			value := cmp.Or(c.declared.Lookup(one.name).Value.String(), `""`)
-			if u, err := url.Parse(value); err == nil && u.User != nil {
-				value = u.Redacted() // no log shows a password
-			}
-			errs = append(errs, fmt.Errorf("setting %s: %s: %s", one.name, value, cure))
-		}
-	}
-	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }) // each begins with its setting's name
-	return errors.Join(errs...)
-}
-
-// partial are the settings, by how their names begin, that not all HTTP services have.
-var partial = map[string][]string{
-	"metadata-": {services.Metadata}, "data-host": {services.Data}, "data-port": {services.Data}, "device-rest-": {services.DeviceREST},
-	"notifications-": {services.Notifications}, "readings-": {services.Data, services.DeviceREST}, "persist-data": {services.Data, services.DeviceREST},
-	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
-	"allow-destinations": {services.Metadata, services.Notifications}, "deny-destinations": {services.Metadata, services.Notifications},
-	"max-result-count": {services.Metadata, services.Data, services.Notifications},
-	"strict-profiles":  {services.Metadata}, "units-file": {services.Metadata}, "pprof": {services.Metadata},
-}
-
-// inForce returns the settings of an HTTP service with their values, written as in a file of settings.
-func (c *Config) inForce(service string) map[string]string {
-	values := map[string]string{}
-	c.declared.VisitAll(func(f *pflag.Flag) {
-		for prefix, have := range partial {
-			if strings.HasPrefix(f.Name, prefix) && !slices.Contains(have, service) {
-				return
-			}
-		}
-		values[f.Name] = f.Value.String()
-	})
-	return values
-}
-
-// envName is the environment variable of a setting.
-func envName(setting string) string {
-	return "LEDGE_" + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }

@@ -1,7 +1,6 @@
-package main
+package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +15,27 @@ import (
 	"ledge/handlers/yamldoc"
 )
 
-// read fills in all settings below the flags that were given, and checks them. path is the file of settings, or "".
-func (c *Config) read(path string, wrong ...error) (source map[string]string, err error) {
+// Load fills in all settings below the flags that were given, and checks them. path is the file of settings, or "". source says of each
+// setting where its value comes from. The error names every setting that is wrong.
+func (c *Config) Load(path string) (source map[string]string, err error) {
+	c.file = path
 	source, err = load(c.declared, path, os.LookupEnv)
-	if err = errors.Join(errors.Join(wrong...), err, c.check()); err == nil {
+	if err = errors.Join(errors.Join(c.wrong...), err, c.check()); err == nil {
 		c.bindEverywhere(source)
 	}
 	return source, err
+}
+
+// LoadAgain returns the settings as a start with the same flags would find them now.
+func (c *Config) LoadAgain() (*Config, error) {
+	again := Default()
+	c.declared.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			_ = again.declared.Set(f.Name, f.Value.String()) // as the command line has set it
+		}
+	})
+	_, err := again.Load(c.file)
+	return again, err
 }
 
 // load fills in, below the flags that were given, what the environment and below it the file at path say. It returns
@@ -35,8 +48,8 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 		if v, ok := file[f.Name]; ok {
 			from, value = path, v
 		}
-		if v, ok := env(envName(f.Name)); ok {
-			from, value = envName(f.Name), v
+		if v, ok := env(EnvName(f.Name)); ok {
+			from, value = EnvName(f.Name), v
 		}
 		delete(file, f.Name)
 		if f.Changed {
@@ -49,12 +62,12 @@ func load(flags *pflag.FlagSet, path string, env func(string) (string, bool)) (s
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(file)) {
-		errs = append(errs, fmt.Errorf("%s: there is no setting %q%s", path, name, orList(cmp.Or(removedSetting(name), didYouMean(name, flagNames(flags, ""))))))
+		errs = append(errs, fmt.Errorf("%s: there is no setting %q%s", path, name, orList(SuggestSetting(name, flags, ""))))
 	}
 	return source, errors.Join(errs...)
 }
 
-// settingFlag is a setting on a command line. What is wrong with it is kept, so that all mistakes are named together.
+// settingFlag is a setting on a command line. Errors of its value are kept, so that all mistakes are named together.
 type settingFlag struct {
 	pflag.Value
 	setting *pflag.Flag
@@ -77,22 +90,20 @@ func set(f *pflag.Flag, text string) error {
 		return nil
 	}
 	_ = f.Value.Set(f.DefValue) // a number has become another one
-	return inWords(f, err)
+	return Explain(f, err)
 }
 
-// addSettings makes flags of settings. wrong has what was wrong with them once they are parsed.
-func addSettings(flags, settings *pflag.FlagSet) (wrong *[]error) {
-	wrong = new([]error)
-	settings.VisitAll(func(f *pflag.Flag) {
+// AddTo makes each setting a flag of a command. [Config.Load] names the flags whose values are wrong.
+func (c *Config) AddTo(flags *pflag.FlagSet) {
+	c.declared.VisitAll(func(f *pflag.Flag) {
 		one := *f
-		one.Value = settingFlag{f.Value, f, wrong}
+		one.Value = settingFlag{f.Value, f, &c.wrong}
 		flags.AddFlag(&one)
 	})
-	return wrong
 }
 
-// inWords is what is wrong with a value that f does not take, for people.
-func inWords(f *pflag.Flag, err error) error {
+// Explain is what is wrong with a value that f does not take, for people.
+func Explain(f *pflag.Flag, err error) error {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return errors.New("is out of range; use a whole number that is nearer to 0")

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+
+	"ledge/cmd/internal/services"
+	"ledge/handlers"
+)
+
+func checkProxy(text string) error {
+	_, err := handlers.ParseProxy(text)
+	return err
+}
+
+// Proxies are the reverse proxies that say where a request comes from.
+func (c *Config) Proxies() (all handlers.Proxies) {
+	for _, text := range c.TrustedProxies.List {
+		if network, err := handlers.ParseProxy(text); err == nil { // the setting is checked
+			all = append(all, network)
+		}
+	}
+	return all
+}
+
+// edgexHosts are the names of the services in EdgeX's compose files, and the name that a container has for its machine.
+const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-support-notifications,host.docker.internal"
+
+// SameOrigin says which web pages may use the services.
+func (c *Config) SameOrigin(logger *slog.Logger) handlers.SameOrigin {
+	hosts := append([]string{"localhost"}, c.AllowHosts.List...)
+	for _, one := range services.All {
+		host, _ := c.ListenAt(one)
+		hosts = append(hosts, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		short, _, _ := strings.Cut(name, ".")
+		hosts = append(hosts, name, short)
+	}
+	return handlers.SameOrigin{Hosts: hosts, TrustedOrigins: c.TrustedOrigins.List, Logger: logger}
+}
