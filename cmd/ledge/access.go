@@ -35,7 +35,7 @@ func (p *Program) startAccess() error {
 		a.Run(ctx)
 	})
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
-	p.identities.changed = p.data.store.Tap().Recheck
+	p.identities.changed = p.node.Store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil
 }

@@ -10,12 +10,13 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/store/secrets"
 )
 
-// identities serves the users and tokens of data that is open.
-func (d *data) identities(c *config.Config, file *secrets.File, logger *slog.Logger) *identities {
-	return &identities{log: d.events, view: d.view, secrets: file, dir: c.DataDir, now: d.now, uses: openTokenUses(c.DataDir, logger)}
+// openIdentities serves the users and tokens of data that is open.
+func openIdentities(d *node.Node, c *config.Config, file *secrets.File, logger *slog.Logger) *identities {
+	return &identities{log: d.Changes.Appender, view: d.Changes.View, secrets: file, dir: c.DataDir, now: d.Now, uses: openTokenUses(c.DataDir, logger)}
 }
 
 // openAdmin opens the socket. Until the program runs, its answers say that it is starting.
@@ -34,11 +35,11 @@ func (p *Program) openAdmin() {
 
 // startIdentities sweeps the hashes and creates the first user.
 func (p *Program) startIdentities(ctx context.Context) error {
-	p.identities = p.data.identities(p.Config, p.secrets, p.Logger)
-	if err := p.data.whole(p.identities.sweep); err != nil {
+	p.identities = openIdentities(p.node, p.Config, p.secrets, p.Logger)
+	if err := p.node.Read(p.identities.sweep); err != nil {
 		p.Logger.Warn("hashes that no user has are still in the secret store", "error", err)
 	}
-	err := p.data.whole(func() error { return p.identities.addFirstAdmin(ctx, p.Terminal, p.Logger) })
+	err := p.node.Read(func() error { return p.identities.addFirstAdmin(ctx, p.Terminal, p.Logger) })
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r ad
 
 // onIdentities opens a locked data folder for f.
 func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*identities) error) error {
-	if err := checkClock(time.Now()); err != nil {
+	if err := node.CheckClock(time.Now()); err != nil {
 		return err
 	}
 	if err := datadir.CheckFiles(c.DataDir); err != nil {
@@ -79,10 +80,10 @@ func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f 
 	if err != nil {
 		return err
 	}
-	d, err := openData(ctx, nodeOptions(c, logger))
+	d, err := node.Open(ctx, nodeOptions(c, logger))
 	if err != nil {
 		return err
 	}
-	err = d.whole(func() error { return f(d.identities(c, file, logger)) })
-	return errors.Join(err, d.close())
+	err = d.Read(func() error { return f(openIdentities(d, c, file, logger)) })
+	return errors.Join(err, d.Close())
 }

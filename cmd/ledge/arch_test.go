@@ -48,9 +48,9 @@ var channels = []struct {
 
 // levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
 var levels = [][]string{
-	{"certs", "exit", "services"},
+	{"certs", "exit", "memory", "services"},
 	{"datadir", "logging"},
-	{"admin", "config"},
+	{"admin", "config", "node"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -35,7 +38,7 @@ const (
 // the next start ends.
 type archiver struct {
 	c      *config.Config
-	d      *data
+	d      *node.Node
 	log    *store.Log
 	logger *slog.Logger
 	now    func() time.Time
@@ -44,8 +47,8 @@ type archiver struct {
 	trouble error // why the last stretch is not archived
 }
 
-func newArchiver(c *config.Config, d *data, logger *slog.Logger, now func() time.Time) *archiver {
-	return &archiver{c: c, d: d, log: d.store.Events(), logger: logger, now: now}
+func newArchiver(c *config.Config, d *node.Node, logger *slog.Logger, now func() time.Time) *archiver {
+	return &archiver{c: c, d: d, log: d.Changes.Log, logger: logger, now: now}
 }
 
 // run looks until ctx ends.
@@ -175,7 +178,7 @@ func (a *archiver) lastOlder(ends []store.BlockEnd, age time.Duration) (last uin
 // begunBefore returns the end of a stretch for which a crash has left an archive: that is replaced then. Where there is none
 // it is last.
 func (a *archiver) begunBefore(first, last, needed uint64, ends []store.BlockEnd) uint64 {
-	list, err := a.d.store.Archives().List()
+	list, err := a.d.Store.Archives().List()
 	if err != nil {
 		return last // the writing will say it
 	}
@@ -190,13 +193,13 @@ func (a *archiver) begunBefore(first, last, needed uint64, ends []store.BlockEnd
 
 // needed is the first event that the bridge or the callbacks still have to look at.
 func (a *archiver) needed() (uint64, error) {
-	seq, _ := a.d.state.Checkpoint()
+	seq, _ := a.d.Changes.State.Checkpoint()
 	needed := seq + 1
-	services, err := a.d.deviceServices()
+	services, err := deviceServices(a.d)
 	if err != nil {
 		return 0, err
 	}
-	notes, done := a.d.notes.State()
+	notes, done := a.d.Notifications.State.State()
 	defer done()
 	names := []string{domain.CursorDeviceChanges, domain.CursorCallbacks}
 	for _, name := range services {
@@ -228,7 +231,7 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 	if err != nil {
 		return err
 	}
-	if err := a.d.store.TakeSnapshot(last); err != nil {
+	if err := a.d.Store.TakeSnapshot(last); err != nil {
 		return err
 	}
 	if err := a.log.DropArchived(ctx, last, chain); err != nil {
@@ -265,7 +268,7 @@ func existing(dir string) string {
 // unfinished does what a crash has left undone of a stretch that is archived: it leaves the log, and snapshots that are too
 // many go.
 func (a *archiver) unfinished(ctx context.Context) error {
-	snapshots := a.d.store.Snapshots()
+	snapshots := a.d.Store.Snapshots()
 	if len(snapshots) == 0 {
 		return nil
 	}
@@ -283,7 +286,7 @@ func (a *archiver) leave(ctx context.Context, newest *store.Snapshot) error {
 	if err := newest.Check(); err != nil {
 		return err
 	}
-	archives := a.d.store.Archives()
+	archives := a.d.Store.Archives()
 	for _, ref := range newest.Archives {
 		if ref.Last < a.log.First() {
 			continue
@@ -293,4 +296,27 @@ func (a *archiver) leave(ctx context.Context, newest *store.Snapshot) error {
 		}
 	}
 	return a.log.DropArchived(ctx, newest.Seq, newest.Head)
+}
+
+// snapshot folds the state as of a sequence in a file of its own, from the newest snapshot before it on, and writes it.
+func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningKey) (chain [32]byte, err error) {
+	s := a.d.Store
+	dir, err := os.MkdirTemp(a.c.DataDir, foldsToArchive)
+	if err != nil {
+		return chain, err
+	}
+	defer os.RemoveAll(dir)
+	db, err := node.FoldTo(ctx, s, filepath.Join(dir, datadir.StateFiles[0]), seq, a.logger)
+	if err != nil {
+		return chain, fmt.Errorf("fold the state as of %d: %w", seq, err)
+	}
+	defer db.Close()
+	at, chain := db.Checkpoint()
+	if at != seq {
+		return chain, fmt.Errorf("fold the state as of %d: it is as of %d", seq, at)
+	}
+	return chain, store.WriteSnapshot(a.c.Paths().Snapshots(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
+		_, _, err := db.Snapshot(w)
+		return err
+	})
 }

@@ -20,6 +20,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -80,7 +81,7 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 	}
 	if err := b.write(ctx); err != nil {
 		b.file.abandon()
-		return damaged(err)
+		return exit.WithDamage(err)
 	}
 	if b.json {
 		return printObject(b.out, backupReport{name, b.m})
@@ -214,7 +215,7 @@ func (b *backup) findEnds(ctx context.Context) error {
 		return err
 	}
 	if err := f.inspectLogs(ctx); err != nil {
-		return storeError(err)
+		return node.WithCode(err)
 	}
 	for _, in := range f.logs {
 		if err := in.Damage(); err != nil {

@@ -7,16 +7,17 @@ import (
 	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/lanes"
+	"ledge/cmd/internal/node"
 )
 
 // startCallbacks starts to call device services back.
 func (p *Program) startCallbacks(ctx context.Context) error {
 	p.callback = callback.New(callback.Options{
 		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: p.outgoing("callbacks", callback.DefaultConcurrency, p.files.Outgoing/4)}},
-		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities, Want: asof.CalledBack}, Notifications: p.data.notifications, History: p.data.entities.Read, Guard: p.guard, Self: p.instance, Now: p.Now, Logger: p.Logger,
+		Events: asof.Followed{Log: p.node.Changes.Appender, Entities: p.node.Entities, Want: asof.CalledBack}, Notifications: p.node.Notifications.Appender, History: p.node.Entities.Read, Guard: p.guard, Self: p.instance, Now: p.Now, Logger: p.Logger,
 	})
-	err := p.data.whole(func() error {
-		at, done := p.data.callbackStart()
+	err := p.node.Read(func() error {
+		at, done := callbackStart(p.node)
 		defer done()
 		return p.callback.Start(at)
 	})
@@ -28,10 +29,10 @@ func (p *Program) startCallbacks(ctx context.Context) error {
 }
 
 // callbackStart is where the callbacks go on.
-func (d *data) callbackStart() (at callback.Start, done func()) {
-	state, stateDone := d.view()
-	notes, notesDone := d.notes.State()
-	at = callback.Start{State: state, Cursors: notes.Cursors, Forgotten: d.forgotBeginning()}
-	at.Events = d.recorded()
+func callbackStart(d *node.Node) (at callback.Start, done func()) {
+	state, stateDone := d.Changes.View()
+	notes, notesDone := d.Notifications.State.State()
+	at = callback.Start{State: state, Cursors: notes.Cursors, Forgotten: forgotBeginning(d)}
+	at.Events = d.Changes.Recorded()
 	return at, func() { stateDone(); notesDone() }
 }

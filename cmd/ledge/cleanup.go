@@ -1,14 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"ledge/bridge/recorder"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -26,18 +25,18 @@ type sweeper struct {
 	late   lateComers
 }
 
-func (d *data) newSweeper(state *projections.DB, log *store.Appender, stream *store.Log) *sweeper {
-	return &sweeper{state: state, log: log, stream: stream, logger: d.logger, now: d.now, asked: make(chan struct{}, 1)}
+func newSweeper(d *node.Node, p *node.Part) *sweeper {
+	return &sweeper{state: p.State, log: p.Appender, stream: p.Log, logger: d.Logger, now: d.Now, asked: make(chan struct{}, 1)}
 }
 
 // sweep removes until done is closed: by the cleanups of notifications and of data events, and by retention.
 func (p *Program) sweep(done <-chan struct{}) {
-	d := p.data
+	d := p.node
 	work := []func(context.Context) error{p.keeping.run, p.notificationAge.run}
 	for _, b := range newBounds(p) {
 		work = append(work, b.run)
 	}
-	p.until(done, append(work, d.newSweeper(d.notes, d.notifications, d.store.Notifications()).run, d.newSweeper(d.values, d.readings, d.store.Readings()).run)...)
+	p.until(done, append(work, newSweeper(d, &d.Notifications).run, newSweeper(d, &d.Readings).run)...)
 }
 
 // until runs each of work until done is closed. One that ends before fails the program.
@@ -48,7 +47,7 @@ func (p *Program) until(done <-chan struct{}, work ...func(context.Context) erro
 	for _, f := range work {
 		running.Go(func() {
 			if err := f(ctx); ctx.Err() == nil {
-				p.fail(p.cause(err))
+				p.fail(p.findCause(err))
 			}
 		})
 	}
@@ -76,7 +75,7 @@ func (s *sweeper) run(ctx context.Context) error {
 func (s *sweeper) notice(group []domain.Recorded) error {
 	for _, r := range group {
 		if _, ok := r.Event.(domain.CleanupRequested); ok {
-			wake(s.asked)
+			node.Wake(s.asked)
 		}
 	}
 	return nil
@@ -92,7 +91,7 @@ func swept(state *projections.DB) func(context.Context, string) {
 		defer cancel()
 		for going := true; going; {
 			at, _ := state.Checkpoint()
-			err := tried(func() error {
+			err := node.Try(func() error {
 				s, done := state.State()
 				defer done()
 				_, going = s.Cleanups.Get(kind)
@@ -102,14 +101,6 @@ func swept(state *projections.DB) func(context.Context, string) {
 				return
 			}
 		}
-	}
-}
-
-// wake has the reader of c, which has room for one, look again.
-func wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // it will
 	}
 }
 
@@ -176,7 +167,7 @@ func (s *sweeper) finish(ctx context.Context, command domain.FinishCleanup, remo
 const mostIdle = 100
 
 func (s *sweeper) next(ctx context.Context, kind string) (part domain.CleanUp, revision uint64, err error) {
-	err = tried(func() error {
+	err = node.Try(func() error {
 		var late func(revision, upTo uint64) (func(string) bool, error)
 		if kind == domain.CleanupAll || kind == domain.CleanupProcessed {
 			late = func(revision, upTo uint64) (func(string) bool, error) {
@@ -211,22 +202,5 @@ func (s *sweeper) warn(ctx context.Context, kind string, err error) {
 }
 
 func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Outcome, error) {
-	return submit(ctx, s.log, s.logger, s.now, command)
-}
-
-// submit records a command of the program's own; what the log refuses for now is tried again, with back-off, until ctx ends.
-func submit(
-	ctx context.Context, log *store.Appender, logger *slog.Logger, now func() time.Time, command domain.Command,
-) (o domain.Outcome, err error) {
-	var failed error // of the log itself
-	err = recorder.Retry(ctx, logger, func() error {
-		stamp := domain.Stamp{EventID: uuid.Must(uuid.NewV7()).String(), At: now(), Actor: "ledge", Origin: "internal"}
-		var outcomes []domain.Outcome
-		outcomes, failed = log.Submit(ctx, domain.Request{Stamp: stamp, Command: command})
-		if o = (domain.Outcome{}); failed == nil {
-			o = outcomes[0]
-		}
-		return o.Err
-	})
-	return o, cmp.Or(failed, err)
+	return node.Submit(ctx, s.log, s.logger, s.now, command)
 }

@@ -28,12 +28,12 @@ func TestCleanupTakesWhatChangesLater(t *testing.T) {
 			process := func(n domain.Notification, at int64) domain.Command {
 				return domain.ProcessNotification{ID: n.ID, Matched: []string{}, At: at}
 			}
-			d.submit(t, domain.AddNotification{Notification: before}, domain.AddNotification{Notification: processed}, process(processed, asked),
+			submitAll(d, t, domain.AddNotification{Notification: before}, domain.AddNotification{Notification: processed}, process(processed, asked),
 				domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: kind, Until: asked, Asked: asked}},
 				process(before, asked), domain.AddNotification{Notification: after}, process(after, asked))
-			s := d.newSweeper(d.notes, d.notifications, d.store.Notifications())
+			s := newSweeper(d, &d.Notifications)
 			s.sweepAll(t.Context())
-			v, done := d.notes.State()
+			v, done := d.Notifications.State.State()
 			defer done()
 			for n, left := range map[*domain.Notification]int{&before: want[0], &processed: 0, &after: want[1]} {
 				if _, ok := v.Notifications.Get(n.ID); ok != (left == 1) {

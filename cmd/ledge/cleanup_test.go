@@ -94,8 +94,8 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 		p.kill()
 		asking.Wait()
 		d := mustOpenData(t, configOf(t, "--data-dir", dir))
-		defer d.close()
-		return totalOf(t, d.notes, "notifications") > 1
+		defer d.Close()
+		return totalOf(t, d.Notifications.State, "notifications") > 1
 	})
 
 	p := start(t, dir)
@@ -130,8 +130,8 @@ func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 	var dir string
 	left := func(device string) int {
 		d := mustOpenData(t, configOf(t, "--data-dir", dir))
-		defer d.close()
-		return len(d.eventsOf(t, device))
+		defer d.Close()
+		return len(eventsOf(d, t, device))
 	}
 	killedInTheMiddle(t, func() bool {
 		dir = t.TempDir()
@@ -141,10 +141,10 @@ func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 			for range each {
 				commands = append(commands, reading("gone", "r", 10))
 			}
-			d.submit(t, append(commands, reading("stays", "r", 10))...)
+			submitAll(d, t, append(commands, reading("stays", "r", 10))...)
 		}
-		d.submit(t, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupDeviceEvents("gone")}}, reading("gone", "r", 10))
-		_ = d.close()
+		submitAll(d, t, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupDeviceEvents("gone")}}, reading("gone", "r", 10))
+		_ = d.Close()
 		p := start(t, dir)
 		until(t, "the first to go", func() bool { return p.countEvents("gone") <= all })
 		p.kill()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -21,8 +22,8 @@ type collector struct {
 }
 
 func (p *Program) newCollector() *collector {
-	d := p.data
-	return &collector{values: d.values, log: d.readings, payloads: p.payloads, logger: d.logger, removed: d.forgotten}
+	d := p.node
+	return &collector{values: d.Readings.State, log: d.Readings.Appender, payloads: p.payloads, logger: d.Logger, removed: d.Forgotten}
 }
 
 // run collects until ctx ends. What fails is tried again with the next one that is to be removed, or at the next start.
@@ -51,7 +52,7 @@ func (c *collector) run(ctx context.Context) error {
 func (c *collector) notice(group []domain.Recorded) error {
 	for _, r := range group {
 		if _, ok := r.Event.(domain.DataEventsRemoved); ok {
-			wake(c.removed)
+			node.Wake(c.removed)
 		}
 	}
 	return nil
@@ -61,6 +62,6 @@ func (c *collector) notice(group []domain.Recorded) error {
 func (c *collector) used(digest string) (bool, error) {
 	v, done := c.values.View()
 	defer done()
-	_, n, err := newestWith(v, digest)
+	_, n, err := node.FindNewest(v, digest)
 	return n > 0, err
 }

@@ -31,7 +31,7 @@ func TestCollector(t *testing.T) {
 	}
 	submit := func(command domain.Command) {
 		t.Helper()
-		out, err := d.readings.Submit(t.Context(), domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: command})
+		out, err := d.Readings.Appender.Submit(t.Context(), domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: command})
 		if err != nil || out[0].Err != nil {
 			t.Fatal(err, out)
 		}
@@ -51,7 +51,7 @@ func TestCollector(t *testing.T) {
 		}
 		return !isMissing(t, err)
 	}
-	p := &Program{data: d, payloads: files}
+	p := &Program{node: d, payloads: files}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.newCollector().run(ctx) }()
@@ -73,8 +73,8 @@ func TestCollector(t *testing.T) {
 	if !there(digests[1]) {
 		t.Error("a payload is gone that a reading refers to")
 	}
-	d.loseFront(t)
-	d.forget(t.Context(), d.projections()[2])
+	loseFront(d, t)
+	d.Forget(t.Context(), d.Parts()[2])
 	until(t, "what retention has removed", func() bool { return !there(digests[1]) })
 	stop()
 	<-ended

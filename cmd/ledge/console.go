@@ -19,9 +19,9 @@ import (
 
 // newConsole returns the management UI on the services that have started before it.
 func (p *Program) newConsole(o handlers.Options) http.Handler {
-	d := p.data
+	d := p.node
 	return console.New(console.Options{
-		Options: o, Services: p.servers.handlers(), State: d.view, Notes: p.flushedNotes, Values: d.valueView,
+		Options: o, Services: p.servers.handlers(), State: d.Changes.View, Notes: p.flushedNotes, Values: d.Readings.View,
 		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
 		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, TLS: p.Config.Secure,
 		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,
@@ -37,8 +37,8 @@ func (p *Program) followChanges(changed func(console.Change)) func(ctx context.C
 		last uint64
 	}
 	var logs []log
-	for i, appender := range []*store.Appender{p.data.events, p.data.notifications, p.data.readings} {
-		last, _ := p.data.projections()[i].db.Checkpoint()
+	for i, appender := range []*store.Appender{p.node.Changes.Appender, p.node.Notifications.Appender, p.node.Readings.Appender} {
+		last, _ := p.node.Parts()[i].State.Checkpoint()
 		logs = append(logs, log{appender, logNames[i], last})
 	}
 	return func(ctx context.Context) error {
@@ -61,8 +61,8 @@ func (p *Program) followChanges(changed func(console.Change)) func(ctx context.C
 // position says how far the state is, of each log.
 func (p *Program) position() string {
 	var text []string
-	for _, one := range p.data.projections() {
-		seq, _ := one.db.Checkpoint()
+	for _, one := range p.node.Parts() {
+		seq, _ := one.State.Checkpoint()
 		text = append(text, strconv.FormatUint(seq, 36))
 	}
 	return strings.Join(text, ".")

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers/console"
 	"ledge/store"
@@ -33,7 +35,7 @@ var logNames = []string{"changes", "notifications", "readings"}
 
 // newConsoleLedger returns the ledger of the console. What it began ends with the program.
 func (p *Program) newConsoleLedger() *consoleLedger {
-	st := p.data.store
+	st := p.node.Store
 	ctx, stop := context.WithCancel(context.Background())
 	l := &consoleLedger{
 		names: logNames,
@@ -69,11 +71,11 @@ func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most
 		to := from
 		begin := max(first, to-min(to-1, min(window, uint64(most-looked))-1))
 		list, whole, err := readWindow(ctx, log, begin, to)
-		if isGap(err) {
+		if node.IsGap(err) {
 			err, first = nil, begin // what is before is in an archive that is missing or damaged
 		}
 		if err != nil {
-			return 0, damaged(err)
+			return 0, exit.WithDamage(err)
 		}
 		if !whole && window > 1 {
 			window = max(window/8, 1)
@@ -144,11 +146,11 @@ func (l *consoleLedger) Entry(ctx context.Context, name string, seq uint64) (e c
 		return e, false, nil
 	}
 	for m, err := range log.ReadRaw(ctx, seq, seq) {
-		if isGap(err) {
+		if node.IsGap(err) {
 			return e, false, domain.Errorf(domain.NotFound, "%s", err)
 		}
 		if err != nil {
-			return e, false, damaged(err)
+			return e, false, exit.WithDamage(err)
 		}
 		if m.Seq == seq {
 			e, ok = entryOf(name, m), true

@@ -81,17 +81,17 @@ func (s *consoleSystem) Status() (st console.Status) {
 }
 
 func (s *consoleSystem) space() (space console.Space) {
-	free, err := s.data.store.FreeBytes()
+	free, err := s.node.Store.FreeBytes()
 	if err != nil {
 		s.Logger.Warn("the free disk space is not known", "error", err)
 	}
-	total, err := s.data.store.TotalBytes()
+	total, err := s.node.Store.TotalBytes()
 	if err != nil {
 		s.Logger.Warn("the size of the disk is not known", "error", err)
 	}
 	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
 	space.UsedBytes = s.payloadUse().Bytes
-	for _, one := range s.data.projections() {
+	for _, one := range s.node.Parts() {
 		space.UsedBytes += s.useOf(one).Bytes
 	}
 	return space
@@ -106,7 +106,7 @@ func (s *consoleSystem) Disk() console.Disk {
 	}
 	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {
-		add(what, s.useOf(s.data.projections()[i]).Bytes)
+		add(what, s.useOf(s.node.Parts()[i]).Bytes)
 	}
 	add("large values of readings", s.payloadUse().Bytes)
 	add("archives of changes", s.changesUse().Archive.ArchivedBytes)
@@ -157,8 +157,8 @@ const (
 )
 
 func (s *consoleSystem) upTo() upTo {
-	changes, _ := s.data.store.Events().Last()
-	readings, _ := s.data.store.Readings().Last()
+	changes, _ := s.node.Changes.Log.Last()
+	readings, _ := s.node.Readings.Log.Last()
 	return upTo{time.Now(), changes, readings}
 }
 

@@ -15,15 +15,15 @@ import (
 	"ledge/cmd/internal/exit"
 )
 
-// node is a data folder with some 200 events in two blocks and the same at later times.
-type node struct {
+// testNode is a data folder with some 200 events in two blocks and the same at later times.
+type testNode struct {
 	clean  string // after a clean stop
 	killed string // after a kill, a few events later
 	longer string // stopped clean, some more events later
 }
 
 // newNode makes the same node each time, but for ids and times.
-func newNode(tb testing.TB) node {
+func newNode(tb testing.TB) testNode {
 	tb.Helper()
 	dir := tb.TempDir()
 	p := start(tb, dir)
@@ -40,7 +40,7 @@ func newNode(tb testing.TB) node {
 	p.call("POST", p.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", "1")
 	awaitNotified(tb, p)
 	p.stop()
-	n := node{clean: clone(tb, dir)}
+	n := testNode{clean: clone(tb, dir)}
 	p = start(tb, dir)
 	p.addDevice("later")
 	awaitNotified(tb, p)
@@ -105,7 +105,7 @@ func largeDeviceJSON(name string, bytes int) string {
 var damages = []struct {
 	name   string
 	killed bool // done to the folder of a killed process
-	do     func(tb testing.TB, dir string, n, other node)
+	do     func(tb testing.TB, dir string, n, other testNode)
 	log    string
 	says   string
 }{
@@ -136,7 +136,7 @@ var damages = []struct {
 	{"notifications removed after a kill", true, without("nats/jetstream/LEDGE/streams/LEDGE_NOTIFICATIONS"), "LEDGE_NOTIFICATIONS", `sequence 1\b.*checkpoint is at \d+`},
 	{"whole log removed", false, without("nats"), "LEDGE_EVENTS", `sequence 1\b.*checkpoint is at \d+`},
 	{"events of another node", false, otherLog, "LEDGE_EVENTS", `sequence \d+`},
-	{"whole log of another node", false, both(without("nats"), func(tb testing.TB, dir string, _, other node) {
+	{"whole log of another node", false, both(without("nats"), func(tb testing.TB, dir string, _, other testNode) {
 		copyTree(tb, filepath.Join(other.clean, "nats"), filepath.Join(dir, "nats"), everything)
 	}), "LEDGE_EVENTS", `files of two data folders are mixed`},
 	{"events of another node after a kill", true, otherLog, "LEDGE_EVENTS", `sequence \d+`},
@@ -145,7 +145,7 @@ var damages = []struct {
 
 	{"state garbage", false, garbage("state.db"), "", `projection is rebuilt from the log`},
 	{"state garbage after a kill", true, garbage("state.db"), "", `projection is rebuilt from the log`},
-	{"state cut", true, func(tb testing.TB, dir string, _, _ node) {
+	{"state cut", true, func(tb testing.TB, dir string, _, _ testNode) {
 		alter(tb, filepath.Join(dir, "state.db"), func(b []byte) []byte { return b[:len(b)/2] })
 	}, "", `projection is rebuilt from the log`},
 	{"state emptied", false, emptied("state.db"), "", `projection caught up`},
@@ -156,11 +156,11 @@ var damages = []struct {
 	{"older changes beside newer notifications", false, newerNotifications, "LEDGE_EVENTS", `sequence \d+.*the position of notifications and callbacks is at \d+`},
 	{"older changes beside newer notifications without their state", false, both(newerNotifications, without("notifications.db")), "LEDGE_EVENTS", `sequence \d+.*(notifications or callbacks follow event|the position of notifications and callbacks is at) \d+`},
 	{"notifications of another node", false, otherNotifications, "LEDGE_NOTIFICATIONS.manifest", `it is of node \w+, and LEDGE_EVENTS.manifest is of node \w+`},
-	{"readings' state of another node", false, func(tb testing.TB, dir string, _, other node) {
+	{"readings' state of another node", false, func(tb testing.TB, dir string, _, other testNode) {
 		copyTree(tb, other.clean, dir, func(rel string) bool { return rel == "readings.db" })
 	}, "readings.db", `it is of node \w+, and LEDGE_EVENTS.manifest is of node \w+`},
 	// Before, this one was called torn.
-	{"a copy of a block under a higher number", false, func(tb testing.TB, dir string, _, _ node) {
+	{"a copy of a block under a higher number", false, func(tb testing.TB, dir string, _, _ testNode) {
 		text, err := os.ReadFile(block(dir, "LEDGE_EVENTS", "1"))
 		if err == nil {
 			err = os.WriteFile(block(dir, "LEDGE_EVENTS", "3"), text, 0o600)
@@ -174,54 +174,56 @@ var damages = []struct {
 	{"manifest garbage", false, garbage("nats/LEDGE_EVENTS.manifest"), "LEDGE_EVENTS.manifest", ``},
 }
 
-type damage = func(tb testing.TB, dir string, n, other node)
+type damage = func(tb testing.TB, dir string, n, other testNode)
 
 func both(a, b damage) damage {
-	return func(tb testing.TB, dir string, n, other node) { a(tb, dir, n, other); b(tb, dir, n, other) }
+	return func(tb testing.TB, dir string, n, other testNode) { a(tb, dir, n, other); b(tb, dir, n, other) }
 }
 
 func cut(stream, n string) damage {
-	return func(tb testing.TB, dir string, _, _ node) {
+	return func(tb testing.TB, dir string, _, _ testNode) {
 		alter(tb, block(dir, stream, n), func(b []byte) []byte { return b[:len(b)-10] })
 	}
 }
 
 func flip(n string) damage {
-	return func(tb testing.TB, dir string, _, _ node) {
+	return func(tb testing.TB, dir string, _, _ testNode) {
 		alter(tb, block(dir, "LEDGE_EVENTS", n), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
 	}
 }
 
 // flipTime alters when the server stored the first event, which the chain does not cover.
-func flipTime(tb testing.TB, dir string, _, _ node) {
+func flipTime(tb testing.TB, dir string, _, _ testNode) {
 	alter(tb, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { b[12] ^= 1; return b })
 }
 
 func without(path string) damage {
-	return func(tb testing.TB, dir string, _, _ node) { remove(tb, filepath.Join(dir, filepath.FromSlash(path))) }
+	return func(tb testing.TB, dir string, _, _ testNode) {
+		remove(tb, filepath.Join(dir, filepath.FromSlash(path)))
+	}
 }
 
 func emptied(path string) damage {
-	return func(tb testing.TB, dir string, _, _ node) {
+	return func(tb testing.TB, dir string, _, _ testNode) {
 		alter(tb, filepath.Join(dir, filepath.FromSlash(path)), func([]byte) []byte { return nil })
 	}
 }
 
 func garbage(path string) damage {
-	return func(tb testing.TB, dir string, _, _ node) {
+	return func(tb testing.TB, dir string, _, _ testNode) {
 		alter(tb, filepath.Join(dir, filepath.FromSlash(path)), func(b []byte) []byte {
 			return []byte(strings.Repeat("garbage ", len(b)/8+1))
 		})
 	}
 }
 
-func noIndex(tb testing.TB, dir string, _, _ node) {
+func noIndex(tb testing.TB, dir string, _, _ testNode) {
 	for _, stream := range streamsByAge {
 		remove(tb, filepath.Join(streamFolder(dir, stream), "msgs", "index.db"))
 	}
 }
 
-func otherLog(tb testing.TB, dir string, _, other node) {
+func otherLog(tb testing.TB, dir string, _, other testNode) {
 	from := other.clean
 	if !hasMark(dir) {
 		from = other.killed
@@ -231,11 +233,11 @@ func otherLog(tb testing.TB, dir string, _, other node) {
 }
 
 // newerNotifications replaces the notifications of the changes with later ones.
-func newerNotifications(tb testing.TB, dir string, n, _ node) {
+func newerNotifications(tb testing.TB, dir string, n, _ testNode) {
 	replaceNotifications(tb, n.longer, dir)
 }
 
-func otherNotifications(tb testing.TB, dir string, _, other node) {
+func otherNotifications(tb testing.TB, dir string, _, other testNode) {
 	replaceNotifications(tb, other.clean, dir)
 }
 
@@ -249,7 +251,7 @@ func hasMark(dir string) bool {
 	return bytes.Contains(text, []byte(`"end":`))
 }
 
-func longerState(tb testing.TB, dir string, n, _ node) {
+func longerState(tb testing.TB, dir string, n, _ testNode) {
 	copyTree(tb, n.longer, dir, func(rel string) bool { return rel == "state.db" })
 }
 

@@ -18,11 +18,11 @@ func (p *Program) startDelivery() error {
 				Concurrency: p.outgoing("deliveries", lanes.DefaultConcurrency, p.files.Outgoing/2),
 			},
 		},
-		Log: p.data.notifications, Look: p.data.noteView, Senders: p.senders(),
+		Log: p.node.Notifications.Appender, Look: p.node.Notifications.View, Senders: p.senders(),
 		Escalation: func() (domain.Subscription, bool) { return p.engine.Subscription(domain.EscalationSubscription) },
 		Now:        p.Now, Logger: p.Logger,
 	})
-	at, _ := p.data.notes.Checkpoint()
+	at, _ := p.node.Notifications.State.Checkpoint()
 	if err := p.delivery.Start(at); err != nil {
 		return fmt.Errorf("start the delivery: %w", err)
 	}
@@ -47,5 +47,5 @@ func (p *Program) flushedNotes() (domain.View, func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushWait)
 	defer cancel()
 	_ = p.engine.Flush(ctx) // if it fails, the look is at what is on record
-	return p.data.noteView()
+	return p.node.Notifications.View()
 }

@@ -83,7 +83,7 @@ func (d *day) now() time.Time { return d.start.Add(time.Duration(d.passed.Load()
 // kept returns the transmissions that are kept, by the contents of their notifications, and how many of these there are.
 func (d *day) kept(t *testing.T) (byContent map[string][]domain.Transmission, notes int) {
 	t.Helper()
-	v, done := d.data.notes.View()
+	v, done := d.node.Notifications.State.View()
 	defer done()
 	list, _, err := v.Transmissions(domain.Page{Limit: -1})
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *day) holds(t *testing.T, last, kept int) {
 			}
 		}
 	}
-	d.data.isFold(t)
+	isFold(d.node, t)
 }
 
 func mustDay(t *testing.T) *day {
@@ -173,7 +173,7 @@ func (d *day) rests() bool {
 	if paused {
 		return true
 	}
-	v, done := d.data.notes.View()
+	v, done := d.node.Notifications.State.View()
 	defer done()
 	open, _, err := v.Transmissions(domain.Page{Limit: -1}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending})
 	return err == nil && !slices.ContainsFunc(open, func(t domain.Transmission) bool { return t.Next <= now })

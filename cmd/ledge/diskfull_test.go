@@ -146,8 +146,8 @@ func TestRetentionFreesAFullDisk(t *testing.T) {
 	disk := disktest.New(t, 96<<10)
 	dir := filepath.Join(disk, "data")
 	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-reserve", "4MiB"))
-	d.alternately(t, 160, 250<<10, "d")
-	_ = d.close()
+	alternately(d, t, 160, 250<<10, "d")
+	_ = d.Close()
 	p := start(t, dir, "--disk-reserve", "4MiB", "--readings-retention", "*.*.* age=10s")
 	f := &fuller{process: p, readings: map[string]bool{}}
 	var status int

@@ -107,7 +107,7 @@ func (p *Program) warnOfOpenAddresses() {
 	if p.Config.Secure {
 		return
 	}
-	actual := map[string]string{"tap-host": tapAddress(p.data.store)} // Linux listens on [::] for 0.0.0.0
+	actual := map[string]string{"tap-host": tapAddress(p.node.Store)} // Linux listens on [::] for 0.0.0.0
 	for _, one := range services.All {
 		actual[one.Setting+"-host"] = p.servers.address(one.Name)
 	}

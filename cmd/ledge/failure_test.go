@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/services"
 	"ledge/store"
 	"ledge/store/tap"
@@ -31,7 +32,7 @@ func TestStoreErrorHasItsCode(t *testing.T) {
 		{errors.New("not ready"), 0},
 		{context.Canceled, 0},
 	} {
-		got := storeError(fmt.Errorf("open: %w", tt.err))
+		got := node.WithCode(fmt.Errorf("open: %w", tt.err))
 		if e, _ := errors.AsType[exit.Error](got); e.Code != tt.code || !errors.Is(got, tt.err) {
 			t.Errorf("%v: %v with code %d, want %d", tt.err, got, e.Code, tt.code)
 		}

@@ -1,44 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 )
-
-// TestFoldingIsTold holds that a fold tells the log and systemd every 5 seconds how far it is, and not more often.
-func TestFoldingIsTold(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "notify")
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer socket.Close()
-	t.Setenv("NOTIFY_SOCKET", path)
-	var log bytes.Buffer
-	at := time.Unix(1_800_000_000, 0)
-	l := &foldLog{logger: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return at }, next: at.Add(foldLogEvery)}
-	for done := int64(1); done <= 12; done++ { // one a second
-		at = at.Add(time.Second)
-		l.folding("state.db", done*1000, 40_000)
-	}
-	if got := strings.Count(log.String(), "folding the log"); got != 2 || !strings.Contains(log.String(), "file=state.db events=10000 of=40000 percent=25") {
-		t.Errorf("%d lines: %s", got, log.String())
-	}
-	message := make([]byte, 256)
-	n, err := socket.Read(message)
-	if want := "STATUS=Folding state.db: 5000 of 40000 events, 12 %\nEXTEND_TIMEOUT_USEC=60000000"; err != nil || string(message[:n]) != want {
-		t.Errorf("systemd hears %q, %v", message[:n], err)
-	}
-}
 
 // TestRebuildFoldsOnce holds that a rebuild of a folder without state, as a restore leaves it, folds the log once, and that a start tells
 // its appenders' progress.
@@ -64,9 +36,9 @@ func TestRebuildFoldsOnce(t *testing.T) {
 	told := map[string]int64{}
 	o := nodeOptions(c, slog.New(slog.DiscardHandler))
 	o.Folding = func(file string, done, total int64) { told[file] = done*1000 + total }
-	d, err := openData(t.Context(), o)
+	d, err := node.Open(t.Context(), o)
 	mustDo(t, err)
-	mustDo(t, d.close())
+	mustDo(t, d.Close())
 	if n := told["state.db"]; n == 0 || n/1000 != n%1000 {
 		t.Errorf("a fold has told %v", told)
 	}

@@ -14,7 +14,7 @@ func (p *Program) newGuard() *guard.Guard {
 	for name := range p.servers.byName {
 		own[portOf(p.servers.address(name))] = name
 	}
-	if tap, err := url.Parse(p.data.store.Tap().URL()); err == nil && tap.Host != "" {
+	if tap, err := url.Parse(p.node.Store.Tap().URL()); err == nil && tap.Host != "" {
 		own[portOf(tap.Host)] = "the tap"
 	}
 	c := p.Config

@@ -19,6 +19,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers/identity"
 	"ledge/store/secrets"
@@ -202,7 +203,7 @@ func TestHashWithoutEvent(t *testing.T) {
 	u, _ := i.User("anna")
 	hash, _ := i.secrets.Credential(u.Credential)
 	mustDo(t, i.secrets.PutCredential("never-named", "hash"))
-	mustDo(t, d.close())
+	mustDo(t, d.Close())
 
 	d, i = mustOpenIdentities(t, c)
 	mustDo(t, i.sweep())
@@ -213,7 +214,7 @@ func TestHashWithoutEvent(t *testing.T) {
 		t.Errorf("got hash %q, %t, want that of the password on record", got, ok)
 	}
 	wantRefusedWithoutHash(t, i)
-	mustDo(t, d.close())
+	mustDo(t, d.Close())
 }
 
 // wantRefusedWithoutHash holds that a refused command leaves no hash.
@@ -241,8 +242,8 @@ func TestTokenUses(t *testing.T) {
 	i.uses.Used("gone", at)
 	done := make(chan struct{})
 	close(done)
-	i.keepTokenUses(done, d.logger)
-	mustDo(t, d.close())
+	i.keepTokenUses(done, d.Logger)
+	mustDo(t, d.Close())
 
 	d, i = mustOpenIdentities(t, c)
 	if got := i.uses.Last("pos-7"); got != at.UnixMilli() {
@@ -251,7 +252,7 @@ func TestTokenUses(t *testing.T) {
 	if got := i.uses.Last("gone"); got != 0 {
 		t.Errorf("a revoked token was last used at %d", got)
 	}
-	mustDo(t, d.close())
+	mustDo(t, d.Close())
 }
 
 func TestTokenText(t *testing.T) {
@@ -262,12 +263,12 @@ func TestTokenText(t *testing.T) {
 }
 
 // mustOpenIdentities opens the users and tokens of a data folder as a server does.
-func mustOpenIdentities(t *testing.T, c *config.Config) (*data, *identities) {
+func mustOpenIdentities(t *testing.T, c *config.Config) (*node.Node, *identities) {
 	t.Helper()
 	d := mustOpenData(t, c)
 	file, err := secrets.OpenWith(c.Paths().Secrets(), nil)
 	mustDo(t, err)
-	return d, d.identities(c, file, d.logger)
+	return d, openIdentities(d, c, file, d.Logger)
 }
 
 // TestRetiredHashes holds that an old hash outlives the change for a while, and not longer.
@@ -294,7 +295,7 @@ func TestRetiredHashes(t *testing.T) {
 	if u, _ := i.User("anna"); !has(u.Credential) {
 		t.Error("the hash that is in use has gone")
 	}
-	mustDo(t, d.close())
+	mustDo(t, d.Close())
 }
 
 // TestBackupBesidePasswords changes passwords and tokens of a running server beside backups of it: each backup has the hash for each user and
@@ -348,7 +349,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 				t.Errorf("the backup has token %s without its hash", token.Name)
 			}
 		}
-		mustDo(t, d.close())
+		mustDo(t, d.Close())
 	}
 }
 
@@ -372,7 +373,7 @@ func TestKillBesidePasswords(t *testing.T) {
 		mustDo(t, i.sweep())
 		u, _ := i.User("anna")
 		hash, ok := i.secrets.Credential(u.Credential)
-		mustDo(t, d.close())
+		mustDo(t, d.Close())
 		match := func(password string) bool {
 			ok, err := argon2id.ComparePasswordAndHash(password, hash)
 			return ok && err == nil

@@ -7,6 +7,7 @@ import (
 
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/node"
 	"ledge/store"
 )
 
@@ -28,7 +29,7 @@ func openLedger(ctx context.Context, c *config.Config) (l *ledger, err error) {
 	} else {
 		l = &ledger{close: held.Close}
 		l.Files, err = store.OpenFiles(ctx, c.Paths().Log())
-		err = storeError(err)
+		err = node.WithCode(err)
 	}
 	if err == nil {
 		err = l.OpenArchives(c.Paths().Archives(), c.Paths().Snapshots())

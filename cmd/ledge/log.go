@@ -71,7 +71,7 @@ See docs/audit.md.`,
 func followLog(ctx context.Context, stderr io.Writer, c *config.Config, l *ledger, filter *logFilter, print func(store.Message) error) error {
 	seen, err := l.place(ctx, filter)
 	if err != nil {
-		return interrupted(ctx, damaged(err), notPrinted)
+		return interrupted(ctx, exit.WithDamage(err), notPrinted)
 	}
 	for {
 		err := l.Follow(ctx, filter.from, seen, func(m store.Message) error {
@@ -81,7 +81,7 @@ func followLog(ctx context.Context, stderr io.Writer, c *config.Config, l *ledge
 			return nil
 		})
 		if !errors.Is(err, admin.ErrAway) {
-			return damaged(err)
+			return exit.WithDamage(err)
 		}
 		fmt.Fprintf(stderr, "ledge: the server of %s is away: %v; waiting for it\n", c.DataDir, err)
 		if !l.await(ctx) {
@@ -129,7 +129,7 @@ func (l *ledger) history(ctx context.Context, filter *logFilter, print func(stor
 	if !filter.fromGiven {
 		starts, err := filter.starts(ctx, l.Logs())
 		if err != nil {
-			return damaged(err)
+			return exit.WithDamage(err)
 		}
 		messages = store.MergeAt(ctx, l.Logs(), starts)
 	}
@@ -141,18 +141,10 @@ func (l *ledger) history(ctx context.Context, filter *logFilter, print func(stor
 			err = print(m)
 		}
 		if err != nil {
-			return damaged(err)
+			return exit.WithDamage(err)
 		}
 	}
 	return nil
-}
-
-// damaged gives an error that names damage its exit code.
-func damaged(err error) error {
-	if store.IsDamage(err) {
-		return exit.With(exit.Damaged, err)
-	}
-	return err
 }
 
 func (p printer) print(m store.Message) error {

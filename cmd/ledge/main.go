@@ -18,10 +18,12 @@ import (
 	"github.com/spf13/pflag"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/memory"
+	"ledge/cmd/internal/node"
 )
 
 func main() {
-	limitMemory()
+	memory.Limit()
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -206,6 +208,6 @@ func warn(c *cobra.Command, cfg *config.Config, text string) {
 }
 
 // nodeOptions returns the options of a command that opens the log and the state.
-func nodeOptions(c *config.Config, logger *slog.Logger) dataOptions {
-	return dataOptions{Paths: c.Paths(), ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.ReadingsReserve()), Logger: logger}
+func nodeOptions(c *config.Config, logger *slog.Logger) node.Options {
+	return node.Options{Paths: c.Paths(), ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.ReadingsReserve()), Logger: logger}
 }

@@ -11,6 +11,7 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/projections"
 	"ledge/store"
 )
@@ -115,15 +116,15 @@ func TestNodeIDs(t *testing.T) {
 		}
 		return m.Manifest.Node
 	}
-	same := func(when string) (node string) {
+	same := func(when string) (first string) {
 		t.Helper()
-		node = id("LEDGE_EVENTS")
+		first = id("LEDGE_EVENTS")
 		for i, stream := range store.Streams() {
-			if got := id(stream); got != node || got == "" {
-				t.Errorf("%s: %s has %q, LEDGE_EVENTS %q", when, stream, got, node)
+			if got := id(stream); got != first || got == "" {
+				t.Errorf("%s: %s has %q, LEDGE_EVENTS %q", when, stream, got, first)
 			}
-			err := projections.Inspect(projections.Options{Path: filepath.Join(dir, datadir.StateFiles[i]), Tables: tables[i]}, func(in *projections.Inspection) error {
-				if in.Node() != node {
+			err := projections.Inspect(projections.Options{Path: filepath.Join(dir, datadir.StateFiles[i]), Tables: node.Tables[i]}, func(in *projections.Inspection) error {
+				if in.Node() != first {
 					return fmt.Errorf("it has %q", in.Node())
 				}
 				return nil
@@ -132,7 +133,7 @@ func TestNodeIDs(t *testing.T) {
 				t.Errorf("%s: %s: %v", when, datadir.StateFiles[i], err)
 			}
 		}
-		return node
+		return first
 	}
 	first := same("new")
 	mustUnlink(t, filepath.Join(dir, "notifications.db"))
@@ -148,8 +149,8 @@ func TestNodeIDs(t *testing.T) {
 // first. Before, a failed fsync in an apply ended with 1.
 func TestBrokenStateHasItsExitCode(t *testing.T) {
 	broken := fmt.Errorf("apply LEDGE_READINGS 1 to 2: %w", &projections.Broken{File: "readings.db", Cause: errors.New("fsync failed")})
-	p := &Program{data: &data{}}
-	for what, err := range map[string]error{"while it runs": p.cause(broken), "at the start": storeError(broken)} {
+	p := &Program{node: &node.Node{}}
+	for what, err := range map[string]error{"while it runs": p.findCause(broken), "at the start": node.WithCode(broken)} {
 		if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.State {
 			t.Errorf("%s: %v", what, err)
 		}

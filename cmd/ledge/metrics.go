@@ -57,8 +57,8 @@ func (m *meters) register(p *Program) {
 		metricsOf(ofMemory, nil, ownMemory),
 		metricsOf(ofStorage, nil, func() []withLabels[storage] { return unlabelled(p.changesUse()) }),
 		metricsOf(ofConnections, nil, p.connectionCounts),
-		metricsOf(ofTap, []string{"reason"}, func() []withLabels[int] { return byReason(p.data.store.Tap().Refusals()) }),
-		metricsOf(ofTapClients, nil, func() []withLabels[int] { return unlabelled(p.data.store.Tap().Clients()) }),
+		metricsOf(ofTap, []string{"reason"}, func() []withLabels[int] { return byReason(p.node.Store.Tap().Refusals()) }),
+		metricsOf(ofTapClients, nil, func() []withLabels[int] { return unlabelled(p.node.Store.Tap().Clients()) }),
 		metricsOf(ofLogins, []string{"reason"}, func() []withLabels[int] { return byReason(p.authenticator.Load().Refusals()) }),
 		metricsOf(ofCallbacks, []string{"result"}, p.callbackCounts),
 		metricsOf(ofWaitingCallbacks, nil, p.waitingCallbacks))

@@ -49,8 +49,8 @@ func (p *Program) countDeliveries(done <-chan struct{}) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() { <-done; stop() }()
-	last, _ := p.data.notes.Checkpoint()
-	err := p.data.notifications.Follow(ctx, last+1, func(group []domain.Recorded) error {
+	last, _ := p.node.Notifications.State.Checkpoint()
+	err := p.node.Notifications.Appender.Follow(ctx, last+1, func(group []domain.Recorded) error {
 		for _, r := range group {
 			p.meters.deliveries.event(r.Event)
 		}

@@ -26,8 +26,8 @@ type metricErrors struct {
 func (m metricErrors) Println(v ...any) { m.to.Warn("metrics incomplete", "error", fmt.Sprint(v...)) }
 
 func (p *Program) streamUse(stream string) (list []withLabels[streamUse]) {
-	for _, proj := range p.data.projections() {
-		if proj.log.Name() == stream {
+	for _, proj := range p.node.Parts() {
+		if proj.Log.Name() == stream {
 			list = append(list, withLabels[streamUse]{p.useOf(proj), []string{stream}})
 		}
 	}
@@ -41,12 +41,12 @@ type projectionUse struct {
 }
 
 func (p *Program) projectionUse(stream string) []withLabels[projectionUse] {
-	appenders := map[string]*store.Appender{store.EventsStream: p.data.events, store.NotificationsStream: p.data.notifications, store.ReadingsStream: p.data.readings}
+	appenders := map[string]*store.Appender{store.EventsStream: p.node.Changes.Appender, store.NotificationsStream: p.node.Notifications.Appender, store.ReadingsStream: p.node.Readings.Appender}
 	u := projectionUse{waiting: appenders[stream].Queued()}
-	for _, proj := range p.data.projections() {
-		if proj.log.Name() == stream {
-			shown, _ := proj.db.Checkpoint() // before the end of the log, which only grows
-			last, _ := proj.log.Last()
+	for _, proj := range p.node.Parts() {
+		if proj.Log.Name() == stream {
+			shown, _ := proj.State.Checkpoint() // before the end of the log, which only grows
+			last, _ := proj.Log.Last()
 			u.lag = last - min(shown, last)
 		}
 	}
@@ -56,7 +56,7 @@ func (p *Program) projectionUse(stream string) []withLabels[projectionUse] {
 // changesUse is of the disk and the log of changes.
 func (p *Program) changesUse() (s storage) {
 	var err error
-	s.FreeBytes, err = p.data.store.FreeBytes()
+	s.FreeBytes, err = p.node.Store.FreeBytes()
 	p.warnMetric("free disk space", err)
 	s.Archive, err = p.archiver.use()
 	p.warnMetric("archives", err)

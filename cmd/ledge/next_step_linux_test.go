@@ -148,7 +148,7 @@ func newFolders(t *testing.T) (f folders) {
 	}
 	f.running, f.log, f.state = clone(t, f.whole), clone(t, f.whole), clone(t, f.whole)
 	start(t, f.running)
-	flip("1")(t, f.log, node{}, node{})
+	flip("1")(t, f.log, testNode{}, testNode{})
 	mustDo(t, os.Truncate(filepath.Join(f.state, datadir.StateFiles[0]), 4096))
 	f.disk = disktest.New(t, 16)
 	return f

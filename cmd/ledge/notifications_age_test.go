@@ -37,14 +37,14 @@ func TestOldNotificationsGiveDiskBack(t *testing.T) {
 	d := mustOpenData(t, c)
 	start := time.Now()
 	at := start
-	d.now = func() time.Time { return at }
+	d.Now = func() time.Time { return at }
 	add := func(n int) {
 		for range n {
 			note := domain.Notification{
 				ID: newID(), Category: "c", Content: strings.Repeat("x", 100<<10), Sender: "me", Severity: domain.SeverityNormal,
 				Status: domain.StatusProcessed, Created: at.UnixMilli(), Modified: at.UnixMilli(),
 			}
-			d.submit(t, domain.AddNotification{Notification: note})
+			submitAll(d, t, domain.AddNotification{Notification: note})
 		}
 	}
 	add(250) // over several files
@@ -52,13 +52,13 @@ func TestOldNotificationsGiveDiskBack(t *testing.T) {
 	add(5)
 	at = start.Add(6*time.Hour - time.Millisecond)
 	a := newNotificationAge(c, d)
-	count := func() int { return totalOf(t, d.notes, "notifications") }
-	if a.sweep(t.Context()); count() != 255 || d.store.Notifications().First() != 1 {
-		t.Errorf("%d are left, and the log begins at %d, before any is of age", count(), d.store.Notifications().First())
+	count := func() int { return totalOf(t, d.Notifications.State, "notifications") }
+	if a.sweep(t.Context()); count() != 255 || d.Notifications.Log.First() != 1 {
+		t.Errorf("%d are left, and the log begins at %d, before any is of age", count(), d.Notifications.Log.First())
 	}
 	at = start.Add(6*time.Hour + 30*time.Minute) // the files go by the machine's clock too, and it took some of its time
-	if a.sweep(t.Context()); count() != 5 || d.store.Notifications().First() < 100 {
-		t.Errorf("%d are left, want 5; the log begins at %d", count(), d.store.Notifications().First())
+	if a.sweep(t.Context()); count() != 5 || d.Notifications.Log.First() < 100 {
+		t.Errorf("%d are left, want 5; the log begins at %d", count(), d.Notifications.Log.First())
 	}
-	d.isFold(t)
+	isFold(d, t)
 }

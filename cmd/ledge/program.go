@@ -24,6 +24,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
@@ -54,7 +55,7 @@ type Program struct {
 	authority       *certs.Authority              // that signs the certificate; nil where it comes from files
 	transport       *transport.Options            // nil without secure
 	tapTLS          *tls.Config                   // nil without secure
-	data            *data
+	node            *node.Node
 	payloads        *payloads.Files
 	secrets         *secrets.File
 	keeping         *retention
@@ -73,7 +74,7 @@ type Program struct {
 	access          *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
-	fold          *foldLog
+	fold          *node.FoldLog
 	admin         *admin.Socket // nil where this system has none
 	instance      string        // id of this run, in the header that ends loops
 	failed        chan error
@@ -90,11 +91,11 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = p.cause(err)
+			err = p.findCause(err)
 			p.Close()
 		}
 	}()
-	if err := checkClock(p.Now()); err != nil {
+	if err := node.CheckClock(p.Now()); err != nil {
 		return err
 	}
 	most, err := mostDescriptors()
@@ -132,7 +133,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	}
 	p.onClose(p.servers.close)
 	if p.fold == nil {
-		p.fold = newFoldLog(p.Logger)
+		p.fold = node.NewFoldLog(p.Logger)
 	}
 	p.servers.open(p)
 	p.openAdmin()
@@ -164,9 +165,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	p.keeping = newRetention(p.Config, p.data)
-	p.notificationAge = newNotificationAge(p.Config, p.data)
-	p.archiver = newArchiver(p.Config, p.data, p.Logger, p.Now)
+	p.keeping = newRetention(p.Config, p.node)
+	p.notificationAge = newNotificationAge(p.Config, p.node)
+	p.archiver = newArchiver(p.Config, p.node, p.Logger, p.Now)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
 	p.inBackground(p.sweep)
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
@@ -174,7 +175,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(spare.Run)
 	p.meters = newMeters()
 	p.meters.register(p)
-	p.data.store.Observe(p.meters.appends)
+	p.node.Store.Observe(p.meters.appends)
 	p.inBackground(p.countDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
@@ -184,7 +185,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
-	ready = append(ready, "tap", p.data.store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
+	ready = append(ready, "tap", p.node.Store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.trust()...)...)
 	p.welcome()
 	p.tellSystemd()
@@ -196,7 +197,7 @@ func (p *Program) startedSoFar() string {
 	if p.Config.Secure {
 		return ""
 	}
-	return p.fold.progress()
+	return p.fold.Progress()
 }
 
 func (p *Program) onClose(f func()) { p.closers = append(p.closers, f) }
@@ -232,46 +233,32 @@ func (p *Program) fail(err error) {
 func (p *Program) watch(done <-chan struct{}) {
 	select {
 	case <-done:
-	case err := <-p.data.store.Failed():
-		p.fail(p.cause(err))
-	case err := <-p.data.failed:
+	case err := <-p.node.Store.Failed():
+		p.fail(p.findCause(err))
+	case err := <-p.node.Failed:
 		p.fail(err)
 	case err := <-p.engine.Failed():
-		p.fail(p.cause(err))
+		p.fail(p.findCause(err))
 	case err := <-p.delivery.Failed():
-		p.fail(p.cause(err))
+		p.fail(p.findCause(err))
 	case err := <-p.callback.Failed():
-		p.fail(p.cause(err))
+		p.fail(p.findCause(err))
 	}
 }
 
-// cause returns why the state cannot be used, or why the log refuses, where that is so: then err only follows from that.
-func (p *Program) cause(err error) error {
-	if p.data == nil {
+// findCause returns the failure of the state or of the log if there is one, and otherwise err.
+func (p *Program) findCause(err error) error {
+	if p.node == nil {
 		return err
 	}
-	if p.data.why.Load() != nil {
-		return p.data.cause(err)
-	}
-	if isBroken(err) { // a state file, which is about to tell
-		return exit.With(exit.State, err)
-	}
-	select {
-	case failed := <-p.data.store.Failed():
-		if isBroken(failed) {
-			return exit.With(exit.State, failed)
-		}
-		return damaged(failed)
-	default:
-		return err
-	}
+	return p.node.FindCause(err)
 }
 
 // seed writes the samples, where they never were. It does not hold the state meanwhile.
 func (p *Program) seed(ctx context.Context) error {
 	var written bool
-	err := p.data.whole(func() error {
-		state, release := p.data.state.State()
+	err := p.node.Read(func() error {
+		state, release := p.node.Changes.State.State()
 		defer release()
 		written = domain.SamplesWritten(state)
 		return nil
@@ -279,27 +266,27 @@ func (p *Program) seed(ctx context.Context) error {
 	if err != nil || written {
 		return err
 	}
-	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.data.events, p.Now())
+	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.node.Changes.Appender, p.Now())
 }
 
-// openData opens the log and the state. The port of taps is tried before.
+// Open opens the log and the state. The port of taps is tried before.
 func (p *Program) openData(ctx context.Context) (err error) {
 	c := p.Config
 	o := nodeOptions(c, p.Logger)
-	o.Folding, o.Now = p.fold.folding, p.Now
+	o.Folding, o.Now = p.fold.Folding, p.Now
 	if c.TapPort >= 0 {
 		o.Tap = &tap.Options{Host: p.addresses.host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
 		if t := p.transport; t != nil {
 			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tapTLS, p.tapLogin, p.tapStill
 		}
 		if err := whenFree(ctx, p.Logger, o.Tap.Host, o.Tap.Port, func() error { return o.Tap.Check(ctx) }); err != nil {
-			return storeError(err)
+			return node.WithCode(err)
 		}
 	}
-	if p.data, err = openData(ctx, o); err != nil {
+	if p.node, err = node.Open(ctx, o); err != nil {
 		return err
 	}
-	p.onClose(func() { _ = p.data.close() })
+	p.onClose(func() { _ = p.node.Close() })
 	return nil
 }
 
@@ -338,11 +325,11 @@ func (p *Program) startBridge(ctx context.Context) error {
 	p.names = socketNames{hosts, p.sockets.Sockets}
 	p.onClose(func() { p.sockets.Close(socketLinger) })
 	p.engine = bridge.New(bridge.Options{
-		Events: asof.Followed{Log: p.data.events, Entities: p.data.entities, Want: asof.Notified}, Notifications: p.data.notifications, Sockets: p.sockets, LookUp: p.names.before,
-		Now: p.Now, Logger: p.Logger, History: p.data.entities.ReadSubscriptions, Recorded: p.data.recorded, Noted: p.data.noted, Pending: p.data.pending,
+		Events: asof.Followed{Log: p.node.Changes.Appender, Entities: p.node.Entities, Want: asof.Notified}, Notifications: p.node.Notifications.Appender, Sockets: p.sockets, LookUp: p.names.before,
+		Now: p.Now, Logger: p.Logger, History: p.node.Entities.ReadSubscriptions, Recorded: p.node.Changes.Recorded, Noted: p.node.Notifications.Recorded, Pending: func() ([]domain.Notification, error) { return pending(p.node) },
 		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
 	})
-	at, err := p.data.bridgeStart(ctx)
+	at, err := bridgeStart(ctx, p.node)
 	if err != nil {
 		return err
 	}

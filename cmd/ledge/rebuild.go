@@ -15,6 +15,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 )
 
 func newRebuild() *cobra.Command {
@@ -48,16 +49,16 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		progress := newProgress(c.ErrOrStderr(), "rebuild")
 		o := nodeOptions(cfg, cfg.NewLogger(progress.beside(c.ErrOrStderr())))
 		o.Folding = progress.at
-		d, err := openData(ctx, o)
+		d, err := node.Open(ctx, o)
 		progress.clear()
 		if err != nil {
 			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")
 		}
-		for _, p := range d.projections() {
-			seq, _ := p.db.Checkpoint()
-			fmt.Fprintf(c.OutOrStdout(), "%s: folded to event %d of %s\n", p.file, seq, p.log.Name())
+		for _, p := range d.Parts() {
+			seq, _ := p.State.Checkpoint()
+			fmt.Fprintf(c.OutOrStdout(), "%s: folded to event %d of %s\n", p.File, seq, p.Log.Name())
 		}
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			return fmt.Errorf("close the rebuilt state: %w; run `ledge rebuild` again", err)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "rebuilt in %v\n", time.Since(started).Round(time.Millisecond))
@@ -74,12 +75,12 @@ func throwStateAway(ctx context.Context, c *config.Config, logger *slog.Logger) 
 	if !there {
 		return nil
 	}
-	old, err := openData(ctx, nodeOptions(c, logger))
+	old, err := node.Open(ctx, nodeOptions(c, logger))
 	if err != nil {
 		return interrupted(ctx, err, "nothing is thrown away")
 	}
-	fault := foldable(ctx, c.Paths(), old.store.Events(), 0)
-	if err := old.close(); err != nil {
+	fault := node.CheckFoldable(ctx, c.Paths(), old.Changes.Log, 0)
+	if err := old.Close(); err != nil {
 		return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
 	}
 	if fault != nil {

@@ -6,9 +6,9 @@ import (
 
 // newReplays wires the replays.
 func (p *Program) newReplays() *replays.Replays {
-	d := p.data
+	d := p.node
 	return replays.New(replays.Options{
-		Bridge: p.engine, Sockets: p.sockets, Past: d.store.Notifications(), Look: d.noteView, Log: d.notifications, Logger: p.Logger,
-		Last: func() uint64 { seq, _ := d.notes.Checkpoint(); return seq },
+		Bridge: p.engine, Sockets: p.sockets, Past: d.Notifications.Log, Look: d.Notifications.View, Log: d.Notifications.Appender, Logger: p.Logger,
+		Last: func() uint64 { seq, _ := d.Notifications.State.Checkpoint(); return seq },
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/projections"
@@ -40,17 +41,17 @@ type retention struct {
 // tally counts data events and the bytes of their values.
 type tally struct{ count, bytes int64 }
 
-func newRetention(c *config.Config, d *data) *retention {
+func newRetention(c *config.Config, d *node.Node) *retention {
 	n := len(c.ReadingsRetention)
 	return &retention{
-		rules: c.ReadingsRetention, log: d.readings, logStart: logStart{d.values, d.store.Readings(), d.logger, handlers.IdempotencyKeep, d.now},
+		rules: c.ReadingsRetention, log: d.Readings.Appender, logStart: logStart{d.Readings.State, d.Readings.Log, d.Logger, handlers.IdempotencyKeep, d.Now},
 		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), removed: make([]tally, n),
 	}
 }
 
 // run counts what there is, and removes until ctx ends.
 func (r *retention) run(ctx context.Context) error {
-	if err := tried(func() error { return r.recount(ctx) }); err != nil {
+	if err := node.Try(func() error { return r.recount(ctx) }); err != nil {
 		return err
 	}
 	failed, from := make(chan error, 1), r.at+1
@@ -129,7 +130,7 @@ func (r *retention) count(e domain.Event) {
 	case domain.DataEventsRemoved:
 		if e.Rule == "" || strings.HasPrefix(e.Rule, "readings-max-") { // see bound
 			r.stale = true
-			wake(r.woken) // the front of the log may go
+			node.Wake(r.woken) // the front of the log may go
 		}
 	}
 }
@@ -138,7 +139,7 @@ func (r *retention) grow(profile, device, source string, bytes int64) {
 	if i := r.rules.Find(profile, device, source); i >= 0 {
 		r.kept[i].add(1, bytes)
 		if findExceeded(r.rules[i], r.kept[i]) != "" {
-			wake(r.woken)
+			node.Wake(r.woken)
 		}
 	}
 }
@@ -177,7 +178,7 @@ func (r *retention) drop(ctx context.Context) {
 func (r *retention) sweep(ctx context.Context) (next time.Time) {
 	next = r.now().Add(longestPace)
 	for i := range r.rules {
-		err := tried(func() error { return r.enforce(ctx, i) })
+		err := node.Try(func() error { return r.enforce(ctx, i) })
 		if err != nil && ctx.Err() == nil {
 			r.logger.Warn("retention interrupted, tried again in a minute or sooner", "rule", r.rules[i].String(), "error", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -31,14 +32,14 @@ type bound struct {
 }
 
 func newBounds(p *Program) []*bound {
-	c, d := p.Config, p.data
+	c, d := p.Config, p.node
 	return []*bound{
 		{
-			logStart: logStart{d.notes, d.store.Notifications(), d.logger, 0, d.now}, log: d.notifications,
+			logStart: logStart{d.Notifications.State, d.Notifications.Log, d.Logger, 0, d.Now}, log: d.Notifications.Appender,
 			setting: "notifications", bytes: c.NotificationsMaxBytes,
 		},
 		{
-			logStart: logStart{d.values, d.store.Readings(), d.logger, 0, d.now}, log: d.readings, values: p.newCollector(),
+			logStart: logStart{d.Readings.State, d.Readings.Log, d.Logger, 0, d.Now}, log: d.Readings.Appender, values: p.newCollector(),
 			setting: "readings", bytes: c.ReadingsMaxBytes, age: c.ReadingsMaxAge,
 		},
 	}
@@ -63,7 +64,7 @@ func (b *bound) run(ctx context.Context) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		if err := tried(func() error { return b.sweep(ctx) }); err != nil && ctx.Err() == nil {
+		if err := node.Try(func() error { return b.sweep(ctx) }); err != nil && ctx.Err() == nil {
 			b.logger.Warn("retention interrupted, tried again in a minute or sooner", "setting", b.setting+"-max-bytes", "error", err)
 		}
 		for over := false; !over; {
@@ -195,7 +196,7 @@ func (b *bound) dropBefore(ctx context.Context, seq uint64) (first uint64, err e
 	}
 	n, err := b.state.Forget(ctx, first)
 	if n > 0 && b.values != nil {
-		wake(b.values.removed)
+		node.Wake(b.values.removed)
 	}
 	return first, err
 }
@@ -248,7 +249,7 @@ func (b *bound) remove(ctx context.Context, upTo uint64, why string) (n int, err
 		if err != nil || len(part) == 0 {
 			break
 		}
-		if _, err = submit(ctx, b.log, b.logger, b.now, domain.CleanUp{Rule: why, DataEvents: part}); err != nil {
+		if _, err = node.Submit(ctx, b.log, b.logger, b.now, domain.CleanUp{Rule: why, DataEvents: part}); err != nil {
 			return n, err
 		}
 		n += len(part)

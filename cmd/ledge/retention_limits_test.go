@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
 
 // limited is a data folder with the outer limits of readings, which hold when sweep has returned.
 type limited struct {
-	*data
+	*node.Node
 	files *payloads.Files
 	bound *bound
 	next  uint64
@@ -21,12 +22,12 @@ type limited struct {
 func mustLimit(t *testing.T, flags ...string) *limited {
 	t.Helper()
 	c := configOf(t, append([]string{"--data-dir", t.TempDir()}, flags...)...)
-	l := &limited{data: mustOpenData(t, c)}
+	l := &limited{Node: mustOpenData(t, c)}
 	var err error
 	if l.files, err = payloads.Open(c.Paths().Payloads(), payloads.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	l.bound = newBounds(&Program{Config: c, data: l.data, payloads: l.files})[1]
+	l.bound = newBounds(&Program{Config: c, node: l.Node, payloads: l.files})[1]
 	return l
 }
 
@@ -40,7 +41,7 @@ func (l *limited) large(t *testing.T, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.submit(t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
+	submitAll(l.Node, t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
 		ID: newID(), Event: newID(), Profile: "p", Device: "large", Resource: "r", ValueType: domain.Binary, MediaType: "image/jpeg", Digest: digest, Size: n, Origin: time.Now().UnixNano(),
 	}}})
 	l.files.Release(digest, true)
@@ -71,14 +72,14 @@ func TestLimitCountsLargeValues(t *testing.T) {
 	for range 10 {
 		l.large(t, 256<<10)
 	}
-	all := l.eventsOf(t, "large")
+	all := eventsOf(l.Node, t, "large")
 	if use := l.sweep(t); use.Bytes > 4<<20 || use.Count != 15 {
 		t.Errorf("above the limit: %+v", use)
 	}
-	if left := l.eventsOf(t, "large"); len(left) != 15 || left[14].ID != all[24].ID || left[0].ID != all[10].ID {
+	if left := eventsOf(l.Node, t, "large"); len(left) != 15 || left[14].ID != all[24].ID || left[0].ID != all[10].ID {
 		t.Errorf("%d events are left", len(left))
 	}
-	if got := l.removals(t); got["readings-max-bytes=4MiB"] != 10 {
+	if got := removals(l.Node, t); got["readings-max-bytes=4MiB"] != 10 {
 		t.Errorf("on record: %v", got)
 	}
 	l.large(t, 8<<20)
@@ -96,10 +97,10 @@ func TestLimitDropsBlocks(t *testing.T) {
 		for range 20 {
 			list = append(list, reading("d", "r", 100<<10))
 		}
-		l.submit(t, list...)
+		submitAll(l.Node, t, list...)
 	}
 	use := l.sweep(t)
-	blocks, err := l.store.Readings().Blocks()
+	blocks, err := l.Readings.Log.Blocks()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,13 +108,13 @@ func TestLimitDropsBlocks(t *testing.T) {
 	for _, b := range blocks[:len(blocks)-1] {
 		sum += b.Bytes
 	}
-	if sum > 10<<20 || sum == 0 || use.Count != 0 || l.store.Readings().First() == 1 {
-		t.Errorf("%d blocks with %d bytes, and %+v; the log begins at %d", len(blocks), sum, use, l.store.Readings().First())
+	if sum > 10<<20 || sum == 0 || use.Count != 0 || l.Readings.Log.First() == 1 {
+		t.Errorf("%d blocks with %d bytes, and %+v; the log begins at %d", len(blocks), sum, use, l.Readings.Log.First())
 	}
-	if got := l.removals(t); len(got) != 0 {
+	if got := removals(l.Node, t); len(got) != 0 {
 		t.Errorf("removed one by one: %v", got)
 	}
-	l.isFold(t)
+	isFold(l.Node, t)
 }
 
 // TestLimitByAge holds that what is older than readings-max-age goes, also from the block that is still written to.
@@ -126,10 +127,10 @@ func TestLimitByAge(t *testing.T) {
 	if use := l.sweep(t); use.Count != 1 {
 		t.Errorf("too young: %+v", use)
 	}
-	if at = time.Now().Add(time.Hour); l.sweep(t).Count != 0 || len(l.eventsOf(t, "large")) != 0 {
+	if at = time.Now().Add(time.Hour); l.sweep(t).Count != 0 || len(eventsOf(l.Node, t, "large")) != 0 {
 		t.Errorf("it is of age: %+v", l.sweep(t))
 	}
-	if got := l.removals(t); got["readings-max-age=1h0m0s"] != 1 {
+	if got := removals(l.Node, t); got["readings-max-age=1h0m0s"] != 1 {
 		t.Errorf("on record: %v", got)
 	}
 }

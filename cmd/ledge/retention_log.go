@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -62,7 +63,7 @@ func (f logStart) needed(ctx context.Context, young time.Duration) (uint64, erro
 
 // held is the first sequence of which something is still in the state, and whether answers are kept.
 func (f logStart) held() (oldest uint64, answers bool, err error) {
-	err = tried(func() error {
+	err = node.Try(func() error {
 		v, done := f.state.View()
 		defer done()
 		oldest, err = v.Oldest()
@@ -71,7 +72,7 @@ func (f logStart) held() (oldest uint64, answers bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	err = tried(func() error {
+	err = node.Try(func() error {
 		s, done := f.state.State()
 		defer done()
 		answers = domain.LastAnswerUntil(s) > f.now().UnixMilli()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/node"
 	"ledge/handlers"
 	"ledge/store"
 )
@@ -18,10 +19,10 @@ type notificationAge struct {
 	age time.Duration
 }
 
-func newNotificationAge(c *config.Config, d *data) *notificationAge {
+func newNotificationAge(c *config.Config, d *node.Node) *notificationAge {
 	return &notificationAge{
-		log: d.notifications, age: c.NotificationsMaxAge,
-		logStart: logStart{d.notes, d.store.Notifications(), d.logger, handlers.IdempotencyKeep, d.now},
+		log: d.Notifications.Appender, age: c.NotificationsMaxAge,
+		logStart: logStart{d.Notifications.State, d.Notifications.Log, d.Logger, handlers.IdempotencyKeep, d.Now},
 	}
 }
 
@@ -63,6 +64,6 @@ func (a *notificationAge) remove(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	part.Rule = "notifications-max-age=" + a.age.String()
-	o, err := submit(ctx, a.log, a.logger, a.now, part)
+	o, err := node.Submit(ctx, a.log, a.logger, a.now, part)
 	return o.Event != nil, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -53,7 +54,7 @@ func (r *retention) remove(ctx context.Context, i int, limit string, goes func(p
 			return n, err
 		}
 		if len(p.removals) > 0 {
-			if _, err := submit(ctx, r.log, r.logger, r.now, domain.CleanUp{Rule: r.rules[i].Why(limit), DataEvents: p.removals}); err != nil {
+			if _, err := node.Submit(ctx, r.log, r.logger, r.now, domain.CleanUp{Rule: r.rules[i].Why(limit), DataEvents: p.removals}); err != nil {
 				return n, err
 			}
 			r.took(i, p.tally)

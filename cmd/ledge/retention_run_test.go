@@ -12,11 +12,12 @@ import (
 
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 )
 
 // retain runs the rules of a configuration until the end of the test or stop.
-func (d *data) retain(t *testing.T, c *config.Config) (r *retention, stop func()) {
+func retain(d *node.Node, t *testing.T, c *config.Config) (r *retention, stop func()) {
 	t.Helper()
 	r = newRetention(c, d)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,9 +39,9 @@ func (d *data) retain(t *testing.T, c *config.Config) (r *retention, stop func()
 }
 
 // eventsOf returns the data events of a device, in the order of the log.
-func (d *data) eventsOf(t *testing.T, device string) (list []domain.DataEvent) {
+func eventsOf(d *node.Node, t *testing.T, device string) (list []domain.DataEvent) {
 	t.Helper()
-	v, done := d.values.View()
+	v, done := d.Readings.State.View()
 	defer done()
 	ids, _, err := v.Keys(domain.ListDataEvents, domain.Page{Limit: 100_000}, domain.Filter{Index: domain.IndexDevice, Value: device})
 	if err != nil {
@@ -55,7 +56,7 @@ func (d *data) eventsOf(t *testing.T, device string) (list []domain.DataEvent) {
 }
 
 // alternately posts n readings of each device.
-func (d *data) alternately(t *testing.T, n, bytes int, devices ...string) {
+func alternately(d *node.Node, t *testing.T, n, bytes int, devices ...string) {
 	t.Helper()
 	var commands []domain.Command
 	for range n {
@@ -64,15 +65,15 @@ func (d *data) alternately(t *testing.T, n, bytes int, devices ...string) {
 		}
 	}
 	for some := range slices.Chunk(commands, 1000) {
-		d.submit(t, some...)
+		submitAll(d, t, some...)
 	}
 }
 
 // removals returns what the log says of removals: how many data events went, by the rule that has removed them.
-func (d *data) removals(t *testing.T) map[string]int {
+func removals(d *node.Node, t *testing.T) map[string]int {
 	t.Helper()
 	gone := map[string]int{}
-	for r, err := range d.store.Readings().Read(t.Context(), 0, 0) {
+	for r, err := range d.Readings.Log.Read(t.Context(), 0, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,37 +92,37 @@ func TestRetentionByRules(t *testing.T) {
 	c := configOf(t, "--data-dir", t.TempDir(), "--readings-retention", "p.few.* count=300, p.small-1.* bytes=100KiB, p.small-2.*, p.*.r count=1000")
 	d := mustOpenData(t, c)
 	devices := []string{"few", "small-1", "small-2", "rest-1", "rest-2"}
-	d.alternately(t, 900, 1<<10, devices...)
+	alternately(d, t, 900, 1<<10, devices...)
 	before := map[string][]domain.DataEvent{}
 	for _, device := range devices {
-		before[device] = d.eventsOf(t, device)
+		before[device] = eventsOf(d, t, device)
 	}
 	want := map[string]int{"few": 297, "small-1": 99, "small-2": 900, "rest-1": 495, "rest-2": 495}
-	r, stop := d.retain(t, c)
+	r, stop := retain(d, t, c)
 	check := func(when string) {
 		t.Helper()
 		for device, n := range want {
-			until(t, fmt.Sprintf("%s: %d of %s", when, n, device), func() bool { return len(d.eventsOf(t, device)) <= n })
-			if list := d.eventsOf(t, device); len(list) != n || list[n-1].ID != before[device][len(before[device])-1].ID {
+			until(t, fmt.Sprintf("%s: %d of %s", when, n, device), func() bool { return len(eventsOf(d, t, device)) <= n })
+			if list := eventsOf(d, t, device); len(list) != n || list[n-1].ID != before[device][len(before[device])-1].ID {
 				t.Errorf("%s: %d of %s are left, want the last %d", when, len(list), device, n)
 			}
 		}
 	}
 	check("at the start")
-	if got, want := d.removals(t), map[string]int{"p.few.* count=300": 603, "p.small-1.* bytes=100KiB": 801, "p.*.r count=1000": 810}; !mapsEqual(got, want) {
+	if got, want := removals(d, t), map[string]int{"p.few.* count=300": 603, "p.small-1.* bytes=100KiB": 801, "p.*.r count=1000": 810}; !mapsEqual(got, want) {
 		t.Errorf("on record: %v, want %v", got, want)
 	}
 	for range 3 { // up to the limit
-		d.alternately(t, 1, 1<<10, "few")
+		alternately(d, t, 1, 1<<10, "few")
 	}
-	d.submit(t, reading("rest-1", "other", 1<<10), domain.RemoveDataEvent{ID: before["few"][len(before["few"])-1].ID})
-	if n := len(d.eventsOf(t, "few")); n != 299 {
+	submitAll(d, t, reading("rest-1", "other", 1<<10), domain.RemoveDataEvent{ID: before["few"][len(before["few"])-1].ID})
+	if n := len(eventsOf(d, t, "few")); n != 299 {
 		t.Errorf("%d of few, want 299", n)
 	}
-	d.alternately(t, 2, 1<<10, "few") // over what was counted, but not what is there after the removal by others, and then over that
-	until(t, "few to be over", func() bool { return len(d.eventsOf(t, "few")) == 297 })
+	alternately(d, t, 2, 1<<10, "few") // over what was counted, but not what is there after the removal by others, and then over that
+	until(t, "few to be over", func() bool { return len(eventsOf(d, t, "few")) == 297 })
 	want["few"], want["rest-1"] = 297, 496
-	before["few"], before["rest-1"] = d.eventsOf(t, "few"), d.eventsOf(t, "rest-1")
+	before["few"], before["rest-1"] = eventsOf(d, t, "few"), eventsOf(d, t, "rest-1")
 	check("later")
 	stop()
 	for i, use := range r.use() {
@@ -130,7 +131,7 @@ func TestRetentionByRules(t *testing.T) {
 			t.Errorf("metrics: %+v", use)
 		}
 	}
-	d.isFold(t)
+	isFold(d, t)
 }
 
 func mapsEqual(a, b map[string]int) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
@@ -140,25 +141,25 @@ func TestRetentionByAge(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir(), "--readings-retention", "p.old.* age=1s, p.young.* age=1h")
 	d := mustOpenData(t, c)
-	d.alternately(t, 50, 10, "old", "young", "other")
-	r, _ := d.retain(t, c)
-	gone := func() bool { return len(d.eventsOf(t, "old")) == 0 }
+	alternately(d, t, 50, 10, "old", "young", "other")
+	r, _ := retain(d, t, c)
+	gone := func() bool { return len(eventsOf(d, t, "old")) == 0 }
 	until(t, "those at the start to go", gone)
-	d.alternately(t, 50, 10, "old", "young")
+	alternately(d, t, 50, 10, "old", "young")
 	until(t, "those that came to go", gone)
-	if young, other := len(d.eventsOf(t, "young")), len(d.eventsOf(t, "other")); young != 100 || other != 50 {
+	if young, other := len(eventsOf(d, t, "young")), len(eventsOf(d, t, "other")); young != 100 || other != 50 {
 		t.Errorf("%d and %d are left, want 100 and 50", young, other)
 	}
 	ancient := reading("young", "r", 10).(domain.PostReading)
 	ancient.Reading.Origin = 0
-	d.submit(t, ancient)
-	wake(r.woken)
-	d.alternately(t, 1, 10, "old")
+	submitAll(d, t, ancient)
+	node.Wake(r.woken)
+	alternately(d, t, 1, 10, "old")
 	until(t, "the last to go", gone)
-	if n := len(d.eventsOf(t, "young")); n != 101 {
+	if n := len(eventsOf(d, t, "young")); n != 101 {
 		t.Errorf("%d are left, want 101: an origin of 0 is not an age", n)
 	}
-	if got := d.removals(t); got["p.old.* age=1s"] != 101 || len(got) != 1 {
+	if got := removals(d, t); got["p.old.* age=1s"] != 101 || len(got) != 1 {
 		t.Errorf("on record: %v", got)
 	}
 }
@@ -169,41 +170,41 @@ func TestRetentionGivesDiskBack(t *testing.T) {
 	c := configOf(t, "--data-dir", t.TempDir(), "--readings-retention", "p.big.* count=3")
 	d := mustOpenData(t, c)
 	bytes := func() int64 {
-		s, err := d.store.Readings().Stats()
+		s, err := d.Readings.Log.Stats()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s.Bytes
 	}
-	d.submit(t, reading("stays", "r", 10))
+	submitAll(d, t, reading("stays", "r", 10))
 	for range 40 {
-		d.submit(t, reading("big", "r", 1<<20))
+		submitAll(d, t, reading("big", "r", 1<<20))
 	}
 	full := bytes()
-	_, stop := d.retain(t, c)
-	until(t, "three to be left", func() bool { return len(d.eventsOf(t, "big")) == 3 })
-	if first, now := d.store.Readings().First(), bytes(); first != 1 || now < full {
+	_, stop := retain(d, t, c)
+	until(t, "three to be left", func() bool { return len(eventsOf(d, t, "big")) == 3 })
+	if first, now := d.Readings.Log.First(), bytes(); first != 1 || now < full {
 		t.Errorf("the log begins at %d and takes %d of %d bytes, with its first event in the state", first, now, full)
 	}
-	d.submit(t, domain.RemoveDataEvent{ID: d.eventsOf(t, "stays")[0].ID})
+	submitAll(d, t, domain.RemoveDataEvent{ID: eventsOf(d, t, "stays")[0].ID})
 	until(t, "the front to go", func() bool { return bytes() < full/3 })
-	d.isFold(t)
+	isFold(d, t)
 
 	keyed := domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Key: &domain.Key{Hash: "k", Digest: "d", Until: time.Now().UnixMilli() + 3_600_000}}, Command: reading("big", "r", 10), MostAnswers: 10}
-	if out, err := d.readings.Submit(t.Context(), keyed); err != nil || out[0].Err != nil {
+	if out, err := d.Readings.Appender.Submit(t.Context(), keyed); err != nil || out[0].Err != nil {
 		t.Fatal(err, out)
 	}
-	at := d.store.Readings().First()
+	at := d.Readings.Log.First()
 	for range 40 {
-		d.submit(t, reading("big", "r", 1<<20))
+		submitAll(d, t, reading("big", "r", 1<<20))
 	}
-	until(t, "three to be left again", func() bool { return len(d.eventsOf(t, "big")) == 3 })
+	until(t, "three to be left again", func() bool { return len(eventsOf(d, t, "big")) == 3 })
 	stop()
-	if first := d.store.Readings().First(); first > at+5 {
+	if first := d.Readings.Log.First(); first > at+5 {
 		t.Errorf("the log begins at %d: the answer that was kept at %d or so would be lost in a rebuild", first, at+5)
 	}
-	d.isFold(t)
-	if r, err := d.store.Readings().Verify(t.Context(), nil); err != nil || r.First == 1 {
+	isFold(d, t)
+	if r, err := d.Readings.Log.Verify(t.Context(), nil); err != nil || r.First == 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -237,14 +238,14 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 		dir = t.TempDir()
 		c = configOf(t, "--data-dir", dir)
 		d := mustOpenData(t, c)
-		d.alternately(t, all, 1<<10, "gone")
-		_ = d.close()
+		alternately(d, t, all, 1<<10, "gone")
+		_ = d.Close()
 		p := start(t, dir, "--readings-retention", rule)
 		until(t, "the first to go", func() bool { return p.countEvents("gone") < all })
 		p.kill()
 		d = mustOpenData(t, c)
-		defer d.close()
-		return len(d.eventsOf(t, "gone")) > 500
+		defer d.Close()
+		return len(eventsOf(d, t, "gone")) > 500
 	})
 	p := start(t, dir, "--readings-retention", rule)
 	until(t, "the rule to be kept", func() bool { return p.keptByRule() == 495 })
@@ -255,11 +256,11 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	verify(t, dir)
 	for _, when := range []string{"before", "after"} {
 		d := mustOpenData(t, c)
-		if n := len(d.eventsOf(t, "gone")); n != 495 || d.store.Readings().First() == 1 {
-			t.Errorf("%s a rebuild: %d are left, want 495; the log begins at %d", when, n, d.store.Readings().First())
+		if n := len(eventsOf(d, t, "gone")); n != 495 || d.Readings.Log.First() == 1 {
+			t.Errorf("%s a rebuild: %d are left, want 495; the log begins at %d", when, n, d.Readings.Log.First())
 		}
-		d.isFold(t)
-		_ = d.close()
+		isFold(d, t)
+		_ = d.Close()
 		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK {
 			t.Fatalf("rebuild: %d %s %s", code, out, errs)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -33,16 +34,16 @@ func keepingLittle(t *testing.T) *config.Config {
 }
 
 // loseFront records readings over several block files and drops all but the last of these from the log.
-func (d *data) loseFront(t *testing.T) {
+func loseFront(d *node.Node, t *testing.T) {
 	t.Helper()
 	for range 10 {
 		var list []domain.Command
 		for range 20 {
 			list = append(list, reading("d", "r", 100<<10))
 		}
-		d.submit(t, list...)
+		submitAll(d, t, list...)
 	}
-	log := d.store.Readings()
+	log := d.Readings.Log
 	before := log.First()
 	last, _ := log.Last()
 	if first, err := log.DropBefore(t.Context(), last); err != nil || first == before {
@@ -50,26 +51,26 @@ func (d *data) loseFront(t *testing.T) {
 	}
 }
 
-func mustOpenData(t *testing.T, c *config.Config) *data {
+func mustOpenData(t *testing.T, c *config.Config) *node.Node {
 	t.Helper()
-	d, err := openData(t.Context(), nodeOptions(c, slog.New(slog.DiscardHandler)))
+	d, err := node.Open(t.Context(), nodeOptions(c, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.close() })
+	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
 
-// submit records commands.
-func (d *data) submit(t *testing.T, commands ...domain.Command) {
+// submitAll records commands.
+func submitAll(d *node.Node, t *testing.T, commands ...domain.Command) {
 	t.Helper()
 	requests := make([]domain.Request, len(commands))
 	for i, c := range commands {
 		requests[i] = domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: c}
 	}
-	log := d.readings
+	log := d.Readings.Appender
 	if _, ok := commands[0].(domain.AddNotification); ok {
-		log = d.notifications
+		log = d.Notifications.Appender
 	}
 	outcomes, err := log.Submit(t.Context(), requests...)
 	if err != nil {
@@ -89,11 +90,11 @@ func reading(device, resource string, bytes int) domain.Command {
 	return domain.PostReading{Reading: domain.ReadingPosted{Reading: r, Value: make([]byte, bytes)}}
 }
 
-// post records readings of 100 KiB.
-func (d *data) post(t *testing.T, n int) {
+// postReadings records readings of 100 KiB.
+func postReadings(d *node.Node, t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		d.submit(t, reading("d", "r", 100<<10))
+		submitAll(d, t, reading("d", "r", 100<<10))
 	}
 }
 
@@ -113,35 +114,35 @@ func totalOf(t *testing.T, db *projections.DB, list string) int {
 }
 
 // kept compares the readings in the state with those on the log.
-func (d *data) kept(t *testing.T) {
+func kept(d *node.Node, t *testing.T) {
 	t.Helper()
-	readings := d.projections()[2]
-	first := readings.log.First()
-	last, _ := readings.log.Last()
+	readings := d.Parts()[2]
+	first := readings.Log.First()
+	last, _ := readings.Log.Last()
 	if first == 1 {
 		t.Fatal("retention has removed nothing")
 	}
 	until(t, fmt.Sprintf("%d readings in the state", last-first+1), func() bool {
-		return totalOf(t, readings.db, "readings") == int(last-first+1)
+		return totalOf(t, readings.State, "readings") == int(last-first+1)
 	})
-	d.isFold(t)
+	isFold(d, t)
 }
 
 // isFold holds that the state is a fold of what is on the log.
-func (d *data) isFold(t *testing.T) {
+func isFold(d *node.Node, t *testing.T) {
 	t.Helper()
-	for _, p := range d.projections() {
-		fresh, remove, err := freshFold(p.file, p.tables, d.logger)
+	for _, p := range d.Parts() {
+		fresh, remove, err := node.OpenFresh(p.File, p.Tables, d.Logger)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer remove()
-		if _, err := p.log.Verify(t.Context(), fresh.Apply); err != nil {
-			t.Errorf("%s: %v", p.file, err)
+		if _, err := p.Log.Verify(t.Context(), fresh.Apply); err != nil {
+			t.Errorf("%s: %v", p.File, err)
 		}
 		var got, want bytes.Buffer
-		if err := errors.Join(p.db.Dump(&got), fresh.Dump(&want)); err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
-			t.Errorf("%s does not equal the fold of the log: %v", p.file, err)
+		if err := errors.Join(p.State.Dump(&got), fresh.Dump(&want)); err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+			t.Errorf("%s does not equal the fold of the log: %v", p.File, err)
 		}
 	}
 }
@@ -150,29 +151,29 @@ func (d *data) isFold(t *testing.T) {
 func TestStateForgets(t *testing.T) {
 	c := keepingLittle(t)
 	d := mustOpenData(t, c)
-	d.loseFront(t)
-	d.forget(t.Context(), d.projections()[2])
-	d.kept(t)
-	d.loseFront(t)
-	if err := d.close(); err != nil {
+	loseFront(d, t)
+	d.Forget(t.Context(), d.Parts()[2])
+	kept(d, t)
+	loseFront(d, t)
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	mustOpenData(t, c).kept(t)
+	kept(mustOpenData(t, c), t)
 }
 
 // TestStateBehindRetention starts with a state whose next event retention has removed.
 func TestStateBehindRetention(t *testing.T) {
 	c := keepingLittle(t)
 	d := mustOpenData(t, c)
-	d.post(t, 2)
-	if err := d.close(); err != nil {
+	postReadings(d, t, 2)
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	old := filepath.Join(t.TempDir(), datadir.StateFiles[2])
 	copyTree(t, c.DataDir, filepath.Dir(old), func(rel string) bool { return rel == datadir.StateFiles[2] })
 	d = mustOpenData(t, c)
-	d.loseFront(t)
-	if err := d.close(); err != nil {
+	loseFront(d, t)
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	copyTree(t, filepath.Dir(old), c.DataDir, everything)
@@ -183,5 +184,5 @@ func TestStateBehindRetention(t *testing.T) {
 	if seq, _ := db.Checkpoint(); seq != 2 || db.Close() != nil {
 		t.Fatalf("the old state is at %d", seq)
 	}
-	mustOpenData(t, c).kept(t)
+	kept(mustOpenData(t, c), t)
 }

@@ -17,6 +17,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -118,7 +119,7 @@ func (s *salvaging) copy(ctx context.Context) (err error) {
 		return err
 	}
 	if err := source.inspectLogs(ctx); err != nil {
-		return storeError(err)
+		return node.WithCode(err)
 	}
 	lost, err := s.copyPayloads(ctx)
 	if err != nil {
@@ -164,9 +165,9 @@ func (s *salvaging) say(format string, args ...any) {
 
 // startStore opens the store of the new folder as a server does, and closes it.
 func (s *salvaging) startStore(ctx context.Context) error {
-	opened, err := store.Open(ctx, storeOptions(nodeOptions(s.target, s.logger)))
+	opened, err := store.Open(ctx, node.StoreOptions(nodeOptions(s.target, s.logger)))
 	if err != nil {
-		return storeError(err)
+		return node.WithCode(err)
 	}
 	return opened.Close()
 }
@@ -198,7 +199,7 @@ func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]sto
 func (s *salvaging) extend(ctx context.Context, source *folderCheck, streams []store.Salvaged) ([]store.Salvaged, error) {
 	files, err := store.OpenFiles(ctx, s.target.Paths().Log())
 	if err != nil {
-		return nil, storeError(err)
+		return nil, node.WithCode(err)
 	}
 	follows := uint64(0)
 	_, err = files.Logs()[1].Verify(ctx, func(group []domain.Recorded) error {
@@ -208,11 +209,11 @@ func (s *salvaging) extend(ctx context.Context, source *folderCheck, streams []s
 		return nil
 	})
 	if last, _ := files.Logs()[0].Last(); err != nil || follows <= last {
-		return streams, storeError(err)
+		return streams, node.WithCode(err)
 	}
 	source.known[store.EventsStream] = append(source.known[store.EventsStream], store.Known{By: store.FollowsBy, Seq: follows})
 	if err := source.inspectLogs(ctx); err != nil {
-		return nil, storeError(err)
+		return nil, node.WithCode(err)
 	}
 	return s.copyLogs(ctx, source.logs)
 }
@@ -392,7 +393,7 @@ func (s *salvaging) copyState(ctx context.Context, source *folderCheck, events s
 	if err != nil || !events.Copied || !source.states[0].usable {
 		return err
 	}
-	missing := foldable(ctx, s.target.Paths(), files.Logs()[0], 0)
+	missing := node.CheckFoldable(ctx, s.target.Paths(), files.Logs()[0], 0)
 	if missing == nil || ctx.Err() != nil {
 		return missing
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/exit"
 )
 
 func newServe() *cobra.Command {
@@ -57,7 +58,7 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 				return nil
 			case err := <-p.Failed():
 				p.Logger.Error("stopping", "error", err)
-				return damaged(err)
+				return exit.WithDamage(err)
 			}
 		}
 	})

@@ -31,25 +31,25 @@ var serving = map[string]struct {
 func (p *Program) newMetadata(o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices = p.callback
-	return metadata.New(o, p.data.view, p.data.events, p.identities)
+	return metadata.New(o, p.node.Changes.View, p.node.Changes.Appender, p.identities)
 }
 
 func (p *Program) newData(o handlers.Options) http.Handler {
-	o.Swept = swept(p.data.values)
-	return coredata.New(o, p.data.valueView, p.readingsLog(), p.data.store.Readings().EventAt, p.payloads)
+	o.Swept = swept(p.node.Readings.State)
+	return coredata.New(o, p.node.Readings.View, p.readingsLog(), p.node.Readings.Log.EventAt, p.payloads)
 }
 
 func (p *Program) newDeviceREST(o handlers.Options) http.Handler {
 	o.DeviceService = true
-	return devicerest.New(p.withSecrets(o), p.data.view, p.data.events, p.readingsLog(), p.payloads)
+	return devicerest.New(p.withSecrets(o), p.node.Changes.View, p.node.Changes.Appender, p.readingsLog(), p.payloads)
 }
 
 // readingsLog takes what is posted to core-data and device-rest.
 func (p *Program) readingsLog() handlers.Submitter {
 	if p.Config.PersistData {
-		return p.data.readings
+		return p.node.Readings.Appender
 	}
-	return store.Unstored{Appender: p.data.readings, Passes: func(c domain.Command) bool {
+	return store.Unstored{Appender: p.node.Readings.Appender, Passes: func(c domain.Command) bool {
 		switch c.(type) {
 		case domain.PostReading, domain.AddDataEvent:
 			return true
@@ -60,8 +60,8 @@ func (p *Program) readingsLog() handlers.Submitter {
 
 func (p *Program) newNotifications(o handlers.Options) http.Handler {
 	o = p.withSecrets(o)
-	o.Names, o.Swept = p.names, swept(p.data.notes)
-	return notifications.New(o, p.data.view, p.data.events, p.flushedNotes, p.data.notifications, p.channels(), p.newReplays(), p)
+	o.Names, o.Swept = p.names, swept(p.node.Notifications.State)
+	return notifications.New(o, p.node.Changes.View, p.node.Changes.Appender, p.flushedNotes, p.node.Notifications.Appender, p.channels(), p.newReplays(), p)
 }
 
 // withSecrets are the options of a service that stores secrets.
@@ -70,13 +70,13 @@ func (p *Program) withSecrets(o handlers.Options) handlers.Options {
 	return o
 }
 
-func (p *Program) readyForChanges() error { return p.readyFor(p.data.store.Events()) }
+func (p *Program) readyForChanges() error { return p.readyFor(p.node.Changes.Log) }
 
-func (p *Program) readyForNotifications() error { return p.readyFor(p.data.store.Notifications()) }
+func (p *Program) readyForNotifications() error { return p.readyFor(p.node.Notifications.Log) }
 
 // readyForReadings also looks whether there is room for values that are files.
 func (p *Program) readyForReadings() error {
-	if err := p.readyFor(p.data.store.Readings()); err != nil {
+	if err := p.readyFor(p.node.Readings.Log); err != nil {
 		return err
 	}
 	if err := p.payloads.Err(); err != nil {

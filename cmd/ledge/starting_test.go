@@ -20,6 +20,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/services"
 )
 
@@ -48,8 +49,8 @@ func folderToFold(t *testing.T) (dir string, events uint64) {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
-	events = d.recorded()
-	mustDo(t, d.close())
+	events = d.Changes.Recorded()
+	mustDo(t, d.Close())
 	mustDo(t, os.Remove(filepath.Join(dir, datadir.StateFiles[0])))
 	return dir, events
 }
@@ -64,9 +65,9 @@ func holdStart(ctx context.Context, tb testing.TB, dir string, flags ...string) 
 	}, flags...)); err != nil {
 		tb.Fatal(err)
 	}
-	fold := newFoldLog(slog.New(slog.DiscardHandler))
+	fold := node.NewFoldLog(slog.New(slog.DiscardHandler))
 	held, released := make(chan struct{}), make(chan struct{})
-	fold.now = func() time.Time {
+	fold.Now = func() time.Time {
 		select {
 		case held <- struct{}{}:
 			<-released
@@ -182,7 +183,7 @@ func TestStartAnswers(t *testing.T) {
 	if status, body := kept.get(); status != http.StatusOK || !strings.Contains(body, "core-metadata") {
 		t.Errorf("ping on the connection of before: %d %s", status, body)
 	}
-	if last := h.data.recorded(); last != events {
+	if last := h.node.Changes.Recorded(); last != events {
 		t.Errorf("the log has %d events: a request of before has left one", last)
 	}
 	a := h.call(http.MethodPost, url(services.Metadata)+"/api/v2/device", device, "Idempotency-Key", "early")

@@ -76,15 +76,15 @@ func TestBackgroundMeetsDamage(t *testing.T) {
 	c := configOf(t, "--data-dir", t.TempDir())
 	d := mustOpenData(t, c)
 	note := domain.Notification{ID: newID(), Category: "c", Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: 1, Modified: 1}
-	d.submit(t, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
-	totalOf(t, d.notes, "notifications") // which writes what was applied to the file
+	submitAll(d, t, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
+	totalOf(t, d.Notifications.State, "notifications") // which writes what was applied to the file
 	zeroPages(t, filepath.Join(c.DataDir, datadir.StateFiles[1]), 2)
-	s := d.newSweeper(d.notes, d.notifications, d.store.Notifications())
+	s := newSweeper(d, &d.Notifications)
 	if _, _, err := s.next(t.Context(), domain.CleanupAll); domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("got %v", err)
 	}
 	select {
-	case err := <-d.failed:
+	case err := <-d.Failed:
 		if !strings.Contains(err.Error(), "notifications.db cannot be used") {
 			t.Errorf("got %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ledge/cmd/internal/node"
 	"ledge/store"
 )
 
@@ -47,7 +48,7 @@ type ruleUse struct {
 // storage looks at the disk. What cannot be read is logged and shown as 0.
 func (p *Program) storage() (s storage) {
 	s = p.changesUse()
-	for _, one := range p.data.projections() {
+	for _, one := range p.node.Parts() {
 		s.Streams = append(s.Streams, p.useOf(one))
 	}
 	s.Retention = p.keeping.use()
@@ -62,10 +63,10 @@ func (p *Program) payloadUse() payloadUse {
 	return payloadUse{use.Count, use.Bytes, p.payloads.Damaged()}
 }
 
-func (p *Program) useOf(one projection) streamUse {
-	st, err := one.log.Stats()
-	p.warnMetric(one.log.Name(), err)
-	if one.log == p.data.store.Readings() {
+func (p *Program) useOf(one *node.Part) streamUse {
+	st, err := one.Log.Stats()
+	p.warnMetric(one.Log.Name(), err)
+	if one.Log == p.node.Readings.Log {
 		st.Refused += p.payloads.Refused()
 	}
 	return streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped}
@@ -85,7 +86,7 @@ func (r *retention) use() []ruleUse {
 // use looks at the files.
 func (a *archiver) use() (archiveUse, error) {
 	st, err := a.log.Stats()
-	archives := a.d.store.Archives()
+	archives := a.d.Store.Archives()
 	bytes, aerr := archives.Bytes()
 	list, lerr := archives.List()
 	return archiveUse{st.Bytes, bytes, len(list)}, errors.Join(err, aerr, lerr)
@@ -105,10 +106,10 @@ const healthTimeout = 30 * time.Second
 func (p *Program) readyFor(log *store.Log) error {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
-	if err := p.data.store.Health(ctx); err != nil {
+	if err := p.node.Store.Health(ctx); err != nil {
 		return err
 	}
-	if err := p.data.health(); err != nil {
+	if err := p.node.Health(); err != nil {
 		return err
 	}
 	return log.Ready()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/store/osfile"
 )
@@ -97,7 +98,7 @@ func (i *identities) keepTokenUses(done <-chan struct{}, logger *slog.Logger) {
 	tick := time.NewTicker(tokenUsesEvery)
 	defer tick.Stop()
 	flush := func() {
-		err := tried(func() error { return i.uses.flush(func(name string) bool { _, ok := i.Token(name); return ok }) })
+		err := node.Try(func() error { return i.uses.flush(func(name string) bool { _, ok := i.Token(name); return ok }) })
 		if err != nil {
 			logger.Warn("the times at which tokens were last used are not written", "error", err)
 		}

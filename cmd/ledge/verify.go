@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
-	"ledge/projections"
 )
 
 func newVerify() *cobra.Command {
@@ -83,20 +80,4 @@ func printStream(w io.Writer, s *verifiedStream) {
 	for _, text := range s.Skipped {
 		fmt.Fprintf(w, "  %s\n", text)
 	}
-}
-
-// folds are the names of the folders of fresh folds.
-const folds = "ledge-verify-*"
-
-// freshFold opens an empty projection in a temporary folder of its own, and returns what removes it.
-func freshFold(file string, tables projections.Tables, logger *slog.Logger) (*projections.DB, func(), error) {
-	tmp, err := os.MkdirTemp("", folds)
-	if err != nil {
-		return nil, nil, fmt.Errorf("temporary folder: %w; set TMPDIR to one that can be written", err)
-	}
-	fresh, err := projections.Open(projections.Options{Path: filepath.Join(tmp, file), Tables: tables, Logger: logger})
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
-	}
-	return fresh, func() { _, _ = fresh.Close(), os.RemoveAll(tmp) }, nil
 }

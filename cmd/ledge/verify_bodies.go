@@ -12,6 +12,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -37,9 +38,9 @@ type bodies struct {
 
 // openBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
 func openBodies(c *config.Config, log *store.Log, logger *slog.Logger, at progressFunc) (*bodies, error) {
-	fold, remove, err := freshFold(datadir.StateFiles[2], projections.Readings, logger)
+	fold, remove, err := node.OpenFresh(datadir.StateFiles[2], projections.Readings, logger)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, node.WithCode(err)
 	}
 	return &bodies{dir: c.Paths().Payloads(), log: log, fold: fold, close: remove, progress: at}, nil
 }
@@ -119,7 +120,7 @@ func (b *bodies) part(from uint64) (list []domain.Reading, next uint64, err erro
 			if !ok || r.Digest == "" {
 				continue
 			}
-			newest, _, err := newestWith(v, r.Digest)
+			newest, _, err := node.FindNewest(v, r.Digest)
 			if err != nil {
 				return nil, from, err
 			}
@@ -131,22 +132,13 @@ func (b *bodies) part(from uint64) (list []domain.Reading, next uint64, err erro
 	return list, from, nil
 }
 
-// newestWith returns the newest of the readings that refer to a payload, and how many there are.
-func newestWith(v *projections.View, digest string) (r domain.Reading, n int, err error) {
-	list, n, err := v.Readings(domain.Page{Limit: 1}, domain.Filter{Index: domain.IndexDigest, Value: digest})
-	if len(list) > 0 {
-		r = list[0]
-	}
-	return r, n, err
-}
-
 // check looks at the payload of a reading. What is wrong with it is damage only where the reading is still there afterwards;
 // where it is not, the next one counts that refers to the payload.
 func (b *bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error {
 	for {
 		fault, err := payloads.Check(ctx, b.dir, r.Digest, r.Size)
 		if err != nil {
-			return storeError(err)
+			return node.WithCode(err)
 		}
 		if fault == "" {
 			b.count, b.bytes = b.count+1, b.bytes+r.Size
@@ -171,7 +163,7 @@ func (b *bodies) now(r domain.Reading) (other domain.Reading, seq uint64, err er
 	defer done()
 	other, ok := v.State.Readings.Get(r.ID)
 	if !ok {
-		other, _, err = newestWith(v, r.Digest)
+		other, _, err = node.FindNewest(v, r.Digest)
 	}
 	return other, domain.Revision(v.State.Readings, other.ID), err
 }
@@ -203,7 +195,7 @@ func (b *bodies) unused() (n int, err error) {
 			names, err = b.unreferred(names)
 		}
 		if err != nil {
-			return n, storeError(err)
+			return n, node.WithCode(err)
 		}
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(b.dir, name)); err == nil { // it was not collected meanwhile
@@ -219,7 +211,7 @@ func (b *bodies) unreferred(names []string) (unused []string, err error) {
 	v, done := b.fold.View()
 	defer done()
 	for _, name := range names {
-		_, n, err := newestWith(v, name)
+		_, n, err := node.FindNewest(v, name)
 		if err != nil {
 			return nil, err
 		}

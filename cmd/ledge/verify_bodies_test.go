@@ -16,6 +16,7 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
@@ -54,7 +55,7 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		event = newID()
-		d.submit(t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
+		submitAll(d, t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
 			ID: newID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Size: size, Origin: time.Now().UnixNano(),
 		}}})
 		return event
@@ -62,7 +63,7 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	post("goes with the front")
 	one, other := post("of two events"), post("of two events")
 	post("stays")
-	b := &bodies{dir: c.Paths().Payloads(), log: d.store.Readings(), fold: d.values, follows: true}
+	b := &bodies{dir: c.Paths().Payloads(), log: d.Readings.Log, fold: d.Readings.State, follows: true}
 	list, _, err := b.part(1)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%v, %v, want three bodies", err, list)
@@ -77,17 +78,17 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	for _, r := range list[:2] {
 		remove(t, filepath.Join(c.Paths().Payloads(), r.Digest))
 	}
-	d.submit(t, domain.RemoveDataEvent{ID: other})
+	submitAll(d, t, domain.RemoveDataEvent{ID: other})
 	check("one of two events is gone", list[1], 0, 1)
-	d.submit(t, domain.RemoveDataEvent{ID: one})
+	submitAll(d, t, domain.RemoveDataEvent{ID: one})
 	check("both are gone", list[1], 0, 1)
 	post("comes later")
 	if n, err := b.unused(); err != nil || n != 0 {
 		t.Errorf("%d files that no event refers to, %v", n, err)
 	}
 	check("it is there", list[2], 1, 1)
-	d.loseFront(t)
-	d.forget(t.Context(), d.projections()[2])
+	loseFront(d, t)
+	d.Forget(t.Context(), d.Parts()[2])
 	check("the front of the log is gone", list[0], 1, 1)
 	if !strings.Contains(out.String(), "sequence 2, ") || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("printed:\n%s", &out)
@@ -162,7 +163,7 @@ func TestVerifyBodies(t *testing.T) {
 		if code == exit.Damaged {
 			checkLine(t, "ledge verify", errs, regexp.MustCompile(`^ledge: LEDGE_READINGS: the body of `+d.says[0]+fmt.Sprintf(".*; %d in all; copy", len(d.says))))
 		}
-		if left, _ := filepath.Glob(filepath.Join(dir, folds)); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(dir, node.Folds)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
 	}

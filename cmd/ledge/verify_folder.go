@@ -14,6 +14,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -41,16 +42,13 @@ type stateFile struct {
 	at     uint64 // its checkpoint
 }
 
-// tables are those of the StateFiles.
-var tables = [3]projections.Tables{projections.Events, projections.Notifications, projections.Readings}
-
 // run verifies all of it, whatever is damaged, and returns the first damage.
 func (f *folderCheck) run(ctx context.Context) error {
 	if err := f.inspectStates(); err != nil {
 		return err
 	}
 	if err := f.inspectLogs(ctx); err != nil {
-		return storeError(err)
+		return node.WithCode(err)
 	}
 	if err := f.checkSecrets(); err != nil {
 		return err
@@ -151,7 +149,7 @@ func (f *folderCheck) stateDamage(file string, err error) {
 }
 
 func (f *folderCheck) stateOptions(i int) projections.Options {
-	return projections.Options{Path: filepath.Join(f.config.DataDir, datadir.StateFiles[i]), Tables: tables[i], Logger: f.logger}
+	return projections.Options{Path: filepath.Join(f.config.DataDir, datadir.StateFiles[i]), Tables: node.Tables[i], Logger: f.logger}
 }
 
 // inspectLogs reads every record of the logs.
@@ -201,7 +199,7 @@ func (f *folderCheck) fold(ctx context.Context) error {
 		}
 	}
 	if f.logs[0].Damage() == nil {
-		err := foldable(ctx, f.config.Paths(), files.Logs()[0], f.states[0].at)
+		err := node.CheckFoldable(ctx, f.config.Paths(), files.Logs()[0], f.states[0].at)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -246,7 +244,7 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	if state.usable {
 		db, remove, err := f.freshBase(i, log)
 		if err != nil {
-			return storeError(err)
+			return node.WithCode(err)
 		}
 		if fresh = db; fresh != nil {
 			defer remove()
@@ -282,11 +280,11 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 		f.damage(err)
 		return nil
 	case err != nil:
-		return storeError(err)
+		return node.WithCode(err)
 	}
 	printWhole(f.w, verifiedStreamOf(r))
 	if end := f.logs[0]; follows > end.Last && end.Damage() == nil { // else it has been said
-		f.damage(notFollowed(end.Last, follows))
+		f.damage(node.NotFollowed(end.Last, follows))
 	}
 	switch {
 	case compares:
@@ -305,7 +303,7 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 // the state before the first that is on the log. It is nil where there is none to begin with.
 func (f *folderCheck) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
 	if log.First() == 1 {
-		return freshFold(datadir.StateFiles[i], tables[i], f.logger)
+		return node.OpenFresh(datadir.StateFiles[i], node.Tables[i], f.logger)
 	}
 	if i > 0 {
 		return nil, nil, nil
@@ -317,7 +315,7 @@ func (f *folderCheck) freshBase(i int, log *store.Log) (db *projections.DB, remo
 	if err != nil {
 		return nil, nil, nil //nolint:nilerr // verifyArchives has named it
 	}
-	return restoredFold(snapshot, f.logger)
+	return node.OpenRestored(snapshot, f.logger)
 }
 
 // compare holds a state file against a fold of its log up to the file's checkpoint.

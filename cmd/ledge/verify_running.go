@@ -14,6 +14,7 @@ import (
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers/console"
 	"ledge/projections"
@@ -39,9 +40,9 @@ type verifiedLog struct {
 }
 
 func (p *Program) newVerifier() *verifier {
-	st := p.data.store
+	st := p.node.Store
 	return &verifier{
-		config: p.Config, values: p.data.values, now: p.Now,
+		config: p.Config, values: p.node.Readings.State, now: p.Now,
 		logs: []verifiedLog{{"changes", st.Events()}, {"notifications", st.Notifications()}, {"readings", st.Readings()}},
 	}
 }
@@ -60,7 +61,7 @@ func (v *verifier) begin(actor string) (run func(context.Context, io.Writer, pro
 		v.last.Total += last + 1 - min(max(l.First(), 1), last+1)
 	}
 	return func(ctx context.Context, w io.Writer, at progressFunc) error {
-		err := tried(func() error { return v.run(ctx, w, at) })
+		err := node.Try(func() error { return v.run(ctx, w, at) })
 		v.change(func(last *console.Verification) {
 			if last.Running, last.Ended = false, v.now().UnixMilli(); err != nil {
 				last.Damage = err.Error()
@@ -91,7 +92,7 @@ func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error 
 			return nil
 		})
 		if err != nil {
-			return damaged(err)
+			return exit.WithDamage(err)
 		}
 		printWhole(w, verifiedStreamOf(r))
 		v.change(func(last *console.Verification) {

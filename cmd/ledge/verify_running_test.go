@@ -11,7 +11,7 @@ import (
 func TestOneVerification(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir())
-	p := &Program{Config: c, Now: time.Now, data: mustOpenData(t, c)}
+	p := &Program{Config: c, Now: time.Now, node: mustOpenData(t, c)}
 	v := p.newVerifier()
 	silent := func(string, int64, int64) {}
 	run, ok := v.begin("one")

@@ -70,7 +70,7 @@ func askRunning(ctx context.Context, c *config.Config, r admin.Request) (a admin
 func (p *Program) administer(ctx context.Context, actor string, r admin.Request, send func(admin.Answer) error) (a admin.Answer, err error) {
 	if !p.running.Load() {
 		text := "the server is starting"
-		if done := p.fold.progress(); done != "" {
+		if done := p.fold.Progress(); done != "" {
 			text += ": " + done
 		}
 		return a, domain.Errorf(domain.Unavailable, "%s; try again", text)
@@ -99,11 +99,11 @@ const endsWait = 20 * time.Second
 // endsAfter says where the logs begin and end. If after is not nil, it waits for one to go on.
 func (p *Program) endsAfter(ctx context.Context, after store.Place) (map[string]store.Info, error) {
 	if after == nil {
-		return p.data.store.Info(), nil
+		return p.node.Store.Info(), nil
 	}
 	wait, cancel := context.WithTimeout(ctx, endsWait)
 	defer cancel()
-	ends := p.data.store.InfoAfter(wait, after)
+	ends := p.node.Store.InfoAfter(wait, after)
 	if ctx.Err() != nil {
 		return nil, domain.Errorf(domain.Unavailable, "the server is stopping")
 	}

@@ -35,7 +35,7 @@ func (p *Program) why(subscription, notification string) (*whyAnswer, error) {
 }
 
 func (p *Program) subscription(name string) (domain.Subscription, bool) {
-	state, done := p.data.state.State()
+	state, done := p.node.Changes.State.State()
 	defer done()
 	return state.Subscriptions.Get(name)
 }

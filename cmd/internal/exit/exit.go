@@ -1,7 +1,11 @@
 // Package exit has the exit codes of the program, and what an error says about its cure.
 package exit
 
-import "errors"
+import (
+	"errors"
+
+	"ledge/store"
+)
 
 // The exit codes.
 const (
@@ -33,4 +37,12 @@ func With(code int, err error) error { return Error{code, err} }
 func IsInUse(err error) bool {
 	e, ok := errors.AsType[Error](err)
 	return ok && e.Code == InUse
+}
+
+// WithDamage gives an error that names damage of the log its exit code.
+func WithDamage(err error) error {
+	if store.IsDamage(err) {
+		return With(Damaged, err)
+	}
+	return err
 }

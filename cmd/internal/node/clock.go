@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 // firstYear and endYear bound the clock at a start: the log keeps times in nanoseconds since the Unix epoch, which end in the year endYear.
 const firstYear, endYear = 1970, 2262
 
-// checkClock refuses a time that the log cannot keep.
-func checkClock(at time.Time) error {
+// CheckClock refuses a time that the log cannot keep.
+func CheckClock(at time.Time) error {
 	if at = at.UTC(); at.Year() < firstYear || at.Year() >= endYear {
 		return fmt.Errorf("the clock of this machine says %s, and events have times from %d to %d; "+
 			"set the clock, such as with `timedatectl set-time`, and start again", at.Format(time.RFC3339), firstYear, endYear-1)

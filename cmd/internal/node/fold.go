@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -16,32 +16,9 @@ import (
 	"ledge/store"
 )
 
-// snapshot folds the state as of a sequence in a file of its own, from the newest snapshot before it on, and writes it.
-func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningKey) (chain [32]byte, err error) {
-	s := a.d.store
-	dir, err := os.MkdirTemp(a.c.DataDir, foldsToArchive)
-	if err != nil {
-		return chain, err
-	}
-	defer os.RemoveAll(dir)
-	db, err := foldTo(ctx, s, filepath.Join(dir, datadir.StateFiles[0]), seq, a.logger)
-	if err != nil {
-		return chain, fmt.Errorf("fold the state as of %d: %w", seq, err)
-	}
-	defer db.Close()
-	at, chain := db.Checkpoint()
-	if at != seq {
-		return chain, fmt.Errorf("fold the state as of %d: it is as of %d", seq, at)
-	}
-	return chain, store.WriteSnapshot(a.c.Paths().Snapshots(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
-		_, _, err := db.Snapshot(w)
-		return err
-	})
-}
-
-// foldTo folds the state of the log of changes as of a sequence into a new file: from the newest snapshot that is not beyond
+// FoldTo folds the state of the log of changes as of a sequence into a new file: from the newest snapshot that is not beyond
 // it, or, where there is none, from event 1 through the archives.
-func foldTo(ctx context.Context, s *store.Store, path string, seq uint64, logger *slog.Logger) (*projections.DB, error) {
+func FoldTo(ctx context.Context, s *store.Store, path string, seq uint64, logger *slog.Logger) (*projections.DB, error) {
 	if err := restoreSnapshot(s, path, 0, seq, logger); err != nil && !errors.Is(err, errNoSnapshot) {
 		return nil, err
 	}
@@ -61,9 +38,9 @@ func foldTo(ctx context.Context, s *store.Store, path string, seq uint64, logger
 	return db, nil
 }
 
-// restoredFold opens a projection with what is in a snapshot, in a temporary folder of its own, and returns what removes it.
-func restoredFold(s *store.Snapshot, logger *slog.Logger) (*projections.DB, func(), error) {
-	tmp, err := os.MkdirTemp("", folds)
+// OpenRestored opens a projection with what is in a snapshot, in a temporary folder of its own, and returns what removes it.
+func OpenRestored(s *store.Snapshot, logger *slog.Logger) (*projections.DB, func(), error) {
+	tmp, err := os.MkdirTemp("", Folds)
 	if err != nil {
 		return nil, nil, fmt.Errorf("temporary folder: %w; set TMPDIR to one that can be written", err)
 	}
@@ -101,41 +78,41 @@ func restoreSnapshot(s *store.Store, path string, from, to uint64, logger *slog.
 
 // refill brings the state file to where the log begins, if it is behind that: the events before are archived. It reopens
 // the file that it replaces.
-func (d *data) refill(ctx context.Context, paths datadir.Paths, p projection) (*projections.DB, error) {
-	seq, _ := p.db.Checkpoint()
-	first := p.log.First()
-	if p.tables != projections.Events || seq+1 >= first {
-		return p.db, nil
+func (n *Node) refill(ctx context.Context, paths datadir.Paths, p *Part) error {
+	seq, _ := p.State.Checkpoint()
+	first := p.Log.First()
+	if p.Tables != projections.Events || seq+1 >= first {
+		return nil
 	}
-	path := filepath.Join(paths.Data, p.file)
-	if err := p.db.Close(); err != nil {
-		return nil, err
+	path := filepath.Join(paths.Data, p.File)
+	if err := p.State.Close(); err != nil {
+		return err
 	}
-	last, _ := p.log.Last()
-	err := restoreSnapshot(d.store, path, first-1, last, d.logger)
+	last, _ := p.Log.Last()
+	err := restoreSnapshot(n.Store, path, first-1, last, n.Logger)
 	switch {
 	case errors.Is(err, errNoSnapshot):
-		if err := foldable(ctx, paths, p.log, seq); err != nil {
-			return nil, err
+		if err := CheckFoldable(ctx, paths, p.Log, seq); err != nil {
+			return err
 		}
-		d.logger.Warn("the state is folded from the archives, because there is no snapshot of it that can be used", "file", path, "from", seq+1, "to", first-1)
+		n.Logger.Warn("the state is folded from the archives, because there is no snapshot of it that can be used", "file", path, "from", seq+1, "to", first-1)
 	case err != nil:
-		return nil, err
+		return err
 	default:
-		d.logger.Info("the state begins with a snapshot, because its first events are archived", "file", path)
+		n.Logger.Info("the state begins with a snapshot, because its first events are archived", "file", path)
 	}
-	db, err := projections.Open(d.stateOptions(path, p.tables))
+	db, err := projections.Open(n.stateOptions(path, p.Tables))
 	if err != nil {
-		return nil, exit.With(exit.Folder, err)
+		return exit.With(exit.Folder, err)
 	}
-	d.state = db
-	d.onClose(db.Close)
-	return db, nil
+	p.State = db
+	n.onClose(db.Close)
+	return nil
 }
 
-// foldable holds that the state can be folded from the event behind seq on: what is not on the log any more is in a whole snapshot of the
+// CheckFoldable holds that the state can be folded from the event behind seq on: what is not on the log any more is in a whole snapshot of the
 // state, or in whole archives.
-func foldable(ctx context.Context, paths datadir.Paths, log *store.Log, seq uint64) error {
+func CheckFoldable(ctx context.Context, paths datadir.Paths, log *store.Log, seq uint64) error {
 	first := log.First()
 	last, _ := log.Last()
 	if seq+1 >= first {
@@ -172,4 +149,20 @@ func foldable(ctx context.Context, paths datadir.Paths, log *store.Log, seq uint
 		return err
 	}
 	return exit.With(exit.Damaged, fmt.Errorf("the state cannot be folded from event %d on: the log begins at %d, and %s has no whole snapshot of the state as of event %d or later: %w; or restore the snapshot from a backup", seq+1, first, paths.Snapshots(), first-1, err))
+}
+
+// Folds are the names of the folders of fresh folds.
+const Folds = "ledge-verify-*"
+
+// OpenFresh opens an empty projection in a temporary folder of its own, and returns what removes it.
+func OpenFresh(file string, tables projections.Tables, logger *slog.Logger) (*projections.DB, func(), error) {
+	tmp, err := os.MkdirTemp("", Folds)
+	if err != nil {
+		return nil, nil, fmt.Errorf("temporary folder: %w; set TMPDIR to one that can be written", err)
+	}
+	fresh, err := projections.Open(projections.Options{Path: filepath.Join(tmp, file), Tables: tables, Logger: logger})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(tmp))
+	}
+	return fresh, func() { _, _ = fresh.Close(), os.RemoveAll(tmp) }, nil
 }

@@ -1,4 +1,5 @@
-package main
+// Package memory bounds the memory of the process: the soft limit and how far garbage may grow.
+package memory
 
 import (
 	"cmp"
@@ -26,9 +27,9 @@ const (
 	collectEvery = 15 * time.Second
 )
 
-// limitMemory sets the soft memory limit and the share of garbage, unless GOMEMLIMIT and GOGC set them, and collects garbage also when no
+// Limit sets the soft memory limit and the share of garbage, unless GOMEMLIMIT and GOGC set them, and collects garbage also when no
 // load does.
-func limitMemory() {
+func Limit() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbageShare)
 	}
@@ -41,7 +42,7 @@ func limitMemory() {
 	go func() {
 		for range time.Tick(collectEvery) {
 			runtime.GC()
-			fitMemory()
+			Fit()
 		}
 	}()
 }
@@ -49,9 +50,9 @@ func limitMemory() {
 // memoryGrows says that the soft memory limit is our own, and follows what is in use.
 var memoryGrows atomic.Bool
 
-// fitMemory sets the soft memory limit by what is in use. A fold calls it after each part: of notifications it has more in memory than the
+// Fit sets the soft memory limit by what is in use. A fold calls it after each part: of notifications it has more in memory than the
 // limit, and would take nearly twice as long.
-func fitMemory() {
+func Fit() {
 	if memoryGrows.Load() {
 		debug.SetMemoryLimit(max(softMemory, inUse()/2*3))
 	}

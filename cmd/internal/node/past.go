@@ -1,10 +1,11 @@
-package main
+package node
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 
 	"ledge/domain"
 	"ledge/projections"
@@ -27,7 +28,7 @@ func pastOf(ctx context.Context, s *store.Store, to uint64, f func(domain.Record
 	if from > to {
 		return nil
 	}
-	return each(s.Events().Read(ctx, from, to), f)
+	return Each(s.Events().Read(ctx, from, to), f)
 }
 
 // additions tells the devices and provision watchers of a snapshot.
@@ -60,4 +61,24 @@ func additions(snapshot io.Reader, seq uint64, f func(domain.Recorded) error) er
 			return err
 		}
 	}
+}
+
+// history reads a part of the event stream. Of what is archived, a part from event 1 on tells only what was there in the end.
+func (n *Node) history(ctx context.Context, from, to uint64, f func(domain.Recorded) error) error {
+	if from == 1 && n.Changes.Log.First() > 1 {
+		return pastOf(ctx, n.Store, to, f)
+	}
+	return Each(n.Changes.Log.Read(ctx, from, to), f)
+}
+
+func Each(events iter.Seq2[domain.Recorded, error], f func(domain.Recorded) error) error {
+	for r, err := range events {
+		if err == nil {
+			err = f(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"math"
@@ -43,14 +43,14 @@ func TestMemorySoftLimit(t *testing.T) {
 	}
 }
 
-// TestMemorySettings holds that limitMemory sets a limit and a share of garbage, and that the environment goes before.
+// TestMemorySettings holds that Limit sets a limit and a share of garbage, and that the environment goes before.
 func TestMemorySettings(t *testing.T) {
 	debug.SetMemoryLimit(math.MaxInt64)
 	share := debug.SetGCPercent(50)
 	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64); debug.SetGCPercent(share) })
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	t.Setenv("GOGC", "50")
-	limitMemory()
+	Limit()
 	if got := debug.SetGCPercent(50); got != 50 {
 		t.Errorf("the share of garbage is %d although the environment has one", got)
 	}
@@ -59,11 +59,18 @@ func TestMemorySettings(t *testing.T) {
 	}
 	t.Setenv("GOMEMLIMIT", "")
 	t.Setenv("GOGC", "")
-	limitMemory()
+	Limit()
 	if got := debug.SetGCPercent(50); got != garbageShare {
 		t.Errorf("the share of garbage is %d", got)
 	}
 	if got := debug.SetMemoryLimit(-1); got == math.MaxInt64 {
 		t.Error("there is no limit")
+	}
+}
+
+func mustWrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
