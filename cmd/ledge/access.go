@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/store/osfile"
@@ -14,7 +15,7 @@ import (
 // startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
 // login then only says who it was.
 func (p *Program) startAccess() error {
-	name, err := loginKey(p.Config.DataDir)
+	name, err := identities.FindLoginKey(p.Config.DataDir)
 	if err != nil {
 		return exit.With(exit.Folder, err)
 	}
@@ -27,7 +28,7 @@ func (p *Program) startAccess() error {
 	if err != nil {
 		return exit.With(exit.Folder, fmt.Errorf("make the key that signs logins: %w", err))
 	}
-	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.identities.uses.Used, p.Logger)
+	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.identities.Uses.Used, p.Logger)
 	ctx, stop := context.WithCancel(context.Background())
 	p.onClose(stop)
 	p.inBackground(func(done <-chan struct{}) {
@@ -35,7 +36,7 @@ func (p *Program) startAccess() error {
 		a.Run(ctx)
 	})
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
-	p.identities.changed = p.node.Store.Tap().Recheck
+	p.identities.Changed = p.node.Store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil
 }
@@ -63,7 +64,7 @@ func (p *Program) tapStill(was domain.Identity) bool {
 
 // still returns the reason if an identity has lost rights since it was proved, or nil.
 func (p *Program) still(was domain.Identity) error {
-	v, release := p.identities.view()
+	v, release := p.identities.View()
 	defer release()
 	return was.Still(v.State, p.Now().UnixMilli())
 }

@@ -10,14 +10,10 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/node"
-	"ledge/store/secrets"
+	"ledge/cmd/internal/secure"
 )
-
-// openIdentities serves the users and tokens of data that is open.
-func openIdentities(d *node.Node, c *config.Config, file *secrets.File, logger *slog.Logger) *identities {
-	return &identities{log: d.Changes.Appender, view: d.Changes.View, secrets: file, dir: c.DataDir, now: d.Now, uses: openTokenUses(c.DataDir, logger)}
-}
 
 // openAdmin opens the socket. Until the program runs, its answers say that it is starting.
 func (p *Program) openAdmin() {
@@ -35,16 +31,16 @@ func (p *Program) openAdmin() {
 
 // startIdentities sweeps the hashes and creates the first user.
 func (p *Program) startIdentities(ctx context.Context) error {
-	p.identities = openIdentities(p.node, p.Config, p.secrets, p.Logger)
-	if err := p.node.Read(p.identities.sweep); err != nil {
+	p.identities = identities.New(p.node, p.Config.DataDir, p.secrets, p.Logger)
+	if err := p.node.Read(p.identities.Sweep); err != nil {
 		p.Logger.Warn("hashes that no user has are still in the secret store", "error", err)
 	}
-	err := p.node.Read(func() error { return p.identities.addFirstAdmin(ctx, p.Terminal, p.Logger) })
+	err := p.node.Read(func() error { return p.identities.AddFirstAdmin(ctx, p.Terminal, p.Logger) })
 	if err != nil {
 		return err
 	}
-	p.inBackground(func(done <-chan struct{}) { p.identities.keepTokenUses(done, p.Logger) })
-	p.inBackground(func(done <-chan struct{}) { p.identities.removeRetiredInTime(done, p.Logger) })
+	p.inBackground(func(done <-chan struct{}) { p.identities.KeepTokenUses(done, p.Logger) })
+	p.inBackground(func(done <-chan struct{}) { p.identities.RemoveRetiredInTime(done, p.Logger) })
 	if p.admin != nil {
 		p.onClose(p.admin.Close) // before the data that it asks
 	}
@@ -61,22 +57,22 @@ func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r ad
 		return client.Ask(ctx, r, nil)
 	}
 	defer held.Release()
-	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
-		a, err = i.do(ctx, admin.LocalActor(), r)
+	err = onIdentities(ctx, c, logger, func(i *identities.Identities) (err error) {
+		a, err = i.Do(ctx, admin.LocalActor(), r)
 		return err
 	})
 	return a, err
 }
 
 // onIdentities opens a locked data folder for f.
-func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*identities) error) error {
+func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f func(*identities.Identities) error) error {
 	if err := node.CheckClock(time.Now()); err != nil {
 		return err
 	}
 	if err := datadir.CheckFiles(c.DataDir); err != nil {
 		return exit.With(exit.Folder, err)
 	}
-	file, err := openSecrets(c.Paths())
+	file, err := secure.OpenSecrets(c.Paths())
 	if err != nil {
 		return err
 	}
@@ -84,6 +80,6 @@ func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f 
 	if err != nil {
 		return err
 	}
-	err = d.Read(func() error { return f(openIdentities(d, c, file, logger)) })
+	err = d.Read(func() error { return f(identities.New(d, c.DataDir, file, logger)) })
 	return errors.Join(err, d.Close())
 }

@@ -20,7 +20,9 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/logs"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/secure"
 	"ledge/domain"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -58,7 +60,7 @@ type backup struct {
 	out      io.Writer
 	json     bool
 
-	beside *ledger // of a running server, else nil
+	beside *logs.Reader // of a running server, else nil
 	ends   map[string]store.End
 	file   *backupWriter
 	bodies *bodies
@@ -73,7 +75,7 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 	}
 	if held != nil {
 		defer held.Close()
-	} else if b.beside, err = runningLedger(ctx, b.config.Paths().Log(), client); err != nil {
+	} else if b.beside, err = logs.OpenBeside(ctx, b.config.Paths().Log(), client); err != nil {
 		return err
 	}
 	if b.file, err = createBackup(name, time.Now()); err != nil {
@@ -158,7 +160,7 @@ func (b *backup) write(ctx context.Context) (err error) {
 
 // authority copies the local CA, so that clients trust the restored node as well.
 func (b *backup) authority() error {
-	if err := checkAuthority(b.config.DataDir); err != nil {
+	if err := secure.CheckAuthority(b.config.DataDir); err != nil {
 		return err
 	}
 	for _, name := range []string{certs.CAFile, certs.CAKeyFile} {
@@ -247,10 +249,10 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 }
 
 // secrets returns the secret store, nil where there is none. It is read as soon as the ends of the logs are known: a hash that an event names up
-// to there is kept for [keepRetired] after another one has taken its place.
+// to there is kept for a minute after another one has taken its place.
 func (b *backup) secrets() ([]byte, error) {
-	if _, err := checkSecrets(b.config.Paths()); err != nil {
-		return nil, secretsError(err)
+	if _, err := secure.CheckSecrets(b.config.Paths()); err != nil {
+		return nil, secure.WithSecretsCode(err)
 	}
 	return readShort(b.config.Paths().Secrets())
 }

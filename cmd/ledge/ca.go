@@ -12,6 +12,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/secure"
 )
 
 func newCA() *cobra.Command {
@@ -34,7 +35,7 @@ Exit code 5 if there is no CA.`,
 			return exit.With(exit.Folder, fmt.Errorf("data folder %s has no CA; start once with `ledge serve --secure` and without tls-cert, which makes one", cfg.DataDir))
 		}
 		if err != nil {
-			return authorityError(err)
+			return secure.WithAuthorityCode(err)
 		}
 		_, err = c.OutOrStdout().Write(text)
 		return err

@@ -13,6 +13,7 @@ import (
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/secure"
 )
 
 func newConfig() *cobra.Command {
@@ -77,7 +78,7 @@ Exit code 0 where all is right, else 2.`,
 	read := withSettings(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, _, err := read()
-		_, unfound := findAddresses(c.Context(), cfg)
+		_, unfound := secure.FindAddresses(c.Context(), cfg.BindSettings(), cfg.AllowInsecure || cfg.Secure)
 		if err := errors.Join(err, checkFiles(cfg), unfound); err != nil {
 			return exit.With(exit.Usage, err)
 		}
@@ -90,7 +91,7 @@ Exit code 0 where all is right, else 2.`,
 // checkFiles reads the files that the settings name, as a start does.
 func checkFiles(c *config.Config) error {
 	_, units := config.ReadUnits(c.UnitsFile)
-	_, key := secretKey(c.DataDir)
+	_, key := secure.FindSecretKey(c.DataDir)
 	if !c.Secure {
 		return errors.Join(units, key)
 	}

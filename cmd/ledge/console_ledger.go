@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/logs"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers/console"
@@ -120,10 +121,10 @@ func entryOf(log string, m store.Message) console.Entry {
 	w := m.Wire()
 	e := console.Entry{Log: log, Seq: m.Seq, Stamp: m.Stamp(), Type: w.Type, Subject: w.Subject, ContentType: w.ContentType, Size: len(m.Data)}
 	e.Explain = func() (string, string) {
-		if reason := undecodable(w); reason != "" {
+		if reason := logs.Undecodable(w); reason != "" {
 			return "", reason
 		}
-		return trimmed(detail(w)), ""
+		return trimmed(logs.Detail(w)), ""
 	}
 	return e
 }

@@ -2,37 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"path/filepath"
-	"strings"
 
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
-	"ledge/store/osfile"
+	"ledge/cmd/internal/identities"
 )
-
-// refuseOldLogins ends all logins of a data folder that is a copy: users may have been removed since.
-func refuseOldLogins(dir string) error {
-	return osfile.Write(filepath.Join(dir, datadir.LoginsFile), []byte(rand.Text()+"\n"))
-}
-
-// loginKey returns the name in the secret store of the key that signs logins of the data folder dir.
-func loginKey(dir string) (string, error) {
-	name, err := osfile.Read(filepath.Join(dir, datadir.LoginsFile), mostSmall)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "login", nil
-	case err != nil:
-		return "", err
-	}
-	return "login-" + strings.TrimSpace(string(name)), nil
-}
 
 // mostTold is how many users and how many tokens tellIdentities lists.
 const mostTold = 100
@@ -45,9 +23,9 @@ func tellIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, 
 	}
 	defer lock.Release()
 	var users, tokens admin.Answer
-	err = onIdentities(ctx, c, logger, func(i *identities) (err error) {
-		if users, err = i.do(ctx, "", admin.Request{Do: "user list"}); err == nil {
-			tokens, err = i.do(ctx, "", admin.Request{Do: "token list"})
+	err = onIdentities(ctx, c, logger, func(i *identities.Identities) (err error) {
+		if users, err = i.Do(ctx, "", admin.Request{Do: "user list"}); err == nil {
+			tokens, err = i.Do(ctx, "", admin.Request{Do: "token list"})
 		}
 		return err
 	})

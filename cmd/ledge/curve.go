@@ -9,6 +9,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/secure"
 	"ledge/domain"
 	"ledge/store/osfile"
 )
@@ -52,7 +53,7 @@ Exit code 5 if there is no key.`,
 		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
-		file, err := openSecrets(cfg.Paths())
+		file, err := secure.OpenSecrets(cfg.Paths())
 		if err != nil {
 			return err
 		}

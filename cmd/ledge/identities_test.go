@@ -19,6 +19,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers/identity"
@@ -194,67 +195,6 @@ func TestAdminPasswordFromEnvironment(t *testing.T) {
 	wantNowhere(t, dir, "environment-secret")
 }
 
-// TestHashWithoutEvent starts after a crash between the hash and the event, and between the event and the removal of the old hash.
-func TestHashWithoutEvent(t *testing.T) {
-	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
-	d, i := mustOpenIdentities(t, c)
-	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
-	u, _ := i.User("anna")
-	hash, _ := i.secrets.Credential(u.Credential)
-	mustDo(t, i.secrets.PutCredential("never-named", "hash"))
-	mustDo(t, d.Close())
-
-	d, i = mustOpenIdentities(t, c)
-	mustDo(t, i.sweep())
-	if _, ok := i.secrets.Credential("never-named"); ok {
-		t.Error("the hash without an event is still there")
-	}
-	if got, ok := i.secrets.Credential(u.Credential); !ok || got != hash {
-		t.Errorf("got hash %q, %t, want that of the password on record", got, ok)
-	}
-	wantRefusedWithoutHash(t, i)
-	mustDo(t, d.Close())
-}
-
-// wantRefusedWithoutHash holds that a refused command leaves no hash.
-func wantRefusedWithoutHash(t *testing.T, i *identities) {
-	t.Helper()
-	before, err := os.ReadFile(filepath.Join(i.dir, "secrets.json"))
-	mustDo(t, err)
-	if err := i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false); domain.CodeOf(err) != domain.Conflict {
-		t.Errorf("got %v, want a conflict", err)
-	}
-	if after, err := os.ReadFile(filepath.Join(i.dir, "secrets.json")); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the secret store has changed: %v", err)
-	}
-}
-
-func TestTokenUses(t *testing.T) {
-	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
-	d, i := mustOpenIdentities(t, c)
-	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
-	mustDo(t, err)
-	at := time.UnixMilli(1_700_000_000_000)
-	i.uses.Used("pos-7", at.Add(time.Hour))
-	i.uses.Used("pos-7", at) // the clock was set back
-	i.uses.Used("gone", at)
-	done := make(chan struct{})
-	close(done)
-	i.keepTokenUses(done, d.Logger)
-	mustDo(t, d.Close())
-
-	d, i = mustOpenIdentities(t, c)
-	if got := i.uses.Last("pos-7"); got != at.UnixMilli() {
-		t.Errorf("got %d, want %d", got, at.UnixMilli())
-	}
-	if got := i.uses.Last("gone"); got != 0 {
-		t.Errorf("a revoked token was last used at %d", got)
-	}
-	mustDo(t, d.Close())
-}
-
 func TestTokenText(t *testing.T) {
 	token, hash := identity.NewToken("a_b")
 	if !strings.HasPrefix(token, "ledge_a_b_") || len(hash) != 64 {
@@ -263,39 +203,12 @@ func TestTokenText(t *testing.T) {
 }
 
 // mustOpenIdentities opens the users and tokens of a data folder as a server does.
-func mustOpenIdentities(t *testing.T, c *config.Config) (*node.Node, *identities) {
+func mustOpenIdentities(t *testing.T, c *config.Config) (*node.Node, *identities.Identities) {
 	t.Helper()
 	d := mustOpenData(t, c)
 	file, err := secrets.OpenWith(c.Paths().Secrets(), nil)
 	mustDo(t, err)
-	return d, openIdentities(d, c, file, d.Logger)
-}
-
-// TestRetiredHashes holds that an old hash outlives the change for a while, and not longer.
-func TestRetiredHashes(t *testing.T) {
-	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
-	d, i := mustOpenIdentities(t, c)
-	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
-	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
-	mustDo(t, err)
-	u, _ := i.User("anna")
-	token, _ := i.Token("pos-7")
-	has := func(id string) bool { _, ok := i.secrets.Credential(id); return ok }
-	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another-secret", false))
-	mustDo(t, i.RemoveToken(t.Context(), "cli:me", "pos-7"))
-	mustDo(t, i.removeRetired(i.now().Add(-keepRetired)))
-	if !has(u.Credential) || !has(token.Credential) {
-		t.Error("an old hash has gone with its event: a backup that ends before the event would be without it")
-	}
-	mustDo(t, i.removeRetired(i.now().Add(time.Second)))
-	if has(u.Credential) || has(token.Credential) {
-		t.Error("an old hash is kept for good")
-	}
-	if u, _ := i.User("anna"); !has(u.Credential) {
-		t.Error("the hash that is in use has gone")
-	}
-	mustDo(t, d.Close())
+	return d, identities.New(d, c.DataDir, file, d.Logger)
 }
 
 // TestBackupBesidePasswords changes passwords and tokens of a running server beside backups of it: each backup has the hash for each user and
@@ -340,12 +253,12 @@ func TestBackupBesidePasswords(t *testing.T) {
 			t.Errorf("got users %+v", users)
 		}
 		for _, u := range users {
-			if _, ok := i.secrets.Credential(u.Credential); !ok {
+			if _, ok := i.Secrets.Credential(u.Credential); !ok {
 				t.Errorf("the backup has user %s without a password", u.Name)
 			}
 		}
 		for _, token := range tokens {
-			if _, ok := i.secrets.Credential(token.Credential); !ok {
+			if _, ok := i.Secrets.Credential(token.Credential); !ok {
 				t.Errorf("the backup has token %s without its hash", token.Name)
 			}
 		}
@@ -370,9 +283,9 @@ func TestKillBesidePasswords(t *testing.T) {
 		p.kill()
 		acknowledged := <-changed == nil
 		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
-		mustDo(t, i.sweep())
+		mustDo(t, i.Sweep())
 		u, _ := i.User("anna")
-		hash, ok := i.secrets.Credential(u.Credential)
+		hash, ok := i.Secrets.Credential(u.Credential)
 		mustDo(t, d.Close())
 		match := func(password string) bool {
 			ok, err := argon2id.ComparePasswordAndHash(password, hash)

@@ -11,27 +11,9 @@ import (
 
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/logs"
 	"ledge/domain"
 )
-
-func TestSubjectPatterns(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, subject string
-		want             bool
-	}{
-		{"ledge.event.device.cam-1.added", "ledge.event.device.cam-1.added", true},
-		{"ledge.*.device.*.added", "ledge.event.device.cam-1.added", true},
-		{"ledge.>", "ledge.event.device.cam-1.added", true},
-		{"ledge.event.device.cam-1.added.>", "ledge.event.device.cam-1.added", false},
-		{"ledge.event", "ledge.event.device", false},
-		{"ledge.event.*", "ledge.event.device.x", false},
-		{"ledge.>.x", "ledge.event.x", false},
-	} {
-		if got := subjectMatches(tt.pattern, tt.subject); got != tt.want {
-			t.Errorf("%s, %s: got %v", tt.pattern, tt.subject, got)
-		}
-	}
-}
 
 func TestLogFilterFlags(t *testing.T) {
 	for _, args := range [][]string{
@@ -133,15 +115,15 @@ func holdStarts(t *testing.T, dir string, late time.Time) {
 	if err := c.Settings().Parse([]string{"--data-dir", dir}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLedger(t.Context(), c)
+	l, err := logs.Open(t.Context(), c.Paths())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
-	for name, f := range map[string]*logFilter{
-		"since": {since: late, last: -1}, "last": {last: 1}, "device": {device: "cam-1", last: -1}, "subject": {subject: "ledge.reading.>", last: -1},
+	defer l.Close()
+	for name, f := range map[string]*logs.Filter{
+		"since": {Since: late, Last: -1}, "last": {Last: 1}, "device": {Device: "cam-1", Last: -1}, "subject": {Subject: "ledge.reading.>", Last: -1},
 	} {
-		starts, err := f.starts(t.Context(), l.Logs())
+		starts, err := f.Starts(t.Context(), l.Logs())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,8 +24,10 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/retention"
+	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
@@ -49,7 +51,7 @@ type Program struct {
 
 	files      descriptors
 	units      domain.UnitsOfMeasure
-	addresses  addresses // that are listened on
+	addresses  secure.Addresses // that are listened on
 	servers    *servers
 	keeper     certs.Keeper                  // nil without secure
 	clients    atomic.Pointer[x509.CertPool] // CAs of client certificates
@@ -68,7 +70,7 @@ type Program struct {
 	engine     *bridge.Engine
 	delivery   *delivery.Delivery
 	callback   *callback.Callbacks
-	identities *identities
+	identities *identities.Identities
 	verifier   *verifier
 	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
@@ -107,7 +109,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if p.units, err = config.ReadUnits(p.Config.UnitsFile); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if p.addresses, err = findAddresses(ctx, p.Config); err != nil {
+	if p.addresses, err = secure.FindAddresses(ctx, p.Config.BindSettings(), p.Config.AllowInsecure || p.Config.Secure); err != nil {
 		return err
 	}
 	lock, err := datadir.Lock(p.Config.DataDir)
@@ -121,7 +123,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	spare := datadir.NewSpare(p.Config.DataDir, int64(p.Config.DiskReserve), int64(p.Config.ReadingsReserve()), p.Logger)
 	spare.Release()
 	p.onClose(func() { spare.KeepRest() })
-	if p.secrets, err = openSecrets(p.Config.Paths()); err != nil {
+	if p.secrets, err = secure.OpenSecrets(p.Config.Paths()); err != nil {
 		return err
 	}
 	if err := p.secure(); err != nil {
@@ -298,7 +300,7 @@ func (p *Program) openData(ctx context.Context) (err error) {
 	o := nodeOptions(c, p.Logger)
 	o.Folding, o.Now = p.fold.Folding, p.Now
 	if c.TapPort >= 0 {
-		o.Tap = &tap.Options{Host: p.addresses.host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
+		o.Tap = &tap.Options{Host: p.addresses.Host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
 		if t := p.transport; t != nil {
 			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tapTLS, p.tapLogin, p.tapStill
 		}

@@ -14,6 +14,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/store/osfile"
 )
 
@@ -107,7 +108,7 @@ func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
 			return exit.With(exit.Damaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last))
 		}
 	}
-	if err := refuseOldLogins(dir); err != nil {
+	if err := identities.RefuseOldLogins(dir); err != nil {
 		return exit.With(exit.Folder, err)
 	}
 	return syncFolders(dir)

@@ -17,7 +17,9 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/secure"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -279,7 +281,7 @@ func (s *salvaging) copySecrets() error {
 		return nil
 	}
 	if err == nil {
-		_, err = checkSecrets(s.from.Paths())
+		_, err = secure.CheckSecrets(s.from.Paths())
 	}
 	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err // the key could not be read
@@ -292,12 +294,12 @@ func (s *salvaging) copySecrets() error {
 	if err := osfile.Write(s.target.Paths().Secrets(), text); err != nil {
 		return err
 	}
-	return refuseOldLogins(s.target.DataDir) // the event that removed a user may be lost
+	return identities.RefuseOldLogins(s.target.DataDir) // the event that removed a user may be lost
 }
 
 // copyAuthority copies the local CA if it is whole.
 func (s *salvaging) copyAuthority() error {
-	if err := checkAuthority(s.from.DataDir); err != nil {
+	if err := secure.CheckAuthority(s.from.DataDir); err != nil {
 		s.partial = true
 		s.say("the local CA is left out: %v", err)
 		return nil

@@ -8,6 +8,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/secure"
 	"ledge/store/secrets"
 )
 
@@ -53,18 +54,18 @@ func rekey(paths datadir.Paths, path string) (string, error) {
 		return "", err
 	}
 	defer lock.Release()
-	from, err := secretKey(paths.Data)
+	from, err := secure.FindSecretKey(paths.Data)
 	if err != nil {
 		return "", err
 	}
-	to, err := readSecretKey(paths.Data, path)
+	to, err := secure.ReadSecretKey(paths.Data, path)
 	if err != nil {
 		return "", exit.With(exit.Usage, fmt.Errorf("new key: %w", err))
 	}
 	there, err := secrets.Rekey(paths.Secrets(), from, to)
 	switch {
 	case err != nil:
-		return "", secretsError(err)
+		return "", secure.WithSecretsCode(err)
 	case !there:
 		return "there is no secret store yet; the next start makes one with the key of its settings", nil
 	case to == nil:

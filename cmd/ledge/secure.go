@@ -2,18 +2,16 @@ package main
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
+	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/transport"
@@ -63,75 +61,12 @@ func (p *Program) loadClientCA() error {
 // localCertificate has the CA in the data folder sign a certificate.
 func (p *Program) localCertificate() (err error) {
 	if p.authority, err = certs.OpenAuthority(p.Config.DataDir, p.Now()); err != nil {
-		return authorityError(err)
+		return secure.WithAuthorityCode(err)
 	}
-	p.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: p.authority, Names: func() certs.Names { return certificateNames(p.Config, p.addresses) }, Now: p.Now, Logger: p.Logger})
+	p.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: p.authority, Names: func() certs.Names {
+		return secure.CertificateNames(p.Config.BindSettings(), p.Config.AllowHosts.List, p.addresses)
+	}, Now: p.Now, Logger: p.Logger})
 	return err
-}
-
-func authorityError(err error) error {
-	if errors.Is(err, certs.ErrDamaged) {
-		return exit.With(exit.Damaged, err)
-	}
-	return exit.With(exit.Folder, err)
-}
-
-// checkAuthority returns what is wrong with the CA in a data folder, if there is one.
-func checkAuthority(dir string) error {
-	if _, err := certs.ReadAuthority(dir); err != nil {
-		return authorityError(err)
-	}
-	return nil
-}
-
-// certificateNames returns the names and addresses by which clients may address this machine, the most important first.
-func certificateNames(c *config.Config, found addresses) certs.Names {
-	n := certs.Names{Hosts: []string{"localhost"}, Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}}
-	if name, err := os.Hostname(); err == nil {
-		short, _, _ := strings.Cut(name, ".")
-		n.Hosts = append(n.Hosts, name, short)
-	}
-	for _, s := range c.BindSettings() {
-		if ip, err := netip.ParseAddr(s[1]); err != nil {
-			n.Hosts = append(n.Hosts, strings.TrimSuffix(s[1], "."))
-		} else {
-			n.Addresses = append(n.Addresses, ip)
-		}
-		n.Addresses = append(n.Addresses, found[s[0]])
-	}
-	for _, host := range c.AllowHosts.List {
-		if host != "*" {
-			n.Hosts = append(n.Hosts, strings.TrimSuffix(host, "."))
-		}
-	}
-	n.Addresses = append(n.Addresses, machineAddresses()...)
-	return n
-}
-
-// machineAddresses are those of all interfaces.
-func machineAddresses() (list []netip.Addr) {
-	all, _ := net.InterfaceAddrs()
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			list = append(list, p.Addr())
-		}
-	}
-	return list
-}
-
-// ownAddress is the first address at which other machines reach this one, of IPv4 if there is one, else 127.0.0.1.
-func ownAddress() netip.Addr {
-	own := netip.MustParseAddr("127.0.0.1")
-	for _, a := range machineAddresses() {
-		switch a = a.Unmap(); {
-		case !a.IsGlobalUnicast():
-		case a.Is4():
-			return a
-		case own.IsLoopback():
-			own = a
-		}
-	}
-	return own
 }
 
 func (s *servers) scheme() string {
@@ -155,7 +90,7 @@ func (p *Program) welcome() {
 		return
 	}
 	if !p.Config.Secure {
-		fmt.Fprintf(p.Terminal, "\nThe console is at %s; log in as %s.\n\n", p.servers.url(services.Console), adminName)
+		fmt.Fprintf(p.Terminal, "\nThe console is at %s; log in as %s.\n\n", p.servers.url(services.Console), identities.AdminName)
 		return
 	}
 	fmt.Fprint(p.Terminal, "\nLedge runs in secure mode:\n")
@@ -168,7 +103,7 @@ func (p *Program) welcome() {
 	}
 	file := filepath.Join(p.Config.DataDir, datadir.AdminPasswordFile)
 	if _, err := os.Lstat(file); err == nil {
-		fmt.Fprintf(p.Terminal, "Log in as %s. Until it is changed, the password is in %s.\n", adminName, file)
+		fmt.Fprintf(p.Terminal, "Log in as %s. Until it is changed, the password is in %s.\n", identities.AdminName, file)
 	}
 	fmt.Fprintln(p.Terminal)
 }

@@ -16,6 +16,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logging"
+	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
 	"ledge/handlers"
 	"ledge/handlers/connections"
@@ -51,12 +52,12 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *served) answerWith(h http.Handler) { s.answers.Store(&h) }
 
 // listen listens at the addresses of all services, or at none.
-func listen(ctx context.Context, c *config.Config, found addresses, logger *slog.Logger) (*servers, error) {
+func listen(ctx context.Context, c *config.Config, found secure.Addresses, logger *slog.Logger) (*servers, error) {
 	s := &servers{config: c, logger: logger, byName: map[string]*served{}, memory: handlers.Options{}.WithDefaults().Memory}
 	for _, one := range services.All {
 		host, port := c.ListenAt(one)
 		var l net.Listener
-		address := found.host(one.Setting+"-host", host)
+		address := found.Host(one.Setting+"-host", host)
 		err := whenFree(ctx, logger, address, port, func() (err error) {
 			l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 			return err
@@ -88,7 +89,7 @@ func (s *servers) url(name string) string {
 	}
 	host, port, _ := net.SplitHostPort(s.address(name)) // of a listener: cannot fail
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
-		host = ownAddress().String()
+		host = secure.OwnAddress().String()
 	}
 	return "https://" + net.JoinHostPort(host, port)
 }

@@ -14,6 +14,7 @@ import (
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
 	"ledge/domain"
 )
 
@@ -156,7 +157,7 @@ func passwordFlag(c *cobra.Command) *string {
 // readPassword reads a password from a file, from a terminal without echo, or from standard input.
 func readPassword(c *cobra.Command, file string) (string, error) {
 	if file != "" && file != "-" {
-		password, err := passwordFromFile(file)
+		password, err := identities.ReadPasswordFile(file)
 		if err != nil {
 			return "", exit.With(exit.Usage, fmt.Errorf("--password-file: %w", err))
 		}
@@ -165,7 +166,7 @@ func readPassword(c *cobra.Command, file string) (string, error) {
 	if fd := int(os.Stdin.Fd()); file == "" && term.IsTerminal(fd) {
 		return askPassword(c.ErrOrStderr(), fd)
 	}
-	text, err := io.ReadAll(io.LimitReader(os.Stdin, maxPasswordFile))
+	text, err := io.ReadAll(io.LimitReader(os.Stdin, identities.MaxPasswordFile))
 	if err != nil {
 		return "", err
 	}

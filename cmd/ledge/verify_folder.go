@@ -15,6 +15,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/secure"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -53,7 +54,7 @@ func (f *folderCheck) run(ctx context.Context) error {
 	if err := f.checkSecrets(); err != nil {
 		return err
 	}
-	if err := checkAuthority(f.config.DataDir); err != nil {
+	if err := secure.CheckAuthority(f.config.DataDir); err != nil {
 		f.damage(err)
 	}
 	if err := f.fold(ctx); err != nil {
@@ -62,9 +63,9 @@ func (f *folderCheck) run(ctx context.Context) error {
 	return f.err()
 }
 
-// checkSecrets returns an error only where the key cannot be read.
+// CheckSecrets returns an error only where the key cannot be read.
 func (f *folderCheck) checkSecrets() error {
-	note, err := checkSecrets(f.config.Paths())
+	note, err := secure.CheckSecrets(f.config.Paths())
 	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err
 	}

@@ -88,7 +88,7 @@ func (p *Program) administer(ctx context.Context, actor string, r admin.Request,
 	case "verify":
 		err = p.verifyFor(ctx, actor, send)
 	default:
-		a, err = p.identities.do(ctx, actor, r)
+		a, err = p.identities.Do(ctx, actor, r)
 	}
 	return a, err
 }

@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"cmp"
@@ -15,14 +15,14 @@ import (
 	"ledge/store"
 )
 
-// logFilter chooses messages of the log.
-type logFilter struct {
-	since, until time.Time // by the time of the event; zero for no bound
-	last         int       // only so many, the newest; -1 for all
+// Filter chooses messages of the log.
+type Filter struct {
+	Since, until time.Time // by the time of the event; zero for no bound
+	Last         int       // only so many, the newest; -1 for all
 	from         uint64
-	follows      bool
+	Follows      bool
 
-	kind, device, actor, subject string // patterns; empty for all
+	kind, Device, actor, Subject string // patterns; empty for all
 
 	sinceText, untilText string // as given
 	lastText             int
@@ -32,21 +32,21 @@ type logFilter struct {
 // mostLast bounds -n: the places of so many messages are held in memory for each stream.
 const mostLast = 1_000_000
 
-func (f *logFilter) flags(flags *pflag.FlagSet) {
+func (f *Filter) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sinceText, "since", "", "only what was recorded at this time or later: a time such as 2026-11-21T07:42:05Z or 2026-11-21, or how long ago, such as 2h or 7d")
 	flags.StringVar(&f.untilText, "until", "", "only what was recorded before this time, written as for --since")
 	flags.IntVarP(&f.lastText, "last", "n", 0, "only the newest so many of what the other flags choose; with -f so many from before")
 	flags.StringVar(&f.kind, "type", "", "only events of this type, such as device.added or 'device.*'")
-	flags.StringVar(&f.device, "device", "", "only changes of the device with this name, and what was posted to it")
+	flags.StringVar(&f.Device, "device", "", "only changes of the device with this name, and what was posted to it")
 	flags.StringVar(&f.actor, "actor", "", "only what this actor did, such as user:anna, anna or 'anonymous@*'")
-	flags.StringVar(&f.subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")
+	flags.StringVar(&f.Subject, "subject", "", "only messages with this subject; * stands for one part and a final > for the rest, such as 'ledge.event.device.>'")
 	flags.Uint64Var(&f.from, "from", 1, "first sequence of the event stream; other streams are then left out up to its time")
 }
 
-// check reads the flags as of now.
-func (f *logFilter) check(flags *pflag.FlagSet, now time.Time) (err error) {
-	f.fromGiven, f.lastGiven, f.last = flags.Changed("from"), flags.Changed("last"), -1
-	if f.since, err = parseMoment(f.sinceText, now); err != nil {
+// Check reads the flags as of now.
+func (f *Filter) Check(flags *pflag.FlagSet, now time.Time) (err error) {
+	f.fromGiven, f.lastGiven, f.Last = flags.Changed("from"), flags.Changed("last"), -1
+	if f.Since, err = parseMoment(f.sinceText, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
 	if f.until, err = parseMoment(f.untilText, now); err != nil {
@@ -63,14 +63,14 @@ func (f *logFilter) check(flags *pflag.FlagSet, now time.Time) (err error) {
 		return fmt.Errorf("-n: %d: use a number from 0 to %d", f.lastText, mostLast)
 	case f.lastGiven && f.fromGiven:
 		return errors.New("-n and --from cannot be used together; use one of them")
-	case f.follows && f.untilText != "":
+	case f.Follows && f.untilText != "":
 		return errors.New("-f and --until cannot be used together; use one of them")
 	}
 	if f.lastGiven {
-		f.last = f.lastText
+		f.Last = f.lastText
 	}
-	if f.follows && !f.lastGiven && !f.fromGiven && f.sinceText == "" {
-		f.last = 0
+	if f.Follows && !f.lastGiven && !f.fromGiven && f.sinceText == "" {
+		f.Last = 0
 	}
 	return nil
 }
@@ -92,12 +92,12 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 }
 
 // matches reports whether a message is chosen, but for -n.
-func (f *logFilter) matches(m store.Message) bool {
-	if !f.since.IsZero() && m.Stamp().At.Before(f.since) || !f.until.IsZero() && !m.Stamp().At.Before(f.until) {
+func (f *Filter) matches(m store.Message) bool {
+	if !f.Since.IsZero() && m.Stamp().At.Before(f.Since) || !f.until.IsZero() && !m.Stamp().At.Before(f.until) {
 		return false
 	}
-	return (f.subject == "" || subjectMatches(f.subject, m.Subject)) &&
-		(f.device == "" || deviceOf(m.Subject) == f.device) && (f.actor == "" || f.isActor(m.Stamp().Actor)) &&
+	return (f.Subject == "" || subjectMatches(f.Subject, m.Subject)) &&
+		(f.Device == "" || deviceOf(m.Subject) == f.Device) && (f.actor == "" || f.isActor(m.Stamp().Actor)) &&
 		(f.kind == "" || f.isKind(m.Wire().Type))
 }
 
@@ -105,18 +105,18 @@ func (f *logFilter) matches(m store.Message) bool {
 const lateness = time.Hour
 
 // ends reports whether nothing is chosen of what was stored at the time of m or later.
-func (f *logFilter) ends(m store.Message) bool {
+func (f *Filter) ends(m store.Message) bool {
 	return !f.until.IsZero() && m.At.After(f.until.Add(lateness))
 }
 
 // isKind compares a type such as device.added/1 with and without its version.
-func (f *logFilter) isKind(kind string) bool {
+func (f *Filter) isKind(kind string) bool {
 	name, _, _ := strings.Cut(kind, "/")
 	return likePattern(f.kind, kind) || likePattern(f.kind, name)
 }
 
 // isActor compares an actor such as user:anna with and without its kind.
-func (f *logFilter) isActor(actor string) bool {
+func (f *Filter) isActor(actor string) bool {
 	_, name, _ := strings.Cut(actor, ":")
 	return likePattern(f.actor, actor) || likePattern(f.actor, name)
 }
@@ -161,32 +161,32 @@ func streamOf(subject string) string {
 var streamParts = []string{"event", "notification", "reading"}
 
 // reads reports whether a log can have something that is chosen.
-func (f *logFilter) reads(i int) bool {
-	if f.device != "" && streamParts[i] == "notification" {
+func (f *Filter) reads(i int) bool {
+	if f.Device != "" && streamParts[i] == "notification" {
 		return false
 	}
-	parts := strings.SplitN(f.subject, ".", 3)
+	parts := strings.SplitN(f.Subject, ".", 3)
 	return len(parts) < 2 || parts[1] == "*" || parts[1] == ">" || parts[1] == streamParts[i]
 }
 
-// starts is where each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
-func (f *logFilter) starts(ctx context.Context, logs []*store.Log) ([]uint64, error) {
+// Starts is where each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
+func (f *Filter) Starts(ctx context.Context, logs []*store.Log) ([]uint64, error) {
 	starts := make([]uint64, len(logs))
 	for i, l := range logs {
 		last, _ := l.Last()
 		starts[i] = last + 1
-		if !f.reads(i) || f.last == 0 {
+		if !f.reads(i) || f.Last == 0 {
 			continue
 		}
 		starts[i] = 1
-		if !f.since.IsZero() {
+		if !f.Since.IsZero() {
 			var err error
-			if starts[i], err = l.Begin(ctx, f.since); err != nil {
+			if starts[i], err = l.Begin(ctx, f.Since); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if f.last <= 0 {
+	if f.Last <= 0 {
 		return starts, nil
 	}
 	return f.newest(ctx, logs, starts)
@@ -200,7 +200,7 @@ type placed struct {
 }
 
 // newest moves the starts on, so that only the newest f.last messages that are chosen remain.
-func (f *logFilter) newest(ctx context.Context, logs []*store.Log, starts []uint64) ([]uint64, error) {
+func (f *Filter) newest(ctx context.Context, logs []*store.Log, starts []uint64) ([]uint64, error) {
 	var all []placed
 	for i, l := range logs {
 		list, err := f.newestOf(ctx, i, l, starts[i])
@@ -212,7 +212,7 @@ func (f *logFilter) newest(ctx context.Context, logs []*store.Log, starts []uint
 		starts[i] = last + 1
 	}
 	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.log, b.log)) })
-	for _, one := range all[max(0, len(all)-f.last):] {
+	for _, one := range all[max(0, len(all)-f.Last):] {
 		starts[one.log] = min(starts[one.log], one.seq)
 	}
 	return starts, nil
@@ -222,9 +222,9 @@ func (f *logFilter) newest(ctx context.Context, logs []*store.Log, starts []uint
 // found enough, so that little is read of a long log for a few messages.
 const firstLook = 256
 
-func (f *logFilter) newestOf(ctx context.Context, i int, l *store.Log, from uint64) (list []placed, err error) {
+func (f *Filter) newestOf(ctx context.Context, i int, l *store.Log, from uint64) (list []placed, err error) {
 	end, _ := l.Last()
-	for look := uint64(max(firstLook, f.last)); end >= from && len(list) < f.last; look *= 8 {
+	for look := uint64(max(firstLook, f.Last)); end >= from && len(list) < f.Last; look *= 8 {
 		begin := from
 		if end-from >= look {
 			begin = end - look + 1
@@ -238,7 +238,7 @@ func (f *logFilter) newestOf(ctx context.Context, i int, l *store.Log, from uint
 				part = append(part, placed{i, m.Seq, m.Stamp().At})
 			}
 		}
-		list = append(part[max(0, len(part)-(f.last-len(list))):], list...)
+		list = append(part[max(0, len(part)-(f.Last-len(list))):], list...)
 		end = begin - 1
 	}
 	return list, nil

@@ -1,4 +1,4 @@
-package main
+package identities
 
 import (
 	"encoding/json"
@@ -94,11 +94,11 @@ func (u *tokenUses) forget(name string) {
 }
 
 // keep flushes until done, and once more then.
-func (i *identities) keepTokenUses(done <-chan struct{}, logger *slog.Logger) {
+func (i *Identities) KeepTokenUses(done <-chan struct{}, logger *slog.Logger) {
 	tick := time.NewTicker(tokenUsesEvery)
 	defer tick.Stop()
 	flush := func() {
-		err := node.Try(func() error { return i.uses.flush(func(name string) bool { _, ok := i.Token(name); return ok }) })
+		err := node.Try(func() error { return i.Uses.flush(func(name string) bool { _, ok := i.Token(name); return ok }) })
 		if err != nil {
 			logger.Warn("the times at which tokens were last used are not written", "error", err)
 		}

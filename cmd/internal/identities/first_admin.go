@@ -1,4 +1,4 @@
-package main
+package identities
 
 import (
 	"context"
@@ -19,11 +19,11 @@ import (
 	"ledge/store/osfile"
 )
 
-// adminName is the user that the first start creates.
-const adminName = "admin"
+// AdminName is the user that the first start creates.
+const AdminName = "admin"
 
-// addFirstAdmin creates the user admin where there is no user. A generated password goes to a file, and to a terminal if there is one.
-func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logger *slog.Logger) error {
+// AddFirstAdmin creates the user admin where there is no user. A generated password goes to a file, and to a terminal if there is one.
+func (i *Identities) AddFirstAdmin(ctx context.Context, terminal io.Writer, logger *slog.Logger) error {
 	users, err := i.Users()
 	if err != nil {
 		return err
@@ -43,15 +43,15 @@ func (i *identities) addFirstAdmin(ctx context.Context, terminal io.Writer, logg
 			return firstAdminError(logger, err)
 		}
 	}
-	if err := i.AddUser(ctx, "ledge", adminName, domain.Admin, password, generated); err != nil {
+	if err := i.AddUser(ctx, "ledge", AdminName, domain.Admin, password, generated); err != nil {
 		return firstAdminError(logger, err)
 	}
 	if !generated {
-		return i.forgetAdminPassword(adminName)
+		return i.forgetAdminPassword(AdminName)
 	}
 	logger.Info("user admin created; its password is in a file until it is changed", "file", path)
 	if terminal != nil {
-		fmt.Fprintf(terminal, "\nLog in as user %s with the password %s\nIt is also in %s until you change it.\n\n", adminName, password, path)
+		fmt.Fprintf(terminal, "\nLog in as user %s with the password %s\nIt is also in %s until you change it.\n\n", AdminName, password, path)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func firstAdminError(logger *slog.Logger, err error) error {
 		logger.Warn("the disk is full: there is no user yet; free some space and start again", "error", err)
 		return nil
 	}
-	return fmt.Errorf("create user %s: %w", adminName, err)
+	return fmt.Errorf("create user %s: %w", AdminName, err)
 }
 
 // givenAdminPassword returns the password that the environment sets, or "".
@@ -77,7 +77,7 @@ func givenAdminPassword() (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	password, err := passwordFromFile(name)
+	password, err := ReadPasswordFile(name)
 	if err == nil {
 		err = identity.CheckPassword(password)
 	}
@@ -87,9 +87,9 @@ func givenAdminPassword() (string, error) {
 	return password, nil
 }
 
-// passwordFromFile returns the first line of a file.
-func passwordFromFile(name string) (string, error) {
-	text, err := osfile.Read(name, maxPasswordFile)
+// ReadPasswordFile returns the first line of a file.
+func ReadPasswordFile(name string) (string, error) {
+	text, err := osfile.Read(name, MaxPasswordFile)
 	if err != nil {
 		return "", err
 	}
@@ -100,19 +100,19 @@ func passwordFromFile(name string) (string, error) {
 	return password, nil
 }
 
-const maxPasswordFile = 4096 // bytes
+const MaxPasswordFile = 4096 // bytes
 
 // tidyAdminPassword removes the file of a password that was changed just before a crash.
-func (i *identities) tidyAdminPassword() error {
-	if u, ok := i.User(adminName); ok && u.MustChange {
+func (i *Identities) tidyAdminPassword() error {
+	if u, ok := i.User(AdminName); ok && u.MustChange {
 		return nil
 	}
-	return i.forgetAdminPassword(adminName)
+	return i.forgetAdminPassword(AdminName)
 }
 
 // forgetAdminPassword removes the file of the generated password after the password of a user has changed.
-func (i *identities) forgetAdminPassword(user string) error {
-	if user != adminName {
+func (i *Identities) forgetAdminPassword(user string) error {
+	if user != AdminName {
 		return nil
 	}
 	err := os.Remove(filepath.Join(i.dir, datadir.AdminPasswordFile))

@@ -1,4 +1,4 @@
-package main
+package secure
 
 import (
 	"errors"
@@ -15,17 +15,17 @@ import (
 	"ledge/store/secrets"
 )
 
-// secretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets of
+// SecretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets of
 // a container does as well.
-const secretKeyCredential = "ledge-secret-key"
+const SecretKeyCredential = "ledge-secret-key"
 
-const maxSecretKeyFile = 64 << 10 // bytes
+const MaxSecretKeyFile = 64 << 10 // bytes
 
-// secretKey returns the key of the secret store of the data folder dir, or nil if the store is not to be encrypted.
-func secretKey(dir string) (*secrets.AgeKey, error) {
-	key, err := readSecretKey(dir, credentialFile(secretKeyCredential))
+// FindSecretKey returns the key of the secret store of the data folder dir, or nil if the store is not to be encrypted.
+func FindSecretKey(dir string) (*secrets.AgeKey, error) {
+	key, err := ReadSecretKey(dir, credentialFile(SecretKeyCredential))
 	if err != nil {
-		return nil, exit.With(exit.Usage, fmt.Errorf("credential %s: %w", secretKeyCredential, err))
+		return nil, exit.With(exit.Usage, fmt.Errorf("credential %s: %w", SecretKeyCredential, err))
 	}
 	return key, nil
 }
@@ -43,8 +43,8 @@ func credentialFile(name string) string {
 	return path
 }
 
-// readSecretKey reads a key file; an empty path stands for no key.
-func readSecretKey(dir, path string) (*secrets.AgeKey, error) {
+// ReadSecretKey reads a key file; an empty path stands for no key.
+func ReadSecretKey(dir, path string) (*secrets.AgeKey, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -61,7 +61,7 @@ func readSecretKey(dir, path string) (*secrets.AgeKey, error) {
 	if err := onlyOwnerReads(path, info.Mode()); err != nil {
 		return nil, err
 	}
-	text, err := config.ReadFile(path, maxSecretKeyFile)
+	text, err := config.ReadFile(path, MaxSecretKeyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -101,17 +101,17 @@ func realPath(path string) string {
 	return path
 }
 
-// openSecrets opens the secret store. With a key, it is encrypted when openSecrets returns.
-func openSecrets(paths datadir.Paths) (*secrets.File, error) {
-	key, err := secretKey(paths.Data)
+// OpenSecrets opens the secret store. With a key, it is encrypted when OpenSecrets returns.
+func OpenSecrets(paths datadir.Paths) (*secrets.File, error) {
+	key, err := FindSecretKey(paths.Data)
 	if err != nil {
 		return nil, err
 	}
 	f, err := secrets.OpenWith(paths.Secrets(), key)
-	return f, secretsError(err)
+	return f, WithSecretsCode(err)
 }
 
-func secretsError(err error) error {
+func WithSecretsCode(err error) error {
 	if _, ok := errors.AsType[exit.Error](err); ok || err == nil {
 		return err
 	}
@@ -121,9 +121,9 @@ func secretsError(err error) error {
 	return exit.With(exit.Folder, err)
 }
 
-// checkSecrets checks the file of the secret store. The note says what could not be checked.
-func checkSecrets(paths datadir.Paths) (note string, err error) {
-	key, err := secretKey(paths.Data)
+// CheckSecrets checks the file of the secret store. The note says what could not be checked.
+func CheckSecrets(paths datadir.Paths) (note string, err error) {
+	key, err := FindSecretKey(paths.Data)
 	if err != nil {
 		return "", err
 	}

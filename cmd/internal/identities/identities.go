@@ -1,4 +1,6 @@
-package main
+// Package identities changes the users and tokens of a node, with their hashes in the secret store. It makes the first user, and knows when
+// tokens were last used.
+package identities
 
 import (
 	"context"
@@ -10,28 +12,34 @@ import (
 
 	"github.com/google/uuid"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
 	"ledge/store/secrets"
 )
 
-// identities are the users and tokens: the folded state, and the changes of it. A change writes the hash first, then the event
+// Identities are the users and tokens: the folded state, and the changes of it. A change writes the hash first, then the event
 // that names it. The old hash is removed [keepRetired] later. So a crash never leaves a user without the password that the log names,
 // nor does a backup that reads the log and then the secrets.
-type identities struct {
-	log     submitter
-	view    func() (domain.View, func())
-	secrets *secrets.File
+type Identities struct {
+	log     handlers.Submitter
+	View    func() (domain.View, func())
+	Secrets *secrets.File
 	dir     string // data folder, with the file AdminPasswordFile
 	now     func() time.Time
-	uses    *tokenUses
+	Uses    *tokenUses
 
 	// changed is told when somebody has lost or changed what it may do; nil where nobody has to know.
-	changed func()
+	Changed func()
 
 	changing sync.Mutex // so that each change sees the hash that it replaces
 	retired  []retired  // oldest first; the next start removes those that are left
+}
+
+// New returns the users and tokens of an open node whose data folder is dir. Their hashes are in the secret store file.
+func New(d *node.Node, dir string, file *secrets.File, logger *slog.Logger) *Identities {
+	return &Identities{log: d.Changes.Appender, View: d.Changes.View, Secrets: file, dir: dir, now: d.Now, Uses: openTokenUses(dir, logger)}
 }
 
 // keepRetired is how long a hash is kept that no user and no token names any more.
@@ -44,14 +52,14 @@ type retired struct {
 }
 
 // retire has a hash removed later. The caller holds the lock.
-func (i *identities) retire(id string) {
+func (i *Identities) retire(id string) {
 	if id != "" {
 		i.retired = append(i.retired, retired{id, i.now()})
 	}
 }
 
 // removeRetired removes the hashes that were retired before a time.
-func (i *identities) removeRetired(before time.Time) error {
+func (i *Identities) removeRetired(before time.Time) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
 	old := map[string]bool{}
@@ -62,11 +70,11 @@ func (i *identities) removeRetired(before time.Time) error {
 	if len(old) == 0 {
 		return nil
 	}
-	return i.secrets.RemoveCredentials(old)
+	return i.Secrets.RemoveCredentials(old)
 }
 
-// removeRetiredInTime removes the hashes that are retired, until done.
-func (i *identities) removeRetiredInTime(done <-chan struct{}, logger *slog.Logger) {
+// RemoveRetiredInTime removes the hashes that are retired, until done.
+func (i *Identities) RemoveRetiredInTime(done <-chan struct{}, logger *slog.Logger) {
 	tick := time.NewTicker(keepRetired)
 	defer tick.Stop()
 	for {
@@ -82,63 +90,63 @@ func (i *identities) removeRetiredInTime(done <-chan struct{}, logger *slog.Logg
 }
 
 // User returns the user of a name.
-func (i *identities) User(name string) (u domain.User, ok bool) {
-	v, release := i.view()
+func (i *Identities) User(name string) (u domain.User, ok bool) {
+	v, release := i.View()
 	defer release()
 	return v.State.Users.Get(name)
 }
 
 // Token returns the token of a name.
-func (i *identities) Token(name string) (t domain.Token, ok bool) {
-	v, release := i.view()
+func (i *Identities) Token(name string) (t domain.Token, ok bool) {
+	v, release := i.View()
 	defer release()
 	return v.State.Tokens.Get(name)
 }
 
 // Users returns all users.
-func (i *identities) Users() ([]domain.User, error) {
-	v, release := i.view()
+func (i *Identities) Users() ([]domain.User, error) {
+	v, release := i.View()
 	defer release()
 	list, _, err := v.Lists.Users(domain.Page{Limit: -1})
 	return list, err
 }
 
 // Tokens returns all tokens.
-func (i *identities) Tokens() ([]domain.Token, error) {
-	v, release := i.view()
+func (i *Identities) Tokens() ([]domain.Token, error) {
+	v, release := i.View()
 	defer release()
 	list, _, err := v.Lists.Tokens(domain.Page{Limit: -1})
 	return list, err
 }
 
 // LastUsed returns when a token was last used, in milliseconds since the Unix epoch; 0 for never.
-func (i *identities) LastUsed(token string) int64 { return i.uses.Last(token) }
+func (i *Identities) LastUsed(token string) int64 { return i.Uses.Last(token) }
 
 // AddUser adds a user with a password.
-func (i *identities) AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error {
+func (i *Identities) AddUser(ctx context.Context, actor, name string, role domain.Role, password string, mustChange bool) error {
 	at := i.now().UnixMilli()
 	u := domain.User{Name: name, Role: role, Credential: uuid.NewString(), MustChange: mustChange, Created: at, Modified: at}
 	return i.submit(ctx, actor, identity.AddUser{AddUser: domain.AddUser{User: u}, Password: password})
 }
 
 // SetRole gives a user another role.
-func (i *identities) SetRole(ctx context.Context, actor, name string, role domain.Role) error {
+func (i *Identities) SetRole(ctx context.Context, actor, name string, role domain.Role) error {
 	return i.submit(ctx, actor, domain.ChangeUser{Name: name, Role: role, At: i.now().UnixMilli()})
 }
 
 // SetPassword gives a user another password. With mustChange the console asks for another one at the next login.
-func (i *identities) SetPassword(ctx context.Context, actor, name, password string, mustChange bool) error {
+func (i *Identities) SetPassword(ctx context.Context, actor, name, password string, mustChange bool) error {
 	c := domain.SetPassword{Name: name, Credential: uuid.NewString(), MustChange: mustChange, At: i.now().UnixMilli()}
 	return i.submit(ctx, actor, identity.SetPassword{SetPassword: c, Password: password})
 }
 
 // RemoveUser removes a user.
-func (i *identities) RemoveUser(ctx context.Context, actor, name string) error {
+func (i *Identities) RemoveUser(ctx context.Context, actor, name string) error {
 	return i.submit(ctx, actor, domain.RemoveUser{Name: name})
 }
 
 // AddToken adds a token and returns its text, which is nowhere else. A token that is a client certificate has none.
-func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token) (text string, err error) {
+func (i *Identities) AddToken(ctx context.Context, actor string, t domain.Token) (text string, err error) {
 	t.Created = i.now().UnixMilli()
 	text, c := identity.IssueToken(t, uuid.NewString())
 	if err := i.submit(ctx, actor, c); err != nil {
@@ -148,7 +156,7 @@ func (i *identities) AddToken(ctx context.Context, actor string, t domain.Token)
 }
 
 // RotateToken gives a token another secret and returns its text, which is nowhere else. The old one stays valid for the overlap.
-func (i *identities) RotateToken(ctx context.Context, actor, name string, overlap time.Duration) (text string, err error) {
+func (i *Identities) RotateToken(ctx context.Context, actor, name string, overlap time.Duration) (text string, err error) {
 	text, c, err := identity.ReplaceToken(name, uuid.NewString(), overlap, i.now().UnixMilli())
 	if err == nil {
 		err = i.submit(ctx, actor, c)
@@ -160,11 +168,11 @@ func (i *identities) RotateToken(ctx context.Context, actor, name string, overla
 }
 
 // RemoveToken revokes a token.
-func (i *identities) RemoveToken(ctx context.Context, actor, name string) error {
+func (i *Identities) RemoveToken(ctx context.Context, actor, name string) error {
 	return i.submit(ctx, actor, domain.RemoveToken{Name: name})
 }
 
-func (i *identities) submit(ctx context.Context, actor string, c domain.Command) error {
+func (i *Identities) submit(ctx context.Context, actor string, c domain.Command) error {
 	if err := handlers.StillLoggedIn(ctx); err != nil {
 		return err
 	}
@@ -178,9 +186,9 @@ func (i *identities) submit(ctx context.Context, actor string, c domain.Command)
 
 // Submit implements [handlers.Submitter] for the commands of users and tokens. It records one after the other. A hash takes a moment, so
 // changes of others come in between.
-func (i *identities) Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
-	if i.changed != nil {
-		defer i.changed()
+func (i *Identities) Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
+	if i.Changed != nil {
+		defer i.Changed()
 	}
 	outcomes := make([]domain.Outcome, len(reqs))
 	for n, r := range reqs {
@@ -196,7 +204,7 @@ func (i *identities) Submit(ctx context.Context, reqs ...domain.Request) ([]doma
 }
 
 // change records a command, after the hash that it names. It retires the hashes that nothing names any more.
-func (i *identities) change(ctx context.Context, r domain.Request) (o domain.Outcome, err error) {
+func (i *Identities) change(ctx context.Context, r domain.Request) (o domain.Outcome, err error) {
 	if err := ctx.Err(); err != nil {
 		return o, err
 	}
@@ -212,7 +220,7 @@ func (i *identities) change(ctx context.Context, r domain.Request) (o domain.Out
 	defer i.changing.Unlock()
 	before := i.proofs(bare)
 	if makeHash != nil {
-		if err := i.secrets.PutCredential(id, hash); err != nil {
+		if err := i.Secrets.PutCredential(id, hash); err != nil {
 			return o, err
 		}
 	}
@@ -222,7 +230,7 @@ func (i *identities) change(ctx context.Context, r domain.Request) (o domain.Out
 	}
 	failed := errors.Join(err, o.Err)
 	if _, refused := errors.AsType[*domain.Error](failed); refused && !domain.InDoubt(failed) && makeHash != nil {
-		return o, errors.Join(err, i.secrets.RemoveCredentials(map[string]bool{id: true}))
+		return o, errors.Join(err, i.Secrets.RemoveCredentials(map[string]bool{id: true}))
 	}
 	if failed != nil {
 		return o, err // in doubt, the event may be on record: the next start removes the hash if it is not
@@ -243,7 +251,7 @@ func (i *identities) change(ctx context.Context, r domain.Request) (o domain.Out
 }
 
 // proofs are the ids of the hashes of the user or the token that a command changes.
-func (i *identities) proofs(c domain.Command) (ids []string) {
+func (i *Identities) proofs(c domain.Command) (ids []string) {
 	if match, ok := c.(domain.IfMatch); ok {
 		c = match.Change
 	}
@@ -268,8 +276,8 @@ func (i *identities) proofs(c domain.Command) (ids []string) {
 	return ids
 }
 
-// sweep removes the hashes that no user and no token names, and those of rotated secrets that are not valid any more.
-func (i *identities) sweep() error {
+// Sweep removes the hashes that no user and no token names, and those of rotated secrets that are not valid any more.
+func (i *Identities) Sweep() error {
 	users, err := i.Users()
 	if err != nil {
 		return err
@@ -287,11 +295,11 @@ func (i *identities) sweep() error {
 			named[id.Credential] = id.Until == 0 || id.Credential == t.Credential || i.now().UnixMilli() < id.Until
 		}
 	}
-	return i.secrets.KeepCredentials(named)
+	return i.Secrets.KeepCredentials(named)
 }
 
-// do answers a request of an actor.
-func (i *identities) do(ctx context.Context, actor string, r admin.Request) (a admin.Answer, err error) {
+// Do answers a request of an actor.
+func (i *Identities) Do(ctx context.Context, actor string, r admin.Request) (a admin.Answer, err error) {
 	switch r.Do {
 	case "user add":
 		err = i.AddUser(ctx, actor, r.Name, r.Role, r.Password, false)
@@ -320,7 +328,7 @@ func (i *identities) do(ctx context.Context, actor string, r admin.Request) (a a
 	return a, err
 }
 
-func (i *identities) userEntries() (list []admin.User, err error) {
+func (i *Identities) userEntries() (list []admin.User, err error) {
 	users, err := i.Users()
 	for _, u := range users {
 		list = append(list, admin.User{Name: u.Name, Role: u.Role, MustChange: u.MustChange, Created: u.Created, Modified: u.Modified})
@@ -328,13 +336,13 @@ func (i *identities) userEntries() (list []admin.User, err error) {
 	return list, err
 }
 
-func (i *identities) tokenEntries() (list []admin.Token, err error) {
+func (i *Identities) tokenEntries() (list []admin.Token, err error) {
 	tokens, err := i.Tokens()
 	for _, t := range tokens {
 		if t.OldUntil <= i.now().UnixMilli() {
 			t.OldUntil = 0
 		}
-		list = append(list, admin.Token{Name: t.Name, Role: t.Role, Devices: t.Devices, Certificate: t.Certificate, Created: t.Created, Expires: t.Expires, LastUsed: i.uses.Last(t.Name), OldUntil: t.OldUntil})
+		list = append(list, admin.Token{Name: t.Name, Role: t.Role, Devices: t.Devices, Certificate: t.Certificate, Created: t.Created, Expires: t.Expires, LastUsed: i.Uses.Last(t.Name), OldUntil: t.OldUntil})
 	}
 	return list, err
 }

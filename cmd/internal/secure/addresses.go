@@ -1,40 +1,36 @@
-package main
+package secure
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
-	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/services"
-	"ledge/store"
 )
 
 // lookupTime is how long a start waits for the address of one host name.
 const lookupTime = 5 * time.Second
 
-// addresses are the IP addresses that are listened on, by the setting of each.
-type addresses map[string]netip.Addr
+// Addresses are the IP addresses that are listened on, by the setting of each.
+type Addresses map[string]netip.Addr
 
-// host returns the address of a setting, or the host in it if no address was found.
-func (a addresses) host(setting, host string) string {
+// Host returns the address of a setting, or the host in it if no address was found.
+func (a Addresses) Host(setting, host string) string {
 	if ip, ok := a[setting]; ok {
 		return ip.String()
 	}
 	return host
 }
 
-// findAddresses finds the IP address to listen on for each setting of an address. An address that other machines can reach is refused
-// unless secure or allow-insecure is set, because nobody has to log in.
-func findAddresses(ctx context.Context, c *config.Config) (addresses, error) {
-	all := addresses{}
+// FindAddresses finds the IP address to listen on for each setting of an address, which is a name with a host. Unless open is set, it refuses
+// addresses that other machines can reach, because nobody has to log in there.
+func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addresses, error) {
+	all := Addresses{}
 	type answer struct {
 		ip  netip.Addr
 		err error
@@ -42,11 +38,11 @@ func findAddresses(ctx context.Context, c *config.Config) (addresses, error) {
 	found := map[string]answer{} // by host: services mostly share one
 	var errs []error
 	code := exit.Usage
-	for _, s := range c.BindSettings() {
+	for _, s := range settings {
 		setting, host := s[0], s[1]
 		a, known := found[host]
 		if !known {
-			a.ip, a.err = lookup(ctx, net.DefaultResolver, lookupTime, host)
+			a.ip, a.err = lookUp(ctx, net.DefaultResolver, lookupTime, host)
 			found[host] = a
 		}
 		if a.err != nil {
@@ -55,7 +51,7 @@ func findAddresses(ctx context.Context, c *config.Config) (addresses, error) {
 		}
 		ip := a.ip
 		all[setting] = ip
-		if !ip.Unmap().IsLoopback() && !c.AllowInsecure && !c.Secure {
+		if !ip.Unmap().IsLoopback() && !open {
 			errs = append(errs, fmt.Errorf("setting %s: %s can be reached from other machines, and no login protects it; set secure for TLS and a login; "+
 				"or use a loopback address such as 127.0.0.1 behind a tunnel or a reverse proxy with both, or set allow-insecure", setting, describe(host, ip)))
 		}
@@ -66,9 +62,9 @@ func findAddresses(ctx context.Context, c *config.Config) (addresses, error) {
 	return all, nil
 }
 
-// lookup returns the IP address of a host, as net.Listen chooses it: the first one of IPv4, else the first one. localhost is
+// lookUp returns the IP address of a host, as net.Listen chooses it: the first one of IPv4, else the first one. localhost is
 // 127.0.0.1, whatever a name server says.
-func lookup(ctx context.Context, resolver *net.Resolver, limit time.Duration, host string) (netip.Addr, error) {
+func lookUp(ctx context.Context, resolver *net.Resolver, limit time.Duration, host string) (netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip, nil
 	}
@@ -94,30 +90,4 @@ func describe(host string, ip netip.Addr) string {
 		return host
 	}
 	return fmt.Sprintf("%q (%s)", host, ip)
-}
-
-// tapAddress is where the tap listens, without the scheme.
-func tapAddress(s *store.Store) string {
-	_, address, _ := strings.Cut(s.Tap().URL(), "://")
-	return address
-}
-
-// warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
-func (p *Program) warnOfOpenAddresses() {
-	if p.Config.Secure {
-		return
-	}
-	actual := map[string]string{"tap-host": tapAddress(p.node.Store)} // Linux listens on [::] for 0.0.0.0
-	for _, one := range services.All {
-		actual[one.Setting+"-host"] = p.servers.address(one.Name)
-	}
-	var open []any
-	for _, s := range p.Config.BindSettings() {
-		if !p.addresses[s[0]].Unmap().IsLoopback() {
-			open = append(open, slog.String(s[0], actual[s[0]]))
-		}
-	}
-	if len(open) > 0 {
-		p.Logger.Warn("addresses without a login can be reached from other machines, because allow-insecure is set", open...)
-	}
 }

@@ -1,0 +1,141 @@
+package logs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"ledge/domain"
+	"ledge/store"
+)
+
+// Printer writes messages of the log, for people or as JSON lines.
+type Printer struct {
+	w    io.Writer
+	json bool
+}
+
+// NewPrinter returns a Printer that writes to w, for people or as JSON lines.
+func NewPrinter(w io.Writer, asJSON bool) *Printer { return &Printer{w, asJSON} }
+
+func (p *Printer) Print(m store.Message) error {
+	if p.json {
+		return p.printJSON(m)
+	}
+	st, w := m.Stamp(), m.Wire()
+	_, err := fmt.Fprintf(p.w, "%s  %s %d  %s  %s  by %s from %s%s\n", st.At.Format("2006-01-02T15:04:05.000Z07:00"),
+		streamOf(m.Subject), m.Seq, w.Type, strings.Join(w.Subject, " "), st.Actor, st.Origin, Detail(w))
+	return err
+}
+
+// Detail is what is worth a look at once: that an event is skipped, what it changed, or the size of a posted value, wherever it is.
+func Detail(w domain.Wire) string {
+	if size := w.Ext["size"]; size != "" {
+		return fmt.Sprintf("  %s, %s bytes", w.ContentType, size)
+	}
+	if reason := Undecodable(w); reason != "" {
+		return "  UNDECODABLE, skipped: " + reason
+	}
+	var e struct {
+		Changed []string       `json:"changed"`
+		Changes domain.Changes `json:"changes"`
+	}
+	if json.Unmarshal(w.Data, &e) != nil || len(e.Changed)+len(e.Changes) == 0 {
+		return ""
+	}
+	if len(e.Changes) == 0 { // an event of an earlier version, without values
+		return "  changed " + strings.Join(e.Changed, ", ")
+	}
+	return "  " + changesText(e.Changes)
+}
+
+const (
+	// mostShown is how many changed values a line has, mostValueRunes how many characters of each.
+	mostShown, mostValueRunes = 8, 60
+)
+
+// changesText is what has changed, such as adminState: UNLOCKED → LOCKED.
+func changesText(changes domain.Changes) string {
+	var texts []string
+	more := 0
+	for leaf := range changes.Leaves() {
+		if len(texts) == mostShown {
+			more++
+			continue
+		}
+		texts = append(texts, shownText(leaf.Path)+": "+shownValue(leaf.Was)+" → "+shownValue(leaf.Is))
+	}
+	if more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// shownValue is a JSON value in a line, a text without its quotes.
+func shownValue(value json.RawMessage) string {
+	var text string
+	switch {
+	case len(value) == 0:
+		return "nothing"
+	case json.Unmarshal(value, &text) == nil:
+		return shownText(text)
+	}
+	return shownText(string(value))
+}
+
+// shownText is the beginning of a text, without characters that could steer a terminal.
+func shownText(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if n++; n > mostValueRunes {
+			return b.String() + "…"
+		}
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func (p *Printer) printJSON(m store.Message) error {
+	st, w := m.Stamp(), m.Wire()
+	line := map[string]any{
+		"stream": streamOf(m.Subject), "subject": m.Subject, "seq": m.Seq, "id": st.EventID, "type": w.Type, "time": st.At, "actor": st.Actor,
+		"origin": st.Origin, "correlationId": st.CorrelationID, "contentType": w.ContentType, "size": len(w.Data),
+	}
+	if reason := Undecodable(w); reason != "" {
+		line["undecodable"] = reason
+	}
+	if st.Key != nil {
+		line["idempotency"] = st.Key.String()
+	}
+	if len(w.Ext) > 0 {
+		line["ext"] = w.Ext
+	}
+	if json.Valid(w.Data) {
+		line["data"] = json.RawMessage(w.Data)
+	}
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = fmt.Fprintln(p.w, unseen.ReplaceAllStringFunc(string(text), func(s string) string { return fmt.Sprintf(`\u%04x`, []rune(s)[0]) }))
+	}
+	return err
+}
+
+// unseen are characters that JSON leaves as they are and that steer a terminal: control characters, and those that turn the direction of text.
+var unseen = regexp.MustCompile(`[\x{7f}-\x{9f}\x{202a}-\x{202e}]`)
+
+// Undecodable says why an event cannot be decoded and is skipped, "" where it can.
+func Undecodable(w domain.Wire) string {
+	e, err := domain.DecodeStored(w)
+	if u, ok := e.(domain.Undecodable); ok && err == nil {
+		return u.Reason
+	}
+	return ""
+}
