@@ -52,6 +52,7 @@ var levels = [][]string{
 	{"datadir", "logging"},
 	{"admin", "config", "node"},
 	{"identities", "logs", "retention", "secure"},
+	{"check"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

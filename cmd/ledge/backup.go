@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -63,7 +64,7 @@ type backup struct {
 	beside *logs.Reader // of a running server, else nil
 	ends   map[string]store.End
 	file   *backupWriter
-	bodies *bodies
+	bodies *check.Bodies
 	has    map[string]bool // the digests of the bodies that are in the file
 	m      manifest
 }
@@ -117,10 +118,10 @@ func (b *backup) write(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.bodies, err = openBodies(b.config, nil, b.logger, nil); err != nil {
+	if b.bodies, err = check.OpenBodies(b.config.Paths(), nil, b.logger, nil); err != nil {
 		return err
 	}
-	defer b.bodies.close()
+	defer b.bodies.Close()
 	for i, stream := range store.Streams() {
 		if err := b.stream(ctx, i, stream); err != nil {
 			return err
@@ -212,14 +213,14 @@ func (b *backup) findEnds(ctx context.Context) error {
 		}
 		return nil
 	}
-	f := &folderCheck{config: b.config, logger: b.logger, w: io.Discard, progress: b.progress}
-	if err := f.inspectStates(); err != nil {
+	f := &check.Folder{Paths: b.config.Paths(), Logger: b.logger, W: io.Discard, Progress: b.progress.at}
+	if err := f.InspectStates(); err != nil {
 		return err
 	}
-	if err := f.inspectLogs(ctx); err != nil {
+	if err := f.InspectLogs(ctx); err != nil {
 		return node.WithCode(err)
 	}
-	for _, in := range f.logs {
+	for _, in := range f.Logs {
 		if err := in.Damage(); err != nil {
 			return exit.With(exit.Damaged, err)
 		}
@@ -232,7 +233,7 @@ func (b *backup) findEnds(ctx context.Context) error {
 func (b *backup) stream(ctx context.Context, i int, name string) error {
 	each := func([]domain.Recorded) error { return nil }
 	if i == 2 {
-		each = b.bodies.take
+		each = b.bodies.Take
 	}
 	end := b.ends[name]
 	done := int64(0)
@@ -344,11 +345,11 @@ func (b *backup) missingPayloads(ctx context.Context) error {
 		}
 		first = max(first, b.beside.Logs()[2].First())
 	}
-	if _, err := b.bodies.fold.Forget(ctx, first); err != nil {
+	if _, err := b.bodies.Fold.Forget(ctx, first); err != nil {
 		return err
 	}
 	for from := uint64(1); ; {
-		list, next, err := b.bodies.part(from)
+		list, next, err := b.bodies.Part(from)
 		if err != nil || next == from {
 			return err
 		}

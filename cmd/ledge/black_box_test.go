@@ -16,7 +16,7 @@ var whiteBox = strings.Fields(`
 	attack_connections_linux_test.go attack_linux_test.go backup_test.go delivery_day_test.go delivery_doc_test.go
 	descriptors_split_test.go failure_test.go faults_flip_test.go folding_test.go interrupted_test.go manifest_missing_test.go
 	metrics_memory_test.go metrics_test.go program_test.go retention_test.go sockets_test.go starting_test.go suggest_test.go
-	transmissions_test.go user_test.go verify_bodies_test.go verify_running_test.go why_test.go`)
+	transmissions_test.go user_test.go why_test.go`)
 
 // TestWhiteBox holds the list to what the files use.
 func TestWhiteBox(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logs"
 	"ledge/cmd/internal/node"
@@ -25,7 +26,7 @@ type consoleLedger struct {
 	names []string
 	logs  map[string]*store.Log
 
-	verifier *verifier
+	verifier *check.Verifier
 	ctx      context.Context // that a verification lives in
 	running  sync.WaitGroup
 	archives *store.Log // the log that may go on in archives
@@ -186,9 +187,9 @@ func (l *consoleLedger) Since(ctx context.Context, name string, at time.Time) (u
 
 // Verification implements console.Ledger.
 func (l *consoleLedger) Verification() console.Verification {
-	l.verifier.mu.Lock()
-	defer l.verifier.mu.Unlock()
-	last := l.verifier.last
+	l.verifier.Mu.Lock()
+	defer l.verifier.Mu.Unlock()
+	last := l.verifier.Last
 	last.Reports = slices.Clone(last.Reports)
 	return last
 }
@@ -198,7 +199,7 @@ func (l *consoleLedger) Verify(actor string) {
 	if l.ctx.Err() != nil {
 		return
 	}
-	if run, ok := l.verifier.begin(actor); ok {
+	if run, ok := l.verifier.Begin(actor); ok {
 		l.running.Go(func() { _ = run(l.ctx, io.Discard, func(string, int64, int64) {}) }) // Verification has its result
 	}
 }

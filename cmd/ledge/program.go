@@ -21,6 +21,7 @@ import (
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -71,7 +72,7 @@ type Program struct {
 	delivery   *delivery.Delivery
 	callback   *callback.Callbacks
 	identities *identities.Identities
-	verifier   *verifier
+	verifier   *check.Verifier
 	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
@@ -150,7 +151,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
-	p.verifier = p.newVerifier()
+	p.verifier = check.NewVerifier(p.node, p.Config.Paths())
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}

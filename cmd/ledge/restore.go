@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -99,11 +100,11 @@ func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
 	}
 	target := *r.config
 	target.DataDir = dir
-	check := &folderCheck{config: &target, logger: r.logger, w: r.out, progress: r.progress, known: m.known()}
-	if err := check.run(ctx); err != nil {
+	folder := &check.Folder{Paths: target.Paths(), Logger: r.logger, W: r.out, Progress: r.progress.at, Known: m.known()}
+	if err := folder.Run(ctx); err != nil {
 		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
 	}
-	for _, in := range check.logs {
+	for _, in := range folder.Logs {
 		if e := m.Streams[in.Stream]; in.Last != e.Last || in.Torn != nil {
 			return exit.With(exit.Damaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last))
 		}

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 
 	"github.com/spf13/cobra"
-	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
@@ -34,10 +31,10 @@ Exit code 6 if something is damaged.`,
 		defer progress.clear()
 		logger, out := cfg.NewLogger(progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
 		if !*asJSON {
-			return interrupted(ctx, verifyAll(ctx, cfg, logger, out, progress), "not all is verified; nothing is changed")
+			return interrupted(ctx, check.Verify(ctx, cfg.Paths(), logger, out, progress.at), "not all is verified; nothing is changed")
 		}
-		report := verifyReport{Streams: []*verifiedStream{}, Damages: []string{}, Notes: []string{}}
-		err := verifyAll(ctx, cfg, logger, &report, progress)
+		report := check.NewReport()
+		err := check.Verify(ctx, cfg.Paths(), logger, report, progress.at)
 		damage, ok := errors.AsType[exit.Error](err)
 		if report.Whole = err == nil; report.Whole || ok && damage.Code == exit.Damaged {
 			if !report.Whole && len(report.Damages) == 0 {
@@ -47,37 +44,4 @@ Exit code 6 if something is damaged.`,
 		}
 		return interrupted(ctx, err, "not all is verified; nothing is changed")
 	})
-}
-
-// verifyAll verifies all of the folder of a node that does not run, or has the running server verify what it can.
-func verifyAll(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer, p *progress) error {
-	held, client, err := admin.Attach(c.DataDir, false)
-	if err != nil {
-		return err
-	}
-	if client != nil {
-		return verifyRunning(ctx, client, w, p)
-	}
-	defer held.Close()
-	return (&folderCheck{config: c, logger: logger, w: w, progress: p}).run(ctx)
-}
-
-// printWhole prints a log that is whole, or hands it to a w that takes it as such.
-func printWhole(w io.Writer, s *verifiedStream) {
-	if w, ok := w.(streamTaker); ok {
-		w.takeStream(s)
-		return
-	}
-	printStream(w, s)
-}
-
-// printStream names the events that could not be decoded too. They are no damage: the state was folded without them.
-func printStream(w io.Writer, s *verifiedStream) {
-	fmt.Fprintf(w, "%s: whole, %d events, %d to %d, chain %s\n", s.Stream, s.Events, s.First, s.Last, s.Chain)
-	if len(s.Skipped) > 0 {
-		fmt.Fprintf(w, "%s: %d events could not be decoded; skipped:\n", s.Stream, len(s.Skipped))
-	}
-	for _, text := range s.Skipped {
-		fmt.Fprintf(w, "  %s\n", text)
-	}
 }

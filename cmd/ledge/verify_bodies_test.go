@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,14 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/node/nodetest"
-	"ledge/domain"
-	"ledge/store/payloads"
 )
 
 func digestOf(body string) string {
@@ -38,62 +33,6 @@ func verifies(t *testing.T, dir string, code int, line string) (out, errs string
 		t.Errorf("ledge verify: exit code %d, want %d and %q\n%s%s", got, code, line, out, errs)
 	}
 	return out, errs
-}
-
-// TestVerifyBodiesMeanwhile holds that a body is no damage whose reading is removed while it is looked at, by a request or
-// with the front of the log, unless another reading refers to it, and that what is recorded meanwhile counts.
-func TestVerifyBodiesMeanwhile(t *testing.T) {
-	c := keepingLittle(t)
-	d := mustOpenData(t, c)
-	files, err := payloads.Open(c.Paths().Payloads(), payloads.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	post := func(body string) (event string) {
-		t.Helper()
-		digest, size, err := files.Put(t.Context(), strings.NewReader(body), 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		event = nodetest.NewID()
-		nodetest.Submit(t, d, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
-			ID: nodetest.NewID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Size: size, Origin: time.Now().UnixNano(),
-		}}})
-		return event
-	}
-	post("goes with the front")
-	one, other := post("of two events"), post("of two events")
-	post("stays")
-	b := &bodies{dir: c.Paths().Payloads(), log: d.Readings.Log, fold: d.Readings.State, follows: true}
-	list, _, err := b.part(1)
-	if err != nil || len(list) != 3 {
-		t.Fatalf("%v, %v, want three bodies", err, list)
-	}
-	var out bytes.Buffer
-	check := func(when string, r domain.Reading, whole, damaged int64) {
-		t.Helper()
-		if err := b.check(t.Context(), &out, r); err != nil || b.count != whole || b.damaged != damaged {
-			t.Errorf("%s: %v, %d whole, %d damaged\n%s", when, err, b.count, b.damaged, &out)
-		}
-	}
-	for _, r := range list[:2] {
-		remove(t, filepath.Join(c.Paths().Payloads(), r.Digest))
-	}
-	nodetest.Submit(t, d, domain.RemoveDataEvent{ID: other})
-	check("one of two events is gone", list[1], 0, 1)
-	nodetest.Submit(t, d, domain.RemoveDataEvent{ID: one})
-	check("both are gone", list[1], 0, 1)
-	post("comes later")
-	if n, err := b.unused(); err != nil || n != 0 {
-		t.Errorf("%d files that no event refers to, %v", n, err)
-	}
-	check("it is there", list[2], 1, 1)
-	nodetest.LoseFront(t, d)
-	d.Forget(t.Context(), d.Parts()[2])
-	check("the front of the log is gone", list[0], 1, 1)
-	if !strings.Contains(out.String(), "sequence 2, ") || strings.Count(out.String(), "\n") != 1 {
-		t.Errorf("printed:\n%s", &out)
-	}
 }
 
 // TestVerifyBodies holds that `ledge verify` names each body beside the log that is not what its event says, beside a

@@ -86,7 +86,7 @@ func (p *Program) administer(ctx context.Context, actor string, r admin.Request,
 	case "health":
 		a.Health = p.health()
 	case "verify":
-		err = p.verifyFor(ctx, actor, send)
+		err = p.verifier.VerifyFor(ctx, actor, send)
 	default:
 		a, err = p.identities.Do(ctx, actor, r)
 	}

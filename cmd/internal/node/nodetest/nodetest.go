@@ -4,11 +4,13 @@ package nodetest
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
@@ -147,4 +149,17 @@ func Until(tb testing.TB, what string, done func() bool) {
 			tb.Fatalf("waited a minute for %s", what)
 		}
 	}
+}
+
+// Open opens the node of a data folder until the end of the test.
+func Open(t *testing.T, dir string) *node.Node {
+	t.Helper()
+	n, err := node.Open(t.Context(), node.Options{
+		Paths: datadir.Paths{Data: dir}, ReserveBytes: 256 << 10, ReadingsReserveBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	return n
 }

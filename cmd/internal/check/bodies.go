@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
@@ -19,15 +18,15 @@ import (
 	"ledge/store/payloads"
 )
 
-// bodies are the payloads as the log tells of them. The log says too which readings were removed since, whose payloads
+// Bodies are the payloads as the log tells of them. The log says too which readings were removed since, whose payloads
 // may be gone. So the readings are looked up in the state of the running server, or in a fold of those that have payloads, in a folder of
 // its own, however many there are.
-type bodies struct {
+type Bodies struct {
 	dir      string // of the payloads
 	log      *store.Log
-	fold     *projections.DB
+	Fold     *projections.DB
 	follows  bool // fold is the state of the running server: what is removed from the log leaves it before its payloads go
-	close    func()
+	Close    func()
 	progress progressFunc
 
 	count, bytes int64 // of payloads that are whole
@@ -36,24 +35,24 @@ type bodies struct {
 	lost         map[string]bool // the digests of what is damaged
 }
 
-// openBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
-func openBodies(c *config.Config, log *store.Log, logger *slog.Logger, at progressFunc) (*bodies, error) {
+// OpenBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
+func OpenBodies(paths datadir.Paths, log *store.Log, logger *slog.Logger, at progressFunc) (*Bodies, error) {
 	fold, remove, err := node.OpenFresh(datadir.StateFiles[2], projections.Readings, logger)
 	if err != nil {
 		return nil, node.WithCode(err)
 	}
-	return &bodies{dir: c.Paths().Payloads(), log: log, fold: fold, close: remove, progress: at}, nil
+	return &Bodies{dir: paths.Payloads(), log: log, Fold: fold, Close: remove, progress: at}, nil
 }
 
-// take folds what says something of payloads.
-func (b *bodies) take(group []domain.Recorded) error {
+// Take folds what says something of payloads.
+func (b *Bodies) Take(group []domain.Recorded) error {
 	var about []domain.Recorded
 	for _, r := range group {
 		if aboutPayloads(r.Event) {
 			about = append(about, r)
 		}
 	}
-	return b.fold.Apply(about)
+	return b.Fold.Apply(about)
 }
 
 func aboutPayloads(e domain.Event) bool {
@@ -70,15 +69,15 @@ func aboutPayloads(e domain.Event) bool {
 
 // verify looks at each payload that a reading refers to, in the order of the log, and counts the others. It names each that
 // is damaged.
-func (b *bodies) verify(ctx context.Context, w io.Writer) error {
+func (b *Bodies) verify(ctx context.Context, w io.Writer) error {
 	last, _ := b.log.Last()
 	if !b.follows {
-		if _, err := b.fold.Forget(ctx, b.log.First()); err != nil {
+		if _, err := b.Fold.Forget(ctx, b.log.First()); err != nil {
 			return err
 		}
 	}
 	for from := uint64(1); ; {
-		list, next, err := b.part(from)
+		list, next, err := b.Part(from)
 		if err != nil {
 			return err
 		}
@@ -105,9 +104,9 @@ func (b *bodies) verify(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// part lists, from a sequence on, readings that have payloads, of those that have the same one one, and where to go on.
-func (b *bodies) part(from uint64) (list []domain.Reading, next uint64, err error) {
-	v, done := b.fold.View()
+// Part lists, from a sequence on, readings that have payloads, of those that have the same one one, and where to go on.
+func (b *Bodies) Part(from uint64) (list []domain.Reading, next uint64, err error) {
+	v, done := b.Fold.View()
 	defer done()
 	events, err := v.RecordedFrom(from)
 	if err != nil {
@@ -134,7 +133,7 @@ func (b *bodies) part(from uint64) (list []domain.Reading, next uint64, err erro
 
 // check looks at the payload of a reading. What is wrong with it is damage only where the reading is still there afterwards;
 // where it is not, the next one counts that refers to the payload.
-func (b *bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error {
+func (b *Bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error {
 	for {
 		fault, err := payloads.Check(ctx, b.dir, r.Digest, r.Size)
 		if err != nil {
@@ -158,8 +157,8 @@ func (b *bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error
 
 // now returns a reading if it is still there, with the sequence of its event, else another one with the same payload, if
 // there is one.
-func (b *bodies) now(r domain.Reading) (other domain.Reading, seq uint64, err error) {
-	v, done := b.fold.View()
+func (b *Bodies) now(r domain.Reading) (other domain.Reading, seq uint64, err error) {
+	v, done := b.Fold.View()
 	defer done()
 	other, ok := v.State.Readings.Get(r.ID)
 	if !ok {
@@ -168,7 +167,7 @@ func (b *bodies) now(r domain.Reading) (other domain.Reading, seq uint64, err er
 	return other, domain.Revision(v.State.Readings, other.ID), err
 }
 
-func (b *bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string) {
+func (b *Bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string) {
 	err := fmt.Errorf("%s: the body of sequence %d, reading %s, is damaged: %s: %s", b.log.Name(), seq, r.ID, filepath.Join(b.dir, r.Digest), fault)
 	if b.damaged++; b.damaged == 1 {
 		b.first = err
@@ -181,7 +180,7 @@ func (b *bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string)
 const bodiesCure = "copy these files from a folder that `ledge restore` makes of a backup, or make a folder without their readings with `ledge salvage`"
 
 // damage is what verify has found, nil where all is whole.
-func (b *bodies) damage() error {
+func (b *Bodies) damage() error {
 	if b.damaged == 0 {
 		return nil
 	}
@@ -189,7 +188,7 @@ func (b *bodies) damage() error {
 }
 
 // unused counts the files that no reading refers to.
-func (b *bodies) unused() (n int, err error) {
+func (b *Bodies) unused() (n int, err error) {
 	for names, err := range payloads.Names(b.dir) {
 		if err == nil {
 			names, err = b.unreferred(names)
@@ -207,8 +206,8 @@ func (b *bodies) unused() (n int, err error) {
 }
 
 // unreferred returns those of the names that no reading refers to.
-func (b *bodies) unreferred(names []string) (unused []string, err error) {
-	v, done := b.fold.View()
+func (b *Bodies) unreferred(names []string) (unused []string, err error) {
+	v, done := b.Fold.View()
 	defer done()
 	for _, name := range names {
 		_, n, err := node.FindNewest(v, name)

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"io"
 	"io/fs"
 
-	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store"
 )
 
 // archiveCheck verifies archives and snapshots, and how they continue one another and the log.
 type archiveCheck struct {
-	c       *config.Config
+	paths   datadir.Paths
 	w       io.Writer
 	own     string // the public key of this node; empty where it has none
 	after   string // the chain hash with which the last archive ends
@@ -26,11 +26,11 @@ type archiveCheck struct {
 
 // verifyArchives verifies what is archived of the log of changes, and that the log continues it. What is damaged is named,
 // and the first is returned; what is missing is named.
-func verifyArchives(ctx context.Context, c *config.Config, log *store.Log, w io.Writer) (damage, err error) {
-	k := &archiveCheck{c: c, w: w}
+func verifyArchives(ctx context.Context, paths datadir.Paths, log *store.Log, w io.Writer) (damage, err error) {
+	k := &archiveCheck{paths: paths, w: w}
 	first, base := log.Base()
 	first = max(first, 1)
-	key, err := store.ReadSigningKey(c.Paths().SigningKey())
+	key, err := store.ReadSigningKey(paths.SigningKey())
 	if err == nil {
 		k.own = key.Public()
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +40,7 @@ func verifyArchives(ctx context.Context, c *config.Config, log *store.Log, w io.
 	if err != nil {
 		return nil, err
 	}
-	archives := store.OpenArchives(c.Paths().Archives(), known)
+	archives := store.OpenArchives(paths.Archives(), known)
 	list, err := archives.List()
 	if err != nil {
 		return nil, exit.With(exit.Folder, err)
@@ -78,12 +78,12 @@ func (k *archiveCheck) fault(err error) {
 
 // snapshots verifies each snapshot and returns the archives that the newest one lists.
 func (k *archiveCheck) snapshots(first uint64, base string) (known []store.ArchiveRef, err error) {
-	list, err := store.Snapshots(k.c.Paths().Snapshots())
+	list, err := store.Snapshots(k.paths.Snapshots())
 	if err != nil {
 		return nil, exit.With(exit.Folder, err)
 	}
 	for i, seq := range list {
-		s, err := store.OpenSnapshot(k.c.Paths().Snapshots(), seq)
+		s, err := store.OpenSnapshot(k.paths.Snapshots(), seq)
 		if err == nil {
 			err = s.Check()
 		}

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/admin"
-	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
@@ -21,16 +21,16 @@ import (
 	"ledge/store"
 )
 
-// verifier verifies the logs, the archives and the bodies beside the running services: for the console, and for `ledge verify`. One
+// Verifier verifies the logs, the archives and the bodies beside the running services: for the console, and for `ledge verify`. One
 // verification runs at a time. Damage of a log ends the server.
-type verifier struct {
-	config *config.Config
+type Verifier struct {
+	paths  datadir.Paths
 	logs   []verifiedLog
 	values *projections.DB
 	now    func() time.Time
 
-	mu   sync.Mutex
-	last console.Verification // the one that runs, or the last that ended
+	Mu   sync.Mutex
+	Last console.Verification // the one that runs, or the last that ended
 }
 
 // verifiedLog is a log with its name in the console.
@@ -39,26 +39,26 @@ type verifiedLog struct {
 	*store.Log
 }
 
-func (p *Program) newVerifier() *verifier {
-	st := p.node.Store
-	return &verifier{
-		config: p.Config, values: p.node.Readings.State, now: p.Now,
-		logs: []verifiedLog{{"changes", st.Events()}, {"notifications", st.Notifications()}, {"readings", st.Readings()}},
+// NewVerifier returns a verifier of a node.
+func NewVerifier(n *node.Node, paths datadir.Paths) *Verifier {
+	return &Verifier{
+		paths: paths, values: n.Readings.State, now: n.Now,
+		logs: []verifiedLog{{"changes", n.Changes.Log}, {"notifications", n.Notifications.Log}, {"readings", n.Readings.Log}},
 	}
 }
 
-// begin reserves the only place, and returns how to run the verification. It is not ok if another one runs.
-func (v *verifier) begin(actor string) (run func(context.Context, io.Writer, progressFunc) error, ok bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.last.Running {
+// Begin reserves the only place, and returns how to run the verification. It is not ok if another one runs.
+func (v *Verifier) Begin(actor string) (run func(context.Context, io.Writer, progressFunc) error, ok bool) {
+	v.Mu.Lock()
+	defer v.Mu.Unlock()
+	if v.Last.Running {
 		return nil, false
 	}
-	before := v.last
-	v.last = console.Verification{Running: true, Actor: actor, Started: v.now().UnixMilli()}
+	before := v.Last
+	v.Last = console.Verification{Running: true, Actor: actor, Started: v.now().UnixMilli()}
 	for _, l := range v.logs {
 		last, _ := l.Last()
-		v.last.Total += last + 1 - min(max(l.First(), 1), last+1)
+		v.Last.Total += last + 1 - min(max(l.First(), 1), last+1)
 	}
 	return func(ctx context.Context, w io.Writer, at progressFunc) error {
 		err := node.Try(func() error { return v.run(ctx, w, at) })
@@ -75,14 +75,14 @@ func (v *verifier) begin(actor string) (run func(context.Context, io.Writer, pro
 }
 
 // change changes what is shown of the verification.
-func (v *verifier) change(f func(last *console.Verification)) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	f(&v.last)
+func (v *Verifier) change(f func(last *console.Verification)) {
+	v.Mu.Lock()
+	defer v.Mu.Unlock()
+	f(&v.Last)
 }
 
 // run returns the first damage. What a log goes on to be meanwhile it does not read.
-func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error {
+func (v *Verifier) run(ctx context.Context, w io.Writer, at progressFunc) error {
 	for _, l := range v.logs {
 		v.change(func(last *console.Verification) { last.Log = l.name })
 		end, _ := l.Last()
@@ -94,7 +94,7 @@ func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error 
 		if err != nil {
 			return exit.WithDamage(err)
 		}
-		printWhole(w, verifiedStreamOf(r))
+		printWhole(w, newStream(r))
 		v.change(func(last *console.Verification) {
 			last.Reports = append(last.Reports, console.VerifiedLog{
 				Name: l.name, Count: r.Count, First: r.First, Last: r.Last, Chain: hex.EncodeToString(r.Head[:]), Skipped: len(r.Skipped),
@@ -102,21 +102,18 @@ func (v *verifier) run(ctx context.Context, w io.Writer, at progressFunc) error 
 		})
 	}
 	v.change(func(last *console.Verification) { last.Log = "bodies" })
-	b := &bodies{dir: v.config.Paths().Payloads(), log: v.logs[2].Log, fold: v.values, follows: true, progress: at}
+	b := &Bodies{dir: v.paths.Payloads(), log: v.logs[2].Log, Fold: v.values, follows: true, progress: at}
 	if err := b.verify(ctx, w); err != nil {
 		return err
 	}
 	v.change(func(last *console.Verification) { last.Log = "archives" })
-	archived, err := verifyArchives(ctx, v.config, v.logs[0].Log, w)
+	archived, err := verifyArchives(ctx, v.paths, v.logs[0].Log, w)
 	return cmp.Or(err, b.damage(), archived)
 }
 
-// progressFunc is told how far a long command has come.
-type progressFunc func(text string, done, total int64)
-
-// verifyFor verifies for a client of the admin socket.
-func (p *Program) verifyFor(ctx context.Context, actor string, send func(admin.Answer) error) error {
-	run, ok := p.verifier.begin(actor)
+// VerifyFor verifies for a client of the admin socket: it sends the report and how far it is.
+func (v *Verifier) VerifyFor(ctx context.Context, actor string, send func(admin.Answer) error) error {
+	run, ok := v.Begin(actor)
 	if !ok {
 		return errors.New("a verification is under way; wait until it ends")
 	}
@@ -141,7 +138,7 @@ func (send sentText) Write(text []byte) (int, error) {
 }
 
 // takeStream implements streamTaker.
-func (send sentText) takeStream(s *verifiedStream) {
+func (send sentText) takeStream(s *stream) {
 	text, err := json.Marshal(s)
 	if err == nil {
 		err = send(admin.Answer{Stream: text})
@@ -150,15 +147,15 @@ func (send sentText) takeStream(s *verifiedStream) {
 }
 
 // verifyRunning has the running server verify, and prints its report to w.
-func verifyRunning(ctx context.Context, server *admin.Client, w io.Writer, p *progress) error {
+func verifyRunning(ctx context.Context, server *admin.Client, w io.Writer, at progressFunc) error {
 	var unread error
 	_, err := server.Ask(ctx, admin.Request{Do: "verify"}, func(a admin.Answer) {
 		if a.Progress != nil {
-			p.at(a.Progress.Text, a.Progress.Done, a.Progress.Total)
+			at(a.Progress.Text, a.Progress.Done, a.Progress.Total)
 			return
 		}
 		if a.Stream != nil {
-			s := &verifiedStream{}
+			s := &stream{}
 			unread = cmp.Or(unread, json.Unmarshal(a.Stream, s))
 			printWhole(w, s)
 		}
@@ -170,3 +167,6 @@ func verifyRunning(ctx context.Context, server *admin.Client, w io.Writer, p *pr
 	}
 	return err
 }
+
+// progressFunc is told how far a long command has come, in bytes or events. If total is 0, they are bytes of a total that is not known.
+type progressFunc = func(text string, done, total int64)

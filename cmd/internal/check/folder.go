@@ -1,4 +1,6 @@
-package main
+// Package check verifies a data folder: the logs, the archives, the bodies, and that the state is a fold of the log. A server verifies its own
+// by a [Verifier]. Salvage copies what is whole into a new folder.
+package check
 
 import (
 	"bytes"
@@ -11,7 +13,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
@@ -21,18 +22,18 @@ import (
 	"ledge/store"
 )
 
-// folderCheck verifies the folder of a node that does not run. It opens nothing in it for writing.
-type folderCheck struct {
-	config   *config.Config
-	logger   *slog.Logger
-	w        io.Writer
-	progress *progress
-	known    map[string][]store.Known // what is known of the logs beside what the folder says
+// Folder verifies the folder of a node that does not run. It opens nothing in it for writing.
+type Folder struct {
+	Paths    datadir.Paths
+	Logger   *slog.Logger
+	W        io.Writer
+	Progress progressFunc
+	Known    map[string][]store.Known // what is known of the logs beside what the folder says
 	begun    map[string]uint64        // by stream: where they began, by the states
 	nodes    map[string]string        // of the states
 
 	states [3]stateFile
-	logs   []store.Inspection
+	Logs   []store.Inspection
 	count  int   // of damages
 	first  error // the first
 }
@@ -43,18 +44,18 @@ type stateFile struct {
 	at     uint64 // its checkpoint
 }
 
-// run verifies all of it, whatever is damaged, and returns the first damage.
-func (f *folderCheck) run(ctx context.Context) error {
-	if err := f.inspectStates(); err != nil {
+// Run verifies all of it, whatever is damaged, and returns the first damage.
+func (f *Folder) Run(ctx context.Context) error {
+	if err := f.InspectStates(); err != nil {
 		return err
 	}
-	if err := f.inspectLogs(ctx); err != nil {
+	if err := f.InspectLogs(ctx); err != nil {
 		return node.WithCode(err)
 	}
 	if err := f.checkSecrets(); err != nil {
 		return err
 	}
-	if err := secure.CheckAuthority(f.config.DataDir); err != nil {
+	if err := secure.CheckAuthority(f.Paths.Data); err != nil {
 		f.damage(err)
 	}
 	if err := f.fold(ctx); err != nil {
@@ -63,9 +64,9 @@ func (f *folderCheck) run(ctx context.Context) error {
 	return f.err()
 }
 
-// CheckSecrets returns an error only where the key cannot be read.
-func (f *folderCheck) checkSecrets() error {
-	note, err := secure.CheckSecrets(f.config.Paths())
+// checkSecrets returns an error only if the key cannot be read.
+func (f *Folder) checkSecrets() error {
+	note, err := secure.CheckSecrets(f.Paths)
 	if _, ok := errors.AsType[exit.Error](err); ok {
 		return err
 	}
@@ -73,25 +74,25 @@ func (f *folderCheck) checkSecrets() error {
 		f.damage(err)
 	}
 	if note != "" {
-		fmt.Fprintln(f.w, note)
+		fmt.Fprintln(f.W, note)
 	}
 	return nil
 }
 
 // damage takes note of a damage and prints it.
-func (f *folderCheck) damage(err error) {
+func (f *Folder) damage(err error) {
 	if f.count++; f.first == nil {
 		f.first = err
 	}
 	if fault, ok := errors.AsType[store.Fault](err); ok {
-		fmt.Fprintln(f.w, "damaged: "+fault.String())
+		fmt.Fprintln(f.W, "damaged: "+fault.String())
 		return
 	}
-	fmt.Fprintf(f.w, "damaged: %v\n", err)
+	fmt.Fprintf(f.W, "damaged: %v\n", err)
 }
 
 // err returns the first damage, and how many there are.
-func (f *folderCheck) err() error {
+func (f *Folder) err() error {
 	switch f.count {
 	case 0:
 		return nil
@@ -101,11 +102,11 @@ func (f *folderCheck) err() error {
 	return exit.With(exit.Damaged, fmt.Errorf("%w (the first of %d damages)", f.first, f.count))
 }
 
-// inspectStates reads where the state files have come to: they are witnesses of how long the logs were.
-func (f *folderCheck) inspectStates() error {
+// InspectStates reads where the state files have come to: they are witnesses of how long the logs were.
+func (f *Folder) InspectStates() error {
 	known := map[string][]store.Known{}
 	f.begun, f.nodes = map[string]uint64{}, map[string]string{}
-	for name, list := range f.known {
+	for name, list := range f.Known {
 		known[name] = list
 	}
 	for i, file := range datadir.StateFiles {
@@ -132,64 +133,64 @@ func (f *folderCheck) inspectStates() error {
 		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			fmt.Fprintf(f.w, "%s: not there; the next start folds it from the log\n", file)
+			fmt.Fprintf(f.W, "%s: not there; the next start folds it from the log\n", file)
 		case errors.Is(err, projections.ErrUnused):
-			fmt.Fprintf(f.w, "%s: not compared: %v; the next start folds it from the log\n", file, err)
+			fmt.Fprintf(f.W, "%s: not compared: %v; the next start folds it from the log\n", file, err)
 		case errors.Is(err, fs.ErrPermission):
 			return exit.With(exit.Folder, err)
 		case err != nil:
 			f.stateDamage(file, err)
 		}
 	}
-	f.known = known
+	f.Known = known
 	return nil
 }
 
-func (f *folderCheck) stateDamage(file string, err error) {
-	f.damage(fmt.Errorf("%s is damaged: %w; `ledge rebuild` folds it again from the log", filepath.Join(f.config.DataDir, file), err))
+func (f *Folder) stateDamage(file string, err error) {
+	f.damage(fmt.Errorf("%s is damaged: %w; `ledge rebuild` folds it again from the log", filepath.Join(f.Paths.Data, file), err))
 }
 
-func (f *folderCheck) stateOptions(i int) projections.Options {
-	return projections.Options{Path: filepath.Join(f.config.DataDir, datadir.StateFiles[i]), Tables: node.Tables[i], Logger: f.logger}
+func (f *Folder) stateOptions(i int) projections.Options {
+	return projections.Options{Path: filepath.Join(f.Paths.Data, datadir.StateFiles[i]), Tables: node.Tables[i], Logger: f.Logger}
 }
 
-// inspectLogs reads every record of the logs.
-func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
-	f.logs, err = store.Inspect(ctx, f.config.Paths().Log(), store.InspectOptions{
-		Known: f.known, Begun: f.begun, Nodes: f.nodes, ArchiveDir: f.config.Paths().Archives(), SnapshotDir: f.config.Paths().Snapshots(),
-		Progress: func(done, total int64) { f.progress.at("records", done, total) },
+// InspectLogs reads every record of the logs.
+func (f *Folder) InspectLogs(ctx context.Context) (err error) {
+	f.Logs, err = store.Inspect(ctx, f.Paths.Log(), store.InspectOptions{
+		Known: f.Known, Begun: f.begun, Nodes: f.nodes, ArchiveDir: f.Paths.Archives(), SnapshotDir: f.Paths.Snapshots(),
+		Progress: func(done, total int64) { f.Progress("records", done, total) },
 	})
-	for _, in := range f.logs {
+	for _, in := range f.Logs {
 		for _, fault := range in.Faults {
 			f.damage(fault)
 		}
 		if len(in.Faults) > 0 {
 			f.count += in.More
-			fmt.Fprintf(f.w, "%s: damaged, %d events are left of %d to %d\n", in.Stream, in.Count, in.First, in.Last)
+			fmt.Fprintf(f.W, "%s: damaged, %d events are left of %d to %d\n", in.Stream, in.Count, in.First, in.Last)
 		}
 		if in.Torn != nil {
-			fmt.Fprintf(f.w, "%s: %d bytes of an unfinished write at the end, in %d.blk at offset %d; the next start cuts them off and keeps them\n",
+			fmt.Fprintf(f.W, "%s: %d bytes of an unfinished write at the end, in %d.blk at offset %d; the next start cuts them off and keeps them\n",
 				in.Stream, in.Torn.Bytes, in.Torn.Block, in.Torn.Offset)
 		}
 		if in.NoManifest {
-			fmt.Fprintf(f.w, "%s.manifest: not there; the next start reads the whole log and writes it\n", in.Stream)
+			fmt.Fprintf(f.W, "%s.manifest: not there; the next start reads the whole log and writes it\n", in.Stream)
 		}
 		if in.Meta != "" {
-			fmt.Fprintf(f.w, "%s: %s; the next start writes both again\n", in.Stream, in.Meta)
+			fmt.Fprintf(f.W, "%s: %s; the next start writes both again\n", in.Stream, in.Meta)
 		}
 	}
 	return err
 }
 
 // fold decodes the events of the logs that are whole and compares what they make with the state and the bodies.
-func (f *folderCheck) fold(ctx context.Context) error {
-	files := store.OpenInspected(f.config.Paths().Log(), f.logs)
-	b, err := openBodies(f.config, files.Logs()[2], f.logger, f.progress.at)
+func (f *Folder) fold(ctx context.Context) error {
+	files := store.OpenInspected(f.Paths.Log(), f.Logs)
+	b, err := OpenBodies(f.Paths, files.Logs()[2], f.Logger, f.Progress)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	archived, err := verifyArchives(ctx, f.config, files.Logs()[0], f.w)
+	defer b.Close()
+	archived, err := verifyArchives(ctx, f.Paths, files.Logs()[0], f.W)
 	if err != nil {
 		return err
 	}
@@ -199,8 +200,8 @@ func (f *folderCheck) fold(ctx context.Context) error {
 			f.first = archived
 		}
 	}
-	if f.logs[0].Damage() == nil {
-		err := node.CheckFoldable(ctx, f.config.Paths(), files.Logs()[0], f.states[0].at)
+	if f.Logs[0].Damage() == nil {
+		err := node.CheckFoldable(ctx, f.Paths, files.Logs()[0], f.states[0].at)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -208,24 +209,24 @@ func (f *folderCheck) fold(ctx context.Context) error {
 			f.damage(err)
 		}
 	}
-	for i, in := range f.logs {
+	for i, in := range f.Logs {
 		if in.Damage() != nil {
-			fmt.Fprintf(f.w, "%s: not compared: %s is damaged\n", datadir.StateFiles[i], in.Stream)
+			fmt.Fprintf(f.W, "%s: not compared: %s is damaged\n", datadir.StateFiles[i], in.Stream)
 			continue
 		}
 		var each func([]domain.Recorded) error
 		if i == 2 {
-			each = b.take
+			each = b.Take
 		}
 		if err := f.foldOne(ctx, i, files.Logs()[i], each); err != nil {
 			return err
 		}
 	}
-	if f.logs[2].Damage() != nil {
-		fmt.Fprintf(f.w, "payloads: not compared: %s is damaged\n", f.logs[2].Stream)
+	if f.Logs[2].Damage() != nil {
+		fmt.Fprintf(f.W, "payloads: not compared: %s is damaged\n", f.Logs[2].Stream)
 		return nil
 	}
-	if err := b.verify(ctx, f.w); err != nil {
+	if err := b.verify(ctx, f.W); err != nil {
 		return err
 	}
 	if err := b.damage(); err != nil {
@@ -238,7 +239,7 @@ func (f *folderCheck) fold(ctx context.Context) error {
 }
 
 // foldOne decodes one log, and compares its state file with what it makes.
-func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each func([]domain.Recorded) error) error {
+func (f *Folder) foldOne(ctx context.Context, i int, log *store.Log, each func([]domain.Recorded) error) error {
 	state := f.states[i]
 	var fresh *projections.DB
 	var from uint64 // what is in fresh already
@@ -256,7 +257,7 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	last, _ := log.Last()
 	follows := uint64(0)
 	r, err := log.Verify(ctx, func(group []domain.Recorded) error {
-		f.progress.at(log.Name(), int64(group[0].Seq), int64(last))
+		f.Progress(log.Name(), int64(group[0].Seq), int64(last))
 		if each != nil {
 			if err := each(group); err != nil {
 				return err
@@ -283,18 +284,18 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	case err != nil:
 		return node.WithCode(err)
 	}
-	printWhole(f.w, verifiedStreamOf(r))
-	if end := f.logs[0]; follows > end.Last && end.Damage() == nil { // else it has been said
+	printWhole(f.W, newStream(r))
+	if end := f.Logs[0]; follows > end.Last && end.Damage() == nil { // else it has been said
 		f.damage(node.NotFollowed(end.Last, follows))
 	}
 	switch {
 	case compares:
 		return f.compare(i, log, fresh)
 	case state.usable && i == 0:
-		fmt.Fprintf(f.w, "%s: not compared: the beginning of %s is archived, and there is no whole snapshot of the state as of event %d\n", datadir.StateFiles[i], log.Name(), log.First()-1)
+		fmt.Fprintf(f.W, "%s: not compared: the beginning of %s is archived, and there is no whole snapshot of the state as of event %d\n", datadir.StateFiles[i], log.Name(), log.First()-1)
 		return f.readState(i)
 	case state.usable: // what the beginning told the state is not on the log any more
-		fmt.Fprintf(f.w, "%s: not compared: retention has removed the beginning of %s\n", datadir.StateFiles[i], log.Name())
+		fmt.Fprintf(f.W, "%s: not compared: retention has removed the beginning of %s\n", datadir.StateFiles[i], log.Name())
 		return f.readState(i)
 	}
 	return nil
@@ -302,25 +303,25 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 
 // freshBase opens a file to fold a log into: an empty one, or, where the first changes are archived, one from the snapshot of
 // the state before the first that is on the log. It is nil where there is none to begin with.
-func (f *folderCheck) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
+func (f *Folder) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
 	if log.First() == 1 {
-		return node.OpenFresh(datadir.StateFiles[i], node.Tables[i], f.logger)
+		return node.OpenFresh(datadir.StateFiles[i], node.Tables[i], f.Logger)
 	}
 	if i > 0 {
 		return nil, nil, nil
 	}
-	snapshot, err := store.OpenSnapshot(f.config.Paths().Snapshots(), log.First()-1)
+	snapshot, err := store.OpenSnapshot(f.Paths.Snapshots(), log.First()-1)
 	if err == nil {
 		err = snapshot.Check()
 	}
 	if err != nil {
 		return nil, nil, nil //nolint:nilerr // verifyArchives has named it
 	}
-	return node.OpenRestored(snapshot, f.logger)
+	return node.OpenRestored(snapshot, f.Logger)
 }
 
 // compare holds a state file against a fold of its log up to the file's checkpoint.
-func (f *folderCheck) compare(i int, log *store.Log, fresh *projections.DB) error {
+func (f *Folder) compare(i int, log *store.Log, fresh *projections.DB) error {
 	want := sha256.New()
 	if err := fresh.Dump(want); err != nil {
 		return err
@@ -334,12 +335,12 @@ func (f *folderCheck) compare(i int, log *store.Log, fresh *projections.DB) erro
 		f.damage(fmt.Errorf("%s is not the fold of %s; run `ledge rebuild`", datadir.StateFiles[i], log.Name()))
 		return nil
 	}
-	fmt.Fprintf(f.w, "%s: equals the fold of %s\n", datadir.StateFiles[i], log.Name())
+	fmt.Fprintf(f.W, "%s: equals the fold of %s\n", datadir.StateFiles[i], log.Name())
 	return nil
 }
 
 // readState reads a state file that cannot be compared.
-func (f *folderCheck) readState(i int) error {
+func (f *Folder) readState(i int) error {
 	if err := projections.Inspect(f.stateOptions(i), func(in *projections.Inspection) error { return in.Dump(io.Discard) }); err != nil {
 		f.stateDamage(datadir.StateFiles[i], err)
 	}
