@@ -4,14 +4,19 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"ledge/cmd/internal/backup"
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 )
 
@@ -121,12 +126,9 @@ func TestDamagedBackup(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b, err := openBackup(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.close()
-		if err := b.verify(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "backup "+file+" is damaged: ") {
+		to := datadir.Paths{Data: filepath.Join(t.TempDir(), "new")}
+		err := backup.Restore(t.Context(), file, backup.RestoreOptions{Paths: to, Progress: func(string, int64, int64) {}})
+		if err == nil || !strings.Contains(err.Error(), "backup "+file+" is damaged: ") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -140,7 +142,7 @@ func TestDamagedBackup(t *testing.T) {
 		refuses(fmt.Sprint("byte ", at), whole)
 		whole[at] ^= 1
 	}
-	for at := int64(len(whole)) - tailSize - 700; at < int64(len(whole)); at += 13 {
+	for at := int64(len(whole)) - sealSize - 700; at < int64(len(whole)); at += 13 {
 		whole[at] ^= 0x40
 		refuses(fmt.Sprint("byte ", at), whole)
 		whole[at] ^= 0x40
@@ -208,11 +210,28 @@ func TestHostileBackup(t *testing.T) {
 	}
 }
 
+// sumsEntry is the entry of a backup that lists the SHA-256 of the others.
+const sumsEntry = "SHA256SUMS"
+
+// sealSize is how many bytes the end of a backup has that seals it.
+const sealSize = 2048
+
+// sealOf returns the end of a backup whose other bytes have the sum.
+func sealOf(sum []byte) []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	text := hex.EncodeToString(sum)
+	_ = w.WriteHeader(&tar.Header{Name: "SHA256", Mode: 0o600, Size: int64(len(text)), ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR})
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.Bytes()
+}
+
 // mustWriteSealed writes a file with the end of a backup.
 func mustWriteSealed(t *testing.T, file string, text []byte) {
 	t.Helper()
 	sum := sha256.Sum256(text)
-	if err := os.WriteFile(file, append(bytes.Clone(text), backupTail(sum[:])...), 0o600); err != nil {
+	if err := os.WriteFile(file, append(bytes.Clone(text), sealOf(sum[:])...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -221,8 +240,8 @@ func mustWriteSealed(t *testing.T, file string, text []byte) {
 func TestBackupOfAnotherPast(t *testing.T) {
 	file, _ := mustBackUp(t, newFolder(t))
 	rewriteBackup(t, file, func(name string, content []byte) (string, []byte) {
-		if name == manifestName {
-			var m manifest
+		if name == "manifest.json" {
+			var m backup.Manifest
 			if err := json.Unmarshal(content, &m); err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +263,7 @@ func TestBackupOfEarlierVersion(t *testing.T) {
 	file, _ := mustBackUp(t, newFolder(t))
 	fronts := map[string]json.RawMessage{}
 	rewriteBackup(t, file, func(name string, content []byte) (string, []byte) {
-		stream, isStart := strings.CutSuffix(strings.TrimPrefix(name, startPrefix), ".manifest")
+		stream, isStart := strings.CutSuffix(strings.TrimPrefix(name, "nats/"), ".manifest")
 		if name == "nats/fronts.json" {
 			t.Error("a new backup has fronts.json")
 		}
@@ -287,7 +306,7 @@ func rewriteBackup(t *testing.T, file string, change func(name string, content [
 	r, w := tar.NewReader(bytes.NewReader(text)), tar.NewWriter(&b)
 	for {
 		h, err := r.Next()
-		if err != nil || h.Name == sumsName {
+		if err != nil || h.Name == sumsEntry {
 			break
 		}
 		var entry bytes.Buffer
@@ -301,11 +320,11 @@ func rewriteBackup(t *testing.T, file string, change func(name string, content [
 			t.Fatal(err)
 		}
 		_, _ = w.Write(content)
-		if !strings.HasPrefix(h.Name, bodyPrefix) {
+		if !strings.HasPrefix(h.Name, "payloads/") {
 			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), h.Name)
 		}
 	}
-	if err := w.WriteHeader(&tar.Header{Name: sumsName, Size: int64(sums.Len())}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Name: sumsEntry, Size: int64(sums.Len())}); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = w.Write(sums.Bytes())

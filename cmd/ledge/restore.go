@@ -3,20 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"ledge/cmd/internal/check"
+	"ledge/cmd/internal/backup"
 	"ledge/cmd/internal/config"
-	"ledge/cmd/internal/datadir"
-	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/identities"
-	"ledge/store/osfile"
 )
 
 func newRestore() *cobra.Command {
@@ -44,94 +35,14 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 		p := newProgress(c.ErrOrStderr(), "restore")
 		defer p.clear()
 		logger := cfg.NewLogger(p.beside(c.ErrOrStderr()))
-		r := &restore{config: cfg, file: c.Flags().Arg(0), logger: logger, out: p.beside(c.OutOrStdout()), progress: p}
-		return interrupted(ctx, r.run(ctx), "nothing is restored")
+		out := p.beside(c.OutOrStdout())
+		err := backup.Restore(ctx, c.Flags().Arg(0), backup.RestoreOptions{Paths: cfg.Paths(), Version: version, Logger: logger, Out: out, Progress: p.at})
+		if err == nil {
+			cfg.DataDir = filepath.Clean(cfg.DataDir)
+			err = tellIdentities(ctx, cfg, logger, out)
+		}
+		return interrupted(ctx, err, "nothing is restored")
 	})
 	c.Flags().Lookup("data-dir").Hidden = true
 	return c
-}
-
-// restore is one run of `ledge restore`.
-type restore struct {
-	config   *config.Config
-	file     string
-	logger   *slog.Logger
-	out      io.Writer
-	progress *progress
-}
-
-func (r *restore) run(ctx context.Context) error {
-	dir := filepath.Clean(r.config.DataDir)
-	if err := datadir.MustBeNew(dir); err != nil {
-		return err
-	}
-	b, err := openBackup(r.file)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	if err := b.verify(ctx, r.progress); err != nil {
-		return err
-	}
-	if err := datadir.Make(filepath.Dir(dir)); err != nil {
-		return exit.With(exit.Folder, err)
-	}
-	beside, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".restoring-*")
-	if err != nil {
-		return exit.With(exit.Folder, err)
-	}
-	if err := r.fill(ctx, b, beside); err != nil {
-		return errors.Join(err, os.RemoveAll(beside))
-	}
-	if err := becomes(beside, dir); err != nil {
-		return errors.Join(exit.With(exit.Folder, err), os.RemoveAll(beside))
-	}
-	fmt.Fprintf(r.out, "restored to %s\n", dir)
-	target := *r.config
-	target.DataDir = dir
-	return tellIdentities(ctx, &target, r.logger, r.out)
-}
-
-// fill unpacks the backup into a folder and verifies what is there.
-func (r *restore) fill(ctx context.Context, b *backupReader, dir string) error {
-	m, err := b.unpack(ctx, dir, r.progress)
-	if err != nil {
-		return err
-	}
-	target := *r.config
-	target.DataDir = dir
-	folder := &check.Folder{Paths: target.Paths(), Logger: r.logger, W: r.out, Progress: r.progress.at, Known: m.known()}
-	if err := folder.Run(ctx); err != nil {
-		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
-	}
-	for _, in := range folder.Logs {
-		if e := m.Streams[in.Stream]; in.Last != e.Last || in.Torn != nil {
-			return exit.With(exit.Damaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last))
-		}
-	}
-	if err := identities.RefuseOldLogins(dir); err != nil {
-		return exit.With(exit.Folder, err)
-	}
-	return syncFolders(dir)
-}
-
-// syncFolders puts the names in all folders of a tree on disk.
-func syncFolders(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			err = osfile.SyncDir(path)
-		}
-		return err
-	})
-}
-
-// becomes gives a folder its name, in the place of an empty folder or of nothing.
-func becomes(beside, dir string) error {
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; restore to a folder that does not exist", err)
-	}
-	if err := os.Rename(beside, dir); err != nil {
-		return err
-	}
-	return osfile.SyncDir(filepath.Dir(dir))
 }

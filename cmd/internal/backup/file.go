@@ -1,4 +1,4 @@
-package main
+package backup
 
 import (
 	"archive/tar"
@@ -35,11 +35,11 @@ const (
 	snapshotPrefix = "snapshots/"
 	signingKeyName = "archive-key.pem"
 
-	backupFormat = 1
+	format = 1
 )
 
-// manifest says what is in a backup.
-type manifest struct {
+// Manifest says what is in a backup.
+type Manifest struct {
 	Format   int                      `json:"format"`
 	Version  string                   `json:"version"` // of ledge
 	Time     time.Time                `json:"time"`
@@ -56,7 +56,7 @@ type manifestEntry struct {
 	FirstBlock uint32 `json:"firstBlock"` // those before it were removed while the backup was made
 }
 
-func (m manifest) known() map[string][]store.Known {
+func (m Manifest) known() map[string][]store.Known {
 	known := map[string][]store.Known{}
 	for name, e := range m.Streams {
 		k := store.Known{By: "the backup's manifest", Seq: e.Last}
@@ -70,8 +70,8 @@ func (m manifest) known() map[string][]store.Known {
 // noChain is the hash of a stream of which nothing is kept.
 var noChain = strings.Repeat("0", 2*sha256.Size)
 
-// backupTail is what ends a backup whose other bytes have the sum.
-func backupTail(sum []byte) []byte {
+// tailOf is what ends a backup whose other bytes have the sum.
+func tailOf(sum []byte) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	text := hex.EncodeToString(sum)
@@ -82,10 +82,10 @@ func backupTail(sum []byte) []byte {
 }
 
 // tailSize is how many bytes the tail has.
-var tailSize = int64(len(backupTail(make([]byte, sha256.Size))))
+var tailSize = int64(len(tailOf(make([]byte, sha256.Size))))
 
-// backupWriter writes a backup beside its name, and gives it the name when it is whole and on disk.
-type backupWriter struct {
+// writer writes a backup beside its name, and gives it the name when it is whole and on disk.
+type writer struct {
 	name string
 	file *os.File
 	sum  hash.Hash
@@ -96,7 +96,7 @@ type backupWriter struct {
 
 func unfinished(name string) string { return name + ".partial" }
 
-func createBackup(name string, at time.Time) (*backupWriter, error) {
+func createFile(name string, at time.Time) (*writer, error) {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.With(exit.Usage, fmt.Errorf("%s is there already, and is not overwritten; choose another name", name))
 	}
@@ -107,13 +107,13 @@ func createBackup(name string, at time.Time) (*backupWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &backupWriter{name: name, file: f, sum: sha256.New(), at: at}
+	w := &writer{name: name, file: f, sum: sha256.New(), at: at}
 	w.tar = tar.NewWriter(io.MultiWriter(f, w.sum))
 	return w, nil
 }
 
 // add writes an entry of so many bytes, and returns its SHA-256.
-func (w *backupWriter) add(name string, r io.Reader, size int64) (string, error) {
+func (w *writer) add(name string, r io.Reader, size int64) (string, error) {
 	if err := w.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: w.at.Truncate(time.Second)}); err != nil {
 		return "", err
 	}
@@ -126,14 +126,14 @@ func (w *backupWriter) add(name string, r io.Reader, size int64) (string, error)
 }
 
 // addText writes an entry that SHA256SUMS lists.
-func (w *backupWriter) addText(name string, text []byte) error {
+func (w *writer) addText(name string, text []byte) error {
 	sum, err := w.add(name, bytes.NewReader(text), int64(len(text)))
 	fmt.Fprintf(&w.sums, "%s  %s\n", sum, name)
 	return err
 }
 
 // addFile writes a file of any size as an entry that SHA256SUMS lists.
-func (w *backupWriter) addFile(name, path string) error {
+func (w *writer) addFile(name, path string) error {
 	f, err := osfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (w *backupWriter) addFile(name, path string) error {
 }
 
 // finish writes what ends a backup.
-func (w *backupWriter) finish(m manifest) error {
+func (w *writer) finish(m Manifest) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		err = w.addText(manifestName, text)
@@ -161,7 +161,7 @@ func (w *backupWriter) finish(m manifest) error {
 		err = w.tar.Flush()
 	}
 	if err == nil {
-		_, err = w.file.Write(backupTail(w.sum.Sum(nil)))
+		_, err = w.file.Write(tailOf(w.sum.Sum(nil)))
 	}
 	if err == nil {
 		err = w.file.Sync()
@@ -188,7 +188,7 @@ func renameNew(from, to string) error {
 }
 
 // abandon removes what was written of a backup that is not finished.
-func (w *backupWriter) abandon() {
+func (w *writer) abandon() {
 	_ = w.file.Close()
 	_ = os.Remove(unfinished(w.name))
 }

@@ -1,4 +1,4 @@
-package main
+package backup
 
 import (
 	"archive/tar"
@@ -21,13 +21,13 @@ import (
 	"ledge/store/osfile"
 )
 
-// backupReader reads a backup that may be damaged, cut off, or made by an enemy.
-type backupReader struct {
+// reader reads a backup that may be damaged, cut off, or made by an enemy.
+type reader struct {
 	file *os.File
 	size int64
 }
 
-func openBackup(name string) (*backupReader, error) {
+func openFile(name string) (*reader, error) {
 	f, err := osfile.Open(name, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, osfile.ErrNotRegular), errors.Is(err, fs.ErrNotExist):
@@ -40,34 +40,34 @@ func openBackup(name string) (*backupReader, error) {
 		f.Close()
 		return nil, err
 	}
-	return &backupReader{f, st.Size()}, nil
+	return &reader{f, st.Size()}, nil
 }
 
-func (b *backupReader) close() { b.file.Close() }
+func (b *reader) close() { b.file.Close() }
 
-func (b *backupReader) damaged(format string, args ...any) error {
+func (b *reader) damaged(format string, args ...any) error {
 	return exit.With(exit.Damaged, fmt.Errorf("backup %s is damaged: %s; nothing is restored: take another file that `ledge backup` has written", b.file.Name(), fmt.Sprintf(format, args...)))
 }
 
 // body is all of the file but its tail.
-func (b *backupReader) body() *io.SectionReader {
+func (b *reader) body() *io.SectionReader {
 	return io.NewSectionReader(b.file, 0, b.size-tailSize)
 }
 
-// verify holds that the file is the one that was written, byte for byte.
-func (b *backupReader) verify(ctx context.Context, p *progress) error {
+// Verify holds that the file is the one that was written, byte for byte.
+func (b *reader) verify(ctx context.Context, at func(text string, done, total int64)) error {
 	if b.size <= tailSize {
 		return b.damaged("it has %d bytes, and the shortest backup has more", b.size)
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, &counted{ctx: ctx, r: b.body(), at: func(n int64) { p.at("verify", n, b.size) }}); err != nil {
+	if _, err := io.Copy(h, &counted{ctx: ctx, r: b.body(), at: func(n int64) { at("verify", n, b.size) }}); err != nil {
 		return err
 	}
 	tail := make([]byte, tailSize)
 	if _, err := b.file.ReadAt(tail, b.size-tailSize); err != nil {
 		return err
 	}
-	if !bytes.Equal(tail, backupTail(h.Sum(nil))) {
+	if !bytes.Equal(tail, tailOf(h.Sum(nil))) {
 		return b.damaged("its end is not that of a backup whose bytes before have the SHA-256 %x, so it is altered or cut off", h.Sum(nil))
 	}
 	return nil
@@ -109,10 +109,10 @@ var entries = []struct {
 
 // unpack writes the files of a backup that was verified into a folder, durably but for their names. It takes nothing but what
 // a backup has: no other names, no folders, no links, no sparse files, nothing twice.
-func (b *backupReader) unpack(ctx context.Context, dir string, p *progress) (m manifest, err error) {
+func (b *reader) unpack(ctx context.Context, dir, version string, at func(text string, done, total int64)) (m Manifest, err error) {
 	var sums, listed bytes.Buffer
 	var text []byte
-	r := tar.NewReader(&counted{ctx: ctx, r: b.body(), at: func(n int64) { p.at("unpack", n, b.size) }})
+	r := tar.NewReader(&counted{ctx: ctx, r: b.body(), at: func(n int64) { at("unpack", n, b.size) }})
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -154,14 +154,14 @@ func (b *backupReader) unpack(ctx context.Context, dir string, p *progress) (m m
 	if err := json.Unmarshal(text, &m); err != nil || len(m.Streams) != len(store.Streams()) {
 		return m, b.damaged("its manifest cannot be read")
 	}
-	if m.Format != backupFormat {
-		return m, exit.With(exit.Usage, fmt.Errorf("backup %s has format %d, written by ledge %s; this is ledge %s, which reads format %d", b.file.Name(), m.Format, m.Version, version, backupFormat))
+	if m.Format != format {
+		return m, exit.With(exit.Usage, fmt.Errorf("backup %s has format %d, written by ledge %s; this is ledge %s, which reads format %d", b.file.Name(), m.Format, m.Version, version, format))
 	}
 	return m, b.dropPassed(dir, m)
 }
 
 // orContext is damage unless the command was interrupted or the disk is at fault.
-func (b *backupReader) orContext(ctx context.Context, err error) error {
+func (b *reader) orContext(ctx context.Context, err error) error {
 	_, isPath := errors.AsType[*os.PathError](err)
 	_, isCode := errors.AsType[exit.Error](err)
 	if ctx.Err() != nil || isPath || isCode {
@@ -171,7 +171,7 @@ func (b *backupReader) orContext(ctx context.Context, err error) error {
 }
 
 // allowed refuses an entry that no backup has.
-func (b *backupReader) allowed(h *tar.Header) error {
+func (b *reader) allowed(h *tar.Header) error {
 	if h.Typeflag != tar.TypeReg {
 		return b.damaged("entry %q is no plain file", h.Name)
 	}
@@ -192,7 +192,7 @@ func (b *backupReader) allowed(h *tar.Header) error {
 }
 
 // extract writes a file, and returns its SHA-256.
-func (b *backupReader) extract(dir, name string, r io.Reader) (sum string, err error) {
+func (b *reader) extract(dir, name string, r io.Reader) (sum string, err error) {
 	to := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
@@ -210,7 +210,7 @@ func (b *backupReader) extract(dir, name string, r io.Reader) (sum string, err e
 }
 
 // dropPassed removes the blocks that retention had removed before the backup was complete.
-func (b *backupReader) dropPassed(dir string, m manifest) error {
+func (b *reader) dropPassed(dir string, m Manifest) error {
 	for _, name := range store.Streams() {
 		e := m.Streams[name]
 		blocks, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(logPrefix+name), "msgs", "*.blk"))

@@ -1,0 +1,112 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"ledge/cmd/internal/check"
+	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/identities"
+	"ledge/store/osfile"
+)
+
+// RestoreOptions are what a restore needs.
+type RestoreOptions struct {
+	Paths    datadir.Paths // of the new data folder
+	Version  string        // of ledge, for messages
+	Logger   *slog.Logger
+	Out      io.Writer // for the report
+	Progress func(text string, done, total int64)
+}
+
+// restoring is one run of `ledge restore`.
+type restoring struct {
+	RestoreOptions
+	file string
+}
+
+// Restore makes a data folder of the backup in a file. The folder must not exist or be empty.
+func Restore(ctx context.Context, file string, o RestoreOptions) error {
+	return (&restoring{o, file}).run(ctx)
+}
+
+func (r *restoring) run(ctx context.Context) error {
+	dir := filepath.Clean(r.Paths.Data)
+	if err := datadir.MustBeNew(dir); err != nil {
+		return err
+	}
+	b, err := openFile(r.file)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.verify(ctx, r.Progress); err != nil {
+		return err
+	}
+	if err := datadir.Make(filepath.Dir(dir)); err != nil {
+		return exit.With(exit.Folder, err)
+	}
+	beside, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".restoring-*")
+	if err != nil {
+		return exit.With(exit.Folder, err)
+	}
+	if err := r.fill(ctx, b, beside); err != nil {
+		return errors.Join(err, os.RemoveAll(beside))
+	}
+	if err := becomes(beside, dir); err != nil {
+		return errors.Join(exit.With(exit.Folder, err), os.RemoveAll(beside))
+	}
+	fmt.Fprintf(r.Out, "restored to %s\n", dir)
+	return nil
+}
+
+// fill unpacks the backup into a folder and verifies what is there.
+func (r *restoring) fill(ctx context.Context, b *reader, dir string) error {
+	m, err := b.unpack(ctx, dir, r.Version, r.Progress)
+	if err != nil {
+		return err
+	}
+	paths := r.Paths
+	paths.Data = dir
+	folder := &check.Folder{Paths: paths, Logger: r.Logger, W: r.Out, Progress: r.Progress, Known: m.known()}
+	if err := folder.Run(ctx); err != nil {
+		return fmt.Errorf("backup %s: what is in it is not whole: %w", r.file, err)
+	}
+	for _, in := range folder.Logs {
+		if e := m.Streams[in.Stream]; in.Last != e.Last || in.Torn != nil {
+			return exit.With(exit.Damaged, fmt.Errorf("backup %s: %s ends at %d, and its manifest says %d", r.file, in.Stream, in.Last, e.Last))
+		}
+	}
+	if err := identities.RefuseOldLogins(dir); err != nil {
+		return exit.With(exit.Folder, err)
+	}
+	return syncFolders(dir)
+}
+
+// syncFolders puts the names in all folders of a tree on disk.
+func syncFolders(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = osfile.SyncDir(path)
+		}
+		return err
+	})
+}
+
+// becomes gives a folder its name, in the place of an empty folder or of nothing.
+func becomes(beside, dir string) error {
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; restore to a folder that does not exist", err)
+	}
+	if err := os.Rename(beside, dir); err != nil {
+		return err
+	}
+	return osfile.SyncDir(filepath.Dir(dir))
+}
