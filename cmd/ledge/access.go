@@ -28,7 +28,7 @@ func (p *Program) startAccess() error {
 	if err != nil {
 		return exit.With(exit.Folder, fmt.Errorf("make the key that signs logins: %w", err))
 	}
-	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.guard, p.identities.Uses.Used, p.Logger)
+	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.channels.Guard, p.identities.Uses.Used, p.Logger)
 	ctx, stop := context.WithCancel(context.Background())
 	p.onClose(stop)
 	p.inBackground(func(done <-chan struct{}) {

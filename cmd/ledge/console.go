@@ -21,7 +21,7 @@ import (
 func (p *Program) newConsole(o handlers.Options) http.Handler {
 	d := p.node
 	return console.New(console.Options{
-		Options: o, Services: p.servers.handlers(), State: d.Changes.View, Notes: p.flushedNotes, Values: d.Readings.View,
+		Options: o, Services: p.servers.handlers(), State: d.Changes.View, Notes: p.channels.ViewFlushed, Values: d.Readings.View,
 		Changes: changeLog{d}, Users: p.identities, Tokens: p.identities, Ledger: p.newConsoleLedger(), System: p.newConsoleSystem(),
 		Password: p.authenticator.Load().Password, Follow: p.followChanges, Position: p.position, TLS: p.Config.Secure,
 		Interfaces: netInterfaces, Sockets: p.socketStates, PortUse: p.portUse,

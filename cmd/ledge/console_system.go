@@ -121,14 +121,14 @@ func (s *consoleSystem) Disk() console.Disk {
 }
 
 // Endpoints implements console.System.
-func (s *consoleSystem) Endpoints() []domain.EndpointState { return s.delivery.Endpoints() }
+func (s *consoleSystem) Endpoints() []domain.EndpointState { return s.channels.Delivery.Endpoints() }
 
 // TryNow implements console.System.
-func (s *consoleSystem) TryNow(c domain.Channel) int { return s.delivery.TryNow(c) }
+func (s *consoleSystem) TryNow(c domain.Channel) int { return s.channels.Delivery.TryNow(c) }
 
 // Callbacks implements console.System.
 func (s *consoleSystem) Callbacks(service string) (last []console.Callback, waiting int) {
-	calls, waiting := s.callback.LastCalls(service)
+	calls, waiting := s.channels.Callbacks.LastCalls(service)
 	for _, one := range calls {
 		last = append(last, console.Callback{
 			Kind: one.Kind, Entity: one.Entity, Method: one.Method, Answer: one.Answer, At: one.At.UnixMilli(), Accepted: one.Accepted,

@@ -32,7 +32,7 @@ func netInterfaces() (list []console.NetInterface) {
 }
 
 func (p *Program) socketStates() (list []console.SocketState) {
-	for _, one := range p.sockets.Stats() {
+	for _, one := range p.channels.Sockets.Stats() {
 		list = append(list, console.SocketState{
 			Host: one.Host, Port: one.Port, Subscribers: one.Subscribers, Published: one.Published, Drops: one.Drops, Evictions: one.Evictions,
 		})
@@ -42,7 +42,7 @@ func (p *Program) socketStates() (list []console.SocketState) {
 
 // portUse binds the port for a moment. A name is not looked up: its answer is not known.
 func (p *Program) portUse(host string, port int) string {
-	if p.sockets.Bound(port) {
+	if p.channels.Sockets.Bound(port) {
 		return console.PortShared
 	}
 	for _, one := range netInterfaces() {

@@ -165,7 +165,7 @@ func (d *day) pass(t *testing.T, step int) {
 // rests reports whether no try is under way or due; one that fails has all others wait.
 func (d *day) rests() bool {
 	now, paused := d.now().UnixMilli(), false
-	for _, s := range d.delivery.Endpoints() {
+	for _, s := range d.channels.Delivery.Endpoints() {
 		if s.UnderWay > 0 {
 			return false
 		}

@@ -70,7 +70,7 @@ func (m *meters) register(p *Program) {
 		metricsOf(ofEndpoints, []string{"kind"}, p.endpointUse),
 		metricsOf(ofUnrecorded, nil, func() []withLabels[int64] { return unlabelled(p.unrecorded()) }),
 		metricsOf(ofZeroMQ, nil, p.zeroMQUse),
-		metricsOf(ofPeers, []string{"reason"}, func() []withLabels[int] { return byReason(p.sockets.Refusals()) }))
+		metricsOf(ofPeers, []string{"reason"}, func() []withLabels[int] { return byReason(p.channels.Sockets.Refusals()) }))
 	if p.keeper != nil {
 		add(processService,
 			metricsOf(ofHandshakes, []string{"reason"}, p.failedHandshakes),

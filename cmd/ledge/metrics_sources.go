@@ -64,7 +64,9 @@ func (p *Program) changesUse() (s storage) {
 	return s
 }
 
-func (p *Program) unrecorded() int64 { return p.engine.Refused() + p.delivery.Refused() }
+func (p *Program) unrecorded() int64 {
+	return p.channels.Engine.Refused() + p.channels.Delivery.Refused()
+}
 
 func (p *Program) ruleUse() (list []withLabels[retention.RuleUse]) {
 	for _, r := range p.remover.RuleUses() {
@@ -89,10 +91,10 @@ func (p *Program) connectionCounts() []withLabels[connections.Counts] {
 	return unlabelled(p.servers.limiter.Counts())
 }
 
-func (p *Program) zeroMQUse() []withLabels[zeromq.Use] { return unlabelled(p.sockets.Use()) }
+func (p *Program) zeroMQUse() []withLabels[zeromq.Use] { return unlabelled(p.channels.Sockets.Use()) }
 
 func (p *Program) callbackCounts() []withLabels[uint64] {
-	n := p.callback.Counts()
+	n := p.channels.Callbacks.Counts()
 	return []withLabels[uint64]{
 		{n.Accepted, []string{"accepted"}}, {n.Refused, []string{"refused"}}, {n.Failed, []string{"failed"}},
 		{n.GivenUp, []string{"given_up"}}, {n.Dropped, []string{"dropped"}},
@@ -102,7 +104,7 @@ func (p *Program) callbackCounts() []withLabels[uint64] {
 type waitingCallbacks struct{ callbacks, services int }
 
 func (p *Program) waitingCallbacks() []withLabels[waitingCallbacks] {
-	callbacks, services := p.callback.Queued()
+	callbacks, services := p.channels.Callbacks.Queued()
 	return unlabelled(waitingCallbacks{callbacks, services})
 }
 
@@ -111,7 +113,7 @@ type endpointUse struct{ endpoints, failing, waiting, underWay int }
 
 func (p *Program) endpointUse() (list []withLabels[endpointUse]) {
 	sums := map[string]endpointUse{}
-	for _, e := range p.delivery.Endpoints() {
+	for _, e := range p.channels.Delivery.Endpoints() {
 		kind, _, _ := strings.Cut(e.Endpoint, "/")
 		u := sums[kind]
 		u.endpoints++

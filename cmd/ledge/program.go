@@ -7,20 +7,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ledge/bridge"
-	"ledge/bridge/asof"
-	"ledge/bridge/callback"
-	"ledge/bridge/delivery"
-	"ledge/bridge/guard"
-	"ledge/bridge/sockets"
-	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
@@ -61,16 +59,9 @@ type Program struct {
 	tapTLS     *tls.Config                   // nil without secure
 	node       *node.Node
 	payloads   *payloads.Files
+	channels   *channels.Channels
 	secrets    *secrets.File
 	remover    *retention.Remover
-	guard      *guard.Guard
-	out        channelSenders
-	sockets    sockets.Sockets
-	curveKey   []byte // private key of CURVE
-	names      socketNames
-	engine     *bridge.Engine
-	delivery   *delivery.Delivery
-	callback   *callback.Callbacks
 	identities *identities.Identities
 	verifier   *check.Verifier
 	access     *handlers.Access // of requests
@@ -155,16 +146,13 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
-	if err := p.startBridge(ctx); err != nil {
+	if err := p.openChannels(ctx); err != nil {
 		return err
 	}
 	if err := p.startAccess(); err != nil {
 		return err
 	}
-	if err := p.startDelivery(); err != nil {
-		return err
-	}
-	if err := p.startCallbacks(ctx); err != nil {
+	if err := p.channels.Start(); err != nil {
 		return err
 	}
 	o := removalOptions(p.Config)
@@ -237,11 +225,11 @@ func (p *Program) watch(done <-chan struct{}) {
 		p.fail(p.findCause(err))
 	case err := <-p.node.Failed:
 		p.fail(err)
-	case err := <-p.engine.Failed():
+	case err := <-p.channels.Engine.Failed():
 		p.fail(p.findCause(err))
-	case err := <-p.delivery.Failed():
+	case err := <-p.channels.Delivery.Failed():
 		p.fail(p.findCause(err))
-	case err := <-p.callback.Failed():
+	case err := <-p.channels.Callbacks.Failed():
 		p.fail(p.findCause(err))
 	}
 }
@@ -332,36 +320,30 @@ func (p *Program) warnings() []string {
 	return append(p.remover.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
 }
 
-func (p *Program) startBridge(ctx context.Context) error {
+// openChannels opens what goes out. Its own ports are those that the program listens on now.
+func (p *Program) openChannels(ctx context.Context) (err error) {
+	own := map[int]string{}
+	for name := range p.servers.byName {
+		own[portOf(p.servers.address(name))] = name
+	}
+	if tap, err := url.Parse(p.node.Store.Tap().URL()); err == nil && tap.Host != "" {
+		own[portOf(tap.Host)] = "the tap"
+	}
 	c := p.Config
-	p.guard = p.newGuard()
-	out, err := p.newSenders()
-	if err != nil {
-		return exit.With(exit.Usage, err)
-	}
-	p.out = out
-	p.onClose(out.close)
-	hosts := newResolver()
-	if err := p.openCurveKey(); err != nil {
-		return err
-	}
-	o := p.socketOptions()
-	o.Lookup = hosts.Known
-	p.sockets = sockets.Sockets{Sockets: zeromq.NewSockets(o)}
-	p.names = socketNames{hosts, p.sockets.Sockets}
-	p.onClose(func() { p.sockets.Close(socketLinger) })
-	p.engine = bridge.New(bridge.Options{
-		Events: asof.Followed{Log: p.node.Changes.Appender, Entities: p.node.Entities, Want: asof.Notified}, Notifications: p.node.Notifications.Appender, Sockets: p.sockets, LookUp: p.names.before,
-		Now: p.Now, Logger: p.Logger, History: p.node.Entities.ReadSubscriptions, Recorded: p.node.Changes.Recorded, Noted: p.node.Notifications.Recorded, Pending: func() ([]domain.Notification, error) { return pending(p.node) },
-		Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval},
+	p.channels, err = channels.Open(ctx, channels.Options{
+		Node: p.node, Secrets: p.secrets, DenyDestinations: c.DenyDestinations, AllowDestinations: c.AllowDestinations, AllowBinds: c.AllowBinds,
+		SMTPServer: c.SMTPServer, SMTPSender: c.SMTPSender, Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval}, OwnPorts: own,
+		ZeroMQDescriptors: p.files.ZeroMQ, OutgoingDescriptors: p.files.Outgoing, Instance: p.instance, Now: p.Now, Logger: p.Logger,
 	})
-	at, err := bridgeStart(ctx, p.node)
 	if err != nil {
 		return err
 	}
-	if err := p.engine.Start(ctx, at); err != nil {
-		return fmt.Errorf("start the bridge: %w", err)
-	}
-	p.onClose(p.engine.Close)
+	p.onClose(p.channels.Close)
 	return nil
+}
+
+func portOf(address string) int {
+	_, port, _ := net.SplitHostPort(address)
+	n, _ := strconv.Atoi(port)
+	return n
 }

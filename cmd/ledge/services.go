@@ -31,7 +31,7 @@ var serving = map[string]struct {
 
 func (p *Program) newMetadata(o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
-	o.Devices = p.callback
+	o.Devices = p.channels.Callbacks
 	return metadata.New(o, p.node.Changes.View, p.node.Changes.Appender, p.identities)
 }
 
@@ -61,8 +61,8 @@ func (p *Program) readingsLog() handlers.Submitter {
 
 func (p *Program) newNotifications(o handlers.Options) http.Handler {
 	o = p.withSecrets(o)
-	o.Names, o.Swept = p.names, retention.Swept(p.node.Notifications.State)
-	return notifications.New(o, p.node.Changes.View, p.node.Changes.Appender, p.flushedNotes, p.node.Notifications.Appender, p.channels(), p.newReplays(), p)
+	o.Names, o.Swept = p.channels.Names, retention.Swept(p.node.Notifications.State)
+	return notifications.New(o, p.node.Changes.View, p.node.Changes.Appender, p.channels.ViewFlushed, p.node.Notifications.Appender, p.channels.Reservations(), p.channels.NewReplays(), p.channels)
 }
 
 // withSecrets are the options of a service that stores secrets.

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -33,14 +33,14 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 		if err != nil {
 			return err
 		}
-		var why whyAnswer
+		var why channels.Explanation
 		if err := json.Unmarshal(a.Why, &why); err != nil {
 			return fmt.Errorf("read the answer of the server: %w", err)
 		}
 		if *asJSON {
 			return printObject(c.OutOrStdout(), &why)
 		}
-		why.print(c.OutOrStdout())
+		why.Print(c.OutOrStdout())
 		return nil
 	})
 	c.Args = cobra.RangeArgs(1, 2)
@@ -77,8 +77,8 @@ func (p *Program) administer(ctx context.Context, actor string, r admin.Request,
 	}
 	switch r.Do {
 	case "why":
-		var why *whyAnswer
-		if why, err = p.why(r.Name, r.Notification); err == nil {
+		var why *channels.Explanation
+		if why, err = p.channels.Explain(r.Name, r.Notification); err == nil {
 			a.Why, err = json.Marshal(why)
 		}
 	case "ends":
@@ -108,41 +108,4 @@ func (p *Program) endsAfter(ctx context.Context, after store.Place) (map[string]
 		return nil, domain.Errorf(domain.Unavailable, "the server is stopping")
 	}
 	return ends, nil
-}
-
-// finding is one thing that a delivery depends on.
-type finding struct {
-	// Cause is what it is about: locked, category, label, channel, endpoint, topic, port, queue, transmission or replay.
-	Cause string `json:"cause"`
-	// Stops says that nothing arrives because of it.
-	Stops bool   `json:"stops"`
-	Text  string `json:"text"`
-}
-
-// whyAnswer explains a delivery.
-type whyAnswer struct {
-	Subscription string    `json:"subscription"`
-	Notification string    `json:"notification,omitempty"`
-	Arrives      bool      `json:"arrives"` // nothing stops it, or it did arrive on some channel
-	Findings     []finding `json:"findings"`
-}
-
-func (w *whyAnswer) add(cause string, stops bool, text string, args ...any) {
-	w.Findings = append(w.Findings, finding{cause, stops, fmt.Sprintf(text, args...)})
-}
-
-func (w *whyAnswer) print(out io.Writer) {
-	what := "the next notification that matches"
-	if w.Notification != "" {
-		what = "notification " + w.Notification
-	}
-	verdict := map[bool]string{true: "nothing stops it", false: "it is stopped"}[w.Arrives]
-	fmt.Fprintf(out, "%s, to subscription %s: %s\n", what, w.Subscription, verdict)
-	for _, f := range w.Findings {
-		mark := "ok  "
-		if f.Stops {
-			mark = "STOP"
-		}
-		fmt.Fprintf(out, "%s  %-12s  %s\n", mark, f.Cause, f.Text)
-	}
 }

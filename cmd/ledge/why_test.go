@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/exit"
 )
 
 // explain runs `ledge why` and returns its answer.
-func (p *process) explain(t *testing.T, args ...string) whyAnswer {
+func (p *process) explain(t *testing.T, args ...string) channels.Explanation {
 	t.Helper()
 	out, stderr, code := ledge(t, append([]string{"why", "--json", "--data-dir", p.dir}, args...)...)
-	var w whyAnswer
+	var w channels.Explanation
 	if err := json.Unmarshal([]byte(out), &w); code != exit.OK || err != nil {
 		t.Fatalf("why %v: exit code %d, %v\n%s%s", args, code, err, out, stderr)
 	}
@@ -24,7 +25,7 @@ func (p *process) explain(t *testing.T, args ...string) whyAnswer {
 }
 
 // stops holds that a cause is named, with a text, as one that stops the delivery or not.
-func (w whyAnswer) holds(t *testing.T, cause string, stops bool, text string) {
+func holdsFinding(w channels.Explanation, t *testing.T, cause string, stops bool, text string) {
 	t.Helper()
 	for _, f := range w.Findings {
 		if f.Cause == cause && f.Stops == stops && strings.Contains(f.Text, text) {
@@ -78,18 +79,18 @@ func TestWhy(t *testing.T) {
 	c, other := p.processed(t, "c"), p.processed(t, "other")
 
 	w := p.explain(t, "good", c)
-	w.holds(t, "transmission", false, "SENT")
+	holdsFinding(w, t, "transmission", false, "SENT")
 	if !w.Arrives {
 		t.Errorf("it did arrive: %+v", w)
 	}
 	w = p.explain(t, "bad", c)
-	w.holds(t, "transmission", true, "FAILED")
-	p.explain(t, "good", other).holds(t, "category", true, `the category "other"; the subscription asks for c`)
-	p.explain(t, "shut", c).holds(t, "locked", true, "locked")
-	p.explain(t, "shut").holds(t, "locked", true, "LOCKED")
-	p.explain(t, "zmq", c).holds(t, "topic", true, "nobody with that topic")
-	p.explain(t, "zmq").holds(t, "port", true, "0 subscribers are connected")
-	p.explain(t, "zmq").holds(t, "replay", false, "last delivery")
+	holdsFinding(w, t, "transmission", true, "FAILED")
+	holdsFinding(p.explain(t, "good", other), t, "category", true, `the category "other"; the subscription asks for c`)
+	holdsFinding(p.explain(t, "shut", c), t, "locked", true, "locked")
+	holdsFinding(p.explain(t, "shut"), t, "locked", true, "LOCKED")
+	holdsFinding(p.explain(t, "zmq", c), t, "topic", true, "nobody with that topic")
+	holdsFinding(p.explain(t, "zmq"), t, "port", true, "0 subscribers are connected")
+	holdsFinding(p.explain(t, "zmq"), t, "replay", false, "last delivery")
 
 	dead := porttest.Hold(t) // nobody listens
 	p.addWithChannel("dead", "UNLOCKED", `"d"`, fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/in?token=x","httpMethod":"POST"}`, dead), 50)
@@ -97,7 +98,7 @@ func TestWhy(t *testing.T) {
 	until(t, "the dead endpoint to fail", func() bool {
 		return strings.Contains(fmt.Sprint(p.explain(t, "dead").Findings), "it failed ")
 	})
-	p.explain(t, "dead").holds(t, "endpoint", true, "in a row")
+	holdsFinding(p.explain(t, "dead"), t, "endpoint", true, "in a row")
 
 	if out, _, code := ledge(t, "why", "bad", c, "--data-dir", p.dir); code != exit.OK || !strings.Contains(out, "it is stopped") || !strings.Contains(out, "\nSTOP  transmission") {
 		t.Errorf("for people: %d\n%s", code, out)
@@ -122,23 +123,14 @@ func TestWhyTopic(t *testing.T) {
 	p.addWithChannel("zmq", "UNLOCKED", `"c"`, fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"cam"}`, socket), 0)
 	p.subscribe(socket, "door")
 	id := p.processed(t, "c")
-	p.explain(t, "zmq", id).holds(t, "topic", true, "nobody with that topic")
-	p.explain(t, "zmq").holds(t, "topic", true, `subscribers ask for "door"`)
-	p.explain(t, "zmq").holds(t, "port", false, "1 subscribers are connected")
+	holdsFinding(p.explain(t, "zmq", id), t, "topic", true, "nobody with that topic")
+	holdsFinding(p.explain(t, "zmq"), t, "topic", true, `subscribers ask for "door"`)
+	holdsFinding(p.explain(t, "zmq"), t, "port", false, "1 subscribers are connected")
 	if a := p.call(http.MethodGet, p.notifications+"/api/v2/transmission/notification/id/"+id, "", ""); !strings.Contains(a.body, `published to 0 matching of 1 connected subscribers: they asked for the topics \"door\"`) {
 		t.Errorf("the transmission: %s", a.body)
 	}
 	a := p.call(http.MethodGet, p.notifications+"/api/v2/endpoint/all", "", "")
 	if want := `"socket":{"subscribers":1,"topics":[{"topic":"door","subscribers":1}],`; !strings.Contains(a.body, fmt.Sprintf(`"endpoint":"ZeroMQ/127.0.0.1/%d"`, socket)) || !strings.Contains(a.body, want) {
 		t.Errorf("endpoints: %s, want %s", a.body, want)
-	}
-}
-
-func TestShownTopic(t *testing.T) {
-	if got := shownTopic(strings.Repeat("x", 10_000)); len(got) != topicShownBytes {
-		t.Errorf("a long topic has %d bytes, want %d", len(got), topicShownBytes)
-	}
-	if got := shownTopic("a\xffb"); got != "a\uFFFDb" {
-		t.Errorf("got %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package channels
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"ledge/domain"
 )
 
-// why explains the delivery of a notification, or of the next one, to a subscription.
-func (p *Program) why(subscription, notification string) (*whyAnswer, error) {
-	s, ok := p.subscription(subscription)
+// Explain explains the delivery of a notification, or of the next one, to a subscription.
+func (cs *Channels) Explain(subscription, notification string) (*Explanation, error) {
+	s, ok := cs.subscription(subscription)
 	if !ok {
 		return nil, domain.Errorf(domain.NotFound, "there is no subscription %q; GET /api/v2/subscription/all of the notifications service lists them", subscription)
 	}
-	w := &whyAnswer{Subscription: subscription, Notification: notification}
+	w := &Explanation{Subscription: subscription, Notification: notification}
 	locked := s.AdminState != domain.StateUnlocked
 	if !locked {
 		w.add("locked", false, "the subscription is UNLOCKED")
@@ -25,17 +25,17 @@ func (p *Program) why(subscription, notification string) (*whyAnswer, error) {
 	}
 	if notification == "" {
 		w.add("category", len(s.Categories)+len(s.Labels) == 0, "it asks for the categories %s and the labels %s", namesIn(s.Categories), namesIn(s.Labels))
-		p.whyChannels(w, s.Channels)
-	} else if err := p.whyNotification(w, s, notification); err != nil {
+		cs.whyChannels(w, s.Channels)
+	} else if err := cs.whyNotification(w, s, notification); err != nil {
 		return nil, err
 	}
-	p.whyReplay(w, s)
-	w.Arrives = !slices.ContainsFunc(w.Findings, func(f finding) bool { return f.Stops })
+	cs.whyReplay(w, s)
+	w.Arrives = !slices.ContainsFunc(w.Findings, func(f Finding) bool { return f.Stops })
 	return w, nil
 }
 
-func (p *Program) subscription(name string) (domain.Subscription, bool) {
-	state, done := p.node.Changes.State.State()
+func (cs *Channels) subscription(name string) (domain.Subscription, bool) {
+	state, done := cs.Node.Changes.State.State()
 	defer done()
 	return state.Subscriptions.Get(name)
 }
@@ -44,8 +44,8 @@ func (p *Program) subscription(name string) (domain.Subscription, bool) {
 const mostTries = 1000
 
 // delivered returns a notification with its transmissions to a subscription.
-func (p *Program) delivered(subscription, id string) (n domain.Notification, list []domain.Transmission, err error) {
-	v, done := p.flushedNotes()
+func (cs *Channels) delivered(subscription, id string) (n domain.Notification, list []domain.Transmission, err error) {
+	v, done := cs.ViewFlushed()
 	defer done()
 	n, ok := v.State.Notifications.Get(id)
 	if !ok {
@@ -56,15 +56,15 @@ func (p *Program) delivered(subscription, id string) (n domain.Notification, lis
 	return n, list, err
 }
 
-func (p *Program) whyNotification(w *whyAnswer, s domain.Subscription, id string) error {
-	n, list, err := p.delivered(s.Name, id)
+func (cs *Channels) whyNotification(w *Explanation, s domain.Subscription, id string) error {
+	n, list, err := cs.delivered(s.Name, id)
 	if err != nil {
 		return err
 	}
 	if len(list) > 0 {
 		w.add("category", false, "it matched when it was delivered, on %d channels", len(list))
 		for _, t := range list {
-			p.whyTransmission(w, t)
+			cs.whyTransmission(w, t)
 		}
 		return nil
 	}
@@ -77,7 +77,7 @@ func (p *Program) whyNotification(w *whyAnswer, s domain.Subscription, id string
 }
 
 // whyNoMatch compares a subscription as it is with a notification that it did not get.
-func (w *whyAnswer) whyNoMatch(s domain.Subscription, n domain.Notification) {
+func (w *Explanation) whyNoMatch(s domain.Subscription, n domain.Notification) {
 	unlocked := s
 	unlocked.AdminState = domain.StateUnlocked
 	switch {
@@ -98,7 +98,7 @@ func (w *whyAnswer) whyNoMatch(s domain.Subscription, n domain.Notification) {
 }
 
 // whyTransmission tells what came of one channel.
-func (p *Program) whyTransmission(w *whyAnswer, t domain.Transmission) {
+func (cs *Channels) whyTransmission(w *Explanation, t domain.Transmission) {
 	name := channelName(t.Channel)
 	text := fmt.Sprintf("%s: %s after %d tries", name, t.Status, len(t.Records))
 	if n := len(t.Records); n > 0 {
@@ -110,7 +110,7 @@ func (p *Program) whyTransmission(w *whyAnswer, t domain.Transmission) {
 	}
 	w.add("transmission", t.Status != domain.StatusSent, "%s", text)
 	if t.Status != domain.StatusSent {
-		p.whyChannels(w, []domain.Channel{t.Channel})
+		cs.whyChannels(w, []domain.Channel{t.Channel})
 	} else if t.Channel.Type == domain.ChannelZeroMQ {
 		unheard := strings.HasPrefix(t.Records[len(t.Records)-1].Response, "published to 0 ")
 		if unheard {
@@ -120,14 +120,14 @@ func (p *Program) whyTransmission(w *whyAnswer, t domain.Transmission) {
 }
 
 // whyChannels tells how the endpoint or socket of each channel is now.
-func (p *Program) whyChannels(w *whyAnswer, channels []domain.Channel) {
+func (cs *Channels) whyChannels(w *Explanation, channels []domain.Channel) {
 	states := map[string]domain.EndpointState{}
-	for _, e := range p.delivery.Endpoints() {
+	for _, e := range cs.Delivery.Endpoints() {
 		states[e.Target] = e
 	}
 	for _, ch := range channels {
 		if ch.Type == domain.ChannelZeroMQ {
-			p.whySocket(w, ch)
+			cs.whySocket(w, ch)
 		}
 		e, ok := states[ch.Target()]
 		if !ok {
@@ -152,8 +152,8 @@ func (p *Program) whyChannels(w *whyAnswer, channels []domain.Channel) {
 }
 
 // whySocket tells who listens at the socket of a ZeroMQ channel.
-func (p *Program) whySocket(w *whyAnswer, ch domain.Channel) {
-	a, err := p.sockets.ListenersOf(ch.Host, ch.Port, topicsShown)
+func (cs *Channels) whySocket(w *Explanation, ch domain.Channel) {
+	a, err := cs.Sockets.ListenersOf(ch.Host, ch.Port, topicsShown)
 	name := channelName(ch)
 	if err != nil {
 		w.add("port", true, "%s: the socket is not bound: %v", name, err)
@@ -175,19 +175,19 @@ func (p *Program) whySocket(w *whyAnswer, ch domain.Channel) {
 	w.whyQueue(name, a)
 }
 
-func (w *whyAnswer) whyQueue(name string, a zeromq.Listeners) {
+func (w *Explanation) whyQueue(name string, a zeromq.Listeners) {
 	if a.QueuedMessages > 0 || a.Drops > 0 {
 		w.add("queue", false, "%s: %d messages wait for its subscribers, and %d were dropped since it was bound", name, a.QueuedMessages, a.Drops)
 	}
 }
 
 // whyReplay tells from where a replay goes on.
-func (p *Program) whyReplay(w *whyAnswer, s domain.Subscription) {
+func (cs *Channels) whyReplay(w *Explanation, s domain.Subscription) {
 	if !slices.ContainsFunc(s.Channels, func(ch domain.Channel) bool { return ch.Type == domain.ChannelZeroMQ }) {
 		w.add("replay", false, "the subscription has no ZeroMQ channel; what failed on other channels is not sent by a replay")
 		return
 	}
-	c, err := p.newReplays().Cursor(s.Name)
+	c, err := cs.NewReplays().Cursor(s.Name)
 	switch {
 	case err != nil:
 		w.add("replay", false, "how far it got is not known: %v", err)

@@ -1,4 +1,4 @@
-package main
+package channels
 
 import (
 	"slices"
@@ -13,9 +13,9 @@ const topicsShown = 100
 
 // Endpoints implements notifications.Deliveries: the endpoints of the delivery, and then the ZeroMQ sockets for which nothing
 // waits.
-func (p *Program) Endpoints() []domain.EndpointState {
-	list := p.delivery.Endpoints()
-	for _, a := range p.sockets.AllListeners(topicsShown) {
+func (cs *Channels) Endpoints() []domain.EndpointState {
+	list := cs.Delivery.Endpoints()
+	for _, a := range cs.Sockets.AllListeners(topicsShown) {
 		name := domain.Channel{Type: domain.ChannelZeroMQ, Host: a.Host, Port: a.Port}.Endpoint()
 		i := slices.IndexFunc(list, func(e domain.EndpointState) bool { return e.Endpoint == name })
 		if i < 0 {

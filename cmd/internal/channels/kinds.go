@@ -1,4 +1,4 @@
-package main
+package channels
 
 import (
 	"context"
@@ -12,47 +12,48 @@ import (
 	"ledge/bridge/outward"
 	"ledge/bridge/rest"
 	"ledge/domain"
+	"ledge/handlers/notifications"
 )
 
-// channelRow is what the program has for one kind of channel.
-type channelRow struct {
+// kind is what the program has for one kind of channel.
+type kind struct {
 	send delivery.Sender
 	// check returns an error for a channel that could never be delivered. It begins with the name of the field at fault. nil checks nothing.
 	check func(domain.Channel) error
 }
 
-// channelRows has a row for each row of domain.ChannelKinds, by its type.
-func (p *Program) channelRows() map[string]channelRow {
+// kinds has a row for each row of domain.ChannelKinds, by its type.
+func (cs *Channels) kinds() map[string]kind {
 	by := func(send func(context.Context, domain.Transmission, outward.Message) (string, error)) delivery.Sender {
 		return func(ctx context.Context, t domain.Transmission, n domain.Notification) (string, error) {
 			return send(ctx, t, messageOf(t, n))
 		}
 	}
-	return map[string]channelRow{
-		domain.ChannelZeroMQ: {send: p.engine.Send},
+	return map[string]kind{
+		domain.ChannelZeroMQ: {send: cs.Engine.Send},
 		domain.ChannelREST: {
 			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
-				return p.out.rest.Send(ctx, restTarget(t.Channel), m)
+				return cs.out.rest.Send(ctx, restTarget(t.Channel), m)
 			}),
-			check: func(ch domain.Channel) error { return p.guard.Destination(ch.Host, ch.Port) },
+			check: func(ch domain.Channel) error { return cs.Guard.Destination(ch.Host, ch.Port) },
 		},
 		domain.ChannelMQTT: {
 			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
-				return p.out.mqtt.Send(ctx, mqttTarget(t.Channel), m)
+				return cs.out.mqtt.Send(ctx, mqttTarget(t.Channel), m)
 			}),
 			check: func(ch domain.Channel) error {
-				if err := p.guard.Destination(ch.Host, ch.Port); err != nil {
+				if err := cs.Guard.Destination(ch.Host, ch.Port); err != nil {
 					return err
 				}
-				return p.out.mqtt.CheckSecret(mqttTarget(ch))
+				return cs.out.mqtt.CheckSecret(mqttTarget(ch))
 			},
 		},
 		domain.ChannelEmail: {
 			send: by(func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
-				return p.out.mail.Send(ctx, mailTarget(t), m)
+				return cs.out.mail.Send(ctx, mailTarget(t), m)
 			}),
 			check: func(domain.Channel) error {
-				if p.Config.SMTPServer == "" {
+				if cs.SMTPServer == "" {
 					return errors.New("type: EMAIL cannot be delivered, because there is no mail server; name one in the setting smtp-server")
 				}
 				return nil
@@ -62,9 +63,9 @@ func (p *Program) channelRows() map[string]channelRow {
 }
 
 // senders are the ways to the channels, by their type.
-func (p *Program) senders() map[string]delivery.Sender {
+func (cs *Channels) senders() map[string]delivery.Sender {
 	senders := map[string]delivery.Sender{}
-	for kind, row := range p.channelRows() {
+	for kind, row := range cs.kinds() {
 		senders[kind] = row.send
 	}
 	return senders
@@ -96,16 +97,17 @@ func mqttTarget(ch domain.Channel) mqtt.Target {
 	}
 }
 
-// reservations are for the channels of subscriptions: what could never be delivered is refused.
+// reservations refuse the channels of subscriptions that could never be delivered.
 type reservations struct {
 	*bridge.Engine
-	rows map[string]channelRow
+	rows map[string]kind
 	// serverKey is the public key of CURVE, or empty.
 	serverKey string
 }
 
-func (p *Program) channels() reservations {
-	return reservations{p.engine, p.channelRows(), serverKey(p.curveKey)}
+// Reservations returns the check of the channels of subscriptions.
+func (cs *Channels) Reservations() notifications.Channels {
+	return reservations{cs.Engine, cs.kinds(), PublicKey(cs.curveKey)}
 }
 
 // Reserve implements notifications.Channels.

@@ -1,4 +1,4 @@
-package main
+package channels
 
 import (
 	"time"
@@ -11,11 +11,11 @@ import (
 const socketLinger = time.Second
 
 // socketOptions are the limits of the ZeroMQ sockets, as far as there are file descriptors for them.
-func (p *Program) socketOptions() zeromq.Options {
-	o := zeromq.Options{Vet: p.guard.Bind, ClientOf: domain.ClientOf, ServerKey: p.curveKey, Logger: p.Logger}.WithDefaults()
-	if !fitSockets(&o, p.files.ZeroMQ) {
-		p.Logger.Info("ZeroMQ sockets and peers are limited by the file descriptors of the process; raise their limit, such as with ulimit -n, for more",
-			"sockets", o.MaxSockets, "peers", o.MaxPeers, "peersPerAddress", o.MaxPeersPerAddress, "descriptors", p.files.ZeroMQ)
+func (cs *Channels) socketOptions() zeromq.Options {
+	o := zeromq.Options{Vet: cs.Guard.Bind, ClientOf: domain.ClientOf, ServerKey: cs.curveKey, Logger: cs.Logger}.WithDefaults()
+	if !fitSockets(&o, cs.ZeroMQDescriptors) {
+		cs.Logger.Info("ZeroMQ sockets and peers are limited by the file descriptors of the process; raise their limit, such as with ulimit -n, for more",
+			"sockets", o.MaxSockets, "peers", o.MaxPeers, "peersPerAddress", o.MaxPeersPerAddress, "descriptors", cs.ZeroMQDescriptors)
 	}
 	return o
 }

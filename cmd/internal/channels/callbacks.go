@@ -1,7 +1,6 @@
-package main
+package channels
 
 import (
-	"context"
 	"fmt"
 
 	"ledge/bridge/asof"
@@ -11,20 +10,20 @@ import (
 )
 
 // startCallbacks starts to call device services back.
-func (p *Program) startCallbacks(ctx context.Context) error {
-	p.callback = callback.New(callback.Options{
-		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: p.outgoing("callbacks", callback.DefaultConcurrency, p.files.Outgoing/4)}},
-		Events: asof.Followed{Log: p.node.Changes.Appender, Entities: p.node.Entities, Want: asof.CalledBack}, Notifications: p.node.Notifications.Appender, History: p.node.Entities.Read, Guard: p.guard, Self: p.instance, Now: p.Now, Logger: p.Logger,
+func (cs *Channels) startCallbacks() error {
+	cs.Callbacks = callback.New(callback.Options{
+		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: cs.outgoing("callbacks", callback.DefaultConcurrency, cs.OutgoingDescriptors/4)}},
+		Events: asof.Followed{Log: cs.Node.Changes.Appender, Entities: cs.Node.Entities, Want: asof.CalledBack}, Notifications: cs.Node.Notifications.Appender, History: cs.Node.Entities.Read, Guard: cs.Guard, Self: cs.Instance, Now: cs.Now, Logger: cs.Logger,
 	})
-	err := p.node.Read(func() error {
-		at, done := callbackStart(p.node)
+	err := cs.Node.Read(func() error {
+		at, done := callbackStart(cs.Node)
 		defer done()
-		return p.callback.Start(at)
+		return cs.Callbacks.Start(at)
 	})
 	if err != nil {
 		return fmt.Errorf("start the callbacks: %w", err)
 	}
-	p.onClose(p.callback.Close)
+	cs.onClose(cs.Callbacks.Close)
 	return nil
 }
 
