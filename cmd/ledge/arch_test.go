@@ -53,7 +53,7 @@ var levels = [][]string{
 	{"admin", "config", "node"},
 	{"identities", "logs", "retention", "secure"},
 	{"channels", "check"},
-	{"backup"},
+	{"backup", "metrics"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

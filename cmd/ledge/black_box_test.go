@@ -13,9 +13,9 @@ import (
 // whiteBox are the files of tests that call unexported code of this package. The tests in all other files know the binary alone: its
 // commands, ports and files. These hold what users were promised, so that they stay as they are when the code behind them changes.
 var whiteBox = strings.Fields(`
-	attack_connections_linux_test.go attack_linux_test.go backup_test.go delivery_day_test.go descriptors_split_test.go
-	failure_test.go faults_flip_test.go folding_test.go interrupted_test.go manifest_missing_test.go metrics_memory_test.go
-	metrics_test.go program_test.go retention_test.go starting_test.go suggest_test.go user_test.go`)
+	attack_connections_linux_test.go backup_test.go delivery_day_test.go descriptors_split_test.go failure_test.go
+	faults_flip_test.go folding_test.go interrupted_test.go manifest_missing_test.go program_test.go retention_test.go
+	starting_test.go suggest_test.go user_test.go`)
 
 // TestWhiteBox holds the list to what the files use.
 func TestWhiteBox(t *testing.T) {

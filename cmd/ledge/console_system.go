@@ -90,9 +90,9 @@ func (s *consoleSystem) space() (space console.Space) {
 		s.Logger.Warn("the size of the disk is not known", "error", err)
 	}
 	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
-	space.UsedBytes = s.payloadUse().Bytes
+	space.UsedBytes = s.meters.PayloadUse().Bytes
 	for _, one := range s.node.Parts() {
-		space.UsedBytes += s.useOf(one).Bytes
+		space.UsedBytes += s.meters.StreamUse(one).Bytes
 	}
 	return space
 }
@@ -106,10 +106,10 @@ func (s *consoleSystem) Disk() console.Disk {
 	}
 	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {
-		add(what, s.useOf(s.node.Parts()[i]).Bytes)
+		add(what, s.meters.StreamUse(s.node.Parts()[i]).Bytes)
 	}
-	add("large values of readings", s.payloadUse().Bytes)
-	add("archives of changes", s.changesUse().Archive.ArchivedBytes)
+	add("large values of readings", s.meters.PayloadUse().Bytes)
+	add("archives of changes", s.meters.ChangesUse().Archive.ArchivedBytes)
 	states := int64(0)
 	for _, name := range datadir.StateFiles {
 		if info, err := os.Stat(filepath.Join(s.Config.DataDir, name)); err == nil {

@@ -2,20 +2,16 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
-	"ledge/handlers"
 )
 
 // ports are the addresses of the HTTP services, by name.
@@ -190,39 +186,6 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is in docs/monitoring.md and not shown", name)
 		}
 	}
-}
-
-// TestScrapesAreBounded holds so many scrapes back, and finds one more refused.
-func TestScrapesAreBounded(t *testing.T) {
-	p := &Program{Config: &config.Config{}, Logger: slog.New(slog.DiscardHandler), meters: newMeters()}
-	begun, end := make(chan bool, scrapes), make(chan bool)
-	p.meters.registries[services.Data].MustRegister(metricsOf([]measure[int]{{"ledge_slow", "A metric that waits.", count}}, nil, func() []withLabels[int] {
-		begun <- true
-		<-end
-		return nil
-	}))
-	h := p.withMetrics(handlers.Options{Service: services.Data}, http.NotFoundHandler())
-	scrape := func() int {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-		return w.Code
-	}
-	var all sync.WaitGroup
-	for range scrapes {
-		all.Go(func() {
-			if code := scrape(); code != http.StatusOK {
-				t.Errorf("one within the bound: %d", code)
-			}
-		})
-	}
-	for range scrapes {
-		<-begun
-	}
-	if code := scrape(); code != http.StatusServiceUnavailable {
-		t.Errorf("one beyond the bound: %d", code)
-	}
-	close(end)
-	all.Wait()
 }
 
 // TestPprof holds that profiles are off, and where they are on only for this machine and not by a proxy.

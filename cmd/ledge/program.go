@@ -24,6 +24,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
+	"ledge/cmd/internal/metrics"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/retention"
 	"ledge/cmd/internal/secure"
@@ -71,7 +72,7 @@ type Program struct {
 	admin         *admin.Socket // nil where this system has none
 	instance      string        // id of this run, in the header that ends loops
 	failed        chan error
-	meters        *meters
+	meters        *metrics.Meters
 	running       atomic.Bool // all parts are there
 	closers       []func()
 }
@@ -161,10 +162,9 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	p.inBackground(func(done <-chan struct{}) { p.until(done, p.remover.Workers()...) })
 	p.inBackground(p.watch)
 	p.inBackground(spare.Run)
-	p.meters = newMeters()
-	p.meters.register(p)
-	p.node.Store.Observe(p.meters.appends)
-	p.inBackground(p.countDeliveries)
+	p.meters = metrics.Open(p.meterOptions())
+	p.node.Store.Observe(p.meters.ObserveAppends())
+	p.inBackground(p.meters.CountDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
 	p.onClose(p.servers.shutdown)
@@ -346,4 +346,16 @@ func portOf(address string) int {
 	_, port, _ := net.SplitHostPort(address)
 	n, _ := strconv.Atoi(port)
 	return n
+}
+
+// meterOptions returns the sources of the metrics.
+func (p *Program) meterOptions() metrics.Options {
+	o := metrics.Options{
+		Node: p.node, Payloads: p.payloads, Remover: p.remover, Channels: p.channels, Access: p.access, Authenticator: p.authenticator.Load(),
+		Limiter: p.servers.limiter, Keeper: p.keeper, Version: version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
+	}
+	if p.transport != nil {
+		o.Handshakes = p.transport.Failures
+	}
+	return o
 }

@@ -117,7 +117,7 @@ func (s *servers) serve() {
 		if c, ok := srv.handler.(interface{ Close() }); ok {
 			srv.server.RegisterOnShutdown(c.Close)
 		}
-		srv.answerWith(s.program.withMetrics(o, srv.handler))
+		srv.answerWith(s.program.meters.Serve(o, srv.handler))
 	}
 }
 
@@ -170,10 +170,10 @@ func (s *servers) options(one services.Service) handlers.Options {
 	c, name := s.config, one.Name
 	return handlers.Options{
 		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.program.Now,
-		Ready: func() error { return serving[one.Name].ready(s.program) }, Storage: func() any { return s.program.storage() }, Warnings: s.program.warnings,
+		Ready: func() error { return serving[one.Name].ready(s.program) }, Storage: func() any { return s.program.meters.Storage() }, Warnings: s.program.warnings,
 		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.program.access,
 		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
-		Observe: s.program.meters.requests[name].observe, Addresses: s.urls(),
+		Observe: s.program.meters.ObserveRequests(name), Addresses: s.urls(),
 	}
 }
 

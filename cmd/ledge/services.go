@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"ledge/cmd/internal/retention"
 	"ledge/cmd/internal/services"
@@ -88,4 +90,20 @@ func (p *Program) readyForReadings() error {
 		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.ReadingsReserve())
 	}
 	return nil
+}
+
+// healthTimeout is how long the log and the state may take to answer a health check: as long as a client may take.
+const healthTimeout = 30 * time.Second
+
+// readyFor returns why nothing can be recorded on a log, or nothing be read, nil if both work.
+func (p *Program) readyFor(log *store.Log) error {
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	if err := p.node.Store.Health(ctx); err != nil {
+		return err
+	}
+	if err := p.node.Health(); err != nil {
+		return err
+	}
+	return log.Ready()
 }

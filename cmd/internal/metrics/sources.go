@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 )
 
 // warnMetric logs what cannot be measured; it is shown as 0.
-func (p *Program) warnMetric(what string, err error) {
+func (m *Meters) warnMetric(what string, err error) {
 	if err != nil {
-		p.Logger.Warn("metrics incomplete", "what", what, "error", err)
+		m.Logger.Warn("metrics incomplete", "what", what, "error", err)
 	}
 }
 
@@ -26,10 +26,10 @@ type metricErrors struct {
 // Println implements promhttp.Logger.
 func (m metricErrors) Println(v ...any) { m.to.Warn("metrics incomplete", "error", fmt.Sprint(v...)) }
 
-func (p *Program) streamUse(stream string) (list []withLabels[streamUse]) {
-	for _, proj := range p.node.Parts() {
+func (m *Meters) streamUses(stream string) (list []withLabels[streamUse]) {
+	for _, proj := range m.Node.Parts() {
 		if proj.Log.Name() == stream {
-			list = append(list, withLabels[streamUse]{p.useOf(proj), []string{stream}})
+			list = append(list, withLabels[streamUse]{m.StreamUse(proj), []string{stream}})
 		}
 	}
 	return list
@@ -41,10 +41,10 @@ type projectionUse struct {
 	waiting int
 }
 
-func (p *Program) projectionUse(stream string) []withLabels[projectionUse] {
-	appenders := map[string]*store.Appender{store.EventsStream: p.node.Changes.Appender, store.NotificationsStream: p.node.Notifications.Appender, store.ReadingsStream: p.node.Readings.Appender}
+func (m *Meters) projectionUse(stream string) []withLabels[projectionUse] {
+	appenders := map[string]*store.Appender{store.EventsStream: m.Node.Changes.Appender, store.NotificationsStream: m.Node.Notifications.Appender, store.ReadingsStream: m.Node.Readings.Appender}
 	u := projectionUse{waiting: appenders[stream].Queued()}
-	for _, proj := range p.node.Parts() {
+	for _, proj := range m.Node.Parts() {
 		if proj.Log.Name() == stream {
 			shown, _ := proj.State.Checkpoint() // before the end of the log, which only grows
 			last, _ := proj.Log.Last()
@@ -54,47 +54,47 @@ func (p *Program) projectionUse(stream string) []withLabels[projectionUse] {
 	return []withLabels[projectionUse]{{u, []string{stream}}}
 }
 
-// changesUse is of the disk and the log of changes.
-func (p *Program) changesUse() (s storage) {
+// ChangesUse is of the disk and the log of changes.
+func (m *Meters) ChangesUse() (s Storage) {
 	var err error
-	s.FreeBytes, err = p.node.Store.FreeBytes()
-	p.warnMetric("free disk space", err)
-	s.Archive, err = p.remover.ArchiveUse()
-	p.warnMetric("archives", err)
+	s.FreeBytes, err = m.Node.Store.FreeBytes()
+	m.warnMetric("free disk space", err)
+	s.Archive, err = m.Remover.ArchiveUse()
+	m.warnMetric("archives", err)
 	return s
 }
 
-func (p *Program) unrecorded() int64 {
-	return p.channels.Engine.Refused() + p.channels.Delivery.Refused()
+func (m *Meters) unrecorded() int64 {
+	return m.Channels.Engine.Refused() + m.Channels.Delivery.Refused()
 }
 
-func (p *Program) ruleUse() (list []withLabels[retention.RuleUse]) {
-	for _, r := range p.remover.RuleUses() {
+func (m *Meters) ruleUse() (list []withLabels[retention.RuleUse]) {
+	for _, r := range m.Remover.RuleUses() {
 		list = append(list, withLabels[retention.RuleUse]{r, []string{r.Rule}})
 	}
 	return list
 }
 
 // refusals are the requests to a service that were refused, by reason.
-func (p *Program) refusals(service string) (list []withLabels[int]) {
+func (m *Meters) refusals(service string) (list []withLabels[int]) {
 	for _, reason := range handlers.Reasons {
 		n := 0
-		if p.access != nil && p.access.Refusals != nil {
-			n = p.access.Refusals.Count(service, reason)
+		if m.Access != nil && m.Access.Refusals != nil {
+			n = m.Access.Refusals.Count(service, reason)
 		}
 		list = append(list, withLabels[int]{n, []string{service, string(reason)}})
 	}
 	return list
 }
 
-func (p *Program) connectionCounts() []withLabels[connections.Counts] {
-	return unlabelled(p.servers.limiter.Counts())
+func (m *Meters) connectionCounts() []withLabels[connections.Counts] {
+	return unlabelled(m.Limiter.Counts())
 }
 
-func (p *Program) zeroMQUse() []withLabels[zeromq.Use] { return unlabelled(p.channels.Sockets.Use()) }
+func (m *Meters) zeroMQUse() []withLabels[zeromq.Use] { return unlabelled(m.Channels.Sockets.Use()) }
 
-func (p *Program) callbackCounts() []withLabels[uint64] {
-	n := p.channels.Callbacks.Counts()
+func (m *Meters) callbackCounts() []withLabels[uint64] {
+	n := m.Channels.Callbacks.Counts()
 	return []withLabels[uint64]{
 		{n.Accepted, []string{"accepted"}}, {n.Refused, []string{"refused"}}, {n.Failed, []string{"failed"}},
 		{n.GivenUp, []string{"given_up"}}, {n.Dropped, []string{"dropped"}},
@@ -103,17 +103,17 @@ func (p *Program) callbackCounts() []withLabels[uint64] {
 
 type waitingCallbacks struct{ callbacks, services int }
 
-func (p *Program) waitingCallbacks() []withLabels[waitingCallbacks] {
-	callbacks, services := p.channels.Callbacks.Queued()
+func (m *Meters) waitingCallbacks() []withLabels[waitingCallbacks] {
+	callbacks, services := m.Channels.Callbacks.Queued()
 	return unlabelled(waitingCallbacks{callbacks, services})
 }
 
 // endpointUse sums the endpoints of one kind of channel.
 type endpointUse struct{ endpoints, failing, waiting, underWay int }
 
-func (p *Program) endpointUse() (list []withLabels[endpointUse]) {
+func (m *Meters) endpointUse() (list []withLabels[endpointUse]) {
 	sums := map[string]endpointUse{}
-	for _, e := range p.channels.Delivery.Endpoints() {
+	for _, e := range m.Channels.Delivery.Endpoints() {
 		kind, _, _ := strings.Cut(e.Endpoint, "/")
 		u := sums[kind]
 		u.endpoints++

@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"time"
@@ -13,10 +13,10 @@ var (
 	ofBuild = []measure[int]{
 		{"ledge_build_info", "The version of the program.", count},
 	}
-	ofStorage = []measure[storage]{
-		{"ledge_disk_free_bytes", "Free disk space of the log.", func(s storage) float64 { return float64(s.FreeBytes) }},
-		{"ledge_archives", "Archives of the log of changes.", func(s storage) float64 { return float64(s.Archive.Archives) }},
-		{"ledge_archived_bytes", "Size of these archives.", func(s storage) float64 { return float64(s.Archive.ArchivedBytes) }},
+	ofStorage = []measure[Storage]{
+		{"ledge_disk_free_bytes", "Free disk space of the log.", func(s Storage) float64 { return float64(s.FreeBytes) }},
+		{"ledge_archives", "Archives of the log of changes.", func(s Storage) float64 { return float64(s.Archive.Archives) }},
+		{"ledge_archived_bytes", "Size of these archives.", func(s Storage) float64 { return float64(s.Archive.ArchivedBytes) }},
 	}
 	ofPayloads = []measure[payloadUse]{
 		{"ledge_payloads", "Values that are kept as files beside the log.", func(u payloadUse) float64 { return float64(u.Count) }},

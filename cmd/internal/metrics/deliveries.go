@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"context"
@@ -44,20 +44,20 @@ func (m deliveryMeter) all() []prometheus.Collector {
 	return []prometheus.Collector{m.tries, m.ended, m.took}
 }
 
-// countDeliveries follows the log of notifications from now on until done.
-func (p *Program) countDeliveries(done <-chan struct{}) {
+// CountDeliveries follows the log of notifications from now on until done.
+func (m *Meters) CountDeliveries(done <-chan struct{}) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() { <-done; stop() }()
-	last, _ := p.node.Notifications.State.Checkpoint()
-	err := p.node.Notifications.Appender.Follow(ctx, last+1, func(group []domain.Recorded) error {
+	last, _ := m.Node.Notifications.State.Checkpoint()
+	err := m.Node.Notifications.Appender.Follow(ctx, last+1, func(group []domain.Recorded) error {
 		for _, r := range group {
-			p.meters.deliveries.event(r.Event)
+			m.deliveries.event(r.Event)
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		p.Logger.Warn("deliveries are not counted any more", "error", err)
+		m.Logger.Warn("deliveries are not counted any more", "error", err)
 	}
 }
 

@@ -1,0 +1,61 @@
+package metrics
+
+import (
+	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/retention"
+)
+
+// Storage is what the metrics show of what is stored. All bytes are of the disk or of values.
+type Storage struct {
+	FreeBytes uint64               `json:"freeBytes"`
+	Streams   []streamUse          `json:"streams"`
+	Archive   retention.ArchiveUse `json:"archive"`
+	Retention []retention.RuleUse  `json:"retention"`
+	Payloads  payloadUse           `json:"payloads"`
+	// Unrecorded counts what the log of notifications has refused for good.
+	Unrecorded int64 `json:"unrecorded"`
+}
+
+type streamUse struct {
+	Name    string `json:"name"`
+	First   uint64 `json:"firstSequence"`
+	Last    uint64 `json:"lastSequence"`
+	Bytes   int64  `json:"bytes"`
+	Refused uint64 `json:"refused"`
+	Reserve int64  `json:"reserveBytes"`
+	Skipped int    `json:"skippedEvents"`
+}
+
+// Storage looks at the disk. What cannot be read is logged and shown as 0.
+func (m *Meters) Storage() (s Storage) {
+	s = m.ChangesUse()
+	for _, one := range m.Node.Parts() {
+		s.Streams = append(s.Streams, m.StreamUse(one))
+	}
+	s.Retention = m.Remover.RuleUses()
+	s.Unrecorded = m.unrecorded()
+	s.Payloads = m.PayloadUse()
+	return s
+}
+
+func (m *Meters) PayloadUse() payloadUse {
+	use, err := m.Payloads.Use()
+	m.warnMetric("payloads", err)
+	return payloadUse{use.Count, use.Bytes, m.Payloads.Damaged()}
+}
+
+func (m *Meters) StreamUse(one *node.Part) streamUse {
+	st, err := one.Log.Stats()
+	m.warnMetric(one.Log.Name(), err)
+	if one.Log == m.Node.Readings.Log {
+		st.Refused += m.Payloads.Refused()
+	}
+	return streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped}
+}
+
+// payloadUse is what the files in payloads/ take, and how many reads since the start found one of them damaged.
+type payloadUse struct {
+	Count   int64  `json:"count"`
+	Bytes   int64  `json:"bytes"`
+	Damaged uint64 `json:"damagedReads"`
+}
