@@ -18,12 +18,6 @@ func configOf(t *testing.T, flags ...string) *config.Config {
 	return c
 }
 
-// keepingLittle is the configuration of a folder that needs little space.
-func keepingLittle(t *testing.T) *config.Config {
-	t.Helper()
-	return configOf(t, "--data-dir", t.TempDir(), "--readings-max-bytes", "1MiB", "--disk-reserve", "256KiB")
-}
-
 func mustOpenData(t *testing.T, c *config.Config) *node.Node {
 	t.Helper()
 	d, err := node.Open(t.Context(), nodeOptions(c, slog.New(slog.DiscardHandler)))

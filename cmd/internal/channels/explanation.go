@@ -26,6 +26,7 @@ func (w *Explanation) add(cause string, stops bool, text string, args ...any) {
 	w.Findings = append(w.Findings, Finding{cause, stops, fmt.Sprintf(text, args...)})
 }
 
+// Print prints an explanation for people, one cause a line.
 func (w *Explanation) Print(out io.Writer) {
 	what := "the next notification that matches"
 	if w.Notification != "" {

@@ -108,11 +108,13 @@ func (l *Held) write() error {
 	return err
 }
 
+// Release gives a folder back that Lock has locked: the next owner finds no process id.
 func (l *Held) Release() {
 	_ = l.f.Truncate(0) // for people only: what counts is the lock
 	l.Close()
 }
 
+// Close gives the folder back and changes nothing in it.
 func (l *Held) Close() {
 	l.f.Close()
 	l.folder.Close() // either may be nil, which is an error that says nothing

@@ -100,7 +100,8 @@ func ReadPasswordFile(name string) (string, error) {
 	return password, nil
 }
 
-const MaxPasswordFile = 4096 // bytes
+// MaxPasswordFile is the length of the longest file of a password, in bytes.
+const MaxPasswordFile = 4096
 
 // tidyAdminPassword removes the file of a password that was changed just before a crash.
 func (i *Identities) tidyAdminPassword() error {

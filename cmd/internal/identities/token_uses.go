@@ -93,7 +93,7 @@ func (u *tokenUses) forget(name string) {
 	delete(u.last, name)
 }
 
-// keep flushes until done, and once more then.
+// KeepTokenUses writes the times at which tokens were last used once a minute until done is closed, and once more then.
 func (i *Identities) KeepTokenUses(done <-chan struct{}, logger *slog.Logger) {
 	tick := time.NewTicker(tokenUsesEvery)
 	defer tick.Stop()

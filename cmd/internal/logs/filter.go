@@ -32,6 +32,7 @@ type Filter struct {
 // mostLast bounds -n: the places of so many messages are held in memory for each stream.
 const mostLast = 1_000_000
 
+// AddTo makes flags of a filter. After they are parsed, call Check.
 func (f *Filter) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sinceText, "since", "", "only what was recorded at this time or later: a time such as 2026-11-21T07:42:05Z or 2026-11-21, or how long ago, such as 2h or 7d")
 	flags.StringVar(&f.untilText, "until", "", "only what was recorded before this time, written as for --since")

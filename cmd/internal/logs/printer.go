@@ -21,6 +21,7 @@ type Printer struct {
 // NewPrinter returns a Printer that writes to w, for people or as JSON lines.
 func NewPrinter(w io.Writer, asJSON bool) *Printer { return &Printer{w, asJSON} }
 
+// Print writes a message in one line.
 func (p *Printer) Print(m store.Message) error {
 	if p.json {
 		return p.printJSON(m)

@@ -12,6 +12,7 @@ import (
 	"ledge/cmd/internal/exit"
 )
 
+// WithAuthorityCode gives an error of the local CA its exit code.
 func WithAuthorityCode(err error) error {
 	if errors.Is(err, certs.ErrDamaged) {
 		return exit.With(exit.Damaged, err)

@@ -19,7 +19,8 @@ import (
 // a container does as well.
 const SecretKeyCredential = "ledge-secret-key"
 
-const MaxSecretKeyFile = 64 << 10 // bytes
+// MaxSecretKeyFile is the length of the longest file of a key, in bytes.
+const MaxSecretKeyFile = 64 << 10
 
 // FindSecretKey returns the key of the secret store of the data folder dir, or nil if the store is not to be encrypted.
 func FindSecretKey(dir string) (*secrets.AgeKey, error) {
@@ -111,6 +112,7 @@ func OpenSecrets(paths datadir.Paths) (*secrets.File, error) {
 	return f, WithSecretsCode(err)
 }
 
+// WithSecretsCode gives an error of the secret store its exit code.
 func WithSecretsCode(err error) error {
 	if _, ok := errors.AsType[exit.Error](err); ok || err == nil {
 		return err
