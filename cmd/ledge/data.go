@@ -63,10 +63,7 @@ func (d *data) appenderOptions(c *Config, p projection) store.AppenderOptions {
 	if folding == nil {
 		folding = newFoldLog(d.logger).folding
 	}
-	o := store.AppenderOptions{CatchingUp: func(done, total uint64) {
-		fitMemory()
-		folding(p.file, int64(done), int64(total))
-	}}
+	o := store.AppenderOptions{CatchingUp: func(done, total uint64) { folding(p.file, int64(done), int64(total)) }}
 	if p.tables == projections.Events {
 		o.SubmitBytes = mostChangeBytes
 	}
