@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
+
+	"ledge/domain/fastjson"
 )
 
 // applied returns the entity after the changes, or, backwards, before them. It shares with the entity what is the same.
@@ -34,7 +36,7 @@ func apply(v reflect.Value, c Difference, backwards bool) {
 func valueOf(t reflect.Type, text json.RawMessage) reflect.Value {
 	v := reflect.New(t)
 	if len(text) > 0 {
-		_ = json.Unmarshal(text, v.Interface())
+		_ = fastjson.Unmarshal(text, v.Interface())
 	}
 	return v.Elem()
 }

@@ -509,17 +509,21 @@ func (a *Appender) correct(items []item, recorded []domain.Recorded, err error) 
 type writer struct {
 	log      *Log
 	message  messageBuffer
-	inbox    string // what the subjects of acknowledgements begin with
+	conn     *nats.Conn // of this log alone: another log's large message does not hold it up
+	inbox    string     // what the subjects of acknowledgements begin with
 	acks     chan *nats.Msg
 	groups   uint64        // since the start; in the subjects of the current group's acknowledgements
 	failures int           // groups in a row that failed
 	refusals atomic.Uint64 // of requests, for want of disk space
 }
 
-// listen subscribes to the server's acknowledgements.
-func (w *writer) listen() error {
+// listen connects to the server, and subscribes to its acknowledgements.
+func (w *writer) listen() (err error) {
+	if w.conn, err = w.log.store.node.connect("append-" + w.log.name); err != nil {
+		return err
+	}
 	w.inbox, w.acks = nats.NewInbox()+".", make(chan *nats.Msg, 2*groupEvents)
-	_, err := w.log.store.node.write.ChanSubscribe(w.inbox+"*.*", w.acks)
+	_, err = w.conn.ChanSubscribe(w.inbox+"*.*", w.acks)
 	return err
 }
 
@@ -565,7 +569,7 @@ func (g *group) publish(ack bool) {
 	if ack {
 		m.Reply = g.reply() + strconv.Itoa(at)
 	}
-	if err := g.log.store.node.write.PublishMsg(m); err != nil {
+	if err := g.conn.PublishMsg(m); err != nil {
 		g.err = fmt.Errorf("publish: %w", err)
 	}
 }

@@ -46,8 +46,10 @@ func logAccounts(password string) string {
 
 // node is the server of the log, in this process. It listens nowhere; taps have a server of their own, [tap.Server].
 type node struct {
-	server *server.Server
-	write  *nats.Conn
+	server   *server.Server
+	password string
+	conns    []*nats.Conn
+	write    *nats.Conn // for requests to the server
 }
 
 func startNode(ctx context.Context, o Options) (*node, error) {
@@ -56,15 +58,24 @@ func startNode(ctx context.Context, o Options) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{}
+	n := &node{password: password}
 	if n.server, err = natsserver.Start(ctx, c, o.Logger, nil); err != nil {
 		return nil, err
 	}
-	if n.write, err = natsserver.Connect(n.server, "append", user, password); err != nil {
+	if n.write, err = n.connect("requests"); err != nil {
 		n.close()
 		return nil, err
 	}
 	return n, nil
+}
+
+// connect returns a connection that ends with the node.
+func (n *node) connect(name string) (*nats.Conn, error) {
+	conn, err := natsserver.Connect(n.server, name, user, n.password)
+	if err == nil {
+		n.conns = append(n.conns, conn)
+	}
+	return conn, err
 }
 
 // restart starts the server again. After an error the node stays as it is, closed: it refuses what is asked of it.
@@ -117,8 +128,8 @@ func unready(h *server.HealthStatus) bool {
 }
 
 func (n *node) close() {
-	if n.write != nil {
-		n.write.Close()
+	for _, conn := range n.conns {
+		conn.Close()
 	}
 	if n.server != nil {
 		natsserver.Stop(n.server)

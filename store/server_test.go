@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
 // A server that a busy machine keeps from its look at the listener is not unwell; one that stays so, is.
@@ -43,5 +44,27 @@ func TestHealthOnABusyMachine(t *testing.T) {
 				t.Errorf("asked %d times, want %d", asked, test.asked)
 			}
 		})
+	}
+}
+
+// TestConnectionOfEachLog holds that no two logs share a connection, which one of them may hold while it publishes megabytes, and that a
+// restart of the server leaves none behind.
+func TestConnectionOfEachLog(t *testing.T) {
+	s, err := Open(t.Context(), Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, when := range []string{"at the start", "after a restart"} {
+		conns := map[*nats.Conn]bool{}
+		for _, l := range s.logs {
+			conns[l.writer.conn] = l.writer.conn.IsConnected()
+		}
+		if got, want := s.node.server.NumClients(), len(s.logs)+1; len(conns) != len(s.logs) || conns[s.node.write] || got != want || len(s.node.conns) != want {
+			t.Errorf("%s %d logs have %d connections; the server has %d, and the node %d, want %d", when, len(s.logs), len(conns), got, len(s.node.conns), want)
+		}
+		if _, err := s.restart(t.Context(), s.Events()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -108,6 +108,7 @@ func TestShareOfQueues(t *testing.T) {
 			time.Sleep(10 * time.Microsecond)
 		}
 		time.Sleep(time.Hour) // of the bubble
+		synctest.Wait()
 		for n := range targets {
 			got := 0
 			for e := range 3 {
@@ -124,5 +125,57 @@ func TestShareOfQueues(t *testing.T) {
 			t.Errorf("%d items are in memory after all were sent", l.held)
 		}
 		l.Close()
+	})
+}
+
+// TestItemLeftOnRecordDuringLoad fills a queue while its items are loaded, so that a new item stays on record. An item of the load that fits
+// again afterwards does not hide the new one: it is sent too.
+func TestItemLeftOnRecordDuringLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &record{open: map[string][]Item{}, sent: map[string][]string{}, gate: make(chan struct{})}
+		at := Endpoint{Server: "s", Host: "h", Target: "t"}
+		post := func(i int) {
+			r.post(Item{ID: fmt.Sprint(i), Endpoint: at, Entity: "e", Sequence: uint64(i), Since: time.Now()})
+		}
+		remove := func(i int) {
+			r.open["t"] = slices.DeleteFunc(r.open["t"], func(it Item) bool { return it.ID == fmt.Sprint(i) })
+			r.lanes.End("t", fmt.Sprint(i))
+		}
+		loads := 0
+		load := func(target string, add func(Item) bool) error {
+			if loads++; loads > 1 {
+				return r.load(target, add)
+			}
+			open := slices.Clone(r.open[target])
+			for _, it := range open[:4] { // 2 and 3 are known, 4 and 5 fill the queue
+				add(it)
+			}
+			post(7)
+			if one := r.lanes.targets["t"]; one.known["7"] != nil || !one.more {
+				t.Errorf("7 is in memory: %t; more: %t; want it left on record", one.known["7"] != nil, one.more)
+			}
+			remove(2)
+			if !add(open[4]) {
+				t.Error("6 does not fit the queue")
+			}
+			return nil
+		}
+		r.lanes = New(Options{
+			Limits: Limits{AtOnce: 1, Queue: 4, Timeout: time.Hour}, Load: load, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Open: func(it Item) (Attempt, bool) { return recorded{r, it}, r.isOpen(it) },
+		})
+		for i := range 7 {
+			post(i) // 4 to 6 stay on record
+		}
+		remove(0)
+		remove(1)
+		close(r.gate)
+		r.lanes.Start()
+		time.Sleep(time.Hour) // of the bubble
+		synctest.Wait()
+		if got, want := strings.Join(r.sent["t e"], " "), "3 4 5 6 7"; got != want {
+			t.Errorf("sent %s, want %s", got, want)
+		}
+		r.lanes.Close()
 	})
 }

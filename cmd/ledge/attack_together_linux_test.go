@@ -202,7 +202,7 @@ func hostileKinds(receiver int) map[string]func(ctx context.Context, h *attackKi
 }
 
 // TestAttacksTogether has all kinds of hostile clients attack at once, each again and again. The bystander is refused nothing, and afterwards
-// the descriptors are given back. The node takes 224 to 258 MiB; while each service had a quota of its own for bodies, it took up to 316 MiB.
+// the descriptors are given back. The node takes 250 to 330 MiB; while each service had a quota of its own for bodies, it took up to 316 MiB.
 func TestAttacksTogether(t *testing.T) {
 	a := startAttack(t)
 	a.most = 350 << 20 // a busy machine collects garbage later

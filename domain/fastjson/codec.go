@@ -26,7 +26,7 @@ func Of[T any]() Codec[T] { return Codec[T]{planOf(reflect.TypeFor[T](), nil)} }
 type plan struct {
 	how    how
 	typ    reflect.Type
-	elem   *plan // of a list or pointer
+	elem   *plan // of a list, map or pointer
 	fields []field
 	place  map[string]int // of a field in fields
 }
@@ -44,6 +44,7 @@ const (
 	dict               // map[string]string
 	dicts              // map[string]map[string]string
 	list               // a slice
+	members            // a map by strings
 	pointer            // to a value
 	object             // a struct
 )
@@ -102,6 +103,10 @@ func planOf(t reflect.Type, within []reflect.Type) *plan {
 	case reflect.Slice:
 		if t.Elem().Kind() != reflect.Uint8 { // those are base64
 			p.how, p.elem = list, planOf(t.Elem(), within)
+		}
+	case reflect.Map:
+		if elem := planOf(t.Elem(), within); elem.how != other && t.Key() == reflect.TypeFor[string]() {
+			p.how, p.elem = members, elem
 		}
 	case reflect.Struct:
 		p.object(within)

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// mostBytes is the longest text that is read here: the strings of a value are parts of one copy of its text, so that
-	// each of them keeps all of it.
-	mostBytes = 1 << 20
+	// mostShared is the longest text of which the strings of a value are parts: each of them keeps all of it in memory. The strings of
+	// a longer text are copies.
+	mostShared = 1 << 20
 	// mostOther is the longest value in it that is left to encoding/json. It is less than the depth at which that refuses,
 	// so that no value is refused for what is around it.
 	mostOther = 8 << 10
@@ -27,16 +27,14 @@ func (c Codec[T]) UnmarshalKnown(data []byte, v *T) error {
 }
 
 func (c Codec[T]) unmarshal(data []byte, v *T, rest func([]byte, any) error) error {
-	if len(data) <= mostBytes {
-		d := decoder{text: string(data), rest: rest}
-		if d.space(); d.value(c.plan, reflect.ValueOf(v).Elem()) {
-			if d.space(); d.at == len(d.text) {
-				return nil
-			}
+	d := decoder{text: string(data), rest: rest}
+	if d.space(); d.value(c.plan, reflect.ValueOf(v).Elem()) {
+		if d.space(); d.at == len(d.text) {
+			return nil
 		}
-		var zero T
-		*v = zero
 	}
+	var zero T
+	*v = zero
 	return rest(data, v)
 }
 
@@ -46,10 +44,19 @@ type UnknownFieldError struct{ Name string }
 // Error implements error.
 func (e UnknownFieldError) Error() string { return fmt.Sprintf("json: unknown field %q", e.Name) }
 
+// Unmarshal is [json.Unmarshal] into a zero value, and quick if that is a string without escapes.
+func Unmarshal(data []byte, v any) error {
+	if s, ok := v.(*string); ok && isString(data) && Verbatim(data) {
+		*s = string(data[1 : len(data)-1])
+		return nil
+	}
+	return json.Unmarshal(data, v)
+}
+
 // UnmarshalKnown is [json.Unmarshal], and refuses a field that the type of v has not with an [UnknownFieldError].
 func UnmarshalKnown(data []byte, v any) error {
-	if bytes.IndexByte(data, '{') < 0 {
-		return json.Unmarshal(data, v)
+	if _, ok := v.(*string); ok || bytes.IndexByte(data, '{') < 0 {
+		return Unmarshal(data, v)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -126,9 +133,7 @@ func (d *decoder) value(p *plan, v reflect.Value) bool {
 		v.SetUint(uint64(n))
 		return ok && n >= 0 && !v.OverflowUint(uint64(n))
 	case raw:
-		token, ok := d.token()
-		*v.Addr().Interface().(*json.RawMessage) = token
-		return ok && json.Valid(token)
+		return d.raw(v.Addr().Interface().(*json.RawMessage))
 	case texts:
 		return d.texts(v.Addr().Interface().(*[]string))
 	case dict:
@@ -137,6 +142,8 @@ func (d *decoder) value(p *plan, v reflect.Value) bool {
 		return d.dicts(v.Addr().Interface().(*map[string]map[string]string))
 	case list:
 		return d.list(p, v)
+	case members:
+		return d.members(p, v)
 	case pointer:
 		v.Set(reflect.New(p.typ.Elem()))
 		return d.value(p.elem, v.Elem())
@@ -250,6 +257,16 @@ func (d *decoder) dicts(v *map[string]map[string]string) bool {
 	})
 }
 
+func (d *decoder) members(p *plan, v reflect.Value) bool {
+	v.Set(reflect.MakeMap(p.typ))
+	return d.entries(func(key string) bool {
+		member := reflect.New(p.typ.Elem()).Elem()
+		ok := d.value(p.elem, member)
+		v.SetMapIndex(reflect.ValueOf(key), member)
+		return ok
+	})
+}
+
 // entries reads an object of which any key may be: value reads the value of one.
 func (d *decoder) entries(value func(key string) bool) bool {
 	if !d.take('{') {
@@ -296,14 +313,37 @@ func (d *decoder) string() (s string, ok bool) {
 		return "", false
 	}
 	from := d.at
+	if s, ok = d.usual(); !ok {
+		d.at = from - 1
+		return d.unusual()
+	}
+	if len(d.text) > mostShared {
+		s = strings.Clone(s)
+	}
+	return s, true
+}
+
+// usual reads the rest of a string that is all ASCII without escapes.
+func (d *decoder) usual() (s string, ok bool) {
+	from := d.at
 	for d.at < len(d.text) && inString[d.text[d.at]] {
 		d.at++
 	}
-	if s = d.text[from:d.at]; d.take('"') {
-		return s, true
+	return d.text[from:d.at], d.take('"')
+}
+
+// raw reads a value as it is. Only a string may be longer than mostOther.
+func (d *decoder) raw(v *json.RawMessage) (ok bool) {
+	from := d.at
+	if d.take('"') {
+		if _, ok = d.usual(); ok {
+			*v = []byte(d.text[from:d.at])
+			return true
+		}
+		d.at = from
 	}
-	d.at = from - 1
-	return d.unusual()
+	*v, ok = d.token()
+	return ok && json.Valid(*v)
 }
 
 // unusual reads a string that is not all ASCII, or has escapes.

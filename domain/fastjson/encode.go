@@ -1,6 +1,7 @@
 package fastjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -60,6 +61,8 @@ func appendValue(dst []byte, p *plan, v reflect.Value) ([]byte, error) {
 		return appendDict(dst, *v.Addr().Interface().(*map[string]string), appendText)
 	case dicts:
 		return appendDict(dst, *v.Addr().Interface().(*map[string]map[string]string), appendInner)
+	case members:
+		return appendMembers(dst, p, v)
 	case pointer:
 		return appendValue(dst, p.elem, v.Elem())
 	}
@@ -146,6 +149,17 @@ func appendDict[S any](dst []byte, m map[string]S, one func([]byte, S) ([]byte, 
 	return append(dst, '}'), nil
 }
 
+// appendMembers is appendDict of any map.
+func appendMembers(dst []byte, p *plan, v reflect.Value) ([]byte, error) {
+	all := make(map[string]reflect.Value, v.Len())
+	for it := v.MapRange(); it.Next(); {
+		member := reflect.New(p.typ.Elem()).Elem()
+		member.Set(it.Value())
+		all[it.Key().String()] = member
+	}
+	return appendDict(dst, all, func(dst []byte, member reflect.Value) ([]byte, error) { return appendValue(dst, p.elem, member) })
+}
+
 func appendInner(dst []byte, m map[string]string) ([]byte, error) {
 	if m == nil {
 		return append(dst, "null"...), nil
@@ -170,10 +184,15 @@ func appendText(dst []byte, s string) ([]byte, error) {
 }
 
 func appendRaw(dst, value []byte) ([]byte, error) {
-	if !Verbatim(value) || !json.Valid(value) {
+	if !Verbatim(value) || !isString(value) && !json.Valid(value) {
 		return appendOther(dst, json.RawMessage(value))
 	}
 	return append(dst, value...), nil
+}
+
+// isString reports whether a text without escapes is one string.
+func isString(value []byte) bool {
+	return len(value) > 1 && value[0] == '"' && bytes.IndexByte(value[1:], '"') == len(value)-2
 }
 
 // verbatimDepth is how deep a value may be that is certainly read back, whoever reads it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,8 @@ type everything struct {
 	Dict   map[string]string            `json:"dict,omitempty"`
 	Dicts  map[string]map[string]string `json:"dicts"`
 	Parts  []part                       `json:"parts,omitempty"`
+	Ways   ways                         `json:"ways,omitzero"`
+	Named  map[state]part               `json:"named,omitempty"`
 	Part   *part                        `json:"part"`
 	Name   *string                      `json:"name,omitempty"`
 	Any    any                          `json:"any,omitempty"`
@@ -49,6 +52,13 @@ type (
 		A string `json:"a"`
 		B bool   `json:"b"`
 		C []part `json:"c,omitempty"`
+	}
+	ways map[string]way
+	way  struct {
+		At  *int            `json:"at,omitempty"`
+		Is  json.RawMessage `json:"is,omitempty"`
+		In  ways            `json:"in,omitzero"`
+		Any any             `json:"any,omitempty"`
 	}
 	simple struct {
 		Zero map[string]string `json:"zero,omitzero"`
@@ -78,6 +88,9 @@ var samples = []string{
 	`{"part":{"a":"1"},"part":{"b":true}}`, `{"parts":[{"a":"1"}],"parts":[{"b":true}]}`, `{"any":{"a":1},"any":{"b":2}}`,
 	`{"TEXT":"a"}`, `{"unknown":1,"text":"a"}`, `{"Hidden":"a","-":"b","own":"c","bare":"d"}`, `{"te\u0078t":"a"}`, `{"Head":{"version":"1"}}`,
 	`{"text":null,"on":null,"n":null,"raw":null,"texts":null,"dict":null,"dicts":null,"parts":null,"part":null,"name":null,"any":null,"time":null}`,
+	`{"ways":{"b":{"is":"x y"},"a":{"at":3,"is":[1,"]"]},"c":{"in":{"z":{"is":1},"y":{}},"any":{"k":1}},"é\"<":{}},"named":{"UP":{"a":"1"}}}`, `{"ways":{}}`, `{"ways":null}`,
+	`{"ways":{"a":null}}`, `{"ways":{"a":{"at":1},"a":{"is":2}}}`, `{"ways":{"a":{"other":1}}}`, `{"ways":{"a":1}}`, `{"ways":[]}`, `{"ways":{"a":{"is":"<"}}}`, `{"ways":{"a":{"is":"\u003c"}}}`,
+	`{"ways":{"a":{"is":"a` + "\n" + `"}}}`, `{"ways":{"a":{"is":"a"b}}}`, `{"ways":{"a":{"is":"a`, `{"ways":{"a":{"is":"` + strings.Repeat("long ", 250_000) + `"}}}`,
 	`{"texts":["a",null]}`, `{"dict":{"a":null}}`, `{"dicts":{"a":null}}`, `{"texts":[]}`, `{"dict":{}}`, `{"dicts":{}}`, `{"parts":[]}`, `{"texts":[1]}`,
 	`{"n":-0}`, `{"n":01}`, `{"n":1.0}`, `{"n":1e2}`, `{"n":-}`, `{"n":9223372036854775807}`, `{"n":9223372036854775808}`, `{"small":128}`, `{"u":-1}`, `{"u":65536}`, `{"n":"1"}`,
 	`{"on":truE}`, `{"on":truex}`, `{"on":1}`, `{"text":nul}`, `{"text":nullx}`, `{"text":1}`, `{"text":{}}`, `{"text":["a"]}`, `{"parts":{}}`, `{"part":[]}`, `{"dict":[]}`,
@@ -121,6 +134,30 @@ func TestAsEncodingJSON(t *testing.T) {
 	}
 }
 
+// TestLongTextIsNotKept holds that a short string of a long text does not keep all of that in memory.
+func TestLongTextIsNotKept(t *testing.T) {
+	var kept []string
+	inUse := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	data := []byte(`{"text":"short","name":"` + strings.Repeat("long", mostShared/4) + `"}`)
+	before := inUse()
+	for range 16 {
+		var v everything
+		if err := codec.Unmarshal(data, &v); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, v.Text)
+	}
+	if got := inUse() - before; got > 2*mostShared {
+		t.Errorf("%d short strings keep %d bytes", len(kept), got)
+	}
+	runtime.KeepAlive(data)
+}
+
 func TestWrittenAsByEncodingJSON(t *testing.T) {
 	for _, s := range []string{"", "plain", "<&>", `"\`, "\x00\x1f\x7f", "é\u2028\u2029", "\xff", "a b"} {
 		one := part{A: s, B: true}
@@ -130,8 +167,9 @@ func TestWrittenAsByEncodingJSON(t *testing.T) {
 			Any: s, Attr: map[string]any{s: 1.5}, Bytes: []byte(s), Bare: s, own: s, Hidden: s,
 		})
 	}
-	for _, raw := range []string{"1", `{"a":[true,"x"]}`, `{ "a" : "<" }`, `"a b"`, `"\u003c"`, "", "{", "nope"} {
+	for _, raw := range []string{`""`, `"`, `"a"b"`, `"a"b`, `"a","b"`, "1", `{"a":[true,"x"]}`, `{ "a" : "<" }`, `"a b"`, `"\u003c"`, "", "{", "nope"} {
 		holdWritten(t, &everything{Raw: json.RawMessage(raw)})
+		holdWritten(t, &everything{Ways: ways{"b": {Is: json.RawMessage(raw)}, "a": {In: ways{"c": {Is: json.RawMessage(raw)}}}}})
 	}
 	holdWritten(t, &everything{N: math.MinInt64, Small: -128, U: 65535, F: math.Copysign(0, -1), Texts: []string{}, Dict: map[string]string{}, Parts: []part{}})
 	holdWritten(t, &everything{F: math.NaN()})
@@ -154,6 +192,7 @@ func TestVerbatim(t *testing.T) {
 			t.Errorf("%q: encoding/json writes %q, %v", raw, text, err)
 		}
 		holdWritten(t, &everything{Raw: json.RawMessage(raw)})
+		holdWritten(t, &everything{Ways: ways{"b": {Is: json.RawMessage(raw)}, "a": {In: ways{"c": {Is: json.RawMessage(raw)}}}}})
 		var back everything
 		if err := codec.Unmarshal([]byte(`{"raw":`+raw+`}`), &back); err != nil || string(back.Raw) != raw {
 			t.Errorf("%q: read back as %q, %v", raw, back.Raw, err)

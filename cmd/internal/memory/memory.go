@@ -2,7 +2,6 @@
 package memory
 
 import (
-	"cmp"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,14 +10,15 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
 const (
-	// softMemory is the soft memory limit in bytes if neither a cgroup nor GOMEMLIMIT sets one. Garbage grows no further than this. If more is
-	// in use, the limit is 3/2 of that: a limit that is too low would have the processor do nothing but collect.
-	softMemory = 112 << 20
+	// softMemory is the soft memory limit in bytes if neither a cgroup nor GOMEMLIMIT sets one. Garbage grows no further than this, or than
+	// softGarbage above what is in use: a limit that is too low would have the processor do nothing but collect. A share of what is in use
+	// would feed itself, because what is allocated during a collection counts as in use.
+	softMemory  = 112 << 20
+	softGarbage = 64 << 20
 	// garbageShare is GOGC: how far garbage grows below the soft memory limit, in percent of what is in use. With Go's 100 a tenth of the
 	// processor collects the garbage of a load of reads, which have little in use.
 	garbageShare = 300
@@ -33,29 +33,25 @@ func Limit() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbageShare)
 	}
-	limit := softLimit("/proc/self/cgroup", "/sys/fs/cgroup")
-	own := os.Getenv("GOMEMLIMIT") == ""
-	if own {
-		debug.SetMemoryLimit(cmp.Or(limit, softMemory))
+	if os.Getenv("GOMEMLIMIT") == "" {
+		if limit := softLimit("/proc/self/cgroup", "/sys/fs/cgroup"); limit != 0 {
+			debug.SetMemoryLimit(limit)
+		} else {
+			fitMemory()
+		}
 	}
-	memoryGrows.Store(own && limit == 0)
 	go func() {
 		for range time.Tick(collectEvery) {
 			runtime.GC()
-			Fit()
 		}
 	}()
 }
 
-// memoryGrows says that the soft memory limit is our own, and follows what is in use.
-var memoryGrows atomic.Bool
-
-// Fit sets the soft memory limit by what is in use. A fold calls it after each part: of notifications it has more in memory than the
-// limit, and would take nearly twice as long.
-func Fit() {
-	if memoryGrows.Load() {
-		debug.SetMemoryLimit(max(softMemory, inUse()/2*3))
-	}
+// fitMemory sets the soft memory limit by what is in use, now and after each collection, which runs the cleanup of an object that nothing
+// refers to. A limit that followed later would be below what is in use after a sudden load.
+func fitMemory() {
+	debug.SetMemoryLimit(max(softMemory, inUse()+softGarbage))
+	runtime.AddCleanup(new(*int), func(struct{}) { fitMemory() }, struct{}{})
 }
 
 // inUse is how many bytes of the heap the last collection left.

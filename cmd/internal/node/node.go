@@ -16,7 +16,6 @@ import (
 	"ledge/bridge/asof"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/memory"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -70,10 +69,7 @@ const mostChangeBytes = 64 << 20
 
 // appenderOptions are the limits of an appender, and where it tells how far a fold has come.
 func appenderOptions(p *Part, folding func(file string, done, total int64)) store.AppenderOptions {
-	o := store.AppenderOptions{CatchingUp: func(done, total uint64) {
-		memory.Fit()
-		folding(p.File, int64(done), int64(total))
-	}}
+	o := store.AppenderOptions{CatchingUp: func(done, total uint64) { folding(p.File, int64(done), int64(total)) }}
 	if p.Tables == projections.Events {
 		o.SubmitBytes = mostChangeBytes
 	}
