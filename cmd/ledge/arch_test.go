@@ -54,6 +54,7 @@ var levels = [][]string{
 	{"identities", "logs", "retention", "secure"},
 	{"channels", "check"},
 	{"backup", "metrics"},
+	{"consolesource"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

@@ -44,7 +44,7 @@ Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 func (p *Program) health() *admin.Health {
 	a := &admin.Health{Warnings: p.warnings()}
 	for _, one := range services.All {
-		if err := serving[one.Name].ready(p); err != nil {
+		if err := servingOf(one.Name).ready(p); err != nil {
 			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.Name, err))
 		}
 	}

@@ -113,7 +113,7 @@ func (s *servers) open(p *Program) {
 func (s *servers) serve() {
 	for _, one := range services.All {
 		o, srv := s.options(one), s.byName[one.Name]
-		srv.handler = serving[one.Name].handler(s.program, o)
+		srv.handler = servingOf(one.Name).handler(s.program, o)
 		if c, ok := srv.handler.(interface{ Close() }); ok {
 			srv.server.RegisterOnShutdown(c.Close)
 		}
@@ -170,7 +170,7 @@ func (s *servers) options(one services.Service) handlers.Options {
 	c, name := s.config, one.Name
 	return handlers.Options{
 		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.program.Now,
-		Ready: func() error { return serving[one.Name].ready(s.program) }, Storage: func() any { return s.program.meters.Storage() }, Warnings: s.program.warnings,
+		Ready: func() error { return servingOf(one.Name).ready(s.program) }, Storage: func() any { return s.program.meters.Storage() }, Warnings: s.program.warnings,
 		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.program.access,
 		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
 		Observe: s.program.meters.ObserveRequests(name), Addresses: s.urls(),

@@ -17,18 +17,23 @@ import (
 	"ledge/store/osfile"
 )
 
-// serving is how the program serves the HTTP services, by name.
-var serving = map[string]struct {
+// serving is how the program serves an HTTP service.
+type serving struct {
 	// ready returns why the service does not take what is sent to it, nil if it does: its health.
 	ready func(*Program) error
 	// handler returns what serves its requests. If that has a method Close, the stop calls it.
 	handler func(*Program, handlers.Options) http.Handler
-}{
-	services.Metadata:      {(*Program).readyForChanges, (*Program).newMetadata},
-	services.Data:          {(*Program).readyForReadings, (*Program).newData},
-	services.DeviceREST:    {(*Program).readyForReadings, (*Program).newDeviceREST},
-	services.Notifications: {(*Program).readyForNotifications, (*Program).newNotifications},
-	services.Console:       {(*Program).readyForChanges, (*Program).newConsole},
+}
+
+// servingOf returns how the program serves the HTTP service with a name.
+func servingOf(name string) serving {
+	return map[string]serving{
+		services.Metadata:      {(*Program).readyForChanges, (*Program).newMetadata},
+		services.Data:          {(*Program).readyForReadings, (*Program).newData},
+		services.DeviceREST:    {(*Program).readyForReadings, (*Program).newDeviceREST},
+		services.Notifications: {(*Program).readyForNotifications, (*Program).newNotifications},
+		services.Console:       {(*Program).readyForChanges, (*Program).newConsole},
+	}[name]
 }
 
 func (p *Program) newMetadata(o handlers.Options) http.Handler {
