@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/services"
 )
 
 func newHealth() *cobra.Command {
@@ -39,15 +37,4 @@ Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 		fmt.Fprintln(c.OutOrStdout(), "ready")
 		return nil
 	})
-}
-
-func (p *Program) health() *admin.Health {
-	a := &admin.Health{Warnings: p.warnings()}
-	for _, one := range services.All {
-		if err := servingOf(one.Name).ready(p); err != nil {
-			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.Name, err))
-		}
-	}
-	slices.Sort(a.Refusing)
-	return a
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/memory"
-	"ledge/cmd/internal/node"
 )
 
 func main() {
@@ -205,9 +203,4 @@ func warn(c *cobra.Command, cfg *config.Config, text string) {
 		return
 	}
 	fmt.Fprintln(c.ErrOrStderr(), "ledge:", text)
-}
-
-// nodeOptions returns the options of a command that opens the log and the state.
-func nodeOptions(c *config.Config, logger *slog.Logger) node.Options {
-	return node.Options{Paths: c.Paths(), ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.ReadingsReserve()), Logger: logger}
 }

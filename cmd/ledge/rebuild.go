@@ -16,6 +16,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/server"
 )
 
 func newRebuild() *cobra.Command {
@@ -47,7 +48,7 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		}
 		started := time.Now()
 		progress := newProgress(c.ErrOrStderr(), "rebuild")
-		o := nodeOptions(cfg, cfg.NewLogger(progress.beside(c.ErrOrStderr())))
+		o := server.NodeOptions(cfg, cfg.NewLogger(progress.beside(c.ErrOrStderr())))
 		o.Folding = progress.at
 		d, err := node.Open(ctx, o)
 		progress.clear()
@@ -75,7 +76,7 @@ func throwStateAway(ctx context.Context, c *config.Config, logger *slog.Logger) 
 	if !there {
 		return nil
 	}
-	old, err := node.Open(ctx, nodeOptions(c, logger))
+	old, err := node.Open(ctx, server.NodeOptions(c, logger))
 	if err != nil {
 		return interrupted(ctx, err, "nothing is thrown away")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/server"
 )
 
 func newSalvage() *cobra.Command {
@@ -29,7 +30,7 @@ Exit code 0 if all was whole, 7 if something is left out.`,
 		p := newProgress(c.ErrOrStderr(), "salvage")
 		defer p.clear()
 		err := check.Salvage(ctx, check.SalvageOptions{
-			Node: nodeOptions(cfg, cfg.NewLogger(p.beside(c.ErrOrStderr()))), To: to, Out: p.beside(c.OutOrStdout()), Progress: p.at,
+			Node: server.NodeOptions(cfg, cfg.NewLogger(p.beside(c.ErrOrStderr()))), To: to, Out: p.beside(c.OutOrStdout()), Progress: p.at,
 		})
 		return interrupted(ctx, err, fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, cfg.DataDir))
 	})

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/server"
 )
 
 func newServe() *cobra.Command {
@@ -35,7 +36,7 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 		hangups := make(chan os.Signal, 1)
 		signal.Ignore(syscall.SIGHUP) // it does not end ctx from now on
 		signal.Notify(hangups, syscall.SIGHUP)
-		p := &Program{Config: cfg, Source: source, Logger: cfg.NewLogger(c.ErrOrStderr())}
+		p := &server.Server{Config: cfg, Version: version, Source: source, Logger: cfg.NewLogger(c.ErrOrStderr())}
 		for _, f := range []*os.File{os.Stdout, os.Stderr} {
 			if term.IsTerminal(int(f.Fd())) {
 				p.Terminal = f

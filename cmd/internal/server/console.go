@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 )
 
 // newConsole returns the management UI on the services that have started before it.
-func (p *Program) newConsole(o handlers.Options) http.Handler {
+func (p *Server) newConsole(o handlers.Options) http.Handler {
 	c := p.Config
 	s := consolesource.New(consolesource.Options{
-		Node: p.node, Channels: p.channels, Meters: p.meters, Identities: p.identities, Verifier: p.verifier, Services: p.servers.handlers(),
+		Node: p.Node, Channels: p.Channels, Meters: p.meters, Identities: p.identities, Verifier: p.verifier, Services: p.servers.handlers(),
 		Password: p.authenticator.Load().Password, Settings: p.shownSettings, Warnings: p.warnings,
 		Ready: func(service string) error { return servingOf(service).ready(p) },
 		Limits: console.Disk{
@@ -26,7 +26,7 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge,
 		},
 		Access: p.whoMayCall(), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
-		Version: version, Logger: p.Logger,
+		Version: p.Version, Logger: p.Logger,
 	})
 	p.onClose(s.Close)
 	p.inBackground(s.Run)
@@ -34,7 +34,7 @@ func (p *Program) newConsole(o handlers.Options) http.Handler {
 }
 
 // shownSettings returns the settings with where their values come from.
-func (p *Program) shownSettings() (all []console.Setting) {
+func (p *Server) shownSettings() (all []console.Setting) {
 	p.Config.Settings().VisitAll(func(f *pflag.Flag) {
 		source := p.Source[f.Name]
 		if source == "" {
@@ -46,7 +46,7 @@ func (p *Program) shownSettings() (all []console.Setting) {
 }
 
 // whoMayCall tells which clients may use the REST services.
-func (p *Program) whoMayCall() console.Access {
+func (p *Server) whoMayCall() console.Access {
 	if p.Config.Secure {
 		says := "Secure mode: the REST services need a login, a token or a client certificate."
 		if p.Config.Loopback != config.LoopbackSecure {
