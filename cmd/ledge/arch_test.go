@@ -55,7 +55,7 @@ var levels = [][]string{
 	{"channels", "check"},
 	{"backup", "metrics"},
 	{"consolesource"},
-	{"server"},
+	{"cli", "server"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

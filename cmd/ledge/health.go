@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
 
 func newHealth() *cobra.Command {
-	return configured(&cobra.Command{
+	return cli.AddSettings(&cobra.Command{
 		Use:   "health",
 		Short: "Say whether the running server takes what is sent to it",
 		Long: `Say whether the running server takes what is sent to it, as GET /api/v2/health of its services
