@@ -13,39 +13,8 @@ import (
 	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/secure"
+	"ledge/cmd/internal/server"
 )
-
-// openAdmin opens the socket. Until the program runs, its answers say that it is starting.
-func (p *Program) openAdmin() {
-	if !admin.Available {
-		return
-	}
-	s, err := admin.Open(p.Config.DataDir, p.Logger, p.administer)
-	if err != nil {
-		p.Logger.Warn("local commands such as ledge user and ledge log work only while this server is stopped", "error", err)
-		return
-	}
-	p.admin = s
-	p.onClose(s.Close)
-}
-
-// startIdentities sweeps the hashes and creates the first user.
-func (p *Program) startIdentities(ctx context.Context) error {
-	p.identities = identities.New(p.node, p.Config.DataDir, p.secrets, p.Logger)
-	if err := p.node.Read(p.identities.Sweep); err != nil {
-		p.Logger.Warn("hashes that no user has are still in the secret store", "error", err)
-	}
-	err := p.node.Read(func() error { return p.identities.AddFirstAdmin(ctx, p.Terminal, p.Logger) })
-	if err != nil {
-		return err
-	}
-	p.inBackground(func(done <-chan struct{}) { p.identities.KeepTokenUses(done, p.Logger) })
-	p.inBackground(func(done <-chan struct{}) { p.identities.RemoveRetiredInTime(done, p.Logger) })
-	if p.admin != nil {
-		p.onClose(p.admin.Close) // before the data that it asks
-	}
-	return nil
-}
 
 // administer has a request done by the server of the data folder. If no server runs, it does the request itself.
 func administer(ctx context.Context, c *config.Config, logger *slog.Logger, r admin.Request) (a admin.Answer, err error) {
@@ -76,7 +45,7 @@ func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f 
 	if err != nil {
 		return err
 	}
-	d, err := node.Open(ctx, nodeOptions(c, logger))
+	d, err := node.Open(ctx, server.NodeOptions(c, logger))
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,8 @@ var levels = [][]string{
 	{"identities", "logs", "retention", "secure"},
 	{"channels", "check"},
 	{"backup", "metrics"},
+	{"consolesource"},
+	{"cli", "server"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

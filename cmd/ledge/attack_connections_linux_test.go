@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// storeDescriptors is how many file descriptors the store has for itself.
+const storeDescriptors = 128
+
 // stalled is longer than a node under attack lets a client wait, and short enough for a test that fails.
 const stalled = 20 * time.Second
 

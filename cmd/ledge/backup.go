@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/backup"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 )
 
@@ -21,20 +22,20 @@ Exit code 6 if the log or a body is damaged: no backup is written then.`,
 		Example: `  ledge backup /backups/ledge-2026-11-22.tar
   ledge backup --json --config /etc/ledge/ledge.yaml /backups/today.tar`,
 	}
-	asJSON := jsonFlag(c)
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
-		p := newProgress(c.ErrOrStderr(), "backup")
-		defer p.clear()
+	asJSON := cli.AddJSONFlag(c)
+	return cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		p := cli.NewProgress(c.ErrOrStderr(), "backup")
+		defer p.Clear()
 		report, err := backup.Write(ctx, c.Flags().Arg(0), backup.Options{
-			Paths: cfg.Paths(), Version: version, Logger: cfg.NewLogger(p.beside(c.ErrOrStderr())), Progress: p.at,
+			Paths: cfg.Paths(), Version: version, Logger: cfg.NewLogger(p.Beside(c.ErrOrStderr())), Progress: p.At,
 		})
 		if err != nil {
-			return interrupted(ctx, err, "no backup is written")
+			return cli.ExplainInterrupt(ctx, err, "no backup is written")
 		}
 		if *asJSON {
-			return printObject(p.beside(c.OutOrStdout()), report)
+			return cli.PrintObject(p.Beside(c.OutOrStdout()), report)
 		}
-		report.Print(p.beside(c.OutOrStdout()))
+		report.Print(p.Beside(c.OutOrStdout()))
 		return nil
 	})
 }

@@ -10,12 +10,17 @@ import (
 	"testing"
 )
 
-// whiteBox are the files of tests that call unexported code of this package. The tests in all other files know the binary alone: its
-// commands, ports and files. These hold what users were promised, so that they stay as they are when the code behind them changes.
+// whiteBox are the files of tests that call code of the program: of this package, or of packages below cmd/internal. The tests in all other
+// files know the binary alone: its commands, ports and files. They hold what users were promised, and stay as they are when that code changes.
 var whiteBox = strings.Fields(`
-	attack_connections_linux_test.go backup_test.go delivery_day_test.go descriptors_split_test.go failure_test.go
-	faults_flip_test.go folding_test.go interrupted_test.go manifest_missing_test.go program_test.go retention_test.go
-	starting_test.go suggest_test.go user_test.go`)
+	backup_test.go beside_test.go bounds_test.go cleanup_test.go delivery_day_test.go diskfull_test.go exposure_test.go
+	failure_test.go faults_archive_linux_test.go faults_flip_test.go folding_test.go identities_test.go interrupted_test.go
+	log_filter_test.go manifest_missing_test.go program_test.go retention_run_test.go retention_test.go secret_key_test.go
+	secure_test.go starting_test.go suggest_test.go transmissions_test.go user_test.go verify_bodies_test.go why_test.go`)
+
+// knownToTests are the packages below cmd/internal that each test may use: exit codes, the table of services, names in the data folder, and
+// the kits of tests.
+var knownToTests = []string{"certs", "datadir", "exit", "faults", "services"}
 
 // TestWhiteBox holds the list to what the files use.
 func TestWhiteBox(t *testing.T) {
@@ -24,7 +29,7 @@ func TestWhiteBox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, program := map[string][]*ast.Ident{}, map[string]bool{}
+	tests, program := map[string][]*ast.Ident{}, map[string]bool{} // what each file of tests uses, and what the program has
 	for _, path := range paths {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
@@ -32,6 +37,12 @@ func TestWhiteBox(t *testing.T) {
 		}
 		if strings.HasSuffix(path, "_test.go") {
 			tests[path] = file.Unresolved // what the file itself does not declare
+			for _, one := range file.Imports {
+				name, below := strings.CutPrefix(strings.Trim(one.Path.Value, `"`), module+"cmd/internal/")
+				if below && !slices.Contains(knownToTests, name) {
+					tests[path], program[name] = append(tests[path], ast.NewIdent(name)), true
+				}
+			}
 			continue
 		}
 		for name := range file.Scope.Objects {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/node/nodetest"
+	"ledge/cmd/internal/server"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 )
@@ -20,7 +21,7 @@ import (
 // day is one of 24 hours that a clock of its own passes in seconds: a notification every five minutes, to an endpoint that
 // is always there and to one that is down for two hours.
 type day struct {
-	*Program
+	*server.Server
 	client     *process
 	start      time.Time
 	passed     atomic.Int64 // since start, in nanoseconds
@@ -84,7 +85,7 @@ func (d *day) now() time.Time { return d.start.Add(time.Duration(d.passed.Load()
 // kept returns the transmissions that are kept, by the contents of their notifications, and how many of these there are.
 func (d *day) kept(t *testing.T) (byContent map[string][]domain.Transmission, notes int) {
 	t.Helper()
-	v, done := d.node.Notifications.State.View()
+	v, done := d.Node.Notifications.State.View()
 	defer done()
 	list, _, err := v.Transmissions(domain.Page{Limit: -1})
 	if err != nil {
@@ -117,7 +118,7 @@ func (d *day) holds(t *testing.T, last, kept int) {
 		}
 		return len(byContent[content(last)]) == 2
 	})
-	d.remover.RemoveOldNotifications(t.Context())
+	d.Remover.RemoveOldNotifications(t.Context())
 	byContent, notes := d.kept(t)
 	if notes != kept || len(byContent) != kept {
 		t.Errorf("at %v: %d notifications are left, %d of them with transmissions, want %d", d.now().Sub(d.start), notes, len(byContent), kept)
@@ -135,14 +136,14 @@ func (d *day) holds(t *testing.T, last, kept int) {
 			}
 		}
 	}
-	nodetest.MustBeFold(t, d.node)
+	nodetest.MustBeFold(t, d.Node)
 }
 
 func mustDay(t *testing.T) *day {
 	t.Helper()
 	d := &day{start: time.Now(), fine: mustEndpoint(t), shut: mustEndpoint(t)}
-	d.Program = mustProgramAt(t, d.now, "--notifications-max-age", dayKept.String(), "--resend-limit", fmt.Sprint(dayResend))
-	d.client = &process{tb: t, notifications: d.servers.url(services.Notifications), log: &syncBuffer{}}
+	d.Server = mustProgramAt(t, d.now, "--notifications-max-age", dayKept.String(), "--resend-limit", fmt.Sprint(dayResend))
+	d.client = &process{tb: t, notifications: d.URL(services.Notifications), log: &syncBuffer{}}
 	contracts.know("notifications", d.client.notifications)
 	t.Cleanup(func() { contracts.forget(d.client.notifications) })
 	d.client.subscribeAll("fine", "alarm", restChannel(t, d.fine.URL, "/"))
@@ -165,7 +166,7 @@ func (d *day) pass(t *testing.T, step int) {
 // rests reports whether no try is under way or due; one that fails has all others wait.
 func (d *day) rests() bool {
 	now, paused := d.now().UnixMilli(), false
-	for _, s := range d.channels.Delivery.Endpoints() {
+	for _, s := range d.Channels.Delivery.Endpoints() {
 		if s.UnderWay > 0 {
 			return false
 		}
@@ -174,7 +175,7 @@ func (d *day) rests() bool {
 	if paused {
 		return true
 	}
-	v, done := d.node.Notifications.State.View()
+	v, done := d.Node.Notifications.State.View()
 	defer done()
 	open, _, err := v.Transmissions(domain.Page{Limit: -1}, domain.Filter{Index: domain.IndexStatus, Value: domain.StatusResending})
 	return err == nil && !slices.ContainsFunc(open, func(t domain.Transmission) bool { return t.Next <= now })

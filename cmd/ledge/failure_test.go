@@ -12,11 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/services"
 	"ledge/store"
 	"ledge/store/tap"
 )
@@ -49,20 +47,6 @@ func TestStopWhileStarting(t *testing.T) {
 	}, &out, &out)
 	if code != exit.OK || !strings.Contains(out.String(), "stopped while starting") {
 		t.Errorf("exit code %d\n%s", code, &out)
-	}
-}
-
-// TestServiceThatFails holds that a service that cannot go on is a reason to end.
-func TestServiceThatFails(t *testing.T) {
-	p := mustProgram(t)
-	p.servers.byName[services.DeviceREST].listener.Close()
-	select {
-	case err := <-p.Failed():
-		if !strings.Contains(err.Error(), services.DeviceREST) {
-			t.Error(err)
-		}
-	case <-time.After(hangs):
-		t.Fatal("it goes on")
 	}
 }
 

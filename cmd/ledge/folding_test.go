@@ -10,6 +10,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/server"
 )
 
 // TestRebuildFoldsOnce holds that a rebuild of a folder without state, as a restore leaves it, folds the log once, and that a start tells
@@ -34,7 +35,7 @@ func TestRebuildFoldsOnce(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, file))
 	}
 	told := map[string]int64{}
-	o := nodeOptions(c, slog.New(slog.DiscardHandler))
+	o := server.NodeOptions(c, slog.New(slog.DiscardHandler))
 	o.Folding = func(file string, done, total int64) { told[file] = done*1000 + total }
 	d, err := node.Open(t.Context(), o)
 	mustDo(t, err)

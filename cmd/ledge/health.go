@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/services"
 )
 
 func newHealth() *cobra.Command {
-	return configured(&cobra.Command{
+	return cli.AddSettings(&cobra.Command{
 		Use:   "health",
 		Short: "Say whether the running server takes what is sent to it",
 		Long: `Say whether the running server takes what is sent to it, as GET /api/v2/health of its services
@@ -39,15 +38,4 @@ Exit code 0 if all services do; else 1, with the reason of each that does not.`,
 		fmt.Fprintln(c.OutOrStdout(), "ready")
 		return nil
 	})
-}
-
-func (p *Program) health() *admin.Health {
-	a := &admin.Health{Warnings: p.warnings()}
-	for _, one := range services.All {
-		if err := serving[one.Name].ready(p); err != nil {
-			a.Refusing = append(a.Refusing, fmt.Sprintf("%s: %v", one.Name, err))
-		}
-	}
-	slices.Sort(a.Refusing)
-	return a
 }

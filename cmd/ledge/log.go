@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/logs"
@@ -31,13 +32,13 @@ See docs/audit.md.`,
 	c.Flags().BoolVarP(&filter.Follows, "follow", "f", false, "print what is recorded from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")
 	filter.AddTo(c.Flags())
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := filter.Check(c.Flags(), time.Now()); err != nil {
 			return exit.With(exit.Usage, err)
 		}
 		l, err := logs.Open(ctx, cfg.Paths())
 		if err != nil {
-			return interrupted(ctx, err, notPrinted)
+			return cli.ExplainInterrupt(ctx, err, notPrinted)
 		}
 		l.SkipGaps(c.ErrOrStderr())
 		print := logs.NewPrinter(c.OutOrStdout(), asJSON).Print
@@ -45,13 +46,13 @@ See docs/audit.md.`,
 		if filter.Follows && l.Server != "" {
 			seen, err := l.Place(ctx, &filter)
 			if err != nil {
-				return interrupted(ctx, exit.WithDamage(err), notPrinted)
+				return cli.ExplainInterrupt(ctx, exit.WithDamage(err), notPrinted)
 			}
 			return l.PrintFrom(ctx, c.ErrOrStderr(), cfg.DataDir, &filter, seen, print)
 		}
 		if filter.Follows {
 			return exit.With(exit.Usage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", cfg.DataDir))
 		}
-		return interrupted(ctx, l.PrintHistory(ctx, &filter, print), notPrinted)
+		return cli.ExplainInterrupt(ctx, l.PrintHistory(ctx, &filter, print), notPrinted)
 	})
 }

@@ -3,23 +3,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/memory"
-	"ledge/cmd/internal/node"
 )
 
 func main() {
@@ -43,18 +40,18 @@ func stopSignals() []os.Signal {
 
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	profile := &cpuProfile{}
-	out := &checked{w: stdout}
+	profile := &cli.CPUProfile{}
+	out := &cli.CheckedWriter{W: stdout}
 	root := newRoot()
-	root.PersistentFlags().StringVar(&profile.path, "cpu-profile", "", "file to write a CPU profile of the command to, for go tool pprof")
-	root.PersistentPreRunE = profile.start
+	root.PersistentFlags().StringVar(&profile.Path, "cpu-profile", "", "file to write a CPU profile of the command to, for go tool pprof")
+	root.PersistentPreRunE = profile.Start
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
-	err = errors.Join(err, profile.stop())
+	err = errors.Join(err, profile.Stop())
 	if err == nil {
-		err = out.err // what is not printed is not done
+		err = out.Err // what is not printed is not done
 	}
 	if err == nil {
 		return exit.OK
@@ -64,30 +61,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if e, ok := errors.AsType[exit.Error](err); ok {
 		code = e.Code
 	}
-	printError(stderr, command, err, code)
+	cli.PrintError(stderr, command, err, code)
 	return code
-}
-
-// interrupted says what a signal leaves, where err is of one that ended ctx.
-func interrupted(ctx context.Context, err error, leaves string) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("interrupted: %s", leaves)
-	}
-	return err
-}
-
-// checked remembers the first error of the writer below it.
-type checked struct {
-	w   io.Writer
-	err error
-}
-
-func (c *checked) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	if c.err == nil {
-		c.err = err
-	}
-	return n, err
 }
 
 func newRoot() *cobra.Command {
@@ -105,109 +80,22 @@ folder not usable, 6 damage, 7 salvage incomplete, 8 damaged state. See docs/ref
 		Version:       version,
 	}
 	root.SetVersionTemplate("ledge {{.Version}}\n")
-	root.SetUsageTemplate(ownUsage(root.UsageTemplate()))
+	root.SetUsageTemplate(cli.WrapUsage(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			err = fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), config.Explain(bad.GetFlag(), bad.Unwrap()))
 		}
-		return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, flagLike(c, err), c.CommandPath()))
+		return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, cli.SuggestFlag(c, err), c.CommandPath()))
 	})
 	root.AddCommand(newServe(), newLog(), newVerify(), newBackup(), newRestore(), newSalvage(), newRebuild(), newArchive(), newSecrets(), newCA(), newCurve(), newUser(), newToken(), newWhy(), newHealth(), newConfig(), newVersion(), newMan())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	shortenCompletion(root)
+	cli.ShortenCompletion(root)
 	for _, c := range root.Commands() {
 		if c.Name() != "serve" {
-			hideSettings(c)
+			cli.HideSettings(c)
 		}
 	}
-	refuseWrongArguments(root)
+	cli.RefuseWrongArguments(root)
 	return root
-}
-
-// refuseWrongArguments gives wrong arguments of a command, and of those below it, their exit code. A command with commands below it
-// takes no other argument; without one it prints its help.
-func refuseWrongArguments(c *cobra.Command) {
-	if c.HasSubCommands() && !c.Runnable() {
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	}
-	switch {
-	case c.Name() == "help":
-		c.Args = topic
-	case c.Args == nil:
-		c.Args = usage(cobra.NoArgs)
-	default:
-		c.Args = usage(c.Args)
-	}
-	for _, sub := range c.Commands() {
-		refuseWrongArguments(sub)
-	}
-}
-
-// synopsis says how a command with arguments is written.
-func synopsis(c *cobra.Command) string {
-	if _, arguments, _ := strings.Cut(c.Use, " "); arguments == "" {
-		return ""
-	}
-	return "; write `" + strings.TrimSuffix(c.UseLine(), " [flags]") + "`"
-}
-
-// usage gives wrong arguments the exit code for it.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), synopsis(c)), c.CommandPath()))
-		}
-		return nil
-	}
-}
-
-// configured gives a command all settings as flags; its configuration is complete when f runs.
-func configured(c *cobra.Command, f func(ctx context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error) *cobra.Command {
-	read := withSettings(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, source, err := read()
-		if err != nil {
-			return exit.With(exit.Usage, err)
-		}
-		return f(c.Context(), c, cfg, source)
-	}
-	return c
-}
-
-// withSettings gives a command all settings as flags. read reads them, and returns where the value of each comes from. The error names every
-// setting that is wrong.
-func withSettings(c *cobra.Command) (read func() (*config.Config, map[string]string, error)) {
-	cfg := config.Default()
-	settings := cfg.Settings()
-	cfg.AddTo(c.Flags())
-	file := c.Flags().StringP("config", "c", "", "YAML file of settings, below the environment and the flags [LEDGE_CONFIG]")
-	if c.Args == nil {
-		c.Args = cobra.NoArgs
-	}
-	c.SetUsageFunc(groupedUsage(cfg))
-	return func() (*config.Config, map[string]string, error) {
-		if v, ok := os.LookupEnv("LEDGE_CONFIG"); ok && !c.Flags().Changed("config") {
-			*file = v
-		}
-		if warning := config.UnknownVariables(settings, os.Environ()); warning != "" {
-			defer warn(c, cfg, warning)
-		}
-		source, err := cfg.Load(*file)
-		return cfg, source, err
-	}
-}
-
-// warn prints a line on the log of serve, and on standard error of other commands.
-func warn(c *cobra.Command, cfg *config.Config, text string) {
-	if c.Name() == "serve" {
-		cfg.NewLogger(c.ErrOrStderr()).Warn(text)
-		return
-	}
-	fmt.Fprintln(c.ErrOrStderr(), "ledge:", text)
-}
-
-// nodeOptions returns the options of a command that opens the log and the state.
-func nodeOptions(c *config.Config, logger *slog.Logger) node.Options {
-	return node.Options{Paths: c.Paths(), ReserveBytes: int64(c.DiskReserve), ReadingsReserveBytes: int64(c.ReadingsReserve()), Logger: logger}
 }

@@ -145,18 +145,6 @@ func TestNodeIDs(t *testing.T) {
 	verify(t, dir)
 }
 
-// TestBrokenStateHasItsExitCode holds that what follows from a state file that cannot be used has the exit code of that, also if it is noticed
-// first. Before, a failed fsync in an apply ended with 1.
-func TestBrokenStateHasItsExitCode(t *testing.T) {
-	broken := fmt.Errorf("apply LEDGE_READINGS 1 to 2: %w", &projections.Broken{File: "readings.db", Cause: errors.New("fsync failed")})
-	p := &Program{node: &node.Node{}}
-	for what, err := range map[string]error{"while it runs": p.findCause(broken), "at the start": node.WithCode(broken)} {
-		if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.State {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
 // TestManifestAndFirstReadingsAreMissing removes the manifest and the first block file of the readings. Before, verify called the log whole, and 41 of 60
 // readings were gone.
 func TestManifestAndFirstReadingsAreMissing(t *testing.T) {

@@ -11,17 +11,18 @@ import (
 	"time"
 
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/server"
 	"ledge/cmd/internal/services"
 )
 
 // mustProgram runs the program in this process, for profiles.
-func mustProgram(tb testing.TB) *Program {
+func mustProgram(tb testing.TB) *server.Server {
 	tb.Helper()
 	return mustProgramAt(tb, nil)
 }
 
 // mustProgramAt runs the program in this process with a clock, and flags.
-func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *Program {
+func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *server.Server {
 	tb.Helper()
 	c := config.Default()
 	if err := c.Settings().Parse(append([]string{
@@ -29,7 +30,7 @@ func mustProgramAt(tb testing.TB, now func() time.Time, flags ...string) *Progra
 	}, flags...)); err != nil {
 		tb.Fatal(err)
 	}
-	p := &Program{Config: c, Logger: slog.New(slog.DiscardHandler), Now: now}
+	p := &server.Server{Config: c, Logger: slog.New(slog.DiscardHandler), Now: now}
 	if err := p.Run(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func BenchmarkAddDevices(b *testing.B) {
 
 func addDevices(b *testing.B, size, clients int) {
 	p := mustProgram(b)
-	url := p.servers.url(services.Metadata) + "/api/v2/device"
+	url := p.URL(services.Metadata) + "/api/v2/device"
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	var next atomic.Int64
 	b.SetParallelism((clients + 1) / 2)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/backup"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 )
 
@@ -30,18 +31,18 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 		}
 		return cobra.ExactArgs(2)(c, args)
 	}
-	configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		cfg.DataDir = c.Flags().Arg(1)
-		p := newProgress(c.ErrOrStderr(), "restore")
-		defer p.clear()
-		logger := cfg.NewLogger(p.beside(c.ErrOrStderr()))
-		out := p.beside(c.OutOrStdout())
-		err := backup.Restore(ctx, c.Flags().Arg(0), backup.RestoreOptions{Paths: cfg.Paths(), Version: version, Logger: logger, Out: out, Progress: p.at})
+		p := cli.NewProgress(c.ErrOrStderr(), "restore")
+		defer p.Clear()
+		logger := cfg.NewLogger(p.Beside(c.ErrOrStderr()))
+		out := p.Beside(c.OutOrStdout())
+		err := backup.Restore(ctx, c.Flags().Arg(0), backup.RestoreOptions{Paths: cfg.Paths(), Version: version, Logger: logger, Out: out, Progress: p.At})
 		if err == nil {
 			cfg.DataDir = filepath.Clean(cfg.DataDir)
 			err = tellIdentities(ctx, cfg, logger, out)
 		}
-		return interrupted(ctx, err, "nothing is restored")
+		return cli.ExplainInterrupt(ctx, err, "nothing is restored")
 	})
 	c.Flags().Lookup("data-dir").Hidden = true
 	return c

@@ -6,6 +6,7 @@ import (
 
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/server"
 )
 
 // configOf is the configuration of flags.
@@ -20,7 +21,7 @@ func configOf(t *testing.T, flags ...string) *config.Config {
 
 func mustOpenData(t *testing.T, c *config.Config) *node.Node {
 	t.Helper()
-	d, err := node.Open(t.Context(), nodeOptions(c, slog.New(slog.DiscardHandler)))
+	d, err := node.Open(t.Context(), server.NodeOptions(c, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

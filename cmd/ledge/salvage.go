@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/check"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/server"
 )
 
 func newSalvage() *cobra.Command {
@@ -24,13 +26,13 @@ Exit code 0 if all was whole, 7 if something is left out.`,
 		Example: `  ledge salvage /var/lib/ledge-new --data-dir /var/lib/ledge
   ledge salvage salvaged && ledge verify --data-dir salvaged`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		to := c.Flags().Arg(0)
-		p := newProgress(c.ErrOrStderr(), "salvage")
-		defer p.clear()
+		p := cli.NewProgress(c.ErrOrStderr(), "salvage")
+		defer p.Clear()
 		err := check.Salvage(ctx, check.SalvageOptions{
-			Node: nodeOptions(cfg, cfg.NewLogger(p.beside(c.ErrOrStderr()))), To: to, Out: p.beside(c.OutOrStdout()), Progress: p.at,
+			Node: server.NodeOptions(cfg, cfg.NewLogger(p.Beside(c.ErrOrStderr()))), To: to, Out: p.Beside(c.OutOrStdout()), Progress: p.At,
 		})
-		return interrupted(ctx, err, fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, cfg.DataDir))
+		return cli.ExplainInterrupt(ctx, err, fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, cfg.DataDir))
 	})
 }

@@ -21,12 +21,13 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/server"
 	"ledge/cmd/internal/services"
 )
 
 // heldStart is a start that folds the log, in this process, and is held up after the first part of it.
 type heldStart struct {
-	*Program
+	*server.Server
 	tb      testing.TB
 	release func()
 	ended   chan error // what Run has returned
@@ -75,7 +76,7 @@ func holdStart(ctx context.Context, tb testing.TB, dir string, flags ...string) 
 		}
 		return time.Now()
 	}
-	p := &Program{Config: c, Logger: slog.New(slog.DiscardHandler), fold: fold}
+	p := &server.Server{Config: c, Logger: slog.New(slog.DiscardHandler), Fold: fold}
 	h := &heldStart{p, tb, func() { close(released) }, make(chan error, 1)}
 	go func() { h.ended <- h.Run(ctx) }()
 	select {
@@ -139,7 +140,7 @@ func TestStartAnswers(t *testing.T) {
 			t.Errorf("%s %s: %d %v\n%swant 503\n%s", method, url, a.status, a.header, a.body, want)
 		}
 	}
-	url := h.servers.url
+	url := h.URL
 	for service, name := range map[string]string{
 		services.Metadata: "metadata", services.Data: "data", services.DeviceREST: "devicerest", services.Notifications: "notifications",
 	} {
@@ -183,7 +184,7 @@ func TestStartAnswers(t *testing.T) {
 	if status, body := kept.get(); status != http.StatusOK || !strings.Contains(body, "core-metadata") {
 		t.Errorf("ping on the connection of before: %d %s", status, body)
 	}
-	if last := h.node.Changes.Recorded(); last != events {
+	if last := h.Node.Changes.Recorded(); last != events {
 		t.Errorf("the log has %d events: a request of before has left one", last)
 	}
 	a := h.call(http.MethodPost, url(services.Metadata)+"/api/v2/device", device, "Idempotency-Key", "early")
@@ -316,21 +317,21 @@ func TestSecureStartAnswers(t *testing.T) {
 	}
 	get := overTLS(t, ca, client13)
 	for _, path := range []string{"/api/v2/ping", "/api/v2/health", "/metrics", "/api/v2/config"} {
-		a, err := get(h.servers.url(services.Metadata) + path)
+		a, err := get(h.URL(services.Metadata) + path)
 		const says = `"message":"the node is starting; try again in 5 seconds"`
 		if err != nil || a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, says) {
 			t.Errorf("%s: %d %s %v", path, a.status, a.body, err)
 		}
 	}
-	if a, err := get(h.servers.url(services.Console)); err != nil || a.status != http.StatusServiceUnavailable || strings.Contains(a.body, "%") {
+	if a, err := get(h.URL(services.Console)); err != nil || a.status != http.StatusServiceUnavailable || strings.Contains(a.body, "%") {
 		t.Errorf("console: %d %s %v", a.status, a.body, err)
 	}
-	plain := strings.Replace(h.servers.url(services.Metadata), "https", "http", 1)
+	plain := strings.Replace(h.URL(services.Metadata), "https", "http", 1)
 	if a, err := tryCall(http.MethodGet, plain+"/api/v2/ping", "", ""); err != nil || a.status != http.StatusBadRequest {
 		t.Errorf("plain HTTP: %d %s %v", a.status, a.body, err)
 	}
 	h.ready()
-	if a, err := get(h.servers.url(services.Metadata) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
+	if a, err := get(h.URL(services.Metadata) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
 		t.Errorf("ping: %d %s %v", a.status, a.body, err)
 	}
 }
@@ -341,7 +342,7 @@ func TestStartIsStopped(t *testing.T) {
 	dir, _ := folderToFold(t)
 	ctx, stop := context.WithCancel(t.Context())
 	h := holdStart(ctx, t, dir)
-	address := h.servers.address(services.Metadata)
+	address := h.Address(services.Metadata)
 	stop()
 	h.release()
 	if err := h.wait(); !errors.Is(err, context.Canceled) {

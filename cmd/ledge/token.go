@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -92,15 +93,15 @@ func newTokenList() *cobra.Command {
 			return err
 		}
 		if *asJSON {
-			return printJSON(c.OutOrStdout(), a.Tokens)
+			return cli.PrintList(c.OutOrStdout(), a.Tokens)
 		}
-		w := newTable(c.OutOrStdout(), "NAME", "ROLE", "DEVICES", "KIND", "EXPIRES", "LAST USED")
+		w := cli.NewTable(c.OutOrStdout(), "NAME", "ROLE", "DEVICES", "KIND", "EXPIRES", "LAST USED")
 		for _, t := range a.Tokens {
 			kind := map[bool]string{true: "certificate", false: "secret"}[t.Certificate]
 			if t.OldUntil != 0 {
-				kind += ", the old one until " + dateOf(t.OldUntil, "")
+				kind += ", the old one until " + cli.FormatDate(t.OldUntil, "")
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(strings.Join(t.Devices, ","), "-"), kind, dateOf(t.Expires, "never"), dateOf(t.LastUsed, "never"))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Role, cmp.Or(strings.Join(t.Devices, ","), "-"), kind, cli.FormatDate(t.Expires, "never"), cli.FormatDate(t.LastUsed, "never"))
 		}
 		return w.Flush()
 	})

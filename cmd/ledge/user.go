@@ -6,12 +6,11 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
@@ -35,7 +34,7 @@ func newUser() *cobra.Command {
 
 // administering is configured for a command that takes a name, or none, and has a request done.
 func administering(c *cobra.Command, names int, f func(c *cobra.Command, cfg *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error) *cobra.Command {
-	c = configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	c = cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		do := func(r admin.Request) (admin.Answer, error) {
 			return administer(ctx, cfg, cfg.NewLogger(c.ErrOrStderr()), r)
 		}
@@ -114,11 +113,11 @@ func newUserList() *cobra.Command {
 			return err
 		}
 		if *asJSON {
-			return printJSON(c.OutOrStdout(), a.Users)
+			return cli.PrintList(c.OutOrStdout(), a.Users)
 		}
-		w := newTable(c.OutOrStdout(), "NAME", "ROLE", "MODIFIED", "MUST CHANGE PASSWORD")
+		w := cli.NewTable(c.OutOrStdout(), "NAME", "ROLE", "MODIFIED", "MUST CHANGE PASSWORD")
 		for _, u := range a.Users {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", u.Name, u.Role, dateOf(u.Modified, "-"), map[bool]string{true: "yes", false: "no"}[u.MustChange])
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", u.Name, u.Role, cli.FormatDate(u.Modified, "-"), map[bool]string{true: "yes", false: "no"}[u.MustChange])
 		}
 		return w.Flush()
 	})
@@ -130,24 +129,6 @@ func roleNames() string {
 		names = append(names, string(r))
 	}
 	return strings.Join(names, ", ")
-}
-
-func newTable(w io.Writer, columns ...string) *tabwriter.Writer {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join(columns, "\t"))
-	return t
-}
-
-// printJSON prints a list, [] for an empty one.
-func printJSON[T any](w io.Writer, list []T) error {
-	return printObject(w, append([]T{}, list...))
-}
-
-func dateOf(ms int64, none string) string {
-	if ms == 0 {
-		return none
-	}
-	return time.UnixMilli(ms).UTC().Format(time.RFC3339)
 }
 
 func passwordFlag(c *cobra.Command) *string {

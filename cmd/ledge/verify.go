@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/check"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
@@ -25,23 +26,23 @@ Exit code 6 if something is damaged.`,
 		Example: `  ledge verify --data-dir /var/lib/ledge
   ledge verify --json | jq .damages`,
 	}
-	asJSON := jsonFlag(c)
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
-		progress := newProgress(c.ErrOrStderr(), "verify")
-		defer progress.clear()
-		logger, out := cfg.NewLogger(progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
+	asJSON := cli.AddJSONFlag(c)
+	return cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		progress := cli.NewProgress(c.ErrOrStderr(), "verify")
+		defer progress.Clear()
+		logger, out := cfg.NewLogger(progress.Beside(c.ErrOrStderr())), progress.Beside(c.OutOrStdout())
 		if !*asJSON {
-			return interrupted(ctx, check.Verify(ctx, cfg.Paths(), logger, out, progress.at), "not all is verified; nothing is changed")
+			return cli.ExplainInterrupt(ctx, check.Verify(ctx, cfg.Paths(), logger, out, progress.At), "not all is verified; nothing is changed")
 		}
 		report := check.NewReport()
-		err := check.Verify(ctx, cfg.Paths(), logger, report, progress.at)
+		err := check.Verify(ctx, cfg.Paths(), logger, report, progress.At)
 		damage, ok := errors.AsType[exit.Error](err)
 		if report.Whole = err == nil; report.Whole || ok && damage.Code == exit.Damaged {
 			if !report.Whole && len(report.Damages) == 0 {
 				report.Damages = append(report.Damages, err.Error())
 			}
-			err = errors.Join(err, printObject(out, report))
+			err = errors.Join(err, cli.PrintObject(out, report))
 		}
-		return interrupted(ctx, err, "not all is verified; nothing is changed")
+		return cli.ExplainInterrupt(ctx, err, "not all is verified; nothing is changed")
 	})
 }

@@ -5,16 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
-	"ledge/domain"
-	"ledge/store"
 )
 
 func newWhy() *cobra.Command {
@@ -27,8 +25,8 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 		Example: `  ledge why watch
   ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json`,
 	}
-	asJSON := jsonFlag(c)
-	c = configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	asJSON := cli.AddJSONFlag(c)
+	c = cli.AddSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		a, err := askRunning(ctx, cfg, admin.Request{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
 		if err != nil {
 			return err
@@ -38,7 +36,7 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 			return fmt.Errorf("read the answer of the server: %w", err)
 		}
 		if *asJSON {
-			return printObject(c.OutOrStdout(), &why)
+			return cli.PrintObject(c.OutOrStdout(), &why)
 		}
 		why.Print(c.OutOrStdout())
 		return nil
@@ -64,48 +62,4 @@ func askRunning(ctx context.Context, c *config.Config, r admin.Request) (a admin
 		return a, exit.With(exit.Usage, fmt.Errorf("no server runs on the data folder %s; start one with `ledge serve`", c.DataDir))
 	}
 	return client.Ask(ctx, r, nil)
-}
-
-// administer answers a request at the admin socket.
-func (p *Program) administer(ctx context.Context, actor string, r admin.Request, send func(admin.Answer) error) (a admin.Answer, err error) {
-	if !p.running.Load() {
-		text := "the server is starting"
-		if done := p.fold.Progress(); done != "" {
-			text += ": " + done
-		}
-		return a, domain.Errorf(domain.Unavailable, "%s; try again", text)
-	}
-	switch r.Do {
-	case "why":
-		var why *channels.Explanation
-		if why, err = p.channels.Explain(r.Name, r.Notification); err == nil {
-			a.Why, err = json.Marshal(why)
-		}
-	case "ends":
-		a.Ends, err = p.endsAfter(ctx, r.After)
-	case "health":
-		a.Health = p.health()
-	case "verify":
-		err = p.verifier.VerifyFor(ctx, actor, send)
-	default:
-		a, err = p.identities.Do(ctx, actor, r)
-	}
-	return a, err
-}
-
-// endsWait is how long a client waits for its next answer about where the logs end.
-const endsWait = 20 * time.Second
-
-// endsAfter says where the logs begin and end. If after is not nil, it waits for one to go on.
-func (p *Program) endsAfter(ctx context.Context, after store.Place) (map[string]store.Info, error) {
-	if after == nil {
-		return p.node.Store.Info(), nil
-	}
-	wait, cancel := context.WithTimeout(ctx, endsWait)
-	defer cancel()
-	ends := p.node.Store.InfoAfter(wait, after)
-	if ctx.Err() != nil {
-		return nil, domain.Errorf(domain.Unavailable, "the server is stopping")
-	}
-	return ends, nil
 }

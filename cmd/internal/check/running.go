@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ type Verifier struct {
 	values *projections.DB
 	now    func() time.Time
 
-	Mu   sync.Mutex
-	Last console.Verification // the one that runs, or the last that ended
+	mu   sync.Mutex
+	last console.Verification // the one that runs, or the last that ended
 }
 
 // verifiedLog is a log with its name in the console.
@@ -49,16 +50,16 @@ func NewVerifier(n *node.Node, paths datadir.Paths) *Verifier {
 
 // Begin reserves the only place, and returns how to run the verification. It is not ok if another one runs.
 func (v *Verifier) Begin(actor string) (run func(context.Context, io.Writer, progressFunc) error, ok bool) {
-	v.Mu.Lock()
-	defer v.Mu.Unlock()
-	if v.Last.Running {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last.Running {
 		return nil, false
 	}
-	before := v.Last
-	v.Last = console.Verification{Running: true, Actor: actor, Started: v.now().UnixMilli()}
+	before := v.last
+	v.last = console.Verification{Running: true, Actor: actor, Started: v.now().UnixMilli()}
 	for _, l := range v.logs {
 		last, _ := l.Last()
-		v.Last.Total += last + 1 - min(max(l.First(), 1), last+1)
+		v.last.Total += last + 1 - min(max(l.First(), 1), last+1)
 	}
 	return func(ctx context.Context, w io.Writer, at progressFunc) error {
 		err := node.Try(func() error { return v.run(ctx, w, at) })
@@ -74,11 +75,20 @@ func (v *Verifier) Begin(actor string) (run func(context.Context, io.Writer, pro
 	}, true
 }
 
+// Last returns the verification that runs, or the last one that has ended.
+func (v *Verifier) Last() console.Verification {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	last := v.last
+	last.Reports = slices.Clone(last.Reports)
+	return last
+}
+
 // change changes what is shown of the verification.
 func (v *Verifier) change(f func(last *console.Verification)) {
-	v.Mu.Lock()
-	defer v.Mu.Unlock()
-	f(&v.Last)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f(&v.last)
 }
 
 // run returns the first damage. What a log goes on to be meanwhile it does not read.

@@ -22,13 +22,13 @@ func TestOneVerification(t *testing.T) {
 	if err := run(t.Context(), io.Discard, silent); err != nil {
 		t.Fatal(err)
 	}
-	if v.Last.Running || v.Last.Damage != "" || len(v.Last.Reports) != 3 {
-		t.Errorf("the result is %+v", v.Last)
+	if v.last.Running || v.last.Damage != "" || len(v.last.Reports) != 3 {
+		t.Errorf("the result is %+v", v.last)
 	}
 	run, ok = v.Begin("three")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ctx, io.Discard, silent); err == nil || !ok || v.Last.Running || v.Last.Actor != "one" {
-		t.Errorf("interrupted: %v, and the result is %+v", err, v.Last)
+	if err := run(ctx, io.Discard, silent); err == nil || !ok || v.last.Running || v.last.Actor != "one" {
+		t.Errorf("interrupted: %v, and the result is %+v", err, v.last)
 	}
 }

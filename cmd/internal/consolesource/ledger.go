@@ -1,4 +1,4 @@
-package main
+package consolesource
 
 import (
 	"context"
@@ -21,35 +21,39 @@ import (
 // ledgerBytes is how many bytes of events are read at once at most.
 const ledgerBytes = 16 << 20
 
-// consoleLedger is the log as the console shows it.
-type consoleLedger struct {
+// ledger is the log as the console shows it.
+type ledger struct {
 	names []string
 	logs  map[string]*store.Log
 
 	verifier *check.Verifier
 	ctx      context.Context // that a verification lives in
+	stop     context.CancelFunc
 	running  sync.WaitGroup
 	archives *store.Log // the log that may go on in archives
 }
 
-// logNames are what the console calls the logs, in the order of data.projections.
+// logNames are what the console calls the logs, in the order of node.Parts.
 var logNames = []string{"changes", "notifications", "readings"}
 
-// newConsoleLedger returns the ledger of the console. What it began ends with the program.
-func (p *Program) newConsoleLedger() *consoleLedger {
-	st := p.node.Store
+// newLedger returns the ledger of the console. A verification that it begins ends with close.
+func newLedger(n *node.Node, v *check.Verifier) *ledger {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &consoleLedger{
+	return &ledger{
 		names: logNames,
-		logs:  map[string]*store.Log{"changes": st.Events(), "notifications": st.Notifications(), "readings": st.Readings()},
-		ctx:   ctx, archives: st.Events(), verifier: p.verifier,
+		logs:  map[string]*store.Log{"changes": n.Changes.Log, "notifications": n.Notifications.Log, "readings": n.Readings.Log},
+		ctx:   ctx, stop: stop, archives: n.Changes.Log, verifier: v,
 	}
-	p.onClose(func() { stop(); l.running.Wait() })
-	return l
+}
+
+// close ends the verification that runs.
+func (l *ledger) close() {
+	l.stop()
+	l.running.Wait()
 }
 
 // Logs implements console.Ledger.
-func (l *consoleLedger) Logs() (spans []console.LogSpan) {
+func (l *ledger) Logs() (spans []console.LogSpan) {
 	for _, name := range l.names {
 		last, chain := l.logs[name].Last()
 		spans = append(spans, console.LogSpan{Name: name, First: l.first(name), Last: last, Chain: hex.EncodeToString(chain[:])})
@@ -58,7 +62,7 @@ func (l *consoleLedger) Logs() (spans []console.LogSpan) {
 }
 
 // first is the first sequence that can be there.
-func (l *consoleLedger) first(name string) uint64 {
+func (l *ledger) first(name string) uint64 {
 	if log := l.logs[name]; log != l.archives {
 		return max(log.First(), 1)
 	}
@@ -66,7 +70,7 @@ func (l *consoleLedger) first(name string) uint64 {
 }
 
 // Back implements console.Ledger.
-func (l *consoleLedger) Back(ctx context.Context, name string, from uint64, most int, each func(console.Entry) bool) (next uint64, err error) {
+func (l *ledger) Back(ctx context.Context, name string, from uint64, most int, each func(console.Entry) bool) (next uint64, err error) {
 	log, first := l.logs[name], l.first(name)
 	window := uint64(most)
 	for looked := 0; from >= first && looked < most; {
@@ -142,7 +146,7 @@ func trimmed(text string) string {
 }
 
 // Entry implements console.Ledger.
-func (l *consoleLedger) Entry(ctx context.Context, name string, seq uint64) (e console.Entry, ok bool, err error) {
+func (l *ledger) Entry(ctx context.Context, name string, seq uint64) (e console.Entry, ok bool, err error) {
 	log := l.logs[name]
 	if last, _ := log.Last(); seq == 0 || seq > last || seq < l.first(name) {
 		return e, false, nil
@@ -181,21 +185,17 @@ func changesIn(data []byte) domain.Changes {
 }
 
 // Since implements console.Ledger.
-func (l *consoleLedger) Since(ctx context.Context, name string, at time.Time) (uint64, error) {
+func (l *ledger) Since(ctx context.Context, name string, at time.Time) (uint64, error) {
 	return l.logs[name].Since(ctx, at)
 }
 
 // Verification implements console.Ledger.
-func (l *consoleLedger) Verification() console.Verification {
-	l.verifier.Mu.Lock()
-	defer l.verifier.Mu.Unlock()
-	last := l.verifier.Last
-	last.Reports = slices.Clone(last.Reports)
-	return last
+func (l *ledger) Verification() console.Verification {
+	return l.verifier.Last()
 }
 
 // Verify implements console.Ledger.
-func (l *consoleLedger) Verify(actor string) {
+func (l *ledger) Verify(actor string) {
 	if l.ctx.Err() != nil {
 		return
 	}

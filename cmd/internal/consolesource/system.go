@@ -1,4 +1,4 @@
-package main
+package consolesource
 
 import (
 	"cmp"
@@ -10,41 +10,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers/console"
 )
 
-// consoleSystem tells the console of the program itself.
-type consoleSystem struct {
-	*Program
-	rates rates
-}
-
-// newConsoleSystem returns it, and counts what is recorded from now on.
-func (p *Program) newConsoleSystem() *consoleSystem {
-	s := &consoleSystem{Program: p}
-	p.inBackground(s.count)
-	return s
-}
-
-// Settings implements console.System.
-func (s *consoleSystem) Settings() (all []console.Setting) {
-	s.Config.Settings().VisitAll(func(f *pflag.Flag) {
-		source := s.Source[f.Name]
-		if source == "" {
-			source = "default"
-		}
-		all = append(all, console.Setting{Name: f.Name, Value: f.Value.String(), Default: f.DefValue, Source: source, Help: f.Usage})
-	})
-	return all
-}
-
 // Versions implements console.System.
-func (s *consoleSystem) Versions() []console.Versioned {
-	all := []console.Versioned{{What: "Ledge", Version: version}, {What: "Go", Version: runtime.Version()}, {What: "Platform", Version: runtime.GOOS + "/" + runtime.GOARCH}}
+func (s *Source) Versions() []console.Versioned {
+	all := []console.Versioned{{What: "Ledge", Version: s.Version}, {What: "Go", Version: runtime.Version()}, {What: "Platform", Version: runtime.GOOS + "/" + runtime.GOARCH}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return all
@@ -68,51 +42,48 @@ var shownModules = map[string]string{
 }
 
 // Status implements console.System.
-func (s *consoleSystem) Status() (st console.Status) {
+func (s *Source) Status() (st console.Status) {
 	st.Space = s.space()
 	for _, one := range services.All {
-		if err := serving[one.Name].ready(s.Program); err != nil && one.Name != services.Console {
+		if err := s.Ready(one.Name); err != nil && one.Name != services.Console {
 			st.Troubles = append(st.Troubles, one.Name+": "+err.Error())
 		}
 	}
-	st.Troubles = append(st.Troubles, s.warnings()...)
+	st.Troubles = append(st.Troubles, s.Warnings()...)
 	st.ChangesPerSecond, st.ReadingsPerSecond = s.rates.now(s.upTo())
 	return st
 }
 
-func (s *consoleSystem) space() (space console.Space) {
-	free, err := s.node.Store.FreeBytes()
+func (s *Source) space() (space console.Space) {
+	free, err := s.Node.Store.FreeBytes()
 	if err != nil {
 		s.Logger.Warn("the free disk space is not known", "error", err)
 	}
-	total, err := s.node.Store.TotalBytes()
+	total, err := s.Node.Store.TotalBytes()
 	if err != nil {
 		s.Logger.Warn("the size of the disk is not known", "error", err)
 	}
 	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
-	space.UsedBytes = s.meters.PayloadUse().Bytes
-	for _, one := range s.node.Parts() {
-		space.UsedBytes += s.meters.StreamUse(one).Bytes
+	space.UsedBytes = s.Meters.PayloadUse().Bytes
+	for _, one := range s.Node.Parts() {
+		space.UsedBytes += s.Meters.StreamUse(one).Bytes
 	}
 	return space
 }
 
 // Disk implements console.System.
-func (s *consoleSystem) Disk() console.Disk {
-	d := console.Disk{
-		Space: s.space(), ReadingsReserve: int64(s.Config.ReadingsReserve()), ChangesReserve: int64(s.Config.DiskReserve),
-		ReadingsMax: int64(s.Config.ReadingsMaxBytes), ReadingsAge: s.Config.ReadingsMaxAge,
-		NotificationsMax: int64(s.Config.NotificationsMaxBytes), NotificationsAge: s.Config.NotificationsMaxAge,
-	}
+func (s *Source) Disk() console.Disk {
+	d := s.Limits
+	d.Space = s.space()
 	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {
-		add(what, s.meters.StreamUse(s.node.Parts()[i]).Bytes)
+		add(what, s.Meters.StreamUse(s.Node.Parts()[i]).Bytes)
 	}
-	add("large values of readings", s.meters.PayloadUse().Bytes)
-	add("archives of changes", s.meters.ChangesUse().Archive.ArchivedBytes)
+	add("large values of readings", s.Meters.PayloadUse().Bytes)
+	add("archives of changes", s.Meters.ChangesUse().Archive.ArchivedBytes)
 	states := int64(0)
 	for _, name := range datadir.StateFiles {
-		if info, err := os.Stat(filepath.Join(s.Config.DataDir, name)); err == nil {
+		if info, err := os.Stat(filepath.Join(s.DataDir, name)); err == nil {
 			states += info.Size()
 		}
 	}
@@ -121,14 +92,14 @@ func (s *consoleSystem) Disk() console.Disk {
 }
 
 // Endpoints implements console.System.
-func (s *consoleSystem) Endpoints() []domain.EndpointState { return s.channels.Delivery.Endpoints() }
+func (s *Source) Endpoints() []domain.EndpointState { return s.Channels.Delivery.Endpoints() }
 
 // TryNow implements console.System.
-func (s *consoleSystem) TryNow(c domain.Channel) int { return s.channels.Delivery.TryNow(c) }
+func (s *Source) TryNow(c domain.Channel) int { return s.Channels.Delivery.TryNow(c) }
 
 // Callbacks implements console.System.
-func (s *consoleSystem) Callbacks(service string) (last []console.Callback, waiting int) {
-	calls, waiting := s.channels.Callbacks.LastCalls(service)
+func (s *Source) Callbacks(service string) (last []console.Callback, waiting int) {
+	calls, waiting := s.Channels.Callbacks.LastCalls(service)
 	for _, one := range calls {
 		last = append(last, console.Callback{
 			Kind: one.Kind, Entity: one.Entity, Method: one.Method, Answer: one.Answer, At: one.At.UnixMilli(), Accepted: one.Accepted,
@@ -156,14 +127,14 @@ const (
 	rateSamples = 5
 )
 
-func (s *consoleSystem) upTo() upTo {
-	changes, _ := s.node.Changes.Log.Last()
-	readings, _ := s.node.Readings.Log.Last()
+func (s *Source) upTo() upTo {
+	changes, _ := s.Node.Changes.Log.Last()
+	readings, _ := s.Node.Readings.Log.Last()
 	return upTo{time.Now(), changes, readings}
 }
 
-// count takes samples until done.
-func (s *consoleSystem) count(done <-chan struct{}) {
+// Run takes samples until done.
+func (s *Source) Run(done <-chan struct{}) {
 	tick := time.NewTicker(rateEvery)
 	defer tick.Stop()
 	for {

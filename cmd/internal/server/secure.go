@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"crypto/x509"
@@ -18,7 +18,7 @@ import (
 )
 
 // secure gets the certificate and what the listeners of secure mode need.
-func (p *Program) secure() error {
+func (p *Server) secure() error {
 	c := p.Config
 	if !c.Secure {
 		return nil
@@ -50,7 +50,7 @@ func (p *Program) secure() error {
 }
 
 // loadClientCA reads the CAs that sign the certificates of clients.
-func (p *Program) loadClientCA() error {
+func (p *Server) loadClientCA() error {
 	pool, err := config.ReadClientCAs(p.Config.TLSClientCA)
 	if err == nil {
 		p.clients.Store(pool)
@@ -59,7 +59,7 @@ func (p *Program) loadClientCA() error {
 }
 
 // localCertificate has the CA in the data folder sign a certificate.
-func (p *Program) localCertificate() (err error) {
+func (p *Server) localCertificate() (err error) {
 	if p.authority, err = certs.OpenAuthority(p.Config.DataDir, p.Now()); err != nil {
 		return secure.WithAuthorityCode(err)
 	}
@@ -77,7 +77,7 @@ func (s *servers) scheme() string {
 }
 
 // trust is what the line "ready" says of the local CA.
-func (p *Program) trust() []any {
+func (p *Server) trust() []any {
 	if p.authority == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (p *Program) trust() []any {
 }
 
 // welcome tells a person at a terminal how to go on.
-func (p *Program) welcome() {
+func (p *Server) welcome() {
 	if p.Terminal == nil {
 		return
 	}

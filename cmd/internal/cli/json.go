@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -8,20 +8,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// jsonFlag is --json of a command that prints one object. docs/reference/operating.md has the fields.
-func jsonFlag(c *cobra.Command) *bool {
+// AddJSONFlag gives a command that prints one object the flag --json. docs/reference/operating.md has the fields.
+func AddJSONFlag(c *cobra.Command) *bool {
 	return c.Flags().Bool("json", false, "print a JSON object; an error is one on standard error")
 }
 
-// printObject prints a value as JSON.
-func printObject(w io.Writer, value any) error {
+// PrintObject prints a value as JSON.
+func PrintObject(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(value)
 }
 
-// printError prints an error, in the form that restic has for it where a command prints JSON.
-func printError(w io.Writer, c *cobra.Command, err error, code int) {
+// PrintError prints an error, in the form that restic has for it if the command prints JSON.
+func PrintError(w io.Writer, c *cobra.Command, err error, code int) {
 	if flag := c.Flags().Lookup("json"); flag == nil || flag.Value.String() != "true" {
 		fmt.Fprintf(w, "ledge: %v\n", err)
 		return
@@ -31,4 +31,9 @@ func printError(w io.Writer, c *cobra.Command, err error, code int) {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}{"exit_error", code, err.Error()}) // there is no other place to say what fails
+}
+
+// PrintList prints a list, [] for an empty one.
+func PrintList[T any](w io.Writer, list []T) error {
+	return PrintObject(w, append([]T{}, list...))
 }

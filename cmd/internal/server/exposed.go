@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"log/slog"
@@ -15,11 +15,11 @@ func tapAddress(s *store.Store) string {
 }
 
 // warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
-func (p *Program) warnOfOpenAddresses() {
+func (p *Server) warnOfOpenAddresses() {
 	if p.Config.Secure {
 		return
 	}
-	actual := map[string]string{"tap-host": tapAddress(p.node.Store)} // Linux listens on [::] for 0.0.0.0
+	actual := map[string]string{"tap-host": tapAddress(p.Node.Store)} // Linux listens on [::] for 0.0.0.0
 	for _, one := range services.All {
 		actual[one.Setting+"-host"] = p.servers.address(one.Name)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -48,8 +48,8 @@ func topic(c *cobra.Command, args []string) error {
 // formerFlags are flags of earlier versions, by command. What they said is an argument now.
 var formerFlags = map[string][]string{"salvage": {"to"}, "create": {"name"}, "rekey": {"new-key-file"}}
 
-// flagLike suggests a flag of c for one that does not exist.
-func flagLike(c *cobra.Command, err error) string {
+// SuggestFlag suggests a flag of c for one that does not exist.
+func SuggestFlag(c *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || len(unknown.GetSpecifiedName()) < 2 {
 		return ""

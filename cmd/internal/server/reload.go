@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 // Reload takes over what can change while the program runs: the log level, the certificate and the CAs of clients. What cannot be
 // used changes nothing. systemd is told.
-func (p *Program) Reload() {
+func (p *Server) Reload() {
 	p.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
 	defer p.notify(daemon.SdNotifyReady)
 	p.Logger.Info("reloading")
@@ -31,7 +31,7 @@ func (p *Program) Reload() {
 }
 
 // reloadSettings changes the log level, and names the other settings that differ.
-func (p *Program) reloadSettings() error {
+func (p *Server) reloadSettings() error {
 	now, err := p.Config.LoadAgain()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package consolesource
 
 import (
 	"context"
@@ -31,8 +31,8 @@ func netInterfaces() (list []console.NetInterface) {
 	return list
 }
 
-func (p *Program) socketStates() (list []console.SocketState) {
-	for _, one := range p.channels.Sockets.Stats() {
+func (s *Source) socketStates() (list []console.SocketState) {
+	for _, one := range s.Channels.Sockets.Stats() {
 		list = append(list, console.SocketState{
 			Host: one.Host, Port: one.Port, Subscribers: one.Subscribers, Published: one.Published, Drops: one.Drops, Evictions: one.Evictions,
 		})
@@ -41,8 +41,8 @@ func (p *Program) socketStates() (list []console.SocketState) {
 }
 
 // portUse binds the port for a moment. A name is not looked up: its answer is not known.
-func (p *Program) portUse(host string, port int) string {
-	if p.channels.Sockets.Bound(port) {
+func (s *Source) portUse(host string, port int) string {
+	if s.Channels.Sockets.Bound(port) {
 		return console.PortShared
 	}
 	for _, one := range netInterfaces() {

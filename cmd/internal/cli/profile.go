@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -9,24 +9,25 @@ import (
 	"ledge/cmd/internal/exit"
 )
 
-// cpuProfile is the file of the flag cpu-profile, which all commands have.
-type cpuProfile struct {
-	path string
+// CPUProfile is the file of the flag cpu-profile, which all commands have.
+type CPUProfile struct {
+	Path string
 	file *os.File
 }
 
-func (p *cpuProfile) start(*cobra.Command, []string) (err error) {
-	if p.path == "" {
+// Start begins the profile, if the flag names a file.
+func (p *CPUProfile) Start(*cobra.Command, []string) (err error) {
+	if p.Path == "" {
 		return nil
 	}
-	if p.file, err = os.Create(p.path); err != nil {
+	if p.file, err = os.Create(p.Path); err != nil {
 		return exit.With(exit.Usage, fmt.Errorf("cpu-profile: %w", err))
 	}
 	return pprof.StartCPUProfile(p.file)
 }
 
-// stop completes the file, if there is one.
-func (p *cpuProfile) stop() error {
+// Stop completes the file, if there is one.
+func (p *CPUProfile) Stop() error {
 	if p.file == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // tellSystemd tells systemd that the program is ready, and, as long as it answers requests, that it is alive: a unit of Type=notify with
 // WatchdogSec restarts one that does not. Without systemd it does nothing.
-func (p *Program) tellSystemd() {
+func (p *Server) tellSystemd() {
 	p.notify(daemon.SdNotifyReady)
 	p.onClose(func() { p.notify(daemon.SdNotifyStopping) })
 	every, err := daemon.SdWatchdogEnabled(false)
@@ -36,14 +36,14 @@ func (p *Program) tellSystemd() {
 	})
 }
 
-func (p *Program) notify(state string) {
+func (p *Server) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		p.Logger.Warn("systemd cannot be told", "state", state, "error", err)
 	}
 }
 
 // answers reports whether each service answers a ping in time.
-func (p *Program) answers(within time.Duration) bool {
+func (p *Server) answers(within time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

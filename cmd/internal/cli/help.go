@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ Global Flags:
 // helpWidth is the width of the help in columns.
 const helpWidth = 100
 
-// ownUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
-func ownUsage(template string) string {
+// WrapUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
+func WrapUsage(template string) string {
 	template = strings.Replace(template, globalFlags, "", 1)
 	return strings.Replace(template, ".LocalFlags.FlagUsages ", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d ", helpWidth), 1)
 }
@@ -32,8 +32,8 @@ var completionExamples = map[string]string{
 	"powershell": "  ledge completion powershell | Out-String | Invoke-Expression\n  ledge completion powershell > ledge.ps1",
 }
 
-// shortenCompletion gives the commands that cobra makes a help like that of the others.
-func shortenCompletion(root *cobra.Command) {
+// ShortenCompletion gives the commands that cobra makes a help like that of the others.
+func ShortenCompletion(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
@@ -69,9 +69,9 @@ func groupedUsage(cfg *config.Config) func(*cobra.Command) error {
 // everySetting ends the help of a command that takes settings and does not show them.
 const everySetting = "\n\nEvery setting of `ledge serve` is a flag here too; `ledge config` lists them."
 
-// hideSettings leaves the settings but the data folder out of the help of a command and of those below it. They are still
+// HideSettings leaves the settings but the data folder out of the help of a command and of those below it. They are still
 // taken.
-func hideSettings(c *cobra.Command) {
+func HideSettings(c *cobra.Command) {
 	hidden := false
 	for _, name := range config.FlagNames(config.Default().Settings(), "") {
 		if f := c.Flags().Lookup(name); f != nil && name != "data-dir" {
@@ -86,7 +86,7 @@ func hideSettings(c *cobra.Command) {
 		c.Long += everySetting
 	}
 	for _, sub := range c.Commands() {
-		hideSettings(sub)
+		HideSettings(sub)
 	}
 }
 

@@ -1,4 +1,6 @@
-package main
+// Package server starts and stops all that `ledge serve` runs: the services, the tap, and the work beside them. It is the one place where
+// settings become the options of the packages below.
+package server
 
 import (
 	"context"
@@ -38,16 +40,25 @@ import (
 	"ledge/store/tap"
 )
 
-// Program is the running server: everything that `ledge serve` starts, in the order in which it is started.
-type Program struct {
+// Server is the running server: everything that `ledge serve` starts, in the order in which it is started.
+type Server struct {
 	Config *config.Config
 	Logger *slog.Logger
+	// Version is that of ledge, for what shows it.
+	Version string
 	// Source says of each setting where its value comes from; nil: from its default.
 	Source map[string]string
 	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
-	// Terminal, where it is not nil, is told how people and clients reach the server.
+	// Terminal, if it is not nil, is told how people and clients reach the server.
 	Terminal io.Writer
+	// Fold tells how far the fold of a long start is; nil is a new one.
+	Fold *node.FoldLog
+
+	// The parts that Run opens, and that work until Close.
+	Node     *node.Node
+	Channels *channels.Channels
+	Remover  *retention.Remover
 
 	files      descriptors
 	units      domain.UnitsOfMeasure
@@ -55,20 +66,16 @@ type Program struct {
 	servers    *servers
 	keeper     certs.Keeper                  // nil without secure
 	clients    atomic.Pointer[x509.CertPool] // CAs of client certificates
-	authority  *certs.Authority              // that signs the certificate; nil where it comes from files
+	authority  *certs.Authority              // that signs the certificate; nil if it comes from files
 	transport  *transport.Options            // nil without secure
 	tapTLS     *tls.Config                   // nil without secure
-	node       *node.Node
 	payloads   *payloads.Files
-	channels   *channels.Channels
 	secrets    *secrets.File
-	remover    *retention.Remover
 	identities *identities.Identities
 	verifier   *check.Verifier
 	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
-	fold          *node.FoldLog
 	admin         *admin.Socket // nil where this system has none
 	instance      string        // id of this run, in the header that ends loops
 	failed        chan error
@@ -78,7 +85,7 @@ type Program struct {
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
-func (p *Program) Run(ctx context.Context) (err error) {
+func (p *Server) Run(ctx context.Context) (err error) {
 	p.failed, p.instance = make(chan error, 1), newInstance()
 	if p.Now == nil {
 		p.Now = time.Now
@@ -126,8 +133,8 @@ func (p *Program) Run(ctx context.Context) (err error) {
 		return err
 	}
 	p.onClose(p.servers.close)
-	if p.fold == nil {
-		p.fold = node.NewFoldLog(p.Logger)
+	if p.Fold == nil {
+		p.Fold = node.NewFoldLog(p.Logger)
 	}
 	p.servers.open(p)
 	p.openAdmin()
@@ -143,7 +150,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.seed(ctx); err != nil {
 		return err
 	}
-	p.verifier = check.NewVerifier(p.node, p.Config.Paths())
+	p.verifier = check.NewVerifier(p.Node, p.Config.Paths())
 	if err := p.startIdentities(ctx); err != nil {
 		return err
 	}
@@ -153,17 +160,17 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startAccess(); err != nil {
 		return err
 	}
-	if err := p.channels.Start(); err != nil {
+	if err := p.Channels.Start(); err != nil {
 		return err
 	}
 	o := removalOptions(p.Config)
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
-	p.remover = retention.New(p.node, o)
-	p.inBackground(func(done <-chan struct{}) { p.until(done, p.remover.Workers()...) })
+	p.Remover = retention.New(p.Node, o)
+	p.inBackground(func(done <-chan struct{}) { p.until(done, p.Remover.Workers()...) })
 	p.inBackground(p.watch)
 	p.inBackground(spare.Run)
 	p.meters = metrics.Open(p.meterOptions())
-	p.node.Store.Observe(p.meters.ObserveAppends())
+	p.Node.Store.Observe(p.meters.ObserveAppends())
 	p.inBackground(p.meters.CountDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
@@ -173,7 +180,7 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
-	ready = append(ready, "tap", p.node.Store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
+	ready = append(ready, "tap", p.Node.Store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
 	p.Logger.Info("ready", append(ready, p.trust()...)...)
 	p.welcome()
 	p.tellSystemd()
@@ -181,18 +188,18 @@ func (p *Program) Run(ctx context.Context) (err error) {
 }
 
 // startedSoFar says how far the start has come, for clients. In secure mode it does not, since nobody can log in yet.
-func (p *Program) startedSoFar() string {
+func (p *Server) startedSoFar() string {
 	if p.Config.Secure {
 		return ""
 	}
-	return p.fold.Progress()
+	return p.Fold.Progress()
 }
 
-func (p *Program) onClose(f func()) { p.closers = append(p.closers, f) }
+func (p *Server) onClose(f func()) { p.closers = append(p.closers, f) }
 
 // Close stops what Run started, the last first: requests in work are answered, what was delivered is recorded, the log
 // is closed clean.
-func (p *Program) Close() {
+func (p *Server) Close() {
 	for i := len(p.closers) - 1; i >= 0; i-- {
 		p.closers[i]()
 	}
@@ -200,17 +207,23 @@ func (p *Program) Close() {
 }
 
 // inBackground runs f until Close, which waits for it.
-func (p *Program) inBackground(f func(done <-chan struct{})) {
+func (p *Server) inBackground(f func(done <-chan struct{})) {
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() { f(done) })
 	p.onClose(func() { close(done); running.Wait() })
 }
 
-// Failed yields, once, the error that makes it wrong to go on: of the store, of the bridge or of a service.
-func (p *Program) Failed() <-chan error { return p.failed }
+// URL returns where clients reach a service.
+func (p *Server) URL(service string) string { return p.servers.url(service) }
 
-func (p *Program) fail(err error) {
+// Address returns the host and port at which a service listens.
+func (p *Server) Address(service string) string { return p.servers.address(service) }
+
+// Failed yields, once, the error that makes it wrong to go on: of the store, of the bridge or of a service.
+func (p *Server) Failed() <-chan error { return p.failed }
+
+func (p *Server) fail(err error) {
 	select {
 	case p.failed <- err:
 	default:
@@ -218,35 +231,35 @@ func (p *Program) fail(err error) {
 }
 
 // watch passes on what fails first.
-func (p *Program) watch(done <-chan struct{}) {
+func (p *Server) watch(done <-chan struct{}) {
 	select {
 	case <-done:
-	case err := <-p.node.Store.Failed():
+	case err := <-p.Node.Store.Failed():
 		p.fail(p.findCause(err))
-	case err := <-p.node.Failed:
+	case err := <-p.Node.Failed:
 		p.fail(err)
-	case err := <-p.channels.Engine.Failed():
+	case err := <-p.Channels.Engine.Failed():
 		p.fail(p.findCause(err))
-	case err := <-p.channels.Delivery.Failed():
+	case err := <-p.Channels.Delivery.Failed():
 		p.fail(p.findCause(err))
-	case err := <-p.channels.Callbacks.Failed():
+	case err := <-p.Channels.Callbacks.Failed():
 		p.fail(p.findCause(err))
 	}
 }
 
 // findCause returns the failure of the state or of the log if there is one, and otherwise err.
-func (p *Program) findCause(err error) error {
-	if p.node == nil {
+func (p *Server) findCause(err error) error {
+	if p.Node == nil {
 		return err
 	}
-	return p.node.FindCause(err)
+	return p.Node.FindCause(err)
 }
 
 // seed writes the samples, where they never were. It does not hold the state meanwhile.
-func (p *Program) seed(ctx context.Context) error {
+func (p *Server) seed(ctx context.Context) error {
 	var written bool
-	err := p.node.Read(func() error {
-		state, release := p.node.Changes.State.State()
+	err := p.Node.Read(func() error {
+		state, release := p.Node.Changes.State.State()
 		defer release()
 		written = domain.SamplesWritten(state)
 		return nil
@@ -254,7 +267,7 @@ func (p *Program) seed(ctx context.Context) error {
 	if err != nil || written {
 		return err
 	}
-	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.node.Changes.Appender, p.Now())
+	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.Node.Changes.Appender, p.Now())
 }
 
 // removalOptions returns the limits of the logs.
@@ -267,7 +280,7 @@ func removalOptions(c *config.Config) retention.Options {
 }
 
 // until runs each of work until done is closed. One that ends before fails the program.
-func (p *Program) until(done <-chan struct{}, work ...func(context.Context) error) {
+func (p *Server) until(done <-chan struct{}, work ...func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var running sync.WaitGroup
@@ -284,10 +297,10 @@ func (p *Program) until(done <-chan struct{}, work ...func(context.Context) erro
 }
 
 // openData opens the log and the state. The port of taps is tried before.
-func (p *Program) openData(ctx context.Context) (err error) {
+func (p *Server) openData(ctx context.Context) (err error) {
 	c := p.Config
-	o := nodeOptions(c, p.Logger)
-	o.Folding, o.Now = p.fold.Folding, p.Now
+	o := NodeOptions(c, p.Logger)
+	o.Folding, o.Now = p.Fold.Folding, p.Now
 	if c.TapPort >= 0 {
 		o.Tap = &tap.Options{Host: p.addresses.Host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
 		if t := p.transport; t != nil {
@@ -297,14 +310,14 @@ func (p *Program) openData(ctx context.Context) (err error) {
 			return node.WithCode(err)
 		}
 	}
-	if p.node, err = node.Open(ctx, o); err != nil {
+	if p.Node, err = node.Open(ctx, o); err != nil {
 		return err
 	}
-	p.onClose(func() { _ = p.node.Close() })
+	p.onClose(func() { _ = p.Node.Close() })
 	return nil
 }
 
-func (p *Program) openPayloads() (err error) {
+func (p *Server) openPayloads() (err error) {
 	p.payloads, err = payloads.Open(p.Config.Paths().Payloads(), payloads.Options{ReserveBytes: int64(p.Config.ReadingsReserve())})
 	if err != nil {
 		return exit.With(exit.Folder, err)
@@ -316,29 +329,29 @@ func (p *Program) openPayloads() (err error) {
 }
 
 // warnings are what an operator has to look at while the program works.
-func (p *Program) warnings() []string {
-	return append(p.remover.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
+func (p *Server) warnings() []string {
+	return append(p.Remover.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
 }
 
 // openChannels opens what goes out. Its own ports are those that the program listens on now.
-func (p *Program) openChannels(ctx context.Context) (err error) {
+func (p *Server) openChannels(ctx context.Context) (err error) {
 	own := map[int]string{}
 	for name := range p.servers.byName {
 		own[portOf(p.servers.address(name))] = name
 	}
-	if tap, err := url.Parse(p.node.Store.Tap().URL()); err == nil && tap.Host != "" {
+	if tap, err := url.Parse(p.Node.Store.Tap().URL()); err == nil && tap.Host != "" {
 		own[portOf(tap.Host)] = "the tap"
 	}
 	c := p.Config
-	p.channels, err = channels.Open(ctx, channels.Options{
-		Node: p.node, Secrets: p.secrets, DenyDestinations: c.DenyDestinations, AllowDestinations: c.AllowDestinations, AllowBinds: c.AllowBinds,
+	p.Channels, err = channels.Open(ctx, channels.Options{
+		Node: p.Node, Secrets: p.secrets, DenyDestinations: c.DenyDestinations, AllowDestinations: c.AllowDestinations, AllowBinds: c.AllowBinds,
 		SMTPServer: c.SMTPServer, SMTPSender: c.SMTPSender, Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval}, OwnPorts: own,
 		ZeroMQDescriptors: p.files.ZeroMQ, OutgoingDescriptors: p.files.Outgoing, Instance: p.instance, Now: p.Now, Logger: p.Logger,
 	})
 	if err != nil {
 		return err
 	}
-	p.onClose(p.channels.Close)
+	p.onClose(p.Channels.Close)
 	return nil
 }
 
@@ -349,10 +362,10 @@ func portOf(address string) int {
 }
 
 // meterOptions returns the sources of the metrics.
-func (p *Program) meterOptions() metrics.Options {
+func (p *Server) meterOptions() metrics.Options {
 	o := metrics.Options{
-		Node: p.node, Payloads: p.payloads, Remover: p.remover, Channels: p.channels, Access: p.access, Authenticator: p.authenticator.Load(),
-		Limiter: p.servers.limiter, Keeper: p.keeper, Version: version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
+		Node: p.Node, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels, Access: p.access, Authenticator: p.authenticator.Load(),
+		Limiter: p.servers.limiter, Keeper: p.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
 	}
 	if p.transport != nil {
 		o.Handshakes = p.transport.Failures

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // startAccess has identities proved from now on: at the HTTP services and at the tap. In open mode everybody may do everything; a
 // login then only says who it was.
-func (p *Program) startAccess() error {
+func (p *Server) startAccess() error {
 	name, err := identities.FindLoginKey(p.Config.DataDir)
 	if err != nil {
 		return exit.With(exit.Folder, err)
@@ -28,7 +28,7 @@ func (p *Program) startAccess() error {
 	if err != nil {
 		return exit.With(exit.Folder, fmt.Errorf("make the key that signs logins: %w", err))
 	}
-	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.channels.Guard, p.identities.Uses.Used, p.Logger)
+	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.Channels.Guard, p.identities.Uses.Used, p.Logger)
 	ctx, stop := context.WithCancel(context.Background())
 	p.onClose(stop)
 	p.inBackground(func(done <-chan struct{}) {
@@ -36,7 +36,7 @@ func (p *Program) startAccess() error {
 		a.Run(ctx)
 	})
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
-	p.identities.Changed = p.node.Store.Tap().Recheck
+	p.identities.Changed = p.Node.Store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil
 }
@@ -45,7 +45,7 @@ func (p *Program) startAccess() error {
 var errNoAccess = domain.Errorf(domain.Unavailable, "the server is starting; try again")
 
 // tapLogin proves who a client of the tap is; see store.Options.
-func (p *Program) tapLogin(ctx context.Context, user, password, token, address string) (domain.Identity, error) {
+func (p *Server) tapLogin(ctx context.Context, user, password, token, address string) (domain.Identity, error) {
 	a := p.authenticator.Load()
 	switch {
 	case a == nil:
@@ -58,12 +58,12 @@ func (p *Program) tapLogin(ctx context.Context, user, password, token, address s
 }
 
 // tapStill reports whether an identity has what it had when it logged in.
-func (p *Program) tapStill(was domain.Identity) bool {
+func (p *Server) tapStill(was domain.Identity) bool {
 	return p.authenticator.Load() == nil || p.still(was) == nil
 }
 
 // still returns the reason if an identity has lost rights since it was proved, or nil.
-func (p *Program) still(was domain.Identity) error {
+func (p *Server) still(was domain.Identity) error {
 	v, release := p.identities.View()
 	defer release()
 	return was.Still(v.State, p.Now().UnixMilli())

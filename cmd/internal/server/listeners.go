@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type servers struct {
 	limiter *connections.Limiter
 	memory  *handlers.Quota // of the bodies of all services
 
-	program *Program // what they serve
+	program *Server // what they serve
 }
 
 // served is a service that is listened for.
@@ -82,7 +82,7 @@ func (s *servers) urls() map[string]string {
 	return all
 }
 
-// url is where clients reach a service: in secure mode at an address that its certificate has.
+// Url is where clients reach a service: in secure mode at an address that its certificate has.
 func (s *servers) url(name string) string {
 	if !s.config.Secure {
 		return "http://" + s.address(name)
@@ -95,7 +95,7 @@ func (s *servers) url(name string) string {
 }
 
 // open has all services answer that the program is starting.
-func (s *servers) open(p *Program) {
+func (s *servers) open(p *Server) {
 	s.program = p
 	s.limiter = connections.New(p.files.connections(), s.logger)
 	for _, one := range services.All {
@@ -113,7 +113,7 @@ func (s *servers) open(p *Program) {
 func (s *servers) serve() {
 	for _, one := range services.All {
 		o, srv := s.options(one), s.byName[one.Name]
-		srv.handler = serving[one.Name].handler(s.program, o)
+		srv.handler = servingOf(one.Name).handler(s.program, o)
 		if c, ok := srv.handler.(interface{ Close() }); ok {
 			srv.server.RegisterOnShutdown(c.Close)
 		}
@@ -169,8 +169,8 @@ func (s *servers) start(o handlers.Options) {
 func (s *servers) options(one services.Service) handlers.Options {
 	c, name := s.config, one.Name
 	return handlers.Options{
-		Service: name, Version: version, Instance: s.program.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.program.Now,
-		Ready: func() error { return serving[one.Name].ready(s.program) }, Storage: func() any { return s.program.meters.Storage() }, Warnings: s.program.warnings,
+		Service: name, Version: s.program.Version, Instance: s.program.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.program.Now,
+		Ready: func() error { return servingOf(one.Name).ready(s.program) }, Storage: func() any { return s.program.meters.Storage() }, Warnings: s.program.warnings,
 		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.program.access,
 		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
 		Observe: s.program.meters.ObserveRequests(name), Addresses: s.urls(),

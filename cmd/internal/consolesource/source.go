@@ -1,0 +1,70 @@
+// Package consolesource tells the console of the program: its state and logs, what changes, its settings, its disk and its sockets.
+package consolesource
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"ledge/cmd/internal/channels"
+	"ledge/cmd/internal/check"
+	"ledge/cmd/internal/identities"
+	"ledge/cmd/internal/metrics"
+	"ledge/cmd/internal/node"
+	"ledge/domain"
+	"ledge/handlers"
+	"ledge/handlers/console"
+)
+
+// Options are what the console shows and asks.
+type Options struct {
+	Node       *node.Node
+	Channels   *channels.Channels
+	Meters     *metrics.Meters
+	Identities *identities.Identities
+	Verifier   *check.Verifier
+	Services   map[string]http.Handler // the REST services that the console calls, by name
+	Password   func(ctx context.Context, user, password, address string) (domain.Identity, error)
+	Settings   func() []console.Setting
+	Ready      func(service string) error // returns why a service does not take what is sent to it
+	Warnings   func() []string            // returns what an operator has to look at
+	Limits     console.Disk               // of what is stored; the other fields are empty
+	Access     console.Access             // which clients may use the REST services
+	DeviceREST string                     // URL of the REST device service
+	TLS        bool
+	DataDir    string
+	Version    string
+	Logger     *slog.Logger
+}
+
+// Source tells the console of the program.
+type Source struct {
+	Options
+	ledger *ledger
+	rates  rates
+}
+
+// New returns a source. Call run beside the console, and close at the end.
+func New(o Options) *Source {
+	return &Source{Options: o, ledger: newLedger(o.Node, o.Verifier)}
+}
+
+// Handler returns the management UI.
+func (s *Source) Handler(o handlers.Options) http.Handler {
+	d := s.Node
+	return console.New(console.Options{
+		Options: o, Services: s.Services, State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
+		Changes: changeLog{d}, Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},
+		Password: s.Password, Follow: s.followChanges, Position: s.position, TLS: s.TLS,
+		Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse, Access: s.Access, DeviceREST: s.DeviceREST,
+	})
+}
+
+// Close ends what the console has begun.
+func (s *Source) Close() { s.ledger.close() }
+
+// system is the program as the console sees it.
+type system struct{ *Source }
+
+// Settings implements console.System.
+func (s system) Settings() []console.Setting { return s.Options.Settings() }

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"ledge/cmd/internal/config"
+	"ledge/cmd/internal/consolesource"
+	"ledge/cmd/internal/services"
+	"ledge/handlers"
+	"ledge/handlers/console"
+)
+
+// newConsole returns the management UI on the services that have started before it.
+func (p *Server) newConsole(o handlers.Options) http.Handler {
+	c := p.Config
+	s := consolesource.New(consolesource.Options{
+		Node: p.Node, Channels: p.Channels, Meters: p.meters, Identities: p.identities, Verifier: p.verifier, Services: p.servers.handlers(),
+		Password: p.authenticator.Load().Password, Settings: p.shownSettings, Warnings: p.warnings,
+		Ready: func(service string) error { return servingOf(service).ready(p) },
+		Limits: console.Disk{
+			ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve), ReadingsMax: int64(c.ReadingsMaxBytes), ReadingsAge: c.ReadingsMaxAge,
+			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge,
+		},
+		Access: p.whoMayCall(), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
+		Version: p.Version, Logger: p.Logger,
+	})
+	p.onClose(s.Close)
+	p.inBackground(s.Run)
+	return s.Handler(o)
+}
+
+// shownSettings returns the settings with where their values come from.
+func (p *Server) shownSettings() (all []console.Setting) {
+	p.Config.Settings().VisitAll(func(f *pflag.Flag) {
+		source := p.Source[f.Name]
+		if source == "" {
+			source = "default"
+		}
+		all = append(all, console.Setting{Name: f.Name, Value: f.Value.String(), Default: f.DefValue, Source: source, Help: f.Usage})
+	})
+	return all
+}
+
+// whoMayCall tells which clients may use the REST services.
+func (p *Server) whoMayCall() console.Access {
+	if p.Config.Secure {
+		says := "Secure mode: the REST services need a login, a token or a client certificate."
+		if p.Config.Loopback != config.LoopbackSecure {
+			says += fmt.Sprintf(" Programs on this machine need none: they have the role %s.", p.Config.Loopback)
+		}
+		return console.Access{Says: says}
+	}
+	var open []string
+	for _, name := range []string{services.Metadata, services.Data, services.DeviceREST, services.Notifications} {
+		at := p.servers.address(name)
+		if a, err := netip.ParseAddrPort(at); err == nil && !a.Addr().Unmap().IsLoopback() {
+			open = append(open, name+" at "+at)
+		}
+	}
+	who := "Every program on this machine"
+	if len(open) > 0 {
+		who = "Everybody who reaches " + strings.Join(open, ", ")
+	}
+	return console.Access{Open: true, Says: "The API is open: it needs no login. " + who + " may read and change everything."}
+}

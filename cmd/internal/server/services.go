@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"ledge/cmd/internal/retention"
+	"ledge/cmd/internal/services"
+	"ledge/domain"
+	"ledge/handlers"
+	coredata "ledge/handlers/data"
+	"ledge/handlers/devicerest"
+	"ledge/handlers/metadata"
+	"ledge/handlers/notifications"
+	"ledge/store"
+	"ledge/store/osfile"
+)
+
+// serving is how the program serves an HTTP service.
+type serving struct {
+	// ready returns why the service does not take what is sent to it, nil if it does: its health.
+	ready func(*Server) error
+	// handler returns what serves its requests. If that has a method Close, the stop calls it.
+	handler func(*Server, handlers.Options) http.Handler
+}
+
+// servingOf returns how the program serves the HTTP service with a name.
+func servingOf(name string) serving {
+	return map[string]serving{
+		services.Metadata:      {(*Server).readyForChanges, (*Server).newMetadata},
+		services.Data:          {(*Server).readyForReadings, (*Server).newData},
+		services.DeviceREST:    {(*Server).readyForReadings, (*Server).newDeviceREST},
+		services.Notifications: {(*Server).readyForNotifications, (*Server).newNotifications},
+		services.Console:       {(*Server).readyForChanges, (*Server).newConsole},
+	}[name]
+}
+
+func (p *Server) newMetadata(o handlers.Options) http.Handler {
+	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
+	o.Devices = p.Channels.Callbacks
+	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities)
+}
+
+func (p *Server) newData(o handlers.Options) http.Handler {
+	o.Swept = retention.Swept(p.Node.Readings.State)
+	return coredata.New(o, p.Node.Readings.View, p.readingsLog(), p.Node.Readings.Log.EventAt, p.payloads)
+}
+
+func (p *Server) newDeviceREST(o handlers.Options) http.Handler {
+	o.DeviceService = true
+	return devicerest.New(p.withSecrets(o), p.Node.Changes.View, p.Node.Changes.Appender, p.readingsLog(), p.payloads)
+}
+
+// readingsLog takes what is posted to core-data and device-rest.
+func (p *Server) readingsLog() handlers.Submitter {
+	if p.Config.PersistData {
+		return p.Node.Readings.Appender
+	}
+	return store.Unstored{Appender: p.Node.Readings.Appender, Passes: func(c domain.Command) bool {
+		switch c.(type) {
+		case domain.PostReading, domain.AddDataEvent:
+			return true
+		}
+		return false
+	}}
+}
+
+func (p *Server) newNotifications(o handlers.Options) http.Handler {
+	o = p.withSecrets(o)
+	o.Names, o.Swept = p.Channels.Names, retention.Swept(p.Node.Notifications.State)
+	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.Reservations(), p.Channels.NewReplays(), p.Channels)
+}
+
+// withSecrets are the options of a service that stores secrets.
+func (p *Server) withSecrets(o handlers.Options) handlers.Options {
+	o.Secrets = p.secrets.Of(o.Service, nil)
+	return o
+}
+
+func (p *Server) readyForChanges() error { return p.readyFor(p.Node.Changes.Log) }
+
+func (p *Server) readyForNotifications() error { return p.readyFor(p.Node.Notifications.Log) }
+
+// readyForReadings also looks whether there is room for values that are files.
+func (p *Server) readyForReadings() error {
+	if err := p.readyFor(p.Node.Readings.Log); err != nil {
+		return err
+	}
+	if err := p.payloads.Err(); err != nil {
+		return err
+	}
+	dir := p.Config.Paths().Payloads()
+	if free, err := osfile.FreeBytes(dir); err == nil && free < uint64(p.Config.ReadingsReserve()) {
+		return domain.Errorf(domain.Full, "the disk is full: %d bytes are free in %s, and the reserve for readings is %s, four times the setting disk-reserve; free some space or lower the reserve", free, dir, p.Config.ReadingsReserve())
+	}
+	return nil
+}
+
+// healthTimeout is how long the log and the state may take to answer a health check: as long as a client may take.
+const healthTimeout = 30 * time.Second
+
+// readyFor returns why nothing can be recorded on a log, or nothing be read, nil if both work.
+func (p *Server) readyFor(log *store.Log) error {
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	if err := p.Node.Store.Health(ctx); err != nil {
+		return err
+	}
+	if err := p.Node.Health(); err != nil {
+		return err
+	}
+	return log.Ready()
+}
