@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"ledge/cmd/internal/exit"
+
+	"github.com/nats-io/nats.go"
 )
 
 // natsClient speaks NATS without a library, as an attacker does.

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
 	"ledge/domain"
+
+	"gopkg.in/yaml.v3"
 )
 
 // bodyRoute is a route that takes a body, at a service.

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
+
+	"gopkg.in/yaml.v3"
 )
 
 // serviceConfig returns what a service shows under /api/v2/config.

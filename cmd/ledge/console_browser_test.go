@@ -8,10 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"ledge/domain"
+
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
-	"ledge/domain"
 )
 
 // consolePassword is that of every user of the console's tests.

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"ledge/domain"
+
+	"github.com/google/uuid"
 )
 
 // demoProfile is a profile with a resource of each kind that the console shows.

@@ -16,10 +16,11 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/domain"
+
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"ledge/domain"
 )
 
 // allKinds is a profile with a resource of each kind of value.

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/html"
 	"ledge/domain"
+
+	"golang.org/x/net/html"
 )
 
 // ranIn returns what a browser would run, or load from elsewhere, because a page does not escape the text hostile.

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"ledge/domain"
+
+	"github.com/chromedp/chromedp"
 )
 
 // TestConsoleLoginAgain ends the session of an open live page: it asks for a login without a click.

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/domain"
+
 	"github.com/chromedp/cdproto/cdp"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-	"ledge/domain"
 )
 
 // slowAnswers is a script for pages. It counts the messages of the server in messages. While hold is true, it keeps the answers to the

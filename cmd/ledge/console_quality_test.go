@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/domain"
+
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-	"ledge/domain"
 )
 
 // npmFile returns the path of a file of an npm package that make testtools installs.

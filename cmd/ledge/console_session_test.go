@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/domain"
+
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-	"ledge/domain"
 )
 
 // foreignSite is a site of another origin with one page. The name of this machine's address is another site than the address.

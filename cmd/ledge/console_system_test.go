@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
+
+	"github.com/chromedp/chromedp"
 )
 
 // acceptDialogs answers the questions of this document with yes.

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"ledge/domain"
+
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"ledge/domain"
 )
 
 // TestConsoleTimeZone has tables and inputs in the time zone of the browser, also after a search.

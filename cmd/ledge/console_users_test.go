@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"ledge/domain"
+
+	"github.com/chromedp/chromedp"
 )
 
 // TestConsoleUsers adds, changes and removes a user in the browser, and creates and revokes a token.

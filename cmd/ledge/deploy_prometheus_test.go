@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/services"
+
+	"gopkg.in/yaml.v3"
 )
 
 const deploy = "../../deploy/"

@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/store/disktest"
+
+	"golang.org/x/sys/unix"
 )
 
 // ext4Ways are the ways in which each fault on a real ext4 is tried: how the program ended, whether the disk is full when it starts again, and how

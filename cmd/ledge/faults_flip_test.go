@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
+	"ledge/cmd/internal/check"
+	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 )
 
@@ -49,12 +53,17 @@ func (f flipped) flip(dir string, position int) error {
 	return errors.Join(err, file.Close())
 }
 
-// verify runs `ledge verify` and returns what it names. ok is false if it says something else than whole or damaged, which is then for a
-// run in full.
+// verify does what `ledge verify` does in this process, which is some ten times as fast as a process of its own, and returns the damage that
+// it names. ok is false if it says something else than whole or damaged: then the command itself runs.
 func (f flipped) verify(position int) (damage string, ok bool) {
 	if f.flip(f.dir, position) != nil {
 		return "", false
 	}
-	_, errs, code, err := runLedge(context.Background(), "verify", "--data-dir", f.dir)
-	return lastLine(errs), f.flip(f.dir, position) == nil && err == nil && (code == exit.OK || code == exit.Damaged)
+	silent := slog.New(slog.DiscardHandler)
+	err := check.Verify(context.Background(), datadir.Paths{Data: f.dir}, silent, io.Discard, func(string, int64, int64) {})
+	e, isCode := errors.AsType[exit.Error](err)
+	if err != nil {
+		damage = fmt.Sprintf("ledge: %v", exit.Cured(err))
+	}
+	return lastLine(damage), f.flip(f.dir, position) == nil && (err == nil || isCode && e.Code == exit.Damaged)
 }

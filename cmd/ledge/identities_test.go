@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alexedwards/argon2id"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
@@ -24,6 +23,8 @@ import (
 	"ledge/domain"
 	"ledge/handlers/identity"
 	"ledge/store/secrets"
+
+	"github.com/alexedwards/argon2id"
 )
 
 // ledgeOn runs a command on a data folder with a standard input, and returns what it prints and its error.

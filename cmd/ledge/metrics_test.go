@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"ledge/cmd/internal/services"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // ports are the addresses of the HTTP services, by name.

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestOddFilesAreRefused puts a FIFO, or a link, in place of each file that Ledge opens: a start ends at once with exit code 5 and

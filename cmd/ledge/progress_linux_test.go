@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"ledge/cmd/internal/exit"
+
+	"golang.org/x/sys/unix"
 )
 
 // terminal is a pseudo-terminal: what is written to the one end is read from the other.

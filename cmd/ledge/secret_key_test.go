@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/store/secrets"
+
+	"filippo.io/age"
 )
 
 // keyFile returns a new key file, as age-keygen writes it.
@@ -144,7 +145,7 @@ func TestRekey(t *testing.T) {
 
 func TestSecretKeyFileIsRefused(t *testing.T) {
 	dir, _ := withSecret(t, "")
-	open, inside, linked := keyFile(t), filepath.Join(dir, "ledge-secret-key"), filepath.Join(t.TempDir(), secretKeyCredential)
+	open, inside, linked := keyFile(t), filepath.Join(dir, "ledge-secret-key"), filepath.Join(t.TempDir(), "ledge-secret-key")
 	mustDo(t, os.WriteFile(inside, []byte(mustRead(t, open)), 0o600))
 	mustDo(t, os.Symlink(inside, linked))
 	mustDo(t, os.Chmod(open, 0o604))

@@ -11,9 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"ledge/cmd/internal/datadir"
 	"ledge/domain"
+
+	"github.com/nats-io/nats.go"
 )
 
 // TestSecretScan makes a secret of each kind, right and wrong ones, and looks for them wherever Ledge says something: answers, the tap, the

@@ -20,10 +20,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
+
+	"github.com/nats-io/nats.go"
 )
 
 // secured is a program in secure mode, with a client that trusts its CA.

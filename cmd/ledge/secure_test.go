@@ -18,7 +18,6 @@ import (
 
 	"ledge/bridge/tlstest"
 	"ledge/cmd/internal/exit"
-	"ledge/cmd/internal/secure"
 )
 
 // client11 and those after it are the newest versions of TLS that a client speaks.

@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
 	"ledge/bridge/mailtest"
 	"ledge/bridge/mqtttest"
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/exit"
+
+	"gopkg.in/yaml.v3"
 )
 
 // operator types the shell blocks of the task pages, each page from its beginning.

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func TestSuggestions(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"ledge/cmd/internal/channels"
 )
 
 // transmission is one as it is answered.
