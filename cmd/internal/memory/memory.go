@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// softMemory is the soft memory limit in bytes if neither a cgroup nor GOMEMLIMIT sets one. Garbage grows no further than this. If more is
-	// in use, the limit is 3/2 of that: a limit that is too low would have the processor do nothing but collect.
+	// softMemory is the soft memory limit in bytes if neither a cgroup nor GOMEMLIMIT sets one. Garbage grows no further than this. If more
+	// is in use, the limit is 3/2 of that: a limit that is too low would have the processor do nothing but collect.
 	softMemory = 112 << 20
 	// garbageShare is GOGC: how far garbage grows below the soft memory limit, in percent of what is in use. With Go's 100 a tenth of the
 	// processor collects the garbage of a load of reads, which have little in use.

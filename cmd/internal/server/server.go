@@ -46,7 +46,7 @@ type Server struct {
 	Logger *slog.Logger
 	// Version is that of ledge, for what shows it.
 	Version string
-	// Source says of each setting where its value comes from; nil: from its default.
+	// Source has the source of the value of each setting; nil: all have their defaults.
 	Source map[string]string
 	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
@@ -76,7 +76,7 @@ type Server struct {
 	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
-	admin         *admin.Socket // nil where this system has none
+	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	failed        chan error
 	meters        *metrics.Meters
@@ -214,7 +214,7 @@ func (p *Server) inBackground(f func(done <-chan struct{})) {
 	p.onClose(func() { close(done); running.Wait() })
 }
 
-// URL returns where clients reach a service.
+// URL returns the URL of a service for clients.
 func (p *Server) URL(service string) string { return p.servers.url(service) }
 
 // Address returns the host and port at which a service listens.
@@ -255,7 +255,7 @@ func (p *Server) findCause(err error) error {
 	return p.Node.FindCause(err)
 }
 
-// seed writes the samples, where they never were. It does not hold the state meanwhile.
+// seed writes the samples, if they were never written. It does not hold the state meanwhile.
 func (p *Server) seed(ctx context.Context) error {
 	var written bool
 	err := p.Node.Read(func() error {
