@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -196,19 +197,23 @@ func TestOnePackageKnowsTheBlocks(t *testing.T) {
 	}
 }
 
-// TestTypesStaySmall holds that no type of the store has more methods than a reader keeps in mind: split the type, not the file.
+// TestTypesStaySmall holds that no type of the store and of cmd has more methods than a reader keeps in mind: split the type, not the file.
+// The exceptions may only become smaller.
 func TestTypesStaySmall(t *testing.T) {
-	const most = 25
+	const usual = 25
+	exceptions := map[string]int{"server.Server": 51, "config.Config": 33, "identities.Identities": 27}
 	methods := map[string]int{}
-	for file := range importsBelow(t, filepath.Join("..", "..", "store")) {
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
-				of := strings.TrimPrefix(types.ExprString(m.Recv.List[0].Type), "*")
-				methods[filepath.Dir(file)+"."+of]++
+	for _, below := range []string{"store", "cmd"} {
+		for file := range importsBelow(t, filepath.Join("..", "..", below)) {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
+					of := strings.TrimPrefix(types.ExprString(m.Recv.List[0].Type), "*")
+					methods[filepath.Base(filepath.Dir(file))+"."+of]++
+				}
 			}
 		}
 	}
@@ -216,7 +221,7 @@ func TestTypesStaySmall(t *testing.T) {
 		t.Fatalf("only %d types were found", len(methods))
 	}
 	for of, n := range methods {
-		if n > most {
+		if most := cmp.Or(exceptions[of], usual); n > most {
 			t.Errorf("%s has %d methods, want %d at most", of, n, most)
 		}
 	}

@@ -33,8 +33,8 @@ func asNobody(t *testing.T, f func()) {
 	f()
 }
 
-// TestAttackPlantedSocket has another user listen at the place of admin.sock in a data folder that it may write to. Before, `ledge user passwd` sent
-// it the new password.
+// TestAttackPlantedSocket has another user listen at the place of admin.sock in a data folder that it may write to. Before, `ledge user
+// passwd` sent it the new password.
 func TestAttackPlantedSocket(t *testing.T) {
 	dir := t.TempDir()
 	path, folder, err := socketPath(dir)

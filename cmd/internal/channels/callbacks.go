@@ -27,7 +27,7 @@ func (cs *Channels) startCallbacks() error {
 	return nil
 }
 
-// callbackStart is where the callbacks go on.
+// callbackStart returns where the callbacks continue. Call done when they have started.
 func callbackStart(d *node.Node) (at callback.Start, done func()) {
 	state, stateDone := d.Changes.View()
 	notes, notesDone := d.Notifications.State.State()

@@ -1,5 +1,5 @@
-// Package channels sends what a node has to tell: notifications on the channels of subscriptions, and callbacks to device services. It wires the
-// packages below bridge, and explains why something did not arrive.
+// Package channels sends what a node has to tell: notifications on the channels of subscriptions, and callbacks to device services. It
+// wires the packages below bridge, and explains why something did not arrive.
 package channels
 
 import (

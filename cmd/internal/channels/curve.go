@@ -25,7 +25,7 @@ func (cs *Channels) openCurveKey() (err error) {
 	return nil
 }
 
-// PublicKey is the public key of a private one, in Z85; empty where there is none.
+// PublicKey is the public key of a private one, in Z85; empty if there is none.
 func PublicKey(private []byte) string {
 	if len(private) == 0 {
 		return ""

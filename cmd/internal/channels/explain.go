@@ -181,7 +181,7 @@ func (w *Explanation) whyQueue(name string, a zeromq.Listeners) {
 	}
 }
 
-// whyReplay tells from where a replay goes on.
+// whyReplay tells from which sequence a replay continues.
 func (cs *Channels) whyReplay(w *Explanation, s domain.Subscription) {
 	if !slices.ContainsFunc(s.Channels, func(ch domain.Channel) bool { return ch.Type == domain.ChannelZeroMQ }) {
 		w.add("replay", false, "the subscription has no ZeroMQ channel; what failed on other channels is not sent by a replay")

@@ -18,7 +18,8 @@ import (
 // kind is what the program has for one kind of channel.
 type kind struct {
 	send delivery.Sender
-	// check returns an error for a channel that could never be delivered. It begins with the name of the field at fault. nil checks nothing.
+	// check returns an error for a channel that could never be delivered. It begins with the name of the field at fault. nil checks
+	// nothing.
 	check func(domain.Channel) error
 }
 

@@ -19,8 +19,8 @@ func pending(d *node.Node) (pending []domain.Notification, err error) {
 	return pending, err
 }
 
-// forgotBeginning reports whether the first events of the notifications or of the changes are gone. The notifications say how far bridge and
-// callbacks were, which begin with the first change if they do not know it.
+// forgotBeginning reports whether the first events of the notifications or of the changes are gone. The notifications say how far bridge
+// and callbacks were, which begin with the first change if they do not know it.
 func forgotBeginning(d *node.Node) bool {
 	return d.Notifications.Log.First() > 1 || d.Changes.Log.First() > 1
 }

@@ -17,7 +17,7 @@ import (
 type archiveCheck struct {
 	paths   datadir.Paths
 	w       io.Writer
-	own     string // the public key of this node; empty where it has none
+	own     string // the public key of this node; empty if it has none
 	after   string // the chain hash with which the last archive ends
 	last    uint64 // its last event
 	events  uint64
@@ -111,7 +111,7 @@ func (k *archiveCheck) foreign(public string) string {
 	return ", which is not the key of this node"
 }
 
-// archive verifies one archive, and that it continues the one before where they are neighbours.
+// archive verifies one archive, and that it continues the one before it if they are neighbours.
 func (k *archiveCheck) archive(ctx context.Context, archives *store.Archives, ref store.ArchiveRef) error {
 	h, public, err := archives.CheckArchive(ctx, ref.File)
 	if ctx.Err() != nil {

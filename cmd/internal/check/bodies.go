@@ -35,7 +35,7 @@ type Bodies struct {
 	lost         map[string]bool // the digests of what is damaged
 }
 
-// OpenBodies makes an empty fold. [bodies.take] fills it from the log, which may be nil if its bodies are not verified.
+// OpenBodies makes an empty fold. [Bodies.Take] fills it from the log, which may be nil if its bodies are not verified.
 func OpenBodies(paths datadir.Paths, log *store.Log, logger *slog.Logger, at progressFunc) (*Bodies, error) {
 	fold, remove, err := node.OpenFresh(datadir.StateFiles[2], projections.Readings, logger)
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *Bodies) verify(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// Part lists, from a sequence on, readings that have payloads, of those that have the same one one, and where to go on.
+// Part lists readings with payloads from a sequence on, one for each payload, and returns the sequence to continue from.
 func (b *Bodies) Part(from uint64) (list []domain.Reading, next uint64, err error) {
 	v, done := b.Fold.View()
 	defer done()
@@ -131,8 +131,8 @@ func (b *Bodies) Part(from uint64) (list []domain.Reading, next uint64, err erro
 	return list, from, nil
 }
 
-// check looks at the payload of a reading. What is wrong with it is damage only where the reading is still there afterwards;
-// where it is not, the next one counts that refers to the payload.
+// check looks at the payload of a reading. A fault is damage only if the reading is still there afterwards. Otherwise the next reading
+// counts that refers to the payload.
 func (b *Bodies) check(ctx context.Context, w io.Writer, r domain.Reading) error {
 	for {
 		fault, err := payloads.Check(ctx, b.dir, r.Digest, r.Size)
@@ -179,7 +179,7 @@ func (b *Bodies) report(w io.Writer, r domain.Reading, seq uint64, fault string)
 
 const bodiesCure = "copy these files from a folder that `ledge restore` makes of a backup, or make a folder without their readings with `ledge salvage`"
 
-// damage is what verify has found, nil where all is whole.
+// damage returns the damage that verify has found, nil if all is whole.
 func (b *Bodies) damage() error {
 	if b.damaged == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package check verifies a data folder: the logs, the archives, the bodies, and that the state is a fold of the log. A server verifies its own
-// by a [Verifier]. Salvage copies what is whole into a new folder.
+// Package check verifies a data folder: the logs, the archives, the bodies, and that the state is a fold of the log. A server verifies its
+// own by a [Verifier]. Salvage copies what is whole into a new folder.
 package check
 
 import (
@@ -301,8 +301,8 @@ func (f *Folder) foldOne(ctx context.Context, i int, log *store.Log, each func([
 	return nil
 }
 
-// freshBase opens a file to fold a log into: an empty one, or, where the first changes are archived, one from the snapshot of
-// the state before the first that is on the log. It is nil where there is none to begin with.
+// freshBase opens a file to fold a log into: an empty one, or one from the snapshot of the state before the first event on the log, if the
+// first changes are archived. It is nil if there is no such snapshot.
 func (f *Folder) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
 	if log.First() == 1 {
 		return node.OpenFresh(datadir.StateFiles[i], node.Tables[i], f.Logger)
@@ -320,7 +320,7 @@ func (f *Folder) freshBase(i int, log *store.Log) (db *projections.DB, remove fu
 	return node.OpenRestored(snapshot, f.Logger)
 }
 
-// compare holds a state file against a fold of its log up to the file's checkpoint.
+// compare compares a state file with a fold of its log up to the file's checkpoint.
 func (f *Folder) compare(i int, log *store.Log, fresh *projections.DB) error {
 	want := sha256.New()
 	if err := fresh.Dump(want); err != nil {

@@ -34,8 +34,8 @@ type SalvageOptions struct {
 	Progress func(text string, done, total int64)
 }
 
-// Salvage copies what is whole of the folder of a node that does not run into a new one. The error has the code [exit.Partial] if something is
-// left out.
+// Salvage copies what is whole of the folder of a node that does not run into a new one. The error has the code [exit.Partial] if something
+// is left out.
 func Salvage(ctx context.Context, o SalvageOptions) error {
 	return (&salvaging{options: o.Node, from: o.Node.Paths, to: o.To, logger: o.Node.Logger, out: o.Out, progress: o.Progress}).run(ctx)
 }
@@ -164,7 +164,7 @@ func (s *salvaging) startStore(ctx context.Context) error {
 	return opened.Close()
 }
 
-// copyLogs writes the logs. It does so again without the readings whose bodies are lost, where there are some.
+// copyLogs writes the logs. If bodies are lost, it writes them again without the readings of these.
 func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]store.Salvaged, error) {
 	o := store.SalvageOptions{NewID: uuid.NewString, Now: time.Now(), Logger: s.logger}
 	streams, err := store.Salvage(ctx, s.from.Log(), s.target.Log(), all, o)
@@ -186,8 +186,8 @@ func (s *salvaging) copyLogs(ctx context.Context, all []store.Inspection) ([]sto
 	return store.Salvage(ctx, s.from.Log(), s.target.Log(), all, o)
 }
 
-// extend writes the logs again if the notifications in the new folder follow an event behind the end of the changes, whose end is lost then. No
-// state file has said so.
+// extend writes the logs again if the notifications in the new folder follow an event behind the end of the changes, whose end is lost
+// then. No state file has said so.
 func (s *salvaging) extend(ctx context.Context, source *Folder, streams []store.Salvaged) ([]store.Salvaged, error) {
 	files, err := store.OpenFiles(ctx, s.target.Log())
 	if err != nil {

@@ -90,13 +90,13 @@ func (l logLevel) String() string { return strings.ToLower(l.Level().String()) }
 // Type implements pflag.Value.
 func (l logLevel) Type() string { return "string" }
 
-// listenAddress is where a service listens.
+// listenAddress is the address of a service.
 type listenAddress struct {
 	host string
 	port int
 }
 
-// ListenAt is where the settings have a service listen.
+// ListenAt returns the host and the TCP port of a service.
 func (c *Config) ListenAt(one services.Service) (host string, port int) {
 	at := c.listen[one.Name]
 	return at.host, at.port

@@ -21,10 +21,10 @@ func (c *Config) BindSettings() [][2]string {
 	return list
 }
 
-// everywhere stands for all addresses of the machine, of both families where it has both.
+// everywhere stands for all addresses of the machine, of both families if it has both.
 const everywhere = "0.0.0.0"
 
-// bindEverywhere sets the addresses that nobody has set, where secure is set. source is what load returned.
+// bindEverywhere sets the addresses that nobody has set, if secure is set. source is the result of load.
 func (c *Config) bindEverywhere(source map[string]string) {
 	if !c.Secure {
 		return

@@ -10,8 +10,8 @@ import (
 	"ledge/domain/spelling"
 )
 
-// SuggestSetting returns the end of a message about a name that is not a setting or flag: why a setting was removed, or the name in flags that
-// is most like it. prefix is in front of the names in the message. It returns "" if there is nothing to suggest.
+// SuggestSetting returns the end of a message about a name that is not a setting or flag: why a setting was removed, or the name in flags
+// that is most like it. prefix is in front of the names in the message. It returns "" if there is nothing to suggest.
 func SuggestSetting(name string, flags *pflag.FlagSet, prefix string) string {
 	return cmp.Or(removedSetting(name), didYouMean(prefix+name, FlagNames(flags, prefix)))
 }
@@ -73,7 +73,7 @@ func UnknownVariables(settings *pflag.FlagSet, environment []string) string {
 	return "environment variables without effect, as there is no such setting: " + strings.Join(list, ", ") + more + "; `ledge config` lists the settings"
 }
 
-// orList points to the list of settings where there is no suggestion.
+// orList points to the list of settings if there is no suggestion.
 func orList(suggestion string) string {
 	if suggestion == "" {
 		return "; `ledge config` lists them"

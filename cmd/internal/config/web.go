@@ -14,7 +14,7 @@ func checkProxy(text string) error {
 	return err
 }
 
-// Proxies are the reverse proxies that say where a request comes from.
+// Proxies returns the networks of the reverse proxies whose X-Forwarded-For is believed.
 func (c *Config) Proxies() (all handlers.Proxies) {
 	for _, text := range c.TrustedProxies.List {
 		if network, err := handlers.ParseProxy(text); err == nil { // the setting is checked
@@ -27,7 +27,7 @@ func (c *Config) Proxies() (all handlers.Proxies) {
 // edgexHosts are the names of the services in EdgeX's compose files, and the name that a container has for its machine.
 const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-support-notifications,host.docker.internal"
 
-// SameOrigin says which web pages may use the services.
+// SameOrigin returns the rules by which web pages may use the services.
 func (c *Config) SameOrigin(logger *slog.Logger) handlers.SameOrigin {
 	hosts := append([]string{"localhost"}, c.AllowHosts.List...)
 	for _, one := range services.All {

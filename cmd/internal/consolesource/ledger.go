@@ -98,7 +98,7 @@ func (l *ledger) Back(ctx context.Context, name string, from uint64, most int, e
 	return goOn(from+1, first), nil
 }
 
-// goOn is the sequence before one, 0 where the log begins with that.
+// goOn is the sequence before one, 0 if the log begins with it.
 func goOn(seq, first uint64) uint64 {
 	if seq <= first {
 		return 0
@@ -106,7 +106,7 @@ func goOn(seq, first uint64) uint64 {
 	return seq - 1
 }
 
-// readWindow reads some events in a row; whole is false where they are too many bytes to hold.
+// readWindow reads some events in a row; whole is false if they have too many bytes to hold.
 func readWindow(ctx context.Context, log *store.Log, from, to uint64) (list []store.Message, whole bool, err error) {
 	bytes := 0
 	for m, err := range log.ReadRaw(ctx, from, to) {

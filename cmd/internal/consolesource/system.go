@@ -64,9 +64,9 @@ func (s *Source) space() (space console.Space) {
 		s.Logger.Warn("the size of the disk is not known", "error", err)
 	}
 	space.FreeBytes, space.TotalBytes = int64(min(free, 1<<62)), int64(min(total, 1<<62))
-	space.UsedBytes = s.Meters.PayloadUse().Bytes
+	space.UsedBytes = s.Meters.PayloadBytes()
 	for _, one := range s.Node.Parts() {
-		space.UsedBytes += s.Meters.StreamUse(one).Bytes
+		space.UsedBytes += s.Meters.StreamBytes(one)
 	}
 	return space
 }
@@ -77,9 +77,9 @@ func (s *Source) Disk() console.Disk {
 	d.Space = s.space()
 	add := func(what string, bytes int64) { d.Parts = append(d.Parts, console.DiskPart{What: what, Bytes: bytes}) }
 	for i, what := range []string{"log of changes", "log of notifications", "log of readings"} {
-		add(what, s.Meters.StreamUse(s.Node.Parts()[i]).Bytes)
+		add(what, s.Meters.StreamBytes(s.Node.Parts()[i]))
 	}
-	add("large values of readings", s.Meters.PayloadUse().Bytes)
+	add("large values of readings", s.Meters.PayloadBytes())
 	add("archives of changes", s.Meters.ChangesUse().Archive.ArchivedBytes)
 	states := int64(0)
 	for _, name := range datadir.StateFiles {

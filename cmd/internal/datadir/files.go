@@ -73,8 +73,7 @@ func onlyFile(path string, e fs.DirEntry) error {
 	return osfile.NotRegular(path, e.Type())
 }
 
-// MustExist is for commands that make no data folder, neither where there is nothing nor of a folder that has neither log
-// nor state.
+// MustExist refuses a folder that has neither a log nor a state. It is for commands that make no data folder.
 func MustExist(dir string) error {
 	for _, name := range append([]string{"nats"}, StateFiles...) {
 		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package datadir is the data folder as a folder: who may use it, the names and modes of its files, and its spare space. It knows nothing of
-// what is in the files.
+// Package datadir is the data folder as a folder: who may use it, the names and modes of its files, and its spare space. It knows nothing
+// of what is in the files.
 package datadir
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 // LockFile is the file in the data folder that the process in charge keeps locked; it holds the process id. Someone may
-// delete it, so the folder itself is locked too, where the system can do that.
+// delete it, so the folder itself is locked too, if the system can do that.
 const LockFile = "ledge.pid"
 
 // errLocked says that another process has the lock.
@@ -62,7 +62,7 @@ func Hold(dir string) (*Held, error) {
 
 // NotUsable is the error for a data folder that the file system does not let Ledge use.
 func NotUsable(err error) error {
-	if IsTrouble(err) { // [cured] says what to do
+	if IsTrouble(err) { // [exit.Cured] says what to do
 		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	}
 	return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w; choose another folder", err))

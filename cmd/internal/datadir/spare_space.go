@@ -37,7 +37,7 @@ func NewSpare(dir string, reserve, beside int64, logger *slog.Logger) *Spare {
 	}
 }
 
-// Release gives the space back where less than that is free.
+// Release removes the file if less space than its size is free.
 func (s *Spare) Release() {
 	free, err := s.free(filepath.Dir(s.path))
 	if err != nil || free >= uint64(s.bytes) {
@@ -50,7 +50,7 @@ func (s *Spare) Release() {
 	}
 }
 
-// keep makes the file, or makes it as large as it should be, where so much is free beside it.
+// keep makes the file, or makes it as large as it should be, if there is room for it and for beside more bytes.
 func (s *Spare) keep(beside uint64) {
 	free, has := s.room()
 	if has < s.bytes && free+uint64(has) >= beside+uint64(s.bytes) {
@@ -66,7 +66,7 @@ func (s *Spare) KeepRest() {
 	}
 }
 
-// room returns what is free, which is nothing where that is not known, and the size of the file.
+// room returns the free bytes, 0 if they are not known, and the size of the file.
 func (s *Spare) room() (free uint64, has int64) {
 	if info, err := os.Lstat(s.path); err == nil {
 		has = info.Size()

@@ -22,7 +22,7 @@ import (
 // AdminName is the user that the first start creates.
 const AdminName = "admin"
 
-// AddFirstAdmin creates the user admin where there is no user. A generated password goes to a file, and to a terminal if there is one.
+// AddFirstAdmin creates the user admin if there is no user. A generated password goes to a file, and to a terminal if there is one.
 func (i *Identities) AddFirstAdmin(ctx context.Context, terminal io.Writer, logger *slog.Logger) error {
 	users, err := i.Users()
 	if err != nil {
@@ -56,7 +56,7 @@ func (i *Identities) AddFirstAdmin(ctx context.Context, terminal io.Writer, logg
 	return nil
 }
 
-// firstAdminError lets a start go on without the user where the disk is full.
+// firstAdminError lets a start continue without the user if the disk is full.
 func firstAdminError(logger *slog.Logger, err error) error {
 	if osfile.IsFull(err) || domain.CodeOf(err) == domain.Full {
 		logger.Warn("the disk is full: there is no user yet; free some space and start again", "error", err)

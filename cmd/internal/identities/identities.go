@@ -30,7 +30,7 @@ type Identities struct {
 	now     func() time.Time
 	Uses    *tokenUses
 
-	// changed is told when somebody has lost or changed what it may do; nil where nobody has to know.
+	// changed is told when somebody has lost or changed what it may do; nil if nobody has to know.
 	Changed func()
 
 	changing sync.Mutex // so that each change sees the hash that it replaces

@@ -47,7 +47,8 @@ func openTokenUses(dir string, logger *slog.Logger) *tokenUses {
 	return u
 }
 
-// Used notes that a token was used, also if the clock was set back since its last use. The token must exist: so there are no more times than tokens.
+// Used notes that a token was used, also if the clock was set back since its last use. The token must exist: so there are no more times
+// than tokens.
 func (u *tokenUses) Used(name string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -170,7 +170,7 @@ func (f *Filter) reads(i int) bool {
 	return len(parts) < 2 || parts[1] == "*" || parts[1] == ">" || parts[1] == streamParts[i]
 }
 
-// Starts is where each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
+// Starts returns the sequence at which each log begins, as the filter chooses. A log without anything that is chosen begins after its end.
 func (f *Filter) Starts(ctx context.Context, logs []*store.Log) ([]uint64, error) {
 	starts := make([]uint64, len(logs))
 	for i, l := range logs {

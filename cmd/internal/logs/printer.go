@@ -129,10 +129,11 @@ func (p *Printer) printJSON(m store.Message) error {
 	return err
 }
 
-// unseen are characters that JSON leaves as they are and that steer a terminal: control characters, and those that turn the direction of text.
+// unseen are characters that JSON leaves as they are and that steer a terminal: control characters, and those that turn the direction of
+// text.
 var unseen = regexp.MustCompile(`[\x{7f}-\x{9f}\x{202a}-\x{202e}]`)
 
-// Undecodable says why an event cannot be decoded and is skipped, "" where it can.
+// Undecodable returns why an event cannot be decoded and is skipped, or "".
 func Undecodable(w domain.Wire) string {
 	e, err := domain.DecodeStored(w)
 	if u, ok := e.(domain.Undecodable); ok && err == nil {

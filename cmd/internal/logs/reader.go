@@ -61,8 +61,8 @@ func (l *Reader) SkipGaps(w io.Writer) {
 	l.Logs()[0].SkipGaps(func(g *store.Gap) { fmt.Fprintf(w, "ledge: not printed: %v\n", g) })
 }
 
-// PrintFrom prints what comes after seen until ctx ends, from one run of the server to the next. It tells stderr when the server of the data
-// folder dir goes and comes.
+// PrintFrom prints what comes after seen until ctx ends, from one run of the server to the next. It tells stderr when the server of the
+// data folder dir goes and comes.
 func (l *Reader) PrintFrom(ctx context.Context, stderr io.Writer, dir string, filter *Filter, seen store.Place, print func(store.Message) error) error {
 	for {
 		err := l.Follow(ctx, filter.from, seen, func(m store.Message) error {

@@ -1,5 +1,5 @@
-// Package metrics has what Prometheus reads of a server: each number once, in the registry of the service whose port shows it. What the numbers
-// are of is in [Options].
+// Package metrics has what Prometheus reads of a server: each number once, in the registry of the service whose port shows it. What the
+// numbers are of is in [Options].
 package metrics
 
 import (
@@ -100,7 +100,7 @@ func (m *Meters) register() {
 		metricsOf(ofCallbacks, []string{"result"}, m.callbackCounts),
 		metricsOf(ofWaitingCallbacks, nil, m.waitingCallbacks))
 	add(services.Data,
-		metricsOf(ofPayloads, nil, func() []withLabels[payloadUse] { return unlabelled(m.PayloadUse()) }),
+		metricsOf(ofPayloads, nil, func() []withLabels[payloadUse] { return unlabelled(m.payloadUse()) }),
 		metricsOf(ofRules, []string{"rule"}, m.ruleUse))
 	add(services.Notifications, m.deliveries.all()...)
 	add(services.Notifications,
@@ -120,7 +120,7 @@ func (m *Meters) register() {
 // scrapes bounds the requests for metrics that are answered at a time, of each service.
 const scrapes = 4
 
-// Serve serves GET /metrics beside a service's own paths, in the text form of Prometheus, and profiles where they are
+// Serve serves GET /metrics beside a service's own paths, in the text form of Prometheus, and profiles if they are
 // allowed.
 func (m *Meters) Serve(o handlers.Options, service http.Handler) http.Handler {
 	text := promhttp.HandlerFor(m.registries[o.Service], promhttp.HandlerOpts{

@@ -29,7 +29,7 @@ func (m metricErrors) Println(v ...any) { m.to.Warn("metrics incomplete", "error
 func (m *Meters) streamUses(stream string) (list []withLabels[streamUse]) {
 	for _, proj := range m.Node.Parts() {
 		if proj.Log.Name() == stream {
-			list = append(list, withLabels[streamUse]{m.StreamUse(proj), []string{stream}})
+			list = append(list, withLabels[streamUse]{m.useOf(proj), []string{stream}})
 		}
 	}
 	return list

@@ -30,21 +30,21 @@ type streamUse struct {
 func (m *Meters) Storage() (s Storage) {
 	s = m.ChangesUse()
 	for _, one := range m.Node.Parts() {
-		s.Streams = append(s.Streams, m.StreamUse(one))
+		s.Streams = append(s.Streams, m.useOf(one))
 	}
 	s.Retention = m.Remover.RuleUses()
 	s.Unrecorded = m.unrecorded()
-	s.Payloads = m.PayloadUse()
+	s.Payloads = m.payloadUse()
 	return s
 }
 
-func (m *Meters) PayloadUse() payloadUse {
+func (m *Meters) payloadUse() payloadUse {
 	use, err := m.Payloads.Use()
 	m.warnMetric("payloads", err)
 	return payloadUse{use.Count, use.Bytes, m.Payloads.Damaged()}
 }
 
-func (m *Meters) StreamUse(one *node.Part) streamUse {
+func (m *Meters) useOf(one *node.Part) streamUse {
 	st, err := one.Log.Stats()
 	m.warnMetric(one.Log.Name(), err)
 	if one.Log == m.Node.Readings.Log {
@@ -59,3 +59,9 @@ type payloadUse struct {
 	Bytes   int64  `json:"bytes"`
 	Damaged uint64 `json:"damagedReads"`
 }
+
+// PayloadBytes returns the size of the values that are kept as files beside the log, in bytes.
+func (m *Meters) PayloadBytes() int64 { return m.payloadUse().Bytes }
+
+// StreamBytes returns the size of the files of a log, in bytes.
+func (m *Meters) StreamBytes(one *node.Part) int64 { return m.useOf(one).Bytes }

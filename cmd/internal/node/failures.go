@@ -66,8 +66,8 @@ func (n *Node) Health() error {
 // Read runs f, which reads the state. If the state is damaged, the error has the exit code of that.
 func (n *Node) Read(f func() error) error { return n.stateCause(Try(f)) }
 
-// Try runs f, which reads the state, and returns the error of a state that cannot be read as any other. Background work reads the state by Try
-// or [Node.Read], because a damaged row would be a panic otherwise.
+// Try runs f, which reads the state, and returns the error of a state that cannot be read as any other. Background work reads the state by
+// Try or [Node.Read], because a damaged row would be a panic otherwise.
 func Try(f func() error) (err error) {
 	if failed := domain.Try(func() { err = f() }); failed != nil {
 		return failed

@@ -9,8 +9,8 @@ import (
 	"ledge/projections"
 )
 
-// TestBrokenStateHasItsExitCode holds that what follows from a state file that cannot be used has the exit code of that, also if it is noticed
-// first. Before, a failed fsync in an apply ended with 1.
+// TestBrokenStateHasItsExitCode holds that what follows from a state file that cannot be used has the exit code of that, also if it is
+// noticed first. Before, a failed fsync in an apply ended with 1.
 func TestBrokenStateHasItsExitCode(t *testing.T) {
 	broken := fmt.Errorf("apply LEDGE_READINGS 1 to 2: %w", &projections.Broken{File: "readings.db", Cause: errors.New("fsync failed")})
 	n := &Node{}

@@ -17,7 +17,7 @@ import (
 )
 
 // FoldTo folds the state of the log of changes as of a sequence into a new file: from the newest snapshot that is not beyond
-// it, or, where there is none, from event 1 through the archives.
+// it, or from event 1 through the archives if there is none.
 func FoldTo(ctx context.Context, s *store.Store, path string, seq uint64, logger *slog.Logger) (*projections.DB, error) {
 	if err := restoreSnapshot(s, path, 0, seq, logger); err != nil && !errors.Is(err, errNoSnapshot) {
 		return nil, err
@@ -110,8 +110,8 @@ func (n *Node) refill(ctx context.Context, paths datadir.Paths, p *Part) error {
 	return nil
 }
 
-// CheckFoldable holds that the state can be folded from the event behind seq on: what is not on the log any more is in a whole snapshot of the
-// state, or in whole archives.
+// CheckFoldable holds that the state can be folded from the event behind seq on: what is not on the log any more is in a whole snapshot of
+// the state, or in whole archives.
 func CheckFoldable(ctx context.Context, paths datadir.Paths, log *store.Log, seq uint64) error {
 	first := log.First()
 	last, _ := log.Last()

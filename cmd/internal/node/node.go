@@ -1,5 +1,5 @@
-// Package node opens a data folder: the log, and the state that is folded from it. Whatever works on an open folder, the server or a command,
-// has a [Node]. Errors of the log and of the state have their exit codes here.
+// Package node opens a data folder: the log, and the state that is folded from it. Whatever works on an open folder, the server or a
+// command, has a [Node]. Errors of the log and of the state have their exit codes here.
 package node
 
 import (

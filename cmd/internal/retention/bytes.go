@@ -200,7 +200,7 @@ func (b *bound) dropBefore(ctx context.Context, seq uint64) (first uint64, err e
 }
 
 // oldest returns the sequence up to which data events, the newest aside, have payloads of so many bytes, before a sequence
-// is reached; enough is false where they have fewer.
+// is reached; enough is false if they have fewer.
 func (b *bound) oldest(next uint64, bytes int64) (upTo uint64, enough bool, err error) {
 	v, done := b.state.View()
 	defer done()

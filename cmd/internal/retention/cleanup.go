@@ -99,7 +99,7 @@ func (s *sweeper) after(kind string) (domain.Cleanup, bool, error) {
 // tried again with the next one that is requested, or at the next start.
 func (s *sweeper) sweep(ctx context.Context, kind string) {
 	removed := 0
-	for idle := 0; idle < mostIdle; { // a part is for nothing where all of it changes between the look and the removal
+	for idle := 0; idle < mostIdle; { // a part is for nothing if all of it changes between the look and the removal
 		var part domain.CleanUp
 		var revision uint64
 		err := recorder.Retry(ctx, s.logger, func() (err error) {

@@ -20,7 +20,7 @@ type lateComers struct {
 // is left alone.
 const mostLate = 100_000
 
-// readTo reads what came after the request of a cleanup of a kind, which is 0 where none goes on, up to a sequence.
+// readTo reads what came after the request of a cleanup of a kind, which is 0 if none is under way, up to a sequence.
 func (l *lateComers) readTo(ctx context.Context, log *store.Log, kind string, request, upTo uint64) error {
 	if l.kind != kind || l.revision != request {
 		*l = lateComers{kind: kind, revision: request, read: request, ids: map[string]bool{}}

@@ -20,8 +20,8 @@ type logStart struct {
 	now    func() time.Time
 }
 
-// drop gives the disk back what the log's front takes, as far as nothing of it is needed: nothing that is in the state, no
-// cleanup that goes on, nothing younger than young, and, where requests with an Idempotency-Key may be sent again, nothing
+// drop removes the oldest block files that nothing needs any more: nothing that is in the state, no
+// cleanup that continues, nothing younger than young, and, if requests with an Idempotency-Key may be sent again, nothing
 // younger than the time for which their answers are kept. It returns where the log began before, where it begins now, and
 // the first sequence that had to stay. What fails is logged.
 func (f logStart) drop(ctx context.Context, young time.Duration) (before, first, needed uint64) {

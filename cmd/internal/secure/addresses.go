@@ -27,8 +27,8 @@ func (a Addresses) Host(setting, host string) string {
 	return host
 }
 
-// FindAddresses finds the IP address to listen on for each setting of an address, which is a name with a host. Unless open is set, it refuses
-// addresses that other machines can reach, because nobody has to log in there.
+// FindAddresses finds the IP address to listen on for each setting of an address, which is a name with a host. Unless open is set, it
+// refuses addresses that other machines can reach, because nobody has to log in there.
 func FindAddresses(ctx context.Context, settings [][2]string, open bool) (Addresses, error) {
 	all := Addresses{}
 	type answer struct {
@@ -81,7 +81,7 @@ func lookUp(ctx context.Context, resolver *net.Resolver, limit time.Duration, ho
 		return netip.Addr{}, fmt.Errorf("the host name %q has no address: %w; use an IP address, or a name that is known", host, err)
 	}
 	i := slices.IndexFunc(ips, func(ip netip.Addr) bool { return ip.Unmap().Is4() })
-	return ips[max(i, 0)].Unmap(), nil // there is at least one, where there is no error
+	return ips[max(i, 0)].Unmap(), nil // there is at least one if there is no error
 }
 
 // describe returns a host as a setting has it, with its address if that is another text.

@@ -28,8 +28,8 @@ func CheckAuthority(dir string) error {
 	return nil
 }
 
-// CertificateNames returns the names and addresses by which clients may address this machine, the most important first: those of the settings of
-// addresses, hosts, and the addresses that were found.
+// CertificateNames returns the names and addresses by which clients may address this machine, the most important first: those of the
+// settings of addresses, hosts, and the addresses that were found.
 func CertificateNames(settings [][2]string, hosts []string, found Addresses) certs.Names {
 	n := certs.Names{Hosts: []string{"localhost"}, Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}}
 	if name, err := os.Hostname(); err == nil {

@@ -15,8 +15,8 @@ import (
 	"ledge/store/secrets"
 )
 
-// SecretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets of
-// a container does as well.
+// SecretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets
+// of a container does as well.
 const SecretKeyCredential = "ledge-secret-key"
 
 // MaxSecretKeyFile is the length of the longest file of a key, in bytes.

@@ -8,7 +8,7 @@ import (
 	"ledge/store"
 )
 
-// tapAddress is where the tap listens, without the scheme.
+// tapAddress returns the address of the tap, without the scheme.
 func tapAddress(s *store.Store) string {
 	_, address, _ := strings.Cut(s.Tap().URL(), "://")
 	return address

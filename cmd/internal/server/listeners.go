@@ -73,7 +73,7 @@ func listen(ctx context.Context, c *config.Config, found secure.Addresses, logge
 
 func (s *servers) address(name string) string { return s.byName[name].listener.Addr().String() }
 
-// urls are those of all services, by name.
+// urls returns the URLs of all services, by name.
 func (s *servers) urls() map[string]string {
 	all := map[string]string{}
 	for name := range s.byName {
@@ -82,7 +82,7 @@ func (s *servers) urls() map[string]string {
 	return all
 }
 
-// Url is where clients reach a service: in secure mode at an address that its certificate has.
+// url returns the URL of a service for clients: in secure mode with an address that its certificate has.
 func (s *servers) url(name string) string {
 	if !s.config.Secure {
 		return "http://" + s.address(name)
@@ -139,7 +139,7 @@ const (
 )
 
 // start begins to serve at the address of the service that o names. All that each request has to pass is here: in secure mode TLS too, see
-// [Program.secure].
+// [Server.secure].
 func (s *servers) start(o handlers.Options) {
 	name := o.Service
 	origins := s.config.SameOrigin(s.logger)

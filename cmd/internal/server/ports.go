@@ -43,8 +43,8 @@ func whenFree(ctx context.Context, logger *slog.Logger, host string, port int, l
 	}
 }
 
-// isListening reports whether a program accepts connections at an address. One that listens at another address of the machine only is not found:
-// then a start fails later, not at once.
+// isListening reports whether a program accepts connections at an address. One that listens at another address of the machine only is not
+// found: then a start fails later, not at once.
 func isListening(ctx context.Context, host string, port int) bool {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "" // this machine
@@ -58,7 +58,7 @@ func isListening(ctx context.Context, host string, port int) bool {
 	return c.LocalAddr().String() != c.RemoteAddr().String() // a connection to itself, which TCP allows
 }
 
-// reserving says how to keep outgoing connections away from a port, where Linux gives it to them.
+// reserving says how to keep outgoing connections away from a port, if Linux gives it to them.
 func reserving(port int) string {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	bounds := strings.Fields(string(text))

@@ -9,15 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/url"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"ledge/bridge"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/channels"
@@ -37,7 +33,6 @@ import (
 	"ledge/handlers/transport"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
-	"ledge/store/tap"
 )
 
 // Server is the running server: everything that `ledge serve` starts, in the order in which it is started.
@@ -46,7 +41,7 @@ type Server struct {
 	Logger *slog.Logger
 	// Version is that of ledge, for what shows it.
 	Version string
-	// Source says of each setting where its value comes from; nil: from its default.
+	// Source has the source of the value of each setting; nil: all have their defaults.
 	Source map[string]string
 	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
 	Now func() time.Time
@@ -76,7 +71,7 @@ type Server struct {
 	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
-	admin         *admin.Socket // nil where this system has none
+	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
 	failed        chan error
 	meters        *metrics.Meters
@@ -214,7 +209,7 @@ func (p *Server) inBackground(f func(done <-chan struct{})) {
 	p.onClose(func() { close(done); running.Wait() })
 }
 
-// URL returns where clients reach a service.
+// URL returns the URL of a service for clients.
 func (p *Server) URL(service string) string { return p.servers.url(service) }
 
 // Address returns the host and port at which a service listens.
@@ -255,7 +250,7 @@ func (p *Server) findCause(err error) error {
 	return p.Node.FindCause(err)
 }
 
-// seed writes the samples, where they never were. It does not hold the state meanwhile.
+// seed writes the samples, if they were never written. It does not hold the state meanwhile.
 func (p *Server) seed(ctx context.Context) error {
 	var written bool
 	err := p.Node.Read(func() error {
@@ -268,15 +263,6 @@ func (p *Server) seed(ctx context.Context) error {
 		return err
 	}
 	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.Node.Changes.Appender, p.Now())
-}
-
-// removalOptions returns the limits of the logs.
-func removalOptions(c *config.Config) retention.Options {
-	return retention.Options{
-		Rules: c.ReadingsRetention, ReadingsMaxBytes: c.ReadingsMaxBytes, NotificationsMaxBytes: c.NotificationsMaxBytes, EventsMaxBytes: c.EventsMaxBytes,
-		ReadingsMaxAge: c.ReadingsMaxAge, NotificationsMaxAge: c.NotificationsMaxAge, EventsMaxAge: c.EventsMaxAge,
-		ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
-	}
 }
 
 // until runs each of work until done is closed. One that ends before fails the program.
@@ -296,27 +282,6 @@ func (p *Server) until(done <-chan struct{}, work ...func(context.Context) error
 	running.Wait()
 }
 
-// openData opens the log and the state. The port of taps is tried before.
-func (p *Server) openData(ctx context.Context) (err error) {
-	c := p.Config
-	o := NodeOptions(c, p.Logger)
-	o.Folding, o.Now = p.Fold.Folding, p.Now
-	if c.TapPort >= 0 {
-		o.Tap = &tap.Options{Host: p.addresses.Host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
-		if t := p.transport; t != nil {
-			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tapTLS, p.tapLogin, p.tapStill
-		}
-		if err := whenFree(ctx, p.Logger, o.Tap.Host, o.Tap.Port, func() error { return o.Tap.Check(ctx) }); err != nil {
-			return node.WithCode(err)
-		}
-	}
-	if p.Node, err = node.Open(ctx, o); err != nil {
-		return err
-	}
-	p.onClose(func() { _ = p.Node.Close() })
-	return nil
-}
-
 func (p *Server) openPayloads() (err error) {
 	p.payloads, err = payloads.Open(p.Config.Paths().Payloads(), payloads.Options{ReserveBytes: int64(p.Config.ReadingsReserve())})
 	if err != nil {
@@ -331,44 +296,4 @@ func (p *Server) openPayloads() (err error) {
 // warnings are what an operator has to look at while the program works.
 func (p *Server) warnings() []string {
 	return append(p.Remover.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
-}
-
-// openChannels opens what goes out. Its own ports are those that the program listens on now.
-func (p *Server) openChannels(ctx context.Context) (err error) {
-	own := map[int]string{}
-	for name := range p.servers.byName {
-		own[portOf(p.servers.address(name))] = name
-	}
-	if tap, err := url.Parse(p.Node.Store.Tap().URL()); err == nil && tap.Host != "" {
-		own[portOf(tap.Host)] = "the tap"
-	}
-	c := p.Config
-	p.Channels, err = channels.Open(ctx, channels.Options{
-		Node: p.Node, Secrets: p.secrets, DenyDestinations: c.DenyDestinations, AllowDestinations: c.AllowDestinations, AllowBinds: c.AllowBinds,
-		SMTPServer: c.SMTPServer, SMTPSender: c.SMTPSender, Resend: bridge.Resend{Limit: c.ResendLimit, Interval: c.ResendInterval}, OwnPorts: own,
-		ZeroMQDescriptors: p.files.ZeroMQ, OutgoingDescriptors: p.files.Outgoing, Instance: p.instance, Now: p.Now, Logger: p.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	p.onClose(p.Channels.Close)
-	return nil
-}
-
-func portOf(address string) int {
-	_, port, _ := net.SplitHostPort(address)
-	n, _ := strconv.Atoi(port)
-	return n
-}
-
-// meterOptions returns the sources of the metrics.
-func (p *Server) meterOptions() metrics.Options {
-	o := metrics.Options{
-		Node: p.Node, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels, Access: p.access, Authenticator: p.authenticator.Load(),
-		Limiter: p.servers.limiter, Keeper: p.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
-	}
-	if p.transport != nil {
-		o.Handshakes = p.transport.Failures
-	}
-	return o
 }
