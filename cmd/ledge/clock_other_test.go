@@ -1,9 +1,0 @@
-//go:build !linux || !amd64
-
-package main
-
-import "testing"
-
-func TestClockSteps(t *testing.T) {
-	t.Skip("gives a process a clock of its own, which needs Linux on amd64")
-}
