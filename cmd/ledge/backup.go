@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/backup"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/backup"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

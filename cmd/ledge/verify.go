@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

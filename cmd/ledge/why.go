@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/cli"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"

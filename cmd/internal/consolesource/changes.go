@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
 	"ledge/domain"
 	"ledge/handlers/console"
 	"ledge/store"

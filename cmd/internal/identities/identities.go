@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/node"
 	"ledge/domain"

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/node"

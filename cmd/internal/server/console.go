@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/consolesource"
 	"ledge/cmd/internal/services"

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
