@@ -18,6 +18,7 @@ type Progress struct {
 	shown string
 }
 
+// NewProgress returns a Progress on w of the work that what names, or nil if w is not a terminal.
 func NewProgress(w io.Writer, what string) *Progress {
 	if !logging.IsTerminal(w) {
 		return nil
