@@ -76,7 +76,7 @@ func TestLongValuesAreCut(t *testing.T) {
 	}
 }
 
-func BenchmarkLimits(b *testing.B) {
+func BenchmarkLimitedLog(b *testing.B) {
 	logger := slog.New(newLimitedHandler(slog.NewTextHandler(io.Discard, nil)))
 	for b.Loop() {
 		logger.Warn("refused", "client", "10.0.0.1")
