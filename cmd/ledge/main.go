@@ -52,7 +52,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	command, err := root.ExecuteContextC(ctx)
 	err = errors.Join(err, profile.Stop())
 	if err == nil {
-		err = out.Err // what is not printed is not done
+		err = out.Err // a failed write is a failed command
 	}
 	if err == nil {
 		return exit.OK

@@ -38,7 +38,7 @@ const (
 	format = 1
 )
 
-// Manifest says what is in a backup.
+// Manifest describes a backup.
 type Manifest struct {
 	Format   int                      `json:"format"`
 	Version  string                   `json:"version"` // of ledge
@@ -70,7 +70,7 @@ func (m Manifest) known() map[string][]store.Known {
 // noChain is the hash of a stream of which nothing is kept.
 var noChain = strings.Repeat("0", 2*sha256.Size)
 
-// tailOf is what ends a backup whose other bytes have the sum.
+// tailOf returns the end of a backup whose other bytes have the sum.
 func tailOf(sum []byte) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -17,7 +17,7 @@ import (
 	"ledge/store/osfile"
 )
 
-// RestoreOptions are what a restore needs.
+// RestoreOptions are the input of a restore.
 type RestoreOptions struct {
 	Paths    datadir.Paths // of the new data folder
 	Version  string        // of ledge, for messages
@@ -67,7 +67,7 @@ func (r *restoring) run(ctx context.Context) error {
 	return nil
 }
 
-// fill unpacks the backup into a folder and verifies what is there.
+// fill unpacks the backup into a folder and verifies the folder.
 func (r *restoring) fill(ctx context.Context, b *reader, dir string) error {
 	m, err := b.unpack(ctx, dir, r.Version, r.Progress)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 	"ledge/store/secrets"
 )
 
-// Options are what a backup needs.
+// Options are the input of a backup.
 type Options struct {
 	Paths    datadir.Paths
 	Version  string // of ledge, for the manifest
@@ -72,7 +72,7 @@ func Write(ctx context.Context, name string, o Options) (*Report, error) {
 	return &Report{name, b.m}, nil
 }
 
-// Report says what is in a backup, in the form that `ledge backup --json` prints.
+// Report describes a backup, in the form that `ledge backup --json` prints.
 type Report struct {
 	File string `json:"file"`
 	Manifest
@@ -320,7 +320,7 @@ func (b *writing) payload(ctx context.Context, digest string) (fault string, err
 	return "", nil
 }
 
-// missingPayloads copies what the readings need and is not in the backup yet.
+// missingPayloads copies the bodies that readings need and the backup lacks.
 func (b *writing) missingPayloads(ctx context.Context) error {
 	first := b.m.Streams[store.Streams()[2]].First
 	if b.beside != nil { // what retention has removed meanwhile needs no body

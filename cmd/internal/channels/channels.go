@@ -1,4 +1,4 @@
-// Package channels sends what a node has to tell: notifications on the channels of subscriptions, and callbacks to device services. It
+// Package channels sends notifications on the channels of subscriptions, and callbacks to device services. It
 // wires the packages below bridge, and explains why something did not arrive.
 package channels
 
@@ -21,17 +21,17 @@ import (
 	"ledge/store/secrets"
 )
 
-// Options are what the channels need.
+// Options wire the channels.
 type Options struct {
 	Node                                *node.Node
 	Secrets                             *secrets.File
 	DenyDestinations, AllowDestinations guard.Rules    // see the settings of these names
 	AllowBinds                          guard.Rules    // of ZeroMQ channels
-	SMTPServer, SMTPSender              string         // of e-mail; empty: there is no mail server
+	SMTPServer, SMTPSender              string         // of e-mail; empty: no mail server
 	Resend                              bridge.Resend  // for subscriptions that say nothing of it
-	OwnPorts                            map[int]string // that the program listens on, with what listens
+	OwnPorts                            map[int]string // that the program listens on, with the listener
 	ZeroMQDescriptors                   int            // file descriptors for ZeroMQ sockets and their peers
-	OutgoingDescriptors                 int            // file descriptors for what is sent
+	OutgoingDescriptors                 int            // file descriptors for sends
 	Instance                            string         // id of this run, which ends loops of requests
 	Now                                 func() time.Time
 	Logger                              *slog.Logger
@@ -105,7 +105,7 @@ func (cs *Channels) Start() error {
 
 func (cs *Channels) onClose(f func()) { cs.closers = append(cs.closers, f) }
 
-// Close ends all of it, the last that was opened first. What was delivered is recorded.
+// Close ends all of it, the last that was opened first. All deliveries are recorded.
 func (cs *Channels) Close() {
 	for i := len(cs.closers) - 1; i >= 0; i-- {
 		cs.closers[i]()

@@ -15,7 +15,7 @@ import (
 	"ledge/handlers/notifications"
 )
 
-// kind is what the program has for one kind of channel.
+// kind is the program's part of one kind of channel.
 type kind struct {
 	send delivery.Sender
 	// check returns an error for a channel that could never be delivered. It begins with the name of the field at fault. nil checks

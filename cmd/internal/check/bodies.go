@@ -44,7 +44,7 @@ func OpenBodies(paths datadir.Paths, log *store.Log, logger *slog.Logger, at pro
 	return &Bodies{dir: paths.Payloads(), log: log, Fold: fold, Close: remove, progress: at}, nil
 }
 
-// Take folds what says something of payloads.
+// Take folds the events about payloads.
 func (b *Bodies) Take(group []domain.Recorded) error {
 	var about []domain.Recorded
 	for _, r := range group {

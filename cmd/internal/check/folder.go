@@ -1,5 +1,5 @@
 // Package check verifies a data folder: the logs, the archives, the bodies, and that the state is a fold of the log. A server verifies its
-// own by a [Verifier]. Salvage copies what is whole into a new folder.
+// own by a [Verifier]. Salvage copies all that is whole into a new folder.
 package check
 
 import (
@@ -28,7 +28,7 @@ type Folder struct {
 	Logger   *slog.Logger
 	W        io.Writer
 	Progress progressFunc
-	Known    map[string][]store.Known // what is known of the logs beside what the folder says
+	Known    map[string][]store.Known // known facts about the logs that the folder lacks
 	begun    map[string]uint64        // by stream: where they began, by the states
 	nodes    map[string]string        // of the states
 
@@ -302,7 +302,7 @@ func (f *Folder) foldOne(ctx context.Context, i int, log *store.Log, each func([
 }
 
 // freshBase opens a file to fold a log into: an empty one, or one from the snapshot of the state before the first event on the log, if the
-// first changes are archived. It is nil if there is no such snapshot.
+// first changes are archived. It is nil without such a snapshot.
 func (f *Folder) freshBase(i int, log *store.Log) (db *projections.DB, remove func(), err error) {
 	if log.First() == 1 {
 		return node.OpenFresh(datadir.StateFiles[i], node.Tables[i], f.Logger)

@@ -13,7 +13,7 @@ import (
 	"ledge/store"
 )
 
-// Verify verifies all of the folder of a node that does not run, or has the running server verify what it can.
+// Verify verifies all of the folder of a node that does not run, or has the running server verify its part.
 func Verify(ctx context.Context, paths datadir.Paths, logger *slog.Logger, w io.Writer, at progressFunc) error {
 	held, client, err := admin.Attach(paths.Data, false)
 	if err != nil {
@@ -47,7 +47,7 @@ func newStream(r store.Report) *stream {
 // streamTaker is a writer that takes a log that is whole as such, not as text.
 type streamTaker interface{ takeStream(*stream) }
 
-// Report is what `ledge verify --json` prints, made of what it prints without.
+// Report is the output of `ledge verify --json`, made of the output without --json.
 type Report struct {
 	Whole   bool      `json:"whole"`
 	Streams []*stream `json:"streams"`

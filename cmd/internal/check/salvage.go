@@ -27,7 +27,7 @@ import (
 	"ledge/store/secrets"
 )
 
-// SalvageOptions are what a salvage needs.
+// SalvageOptions are the input of a salvage.
 type SalvageOptions struct {
 	Node     node.Options // of the damaged folder
 	To       string       // the new folder

@@ -18,30 +18,30 @@ func RefuseWrongArguments(c *cobra.Command) {
 	}
 	switch {
 	case c.Name() == "help":
-		c.Args = topic
+		c.Args = checkTopic
 	case c.Args == nil:
-		c.Args = usage(cobra.NoArgs)
+		c.Args = checkArguments(cobra.NoArgs)
 	default:
-		c.Args = usage(c.Args)
+		c.Args = checkArguments(c.Args)
 	}
 	for _, sub := range c.Commands() {
 		RefuseWrongArguments(sub)
 	}
 }
 
-// synopsis says how a command with arguments is written.
-func synopsis(c *cobra.Command) string {
+// describeUse says how a command with arguments is written.
+func describeUse(c *cobra.Command) string {
 	if _, arguments, _ := strings.Cut(c.Use, " "); arguments == "" {
 		return ""
 	}
 	return "; write `" + strings.TrimSuffix(c.UseLine(), " [flags]") + "`"
 }
 
-// usage gives wrong arguments the exit code for it.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+// checkArguments gives wrong arguments the exit code for it.
+func checkArguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), synopsis(c)), c.CommandPath()))
+			return exit.With(exit.Usage, fmt.Errorf("%w%s; see `%s --help`", err, cmp.Or(commandLike(c, args), describeUse(c)), c.CommandPath()))
 		}
 		return nil
 	}

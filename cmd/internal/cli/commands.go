@@ -1,4 +1,4 @@
-// Package cli has what the subcommands share on the command line: settings as flags, help, suggestions, progress, tables and JSON.
+// Package cli is shared by all subcommands: settings as flags, help, suggestions, progress, tables and JSON.
 package cli
 
 import (
@@ -13,7 +13,8 @@ import (
 	"ledge/cmd/internal/exit"
 )
 
-// ExplainInterrupt returns an error that says what a signal leaves, if err follows from the end of ctx, and otherwise err.
+// ExplainInterrupt returns an error that names the remains of an interrupted command, if err follows from the end of ctx. Otherwise it
+// returns err.
 func ExplainInterrupt(ctx context.Context, err error, leaves string) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("interrupted: %s", leaves)
@@ -50,15 +51,15 @@ func AddSettingFlags(c *cobra.Command) (read func() (*config.Config, map[string]
 			*file = v
 		}
 		if warning := config.UnknownVariables(settings, os.Environ()); warning != "" {
-			defer warn(c, cfg, warning)
+			defer printWarning(c, cfg, warning)
 		}
 		source, err := cfg.Load(*file)
 		return cfg, source, err
 	}
 }
 
-// warn prints a line on the log of serve, and on standard error of other commands.
-func warn(c *cobra.Command, cfg *config.Config, text string) {
+// printWarning prints a line on the log of serve, and on standard error of other commands.
+func printWarning(c *cobra.Command, cfg *config.Config, text string) {
 	if c.Name() == "serve" {
 		cfg.NewLogger(c.ErrOrStderr()).Warn(text)
 		return

@@ -33,7 +33,7 @@ var completionExamples = map[string]string{
 	"powershell": "  ledge completion powershell | Out-String | Invoke-Expression\n  ledge completion powershell > ledge.ps1",
 }
 
-// ShortenCompletion gives the commands that cobra makes a help like that of the others.
+// ShortenCompletion gives the commands that cobra makes a help like the other commands have.
 func ShortenCompletion(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {

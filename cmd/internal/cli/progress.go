@@ -18,7 +18,7 @@ type Progress struct {
 	shown string
 }
 
-// NewProgress returns a Progress on w of the work that what names, or nil if w is not a terminal.
+// NewProgress returns a Progress of a command on w, or nil if w is not a terminal.
 func NewProgress(w io.Writer, what string) *Progress {
 	if !logging.IsTerminal(w) {
 		return nil
@@ -56,7 +56,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// Beside is a writer to w that takes the line away first: for what else is shown on the terminal.
+// Beside returns a writer to w, for other text on the same terminal, that removes the line first.
 func (p *Progress) Beside(w io.Writer) io.Writer {
 	if p == nil {
 		return w

@@ -37,8 +37,8 @@ func commandLike(c *cobra.Command, args []string) string {
 	return "; its commands are " + strings.Join(names, ", ")
 }
 
-// topic refuses a topic of help that is no command.
-func topic(c *cobra.Command, args []string) error {
+// checkTopic refuses a topic of help that is not a command.
+func checkTopic(c *cobra.Command, args []string) error {
 	found, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) == 0 {
 		return err
@@ -46,7 +46,7 @@ func topic(c *cobra.Command, args []string) error {
 	return exit.With(exit.Usage, fmt.Errorf("unknown command %q for %q%s; see `%s --help`", rest[0], found.CommandPath(), commandLike(found, rest), found.CommandPath()))
 }
 
-// formerFlags are flags of earlier versions, by command. What they said is an argument now.
+// formerFlags are flags of earlier versions, by command, that are arguments now.
 var formerFlags = map[string][]string{"salvage": {"to"}, "create": {"name"}, "rekey": {"new-key-file"}}
 
 // SuggestFlag suggests a flag of c for one that does not exist.
@@ -56,7 +56,7 @@ func SuggestFlag(c *cobra.Command, err error) string {
 		return ""
 	}
 	if slices.Contains(formerFlags[c.Name()], unknown.GetSpecifiedName()) {
-		return synopsis(c)
+		return describeUse(c)
 	}
 	return config.SuggestSetting(unknown.GetSpecifiedName(), c.Flags(), "--")
 }

@@ -74,7 +74,7 @@ func UnknownVariables(settings *pflag.FlagSet, environment []string) string {
 	return "environment variables without effect, as there is no such setting: " + strings.Join(list, ", ") + more + "; `ledge config` lists the settings"
 }
 
-// orList points to the list of settings if there is no suggestion.
+// orList points to the list of settings if nothing is suggested.
 func orList(suggestion string) string {
 	if suggestion == "" {
 		return "; `ledge config` lists them"

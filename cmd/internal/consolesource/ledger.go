@@ -33,7 +33,7 @@ type ledger struct {
 	archives *store.Log // the log that may go on in archives
 }
 
-// logNames are what the console calls the logs, in the order of node.Parts.
+// logNames are the console's names of the logs, in the order of node.Parts.
 var logNames = []string{"changes", "notifications", "readings"}
 
 // newLedger returns the ledger of the console. A verification that it begins ends with close.

@@ -1,4 +1,4 @@
-// Package consolesource tells the console of the program: its state and logs, what changes, its settings, its disk and its sockets.
+// Package consolesource tells the console of the program: its state and logs, changes, settings, disk and sockets.
 package consolesource
 
 import (
@@ -16,7 +16,7 @@ import (
 	"ledge/handlers/console"
 )
 
-// Options are what the console shows and asks.
+// Options wire the console.
 type Options struct {
 	Node       *node.Node
 	Channels   *channels.Channels
@@ -26,9 +26,9 @@ type Options struct {
 	Services   map[string]http.Handler // the REST services that the console calls, by name
 	Password   func(ctx context.Context, user, password, address string) (domain.Identity, error)
 	Settings   func() []console.Setting
-	Ready      func(service string) error // returns why a service does not take what is sent to it
-	Warnings   func() []string            // returns what an operator has to look at
-	Limits     console.Disk               // of what is stored; the other fields are empty
+	Ready      func(service string) error // returns why a service refuses requests
+	Warnings   func() []string            // returns warnings for an operator
+	Limits     console.Disk               // of the stored data; the other fields are empty
 	Access     console.Access             // which clients may use the REST services
 	DeviceREST string                     // URL of the REST device service
 	TLS        bool
@@ -60,7 +60,7 @@ func (s *Source) Handler(o handlers.Options) http.Handler {
 	})
 }
 
-// Close ends what the console has begun.
+// Close ends the console's work.
 func (s *Source) Close() { s.ledger.close() }
 
 // system is the program as the console sees it.

@@ -62,7 +62,7 @@ func Hold(dir string) (*Held, error) {
 
 // NotUsable is the error for a data folder that the file system does not let Ledge use.
 func NotUsable(err error) error {
-	if IsTrouble(err) { // [exit.Cured] says what to do
+	if IsTrouble(err) { // [exit.Cured] adds the cure
 		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	}
 	return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w; choose another folder", err))

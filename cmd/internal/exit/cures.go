@@ -10,7 +10,7 @@ import (
 	"ledge/store/osfile"
 )
 
-// cures say what to do about errors of the file system, which any command may meet at any file.
+// cures are the advice for errors of the file system, which any command may meet at any file.
 var cures = []struct {
 	is   func(error) bool
 	text string

@@ -58,7 +58,7 @@ const (
 	mostShown, mostValueRunes = 8, 60
 )
 
-// changesText is what has changed, such as adminState: UNLOCKED → LOCKED.
+// changesText returns the changes, such as adminState: UNLOCKED → LOCKED.
 func changesText(changes domain.Changes) string {
 	var texts []string
 	more := 0

@@ -61,7 +61,7 @@ func (l *Reader) SkipGaps(w io.Writer) {
 	l.Logs()[0].SkipGaps(func(g *store.Gap) { fmt.Fprintf(w, "ledge: not printed: %v\n", g) })
 }
 
-// PrintFrom prints what comes after seen until ctx ends, from one run of the server to the next. It tells stderr when the server of the
+// PrintFrom prints the events after seen until ctx ends, from one run of the server to the next. It tells stderr when the server of the
 // data folder dir goes and comes.
 func (l *Reader) PrintFrom(ctx context.Context, stderr io.Writer, dir string, filter *Filter, seen store.Place, print func(store.Message) error) error {
 	for {
@@ -101,7 +101,7 @@ func (l *Reader) await(ctx context.Context) bool {
 	}
 }
 
-// Place returns what a follower has seen before its beginning. It is empty if the follower begins at --from.
+// Place returns the sequences that a follower has seen before its beginning. It is empty if the follower begins at --from.
 func (l *Reader) Place(ctx context.Context, filter *Filter) (store.Place, error) {
 	seen := store.Place{}
 	if filter.fromGiven {
@@ -114,7 +114,7 @@ func (l *Reader) Place(ctx context.Context, filter *Filter) (store.Place, error)
 	return seen, err
 }
 
-// PrintHistory prints what the filter chooses of all streams, merged by time.
+// PrintHistory prints the events of all streams that the filter chooses, merged by time.
 func (l *Reader) PrintHistory(ctx context.Context, filter *Filter, print func(store.Message) error) error {
 	messages := store.Merge(ctx, l.Logs(), filter.from)
 	if !filter.fromGiven {

@@ -50,7 +50,7 @@ func Open(o Options) *Meters {
 	return m
 }
 
-// Meters has what the program measures, in a registry for each service. Its port shows that: no series is shown by two
+// Meters has the program's measurements, in a registry for each service. Its port shows that: no series is shown by two
 // ports. The metadata service has the process's series beside its own.
 type Meters struct {
 	Options
@@ -208,10 +208,10 @@ func (m *Meters) failedHandshakes() []withLabels[int] {
 	return byReason(counts)
 }
 
-// ObserveRequests returns what is told of each request to a service.
+// ObserveRequests returns the function to call for each request to a service.
 func (m *Meters) ObserveRequests(service string) func(handlers.Served) {
 	return m.requests[service].observe
 }
 
-// ObserveAppends returns what is told of each group that is recorded.
+// ObserveAppends returns the function to call for each recorded group.
 func (m *Meters) ObserveAppends() store.Observer { return m.appends }

@@ -5,7 +5,7 @@ import (
 	"ledge/cmd/internal/retention"
 )
 
-// Storage is what the metrics show of what is stored. All bytes are of the disk or of values.
+// Storage is the metrics' view of the stored data. All bytes are of the disk or of values.
 type Storage struct {
 	FreeBytes uint64               `json:"freeBytes"`
 	Streams   []streamUse          `json:"streams"`
@@ -26,7 +26,7 @@ type streamUse struct {
 	Skipped int    `json:"skippedEvents"`
 }
 
-// Storage looks at the disk. What cannot be read is logged and shown as 0.
+// Storage looks at the disk. A figure that cannot be read is logged and shown as 0.
 func (m *Meters) Storage() (s Storage) {
 	s = m.ChangesUse()
 	for _, one := range m.Node.Parts() {

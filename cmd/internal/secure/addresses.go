@@ -81,7 +81,7 @@ func lookUp(ctx context.Context, resolver *net.Resolver, limit time.Duration, ho
 		return netip.Addr{}, fmt.Errorf("the host name %q has no address: %w; use an IP address, or a name that is known", host, err)
 	}
 	i := slices.IndexFunc(ips, func(ip netip.Addr) bool { return ip.Unmap().Is4() })
-	return ips[max(i, 0)].Unmap(), nil // there is at least one if there is no error
+	return ips[max(i, 0)].Unmap(), nil // at least one without an error
 }
 
 // describe returns a host as a setting has it, with its address if that is another text.

@@ -33,7 +33,7 @@ type servers struct {
 	limiter *connections.Limiter
 	memory  *handlers.Quota // of the bodies of all services
 
-	program *Server // what they serve
+	program *Server // the server that they belong to
 }
 
 // served is a service that is listened for.

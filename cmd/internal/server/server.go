@@ -39,7 +39,7 @@ import (
 type Server struct {
 	Config *config.Config
 	Logger *slog.Logger
-	// Version is that of ledge, for what shows it.
+	// Version is the version of ledge.
 	Version string
 	// Source has the source of the value of each setting; nil: all have their defaults.
 	Source map[string]string

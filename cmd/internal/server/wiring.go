@@ -51,7 +51,7 @@ func (p *Server) openData(ctx context.Context) (err error) {
 	return nil
 }
 
-// openChannels opens what goes out. Its own ports are those that the program listens on now.
+// openChannels opens the channels. Its own ports are the ports on which the program listens now.
 func (p *Server) openChannels(ctx context.Context) (err error) {
 	own := map[int]string{}
 	for name := range p.servers.byName {

@@ -87,7 +87,7 @@ func TestLogFilters(t *testing.T) {
 	holdStarts(t, dir, all[len(all)-2].Time)
 }
 
-// holdStarts holds that little of the log is read for what is chosen.
+// holdStarts holds that little of the log is read for the chosen events.
 func holdStarts(t *testing.T, dir string, late time.Time) {
 	t.Helper()
 	c := config.Default()
