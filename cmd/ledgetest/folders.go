@@ -94,6 +94,7 @@ func addLargeDevices(p *Node, name string, n int) {
 	p.PostJSON("POST", p.Metadata+"/api/v2/device", "["+strings.Join(list, ",")+"]", want...)
 }
 
+// LargeDeviceJSON returns a device with a large description.
 func LargeDeviceJSON(name string, bytes int) string {
 	return strings.Replace(DeviceJSON(name), `{"other":{}}`, fmt.Sprintf(`{"other":{"large":%q}}`, strings.Repeat("x", bytes)), 1)
 }

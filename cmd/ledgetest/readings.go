@@ -3,16 +3,12 @@ package ledgetest
 import (
 	"encoding/base64"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
-	"ledge/cmd/internal/config"
-	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/server"
 	"ledge/store/osfile"
 )
 
@@ -75,24 +71,4 @@ func PostPictureEvent(p *Node, id string, pictures ...string) {
 	if a := p.Call(http.MethodPost, p.CoreData+"/api/v2/event/watch/hall/all", "application/json", body); a.Status != http.StatusCreated {
 		p.TB.Fatalf("got %d %s", a.Status, a.Body)
 	}
-}
-
-// ConfigOf is the configuration of flags.
-func ConfigOf(t *testing.T, flags ...string) *config.Config {
-	t.Helper()
-	c := config.Default()
-	if err := c.Settings().Parse(flags); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func MustOpenData(t *testing.T, c *config.Config) *node.Node {
-	t.Helper()
-	d, err := node.Open(t.Context(), server.NodeOptions(c, slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d
 }

@@ -71,7 +71,7 @@ func TestAttackConnections(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := a.descriptors(); n > attackDescriptors/2+128 {
+	if n := a.descriptors(); n > attackDescriptors/2+storeDescriptors {
 		t.Errorf("%d descriptors were open, want at most those of HTTP and of the store", n)
 	}
 	if text := a.Call(http.MethodGet, a.Metadata+"/metrics", "", "").Body; strings.Contains(text, "ledge_http_connections_closed_total 0\n") || !strings.Contains(text, "ledge_http_connections_closed_total") {

@@ -9,6 +9,7 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/node/nodetest"
+	"ledge/cmd/internal/server/servertest"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
@@ -66,7 +67,7 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 		p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"late","content":"c","sender":"me","severity":"NORMAL"}}]`, http.StatusCreated)
 		p.Kill()
 		asking.Wait()
-		d := ledgetest.MustOpenData(t, ledgetest.ConfigOf(t, "--data-dir", dir))
+		d := servertest.MustOpenNode(t, servertest.ConfigOf(t, "--data-dir", dir))
 		defer d.Close()
 		return nodetest.CountOf(t, d.Notifications.State, "notifications") > 1
 	})
@@ -102,13 +103,13 @@ func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 	const all, each = 20_000, 1000
 	var dir string
 	left := func(device string) int {
-		d := ledgetest.MustOpenData(t, ledgetest.ConfigOf(t, "--data-dir", dir))
+		d := servertest.MustOpenNode(t, servertest.ConfigOf(t, "--data-dir", dir))
 		defer d.Close()
 		return len(nodetest.EventsOf(t, d, device))
 	}
 	killedInTheMiddle(t, func() bool {
 		dir = t.TempDir()
-		d := ledgetest.MustOpenData(t, ledgetest.ConfigOf(t, "--data-dir", dir))
+		d := servertest.MustOpenNode(t, servertest.ConfigOf(t, "--data-dir", dir))
 		for range all / each {
 			var commands []domain.Command
 			for range each {

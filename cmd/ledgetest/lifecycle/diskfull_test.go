@@ -12,6 +12,7 @@ import (
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node/nodetest"
+	"ledge/cmd/internal/server/servertest"
 	"ledge/cmd/ledgetest"
 	"ledge/store/disktest"
 )
@@ -99,7 +100,7 @@ func TestRetentionFreesAFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := disktest.New(t, 96<<10)
 	dir := filepath.Join(disk, "data")
-	d := ledgetest.MustOpenData(t, ledgetest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "4MiB"))
+	d := servertest.MustOpenNode(t, servertest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "4MiB"))
 	nodetest.PostInTurns(t, d, 160, 250<<10, "d")
 	_ = d.Close()
 	p := ledgetest.Start(t, dir, "--disk-reserve", "4MiB", "--readings-retention", "*.*.* age=10s")

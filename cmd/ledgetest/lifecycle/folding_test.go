@@ -11,6 +11,7 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/server"
+	"ledge/cmd/internal/server/servertest"
 	"ledge/cmd/ledgetest"
 )
 
@@ -31,7 +32,7 @@ func TestRebuildFoldsOnce(t *testing.T) {
 			t.Errorf("%d folds, want %d: %d %s%s", got, folds, code, out, stderr)
 		}
 	}
-	c := ledgetest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "1MiB")
+	c := servertest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "1MiB")
 	for _, file := range datadir.StateFiles {
 		_ = os.Remove(filepath.Join(dir, file))
 	}

@@ -8,6 +8,7 @@ import (
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node/nodetest"
+	"ledge/cmd/internal/server/servertest"
 	"ledge/cmd/ledgetest"
 )
 
@@ -38,14 +39,14 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	var c *config.Config
 	killedInTheMiddle(t, func() bool {
 		dir = t.TempDir()
-		c = ledgetest.ConfigOf(t, "--data-dir", dir)
-		d := ledgetest.MustOpenData(t, c)
+		c = servertest.ConfigOf(t, "--data-dir", dir)
+		d := servertest.MustOpenNode(t, c)
 		nodetest.PostInTurns(t, d, all, 1<<10, "gone")
 		_ = d.Close()
 		p := ledgetest.Start(t, dir, "--readings-retention", rule)
 		ledgetest.Until(t, "the first to go", func() bool { return p.CountEvents("gone") < all })
 		p.Kill()
-		d = ledgetest.MustOpenData(t, c)
+		d = servertest.MustOpenNode(t, c)
 		defer d.Close()
 		return len(nodetest.EventsOf(t, d, "gone")) > 500
 	})
@@ -57,7 +58,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	}
 	ledgetest.Verify(t, dir)
 	for _, when := range []string{"before", "after"} {
-		d := ledgetest.MustOpenData(t, c)
+		d := servertest.MustOpenNode(t, c)
 		if n := len(nodetest.EventsOf(t, d, "gone")); n != 495 || d.Readings.Log.First() == 1 {
 			t.Errorf("%s a rebuild: %d are left, want 495; the log begins at %d", when, n, d.Readings.Log.First())
 		}

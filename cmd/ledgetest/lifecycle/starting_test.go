@@ -22,6 +22,7 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
 	"ledge/cmd/internal/server"
+	"ledge/cmd/internal/server/servertest"
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
@@ -50,7 +51,7 @@ func folderToFold(t *testing.T) (dir string, events uint64) {
 	if code := p.Stop(); code != exit.OK {
 		t.Fatalf("exit code %d\n%s", code, p.Log)
 	}
-	d := ledgetest.MustOpenData(t, ledgetest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
+	d := servertest.MustOpenNode(t, servertest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
 	events = d.Changes.Recorded()
 	ledgetest.MustDo(t, d.Close())
 	ledgetest.MustDo(t, os.Remove(filepath.Join(dir, datadir.StateFiles[0])))

@@ -20,6 +20,7 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/server/servertest"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/handlers/identity"
@@ -164,7 +165,7 @@ func TestTokenText(t *testing.T) {
 // mustOpenIdentities opens the users and tokens of a data folder as a server does.
 func mustOpenIdentities(t *testing.T, c *config.Config) (*node.Node, *identities.Identities) {
 	t.Helper()
-	d := ledgetest.MustOpenData(t, c)
+	d := servertest.MustOpenNode(t, c)
 	file, err := secrets.OpenWith(c.Paths().Secrets(), nil)
 	ledgetest.MustDo(t, err)
 	return d, identities.New(d, c.DataDir, file, d.Logger)
@@ -203,7 +204,7 @@ func TestBackupBesidePasswords(t *testing.T) {
 	<-done
 	p.Stop()
 	for _, to := range folders {
-		d, i := mustOpenIdentities(t, ledgetest.ConfigOf(t, "--data-dir", to, "--disk-reserve", "1MiB"))
+		d, i := mustOpenIdentities(t, servertest.ConfigOf(t, "--data-dir", to, "--disk-reserve", "1MiB"))
 		users, err := i.Users()
 		ledgetest.MustDo(t, err)
 		tokens, err := i.Tokens()
@@ -241,7 +242,7 @@ func TestKillBesidePasswords(t *testing.T) {
 		time.Sleep(rand.N(200 * time.Millisecond)) // the kill comes at any point of the change
 		p.Kill()
 		acknowledged := <-changed == nil
-		d, i := mustOpenIdentities(t, ledgetest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
+		d, i := mustOpenIdentities(t, servertest.ConfigOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
 		ledgetest.MustDo(t, i.Sweep())
 		u, _ := i.User("anna")
 		hash, ok := i.Secrets.Credential(u.Credential)
