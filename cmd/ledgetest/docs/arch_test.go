@@ -365,8 +365,11 @@ func TestTestsStayOutside(t *testing.T) {
 		t.Fatalf("go list: %v\n%s", err, out)
 	}
 	for path := range strings.Lines(string(out)) {
-		for _, banned := range []string{"github.com/getkin/", "ledge/handlers/handlerstest", "ledge/cmd/internal/node/nodetest", "ledge/store/storetest", "ledge/cmd/internal/node/nodetest", "ledge/cmd/internal/server/servertest",
-			"ledge/bridge/dnstest", "ledge/bridge/mailtest", "ledge/bridge/mqtttest", "ledge/bridge/porttest", "ledge/bridge/zeromqtest", "testing\n"} {
+		for _, banned := range []string{
+			"github.com/getkin/", "ledge/handlers/handlerstest", "ledge/store/storetest", "ledge/cmd/internal/node/nodetest",
+			"ledge/cmd/internal/server/servertest", "ledge/bridge/dnstest", "ledge/bridge/mailtest", "ledge/bridge/mqtttest", "ledge/bridge/porttest",
+			"ledge/bridge/zeromqtest", "testing\n",
+		} {
 			if strings.HasPrefix(path, banned) {
 				t.Errorf("the program contains %s", path)
 			}
