@@ -1,0 +1,185 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// loadArgs loads the settings of a command line.
+func loadArgs(t *testing.T, args ...string) (*Config, map[string]string, error) {
+	t.Helper()
+	c := Default()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	c.AddTo(flags)
+	file := flags.String("config", "", "")
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	source, err := c.Load(*file)
+	return c, source, err
+}
+
+func writeSettings(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "ledge.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestSettingsAreRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		says string
+	}{
+		"empty address":            {[]string{"--data-host", ""}, `setting data-host: "": give an address`},
+		"empty tap address":        {[]string{"--tap-host", ""}, `setting tap-host: "": give an address`},
+		"size without a number":    {[]string{"--disk-reserve", "lots"}, `--disk-reserve: "lots": is no size; write it as 512, 64KiB, 16M or 10G`},
+		"size in powers of ten":    {[]string{"--disk-reserve", "10GB"}, `--disk-reserve: "10GB": is no size`},
+		"size in small letters":    {[]string{"--disk-reserve", "10g"}, `--disk-reserve: "10g": is no size`},
+		"size with a fraction":     {[]string{"--disk-reserve", "1.5G"}, `--disk-reserve: "1.5G": is no size`},
+		"size without digits":      {[]string{"--disk-reserve", "G"}, `--disk-reserve: "G": is no size`},
+		"negative size":            {[]string{"--disk-reserve", "-1G"}, `--disk-reserve: "-1G": is no size`},
+		"digits after the unit":    {[]string{"--disk-reserve", "10K5"}, `--disk-reserve: "10K5": is no size`},
+		"size beyond 64 bits":      {[]string{"--disk-reserve", "9999999T"}, `--disk-reserve: "9999999T": is no size`},
+		"size in the plural":       {[]string{"--disk-reserve", "10 GiBs"}, `--disk-reserve: "10 GiBs": is no size`},
+		"word for a number":        {[]string{"--max-result-count", "many"}, `--max-result-count: "many": is no whole number; use digits only, such as 60`},
+		"number too large":         {[]string{"--max-result-count", "99999999999999999999"}, `--max-result-count: "99999999999999999999": is out of range`},
+		"number for a time":        {[]string{"--resend-interval", "5"}, `--resend-interval: "5": is no time; write it with its unit`},
+		"port too large":           {[]string{"--metadata-port", "70000"}, `setting metadata-port: 70000: use`},
+		"limit of nothing":         {[]string{"--max-result-count", "0"}, "setting max-result-count: 0: use a number from 1 to 65536"},
+		"no reserve":               {[]string{"--disk-reserve", "0"}, "setting disk-reserve: 0: use a size from 1 byte"},
+		"negative age":             {[]string{"--readings-max-age", "-1h"}, "setting readings-max-age: -1h: use a time of 0 or more"},
+		"short age":                {[]string{"--events-max-age", "1m"}, "setting events-max-age: 1m: use 0, or 1h or more"},
+		"unknown word":             {[]string{"--log-format", "xml"}, "setting log-format: xml: use auto, text or json"},
+		"open loopback":            {[]string{"--secure", "--loopback", "open"}, "setting loopback: open: use loopback=operator"},
+		"no sender":                {[]string{"--smtp-server", "smtp://mail.example.org"}, `setting smtp-sender: "": is no address; write it as ledge@example.org`},
+		"unknown encryption":       {[]string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, "setting smtp-server: ssl://mail.example.org: use"},
+		"login in a URL":           {[]string{"--smtp-server", "smtp://me:hidden@mail.example.org", "--smtp-sender", "a@b"}, "smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"},
+		"wrong network":            {[]string{"--deny-destinations", "10.0.0.0/33"}, `--deny-destinations: "10.0.0.0/33": `},
+		"file that is not there":   {[]string{"--config", "/no/such/file"}, "configuration file: open /no/such/file: no such file"},
+		"setting that was never":   {[]string{"--config", writeSettings(t, "retain: 1")}, `there is no setting "retain"`},
+		"setting that was removed": {[]string{"--config", writeSettings(t, "smtp: {host: h}")}, `there is no setting "smtp-host"; it was removed`},
+		"setting twice":            {[]string{"--config", writeSettings(t, "log-format: text\nlog-format: json")}, "line 2: log-format is there twice"},
+		"list of lists":            {[]string{"--config", writeSettings(t, "tap: [[1]]")}, "line 1: tap must be a list of single values"},
+	} {
+		_, _, err := loadArgs(t, tt.args...)
+		if err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, tt.says)
+		}
+		if err != nil && strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: %v has the password", name, err)
+		}
+	}
+}
+
+// The flags are above the environment, the environment above the file, and the file above the defaults.
+func TestSettingsHaveTheirSource(t *testing.T) {
+	t.Setenv("LEDGE_EVENTS_MAX_AGE", "1w2d")
+	t.Setenv("LEDGE_EVENTS_MAX_BYTES", "1T")
+	t.Setenv("LEDGE_DISK_RESERVE", "1G")
+	file := writeSettings(t, "readings: {max-age: 2w, max-bytes: 512M, retention: 'cam.*.* age=1w bytes=2G'}\nevents-max-age: 1h\ndisk-reserve: 2G")
+	c, source, err := loadArgs(t, "--config", file, "--notifications-max-age", "7d", "--notifications-max-bytes", "2048K", "--disk-reserve", "65536")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]string{
+		"events-max-age": {"9d", "LEDGE_EVENTS_MAX_AGE"}, "events-max-bytes": {"1TiB", "LEDGE_EVENTS_MAX_BYTES"},
+		"readings-max-age": {"14d", file}, "readings-max-bytes": {"512MiB", file}, "readings-retention": {"cam.*.* age=1w bytes=2G", file},
+		"notifications-max-age": {"7d", "--notifications-max-age"}, "notifications-max-bytes": {"2MiB", "--notifications-max-bytes"},
+		"disk-reserve": {"64KiB", "--disk-reserve"}, "resend-interval": {"1s", "default"},
+	} {
+		if got := c.Settings().Lookup(name).Value.String(); got != want[0] || source[name] != want[1] {
+			t.Errorf("%s is %q from %q, want %q from %q", name, got, source[name], want[0], want[1])
+		}
+	}
+}
+
+// A second load finds what the file says now, below the same flags.
+func TestSettingsAreLoadedAgain(t *testing.T) {
+	file := writeSettings(t, "log-level: info\nmax-result-count: 7")
+	c, _, err := loadArgs(t, "--config", file, "--max-result-count", "8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("log-level: debug\nmax-result-count: 9"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.LoadAgain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"log-level": "debug", "max-result-count": "8"} {
+		if got := again.Settings().Lookup(name).Value.String(); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestFileOfSettingsIsChecked(t *testing.T) {
+	for says, text := range map[string]string{
+		`there is no setting "metadata-prot"`:         "metadata: {prot: 1}",
+		"line 2: tap must be a list of single values": "secure: true\ntap: [[1]]",
+		"line 2: metadata-port is there twice":        "metadata-port: 1\nmetadata: {port: 2}",
+		"line 3: loopback is there twice":             "loopback: open\nmetadata-port: 1\nloopback: secure",
+		"line 3: a second document begins":            "secure: true\n---\nmetadata-port: 1",
+		"yaml":                                        "a: b: c",
+		`setting metadata-port: "many": is no whole number; use digits only, such as 60`: "metadata-port: many",
+		`setting pprof: "perhaps": is neither true nor false; use one of them`:           "pprof: perhaps",
+		"ledge.yaml: is larger than 1 MiB":                                               "# " + strings.Repeat("long ", 1<<18),
+		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\n" +
+			"setting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\n" +
+			"setting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\n" +
+			"smtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",
+		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"": "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
+		`ledge.yaml: there is no setting "limit-batch"; it was removed: its value is fixed`:  "limit: {batch: 5}",
+		`ledge.yaml: there is no setting "smtp-host"; it was removed: use smtp-server`:       "smtp: {host: h}",
+		`setting strict-profiles: "all": "all" is unknown; use changes, deletes or both`:     "strict-profiles: all",
+	} {
+		file := writeSettings(t, text)
+		_, _, err := loadArgs(t, "--config", file)
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), file, "ledge.yaml"), says) {
+			t.Errorf("%.60q: got %v, want %q", text, err, says)
+		}
+	}
+}
+
+func TestSecureSettings(t *testing.T) {
+	for args, says := range map[string]string{
+		"--tls-cert x --tls-key y":       "setting tls-cert: x: there is no TLS without secure",
+		"--secure --tls-cert x":          "setting tls-cert: x: tls-key is not set",
+		"--secure --tls-key x":           "setting tls-key: x: tls-cert is not set",
+		"--secure --allow-insecure":      "setting allow-insecure: true: secure is set too",
+		"--loopback viewer":              "setting loopback: viewer: without secure",
+		"--secure --loopback half":       "setting loopback: half: use secure, viewer",
+		"--secure --loopback root":       "setting loopback: root: use secure, viewer",
+		"--tls-client-ca x":              "setting tls-client-ca: x: there is no TLS",
+		"--secure --metadata-host=":      "setting metadata-host",
+		"--secure --data-host 127.0.0.1": "",
+		"--secure --loopback operator":   "",
+		"--secure --loopback=viewer":     "",
+	} {
+		c, source, err := loadArgs(t, strings.Fields(args)...)
+		if says != "" {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: got %v, want %q", args, err, says)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		if host := c.Settings().Lookup("metadata-host").Value.String(); host != "0.0.0.0" || source["metadata-host"] != "secure" {
+			t.Errorf("%s: metadata-host is %s from %s", args, host, source["metadata-host"])
+		}
+		if host := c.Settings().Lookup("data-host").Value.String(); (host == "127.0.0.1") != strings.Contains(args, "data-host") {
+			t.Errorf("%s: data-host is %s", args, host)
+		}
+	}
+}
