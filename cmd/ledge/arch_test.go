@@ -51,6 +51,7 @@ var levels = [][]string{
 	{"certs", "exit", "memory", "services"},
 	{"datadir", "logging"},
 	{"admin", "config", "node"},
+	{"cli"},
 }
 
 // parts are the packages below store for its servers, with the only ones of ours that each may import, and why.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -26,8 +27,8 @@ It reads names and headers only; ledge verify checks the content. See docs/refer
 		Example: `  ledge archive --data-dir /var/lib/ledge
   ledge archive --json | jq .missing`,
 	}
-	asJSON := jsonFlag(c)
-	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	asJSON := cli.AddJSONFlag(c)
+	return cli.WithSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
@@ -36,7 +37,7 @@ It reads names and headers only; ledge verify checks the content. See docs/refer
 			return exit.With(exit.Folder, err)
 		}
 		if *asJSON {
-			return printObject(c.OutOrStdout(), list)
+			return cli.PrintObject(c.OutOrStdout(), list)
 		}
 		list.print(c.OutOrStdout())
 		return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -41,12 +42,12 @@ Exit code 6 if the log or a body is damaged: no backup is written then.`,
 		Example: `  ledge backup /backups/ledge-2026-11-22.tar
   ledge backup --json --config /etc/ledge/ledge.yaml /backups/today.tar`,
 	}
-	asJSON := jsonFlag(c)
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
-		p := newProgress(c.ErrOrStderr(), "backup")
-		defer p.clear()
-		b := &backup{json: *asJSON, config: cfg, logger: cfg.NewLogger(p.beside(c.ErrOrStderr())), progress: p, out: p.beside(c.OutOrStdout())}
-		return interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
+	asJSON := cli.AddJSONFlag(c)
+	return cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		p := cli.NewProgress(c.ErrOrStderr(), "backup")
+		defer p.Clear()
+		b := &backup{json: *asJSON, config: cfg, logger: cfg.NewLogger(p.Beside(c.ErrOrStderr())), progress: p, out: p.Beside(c.OutOrStdout())}
+		return cli.Interrupted(ctx, b.run(ctx, c.Flags().Arg(0)), "no backup is written")
 	})
 }
 
@@ -54,7 +55,7 @@ Exit code 6 if the log or a body is damaged: no backup is written then.`,
 type backup struct {
 	config   *config.Config
 	logger   *slog.Logger
-	progress *progress
+	progress *cli.Progress
 	out      io.Writer
 	json     bool
 
@@ -84,7 +85,7 @@ func (b *backup) run(ctx context.Context, name string) (err error) {
 		return exit.WithDamage(err)
 	}
 	if b.json {
-		return printObject(b.out, backupReport{name, b.m})
+		return cli.PrintObject(b.out, backupReport{name, b.m})
 	}
 	for _, stream := range store.Streams() {
 		e := b.m.Streams[stream]
@@ -236,7 +237,7 @@ func (b *backup) stream(ctx context.Context, i int, name string) error {
 	done := int64(0)
 	r, err := store.CopyBlocks(ctx, b.config.Paths().Log(), name, end, func(path string, text []byte) error {
 		done += int64(len(text))
-		b.progress.at(name, done, 0)
+		b.progress.At(name, done, 0)
 		return b.file.addText(logPrefix+path, text)
 	}, each)
 	if err != nil {
@@ -329,7 +330,7 @@ func (b *backup) payload(ctx context.Context, digest string) (fault string, err 
 	}
 	b.has[digest] = true
 	b.m.Payloads, b.m.Bytes = b.m.Payloads+1, b.m.Bytes+st.Size()
-	b.progress.at(fmt.Sprintf("%d bodies", b.m.Payloads), b.m.Bytes, 0)
+	b.progress.At(fmt.Sprintf("%d bodies", b.m.Payloads), b.m.Bytes, 0)
 	return "", nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -25,7 +26,7 @@ Exit code 5 if there is no CA.`,
 		Example: `  ledge ca --data-dir /var/lib/ledge > ledge-ca.pem
   ledge ca > ca.pem && curl --cacert ca.pem https://localhost:59881/api/v2/ping`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.WithSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
 			return datadir.MustExist(cfg.DataDir)
 		}

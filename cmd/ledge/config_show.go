@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
@@ -25,7 +26,7 @@ force, as a YAML file that --config takes back. See docs/reference/operating.md#
   ledge config --changed --config /etc/ledge/ledge.yaml`,
 	}
 	changed := c.Flags().Bool("changed", false, "only the settings whose value is not the default, with where it comes from")
-	configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
+	cli.WithSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
 		if *changed {
 			printChanged(c.OutOrStdout(), cfg, source)
 			return nil
@@ -74,7 +75,7 @@ Exit code 0 where all is right, else 2.`,
 		Example: `  ledge config check --config /etc/ledge/ledge.yaml
   ledge config check --config new.yaml && systemctl restart ledge`,
 	}
-	read := withSettings(c)
+	read := cli.AddSettings(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, _, err := read()
 		_, unfound := findAddresses(c.Context(), cfg)

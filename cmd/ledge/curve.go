@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -48,7 +49,7 @@ Exit code 5 if there is no key.`,
 		Example: `  ledge curve --data-dir /var/lib/ledge
   ledge curve --config /etc/ledge/ledge.yaml > server.key`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.WithSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}

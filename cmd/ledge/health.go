@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 )
 
 func newHealth() *cobra.Command {
-	return configured(&cobra.Command{
+	return cli.WithSettings(&cobra.Command{
 		Use:   "health",
 		Short: "Say whether the running server takes what is sent to it",
 		Long: `Say whether the running server takes what is sent to it, as GET /api/v2/health of its services

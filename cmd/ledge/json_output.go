@@ -2,39 +2,10 @@ package main
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"ledge/store"
 )
-
-// jsonFlag is --json of a command that prints one object. docs/reference/operating.md has the fields.
-func jsonFlag(c *cobra.Command) *bool {
-	return c.Flags().Bool("json", false, "print a JSON object; an error is one on standard error")
-}
-
-// printObject prints a value as JSON.
-func printObject(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
-}
-
-// printError prints an error, in the form that restic has for it where a command prints JSON.
-func printError(w io.Writer, c *cobra.Command, err error, code int) {
-	if flag := c.Flags().Lookup("json"); flag == nil || flag.Value.String() != "true" {
-		fmt.Fprintf(w, "ledge: %v\n", err)
-		return
-	}
-	_ = json.NewEncoder(w).Encode(struct {
-		Type    string `json:"message_type"`
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}{"exit_error", code, err.Error()}) // there is no other place to say what fails
-}
 
 // verifiedStream is a log that is whole.
 type verifiedStream struct {

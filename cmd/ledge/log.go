@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -46,13 +47,13 @@ See docs/audit.md.`,
 	c.Flags().BoolVarP(&filter.follows, "follow", "f", false, "print what is recorded from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, with the stream, and with the payload where it is JSON")
 	filter.flags(c.Flags())
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := filter.check(c.Flags(), time.Now()); err != nil {
 			return exit.With(exit.Usage, err)
 		}
 		l, err := openLedger(ctx, cfg)
 		if err != nil {
-			return interrupted(ctx, err, notPrinted)
+			return cli.Interrupted(ctx, err, notPrinted)
 		}
 		l.skipGaps(c.ErrOrStderr())
 		print := printer{c.OutOrStdout(), asJSON}.print
@@ -63,7 +64,7 @@ See docs/audit.md.`,
 		if filter.follows {
 			return exit.With(exit.Usage, fmt.Errorf("log -f follows a running server, and none has the data folder %s; start one with `ledge serve`", cfg.DataDir))
 		}
-		return interrupted(ctx, l.history(ctx, &filter, print), notPrinted)
+		return cli.Interrupted(ctx, l.history(ctx, &filter, print), notPrinted)
 	})
 }
 
@@ -71,7 +72,7 @@ See docs/audit.md.`,
 func followLog(ctx context.Context, stderr io.Writer, c *config.Config, l *ledger, filter *logFilter, print func(store.Message) error) error {
 	seen, err := l.place(ctx, filter)
 	if err != nil {
-		return interrupted(ctx, exit.WithDamage(err), notPrinted)
+		return cli.Interrupted(ctx, exit.WithDamage(err), notPrinted)
 	}
 	for {
 		err := l.Follow(ctx, filter.from, seen, func(m store.Message) error {

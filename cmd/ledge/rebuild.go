@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -30,7 +31,7 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 		Example: `  ledge rebuild --data-dir /var/lib/ledge
   systemctl stop ledge && ledge rebuild --config /etc/ledge/ledge.yaml`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}
@@ -46,13 +47,13 @@ nothing is thrown away then. See docs/reference/data-folder.md.`,
 			return err
 		}
 		started := time.Now()
-		progress := newProgress(c.ErrOrStderr(), "rebuild")
-		o := nodeOptions(cfg, cfg.NewLogger(progress.beside(c.ErrOrStderr())))
-		o.Folding = progress.at
+		progress := cli.NewProgress(c.ErrOrStderr(), "rebuild")
+		o := nodeOptions(cfg, cfg.NewLogger(progress.Beside(c.ErrOrStderr())))
+		o.Folding = progress.At
 		d, err := node.Open(ctx, o)
-		progress.clear()
+		progress.Clear()
 		if err != nil {
-			return interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")
+			return cli.Interrupted(ctx, err, "the state is folded in part; `ledge serve` and `ledge rebuild` fold the rest, the log is not touched")
 		}
 		for _, p := range d.Parts() {
 			seq, _ := p.State.Checkpoint()
@@ -77,14 +78,14 @@ func throwStateAway(ctx context.Context, c *config.Config, logger *slog.Logger) 
 	}
 	old, err := node.Open(ctx, nodeOptions(c, logger))
 	if err != nil {
-		return interrupted(ctx, err, "nothing is thrown away")
+		return cli.Interrupted(ctx, err, "nothing is thrown away")
 	}
 	fault := node.CheckFoldable(ctx, c.Paths(), old.Changes.Log, 0)
 	if err := old.Close(); err != nil {
 		return fmt.Errorf("nothing is thrown away, the state that is there was not closed clean: %w", err)
 	}
 	if fault != nil {
-		return interrupted(ctx, fmt.Errorf("nothing is thrown away: %w", fault), "nothing is thrown away")
+		return cli.Interrupted(ctx, fmt.Errorf("nothing is thrown away: %w", fault), "nothing is thrown away")
 	}
 	for _, file := range datadir.StateFiles {
 		if err := os.Remove(filepath.Join(c.DataDir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {

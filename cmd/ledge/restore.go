@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -37,13 +38,13 @@ Exit code 6 if the backup is damaged: there is no DIR then.`,
 		}
 		return cobra.ExactArgs(2)(c, args)
 	}
-	configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		cfg.DataDir = c.Flags().Arg(1)
-		p := newProgress(c.ErrOrStderr(), "restore")
-		defer p.clear()
-		logger := cfg.NewLogger(p.beside(c.ErrOrStderr()))
-		r := &restore{config: cfg, file: c.Flags().Arg(0), logger: logger, out: p.beside(c.OutOrStdout()), progress: p}
-		return interrupted(ctx, r.run(ctx), "nothing is restored")
+		p := cli.NewProgress(c.ErrOrStderr(), "restore")
+		defer p.Clear()
+		logger := cfg.NewLogger(p.Beside(c.ErrOrStderr()))
+		r := &restore{config: cfg, file: c.Flags().Arg(0), logger: logger, out: p.Beside(c.OutOrStdout()), progress: p}
+		return cli.Interrupted(ctx, r.run(ctx), "nothing is restored")
 	})
 	c.Flags().Lookup("data-dir").Hidden = true
 	return c
@@ -55,7 +56,7 @@ type restore struct {
 	file     string
 	logger   *slog.Logger
 	out      io.Writer
-	progress *progress
+	progress *cli.Progress
 }
 
 func (r *restore) run(ctx context.Context) error {

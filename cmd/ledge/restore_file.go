@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/exit"
 	"ledge/store"
 	"ledge/store/osfile"
@@ -55,12 +56,12 @@ func (b *backupReader) body() *io.SectionReader {
 }
 
 // verify holds that the file is the one that was written, byte for byte.
-func (b *backupReader) verify(ctx context.Context, p *progress) error {
+func (b *backupReader) verify(ctx context.Context, p *cli.Progress) error {
 	if b.size <= tailSize {
 		return b.damaged("it has %d bytes, and the shortest backup has more", b.size)
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, &counted{ctx: ctx, r: b.body(), at: func(n int64) { p.at("verify", n, b.size) }}); err != nil {
+	if _, err := io.Copy(h, &counted{ctx: ctx, r: b.body(), at: func(n int64) { p.At("verify", n, b.size) }}); err != nil {
 		return err
 	}
 	tail := make([]byte, tailSize)
@@ -109,10 +110,10 @@ var entries = []struct {
 
 // unpack writes the files of a backup that was verified into a folder, durably but for their names. It takes nothing but what
 // a backup has: no other names, no folders, no links, no sparse files, nothing twice.
-func (b *backupReader) unpack(ctx context.Context, dir string, p *progress) (m manifest, err error) {
+func (b *backupReader) unpack(ctx context.Context, dir string, p *cli.Progress) (m manifest, err error) {
 	var sums, listed bytes.Buffer
 	var text []byte
-	r := tar.NewReader(&counted{ctx: ctx, r: b.body(), at: func(n int64) { p.at("unpack", n, b.size) }})
+	r := tar.NewReader(&counted{ctx: ctx, r: b.body(), at: func(n int64) { p.At("unpack", n, b.size) }})
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/certs"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -40,12 +41,12 @@ Exit code 0 if all was whole, 7 if something is left out.`,
 		Example: `  ledge salvage /var/lib/ledge-new --data-dir /var/lib/ledge
   ledge salvage salvaged && ledge verify --data-dir salvaged`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		to := c.Flags().Arg(0)
-		p := newProgress(c.ErrOrStderr(), "salvage")
-		defer p.clear()
-		s := &salvaging{from: cfg, to: to, logger: cfg.NewLogger(p.beside(c.ErrOrStderr())), out: p.beside(c.OutOrStdout()), progress: p}
-		return interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, cfg.DataDir))
+		p := cli.NewProgress(c.ErrOrStderr(), "salvage")
+		defer p.Clear()
+		s := &salvaging{from: cfg, to: to, logger: cfg.NewLogger(p.Beside(c.ErrOrStderr())), out: p.Beside(c.OutOrStdout()), progress: p}
+		return cli.Interrupted(ctx, s.run(ctx), fmt.Sprintf("%s is not complete, remove it; %s is not changed", to, cfg.DataDir))
 	})
 }
 
@@ -55,7 +56,7 @@ type salvaging struct {
 	to       string
 	logger   *slog.Logger
 	out      io.Writer
-	progress *progress
+	progress *cli.Progress
 
 	target  *config.Config // of the new folder
 	report  *os.File

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"filippo.io/age"
+
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -34,7 +35,7 @@ $CREDENTIALS_DIRECTORY; put NEW in its place afterwards. See docs/reference/secr
 		Example: `  age-keygen -o new.key && ledge secrets rekey new.key
   ledge secrets rekey '' --data-dir /var/lib/ledge`,
 	}
-	return configured(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	return cli.WithSettings(c, func(_ context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		if err := datadir.MustExist(cfg.DataDir); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
@@ -30,7 +31,7 @@ the next start folds again, 1 for a log that cannot be written any more.`,
 		Example: `  ledge serve --data-dir /var/lib/ledge
   ledge serve --config /etc/ledge/ledge.yaml --secure`,
 	}
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
+	return cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, source map[string]string) error {
 		signal.Ignore(syscall.SIGPIPE) // who reads the log may go: that ends no service
 		hangups := make(chan os.Signal, 1)
 		signal.Ignore(syscall.SIGHUP) // it does not end ctx from now on

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
@@ -99,8 +100,8 @@ func TestHelp(t *testing.T) {
 			t.Errorf("the help of %s has %d lines, want 40 at most", c.CommandPath(), len(lines))
 		}
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); n > helpWidth {
-				t.Errorf("the help of %s has a line of %d columns, want %d at most: %s", c.CommandPath(), n, helpWidth, line)
+			if n := utf8.RuneCountInString(line); n > cli.HelpWidth {
+				t.Errorf("the help of %s has a line of %d columns, want %d at most: %s", c.CommandPath(), n, cli.HelpWidth, line)
 			}
 		}
 		for _, page := range docPage.FindAllString(help, -1) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain"
@@ -34,7 +35,7 @@ func newUser() *cobra.Command {
 
 // administering is configured for a command that takes a name, or none, and has a request done.
 func administering(c *cobra.Command, names int, f func(c *cobra.Command, cfg *config.Config, name string, do func(admin.Request) (admin.Answer, error)) error) *cobra.Command {
-	c = configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	c = cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		do := func(r admin.Request) (admin.Answer, error) {
 			return administer(ctx, cfg, cfg.NewLogger(c.ErrOrStderr()), r)
 		}
@@ -139,7 +140,7 @@ func newTable(w io.Writer, columns ...string) *tabwriter.Writer {
 
 // printJSON prints a list, [] for an empty one.
 func printJSON[T any](w io.Writer, list []T) error {
-	return printObject(w, append([]T{}, list...))
+	return cli.PrintObject(w, append([]T{}, list...))
 }
 
 func dateOf(ms int64, none string) string {

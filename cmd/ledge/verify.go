@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )
@@ -28,13 +29,13 @@ Exit code 6 if something is damaged.`,
 		Example: `  ledge verify --data-dir /var/lib/ledge
   ledge verify --json | jq .damages`,
 	}
-	asJSON := jsonFlag(c)
-	return configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
-		progress := newProgress(c.ErrOrStderr(), "verify")
-		defer progress.clear()
-		logger, out := cfg.NewLogger(progress.beside(c.ErrOrStderr())), progress.beside(c.OutOrStdout())
+	asJSON := cli.AddJSONFlag(c)
+	return cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+		progress := cli.NewProgress(c.ErrOrStderr(), "verify")
+		defer progress.Clear()
+		logger, out := cfg.NewLogger(progress.Beside(c.ErrOrStderr())), progress.Beside(c.OutOrStdout())
 		if !*asJSON {
-			return interrupted(ctx, verifyAll(ctx, cfg, logger, out, progress), "not all is verified; nothing is changed")
+			return cli.Interrupted(ctx, verifyAll(ctx, cfg, logger, out, progress), "not all is verified; nothing is changed")
 		}
 		report := verifyReport{Streams: []*verifiedStream{}, Damages: []string{}, Notes: []string{}}
 		err := verifyAll(ctx, cfg, logger, &report, progress)
@@ -43,14 +44,14 @@ Exit code 6 if something is damaged.`,
 			if !report.Whole && len(report.Damages) == 0 {
 				report.Damages = append(report.Damages, err.Error())
 			}
-			err = errors.Join(err, printObject(out, report))
+			err = errors.Join(err, cli.PrintObject(out, report))
 		}
-		return interrupted(ctx, err, "not all is verified; nothing is changed")
+		return cli.Interrupted(ctx, err, "not all is verified; nothing is changed")
 	})
 }
 
 // verifyAll verifies all of the folder of a node that does not run, or has the running server verify what it can.
-func verifyAll(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer, p *progress) error {
+func verifyAll(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer, p *cli.Progress) error {
 	held, client, err := admin.Attach(c.DataDir, false)
 	if err != nil {
 		return err

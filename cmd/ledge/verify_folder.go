@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -25,7 +26,7 @@ type folderCheck struct {
 	config   *config.Config
 	logger   *slog.Logger
 	w        io.Writer
-	progress *progress
+	progress *cli.Progress
 	known    map[string][]store.Known // what is known of the logs beside what the folder says
 	begun    map[string]uint64        // by stream: where they began, by the states
 	nodes    map[string]string        // of the states
@@ -156,7 +157,7 @@ func (f *folderCheck) stateOptions(i int) projections.Options {
 func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 	f.logs, err = store.Inspect(ctx, f.config.Paths().Log(), store.InspectOptions{
 		Known: f.known, Begun: f.begun, Nodes: f.nodes, ArchiveDir: f.config.Paths().Archives(), SnapshotDir: f.config.Paths().Snapshots(),
-		Progress: func(done, total int64) { f.progress.at("records", done, total) },
+		Progress: func(done, total int64) { f.progress.At("records", done, total) },
 	})
 	for _, in := range f.logs {
 		for _, fault := range in.Faults {
@@ -183,7 +184,7 @@ func (f *folderCheck) inspectLogs(ctx context.Context) (err error) {
 // fold decodes the events of the logs that are whole and compares what they make with the state and the bodies.
 func (f *folderCheck) fold(ctx context.Context) error {
 	files := store.OpenInspected(f.config.Paths().Log(), f.logs)
-	b, err := openBodies(f.config, files.Logs()[2], f.logger, f.progress.at)
+	b, err := openBodies(f.config, files.Logs()[2], f.logger, f.progress.At)
 	if err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (f *folderCheck) foldOne(ctx context.Context, i int, log *store.Log, each f
 	last, _ := log.Last()
 	follows := uint64(0)
 	r, err := log.Verify(ctx, func(group []domain.Recorded) error {
-		f.progress.at(log.Name(), int64(group[0].Seq), int64(last))
+		f.progress.At(log.Name(), int64(group[0].Seq), int64(last))
 		if each != nil {
 			if err := each(group); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
@@ -150,11 +151,11 @@ func (send sentText) takeStream(s *verifiedStream) {
 }
 
 // verifyRunning has the running server verify, and prints its report to w.
-func verifyRunning(ctx context.Context, server *admin.Client, w io.Writer, p *progress) error {
+func verifyRunning(ctx context.Context, server *admin.Client, w io.Writer, p *cli.Progress) error {
 	var unread error
 	_, err := server.Ask(ctx, admin.Request{Do: "verify"}, func(a admin.Answer) {
 		if a.Progress != nil {
-			p.at(a.Progress.Text, a.Progress.Done, a.Progress.Total)
+			p.At(a.Progress.Text, a.Progress.Done, a.Progress.Total)
 			return
 		}
 		if a.Stream != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"ledge/cmd/internal/cli"
 )
 
 // version is set by the Makefile from the newest tag.
@@ -21,11 +23,11 @@ func newVersion() *cobra.Command {
 		Example: `  ledge version
   ledge version --json | jq -r .version`,
 	}
-	asJSON := jsonFlag(c)
+	asJSON := cli.AddJSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		v := builtVersion()
 		if *asJSON {
-			return printObject(c.OutOrStdout(), v)
+			return cli.PrintObject(c.OutOrStdout(), v)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "ledge %s (%s, %s)\n", v.Version, v.Go, v.Platform)
 		if v.Revision != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
@@ -27,8 +28,8 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 		Example: `  ledge why watch
   ledge why watch 6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01 --json`,
 	}
-	asJSON := jsonFlag(c)
-	c = configured(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
+	asJSON := cli.AddJSONFlag(c)
+	c = cli.WithSettings(c, func(ctx context.Context, c *cobra.Command, cfg *config.Config, _ map[string]string) error {
 		a, err := askRunning(ctx, cfg, admin.Request{Do: "why", Name: c.Flags().Arg(0), Notification: c.Flags().Arg(1)})
 		if err != nil {
 			return err
@@ -38,7 +39,7 @@ queue. It asks the running server. See docs/reference/delivery.md#when-notificat
 			return fmt.Errorf("read the answer of the server: %w", err)
 		}
 		if *asJSON {
-			return printObject(c.OutOrStdout(), &why)
+			return cli.PrintObject(c.OutOrStdout(), &why)
 		}
 		why.print(c.OutOrStdout())
 		return nil

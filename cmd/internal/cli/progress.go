@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -8,9 +8,8 @@ import (
 	"ledge/cmd/internal/logging"
 )
 
-// progress shows on a terminal how far a long command has come, in one line that is written again and again. Elsewhere it says
-// nothing. Nil is one that is silent.
-type progress struct {
+// Progress shows on a terminal how far a long command has come, in one line that is written again and again. A nil Progress shows nothing.
+type Progress struct {
 	w    io.Writer
 	what string
 
@@ -18,15 +17,16 @@ type progress struct {
 	shown string
 }
 
-func newProgress(w io.Writer, what string) *progress {
+// NewProgress returns a progress of the command that what names, or nil if w is not a terminal.
+func NewProgress(w io.Writer, what string) *Progress {
 	if !logging.IsTerminal(w) {
 		return nil
 	}
-	return &progress{w: w, what: what}
+	return &Progress{w: w, what: what}
 }
 
-// at says that done of total bytes or events are done. If total is 0, they are bytes of a total that is not known.
-func (p *progress) at(text string, done, total int64) {
+// At shows that done of total bytes or events are done. If total is 0, done counts bytes and the total is not known.
+func (p *Progress) At(text string, done, total int64) {
 	if p == nil {
 		return
 	}
@@ -42,8 +42,8 @@ func (p *progress) at(text string, done, total int64) {
 	}
 }
 
-// clear takes the line away.
-func (p *progress) clear() {
+// Clear removes the line.
+func (p *Progress) Clear() {
 	if p == nil {
 		return
 	}
@@ -55,8 +55,8 @@ func (p *progress) clear() {
 	}
 }
 
-// beside is a writer to w that takes the line away first: for what else is shown on the terminal.
-func (p *progress) beside(w io.Writer) io.Writer {
+// Beside returns a writer to w, for other text on the same terminal, that removes the line first.
+func (p *Progress) Beside(w io.Writer) io.Writer {
 	if p == nil {
 		return w
 	}
@@ -65,12 +65,12 @@ func (p *progress) beside(w io.Writer) io.Writer {
 
 // besideProgress writes to w what is shown beside a progress.
 type besideProgress struct {
-	p *progress
+	p *Progress
 	w io.Writer
 }
 
 func (b besideProgress) Write(text []byte) (int, error) {
-	b.p.clear()
+	b.p.Clear()
 	return b.w.Write(text)
 }
 

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ const globalFlags = `{{if .HasAvailableInheritedFlags}}
 Global Flags:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}`
 
-// helpWidth is the width of the help in columns.
-const helpWidth = 100
+// HelpWidth is the width of the help in columns.
+const HelpWidth = 100
 
 // ownUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
 func ownUsage(template string) string {
 	template = strings.Replace(template, globalFlags, "", 1)
-	return strings.Replace(template, ".LocalFlags.FlagUsages ", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d ", helpWidth), 1)
+	return strings.Replace(template, ".LocalFlags.FlagUsages ", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d ", HelpWidth), 1)
 }
 
 // completionExamples are the examples of the commands that cobra makes, by shell.
@@ -53,7 +53,7 @@ func groupedUsage(cfg *config.Config) func(*cobra.Command) error {
 		out := c.OutOrStderr()
 		fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
 		for _, group := range cfg.Groups {
-			fmt.Fprintf(out, "\n%s:\n%s", group.Title, withoutLongDefaults(group.Flags).FlagUsagesWrapped(helpWidth))
+			fmt.Fprintf(out, "\n%s:\n%s", group.Title, withoutLongDefaults(group.Flags).FlagUsagesWrapped(HelpWidth))
 		}
 		others := pflag.NewFlagSet("", pflag.ContinueOnError)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -61,7 +61,7 @@ func groupedUsage(cfg *config.Config) func(*cobra.Command) error {
 				others.AddFlag(f)
 			}
 		})
-		_, err := fmt.Fprintf(out, "\nOther flags:\n%s", others.FlagUsagesWrapped(helpWidth))
+		_, err := fmt.Fprintf(out, "\nOther flags:\n%s", others.FlagUsagesWrapped(HelpWidth))
 		return err
 	}
 }
@@ -96,7 +96,7 @@ func withoutLongDefaults(flags *pflag.FlagSet) *pflag.FlagSet {
 	short.SortFlags = false
 	flags.VisitAll(func(f *pflag.Flag) {
 		one := *f
-		if len(one.DefValue) > helpWidth/2 {
+		if len(one.DefValue) > HelpWidth/2 {
 			one.DefValue, one.Usage = "", one.Usage+" (ledge config shows the default)"
 		}
 		short.AddFlag(&one)

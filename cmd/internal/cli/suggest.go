@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -13,9 +13,8 @@ import (
 	"ledge/domain/spelling"
 )
 
-// commandLike suggests a command below c for an argument that is none: the one whose name, or other word for it, is most like it,
-// else all of them.
-func commandLike(c *cobra.Command, args []string) string {
+// suggestCommand suggests a command below c for an unknown one: the command with the most similar name, or else all commands.
+func suggestCommand(c *cobra.Command, args []string) string {
 	var names, words []string
 	nameOf := map[string]string{}
 	for _, sub := range c.Commands() {
@@ -36,26 +35,26 @@ func commandLike(c *cobra.Command, args []string) string {
 	return "; its commands are " + strings.Join(names, ", ")
 }
 
-// topic refuses a topic of help that is no command.
-func topic(c *cobra.Command, args []string) error {
+// checkTopic refuses a topic of help that is not a command.
+func checkTopic(c *cobra.Command, args []string) error {
 	found, rest, err := c.Root().Find(args)
 	if err != nil || len(rest) == 0 {
 		return err
 	}
-	return exit.With(exit.Usage, fmt.Errorf("unknown command %q for %q%s; see `%s --help`", rest[0], found.CommandPath(), commandLike(found, rest), found.CommandPath()))
+	return exit.With(exit.Usage, fmt.Errorf("unknown command %q for %q%s; see `%s --help`", rest[0], found.CommandPath(), suggestCommand(found, rest), found.CommandPath()))
 }
 
-// formerFlags are flags of earlier versions, by command. What they said is an argument now.
+// formerFlags are flags of earlier versions, by command, that are arguments now.
 var formerFlags = map[string][]string{"salvage": {"to"}, "create": {"name"}, "rekey": {"new-key-file"}}
 
-// flagLike suggests a flag of c for one that does not exist.
-func flagLike(c *cobra.Command, err error) string {
+// suggestFlag suggests a flag of c for one that does not exist.
+func suggestFlag(c *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
 	}
 	if slices.Contains(formerFlags[c.Name()], unknown.GetSpecifiedName()) {
-		return synopsis(c)
+		return describeUse(c)
 	}
 	return config.SuggestSetting(unknown.GetSpecifiedName(), c.Flags(), "--")
 }
