@@ -1,16 +1,13 @@
 package main
 
 import (
-	bytesof "encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"ledge/store"
-	"ledge/store/natsblock"
 	"ledge/store/storetest"
 )
 
@@ -33,37 +30,7 @@ func ageLog(tb testing.TB, dir string) {
 // ageLogBy is ageLog with other ages.
 func ageLogBy(tb testing.TB, dir string, ages []time.Duration) {
 	tb.Helper()
-	whole := block(dir, store.EventsStream, "1")
-	text, err := os.ReadFile(whole)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var records [][]byte
-	for len(text) > 0 {
-		n := bytesof.LittleEndian.Uint32(text) &^ (1 << 31)
-		records, text = append(records, text[:n]), text[n:]
-	}
-	if len(records) < len(ages) {
-		tb.Fatalf("%d events, want %d", len(records), len(ages))
-	}
-	for i, age := range ages {
-		var b []byte
-		for _, r := range records[i*len(records)/len(ages) : (i+1)*len(records)/len(ages)] {
-			b = append(b, backdated(tb, r, i+1, age)...)
-		}
-		mustDo(tb, os.WriteFile(block(dir, store.EventsStream, fmt.Sprint(i+1)), b, 0o600))
-	}
-	mustDo(tb, os.Remove(filepath.Join(streamFolder(dir, store.EventsStream), "msgs", "index.db")))
-	storetest.ForgetStop(tb, filepath.Join(dir, "nats"))
-}
-
-// backdated returns a record as it would be in another block, stored earlier by an age.
-func backdated(tb testing.TB, record []byte, block int, age time.Duration) []byte {
-	tb.Helper()
-	r := append([]byte{}, record...)
-	bytesof.LittleEndian.PutUint64(r[12:], bytesof.LittleEndian.Uint64(r[12:])-uint64(age))
-	natsblock.ChecksumOf(store.EventsStream, uint32(block)).Seal(r)
-	return r
+	storetest.AgeLog(tb, filepath.Join(dir, "nats"), ages)
 }
 
 // snapshotsIn are the files in the folder of snapshots.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node/nodetest"
 )
 
 // TestCommandsBesideServer holds that local commands need no tap, and make and change no file beside a running server.
@@ -88,6 +89,6 @@ func TestManyFollow(t *testing.T) {
 		t.Errorf("ledge user list: exit code %d\n%s%s", code, out, errs)
 	}
 	for _, out := range all {
-		until(t, "all to print a change", func() bool { p.addDevice(newID()); _, there := out.find("device.added/1"); return there })
+		until(t, "all to print a change", func() bool { p.addDevice(nodetest.NewID()); _, there := out.find("device.added/1"); return there })
 	}
 }

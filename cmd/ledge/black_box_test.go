@@ -13,13 +13,11 @@ import (
 // whiteBox are the files of tests that call unexported code of this package. The tests in all other files know the binary alone: its
 // commands, ports and files. These hold what users were promised, so that they stay as they are when the code behind them changes.
 var whiteBox = strings.Fields(`
-	archive_crash_test.go attack_connections_linux_test.go attack_linux_test.go backup_test.go cleanup_late_test.go collect_test.go
-	delivery_day_test.go delivery_doc_test.go descriptors_split_test.go exposure_test.go failure_test.go faults_archive_linux_test.go
-	faults_flip_test.go folding_test.go identities_test.go interrupted_test.go log_filter_test.go log_test.go
-	manifest_missing_test.go metrics_memory_test.go metrics_test.go notifications_age_test.go program_test.go
-	retention_limits_test.go retention_run_test.go retention_test.go secret_key_test.go secure_test.go sockets_test.go
-	starting_test.go state_damage_test.go suggest_test.go transmissions_test.go user_test.go verify_bodies_test.go
-	verify_running_test.go why_test.go`)
+	attack_connections_linux_test.go attack_linux_test.go backup_test.go delivery_day_test.go delivery_doc_test.go
+	descriptors_split_test.go exposure_test.go failure_test.go faults_flip_test.go folding_test.go identities_test.go
+	interrupted_test.go log_filter_test.go log_test.go manifest_missing_test.go metrics_memory_test.go metrics_test.go
+	program_test.go retention_test.go secret_key_test.go secure_test.go sockets_test.go starting_test.go suggest_test.go
+	transmissions_test.go user_test.go verify_bodies_test.go verify_running_test.go why_test.go`)
 
 // TestWhiteBox holds the list to what the files use.
 func TestWhiteBox(t *testing.T) {

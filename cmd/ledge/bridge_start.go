@@ -8,17 +8,6 @@ import (
 	"ledge/domain"
 )
 
-// deviceServices lists the names of the device services.
-func deviceServices(d *node.Node) (names []string, err error) {
-	v, done := d.Changes.State.View()
-	defer done()
-	list, _, err := v.Services(domain.Page{Limit: -1})
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return names, err
-}
-
 // pending lists the notifications that were in flight at a crash.
 func pending(d *node.Node) (pending []domain.Notification, err error) {
 	err = d.Read(func() (err error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/node/nodetest"
 	"ledge/domain"
 )
 
@@ -95,7 +96,7 @@ func TestCleanupGoesOnAfterAKill(t *testing.T) {
 		asking.Wait()
 		d := mustOpenData(t, configOf(t, "--data-dir", dir))
 		defer d.Close()
-		return totalOf(t, d.Notifications.State, "notifications") > 1
+		return nodetest.CountOf(t, d.Notifications.State, "notifications") > 1
 	})
 
 	p := start(t, dir)
@@ -131,7 +132,7 @@ func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 	left := func(device string) int {
 		d := mustOpenData(t, configOf(t, "--data-dir", dir))
 		defer d.Close()
-		return len(eventsOf(d, t, device))
+		return len(nodetest.EventsOf(t, d, device))
 	}
 	killedInTheMiddle(t, func() bool {
 		dir = t.TempDir()
@@ -139,11 +140,11 @@ func TestCleanupOfEventsGoesOnAfterAKill(t *testing.T) {
 		for range all / each {
 			var commands []domain.Command
 			for range each {
-				commands = append(commands, reading("gone", "r", 10))
+				commands = append(commands, nodetest.NewReading("gone", "r", 10))
 			}
-			submitAll(d, t, append(commands, reading("stays", "r", 10))...)
+			nodetest.Submit(t, d, append(commands, nodetest.NewReading("stays", "r", 10))...)
 		}
-		submitAll(d, t, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupDeviceEvents("gone")}}, reading("gone", "r", 10))
+		nodetest.Submit(t, d, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupDeviceEvents("gone")}}, nodetest.NewReading("gone", "r", 10))
 		_ = d.Close()
 		p := start(t, dir)
 		until(t, "the first to go", func() bool { return p.countEvents("gone") <= all })

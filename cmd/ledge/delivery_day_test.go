@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/internal/node/nodetest"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 )
@@ -116,7 +117,7 @@ func (d *day) holds(t *testing.T, last, kept int) {
 		}
 		return len(byContent[content(last)]) == 2
 	})
-	d.notificationAge.sweep(t.Context())
+	d.remover.RemoveOldNotifications(t.Context())
 	byContent, notes := d.kept(t)
 	if notes != kept || len(byContent) != kept {
 		t.Errorf("at %v: %d notifications are left, %d of them with transmissions, want %d", d.now().Sub(d.start), notes, len(byContent), kept)
@@ -134,7 +135,7 @@ func (d *day) holds(t *testing.T, last, kept int) {
 			}
 		}
 	}
-	isFold(d.node, t)
+	nodetest.MustBeFold(t, d.node)
 }
 
 func mustDay(t *testing.T) *day {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/node/nodetest"
 	"ledge/store/disktest"
 )
 
@@ -146,7 +147,7 @@ func TestRetentionFreesAFullDisk(t *testing.T) {
 	disk := disktest.New(t, 96<<10)
 	dir := filepath.Join(disk, "data")
 	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-reserve", "4MiB"))
-	alternately(d, t, 160, 250<<10, "d")
+	nodetest.PostInTurns(t, d, 160, 250<<10, "d")
 	_ = d.Close()
 	p := start(t, dir, "--disk-reserve", "4MiB", "--readings-retention", "*.*.* age=10s")
 	f := &fuller{process: p, readings: map[string]bool{}}

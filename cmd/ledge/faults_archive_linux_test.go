@@ -15,6 +15,7 @@ import (
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/faults"
+	"ledge/cmd/internal/retention"
 )
 
 // closing is a recording of a start that closes a stretch of the log of changes while clients work.
@@ -96,7 +97,7 @@ func isOfArchive(op faults.Op) bool { return strings.Contains(op.Path, "data/arc
 // closed returns why the closing of the stretch is not at its end; "" where it is, and has left nothing behind.
 func (c *closing) closed(dir string) string {
 	archives, _ := filepath.Glob(filepath.Join(dir, "archive", "*"))
-	left, _ := filepath.Glob(filepath.Join(dir, foldsToArchive))
+	left, _ := filepath.Glob(filepath.Join(dir, retention.FoldsToArchive))
 	for _, path := range slices.Concat(archives, snapshotsIn(dir)) {
 		if strings.HasSuffix(path, ".new") {
 			left = append(left, path)

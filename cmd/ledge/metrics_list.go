@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/retention"
 	"ledge/domain"
 	"ledge/handlers/connections"
 )
@@ -74,11 +75,11 @@ var (
 	ofRefusals = []measure[int]{
 		{"ledge_http_refusals_total", "Requests since the start that were refused for want of a login or a right.", count},
 	}
-	ofRules = []measure[ruleUse]{
-		{"ledge_retention_kept_events", "Data events that fall under a rule.", func(r ruleUse) float64 { return float64(r.Kept) }},
-		{"ledge_retention_kept_bytes", "Size of their values.", func(r ruleUse) float64 { return float64(r.KeptBytes) }},
-		{"ledge_retention_removed_events_total", "Data events that a rule has removed.", func(r ruleUse) float64 { return float64(r.Removed) }},
-		{"ledge_retention_removed_bytes_total", "Size of their values.", func(r ruleUse) float64 { return float64(r.RemovedBytes) }},
+	ofRules = []measure[retention.RuleUse]{
+		{"ledge_retention_kept_events", "Data events that fall under a rule.", func(r retention.RuleUse) float64 { return float64(r.Kept) }},
+		{"ledge_retention_kept_bytes", "Size of their values.", func(r retention.RuleUse) float64 { return float64(r.KeptBytes) }},
+		{"ledge_retention_removed_events_total", "Data events that a rule has removed.", func(r retention.RuleUse) float64 { return float64(r.Removed) }},
+		{"ledge_retention_removed_bytes_total", "Size of their values.", func(r retention.RuleUse) float64 { return float64(r.RemovedBytes) }},
 	}
 	ofCallbacks = []measure[uint64]{
 		{"ledge_callbacks_total", "Callbacks to device services since the start, by result; failed ones are tried again.", func(n uint64) float64 { return float64(n) }},

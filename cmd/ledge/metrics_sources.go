@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ledge/bridge/zeromq"
+	"ledge/cmd/internal/retention"
 	"ledge/handlers"
 	"ledge/handlers/connections"
 	"ledge/store"
@@ -58,16 +59,16 @@ func (p *Program) changesUse() (s storage) {
 	var err error
 	s.FreeBytes, err = p.node.Store.FreeBytes()
 	p.warnMetric("free disk space", err)
-	s.Archive, err = p.archiver.use()
+	s.Archive, err = p.remover.ArchiveUse()
 	p.warnMetric("archives", err)
 	return s
 }
 
 func (p *Program) unrecorded() int64 { return p.engine.Refused() + p.delivery.Refused() }
 
-func (p *Program) ruleUse() (list []withLabels[ruleUse]) {
-	for _, r := range p.keeping.use() {
-		list = append(list, withLabels[ruleUse]{r, []string{r.Rule}})
+func (p *Program) ruleUse() (list []withLabels[retention.RuleUse]) {
+	for _, r := range p.remover.RuleUses() {
+		list = append(list, withLabels[retention.RuleUse]{r, []string{r.Rule}})
 	}
 	return list
 }

@@ -25,6 +25,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/retention"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
@@ -46,32 +47,30 @@ type Program struct {
 	// Terminal, where it is not nil, is told how people and clients reach the server.
 	Terminal io.Writer
 
-	files           descriptors
-	units           domain.UnitsOfMeasure
-	addresses       addresses // that are listened on
-	servers         *servers
-	keeper          certs.Keeper                  // nil without secure
-	clients         atomic.Pointer[x509.CertPool] // CAs of client certificates
-	authority       *certs.Authority              // that signs the certificate; nil where it comes from files
-	transport       *transport.Options            // nil without secure
-	tapTLS          *tls.Config                   // nil without secure
-	node            *node.Node
-	payloads        *payloads.Files
-	secrets         *secrets.File
-	keeping         *retention
-	notificationAge *notificationAge
-	archiver        *archiver
-	guard           *guard.Guard
-	out             channelSenders
-	sockets         sockets.Sockets
-	curveKey        []byte // private key of CURVE
-	names           socketNames
-	engine          *bridge.Engine
-	delivery        *delivery.Delivery
-	callback        *callback.Callbacks
-	identities      *identities
-	verifier        *verifier
-	access          *handlers.Access // of requests
+	files      descriptors
+	units      domain.UnitsOfMeasure
+	addresses  addresses // that are listened on
+	servers    *servers
+	keeper     certs.Keeper                  // nil without secure
+	clients    atomic.Pointer[x509.CertPool] // CAs of client certificates
+	authority  *certs.Authority              // that signs the certificate; nil where it comes from files
+	transport  *transport.Options            // nil without secure
+	tapTLS     *tls.Config                   // nil without secure
+	node       *node.Node
+	payloads   *payloads.Files
+	secrets    *secrets.File
+	remover    *retention.Remover
+	guard      *guard.Guard
+	out        channelSenders
+	sockets    sockets.Sockets
+	curveKey   []byte // private key of CURVE
+	names      socketNames
+	engine     *bridge.Engine
+	delivery   *delivery.Delivery
+	callback   *callback.Callbacks
+	identities *identities
+	verifier   *verifier
+	access     *handlers.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
 	fold          *node.FoldLog
@@ -165,12 +164,10 @@ func (p *Program) Run(ctx context.Context) (err error) {
 	if err := p.startCallbacks(ctx); err != nil {
 		return err
 	}
-	p.keeping = newRetention(p.Config, p.node)
-	p.notificationAge = newNotificationAge(p.Config, p.node)
-	p.archiver = newArchiver(p.Config, p.node, p.Logger, p.Now)
-	p.inBackground(func(done <-chan struct{}) { p.until(done, p.archiver.run) })
-	p.inBackground(p.sweep)
-	p.inBackground(func(done <-chan struct{}) { p.until(done, p.newCollector().run) })
+	o := removalOptions(p.Config)
+	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
+	p.remover = retention.New(p.node, o)
+	p.inBackground(func(done <-chan struct{}) { p.until(done, p.remover.Workers()...) })
 	p.inBackground(p.watch)
 	p.inBackground(spare.Run)
 	p.meters = newMeters()
@@ -269,7 +266,33 @@ func (p *Program) seed(ctx context.Context) error {
 	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.node.Changes.Appender, p.Now())
 }
 
-// Open opens the log and the state. The port of taps is tried before.
+// removalOptions returns the limits of the logs.
+func removalOptions(c *config.Config) retention.Options {
+	return retention.Options{
+		Rules: c.ReadingsRetention, ReadingsMaxBytes: c.ReadingsMaxBytes, NotificationsMaxBytes: c.NotificationsMaxBytes, EventsMaxBytes: c.EventsMaxBytes,
+		ReadingsMaxAge: c.ReadingsMaxAge, NotificationsMaxAge: c.NotificationsMaxAge, EventsMaxAge: c.EventsMaxAge,
+		ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(),
+	}
+}
+
+// until runs each of work until done is closed. One that ends before fails the program.
+func (p *Program) until(done <-chan struct{}, work ...func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var running sync.WaitGroup
+	for _, f := range work {
+		running.Go(func() {
+			if err := f(ctx); ctx.Err() == nil {
+				p.fail(p.findCause(err))
+			}
+		})
+	}
+	<-done
+	stop()
+	running.Wait()
+}
+
+// openData opens the log and the state. The port of taps is tried before.
 func (p *Program) openData(ctx context.Context) (err error) {
 	c := p.Config
 	o := nodeOptions(c, p.Logger)
@@ -303,7 +326,7 @@ func (p *Program) openPayloads() (err error) {
 
 // warnings are what an operator has to look at while the program works.
 func (p *Program) warnings() []string {
-	return append(p.archiver.warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
+	return append(p.remover.Warnings(), datadir.WorldWritable(p.Config.Paths().Written()...)...)
 }
 
 func (p *Program) startBridge(ctx context.Context) error {

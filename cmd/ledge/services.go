@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 
+	"ledge/cmd/internal/retention"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/handlers"
@@ -35,7 +36,7 @@ func (p *Program) newMetadata(o handlers.Options) http.Handler {
 }
 
 func (p *Program) newData(o handlers.Options) http.Handler {
-	o.Swept = swept(p.node.Readings.State)
+	o.Swept = retention.Swept(p.node.Readings.State)
 	return coredata.New(o, p.node.Readings.View, p.readingsLog(), p.node.Readings.Log.EventAt, p.payloads)
 }
 
@@ -60,7 +61,7 @@ func (p *Program) readingsLog() handlers.Submitter {
 
 func (p *Program) newNotifications(o handlers.Options) http.Handler {
 	o = p.withSecrets(o)
-	o.Names, o.Swept = p.names, swept(p.node.Notifications.State)
+	o.Names, o.Swept = p.names, retention.Swept(p.node.Notifications.State)
 	return notifications.New(o, p.node.Changes.View, p.node.Changes.Appender, p.flushedNotes, p.node.Notifications.Appender, p.channels(), p.newReplays(), p)
 }
 

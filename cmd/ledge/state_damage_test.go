@@ -10,7 +10,6 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
-	"ledge/domain"
 )
 
 // The program ends with an exit code of its own when a state file is damaged under it. Until then each answer is right, or an
@@ -67,28 +66,5 @@ func zeroPages(t *testing.T, path string, from int64) {
 	defer f.Close()
 	if _, err := f.WriteAt(make([]byte, st.Size()-4096*from), 4096*from); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// What reads the state in the background meets a damaged page: that is an error, and the program ends.
-func TestBackgroundMeetsDamage(t *testing.T) {
-	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir())
-	d := mustOpenData(t, c)
-	note := domain.Notification{ID: newID(), Category: "c", Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: 1, Modified: 1}
-	submitAll(d, t, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
-	totalOf(t, d.Notifications.State, "notifications") // which writes what was applied to the file
-	zeroPages(t, filepath.Join(c.DataDir, datadir.StateFiles[1]), 2)
-	s := newSweeper(d, &d.Notifications)
-	if _, _, err := s.next(t.Context(), domain.CleanupAll); domain.CodeOf(err) != domain.Unavailable {
-		t.Errorf("got %v", err)
-	}
-	select {
-	case err := <-d.Failed:
-		if !strings.Contains(err.Error(), "notifications.db cannot be used") {
-			t.Errorf("got %v", err)
-		}
-	default:
-		t.Error("the program goes on")
 	}
 }

@@ -2,29 +2,22 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/retention"
 	"ledge/store"
 )
 
 // storage is what the metrics show of what is stored. All bytes are of the disk or of values.
 type storage struct {
-	FreeBytes uint64      `json:"freeBytes"`
-	Streams   []streamUse `json:"streams"`
-	Archive   archiveUse  `json:"archive"`
-	Retention []ruleUse   `json:"retention"`
-	Payloads  payloadUse  `json:"payloads"`
+	FreeBytes uint64               `json:"freeBytes"`
+	Streams   []streamUse          `json:"streams"`
+	Archive   retention.ArchiveUse `json:"archive"`
+	Retention []retention.RuleUse  `json:"retention"`
+	Payloads  payloadUse           `json:"payloads"`
 	// Unrecorded counts what the log of notifications has refused for good.
 	Unrecorded int64 `json:"unrecorded"`
-}
-
-// archiveUse is what the metrics show of the log of changes and its archives.
-type archiveUse struct {
-	LiveBytes     int64 `json:"liveBytes"`
-	ArchivedBytes int64 `json:"archivedBytes"`
-	Archives      int   `json:"archives"`
 }
 
 type streamUse struct {
@@ -37,21 +30,13 @@ type streamUse struct {
 	Skipped int    `json:"skippedEvents"`
 }
 
-type ruleUse struct {
-	Rule         string `json:"rule"`
-	Kept         int64  `json:"keptEvents"`
-	KeptBytes    int64  `json:"keptBytes"`
-	Removed      int64  `json:"removedEvents"`
-	RemovedBytes int64  `json:"removedBytes"`
-}
-
 // storage looks at the disk. What cannot be read is logged and shown as 0.
 func (p *Program) storage() (s storage) {
 	s = p.changesUse()
 	for _, one := range p.node.Parts() {
 		s.Streams = append(s.Streams, p.useOf(one))
 	}
-	s.Retention = p.keeping.use()
+	s.Retention = p.remover.RuleUses()
 	s.Unrecorded = p.unrecorded()
 	s.Payloads = p.payloadUse()
 	return s
@@ -70,26 +55,6 @@ func (p *Program) useOf(one *node.Part) streamUse {
 		st.Refused += p.payloads.Refused()
 	}
 	return streamUse{st.Stream, st.First, st.Last, st.Bytes, st.Refused, st.Reserve, st.Skipped}
-}
-
-// use is what each rule keeps and has removed; nothing until that is counted.
-func (r *retention) use() []ruleUse {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := make([]ruleUse, len(r.kept))
-	for i, kept := range r.kept {
-		list[i] = ruleUse{r.rules[i].String(), kept.count, kept.bytes, r.removed[i].count, r.removed[i].bytes}
-	}
-	return list
-}
-
-// use looks at the files.
-func (a *archiver) use() (archiveUse, error) {
-	st, err := a.log.Stats()
-	archives := a.d.Store.Archives()
-	bytes, aerr := archives.Bytes()
-	list, lerr := archives.List()
-	return archiveUse{st.Bytes, bytes, len(list)}, errors.Join(err, aerr, lerr)
 }
 
 // payloadUse is what the files in payloads/ take, and how many reads since the start found one of them damaged.

@@ -17,6 +17,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/node/nodetest"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
@@ -54,9 +55,9 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event = newID()
-		submitAll(d, t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
-			ID: newID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Size: size, Origin: time.Now().UnixNano(),
+		event = nodetest.NewID()
+		nodetest.Submit(t, d, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
+			ID: nodetest.NewID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Size: size, Origin: time.Now().UnixNano(),
 		}}})
 		return event
 	}
@@ -78,16 +79,16 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	for _, r := range list[:2] {
 		remove(t, filepath.Join(c.Paths().Payloads(), r.Digest))
 	}
-	submitAll(d, t, domain.RemoveDataEvent{ID: other})
+	nodetest.Submit(t, d, domain.RemoveDataEvent{ID: other})
 	check("one of two events is gone", list[1], 0, 1)
-	submitAll(d, t, domain.RemoveDataEvent{ID: one})
+	nodetest.Submit(t, d, domain.RemoveDataEvent{ID: one})
 	check("both are gone", list[1], 0, 1)
 	post("comes later")
 	if n, err := b.unused(); err != nil || n != 0 {
 		t.Errorf("%d files that no event refers to, %v", n, err)
 	}
 	check("it is there", list[2], 1, 1)
-	loseFront(d, t)
+	nodetest.LoseFront(t, d)
 	d.Forget(t.Context(), d.Parts()[2])
 	check("the front of the log is gone", list[0], 1, 1)
 	if !strings.Contains(out.String(), "sequence 2, ") || strings.Count(out.String(), "\n") != 1 {

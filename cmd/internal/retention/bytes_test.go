@@ -1,4 +1,4 @@
-package main
+package retention
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/node/nodetest"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
@@ -27,7 +28,7 @@ func mustLimit(t *testing.T, flags ...string) *limited {
 	if l.files, err = payloads.Open(c.Paths().Payloads(), payloads.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	l.bound = newBounds(&Program{Config: c, node: l.Node, payloads: l.files})[1]
+	l.bound = newBounds(l.Node, optionsOf(c), newCollector(l.Node, l.files))[1]
 	return l
 }
 
@@ -41,8 +42,8 @@ func (l *limited) large(t *testing.T, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	submitAll(l.Node, t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
-		ID: newID(), Event: newID(), Profile: "p", Device: "large", Resource: "r", ValueType: domain.Binary, MediaType: "image/jpeg", Digest: digest, Size: n, Origin: time.Now().UnixNano(),
+	nodetest.Submit(t, l.Node, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
+		ID: nodetest.NewID(), Event: nodetest.NewID(), Profile: "p", Device: "large", Resource: "r", ValueType: domain.Binary, MediaType: "image/jpeg", Digest: digest, Size: n, Origin: time.Now().UnixNano(),
 	}}})
 	l.files.Release(digest, true)
 }
@@ -72,14 +73,14 @@ func TestLimitCountsLargeValues(t *testing.T) {
 	for range 10 {
 		l.large(t, 256<<10)
 	}
-	all := eventsOf(l.Node, t, "large")
+	all := nodetest.EventsOf(t, l.Node, "large")
 	if use := l.sweep(t); use.Bytes > 4<<20 || use.Count != 15 {
 		t.Errorf("above the limit: %+v", use)
 	}
-	if left := eventsOf(l.Node, t, "large"); len(left) != 15 || left[14].ID != all[24].ID || left[0].ID != all[10].ID {
+	if left := nodetest.EventsOf(t, l.Node, "large"); len(left) != 15 || left[14].ID != all[24].ID || left[0].ID != all[10].ID {
 		t.Errorf("%d events are left", len(left))
 	}
-	if got := removals(l.Node, t); got["readings-max-bytes=4MiB"] != 10 {
+	if got := removals(t, l.Node); got["readings-max-bytes=4MiB"] != 10 {
 		t.Errorf("on record: %v", got)
 	}
 	l.large(t, 8<<20)
@@ -95,9 +96,9 @@ func TestLimitDropsBlocks(t *testing.T) {
 	for range 13 {
 		var list []domain.Command
 		for range 20 {
-			list = append(list, reading("d", "r", 100<<10))
+			list = append(list, nodetest.NewReading("d", "r", 100<<10))
 		}
-		submitAll(l.Node, t, list...)
+		nodetest.Submit(t, l.Node, list...)
 	}
 	use := l.sweep(t)
 	blocks, err := l.Readings.Log.Blocks()
@@ -111,10 +112,10 @@ func TestLimitDropsBlocks(t *testing.T) {
 	if sum > 10<<20 || sum == 0 || use.Count != 0 || l.Readings.Log.First() == 1 {
 		t.Errorf("%d blocks with %d bytes, and %+v; the log begins at %d", len(blocks), sum, use, l.Readings.Log.First())
 	}
-	if got := removals(l.Node, t); len(got) != 0 {
+	if got := removals(t, l.Node); len(got) != 0 {
 		t.Errorf("removed one by one: %v", got)
 	}
-	isFold(l.Node, t)
+	nodetest.MustBeFold(t, l.Node)
 }
 
 // TestLimitByAge holds that what is older than readings-max-age goes, also from the block that is still written to.
@@ -127,10 +128,10 @@ func TestLimitByAge(t *testing.T) {
 	if use := l.sweep(t); use.Count != 1 {
 		t.Errorf("too young: %+v", use)
 	}
-	if at = time.Now().Add(time.Hour); l.sweep(t).Count != 0 || len(eventsOf(l.Node, t, "large")) != 0 {
+	if at = time.Now().Add(time.Hour); l.sweep(t).Count != 0 || len(nodetest.EventsOf(t, l.Node, "large")) != 0 {
 		t.Errorf("it is of age: %+v", l.sweep(t))
 	}
-	if got := removals(l.Node, t); got["readings-max-age=1h0m0s"] != 1 {
+	if got := removals(t, l.Node); got["readings-max-age=1h0m0s"] != 1 {
 		t.Errorf("on record: %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package retention
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"ledge/store"
 )
 
-// retention removes data events by the rules of the setting readings-retention, the oldest of a rule first, in parts that
+// ruleRemover removes data events by the rules of the setting readings-retention, the oldest of a rule first, in parts that
 // each are one event on the log. The age of a data event is that of its record on the log: what a device service says of
 // its origin makes it neither older nor younger.
 //
-// Nothing is polled. By age, each data event is looked at once for each rule with an age, when it has come of it. By bytes
-// and count, what each rule keeps is counted along with the log; a rule that is over its limit loses a hundredth more, so
-// that not every reading removes one. Beside the service at its start, and after removals by others once a rule is over, the
-// counters of all sources are read: some 10 µs for each device and resource.
-type retention struct {
+// Nothing is polled. By age, each data event is looked at once for each rule with an age, when the event is that old. By bytes
+// and count, the events of each rule are counted along with the log. A rule that is over its limit loses a hundredth more, so
+// that not every reading removes one. At the start, and after removals by others once a rule is over its limit, the
+// counters of all sources are read, which takes some 10 µs for each device and resource.
+type ruleRemover struct {
 	rules config.Rules
 	logStart
 	log   *store.Appender
 	woken chan struct{} // a rule is over its limit, or something was removed
 	from  []uint64      // by rule: no data event before is left that it is about
-	due   []time.Time   // by rule: when to look for what has come of age
+	due   []time.Time   // by rule: when to look for events that are too old
 
 	mu      sync.Mutex
 	kept    []tally // by rule; nil until it is counted
@@ -41,16 +41,16 @@ type retention struct {
 // tally counts data events and the bytes of their values.
 type tally struct{ count, bytes int64 }
 
-func newRetention(c *config.Config, d *node.Node) *retention {
-	n := len(c.ReadingsRetention)
-	return &retention{
-		rules: c.ReadingsRetention, log: d.Readings.Appender, logStart: logStart{d.Readings.State, d.Readings.Log, d.Logger, handlers.IdempotencyKeep, d.Now},
+func newRuleRemover(rules config.Rules, d *node.Node) *ruleRemover {
+	n := len(rules)
+	return &ruleRemover{
+		rules: rules, log: d.Readings.Appender, logStart: logStart{d.Readings.State, d.Readings.Log, d.Logger, handlers.IdempotencyKeep, d.Now},
 		woken: make(chan struct{}, 1), from: make([]uint64, n), due: make([]time.Time, n), removed: make([]tally, n),
 	}
 }
 
-// run counts what there is, and removes until ctx ends.
-func (r *retention) run(ctx context.Context) error {
+// run counts the events of each rule, and removes until ctx ends.
+func (r *ruleRemover) run(ctx context.Context) error {
 	if err := node.Try(func() error { return r.recount(ctx) }); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r *retention) run(ctx context.Context) error {
 
 // recount reads what each rule keeps, without what has left the log by its front. The lock is held meanwhile, so that
 // nothing is counted twice.
-func (r *retention) recount(ctx context.Context) error {
+func (r *ruleRemover) recount(ctx context.Context) error {
 	first := r.stream.First()
 	if _, err := r.state.Forget(ctx, first); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (r *retention) recount(ctx context.Context) error {
 
 func (t *tally) add(count, bytes int64) { t.count, t.bytes = t.count+count, t.bytes+bytes }
 
-// notice counts what is recorded, and wakes run where there is something to do.
-func (r *retention) notice(group []domain.Recorded) error {
+// notice counts what is recorded, and wakes run if there is something to do.
+func (r *ruleRemover) notice(group []domain.Recorded) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range group {
@@ -117,7 +117,7 @@ func (r *retention) notice(group []domain.Recorded) error {
 }
 
 // count is called with the lock held.
-func (r *retention) count(e domain.Event) {
+func (r *ruleRemover) count(e domain.Event) {
 	switch e := e.(type) {
 	case domain.ReadingPosted:
 		r.grow(e.Profile, e.Device, e.Resource, e.Size)
@@ -135,7 +135,7 @@ func (r *retention) count(e domain.Event) {
 	}
 }
 
-func (r *retention) grow(profile, device, source string, bytes int64) {
+func (r *ruleRemover) grow(profile, device, source string, bytes int64) {
 	if i := r.rules.Find(profile, device, source); i >= 0 {
 		r.kept[i].add(1, bytes)
 		if findExceeded(r.rules[i], r.kept[i]) != "" {
@@ -155,7 +155,7 @@ func findExceeded(r config.Rule, kept tally) string {
 	return ""
 }
 
-// longestPace is the longest time between two looks at what has come of age, shortestPace the shortest; the usual one is a
+// longestPace is the longest time between two looks for events that are too old, shortestPace the shortest. The usual time is a
 // thousandth of the age.
 const (
 	longestPace  = time.Minute
@@ -165,7 +165,7 @@ const (
 func pace(age time.Duration) time.Duration { return min(max(age/1000, shortestPace), longestPace) }
 
 // drop drops the front of the log; what is counted is not in it.
-func (r *retention) drop(ctx context.Context) {
+func (r *ruleRemover) drop(ctx context.Context) {
 	before, first, needed := r.logStart.drop(ctx, 0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,8 +174,8 @@ func (r *retention) drop(ctx context.Context) {
 	}
 }
 
-// sweep removes what has to go and returns when to look again. What fails is logged, and tried again with the next look.
-func (r *retention) sweep(ctx context.Context) (next time.Time) {
+// sweep removes what is over a limit and returns when to look again. Errors are logged, and the next look tries again.
+func (r *ruleRemover) sweep(ctx context.Context) (next time.Time) {
 	next = r.now().Add(longestPace)
 	for i := range r.rules {
 		err := node.Try(func() error { return r.enforce(ctx, i) })
@@ -191,7 +191,7 @@ func (r *retention) sweep(ctx context.Context) (next time.Time) {
 }
 
 // enforce removes what a rule says has to go.
-func (r *retention) enforce(ctx context.Context, i int) error {
+func (r *ruleRemover) enforce(ctx context.Context, i int) error {
 	if err := r.byAge(ctx, i); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (r *retention) enforce(ctx context.Context, i int) error {
 }
 
 // byAge removes what is older than a rule's age, if it is time to look for it.
-func (r *retention) byAge(ctx context.Context, i int) error {
+func (r *ruleRemover) byAge(ctx context.Context, i int) error {
 	rule := r.rules[i]
 	if rule.Age == 0 || r.now().Before(r.due[i]) {
 		return nil
@@ -214,7 +214,7 @@ func (r *retention) byAge(ctx context.Context, i int) error {
 }
 
 // bySize removes what is over a rule's bytes, and then over its count.
-func (r *retention) bySize(ctx context.Context, i int) error {
+func (r *ruleRemover) bySize(ctx context.Context, i int) error {
 	for range 2 {
 		limit, over, err := r.over(ctx, i)
 		if limit == "" || err != nil {
@@ -228,7 +228,7 @@ func (r *retention) bySize(ctx context.Context, i int) error {
 }
 
 // over returns the limit that a rule's events are over, and what has to go until a hundredth is free.
-func (r *retention) over(ctx context.Context, i int) (limit string, over *excess, err error) {
+func (r *ruleRemover) over(ctx context.Context, i int) (limit string, over *excess, err error) {
 	if limit, over = r.excess(i); limit == "" || !r.isStale() {
 		return limit, over, nil
 	}

@@ -1,10 +1,9 @@
-package main
+package retention
 
 import (
 	"context"
 	"time"
 
-	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/node"
 	"ledge/handlers"
 	"ledge/store"
@@ -19,9 +18,9 @@ type notificationAge struct {
 	age time.Duration
 }
 
-func newNotificationAge(c *config.Config, d *node.Node) *notificationAge {
+func newNotificationAge(age time.Duration, d *node.Node) *notificationAge {
 	return &notificationAge{
-		log: d.Notifications.Appender, age: c.NotificationsMaxAge,
+		log: d.Notifications.Appender, age: age,
 		logStart: logStart{d.Notifications.State, d.Notifications.Log, d.Logger, handlers.IdempotencyKeep, d.Now},
 	}
 }
@@ -44,7 +43,7 @@ func (a *notificationAge) run(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes what has come of age. What fails is logged, and tried again with the next look.
+// sweep removes the notifications that are too old. Errors are logged, and the next look tries again.
 func (a *notificationAge) sweep(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
@@ -55,7 +54,7 @@ func (a *notificationAge) sweep(ctx context.Context) {
 	a.drop(ctx, a.age)
 }
 
-// remove removes one part; more is whether there may be another.
+// remove removes one part. more says whether there may be another one.
 func (a *notificationAge) remove(ctx context.Context) (more bool, err error) {
 	v, done := a.state.View()
 	part, err := v.Old(a.now().Add(-a.age).UnixMilli())

@@ -1,4 +1,4 @@
-package main
+package retention
 
 import (
 	"context"
@@ -15,9 +15,8 @@ import (
 )
 
 // bound keeps the outer limits of a stream: notifications-max-bytes, readings-max-bytes and readings-max-age. The oldest go
-// first: whole block files from the front of the log, with what is folded from them and their payload files. Where less
-// than a block has to go, as with large values, whose block is small, single data events are removed, which is one event
-// on the log for some hundreds of them.
+// first: whole block files from the front of the log, with their state and their payload files. If less than a block has to go, as with
+// large values, whose block is small, single data events are removed: one event on the log removes some hundreds of them.
 //
 // What counts for bytes is on the disk: payload files at their stored size and all blocks but the last, which is still
 // written to. The newest data event always stays.
@@ -31,16 +30,15 @@ type bound struct {
 	measured int64 // bytes that were used at the last look, and an estimate of what came since
 }
 
-func newBounds(p *Program) []*bound {
-	c, d := p.Config, p.node
+func newBounds(d *node.Node, o Options, values *collector) []*bound {
 	return []*bound{
 		{
 			logStart: logStart{d.Notifications.State, d.Notifications.Log, d.Logger, 0, d.Now}, log: d.Notifications.Appender,
-			setting: "notifications", bytes: c.NotificationsMaxBytes,
+			setting: "notifications", bytes: o.NotificationsMaxBytes,
 		},
 		{
-			logStart: logStart{d.Readings.State, d.Readings.Log, d.Logger, 0, d.Now}, log: d.Readings.Appender, values: p.newCollector(),
-			setting: "readings", bytes: c.ReadingsMaxBytes, age: c.ReadingsMaxAge,
+			logStart: logStart{d.Readings.State, d.Readings.Log, d.Logger, 0, d.Now}, log: d.Readings.Appender, values: values,
+			setting: "readings", bytes: o.ReadingsMaxBytes, age: o.ReadingsMaxAge,
 		},
 	}
 }
@@ -160,8 +158,8 @@ func (b *bound) collected(ctx context.Context) (payloads.Use, error) {
 	return b.values.payloads.Recount()
 }
 
-// free frees some bytes: the first block with all that belongs to it, or, where the oldest events of that block have payload
-// files enough, only these. It is done where there is nothing more to free.
+// free frees some bytes: the first block with all that belongs to it, or only the oldest events of that block if they have payload
+// files enough. done says that there is nothing more to free.
 func (b *bound) free(ctx context.Context, blocks []store.BlockUse, bytes int64) (done bool, err error) {
 	next := uint64(math.MaxUint64)
 	if len(blocks) > 1 {

@@ -1,4 +1,4 @@
-package main
+package retention
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // isStale reports whether data events have gone that were not counted: by others, or with the front of the log.
-func (r *retention) isStale() bool {
+func (r *ruleRemover) isStale() bool {
 	first := r.stream.First()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,7 +23,7 @@ type excess struct{ tally }
 // slack is the part of a limit that is made free once it is exceeded.
 const slack = 100
 
-func (r *retention) excess(i int) (limit string, over *excess) {
+func (r *ruleRemover) excess(i int) (limit string, over *excess) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rule, kept := r.rules[i], r.kept[i]
@@ -47,7 +47,7 @@ func (x *excess) take(e projections.RecordedEvent) bool {
 }
 
 // remove removes, in parts, the oldest events of a rule, as long as goes says so, and returns how many.
-func (r *retention) remove(ctx context.Context, i int, limit string, goes func(projections.RecordedEvent) bool) (n int, err error) {
+func (r *ruleRemover) remove(ctx context.Context, i int, limit string, goes func(projections.RecordedEvent) bool) (n int, err error) {
 	for more := true; more && ctx.Err() == nil; {
 		var p part
 		if p, more, err = r.part(i, goes); err != nil {
@@ -73,7 +73,7 @@ type part struct {
 }
 
 // part takes the next events of a rule; more is whether there may be others behind them.
-func (r *retention) part(i int, goes func(projections.RecordedEvent) bool) (p part, more bool, err error) {
+func (r *ruleRemover) part(i int, goes func(projections.RecordedEvent) bool) (p part, more bool, err error) {
 	p.next = r.from[i]
 	v, done := r.state.View()
 	defer done()
@@ -92,7 +92,7 @@ func (r *retention) part(i int, goes func(projections.RecordedEvent) bool) (p pa
 }
 
 // took counts what was removed.
-func (r *retention) took(i int, gone tally) {
+func (r *ruleRemover) took(i int, gone tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept[i].add(-gone.count, -gone.bytes)

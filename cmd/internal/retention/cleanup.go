@@ -1,9 +1,8 @@
-package main
+package retention
 
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"ledge/bridge/recorder"
@@ -29,33 +28,6 @@ func newSweeper(d *node.Node, p *node.Part) *sweeper {
 	return &sweeper{state: p.State, log: p.Appender, stream: p.Log, logger: d.Logger, now: d.Now, asked: make(chan struct{}, 1)}
 }
 
-// sweep removes until done is closed: by the cleanups of notifications and of data events, and by retention.
-func (p *Program) sweep(done <-chan struct{}) {
-	d := p.node
-	work := []func(context.Context) error{p.keeping.run, p.notificationAge.run}
-	for _, b := range newBounds(p) {
-		work = append(work, b.run)
-	}
-	p.until(done, append(work, newSweeper(d, &d.Notifications).run, newSweeper(d, &d.Readings).run)...)
-}
-
-// until runs each of work until done is closed. One that ends before fails the program.
-func (p *Program) until(done <-chan struct{}, work ...func(context.Context) error) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	var running sync.WaitGroup
-	for _, f := range work {
-		running.Go(func() {
-			if err := f(ctx); ctx.Err() == nil {
-				p.fail(p.findCause(err))
-			}
-		})
-	}
-	<-done
-	stop()
-	running.Wait()
-}
-
 // run sweeps until ctx ends.
 func (s *sweeper) run(ctx context.Context) error {
 	from, _ := s.state.Checkpoint()
@@ -71,7 +43,7 @@ func (s *sweeper) run(ctx context.Context) error {
 	}
 }
 
-// notice wakes run where a cleanup is requested.
+// notice wakes run if a cleanup is requested.
 func (s *sweeper) notice(group []domain.Recorded) error {
 	for _, r := range group {
 		if _, ok := r.Event.(domain.CleanupRequested); ok {
@@ -84,8 +56,8 @@ func (s *sweeper) notice(group []domain.Recorded) error {
 // sweptWithin is how long a request for a cleanup waits for its end. A short one, as clients expect it, ends within some 20 ms.
 const sweptWithin = time.Second
 
-// swept is the [handlers.Options.Swept] of the cleanups that are in a state.
-func swept(state *projections.DB) func(context.Context, string) {
+// Swept is the [handlers.Options.Swept] of the cleanups that are in a state.
+func Swept(state *projections.DB) func(context.Context, string) {
 	return func(ctx context.Context, kind string) {
 		ctx, cancel := context.WithTimeout(ctx, sweptWithin)
 		defer cancel()

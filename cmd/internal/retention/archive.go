@@ -1,4 +1,4 @@
-package main
+package retention
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
@@ -37,7 +36,7 @@ const (
 // says that the stretch is archived; then the block files go. A stretch is on the log or in an archive, or in both, which
 // the next start ends.
 type archiver struct {
-	c      *config.Config
+	o      Options
 	d      *node.Node
 	log    *store.Log
 	logger *slog.Logger
@@ -47,8 +46,8 @@ type archiver struct {
 	trouble error // why the last stretch is not archived
 }
 
-func newArchiver(c *config.Config, d *node.Node, logger *slog.Logger, now func() time.Time) *archiver {
-	return &archiver{c: c, d: d, log: d.Changes.Log, logger: logger, now: now}
+func newArchiver(o Options, d *node.Node) *archiver {
+	return &archiver{o: o, d: d, log: d.Changes.Log, logger: o.Logger, now: o.Now}
 }
 
 // run looks until ctx ends.
@@ -98,17 +97,17 @@ func (a *archiver) warnings() (list []string) {
 	return list
 }
 
-// foldsToArchive are the folders in which states are folded, in the data folder.
-const foldsToArchive = "archive-fold-*"
+// FoldsToArchive are the folders in which states are folded, in the data folder.
+const FoldsToArchive = "archive-fold-*"
 
 // clean removes what a crash has left.
 func (a *archiver) clean() {
-	left, _ := filepath.Glob(filepath.Join(a.c.DataDir, foldsToArchive))
+	left, _ := filepath.Glob(filepath.Join(a.o.Paths.Data, FoldsToArchive))
 	var errs []error
 	for _, path := range left {
 		errs = append(errs, os.RemoveAll(path))
 	}
-	errs = append(errs, store.RemoveUnfinished(a.c.Paths().Archives()), store.RemoveUnfinished(a.c.Paths().Snapshots()))
+	errs = append(errs, store.RemoveUnfinished(a.o.Paths.Archives()), store.RemoveUnfinished(a.o.Paths.Snapshots()))
 	if err := errors.Join(errs...); err != nil {
 		a.logger.Warn("remove what a crash has left of an archive", "error", err)
 	}
@@ -130,7 +129,7 @@ func (a *archiver) close(ctx context.Context) error {
 
 // due returns the sequence up to which a stretch is to be closed, 0 for none, and the bytes that it takes.
 func (a *archiver) due(begun bool) (last uint64, bytes int64, err error) {
-	maxBytes, maxAge := int64(a.c.EventsMaxBytes), a.c.EventsMaxAge
+	maxBytes, maxAge := int64(a.o.EventsMaxBytes), a.o.EventsMaxAge
 	if maxBytes == 0 && maxAge == 0 {
 		return 0, 0, nil
 	}
@@ -218,7 +217,7 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 	if err := a.room(bytes); err != nil {
 		return err
 	}
-	key, err := store.OpenSigningKey(a.c.Paths().SigningKey())
+	key, err := store.OpenSigningKey(a.o.Paths.SigningKey())
 	if err != nil {
 		return err
 	}
@@ -238,17 +237,17 @@ func (a *archiver) stretch(ctx context.Context, last uint64, bytes int64) error 
 		return err
 	}
 	a.logger.Info("a stretch of the log of changes is archived", "file", ref.File, "from", first, "to", last, "bytes", bytes, "took", time.Since(started))
-	return store.DropSnapshots(a.c.Paths().Snapshots())
+	return store.DropSnapshots(a.o.Paths.Snapshots())
 }
 
 // room holds that what a stretch takes leaves the reserve free: the archive, which is smaller, and the fold.
 func (a *archiver) room(bytes int64) error {
-	for _, dir := range []string{a.c.DataDir, existing(a.c.Paths().Archives())} {
+	for _, dir := range []string{a.o.Paths.Data, existing(a.o.Paths.Archives())} {
 		free, err := osfile.FreeBytes(dir)
 		if err != nil {
 			return err
 		}
-		if need := int64(a.c.DiskReserve) + bytes; int64(min(free, 1<<62)) < need {
+		if need := a.o.ReserveBytes + bytes; int64(min(free, 1<<62)) < need {
 			return fmt.Errorf("%s: %d bytes are free, and a stretch of %d bytes needs %d to be archived; free some space, or set archive-dir to another disk", dir, free, bytes, need)
 		}
 	}
@@ -278,7 +277,7 @@ func (a *archiver) unfinished(ctx context.Context) error {
 			return err
 		}
 	}
-	return store.DropSnapshots(a.c.Paths().Snapshots())
+	return store.DropSnapshots(a.o.Paths.Snapshots())
 }
 
 // leave takes off the log what a snapshot and its archives have, after all of them are verified.
@@ -301,7 +300,7 @@ func (a *archiver) leave(ctx context.Context, newest *store.Snapshot) error {
 // snapshot folds the state as of a sequence in a file of its own, from the newest snapshot before it on, and writes it.
 func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningKey) (chain [32]byte, err error) {
 	s := a.d.Store
-	dir, err := os.MkdirTemp(a.c.DataDir, foldsToArchive)
+	dir, err := os.MkdirTemp(a.o.Paths.Data, FoldsToArchive)
 	if err != nil {
 		return chain, err
 	}
@@ -315,8 +314,19 @@ func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningK
 	if at != seq {
 		return chain, fmt.Errorf("fold the state as of %d: it is as of %d", seq, at)
 	}
-	return chain, store.WriteSnapshot(a.c.Paths().Snapshots(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
+	return chain, store.WriteSnapshot(a.o.Paths.Snapshots(), seq, chain, s.Archives().Known(), key, func(w io.Writer) error {
 		_, _, err := db.Snapshot(w)
 		return err
 	})
+}
+
+// deviceServices lists the names of the device services.
+func deviceServices(d *node.Node) (names []string, err error) {
+	v, done := d.Changes.State.View()
+	defer done()
+	list, _, err := v.Services(domain.Page{Limit: -1})
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names, err
 }

@@ -1,4 +1,4 @@
-package main
+package retention
 
 import (
 	"context"
@@ -21,9 +21,8 @@ type collector struct {
 	removed  chan struct{} // readings were
 }
 
-func (p *Program) newCollector() *collector {
-	d := p.node
-	return &collector{values: d.Readings.State, log: d.Readings.Appender, payloads: p.payloads, logger: d.Logger, removed: d.Forgotten}
+func newCollector(d *node.Node, files *payloads.Files) *collector {
+	return &collector{values: d.Readings.State, log: d.Readings.Appender, payloads: files, logger: d.Logger, removed: d.Forgotten}
 }
 
 // run collects until ctx ends. What fails is tried again with the next one that is to be removed, or at the next start.
@@ -48,7 +47,7 @@ func (c *collector) run(ctx context.Context) error {
 	}
 }
 
-// notice wakes run where readings are removed.
+// notice wakes run if readings are removed.
 func (c *collector) notice(group []domain.Recorded) error {
 	for _, r := range group {
 		if _, ok := r.Event.(domain.DataEventsRemoved); ok {
