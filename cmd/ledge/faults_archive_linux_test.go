@@ -15,7 +15,6 @@ import (
 
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/faults"
-	"ledge/cmd/internal/retention"
 )
 
 // closing is a recording of a start that closes a stretch of the log of changes while clients work.
