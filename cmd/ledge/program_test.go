@@ -12,6 +12,7 @@ import (
 
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
+	"ledge/cmd/ledgetest"
 )
 
 // mustProgram runs the program in this process, for profiles.
@@ -59,7 +60,7 @@ func addDevices(b *testing.B, size, clients int) {
 		for pb.Next() {
 			var list []string
 			for range size {
-				list = append(list, deviceJSON(fmt.Sprintf("d-%d", next.Add(1))))
+				list = append(list, ledgetest.DeviceJSON(fmt.Sprintf("d-%d", next.Add(1))))
 			}
 			resp, err := client.Post(url, "application/json", strings.NewReader("["+strings.Join(list, ",")+"]"))
 			if err != nil {

@@ -1,31 +1,13 @@
 package main
 
 import (
-	"regexp"
-	"strconv"
 	"testing"
 
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node/nodetest"
+	"ledge/cmd/ledgetest"
 )
-
-var keptEvents = regexp.MustCompile(`ledge_retention_kept_events{rule="[^"]*"} ([0-9.e+]+)`)
-
-// keptByRule asks for the metric.
-func (p *process) keptByRule() int {
-	p.tb.Helper()
-	text := p.call("GET", p.coreData+"/metrics", "", "").body
-	found := keptEvents.FindStringSubmatch(text)
-	if found == nil {
-		p.tb.Fatalf("no ledge_retention_kept_events in\n%s", text)
-	}
-	n, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		p.tb.Fatal(err)
-	}
-	return int(n)
-}
 
 // TestRetentionGoesOnAfterAKill kills the program while it removes by a rule: the next one goes on, and verify and rebuild
 // find all whole.
@@ -35,26 +17,26 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	const rule = "p.*.* count=500"
 	var dir string
 	var c *config.Config
-	killedInTheMiddle(t, func() bool {
+	ledgetest.KilledInTheMiddle(t, func() bool {
 		dir = t.TempDir()
-		c = configOf(t, "--data-dir", dir)
+		c = ledgetest.ConfigOf(t, "--data-dir", dir)
 		d := mustOpenData(t, c)
 		nodetest.PostInTurns(t, d, all, 1<<10, "gone")
 		_ = d.Close()
-		p := start(t, dir, "--readings-retention", rule)
-		until(t, "the first to go", func() bool { return p.countEvents("gone") < all })
-		p.kill()
+		p := ledgetest.Start(t, dir, "--readings-retention", rule)
+		ledgetest.Until(t, "the first to go", func() bool { return p.CountEvents("gone") < all })
+		p.Kill()
 		d = mustOpenData(t, c)
 		defer d.Close()
 		return len(nodetest.EventsOf(t, d, "gone")) > 500
 	})
-	p := start(t, dir, "--readings-retention", rule)
-	until(t, "the rule to be kept", func() bool { return p.keptByRule() == 495 })
-	p.waitLog("the front of the log is gone")
-	if code := p.stop(); code != exit.OK {
-		t.Errorf("exit code %d\n%s", code, p.log)
+	p := ledgetest.Start(t, dir, "--readings-retention", rule)
+	ledgetest.Until(t, "the rule to be kept", func() bool { return ledgetest.KeptByRule(p) == 495 })
+	p.WaitLog("the front of the log is gone")
+	if code := p.Stop(); code != exit.OK {
+		t.Errorf("exit code %d\n%s", code, p.Log)
 	}
-	verify(t, dir)
+	ledgetest.Verify(t, dir)
 	for _, when := range []string{"before", "after"} {
 		d := mustOpenData(t, c)
 		if n := len(nodetest.EventsOf(t, d, "gone")); n != 495 || d.Readings.Log.First() == 1 {
@@ -62,7 +44,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 		}
 		nodetest.MustBeFold(t, d)
 		_ = d.Close()
-		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK {
+		if out, errs, code := ledgetest.Run(t, "rebuild", "--data-dir", dir); code != exit.OK {
 			t.Fatalf("rebuild: %d %s %s", code, out, errs)
 		}
 	}

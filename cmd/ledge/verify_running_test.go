@@ -5,12 +5,14 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"ledge/cmd/ledgetest"
 )
 
 // TestOneVerification holds that one verification runs at a time, and that one that is interrupted has no result.
 func TestOneVerification(t *testing.T) {
 	t.Parallel()
-	c := configOf(t, "--data-dir", t.TempDir())
+	c := ledgetest.ConfigOf(t, "--data-dir", t.TempDir())
 	p := &Program{Config: c, Now: time.Now, node: mustOpenData(t, c)}
 	v := p.newVerifier()
 	silent := func(string, int64, int64) {}
@@ -18,7 +20,7 @@ func TestOneVerification(t *testing.T) {
 	if _, again := v.begin("two"); !ok || again {
 		t.Fatalf("begun: %t, and a second one beside it: %t", ok, again)
 	}
-	mustDo(t, run(t.Context(), io.Discard, silent))
+	ledgetest.MustDo(t, run(t.Context(), io.Discard, silent))
 	if v.last.Running || v.last.Damage != "" || len(v.last.Reports) != 3 {
 		t.Errorf("the result is %+v", v.last)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-
 	"ledge/cmd/internal/cli"
 )
 
