@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/datadir"

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/services"
 	"ledge/domain"

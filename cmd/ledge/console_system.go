@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/services"
 	"ledge/domain"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

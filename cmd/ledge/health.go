@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

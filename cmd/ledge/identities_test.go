@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alexedwards/argon2id"
+
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/node"

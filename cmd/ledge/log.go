@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

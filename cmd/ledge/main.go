@@ -10,6 +10,7 @@ import (
 	"os/signal"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/memory"

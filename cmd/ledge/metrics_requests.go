@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
 	"ledge/cmd/internal/services"
 	"ledge/handlers"
 )

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

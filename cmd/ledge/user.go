@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

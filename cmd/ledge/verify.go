@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/cli"
 	"ledge/cmd/internal/config"

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/cli"
 )
 

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
 	"ledge/cmd/internal/datadir"
 )
 

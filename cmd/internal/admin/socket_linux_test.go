@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 )

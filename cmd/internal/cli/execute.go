@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/exit"
 )
 

@@ -6,6 +6,7 @@ import (
 	"runtime/pprof"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/exit"
 )
 

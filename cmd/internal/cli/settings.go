@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 )

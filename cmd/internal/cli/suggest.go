@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
 	"ledge/cmd/internal/config"
 	"ledge/cmd/internal/exit"
 	"ledge/domain/spelling"

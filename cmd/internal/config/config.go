@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
 	"ledge/bridge/guard"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/logging"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
+
 	"ledge/handlers/yamldoc"
 )
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
 	"ledge/cmd/internal/logging"

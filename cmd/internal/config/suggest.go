@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
 	"ledge/domain/spelling"
 )
 

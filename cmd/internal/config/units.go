@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
 	"ledge/domain"
 	"ledge/handlers/yamldoc"
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"ledge/bridge/recorder"
 	"ledge/domain"
 	"ledge/store"

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
+
 	"ledge/cmd/ledgetest"
 )
 

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
 	"ledge/cmd/ledgetest"
 )
 

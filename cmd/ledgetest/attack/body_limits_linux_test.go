@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )

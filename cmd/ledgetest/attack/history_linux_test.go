@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
 	"ledge/cmd/ledgetest"
 )
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )

@@ -38,31 +38,15 @@ func TestRefusals(t *testing.T) {
 		{"port in use", []string{"--metadata-port", port}, exit.Port, []string{"metadata-port", port, "in use"}},
 		{"console port in use", []string{"--console-port", port}, exit.Port, []string{"console-port", port, "in use"}},
 		{"tap port in use", []string{"--tap-port", port}, exit.Port, []string{"tap-port", port, "in use"}},
-		{"empty address", []string{"--data-host", ""}, exit.Usage, []string{`setting data-host: ""`, "0.0.0.0"}},
-		{"empty tap address", []string{"--tap-host", ""}, exit.Usage, []string{`setting tap-host: ""`, "0.0.0.0"}},
 		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exit.Port, []string{"notifications-host", "192.0.2.1"}},
 		{"no such name", []string{"--notifications-host", "no..name"}, exit.Port, []string{"notifications-host", `"no..name"`, "use an IP address"}},
 		{"folder is a file", []string{"--data-dir", file}, exit.Folder, []string{"data-dir", file}},
 		{"unknown flag", []string{"--no-such"}, exit.Usage, []string{"no-such", "--help"}},
 		{"bad size", []string{"--disk-reserve", "lots"}, exit.Usage, []string{"disk-reserve", "lots", "64KiB"}},
-		{"word for a number", []string{"--max-result-count", "many"}, exit.Usage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60`}},
-		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exit.Usage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
-		{"word for a time", []string{"--resend-interval", "5"}, exit.Usage, []string{`ledge: --resend-interval: "5": is no time; write it with its unit`}},
-		{"bad port", []string{"--metadata-port", "70000"}, exit.Usage, []string{"metadata-port", "70000", "65535"}},
-		{"limit of nothing", []string{"--max-result-count", "0"}, exit.Usage, []string{"setting max-result-count: 0: use a number from 1 to 65536"}},
-		{"no reserve", []string{"--disk-reserve", "0"}, exit.Usage, []string{"setting disk-reserve: 0: use a size from 1 byte"}},
-		{"negative age", []string{"--readings-max-age", "-1h"}, exit.Usage, []string{"readings-max-age", "0 or more"}},
-		{"bad word", []string{"--log-format", "xml"}, exit.Usage, []string{"log-format", "xml", "auto, text or json"}},
 		{"removed", []string{"--sync", "group"}, exit.Usage, []string{"--sync; it was removed", "Leave it out"}},
 		{"replaced", []string{"--loopback-role", "viewer"}, exit.Usage, []string{"--loopback-role; it was removed: use loopback with the role"}},
-		{"open loopback", []string{"--secure", "--loopback", "open"}, exit.Usage, []string{"setting loopback: open: use loopback=operator"}},
 		{"fixed", []string{"--zeromq-peers", "9"}, exit.Usage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/reference/limits.md"}},
 		{"argument", []string{"now"}, exit.Usage, []string{"now"}},
-		{"no file", []string{"--config", "/no/such/file"}, exit.Usage, []string{"/no/such/file"}},
-		{"no sender", []string{"--smtp-server", "smtp://mail.example.org"}, exit.Usage, []string{"smtp-sender", "ledge@example.org"}},
-		{"bad encryption", []string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, exit.Usage, []string{"smtp-server", "ssl", "smtps://"}},
-		{"login in a setting", []string{"--smtp-server", "smtp://me:" + ledgetest.Hidden + "@mail.example.org", "--smtp-sender", "a@b"}, exit.Usage, []string{"smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"}},
-		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exit.Usage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
 		{"no CA", []string{"--secure", "--tls-client-ca", file}, exit.Usage, []string{"tls-client-ca", file, "has no certificate", "PEM"}},
 		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exit.Usage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
 		{"bad file of units", []string{"--units-file", ledgetest.MustWriteFile(t, "uom.toml", "Units = 'C'")}, exit.Usage, []string{"units-file", "uom.toml", "string at Units"}},
@@ -127,30 +111,6 @@ func TestConfigurationOrder(t *testing.T) {
 	}
 	if _, stderr, code := ledgetest.Run(t, "config", "--config", again); code != exit.OK {
 		t.Errorf("what it prints is not taken back: %s", stderr)
-	}
-}
-
-func TestConfigurationFileIsChecked(t *testing.T) {
-	for name, text := range map[string]string{
-		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "secure: true\ntap: [[1]]",
-		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: loopback is there twice": "loopback: open\nmetadata-port: 1\nloopback: secure",
-		"line 3: a second document begins": "secure: true\n---\nmetadata-port: 1",
-		"yaml":                             "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
-		`setting pprof: "perhaps": is neither true nor false; use one of them` + "\n": "pprof: perhaps",
-		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
-		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\nsetting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\nsmtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",
-		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"":  "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
-		"ledge.yaml: there is no setting \"limit-batch\"; it was removed: its value is fixed": "limit: {batch: 5}",
-		"ledge.yaml: there is no setting \"smtp-host\"; it was removed: use smtp-server":      "smtp: {host: h}", `setting strict-profiles: "all": "all" is unknown; use changes, deletes or both`: "strict-profiles: all",
-	} {
-		file := filepath.Join(t.TempDir(), "ledge.yaml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, stderr, code := ledgetest.Run(t, "config", "--config", file)
-		if stderr = strings.ReplaceAll(stderr, file, "ledge.yaml"); code != exit.Usage || !strings.Contains(stderr, name) {
-			t.Errorf("%q: exit code %d, %q; want %d and %q", text, code, stderr, exit.Usage, name)
-		}
 	}
 }
 

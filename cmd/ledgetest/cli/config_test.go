@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
@@ -72,28 +72,6 @@ func TestServicesShowTheirSettings(t *testing.T) {
 	for name, value := range map[string]string{"max-result-count": "77", "disk-reserve": "2MiB", "resend-interval": "1m"} {
 		if shown[name] != value {
 			t.Errorf("%s: got %q, want %q", name, shown[name], value)
-		}
-	}
-}
-
-// Times and sizes take their long units in the file, the environment and the flags, and are printed in the shortest form.
-func TestUnits(t *testing.T) {
-	t.Setenv("LEDGE_EVENTS_MAX_AGE", "1w2d")
-	t.Setenv("LEDGE_EVENTS_MAX_BYTES", "1T")
-	file := ledgetest.MustWriteFile(t, "c.yaml", "readings: {max-age: 2w, max-bytes: 512M, retention: 'cam.*.* age=1w bytes=2G'}")
-	out, stderr, code := ledgetest.Run(t, "config", "--config", file, "--notifications-max-age", "7d", "--notifications-max-bytes", "2048K", "--disk-reserve", "65536")
-	for name, value := range map[string]string{
-		"events-max-age": "9d", "events-max-bytes": "1TiB", "readings-max-age": "14d", "readings-max-bytes": "512MiB", "notifications-max-age": "7d",
-		"notifications-max-bytes": "2MiB", "disk-reserve": "64KiB", "readings-retention": "cam.*.* age=1w bytes=2G", "resend-interval": "1s",
-	} {
-		if !strings.Contains(out, fmt.Sprintf("\n%s: %q\n", name, value)) {
-			t.Errorf("%s is not %q: %d %s", name, value, code, stderr)
-		}
-	}
-	for _, bad := range []string{"10GB", "10g", "1.5G", "G", "-1G", "10K5", "9999999T", "10 GiBs"} {
-		_, stderr, code := ledgetest.Run(t, "config", "--disk-reserve", bad)
-		if code != exit.Usage || !strings.Contains(stderr, "is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024") {
-			t.Errorf("%s: %d %s", bad, code, stderr)
 		}
 	}
 }

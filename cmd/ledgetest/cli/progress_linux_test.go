@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
 )

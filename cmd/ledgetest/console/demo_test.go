@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )

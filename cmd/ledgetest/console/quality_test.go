@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
 	"ledge/cmd/ledgetest"
 )
 

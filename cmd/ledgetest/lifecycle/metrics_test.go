@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
+
 	"ledge/cmd/ledgetest"
 )
 

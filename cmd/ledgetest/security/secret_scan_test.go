@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"

@@ -281,36 +281,6 @@ func TestSilentTLS(t *testing.T) {
 	}
 }
 
-// TestSecureSettings refuses what contradicts, and takes the addresses that somebody has set as they are.
-func TestSecureSettings(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"--tls-cert x --tls-key y":       "setting tls-cert: x: there is no TLS without secure",
-		"--secure --tls-cert x":          "setting tls-cert: x: tls-key is not set",
-		"--secure --tls-key x":           "setting tls-key: x: tls-cert is not set",
-		"--secure --allow-insecure":      "setting allow-insecure: true: secure is set too",
-		"--loopback viewer":              "setting loopback: viewer: without secure",
-		"--secure --loopback half":       "setting loopback: half: use secure, viewer",
-		"--secure --loopback root":       "setting loopback: root: use secure, viewer",
-		"--tls-client-ca x":              "setting tls-client-ca: x: there is no TLS",
-		"--secure --metadata-host=":      "setting metadata-host",
-		"--secure --data-host 127.0.0.1": "",
-		"--secure --loopback operator":   "",
-		"--secure --loopback=viewer  ":   "",
-	} {
-		out, stderr, code := ledgetest.Run(t, append([]string{"config"}, strings.Fields(args)...)...)
-		if (code == exit.Usage) != (want != "") || !strings.Contains(stderr, want) {
-			t.Errorf("%s: %d %s, want %q", args, code, stderr, want)
-		}
-		if want == "" && !strings.Contains(out, "in force from secure\nmetadata-host: \"0.0.0.0\"") {
-			t.Errorf("%s: metadata-host is not 0.0.0.0: %s", args, out)
-		}
-		if strings.Contains(args, "data-host") && want == "" && !strings.Contains(out, "\ndata-host: \"127.0.0.1\"") {
-			t.Errorf("%s: an address that is set was changed", args)
-		}
-	}
-}
-
 // TestOwnAddressIsRefused holds that Ledge sends nothing to its own ports at any address of the machine.
 func TestOwnAddressIsRefused(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
