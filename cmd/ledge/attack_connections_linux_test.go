@@ -66,7 +66,7 @@ func TestAttackConnections(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := a.descriptors(); n > attackDescriptors/2+storeDescriptors {
+	if n := a.descriptors(); n > attackDescriptors/2+128 {
 		t.Errorf("%d descriptors were open, want at most those of HTTP and of the store", n)
 	}
 	if text := a.call(http.MethodGet, a.metadata+"/metrics", "", "").body; strings.Contains(text, "ledge_http_connections_closed_total 0\n") || !strings.Contains(text, "ledge_http_connections_closed_total") {

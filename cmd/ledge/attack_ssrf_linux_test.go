@@ -120,21 +120,6 @@ func TestAttackOwnListeners(t *testing.T) {
 	}
 }
 
-// machineAddress is one that is no loopback address, where the machine has one.
-func machineAddress(t *testing.T) string {
-	t.Helper()
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range all {
-		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && !ip.IP.IsLinkLocalUnicast() {
-			return ip.IP.String()
-		}
-	}
-	return "127.0.0.1"
-}
-
 // nested is a notification whose content posts another one, and so on.
 func nested(depth int) string {
 	body := notificationJSON("loop", "x")

@@ -96,7 +96,7 @@ func isOfArchive(op faults.Op) bool { return strings.Contains(op.Path, "data/arc
 // closed returns why the closing of the stretch is not at its end; "" where it is, and has left nothing behind.
 func (c *closing) closed(dir string) string {
 	archives, _ := filepath.Glob(filepath.Join(dir, "archive", "*"))
-	left, _ := filepath.Glob(filepath.Join(dir, foldsToArchive))
+	left, _ := filepath.Glob(filepath.Join(dir, "archive-fold-*"))
 	for _, path := range slices.Concat(archives, snapshotsIn(dir)) {
 		if strings.HasSuffix(path, ".new") {
 			left = append(left, path)

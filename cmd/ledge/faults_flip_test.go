@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -51,13 +49,12 @@ func (f flipped) flip(dir string, position int) error {
 	return errors.Join(err, file.Close())
 }
 
-// verify runs `ledge verify` in this process, which is some ten times as fast as a process of its own, and returns what
-// it names. ok is false where it says something else than whole or damaged, which is then for a run in full.
+// verify runs `ledge verify` and returns what it names. ok is false if it says something else than whole or damaged, which is then for a
+// run in full.
 func (f flipped) verify(position int) (damage string, ok bool) {
 	if f.flip(f.dir, position) != nil {
 		return "", false
 	}
-	var errs bytes.Buffer
-	code := execute(context.Background(), []string{"verify", "--data-dir", f.dir}, io.Discard, &errs)
-	return lastLine(errs.String()), f.flip(f.dir, position) == nil && (code == exit.OK || code == exit.Damaged)
+	_, errs, code, err := runLedge(context.Background(), "verify", "--data-dir", f.dir)
+	return lastLine(errs), f.flip(f.dir, position) == nil && err == nil && (code == exit.OK || code == exit.Damaged)
 }

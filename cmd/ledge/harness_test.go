@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -305,4 +306,19 @@ func runLedge(ctx context.Context, args ...string) (stdout, stderr string, code 
 		return "", "", 0, fmt.Errorf("ledge %v: %w", args, err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode(), nil
+}
+
+// machineAddress is one that is no loopback address, where the machine has one.
+func machineAddress(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && !ip.IP.IsLinkLocalUnicast() {
+			return ip.IP.String()
+		}
+	}
+	return "127.0.0.1"
 }

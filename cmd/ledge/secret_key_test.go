@@ -22,7 +22,7 @@ func keyFile(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mustWriteFile(t, secretKeyCredential, "# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n")
+	return mustWriteFile(t, "ledge-secret-key", "# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n")
 }
 
 // setKey has the programs that are started from now on use a key file; "" stands for none.
@@ -142,16 +142,16 @@ func TestRekey(t *testing.T) {
 
 func TestSecretKeyFileIsRefused(t *testing.T) {
 	dir, _ := withSecret(t, "")
-	open, inside, linked := keyFile(t), filepath.Join(dir, secretKeyCredential), filepath.Join(t.TempDir(), secretKeyCredential)
+	open, inside, linked := keyFile(t), filepath.Join(dir, "ledge-secret-key"), filepath.Join(t.TempDir(), secretKeyCredential)
 	mustDo(t, os.WriteFile(inside, []byte(mustRead(t, open)), 0o600))
 	mustDo(t, os.Symlink(inside, linked))
 	mustDo(t, os.Chmod(open, 0o604))
-	folder := filepath.Join(t.TempDir(), secretKeyCredential)
+	folder := filepath.Join(t.TempDir(), "ledge-secret-key")
 	mustDo(t, os.Mkdir(folder, 0o700))
 	for path, want := range map[string]string{
 		open: "run `chmod 600 " + open, inside: "is in the data folder", linked: "is in the data folder", folder: "is not a regular file",
-		mustWriteFile(t, secretKeyCredential, ""):                                      "age-keygen -o FILE",
-		mustWriteFile(t, secretKeyCredential, strings.Repeat("#", maxSecretKeyFile+1)): "is longer than 65536 bytes",
+		mustWriteFile(t, "ledge-secret-key", ""):                                      "age-keygen -o FILE",
+		mustWriteFile(t, "ledge-secret-key", strings.Repeat("#", 65537)): "is longer than 65536 bytes",
 	} {
 		if code, log := refused(t, dir, path); code != exit.Usage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
 			t.Errorf("%s: exit code %d, want %d; %s, want %q", path, code, exit.Usage, log, want)

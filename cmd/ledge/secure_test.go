@@ -98,7 +98,7 @@ func TestSecure(t *testing.T) {
 	if a, err := get(at(t, p.console, "https", "127.0.0.1") + "/login"); err != nil || a.status != http.StatusOK {
 		t.Errorf("console: %d %v", a.status, err)
 	}
-	hosts := []string{"127.0.0.1", "localhost", ownAddress().String()}
+	hosts := []string{"127.0.0.1", "localhost", machineAddress(t)}
 	for _, service := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications} {
 		for _, host := range hosts {
 			if a, err := get(at(t, service, "https", host) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
@@ -372,7 +372,7 @@ func TestOwnAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "--secure", "--loopback", "operator")
 	base := at(t, p.notifications, "http", "127.0.0.1")
-	for _, host := range []string{"127.0.0.1", ownAddress().String()} {
+	for _, host := range []string{"127.0.0.1", machineAddress(t)} {
 		for _, service := range []string{p.metadata, p.coreData, p.deviceREST, p.notifications} {
 			channel := fmt.Sprintf(`{"type":"REST","scheme":"https","host":%q,"port":%d,"path":"/","httpMethod":"POST"}`, host, urlPort(t, service))
 			a := p.call(http.MethodPost, base+"/api/v2/subscription", "application/json", subscriptionJSON("own", "own", channel))
