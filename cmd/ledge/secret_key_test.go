@@ -150,7 +150,7 @@ func TestSecretKeyFileIsRefused(t *testing.T) {
 	mustDo(t, os.Mkdir(folder, 0o700))
 	for path, want := range map[string]string{
 		open: "run `chmod 600 " + open, inside: "is in the data folder", linked: "is in the data folder", folder: "is not a regular file",
-		mustWriteFile(t, "ledge-secret-key", ""):                                      "age-keygen -o FILE",
+		mustWriteFile(t, "ledge-secret-key", ""):                         "age-keygen -o FILE",
 		mustWriteFile(t, "ledge-secret-key", strings.Repeat("#", 65537)): "is longer than 65536 bytes",
 	} {
 		if code, log := refused(t, dir, path); code != exit.Usage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
