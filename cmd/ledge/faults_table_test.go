@@ -149,6 +149,8 @@ func (r *faultRow) report(t *testing.T, of int) {
 	}
 }
 
+func init() { atEnd = append(atEnd, reportFaults) }
+
 // reportFaults prints the table, and writes it to the file that `make faults` names.
 func reportFaults() {
 	faultTable.Lock()

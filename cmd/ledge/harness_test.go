@@ -21,7 +21,7 @@ import (
 )
 
 // atEnd is called when all tests are done.
-var atEnd = []func(){reportFaults}
+var atEnd []func()
 
 // binary is the real program, built once for all tests of this package.
 var binary string
