@@ -108,11 +108,13 @@ func (l *Held) write() error {
 	return err
 }
 
+// Release gives up a folder that Lock returned.
 func (l *Held) Release() {
 	_ = l.f.Truncate(0) // for people only: what counts is the lock
 	l.Close()
 }
 
+// Close gives up a folder that Hold returned.
 func (l *Held) Close() {
 	l.f.Close()
 	l.folder.Close() // either may be nil, which is an error that says nothing
