@@ -40,7 +40,7 @@ platforms: ## build for each platform, compile the tests for two, and run the to
 
 faults: build ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
 	TEST_LEDGE_FAULTS=all TEST_LEDGE_FAULTS_TIME=$(FAULTS_TIME) TEST_LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
-	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 6 -timeout 3h -run '$(FAULTS)' ./cmd/ledge
+	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 6 -timeout 3h -run '$(FAULTS)' ./cmd/ledgetest/faults
 
 testtools: ## install what tests need beside Go, make and git; says before what and how much
 	@.ci/testtools
@@ -48,14 +48,14 @@ testtools: ## install what tests need beside Go, make and git; says before what 
 lighthouse: build ## have Lighthouse look at the pages of the console whose path has LIGHTHOUSE; wants npm, a browser, a quiet machine and 12 minutes
 	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix bin/lighthouse lighthouse@13.5.0
 	TEST_LEDGE_LIGHTHOUSE=$(LIGHTHOUSE) CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge \
-	  $(GO) test -pgo=off -vet=off -count=1 -v -timeout 30m -run '^TestConsoleLighthouse$$' ./cmd/ledge
+	  $(GO) test -pgo=off -vet=off -count=1 -v -timeout 30m -run '^TestConsoleLighthouse$$' ./cmd/ledgetest/console
 
 pictures: build ## take the pictures of docs/reference/console.md into docs/images; wants a browser
 	TEST_LEDGE_PICTURES=$(CURDIR)/docs/images CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge \
-	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledge
+	  $(GO) test -pgo=off -vet=off -count=1 -run '^TestConsolePictures$$' ./cmd/ledgetest/console
 
 growth: build ## count the steps of requests with n, 2n and 4n parts: none may grow with the square
-	TEST_LEDGE_GROWTH=1 CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -run '^TestWorkGrowsWithTheInput$$' ./cmd/ledge
+	TEST_LEDGE_GROWTH=1 CGO_ENABLED=0 TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -run '^TestWorkGrowsWithTheInput$$' ./cmd/ledgetest/attack
 
 race: build ## run the tests with the race detector
 	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 60m ./...

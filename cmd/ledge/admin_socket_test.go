@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/ledgetest"
 )
 
 // mustOpenAdminSocket answers each request with its name, once answer gives way.
@@ -23,17 +24,17 @@ func mustOpenAdminSocket(t *testing.T, dir string, came chan<- string, goOn <-ch
 		<-goOn
 		return adminAnswer{Token: r.Name}, nil
 	})
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	return s
 }
 
 func mustDialAdmin(t *testing.T, dir string) net.Conn {
 	t.Helper()
 	path, folder, err := adminSocketPath(dir)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	defer folder.Close()
 	c, err := net.Dial("unix", path)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -46,7 +47,7 @@ func TestAdminSocketBounds(t *testing.T) {
 	var all []net.Conn
 	for range adminConnections + 1 {
 		c := mustDialAdmin(t, dir)
-		mustDo(t, json.NewEncoder(c).Encode(adminRequest{Name: "x"}))
+		ledgetest.MustDo(t, json.NewEncoder(c).Encode(adminRequest{Name: "x"}))
 		all = append(all, c)
 	}
 	for range adminConnections {
@@ -80,14 +81,14 @@ func TestAdminSocketFile(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		dir = filepath.Join(dir, strings.Repeat("long", 40))
 	}
-	mustDo(t, os.MkdirAll(dir, 0o700))
-	mustDo(t, os.WriteFile(filepath.Join(dir, datadir.AdminSocketFile), nil, 0o600))
+	ledgetest.MustDo(t, os.MkdirAll(dir, 0o700))
+	ledgetest.MustDo(t, os.WriteFile(filepath.Join(dir, datadir.AdminSocketFile), nil, 0o600))
 	came, goOn := make(chan string, 1), make(chan struct{})
 	close(goOn)
 	s := mustOpenAdminSocket(t, dir, came, goOn)
 	defer s.close()
 	info, err := os.Lstat(filepath.Join(dir, datadir.AdminSocketFile))
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	if info.Mode() != 0o600|os.ModeSocket {
 		t.Errorf("got mode %v, want a socket with 0600", info.Mode())
 	}
@@ -104,7 +105,7 @@ func TestPasswordFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "password")
 	for text, want := range map[string]string{"a b\r\nmore\n": "a b", "x": "x", "\nx": "", strings.Repeat("x", maxPasswordFile+1): ""} {
-		mustDo(t, os.WriteFile(name, []byte(text), 0o600))
+		ledgetest.MustDo(t, os.WriteFile(name, []byte(text), 0o600))
 		if got, err := passwordFromFile(name); got != want || (err != nil) != (want == "") {
 			t.Errorf("%.20q: got %q, %v, want %q", text, got, err, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/ledgetest"
 	"ledge/store"
 	"ledge/store/storetest"
 )
@@ -20,22 +21,15 @@ func fillBlocks(t *testing.T, c *Config) {
 	for i := range 26 {
 		storetest.MustSubmit(t, d.events, storetest.Add(fmt.Sprint("service-", i)))
 	}
-	mustDo(t, d.close())
-	ageLog(t, c.DataDir)
-}
-
-func mustDo(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	ledgetest.MustDo(t, d.close())
+	ledgetest.AgeLog(t, c.DataDir)
 }
 
 func (d *data) archiver(c *Config) *archiver {
 	return newArchiver(c, d, slog.New(slog.DiscardHandler), time.Now)
 }
 
-// wholeHistory holds that the log of changes reads from event 1 to 26, with what is archived.
+// WholeHistory holds that the log of changes reads from event 1 to 26, with what is archived.
 func (d *data) wholeHistory(t *testing.T, when string) {
 	t.Helper()
 	n := uint64(0)
@@ -58,7 +52,7 @@ func TestArchiveInterrupted(t *testing.T) {
 	fillBlocks(t, c)
 	d := mustOpenData(t, c)
 	stats, err := d.store.Events().Stats()
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	c.EventsMaxBytes = size(stats.Bytes / 2) // less than the setting allows
 	a := d.archiver(c)
 	c.DiskReserve = 1 << 60
@@ -71,31 +65,31 @@ func TestArchiveInterrupted(t *testing.T) {
 	}
 	c.DiskReserve = 1 << 20
 	key, err := store.OpenSigningKey(c.signingKey())
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	last, _, err := a.due(false)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	again := func(when string) {
 		t.Helper()
-		mustDo(t, d.close())
+		ledgetest.MustDo(t, d.close())
 		d = mustOpenData(t, c)
 		a = d.archiver(c)
 		d.wholeHistory(t, when)
 	}
 	for _, left := range []string{filepath.Join(c.archiveDir(), "LEDGE_EVENTS-000000000001-000000000002.archive.new"), filepath.Join(c.DataDir, "archive-fold-1", "state.db")} {
-		mustDo(t, os.MkdirAll(filepath.Dir(left), 0o750))
-		mustDo(t, os.WriteFile(left, []byte("half"), 0o600))
+		ledgetest.MustDo(t, os.MkdirAll(filepath.Dir(left), 0o750))
+		ledgetest.MustDo(t, os.WriteFile(left, []byte("half"), 0o600))
 	}
 	_, err = d.store.Events().Archive(t.Context(), last, key)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	again("after the archive")
 	_, err = d.store.Events().Archive(t.Context(), last, key)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	_, err = a.snapshot(t.Context(), last, key)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	again("after the snapshot")
 	a.clean()
-	mustDo(t, a.unfinished(t.Context()))
-	mustDo(t, a.close(t.Context()))
+	ledgetest.MustDo(t, a.unfinished(t.Context()))
+	ledgetest.MustDo(t, a.close(t.Context()))
 	if first := d.store.Events().First(); first != last+1 {
 		t.Errorf("the log begins at %d, want %d", first, last+1)
 	}

@@ -6,112 +6,18 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 )
-
-// mustBackUp writes a backup of a node and returns its name and what was printed.
-func mustBackUp(t *testing.T, dir string) (file, out string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "ledge.backup")
-	out, errs, code := ledge(t, "backup", "--data-dir", dir, file)
-	if code != exit.OK {
-		t.Fatalf("ledge backup: %d\n%s%s", code, out, errs)
-	}
-	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 1 {
-		t.Errorf("left: %v", left)
-	}
-	return file, out
-}
-
-// TestBackup backs up a node that runs and the same one when it is stopped, restores both, and compares all answers.
-func TestBackup(t *testing.T) {
-	from := newFolder(t)
-	p := start(t, from)
-	want := p.answers()
-	running, _ := mustBackUp(t, from)
-	p.addDevice("later")
-	p.kill()
-	leaves := mustLeave(t, from)
-	stopped, out := mustBackUp(t, from)
-	leaves()
-	if !strings.Contains(out, "LEDGE_EVENTS: 1 to 17, chain ") || !strings.Contains(out, "payloads: 3 bodies with 900000 bytes") {
-		t.Errorf("printed:\n%s", out)
-	}
-	for name, file := range map[string]string{"running": running, "stopped": stopped} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%v, %v", info.Mode(), err)
-			}
-			to := filepath.Join(t.TempDir(), "a", "new")
-			out, errs, code := ledge(t, "restore", file, to)
-			if code != exit.OK || strings.Count(out, ": whole") != 4 || !strings.Contains(out, "restored to "+to) {
-				t.Fatalf("ledge restore: %d\n%s%s", code, out, errs)
-			}
-			p := start(t, to)
-			if name == "stopped" {
-				if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/later", "", ""); a.status != http.StatusOK {
-					t.Errorf("%d %s", a.status, a.body)
-				}
-				return
-			}
-			if got := p.answers(); got != want {
-				t.Errorf("answers:\n%s\nwant\n%s", got, want)
-			}
-			p.addDevice("next")
-			if code := p.stop(); code != exit.OK {
-				t.Errorf("stop: %d\n%s", code, p.log)
-			}
-			if out, errs, code := ledge(t, "verify", "--data-dir", to); code != exit.OK {
-				t.Errorf("verify: %d\n%s%s", code, out, errs)
-			}
-			if got, err := os.ReadFile(filepath.Join(to, "secrets.json")); err != nil || !strings.Contains(string(got), "username") {
-				t.Errorf("secrets: %v", err)
-			}
-			if _, errs, code := ledge(t, "restore", file, to); code != exit.Folder || !strings.Contains(errs, "is not empty") {
-				t.Errorf("restore over it: %d, %s", code, errs)
-			}
-			if _, errs, code := ledge(t, "backup", "--data-dir", to, file); code != exit.Usage || !strings.Contains(errs, "is not overwritten") {
-				t.Errorf("backup over one: %d, %s", code, errs)
-			}
-		})
-	}
-}
-
-// TestBackupOfDamage holds that nothing is written of a folder that is not whole.
-func TestBackupOfDamage(t *testing.T) {
-	from := newFolder(t)
-	file := filepath.Join(t.TempDir(), "ledge.backup")
-	for name, do := range map[string]func(dir string){
-		"an event": func(dir string) {
-			alter(t, block(dir, "LEDGE_EVENTS", "1"), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
-		},
-		"a body": func(dir string) { remove(t, filepath.Join(dir, "payloads", digestOf(strings.Repeat("1", 300_000)))) },
-		"another body": func(dir string) {
-			alter(t, filepath.Join(dir, "payloads", digestOf(strings.Repeat("2", 300_000))), func(b []byte) []byte { b[0] ^= 1; return b })
-		},
-		"the secrets": func(dir string) { alter(t, filepath.Join(dir, "secrets.json"), func(b []byte) []byte { return b[1:] }) },
-	} {
-		dir := clone(t, from)
-		do(dir)
-		if _, errs, code := ledge(t, "backup", "--data-dir", dir, file); code != exit.Damaged {
-			t.Errorf("%s: %d, %s", name, code, errs)
-		}
-	}
-	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 0 {
-		t.Errorf("left: %v", left)
-	}
-}
 
 // TestDamagedBackup flips bytes all over a backup and cuts it off: it is refused by name, and nothing is made.
 func TestDamagedBackup(t *testing.T) {
-	file, _ := mustBackUp(t, newFolder(t))
+	file, _ := ledgetest.MustBackUp(t, ledgetest.NewFolder(t))
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +56,7 @@ func TestDamagedBackup(t *testing.T) {
 	}
 	refuses("longer", append(bytes.Clone(whole), 0))
 	to := filepath.Join(t.TempDir(), "new")
-	if _, errs, code := ledge(t, "restore", file, to); code != exit.Damaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
+	if _, errs, code := ledgetest.Run(t, "restore", file, to); code != exit.Damaged || !strings.Contains(errs, "ledge: backup "+file+" is damaged: ") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if left, _ := filepath.Glob(filepath.Dir(to) + "/*"); len(left) != 0 {
@@ -219,7 +125,7 @@ func mustWriteSealed(t *testing.T, file string, text []byte) {
 
 // TestBackupOfAnotherPast holds that the logs in a backup are compared with its manifest.
 func TestBackupOfAnotherPast(t *testing.T) {
-	file, _ := mustBackUp(t, newFolder(t))
+	file, _ := ledgetest.MustBackUp(t, ledgetest.NewFolder(t))
 	rewriteBackup(t, file, func(name string, content []byte) (string, []byte) {
 		if name == manifestName {
 			var m manifest
@@ -234,14 +140,14 @@ func TestBackupOfAnotherPast(t *testing.T) {
 		return name, content
 	})
 	to := filepath.Join(t.TempDir(), "new")
-	if _, errs, code := ledge(t, "restore", file, to); code != exit.Damaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
+	if _, errs, code := ledgetest.Run(t, "restore", file, to); code != exit.Damaged || !strings.Contains(errs, "LEDGE_READINGS is damaged at sequence 7: the log ends at 6, but the backup's manifest is at 7") {
 		t.Errorf("%d, %s", code, errs)
 	}
 }
 
 // TestBackupOfEarlierVersion restores a backup that has fronts.json in place of the manifests of the logs, as those of earlier versions have.
 func TestBackupOfEarlierVersion(t *testing.T) {
-	file, _ := mustBackUp(t, newFolder(t))
+	file, _ := ledgetest.MustBackUp(t, ledgetest.NewFolder(t))
 	fronts := map[string]json.RawMessage{}
 	rewriteBackup(t, file, func(name string, content []byte) (string, []byte) {
 		stream, isStart := strings.CutSuffix(strings.TrimPrefix(name, startPrefix), ".manifest")
@@ -268,11 +174,11 @@ func TestBackupOfEarlierVersion(t *testing.T) {
 		t.Fatalf("the backup says where %d logs begin", len(fronts))
 	}
 	to := filepath.Join(t.TempDir(), "new")
-	if out, errs, code := ledge(t, "restore", file, to); code != exit.OK || strings.Count(out, ": whole") != 4 {
+	if out, errs, code := ledgetest.Run(t, "restore", file, to); code != exit.OK || strings.Count(out, ": whole") != 4 {
 		t.Fatalf("ledge restore: %d\n%s%s", code, out, errs)
 	}
-	if p := start(t, to); p.stop() != exit.OK {
-		t.Errorf("stop\n%s", p.log)
+	if p := ledgetest.Start(t, to); p.Stop() != exit.OK {
+		t.Errorf("stop\n%s", p.Log)
 	}
 }
 
@@ -311,38 +217,4 @@ func rewriteBackup(t *testing.T, file string, change func(name string, content [
 	_, _ = w.Write(sums.Bytes())
 	_ = w.Flush()
 	mustWriteSealed(t, file, b.Bytes())
-}
-
-// TestBackupUnderLoad backs up a node that is written to, with readings that are removed meanwhile: the restored folder is
-// whole, as restore verifies, and has each change that was answered before the backup began.
-func TestBackupUnderLoad(t *testing.T) {
-	dir := t.TempDir()
-	p := start(t, dir)
-	for i := range 5 {
-		p.postImage(strings.Repeat(fmt.Sprint("early", i), 60_000))
-	}
-	p.addDevice("before")
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			_, _ = tryCall("POST", p.deviceREST+"/api/v2/resource/sample-image/jpeg", "image/jpeg", strings.Repeat(fmt.Sprint(i, " "), 100_000))
-			_, _ = tryCall("POST", p.metadata+"/api/v2/device", "application/json", "["+deviceJSON(fmt.Sprint("load-", i))+"]")
-		}
-	}()
-	file, _ := mustBackUp(t, dir)
-	close(stop)
-	<-done
-	to := filepath.Join(t.TempDir(), "new")
-	if out, errs, code := ledge(t, "restore", file, to); code != exit.OK {
-		t.Fatalf("%d\n%s%s", code, out, errs)
-	}
-	if out, _, _ := ledge(t, "log", "--data-dir", to); !strings.Contains(out, "device before added") || strings.Count(out, "image/jpeg") < 5 {
-		t.Errorf("the log has\n%s", out)
-	}
 }

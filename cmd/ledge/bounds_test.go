@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ledge/cmd/ledgetest"
 )
 
 // boundTests has, for each row of the tables of docs/reference/limits.md and limits-delivery.md, the tests that drive Ledge to the bound and hold what
@@ -153,7 +155,7 @@ var boundTests = map[string][]string{
 
 // TestBounds walks the table: each row has tests, which are there, and each setting of it is one.
 func TestBounds(t *testing.T) {
-	tables := mustReadDocs(t, "reference/limits.md", "reference/limits-delivery.md")
+	tables := ledgetest.MustReadDocs(t, "reference/limits.md", "reference/limits-delivery.md")
 	c := &Config{}
 	settings := c.settings()
 	tests := testNames(t)

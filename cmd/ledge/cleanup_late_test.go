@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"testing"
-	"time"
 
-	"ledge/bridge/porttest"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
 
@@ -22,7 +20,7 @@ func TestCleanupTakesWhatChangesLater(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			d := mustOpenData(t, configOf(t, "--data-dir", t.TempDir()))
 			note := func(category string) domain.Notification {
-				return domain.Notification{ID: newID(), Category: category, Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: asked, Modified: asked}
+				return domain.Notification{ID: ledgetest.NewID(), Category: category, Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: asked, Modified: asked}
 			}
 			before, processed, after := note("before"), note("processed"), note("after")
 			process := func(n domain.Notification, at int64) domain.Command {
@@ -58,24 +56,5 @@ func TestLateComersAreBounded(t *testing.T) {
 	}
 	if len(l.ids) > mostLate+1 || l.readTo(context.Background(), nil, domain.CleanupAll, 0, 10) != nil {
 		t.Error(len(l.ids))
-	}
-}
-
-// TestCleanupLeavesNothing posts notifications that match a subscription and asks at once for a cleanup: none of those that
-// were acknowledged is left.
-func TestCleanupLeavesNothing(t *testing.T) {
-	p := start(t, t.TempDir())
-	p.postJSON(http.MethodPost, p.notifications+"/api/v2/subscription", fmt.Sprintf(`[{"apiVersion":"v2","subscription":{"name":"s","receiver":"r","adminState":"UNLOCKED","categories":["bulk"],`+
-		`"channels":[{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"t"}]}}]`, porttest.Hold(t)), http.StatusCreated)
-	for round := range 3 {
-		p.postNotifications(1000)
-		p.cleanUp("cleanup")
-		until(t, "the end of the cleanup", func() bool { return p.log.count(`"msg":"cleanup finished","kind":"all"`) > round })
-		if n := p.count("notification/start/0/end/" + fmt.Sprint(time.Now().Add(time.Hour).UnixMilli()) + "?limit=0"); n != 0 {
-			t.Fatalf("%d notifications are left", n)
-		}
-		if n := p.count("transmission/all?limit=0"); n != 0 {
-			t.Fatalf("%d transmissions are left", n)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ledge/bridge/tlstest"
+	"ledge/cmd/ledgetest"
 )
 
 // Each line of the file is read or refused: nobody is to believe that a CA is trusted which is not.
@@ -20,7 +21,7 @@ func TestClientCAFile(t *testing.T) {
 		cert: "CN=server is not that of a CA", ca.PEM + "-----BEGIN CERTIFICATE-----\nbad": "what follows certificate 1 is broken",
 		"-----BEGIN CERTIFICATE-----\naGk=\n-----END CERTIFICATE-----\n": "certificate 1: ", strings.Repeat("x", maxCAFile+1): "make it shorter", ca.PEM + ca.PEM: "",
 	} {
-		path := mustWriteFile(t, "ca.pem", text)
+		path := ledgetest.MustWriteFile(t, "ca.pem", text)
 		roots, err := caPool("tls-client-ca", path)
 		if want == "" && (err != nil || roots == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "setting tls-client-ca: "+path)) {
 			t.Errorf("%.60q: got %v, want %q", text, err, want)

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
@@ -31,17 +30,17 @@ func TestCollector(t *testing.T) {
 	}
 	submit := func(command domain.Command) {
 		t.Helper()
-		out, err := d.readings.Submit(t.Context(), domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: command})
+		out, err := d.readings.Submit(t.Context(), domain.Request{Stamp: domain.Stamp{EventID: ledgetest.NewID(), At: time.Now(), Actor: "anonymous"}, Command: command})
 		if err != nil || out[0].Err != nil {
 			t.Fatal(err, out)
 		}
 	}
 	var events []string
 	for _, digest := range []string{digests[1], digests[0], digests[0]} {
-		event := newID()
+		event := ledgetest.NewID()
 		events = append(events, event)
 		submit(domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
-			ID: newID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Origin: time.Now().UnixNano(),
+			ID: ledgetest.NewID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Origin: time.Now().UnixNano(),
 		}}})
 	}
 	there := func(digest string) bool {
@@ -49,7 +48,7 @@ func TestCollector(t *testing.T) {
 		if err == nil {
 			r.Close()
 		}
-		return !isMissing(t, err)
+		return !ledgetest.IsMissing(t, err)
 	}
 	p := &Program{data: d, payloads: files}
 	ctx, stop := context.WithCancel(t.Context())
@@ -64,26 +63,18 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	files.Release(last, false)
-	until(t, "what is not referred to", func() bool { return !there(last) })
+	ledgetest.Until(t, "what is not referred to", func() bool { return !there(last) })
 	if !there(digests[0]) || !there(digests[1]) {
 		t.Error("a payload is gone that a reading refers to")
 	}
 	submit(domain.RemoveDataEvent{ID: events[2]})
-	until(t, "what two readings referred to", func() bool { return !there(digests[0]) })
+	ledgetest.Until(t, "what two readings referred to", func() bool { return !there(digests[0]) })
 	if !there(digests[1]) {
 		t.Error("a payload is gone that a reading refers to")
 	}
 	d.loseFront(t)
 	d.forget(t.Context(), d.projections()[2])
-	until(t, "what retention has removed", func() bool { return !there(digests[1]) })
+	ledgetest.Until(t, "what retention has removed", func() bool { return !there(digests[1]) })
 	stop()
 	<-ended
-}
-
-func isMissing(tb testing.TB, err error) bool {
-	tb.Helper()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		tb.Fatal(err)
-	}
-	return err != nil
 }

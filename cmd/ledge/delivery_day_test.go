@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/services"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
 
@@ -20,7 +21,7 @@ import (
 // is always there and to one that is down for two hours.
 type day struct {
 	*Program
-	client     *process
+	client     *ledgetest.Node
 	start      time.Time
 	passed     atomic.Int64 // since start, in nanoseconds
 	fine, shut *endpoint
@@ -107,7 +108,7 @@ func (d *day) kept(t *testing.T) (byContent map[string][]domain.Transmission, no
 // holds that of all steps up to the last the youngest are kept, with the tries that the endpoints have seen.
 func (d *day) holds(t *testing.T, last, kept int) {
 	t.Helper()
-	until(t, "all outcomes on record", func() bool {
+	ledgetest.Until(t, "all outcomes on record", func() bool {
 		byContent, _ := d.kept(t)
 		for _, ts := range byContent {
 			if len(ts) != 2 || ts[0].IsOpen() || ts[1].IsOpen() {
@@ -141,11 +142,11 @@ func mustDay(t *testing.T) *day {
 	t.Helper()
 	d := &day{start: time.Now(), fine: mustEndpoint(t), shut: mustEndpoint(t)}
 	d.Program = mustProgramAt(t, d.now, "--notifications-max-age", dayKept.String(), "--resend-limit", fmt.Sprint(dayResend))
-	d.client = &process{tb: t, notifications: d.servers.url(services.Notifications), log: &syncBuffer{}}
-	contracts.know("notifications", d.client.notifications)
-	t.Cleanup(func() { contracts.forget(d.client.notifications) })
-	d.client.subscribeAll("fine", "alarm", restChannel(t, d.fine.URL, "/"))
-	d.client.subscribeAll("shut", "alarm", restChannel(t, d.shut.URL, "/"))
+	d.client = &ledgetest.Node{TB: t, Notifications: d.servers.url(services.Notifications), Log: &ledgetest.Output{}}
+	ledgetest.Contracts.Know("notifications", d.client.Notifications)
+	t.Cleanup(func() { ledgetest.Contracts.Forget(d.client.Notifications) })
+	d.client.SubscribeAll("fine", "alarm", ledgetest.RestChannel(t, d.fine.URL, "/"))
+	d.client.SubscribeAll("shut", "alarm", ledgetest.RestChannel(t, d.shut.URL, "/"))
 	return d
 }
 
@@ -153,12 +154,12 @@ func mustDay(t *testing.T) *day {
 func (d *day) pass(t *testing.T, step int) {
 	t.Helper()
 	passed := time.Duration(step+1) * dayStep
-	until(t, "what is due before "+content(step), d.rests) // a try that ends after the clock has gone on begins its pause then
+	ledgetest.Until(t, "what is due before "+content(step), d.rests) // a try that ends after the clock has gone on begins its pause then
 	before := d.shut.count()
 	d.shut.down.Store(passed > downFrom && passed <= downTo)
 	d.passed.Store(int64(passed))
-	d.client.post("alarm", content(step))
-	until(t, content(step), func() bool { _, taken := d.fine.of(content(step)); return taken == 1 && d.shut.count() > before })
+	ledgetest.PostNotification(d.client, "alarm", content(step))
+	ledgetest.Until(t, content(step), func() bool { _, taken := d.fine.of(content(step)); return taken == 1 && d.shut.count() > before })
 }
 
 // rests reports whether no try is under way or due; one that fails has all others wait.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 )
 
 // An address that other machines can reach is refused at the start, before anything is listened on or written.
@@ -33,7 +33,7 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	_, stderr, code := ledge(t, append([]string{"serve", "--data-dir", dir, "--metadata-host", "0.0.0.0", "--tap-host", "::"}, ports...)...)
+	_, stderr, code := ledgetest.Run(t, append([]string{"serve", "--data-dir", dir, "--metadata-host", "0.0.0.0", "--tap-host", "::"}, ports...)...)
 	for _, want := range []string{"setting metadata-host: 0.0.0.0 can be reached", "setting tap-host: :: can be reached", "127.0.0.1", "reverse proxy", "allow-insecure"} {
 		if code != exit.Usage || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d, %q does not say %q", code, stderr, want)
@@ -41,41 +41,6 @@ func TestOpenAddressesAreRefused(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-// With allow-insecure it is listened on, and one line of the log says so. A tap that is off is not an address.
-func TestOpenAddressesAreNamed(t *testing.T) {
-	t.Parallel()
-	p := start(t, t.TempDir(), "--allow-insecure", "--data-host", "0.0.0.0", "--tap-host", "0.0.0.0", "--metadata-host", "LocalHost.", "--notifications-host", "127.0.0.2")
-	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
-	got := p.call(http.MethodGet, "http://127.0.0.3:"+port(p.coreData)+"/api/v2/ping", "", "")
-	if got.status != http.StatusOK {
-		t.Errorf("127.0.0.3: got %d %s", got.status, got.body)
-	}
-	p.stop()
-	var lines []string
-	for line := range strings.Lines(p.log.String()) {
-		if strings.Contains(line, "allow-insecure") {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) != 1 || !strings.Contains(lines[0], `"level":"WARN"`) {
-		t.Fatalf("got %q, want one line of level WARN", lines)
-	}
-	for setting, want := range map[string]string{"data-host": p.coreData, "tap-host": p.tap, "metadata-host": "", "device-rest-host": "", "notifications-host": ""} {
-		_, want, _ = strings.Cut(want, "://")
-		if got := field(lines[0], setting); got != want || want != "" && !strings.HasPrefix(want, "[::]:") && !strings.HasPrefix(want, "0.0.0.0:") {
-			t.Errorf("%s: got %q, want %q", setting, got, want)
-		}
-	}
-	q := start(t, t.TempDir(), "--tap-host", "0.0.0.0", "--tap-port", "-1", "--device-rest-host", "::1")
-	if !strings.Contains(q.deviceREST, "[::1]:") {
-		t.Errorf("device-rest is at %s", q.deviceREST)
-	}
-	q.stop()
-	if _, ok := q.log.find("allow-insecure"); ok {
-		t.Error("a start on loopback addresses warns")
 	}
 }
 

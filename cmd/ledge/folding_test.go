@@ -12,6 +12,7 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 )
 
 // TestFoldingIsTold holds that a fold tells the log and systemd every 5 seconds how far it is, and not more often.
@@ -45,14 +46,14 @@ func TestFoldingIsTold(t *testing.T) {
 func TestRebuildFoldsOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start(t, dir).stop()
+	ledgetest.Start(t, dir).Stop()
 	for _, file := range datadir.StateFiles {
 		if err := os.Remove(filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, folds := range []int{1, 1} { // without state, and with a state that is whole
-		out, stderr, code := ledge(t, "rebuild", "--data-dir", dir)
+		out, stderr, code := ledgetest.Run(t, "rebuild", "--data-dir", dir)
 		if got := strings.Count(stderr, "stream=LEDGE_EVENTS") + strings.Count(stderr, `"stream":"LEDGE_EVENTS"`); code != exit.OK || got != folds || !strings.Contains(out, "state.db: folded to event") {
 			t.Errorf("%d folds, want %d: %d %s%s", got, folds, code, out, stderr)
 		}
@@ -63,7 +64,7 @@ func TestRebuildFoldsOnce(t *testing.T) {
 	}
 	told := map[string]int64{}
 	c.folding = func(file string, done, total int64) { told[file] = done*1000 + total }
-	mustDo(t, mustOpenData(t, c).close())
+	ledgetest.MustDo(t, mustOpenData(t, c).close())
 	if n := told["state.db"]; n == 0 || n/1000 != n%1000 {
 		t.Errorf("a fold has told %v", told)
 	}

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,36 +14,10 @@ import (
 	"github.com/alexedwards/argon2id"
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
-	"ledge/handlers/identity"
 	"ledge/store/secrets"
 )
-
-// ledgeOn runs a command on a data folder with a standard input, and returns what it prints and its error.
-func ledgeOn(t *testing.T, dir, input string, args ...string) (out, errs string, err error) {
-	t.Helper()
-	c := exec.Command(binary, append(args, "--data-dir", dir, "--disk-reserve", "1MiB")...)
-	var stdout, stderr bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(input), &stdout, &stderr
-	err = c.Run()
-	return stdout.String(), stderr.String(), err
-}
-
-func mustLedge(t *testing.T, dir, input string, args ...string) string {
-	t.Helper()
-	out, errs, err := ledgeOn(t, dir, input, args...)
-	if err != nil {
-		t.Fatalf("ledge %v: %v\n%s", args, err, errs)
-	}
-	return out
-}
-
-func wantLedgeFails(t *testing.T, dir, input, says string, args ...string) {
-	t.Helper()
-	if out, errs, err := ledgeOn(t, dir, input, args...); err == nil || !strings.Contains(errs, says) {
-		t.Errorf("ledge %v: got %v, %q, %q, want a failure with %q", args, err, out, errs, says)
-	}
-}
 
 // TestUsersAndTokens does the same on a running and on a stopped server.
 func TestUsersAndTokens(t *testing.T) {
@@ -55,21 +26,21 @@ func TestUsersAndTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := start(t, dir)
+			p := ledgetest.Start(t, dir)
 			if !running {
-				p.stop()
+				p.Stop()
 			}
 			token := administerEverything(t, dir)
 			if running {
-				p.stop()
+				p.Stop()
 			}
-			log := mustLedge(t, dir, "", "log")
+			log := ledgetest.MustRunOn(t, dir, "", "log")
 			for _, want := range []string{"user anna added  by cli:" + ownName(), "user anna updated", "user anna password", "user ben removed", "token pos-7 added", "token pos-7 removed"} {
 				if !strings.Contains(log, want) {
 					t.Errorf("the log does not have %q:\n%s", want, log)
 				}
 			}
-			wantNowhere(t, dir, "first-secret", "second-secret", token, token[strings.LastIndexByte(token, '_')+1:])
+			ledgetest.WantNowhere(t, dir, "first-secret", "second-secret", token, token[strings.LastIndexByte(token, '_')+1:])
 			if left, err := filepath.Glob(filepath.Join(dir, datadir.AdminSocketFile)); err != nil || len(left) > 0 {
 				t.Errorf("the stop left %v, %v", left, err)
 			}
@@ -80,115 +51,42 @@ func TestUsersAndTokens(t *testing.T) {
 // administerEverything does what the commands can, and returns a token.
 func administerEverything(t *testing.T, dir string) string {
 	t.Helper()
-	mustLedge(t, dir, "first-secret\n", "user", "add", "anna", "--role", "operator")
-	mustLedge(t, dir, "first-secret\n", "user", "add", "ben")
-	wantLedgeFails(t, dir, "another-secret\n", "exists already", "user", "add", "anna")
-	wantLedgeFails(t, dir, "\n", "is empty", "user", "add", "zoe")
-	mustLedge(t, dir, "", "user", "role", "anna", "--role", "auditor")
-	wantLedgeFails(t, dir, "", `role: "root" is unknown`, "user", "role", "anna", "--role", "root")
+	ledgetest.MustRunOn(t, dir, "first-secret\n", "user", "add", "anna", "--role", "operator")
+	ledgetest.MustRunOn(t, dir, "first-secret\n", "user", "add", "ben")
+	ledgetest.WantRunFails(t, dir, "another-secret\n", "exists already", "user", "add", "anna")
+	ledgetest.WantRunFails(t, dir, "\n", "is empty", "user", "add", "zoe")
+	ledgetest.MustRunOn(t, dir, "", "user", "role", "anna", "--role", "auditor")
+	ledgetest.WantRunFails(t, dir, "", `role: "root" is unknown`, "user", "role", "anna", "--role", "root")
 	file := filepath.Join(t.TempDir(), "password")
-	mustDo(t, os.WriteFile(file, []byte("second-secret\n"), 0o600))
-	mustLedge(t, dir, "", "user", "passwd", "anna", "--password-file", file)
-	mustLedge(t, dir, "", "user", "remove", "ben")
-	wantLedgeFails(t, dir, "", "is the last one with the role admin", "user", "remove", "admin")
-	wantLedgeFails(t, dir, "", "is the last one with the role admin", "user", "role", "admin", "--role", "viewer")
+	ledgetest.MustDo(t, os.WriteFile(file, []byte("second-secret\n"), 0o600))
+	ledgetest.MustRunOn(t, dir, "", "user", "passwd", "anna", "--password-file", file)
+	ledgetest.MustRunOn(t, dir, "", "user", "remove", "ben")
+	ledgetest.WantRunFails(t, dir, "", "is the last one with the role admin", "user", "remove", "admin")
+	ledgetest.WantRunFails(t, dir, "", "is the last one with the role admin", "user", "role", "admin", "--role", "viewer")
 	var users []userEntry
-	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "user", "list", "--json")), &users))
+	ledgetest.MustDo(t, json.Unmarshal([]byte(ledgetest.MustRunOn(t, dir, "", "user", "list", "--json")), &users))
 	if len(users) != 2 || users[0].Name != "anna" || users[0].Role != domain.Auditor || users[1].Name != "admin" || !users[1].MustChange {
 		t.Errorf("got users %+v", users)
 	}
-	if table := mustLedge(t, dir, "", "user", "list"); !strings.Contains(table, "anna   auditor") {
+	if table := ledgetest.MustRunOn(t, dir, "", "user", "list"); !strings.Contains(table, "anna   auditor") {
 		t.Errorf("got table\n%s", table)
 	}
-	token := strings.TrimSpace(mustLedge(t, dir, "", "token", "create", "pos-7", "--role", "poster", "--devices", "cam-*,door-1", "--expires", "90d"))
+	token := strings.TrimSpace(ledgetest.MustRunOn(t, dir, "", "token", "create", "pos-7", "--role", "poster", "--devices", "cam-*,door-1", "--expires", "90d"))
 	if !strings.HasPrefix(token, "ledge_pos-7_") {
 		t.Errorf("got token %q", token)
 	}
-	if out := mustLedge(t, dir, "", "token", "create", "cam-1", "--certificate"); out != "" {
+	if out := ledgetest.MustRunOn(t, dir, "", "token", "create", "cam-1", "--certificate"); out != "" {
 		t.Errorf("a certificate has the secret %q", out)
 	}
-	wantLedgeFails(t, dir, "", "is no lifetime", "token", "create", "x", "--expires", "90 days")
+	ledgetest.WantRunFails(t, dir, "", "is no lifetime", "token", "create", "x", "--expires", "90 days")
 	var tokens []tokenEntry
-	mustDo(t, json.Unmarshal([]byte(mustLedge(t, dir, "", "token", "list", "--json")), &tokens))
+	ledgetest.MustDo(t, json.Unmarshal([]byte(ledgetest.MustRunOn(t, dir, "", "token", "list", "--json")), &tokens))
 	if len(tokens) != 2 || !tokens[0].Certificate || len(tokens[1].Devices) != 2 || tokens[1].Expires-tokens[1].Created > 90*24*time.Hour.Milliseconds() {
 		t.Errorf("got tokens %+v", tokens)
 	}
-	mustLedge(t, dir, "", "token", "revoke", "pos-7")
-	wantLedgeFails(t, dir, "", `token "pos-7" does not exist`, "token", "revoke", "pos-7")
+	ledgetest.MustRunOn(t, dir, "", "token", "revoke", "pos-7")
+	ledgetest.WantRunFails(t, dir, "", `token "pos-7" does not exist`, "token", "revoke", "pos-7")
 	return token
-}
-
-// wantNowhere scans all files of a folder but the secret store. What a scan can find, it finds: a name is on the log.
-func wantNowhere(t *testing.T, dir string, secrets ...string) {
-	t.Helper()
-	found := false
-	mustDo(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() || e.Name() == "secrets.json" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		found = found || bytes.Contains(text, []byte("user/anna/added"))
-		for _, s := range secrets {
-			if bytes.Contains(text, []byte(s)) {
-				t.Errorf("%s has the secret %q", path, s)
-			}
-		}
-		return err
-	}))
-	if !found {
-		t.Error("the scan did not find what is on the log")
-	}
-}
-
-// TestAdminPasswordFile follows the password of the first user from the first start to its change.
-func TestAdminPasswordFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, datadir.AdminPasswordFile)
-	p := start(t, dir)
-	info, err := os.Stat(file)
-	mustDo(t, err)
-	if info.Mode().Perm() != 0o600 {
-		t.Errorf("got mode %v, want 0600", info.Mode())
-	}
-	text, err := os.ReadFile(file)
-	mustDo(t, err)
-	p.stop()
-	if password := strings.TrimSpace(string(text)); len(password) < 20 || strings.Contains(p.log.String(), password) {
-		t.Errorf("password %q: want at least 20 characters, and not in the log of the server", password)
-	}
-	p = start(t, dir)
-	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(text, again) {
-		t.Errorf("after the second start: got %q, %v, want %q", again, err, text)
-	}
-	mustLedge(t, dir, "another secret\n", "user", "passwd", "admin")
-	if _, err := os.Stat(file); err == nil {
-		t.Error("the file is there after the password has changed")
-	}
-	p.stop()
-	mustDo(t, os.WriteFile(file, text, 0o600)) // as a crash just after the event leaves it
-	p = start(t, dir)
-	if _, err := os.Stat(file); err == nil {
-		t.Error("the file of the old password is there after a start")
-	}
-	p.stop()
-}
-
-// TestAdminPasswordFromEnvironment writes no file and keeps the password out of everything.
-func TestAdminPasswordFromEnvironment(t *testing.T) {
-	t.Setenv("LEDGE_ADMIN_PASSWORD", "environment-secret")
-	dir := t.TempDir()
-	p := start(t, dir)
-	body := p.call(http.MethodGet, p.metadata+"/api/v2/config", "", "").body
-	p.stop()
-	if strings.Contains(body, "environment-secret") || strings.Contains(p.log.String(), "environment-secret") {
-		t.Error("the password is in /config or in the log of the server")
-	}
-	if _, err := os.Stat(filepath.Join(dir, datadir.AdminPasswordFile)); err == nil {
-		t.Error("there is a file of the password")
-	}
-	mustLedge(t, dir, "first-secret\n", "user", "add", "anna")
-	wantNowhere(t, dir, "environment-secret")
 }
 
 // TestHashWithoutEvent starts after a crash between the hash and the event, and between the event and the removal of the old hash.
@@ -196,14 +94,14 @@ func TestHashWithoutEvent(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
-	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
+	ledgetest.MustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
 	u, _ := i.User("anna")
 	hash, _ := i.secrets.Credential(u.Credential)
-	mustDo(t, i.secrets.PutCredential("never-named", "hash"))
-	mustDo(t, d.close())
+	ledgetest.MustDo(t, i.secrets.PutCredential("never-named", "hash"))
+	ledgetest.MustDo(t, d.close())
 
 	d, i = mustOpenIdentities(t, c)
-	mustDo(t, i.sweep())
+	ledgetest.MustDo(t, i.sweep())
 	if _, ok := i.secrets.Credential("never-named"); ok {
 		t.Error("the hash without an event is still there")
 	}
@@ -211,14 +109,14 @@ func TestHashWithoutEvent(t *testing.T) {
 		t.Errorf("got hash %q, %t, want that of the password on record", got, ok)
 	}
 	wantRefusedWithoutHash(t, i)
-	mustDo(t, d.close())
+	ledgetest.MustDo(t, d.close())
 }
 
 // wantRefusedWithoutHash holds that a refused command leaves no hash.
 func wantRefusedWithoutHash(t *testing.T, i *identities) {
 	t.Helper()
 	before, err := os.ReadFile(filepath.Join(i.dir, "secrets.json"))
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	if err := i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false); domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("got %v, want a conflict", err)
 	}
@@ -232,7 +130,7 @@ func TestTokenUses(t *testing.T) {
 	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
 	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	at := time.UnixMilli(1_700_000_000_000)
 	i.uses.Used("pos-7", at.Add(time.Hour))
 	i.uses.Used("pos-7", at) // the clock was set back
@@ -240,7 +138,7 @@ func TestTokenUses(t *testing.T) {
 	done := make(chan struct{})
 	close(done)
 	i.keepTokenUses(done, d.logger)
-	mustDo(t, d.close())
+	ledgetest.MustDo(t, d.close())
 
 	d, i = mustOpenIdentities(t, c)
 	if got := i.uses.Last("pos-7"); got != at.UnixMilli() {
@@ -249,14 +147,7 @@ func TestTokenUses(t *testing.T) {
 	if got := i.uses.Last("gone"); got != 0 {
 		t.Errorf("a revoked token was last used at %d", got)
 	}
-	mustDo(t, d.close())
-}
-
-func TestTokenText(t *testing.T) {
-	token, hash := identity.NewToken("a_b")
-	if !strings.HasPrefix(token, "ledge_a_b_") || len(hash) != 64 {
-		t.Errorf("got %q, %q", token, hash)
-	}
+	ledgetest.MustDo(t, d.close())
 }
 
 // mustOpenIdentities opens the users and tokens of a data folder as a server does.
@@ -264,7 +155,7 @@ func mustOpenIdentities(t *testing.T, c *Config) (*data, *identities) {
 	t.Helper()
 	d := mustOpenData(t, c)
 	file, err := secrets.OpenWith(c.secretsPath(), nil)
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	return d, d.identities(c, file, d.logger)
 }
 
@@ -273,34 +164,34 @@ func TestRetiredHashes(t *testing.T) {
 	t.Parallel()
 	c := configOf(t, "--data-dir", t.TempDir(), "--disk-reserve", "1MiB")
 	d, i := mustOpenIdentities(t, c)
-	mustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
+	ledgetest.MustDo(t, i.AddUser(t.Context(), "cli:me", "anna", domain.Viewer, "first-secret", false))
 	_, err := i.AddToken(t.Context(), "cli:me", domain.Token{Name: "pos-7", Role: domain.Poster})
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	u, _ := i.User("anna")
 	token, _ := i.Token("pos-7")
 	has := func(id string) bool { _, ok := i.secrets.Credential(id); return ok }
-	mustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another-secret", false))
-	mustDo(t, i.RemoveToken(t.Context(), "cli:me", "pos-7"))
-	mustDo(t, i.removeRetired(i.now().Add(-keepRetired)))
+	ledgetest.MustDo(t, i.SetPassword(t.Context(), "cli:me", "anna", "another-secret", false))
+	ledgetest.MustDo(t, i.RemoveToken(t.Context(), "cli:me", "pos-7"))
+	ledgetest.MustDo(t, i.removeRetired(i.now().Add(-keepRetired)))
 	if !has(u.Credential) || !has(token.Credential) {
 		t.Error("an old hash has gone with its event: a backup that ends before the event would be without it")
 	}
-	mustDo(t, i.removeRetired(i.now().Add(time.Second)))
+	ledgetest.MustDo(t, i.removeRetired(i.now().Add(time.Second)))
 	if has(u.Credential) || has(token.Credential) {
 		t.Error("an old hash is kept for good")
 	}
 	if u, _ := i.User("anna"); !has(u.Credential) {
 		t.Error("the hash that is in use has gone")
 	}
-	mustDo(t, d.close())
+	ledgetest.MustDo(t, d.close())
 }
 
 // TestBackupBesidePasswords changes passwords and tokens of a running server beside backups of it: each backup has the hash for each user and
 // token of its log.
 func TestBackupBesidePasswords(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir)
-	mustLedge(t, dir, "first-secret\n", "user", "add", "anna")
+	p := ledgetest.Start(t, dir)
+	ledgetest.MustRunOn(t, dir, "first-secret\n", "user", "add", "anna")
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -310,29 +201,29 @@ func TestBackupBesidePasswords(t *testing.T) {
 				return
 			default:
 			}
-			_, _, _ = ledgeOn(t, dir, fmt.Sprintf("first-secret-%d\n", n), "user", "passwd", "anna")
-			_, _, _ = ledgeOn(t, dir, "", "token", "create", fmt.Sprint("pos-", n), "--role", "poster")
-			_, _, _ = ledgeOn(t, dir, "", "token", "revoke", fmt.Sprint("pos-", n-1))
+			_, _, _ = ledgetest.RunOn(t, dir, fmt.Sprintf("first-secret-%d\n", n), "user", "passwd", "anna")
+			_, _, _ = ledgetest.RunOn(t, dir, "", "token", "create", fmt.Sprint("pos-", n), "--role", "poster")
+			_, _, _ = ledgetest.RunOn(t, dir, "", "token", "revoke", fmt.Sprint("pos-", n-1))
 		}
 	}()
 	var folders []string
 	for range 4 {
-		file, _ := mustBackUp(t, dir)
+		file, _ := ledgetest.MustBackUp(t, dir)
 		to := filepath.Join(t.TempDir(), "new")
-		if out, errs, code := ledge(t, "restore", file, to); code != exit.OK {
+		if out, errs, code := ledgetest.Run(t, "restore", file, to); code != exit.OK {
 			t.Fatalf("%d\n%s%s", code, out, errs)
 		}
 		folders = append(folders, to)
 	}
 	close(stop)
 	<-done
-	p.stop()
+	p.Stop()
 	for _, to := range folders {
 		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", to, "--disk-reserve", "1MiB"))
 		users, err := i.Users()
-		mustDo(t, err)
+		ledgetest.MustDo(t, err)
 		tokens, err := i.Tokens()
-		mustDo(t, err)
+		ledgetest.MustDo(t, err)
 		if len(users) != 2 {
 			t.Errorf("got users %+v", users)
 		}
@@ -346,31 +237,31 @@ func TestBackupBesidePasswords(t *testing.T) {
 				t.Errorf("the backup has token %s without its hash", token.Name)
 			}
 		}
-		mustDo(t, d.close())
+		ledgetest.MustDo(t, d.close())
 	}
 }
 
 // TestKillBesidePasswords kills a server while passwords are changed: after each kill, the password that the log names is the old one or the new one.
 func TestKillBesidePasswords(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir)
-	mustLedge(t, dir, "first-secret-0\n", "user", "add", "anna")
+	p := ledgetest.Start(t, dir)
+	ledgetest.MustRunOn(t, dir, "first-secret-0\n", "user", "add", "anna")
 	now := "first-secret-0"
 	for round := range 8 {
 		next := fmt.Sprint("first-secret-", round+1)
 		changed := make(chan error, 1)
 		go func() {
-			_, _, err := ledgeOn(t, dir, next+"\n", "user", "passwd", "anna")
+			_, _, err := ledgetest.RunOn(t, dir, next+"\n", "user", "passwd", "anna")
 			changed <- err
 		}()
 		time.Sleep(rand.N(200 * time.Millisecond)) // the kill comes at any point of the change
-		p.kill()
+		p.Kill()
 		acknowledged := <-changed == nil
 		d, i := mustOpenIdentities(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
-		mustDo(t, i.sweep())
+		ledgetest.MustDo(t, i.sweep())
 		u, _ := i.User("anna")
 		hash, ok := i.secrets.Credential(u.Credential)
-		mustDo(t, d.close())
+		ledgetest.MustDo(t, d.close())
 		match := func(password string) bool {
 			ok, err := argon2id.ComparePasswordAndHash(password, hash)
 			return ok && err == nil
@@ -383,6 +274,6 @@ func TestKillBesidePasswords(t *testing.T) {
 		case acknowledged || !match(now):
 			t.Fatalf("round %d: acknowledged %t, and the password is not %s", round, acknowledged, next)
 		}
-		p = start(t, dir)
+		p = ledgetest.Start(t, dir)
 	}
 }

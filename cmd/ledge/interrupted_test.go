@@ -10,29 +10,13 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 )
-
-// cancelling ends a context with the first write that finds a file gone, or another file in its place.
-type cancelling struct {
-	bytes.Buffer
-	file   string
-	old    *os.File // is open, so that no other file gets its inode; nil for none
-	cancel func()
-}
-
-func (c *cancelling) Write(b []byte) (int, error) {
-	now, err := os.Stat(c.file)
-	old, oldErr := c.old.Stat()
-	if err != nil || oldErr != nil || !os.SameFile(now, old) {
-		c.cancel()
-	}
-	return c.Buffer.Write(b)
-}
 
 // A command that is interrupted says what it leaves, and leaves that.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	start(t, dir).stop()
+	ledgetest.Start(t, dir).Stop()
 	at := []string{"--data-dir", dir, "--log-level", "debug", "--log-format", "text"}
 	for _, tt := range []struct{ command, gone, says string }{
 		{"log", "", "not all of the log is printed; nothing is changed"},
@@ -41,8 +25,8 @@ func TestInterrupted(t *testing.T) {
 		{"rebuild", datadir.StateFiles[0], "the state is folded in part"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		errs := &cancelling{file: filepath.Join(dir, tt.gone), cancel: cancel}
-		errs.old, _ = os.Open(errs.file)
+		errs := &ledgetest.Cancelling{File: filepath.Join(dir, tt.gone), Cancel: cancel}
+		errs.Old, _ = os.Open(errs.File)
 		if tt.gone == "" { // it says nothing before the end
 			cancel()
 		}
@@ -51,7 +35,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s; want %d and %q", tt.command, code, text, exit.Failure, tt.says)
 		}
 		cancel()
-		_ = errs.old.Close()
+		_ = errs.Old.Close()
 	}
-	verify(t, dir)
+	ledgetest.Verify(t, dir)
 }

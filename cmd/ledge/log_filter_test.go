@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
 
@@ -32,96 +31,65 @@ func TestSubjectPatterns(t *testing.T) {
 	}
 }
 
-func TestLogFilterFlags(t *testing.T) {
-	for _, args := range [][]string{
-		{"--since", "yesterday"}, {"--until", "2026-13-01"}, {"--type", "[a"}, {"--actor", "[a"}, {"-n", "-1"}, {"-n", "1000001"}, {"-n", "1", "--from", "2"}, {"-f", "--until", "1h"},
-	} {
-		if _, stderr, code := ledge(t, append([]string{"log", "--data-dir", t.TempDir()}, args...)...); code != exit.Usage {
-			t.Errorf("%v: exit code %d, %s", args, code, stderr)
-		}
-	}
-}
-
-// logLine is what the tests look at of `ledge log --json`.
-type logLine struct {
-	Stream, Subject, Type, Actor string
-	Seq                          uint64
-	Time                         time.Time
-}
-
-func logged(t *testing.T, dir string, args ...string) (lines []logLine) {
-	t.Helper()
-	out, stderr, code := ledge(t, append([]string{"log", "--json", "--data-dir", dir}, args...)...)
-	if code != exit.OK {
-		t.Fatalf("log %v: exit code %d, %s", args, code, stderr)
-	}
-	for text := range strings.Lines(out) {
-		var line logLine
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 // TestLogFilters compares each filter with the same choice from the whole log, beside a server and without one.
 func TestLogFilters(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, dir)
+	p := ledgetest.Start(t, dir)
 	for _, name := range []string{"cam-1", "cam-2", "cam-3"} {
-		p.addDevice(name)
-		p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/"+name+"/jpeg", "image/jpeg", name)
+		p.AddDevice(name)
+		p.Call(http.MethodPost, p.DeviceREST+"/api/v2/resource/"+name+"/jpeg", "image/jpeg", name)
 	}
-	p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"c","content":"x","sender":"s","severity":"NORMAL"}}]`, http.StatusCreated)
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", `[{"apiVersion":"v2","notification":{"category":"c","content":"x","sender":"s","severity":"NORMAL"}}]`, http.StatusCreated)
 	compare := func() {
 		t.Helper()
-		all := logged(t, dir)
-		choose := func(f func(logLine) bool) []logLine {
-			return slices.DeleteFunc(slices.Clone(all), func(l logLine) bool { return !f(l) })
+		all := ledgetest.Logged(t, dir)
+		choose := func(f func(ledgetest.LogLine) bool) []ledgetest.LogLine {
+			return slices.DeleteFunc(slices.Clone(all), func(l ledgetest.LogLine) bool { return !f(l) })
 		}
-		last := func(n int, list []logLine) []logLine { return list[len(list)-n:] }
+		last := func(n int, list []ledgetest.LogLine) []ledgetest.LogLine { return list[len(list)-n:] }
 		middle := all[len(all)/2].Time
 		for _, tt := range []struct {
 			args []string
-			want []logLine
+			want []ledgetest.LogLine
 		}{
-			{[]string{"--type", "device.added"}, choose(func(l logLine) bool { return strings.HasPrefix(l.Type, "device.added/") })},
-			{[]string{"--type", "device.*/1"}, choose(func(l logLine) bool { return strings.HasPrefix(l.Type, "device.") && strings.HasSuffix(l.Type, "/1") })},
-			{[]string{"--device", "cam-2"}, choose(func(l logLine) bool { return strings.Contains(l.Subject, ".cam-2.") })},
-			{[]string{"--actor", "anonymous@127.0.0.1"}, choose(func(l logLine) bool { return l.Actor == "anonymous@127.0.0.1" })},
-			{[]string{"--actor", "an*", "-n", "2"}, last(2, choose(func(l logLine) bool { return strings.HasPrefix(l.Actor, "an") }))},
-			{[]string{"--actor", "ledge"}, choose(func(l logLine) bool { return l.Actor == "ledge" })},
-			{[]string{"--subject", "ledge.reading.>"}, choose(func(l logLine) bool { return l.Stream == "reading" })},
-			{[]string{"--since", middle.Format(time.RFC3339Nano)}, choose(func(l logLine) bool { return !l.Time.Before(middle) })},
-			{[]string{"--until", middle.Format(time.RFC3339Nano)}, choose(func(l logLine) bool { return l.Time.Before(middle) })},
+			{[]string{"--type", "device.added"}, choose(func(l ledgetest.LogLine) bool { return strings.HasPrefix(l.Type, "device.added/") })},
+			{[]string{"--type", "device.*/1"}, choose(func(l ledgetest.LogLine) bool {
+				return strings.HasPrefix(l.Type, "device.") && strings.HasSuffix(l.Type, "/1")
+			})},
+			{[]string{"--device", "cam-2"}, choose(func(l ledgetest.LogLine) bool { return strings.Contains(l.Subject, ".cam-2.") })},
+			{[]string{"--actor", "anonymous@127.0.0.1"}, choose(func(l ledgetest.LogLine) bool { return l.Actor == "anonymous@127.0.0.1" })},
+			{[]string{"--actor", "an*", "-n", "2"}, last(2, choose(func(l ledgetest.LogLine) bool { return strings.HasPrefix(l.Actor, "an") }))},
+			{[]string{"--actor", "ledge"}, choose(func(l ledgetest.LogLine) bool { return l.Actor == "ledge" })},
+			{[]string{"--subject", "ledge.reading.>"}, choose(func(l ledgetest.LogLine) bool { return l.Stream == "reading" })},
+			{[]string{"--since", middle.Format(time.RFC3339Nano)}, choose(func(l ledgetest.LogLine) bool { return !l.Time.Before(middle) })},
+			{[]string{"--until", middle.Format(time.RFC3339Nano)}, choose(func(l ledgetest.LogLine) bool { return l.Time.Before(middle) })},
 			{[]string{"--since", "0s"}, nil},
 			{[]string{"--since", "1d"}, all},
 			{[]string{"-n", "0"}, nil},
 			{[]string{"-n", "3"}, all[len(all)-3:]},
 			{[]string{"-n", "100000"}, all},
-			{[]string{"-n", "2", "--device", "cam-1"}, choose(func(l logLine) bool { return strings.Contains(l.Subject, ".cam-1.") })[:2]},
+			{[]string{"-n", "2", "--device", "cam-1"}, choose(func(l ledgetest.LogLine) bool { return strings.Contains(l.Subject, ".cam-1.") })[:2]},
 		} {
 			if len(tt.want) == 0 && tt.args[1] != "0" && tt.args[1] != "0s" {
 				t.Fatalf("%v: nothing is to be chosen", tt.args)
 			}
-			if got := logged(t, dir, tt.args...); !slices.Equal(got, tt.want) {
+			if got := ledgetest.Logged(t, dir, tt.args...); !slices.Equal(got, tt.want) {
 				t.Errorf("log %v:\ngot  %v\nwant %v", tt.args, got, tt.want)
 			}
 		}
 	}
-	p.addConsoleUser(t, domain.Auditor) // by cli:USER
-	cli := logged(t, dir, "--actor", "cli:*")
-	if name := strings.TrimPrefix(cli[0].Actor, "cli:"); len(cli) != 1 || !slices.Equal(logged(t, dir, "--actor", name), cli) {
+	p.AddConsoleUser(t, domain.Auditor) // by cli:USER
+	cli := ledgetest.Logged(t, dir, "--actor", "cli:*")
+	if name := strings.TrimPrefix(cli[0].Actor, "cli:"); len(cli) != 1 || !slices.Equal(ledgetest.Logged(t, dir, "--actor", name), cli) {
 		t.Errorf("log --actor %s is not %v", name, cli)
 	}
 	compare()
-	if code := p.stop(); code != exit.OK {
+	if code := p.Stop(); code != exit.OK {
 		t.Fatalf("stop: %d", code)
 	}
 	compare()
-	all := logged(t, dir)
+	all := ledgetest.Logged(t, dir)
 	holdStarts(t, dir, all[len(all)-2].Time)
 }
 
@@ -159,40 +127,5 @@ func holdStarts(t *testing.T, dir string, late time.Time) {
 				t.Errorf("subject: the logs are read from %v", starts)
 			}
 		}
-	}
-}
-
-// TestLogFollowsFromNow holds that -f prints nothing from before, or as much as -n says.
-func TestLogFollowsFromNow(t *testing.T) {
-	t.Parallel()
-	p := start(t, t.TempDir())
-	p.addDevice("before-1")
-	p.addDevice("before-2")
-	follow := func(args ...string) *syncBuffer {
-		cmd := exec.Command(binary, append([]string{"log", "-f", "--type", "device.added", "--data-dir", p.dir}, args...)...)
-		out := &syncBuffer{more: make(chan struct{}, 1)}
-		cmd.Stdout = out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		return out
-	}
-	some, none := follow("-n", "1"), follow()
-	until(t, "the newest of before", func() bool { _, ok := some.find("before-2"); return ok })
-	n := 0
-	until(t, "what was added after the start", func() bool { // nothing says when the second follower has begun
-		n++
-		p.addDevice("after-" + string(rune('a'+n/26)) + string(rune('a'+n%26)))
-		_, ok := none.find("after-")
-		return ok
-	})
-	for name, out := range map[string]*syncBuffer{"-n 1": some, "without -n": none} {
-		if _, ok := out.find("before-1"); ok {
-			t.Errorf("%s printed what is older", name)
-		}
-	}
-	if _, ok := none.find("before-2"); ok {
-		t.Error("-f printed what was there before")
 	}
 }

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/ledgetest"
 )
 
 func limitedLogger(t *testing.T) (*slog.Logger, *logLines, *strings.Builder) {
 	t.Helper()
 	var out strings.Builder
 	h := newLimitedLog(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: shortValue})).(limitedLog)
-	h.lines.interval = hangs // the test ends the interval
+	h.lines.interval = ledgetest.Timeout // the test ends the interval
 	began := time.Now()
 	h.lines.now = func() time.Time { return began }
 	return slog.New(h), h.lines, &out

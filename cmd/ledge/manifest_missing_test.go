@@ -6,107 +6,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 	"ledge/projections"
 	"ledge/store"
 )
 
-// serveAnywhere are the arguments of a server on ports that are free.
-var serveAnywhere = []string{
-	"serve", "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0",
-}
-
-// TestManifestOfArchivedLogIsMissing removes the manifest of a log whose beginning is archived: the archives say where the log begins. Before,
-// every command but salvage ended with exit code 6, and salvage declared all archived events lost.
-func TestManifestOfArchivedLogIsMissing(t *testing.T) {
-	t.Parallel()
-	from, _ := archived(t)
-	mustUnlink(t, filepath.Join(from, "nats", "LEDGE_EVENTS.manifest"))
-	for name, without := range map[string]string{"whole": "", "no snapshot": "snapshots", "no archive": "archive"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := clone(t, from)
-			if without != "" {
-				if err := os.RemoveAll(filepath.Join(dir, without)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			run := func(want string, args ...string) {
-				t.Helper()
-				out, errs, code := ledge(t, append(args, "--data-dir", dir)...)
-				if code != exit.OK || !strings.Contains(out+errs, want) {
-					t.Errorf("ledge %s: exit code %d, want %q\n%s%s", args, code, want, out, errs)
-				}
-			}
-			run("LEDGE_EVENTS.manifest: not there; the next start reads the whole log and writes it", "verify")
-			run("written to", "backup", filepath.Join(t.TempDir(), "backup.tar"))
-			run("device.added", "log")
-			salvaged := filepath.Join(t.TempDir(), "salvaged")
-			run("all was whole", "salvage", salvaged)
-			run("rebuilt", "rebuild")
-			for _, dir := range []string{dir, salvaged} {
-				p := start(t, dir)
-				for _, cam := range []string{"cam-1", "cam-2", "cam-3"} {
-					if !p.hasDevice(cam) {
-						t.Errorf("%s is lost", cam)
-					}
-				}
-				if code := p.stop(); code != exit.OK {
-					t.Errorf("exit code %d\n%s", code, p.log)
-				}
-				verify(t, dir)
-			}
-		})
-	}
-}
-
-// TestOddManifest has a folder in the place of a manifest. Before, all commands ended with 1.
-func TestOddManifest(t *testing.T) {
-	t.Parallel()
-	dir := newFolder(t)
-	path := filepath.Join(dir, "nats", "LEDGE_READINGS.manifest")
-	mustUnlink(t, path)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"verify"}, {"rebuild"}, {"backup", filepath.Join(t.TempDir(), "b.tar")}, {"salvage", filepath.Join(t.TempDir(), "s")}, serveAnywhere} {
-		if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exit.Folder || !strings.Contains(errs, "it is a folder") {
-			t.Errorf("ledge %s: exit code %d: %s", args, code, errs)
-		}
-	}
-}
-
-// TestBackupWithoutDescription has something in the place of meta.inf that cannot be read. Before, backup ended with 1, and verify with 0.
-func TestBackupWithoutDescription(t *testing.T) {
-	t.Parallel()
-	dir := newFolder(t)
-	path := filepath.Join(streamFolder(dir, "LEDGE_EVENTS"), "meta.inf")
-	mustUnlink(t, path)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	verify(t, dir)
-	file, restored := filepath.Join(t.TempDir(), "b.tar"), filepath.Join(t.TempDir(), "restored")
-	for _, args := range [][]string{{"backup", "--data-dir", dir, file}, {"restore", file, restored}} {
-		if _, errs, code := ledge(t, args...); code != exit.OK {
-			t.Fatalf("ledge %s: exit code %d: %s", args, code, errs)
-		}
-	}
-	p := start(t, restored)
-	if !p.hasDevice("cam-5") {
-		t.Error("cam-5 is not restored")
-	}
-	p.stop()
-}
-
 // TestNodeIDs holds that all files of a data folder have one id, also those that had none.
 func TestNodeIDs(t *testing.T) {
 	t.Parallel()
-	dir := newFolder(t)
+	dir := ledgetest.NewFolder(t)
 	id := func(stream string) string {
 		text, err := os.ReadFile(filepath.Join(dir, "nats", stream+".manifest"))
 		var m struct{ Manifest struct{ Node string } }
@@ -135,13 +47,13 @@ func TestNodeIDs(t *testing.T) {
 		return node
 	}
 	first := same("new")
-	mustUnlink(t, filepath.Join(dir, "notifications.db"))
-	mustUnlink(t, filepath.Join(dir, "nats", "LEDGE_READINGS.manifest"))
-	start(t, dir).stop()
+	ledgetest.MustUnlink(t, filepath.Join(dir, "notifications.db"))
+	ledgetest.MustUnlink(t, filepath.Join(dir, "nats", "LEDGE_READINGS.manifest"))
+	ledgetest.Start(t, dir).Stop()
 	if again := same("with two files lost"); again != first {
 		t.Errorf("the id was %s, and is %s", first, again)
 	}
-	verify(t, dir)
+	ledgetest.Verify(t, dir)
 }
 
 // TestBrokenStateHasItsExitCode holds that what follows from a state file that cannot be used has the exit code of that, also if it is noticed
@@ -153,67 +65,5 @@ func TestBrokenStateHasItsExitCode(t *testing.T) {
 		if e, ok := errors.AsType[exit.Error](err); !ok || e.Code != exit.State {
 			t.Errorf("%s: %v", what, err)
 		}
-	}
-}
-
-// TestManifestAndFirstReadingsAreMissing removes the manifest and the first block file of the readings. Before, verify called the log whole, and 41 of 60
-// readings were gone.
-func TestManifestAndFirstReadingsAreMissing(t *testing.T) {
-	t.Parallel()
-	from := t.TempDir()
-	p := start(t, from)
-	for i := range 40 {
-		p.postImage(strings.Repeat(fmt.Sprint(i%10), 250_000))
-	}
-	if code := p.stop(); code != exit.OK {
-		t.Fatalf("exit code %d\n%s", code, p.log)
-	}
-	mustUnlink(t, filepath.Join(from, "nats", "LEDGE_READINGS.manifest"))
-	mustUnlink(t, block(from, "LEDGE_READINGS", "1"))
-	for without, says := range map[string]string{"": "the projection has event 1", "readings.db": "index.db has event 1"} {
-		dir := clone(t, from)
-		if without != "" {
-			mustUnlink(t, filepath.Join(dir, without))
-		}
-		for _, args := range [][]string{{"verify"}, serveAnywhere, {"backup", filepath.Join(t.TempDir(), "b.tar")}} {
-			if _, errs, code := ledge(t, append(args, "--data-dir", dir)...); code != exit.Damaged || !strings.Contains(errs, says) {
-				t.Errorf("without %q, ledge %s: exit code %d: %s", without, args, code, errs)
-			}
-		}
-		salvaged := filepath.Join(t.TempDir(), "salvaged")
-		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exit.Partial || !strings.Contains(out, "lost: LEDGE_READINGS 1 to ") {
-			t.Errorf("salvage: exit code %d: %s%s", code, out, errs)
-		}
-		verify(t, salvaged)
-	}
-}
-
-// TestSalvageOfOlderChanges salvages an older copy of the changes beside newer notifications, with and without the state that knows their position:
-// the lost end is there as lost events, so that new devices raise notifications.
-func TestSalvageOfOlderChanges(t *testing.T) {
-	t.Parallel()
-	older := newFolder(t)
-	newer := clone(t, older)
-	p := start(t, newer)
-	for i := range 3 {
-		p.addDevice(fmt.Sprintf("later-%d", i))
-	}
-	awaitNotified(t, p)
-	p.stop()
-	for _, without := range []string{"", "notifications.db"} {
-		dir, salvaged := clone(t, older), filepath.Join(t.TempDir(), "salvaged")
-		replaceNotifications(t, newer, dir)
-		if without != "" {
-			mustUnlink(t, filepath.Join(dir, without))
-		}
-		if out, errs, code := ledge(t, "salvage", salvaged, "--data-dir", dir); code != exit.Partial || !strings.Contains(out, "lost: LEDGE_EVENTS 17 to 19") {
-			t.Errorf("without %q: exit code %d: %s%s", without, code, out, errs)
-			continue
-		}
-		p := start(t, salvaged)
-		p.addDevice("new")
-		awaitNotified(t, p)
-		p.stop()
-		verify(t, salvaged)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"testing"
+
+	"ledge/cmd/ledgetest"
 )
 
 // TestMemorySoftLimit holds that the soft limit is 80 % of the lowest limit of the process's cgroups.
@@ -28,13 +30,13 @@ func TestMemorySoftLimit(t *testing.T) {
 			root := t.TempDir()
 			own := filepath.Join(root, "own")
 			if c.own != "" {
-				mustWrite(t, own, c.own)
+				ledgetest.MustWrite(t, own, c.own)
 			}
 			for group, text := range c.limits {
 				if err := os.MkdirAll(filepath.Join(root, group), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				mustWrite(t, filepath.Join(root, group, "memory.max"), text)
+				ledgetest.MustWrite(t, filepath.Join(root, group, "memory.max"), text)
 			}
 			if got := softLimit(own, root); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)

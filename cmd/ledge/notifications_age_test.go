@@ -1,35 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"ledge/bridge/porttest"
-	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
-
-// TestOldNotificationsGo holds that notifications-max-age takes what is delivered and what still waits for a dead endpoint,
-// and that new ones are delivered after that.
-func TestOldNotificationsGo(t *testing.T) {
-	t.Parallel()
-	p := start(t, t.TempDir(), "--notifications-max-age", "1s", "--resend-limit", "99")
-	r := newMoodyReceiver(t, "fine")
-	p.subscribeAll(r.name, "alarm", restChannel(t, r.URL, "/"))
-	p.subscribeAll("dead", "alarm", fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/","httpMethod":"POST"}`, porttest.Hold(t)))
-	delivered := func(content string) func() bool { // a notification may be of age before it is delivered
-		return func() bool { p.post("alarm", content); return r.times(content) > 0 }
-	}
-	until(t, "an old one to be delivered", delivered("old"))
-	p.waitCount("transmission/all?limit=0", none)
-	p.waitCount("notification/category/alarm?limit=0", none)
-	until(t, "a new one to be delivered", delivered("new"))
-	if code := p.stop(); code != exit.OK {
-		t.Errorf("exit code %d\n%s", code, p.log)
-	}
-}
 
 // TestOldNotificationsGiveDiskBack holds that the files of the log follow, and that the state is a fold of what is left.
 func TestOldNotificationsGiveDiskBack(t *testing.T) {
@@ -41,7 +19,7 @@ func TestOldNotificationsGiveDiskBack(t *testing.T) {
 	add := func(n int) {
 		for range n {
 			note := domain.Notification{
-				ID: newID(), Category: "c", Content: strings.Repeat("x", 100<<10), Sender: "me", Severity: domain.SeverityNormal,
+				ID: ledgetest.NewID(), Category: "c", Content: strings.Repeat("x", 100<<10), Sender: "me", Severity: domain.SeverityNormal,
 				Status: domain.StatusProcessed, Created: at.UnixMilli(), Modified: at.UnixMilli(),
 			}
 			d.submit(t, domain.AddNotification{Notification: note})
@@ -52,7 +30,7 @@ func TestOldNotificationsGiveDiskBack(t *testing.T) {
 	add(5)
 	at = start.Add(6*time.Hour - time.Millisecond)
 	a := newNotificationAge(c, d)
-	count := func() int { return totalOf(t, d.notes, "notifications") }
+	count := func() int { return ledgetest.TotalOf(t, d.notes, "notifications") }
 	if a.sweep(t.Context()); count() != 255 || d.store.Notifications().First() != 1 {
 		t.Errorf("%d are left, and the log begins at %d, before any is of age", count(), d.store.Notifications().First())
 	}

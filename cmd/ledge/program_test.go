@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/services"
+	"ledge/cmd/ledgetest"
 )
 
 // mustProgram runs the program in this process, for profiles.
@@ -58,7 +59,7 @@ func addDevices(b *testing.B, size, clients int) {
 		for pb.Next() {
 			var list []string
 			for range size {
-				list = append(list, deviceJSON(fmt.Sprintf("d-%d", next.Add(1))))
+				list = append(list, ledgetest.DeviceJSON(fmt.Sprintf("d-%d", next.Add(1))))
 			}
 			resp, err := client.Post(url, "application/json", strings.NewReader("["+strings.Join(list, ",")+"]"))
 			if err != nil {

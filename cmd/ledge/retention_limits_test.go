@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
@@ -41,7 +42,7 @@ func (l *limited) large(t *testing.T, size int) {
 		t.Fatal(err)
 	}
 	l.submit(t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
-		ID: newID(), Event: newID(), Profile: "p", Device: "large", Resource: "r", ValueType: domain.Binary, MediaType: "image/jpeg", Digest: digest, Size: n, Origin: time.Now().UnixNano(),
+		ID: ledgetest.NewID(), Event: ledgetest.NewID(), Profile: "p", Device: "large", Resource: "r", ValueType: domain.Binary, MediaType: "image/jpeg", Digest: digest, Size: n, Origin: time.Now().UnixNano(),
 	}}})
 	l.files.Release(digest, true)
 }
@@ -94,7 +95,7 @@ func TestLimitDropsBlocks(t *testing.T) {
 	for range 13 {
 		var list []domain.Command
 		for range 20 {
-			list = append(list, reading("d", "r", 100<<10))
+			list = append(list, ledgetest.Reading("d", "r", 100<<10))
 		}
 		l.submit(t, list...)
 	}

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 )
 
@@ -59,7 +58,7 @@ func (d *data) alternately(t *testing.T, n, bytes int, devices ...string) {
 	var commands []domain.Command
 	for range n {
 		for _, device := range devices {
-			commands = append(commands, reading(device, "r", bytes))
+			commands = append(commands, ledgetest.Reading(device, "r", bytes))
 		}
 	}
 	for some := range slices.Chunk(commands, 1000) {
@@ -100,25 +99,25 @@ func TestRetentionByRules(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		for device, n := range want {
-			until(t, fmt.Sprintf("%s: %d of %s", when, n, device), func() bool { return len(d.eventsOf(t, device)) <= n })
+			ledgetest.Until(t, fmt.Sprintf("%s: %d of %s", when, n, device), func() bool { return len(d.eventsOf(t, device)) <= n })
 			if list := d.eventsOf(t, device); len(list) != n || list[n-1].ID != before[device][len(before[device])-1].ID {
 				t.Errorf("%s: %d of %s are left, want the last %d", when, len(list), device, n)
 			}
 		}
 	}
 	check("at the start")
-	if got, want := d.removals(t), map[string]int{"p.few.* count=300": 603, "p.small-1.* bytes=100KiB": 801, "p.*.r count=1000": 810}; !mapsEqual(got, want) {
+	if got, want := d.removals(t), map[string]int{"p.few.* count=300": 603, "p.small-1.* bytes=100KiB": 801, "p.*.r count=1000": 810}; !ledgetest.MapsEqual(got, want) {
 		t.Errorf("on record: %v, want %v", got, want)
 	}
 	for range 3 { // up to the limit
 		d.alternately(t, 1, 1<<10, "few")
 	}
-	d.submit(t, reading("rest-1", "other", 1<<10), domain.RemoveDataEvent{ID: before["few"][len(before["few"])-1].ID})
+	d.submit(t, ledgetest.Reading("rest-1", "other", 1<<10), domain.RemoveDataEvent{ID: before["few"][len(before["few"])-1].ID})
 	if n := len(d.eventsOf(t, "few")); n != 299 {
 		t.Errorf("%d of few, want 299", n)
 	}
 	d.alternately(t, 2, 1<<10, "few") // over what was counted, but not what is there after the removal by others, and then over that
-	until(t, "few to be over", func() bool { return len(d.eventsOf(t, "few")) == 297 })
+	ledgetest.Until(t, "few to be over", func() bool { return len(d.eventsOf(t, "few")) == 297 })
 	want["few"], want["rest-1"] = 297, 496
 	before["few"], before["rest-1"] = d.eventsOf(t, "few"), d.eventsOf(t, "rest-1")
 	check("later")
@@ -132,8 +131,6 @@ func TestRetentionByRules(t *testing.T) {
 	d.isFold(t)
 }
 
-func mapsEqual(a, b map[string]int) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
-
 // TestRetentionByAge removes by the time of record, whatever the origin says, what there was at the start and what comes.
 func TestRetentionByAge(t *testing.T) {
 	t.Parallel()
@@ -142,18 +139,18 @@ func TestRetentionByAge(t *testing.T) {
 	d.alternately(t, 50, 10, "old", "young", "other")
 	r, _ := d.retain(t, c)
 	gone := func() bool { return len(d.eventsOf(t, "old")) == 0 }
-	until(t, "those at the start to go", gone)
+	ledgetest.Until(t, "those at the start to go", gone)
 	d.alternately(t, 50, 10, "old", "young")
-	until(t, "those that came to go", gone)
+	ledgetest.Until(t, "those that came to go", gone)
 	if young, other := len(d.eventsOf(t, "young")), len(d.eventsOf(t, "other")); young != 100 || other != 50 {
 		t.Errorf("%d and %d are left, want 100 and 50", young, other)
 	}
-	ancient := reading("young", "r", 10).(domain.PostReading)
+	ancient := ledgetest.Reading("young", "r", 10).(domain.PostReading)
 	ancient.Reading.Origin = 0
 	d.submit(t, ancient)
 	wake(r.woken)
 	d.alternately(t, 1, 10, "old")
-	until(t, "the last to go", gone)
+	ledgetest.Until(t, "the last to go", gone)
 	if n := len(d.eventsOf(t, "young")); n != 101 {
 		t.Errorf("%d are left, want 101: an origin of 0 is not an age", n)
 	}
@@ -174,29 +171,29 @@ func TestRetentionGivesDiskBack(t *testing.T) {
 		}
 		return s.Bytes
 	}
-	d.submit(t, reading("stays", "r", 10))
+	d.submit(t, ledgetest.Reading("stays", "r", 10))
 	for range 40 {
-		d.submit(t, reading("big", "r", 1<<20))
+		d.submit(t, ledgetest.Reading("big", "r", 1<<20))
 	}
 	full := bytes()
 	_, stop := d.retain(t, c)
-	until(t, "three to be left", func() bool { return len(d.eventsOf(t, "big")) == 3 })
+	ledgetest.Until(t, "three to be left", func() bool { return len(d.eventsOf(t, "big")) == 3 })
 	if first, now := d.store.Readings().First(), bytes(); first != 1 || now < full {
 		t.Errorf("the log begins at %d and takes %d of %d bytes, with its first event in the state", first, now, full)
 	}
 	d.submit(t, domain.RemoveDataEvent{ID: d.eventsOf(t, "stays")[0].ID})
-	until(t, "the front to go", func() bool { return bytes() < full/3 })
+	ledgetest.Until(t, "the front to go", func() bool { return bytes() < full/3 })
 	d.isFold(t)
 
-	keyed := domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Key: &domain.Key{Hash: "k", Digest: "d", Until: time.Now().UnixMilli() + 3_600_000}}, Command: reading("big", "r", 10), MostAnswers: 10}
+	keyed := domain.Request{Stamp: domain.Stamp{EventID: ledgetest.NewID(), At: time.Now(), Key: &domain.Key{Hash: "k", Digest: "d", Until: time.Now().UnixMilli() + 3_600_000}}, Command: ledgetest.Reading("big", "r", 10), MostAnswers: 10}
 	if out, err := d.readings.Submit(t.Context(), keyed); err != nil || out[0].Err != nil {
 		t.Fatal(err, out)
 	}
 	at := d.store.Readings().First()
 	for range 40 {
-		d.submit(t, reading("big", "r", 1<<20))
+		d.submit(t, ledgetest.Reading("big", "r", 1<<20))
 	}
-	until(t, "three to be left again", func() bool { return len(d.eventsOf(t, "big")) == 3 })
+	ledgetest.Until(t, "three to be left again", func() bool { return len(d.eventsOf(t, "big")) == 3 })
 	stop()
 	if first := d.store.Readings().First(); first > at+5 {
 		t.Errorf("the log begins at %d: the answer that was kept at %d or so would be lost in a rebuild", first, at+5)
@@ -207,23 +204,6 @@ func TestRetentionGivesDiskBack(t *testing.T) {
 	}
 }
 
-var keptEvents = regexp.MustCompile(`ledge_retention_kept_events{rule="[^"]*"} ([0-9.e+]+)`)
-
-// keptByRule asks for the metric.
-func (p *process) keptByRule() int {
-	p.tb.Helper()
-	text := p.call("GET", p.coreData+"/metrics", "", "").body
-	found := keptEvents.FindStringSubmatch(text)
-	if found == nil {
-		p.tb.Fatalf("no ledge_retention_kept_events in\n%s", text)
-	}
-	n, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		p.tb.Fatal(err)
-	}
-	return int(n)
-}
-
 // TestRetentionGoesOnAfterAKill kills the program while it removes by a rule: the next one goes on, and verify and rebuild
 // find all whole.
 func TestRetentionGoesOnAfterAKill(t *testing.T) {
@@ -232,26 +212,26 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	const rule = "p.*.* count=500"
 	var dir string
 	var c *Config
-	killedInTheMiddle(t, func() bool {
+	ledgetest.KilledInTheMiddle(t, func() bool {
 		dir = t.TempDir()
 		c = configOf(t, "--data-dir", dir)
 		d := mustOpenData(t, c)
 		d.alternately(t, all, 1<<10, "gone")
 		_ = d.close()
-		p := start(t, dir, "--readings-retention", rule)
-		until(t, "the first to go", func() bool { return p.countEvents("gone") < all })
-		p.kill()
+		p := ledgetest.Start(t, dir, "--readings-retention", rule)
+		ledgetest.Until(t, "the first to go", func() bool { return p.CountEvents("gone") < all })
+		p.Kill()
 		d = mustOpenData(t, c)
 		defer d.close()
 		return len(d.eventsOf(t, "gone")) > 500
 	})
-	p := start(t, dir, "--readings-retention", rule)
-	until(t, "the rule to be kept", func() bool { return p.keptByRule() == 495 })
-	p.waitLog("the front of the log is gone")
-	if code := p.stop(); code != exit.OK {
-		t.Errorf("exit code %d\n%s", code, p.log)
+	p := ledgetest.Start(t, dir, "--readings-retention", rule)
+	ledgetest.Until(t, "the rule to be kept", func() bool { return ledgetest.KeptByRule(p) == 495 })
+	p.WaitLog("the front of the log is gone")
+	if code := p.Stop(); code != exit.OK {
+		t.Errorf("exit code %d\n%s", code, p.Log)
 	}
-	verify(t, dir)
+	ledgetest.Verify(t, dir)
 	for _, when := range []string{"before", "after"} {
 		d := mustOpenData(t, c)
 		if n := len(d.eventsOf(t, "gone")); n != 495 || d.store.Readings().First() == 1 {
@@ -259,7 +239,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 		}
 		d.isFold(t)
 		_ = d.close()
-		if out, errs, code := ledge(t, "rebuild", "--data-dir", dir); code != exit.OK {
+		if out, errs, code := ledgetest.Run(t, "rebuild", "--data-dir", dir); code != exit.OK {
 			t.Fatalf("rebuild: %d %s %s", code, out, errs)
 		}
 	}

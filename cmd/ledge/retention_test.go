@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/projections"
 )
@@ -37,7 +37,7 @@ func (d *data) loseFront(t *testing.T) {
 	for range 10 {
 		var list []domain.Command
 		for range 20 {
-			list = append(list, reading("d", "r", 100<<10))
+			list = append(list, ledgetest.Reading("d", "r", 100<<10))
 		}
 		d.submit(t, list...)
 	}
@@ -64,7 +64,7 @@ func (d *data) submit(t *testing.T, commands ...domain.Command) {
 	t.Helper()
 	requests := make([]domain.Request, len(commands))
 	for i, c := range commands {
-		requests[i] = domain.Request{Stamp: domain.Stamp{EventID: newID(), At: time.Now(), Actor: "anonymous"}, Command: c}
+		requests[i] = domain.Request{Stamp: domain.Stamp{EventID: ledgetest.NewID(), At: time.Now(), Actor: "anonymous"}, Command: c}
 	}
 	log := d.readings
 	if _, ok := commands[0].(domain.AddNotification); ok {
@@ -81,34 +81,12 @@ func (d *data) submit(t *testing.T, commands ...domain.Command) {
 	}
 }
 
-// reading is a value of so many bytes, posted to a resource of a device with the profile "p".
-func reading(device, resource string, bytes int) domain.Command {
-	r := domain.Reading{ID: newID(), Profile: "p", Device: device, Resource: resource, ValueType: domain.Binary, MediaType: "image/jpeg",
-		Size: int64(bytes), Origin: time.Now().UnixNano()}
-	return domain.PostReading{Reading: domain.ReadingPosted{Reading: r, Value: make([]byte, bytes)}}
-}
-
 // post records readings of 100 KiB.
 func (d *data) post(t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		d.submit(t, reading("d", "r", 100<<10))
+		d.submit(t, ledgetest.Reading("d", "r", 100<<10))
 	}
-}
-
-// newID returns a UUID.
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// totalOf returns how many entities a list has.
-func totalOf(t *testing.T, db *projections.DB, list string) int {
-	t.Helper()
-	v, release := db.View()
-	defer release()
-	_, n, err := v.Keys(list, projections.Page{})
-	if err != nil {
-		t.Error(err)
-	}
-	return n
 }
 
 // kept compares the readings in the state with those on the log.
@@ -120,8 +98,8 @@ func (d *data) kept(t *testing.T) {
 	if first == 1 {
 		t.Fatal("retention has removed nothing")
 	}
-	until(t, fmt.Sprintf("%d readings in the state", last-first+1), func() bool {
-		return totalOf(t, readings.db, "readings") == int(last-first+1)
+	ledgetest.Until(t, fmt.Sprintf("%d readings in the state", last-first+1), func() bool {
+		return ledgetest.TotalOf(t, readings.db, "readings") == int(last-first+1)
 	})
 	d.isFold(t)
 }
@@ -168,13 +146,13 @@ func TestStateBehindRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(t.TempDir(), datadir.StateFiles[2])
-	copyTree(t, c.DataDir, filepath.Dir(old), func(rel string) bool { return rel == datadir.StateFiles[2] })
+	ledgetest.CopyTree(t, c.DataDir, filepath.Dir(old), func(rel string) bool { return rel == datadir.StateFiles[2] })
 	d = mustOpenData(t, c)
 	d.loseFront(t)
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	copyTree(t, filepath.Dir(old), c.DataDir, everything)
+	ledgetest.CopyTree(t, filepath.Dir(old), c.DataDir, ledgetest.Everything)
 	db, err := projections.Open(projections.Options{Path: filepath.Join(c.DataDir, datadir.StateFiles[2]), Tables: projections.Readings})
 	if err != nil {
 		t.Fatal(err)

@@ -1,59 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"filippo.io/age"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/store/secrets"
 )
 
-// keyFile returns a new key file, as age-keygen writes it.
-func keyFile(t *testing.T) string {
-	t.Helper()
-	identity, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mustWriteFile(t, "ledge-secret-key", "# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n")
-}
-
-// setKey has the programs that are started from now on use a key file; "" stands for none.
-func setKey(t *testing.T, file string) {
-	t.Helper()
-	dir := ""
-	if file != "" {
-		dir = filepath.Dir(file)
-	}
-	t.Setenv("CREDENTIALS_DIRECTORY", dir)
-}
-
-// withSecret returns a data folder in which a server has stored a secret, and stopped.
-func withSecret(t *testing.T, key string) (dir, file string) {
-	t.Helper()
-	dir = t.TempDir()
-	setKey(t, key)
-	p := start(t, dir)
-	p.postSecret(p.notifications, "smtp", "password", hidden)
-	if code := p.stop(); code != exit.OK {
-		t.Fatalf("exit code %d: %s", code, p.log)
-	}
-	return dir, filepath.Join(dir, "secrets.json")
-}
-
 // startsWithSecret checks that a server starts with a key file and has the secret; an empty key stands for none.
 func startsWithSecret(t *testing.T, dir, key string) {
 	t.Helper()
-	setKey(t, key)
-	p := start(t, dir)
-	p.stop()
+	ledgetest.SetKey(t, key)
+	p := ledgetest.Start(t, dir)
+	p.Stop()
 	config := &Config{DataDir: dir}
 	f, err := config.openSecrets()
 	if err != nil {
@@ -64,39 +30,21 @@ func startsWithSecret(t *testing.T, dir, key string) {
 	}
 }
 
-// refused starts a server that must exit, and returns its exit code and log.
-func refused(t *testing.T, dir, key string) (code int, log string) {
-	t.Helper()
-	setKey(t, key)
-	p := launch(t, dir)
-	code = p.wait()
-	return code, p.log.String()
-}
-
-func encrypted(t *testing.T, file string) bool {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return !strings.Contains(string(text), hidden) && strings.Contains(string(text), "age-encryption.org")
-}
-
 // A key encrypts the store at the next start; no start without that key reads it, and none makes another in its place.
 func TestSecretKey(t *testing.T) {
-	dir, file := withSecret(t, "")
-	first, second := keyFile(t), keyFile(t)
+	dir, file := ledgetest.WithSecret(t, "")
+	first, second := ledgetest.KeyFile(t), ledgetest.KeyFile(t)
 	startsWithSecret(t, dir, first)
-	if !encrypted(t, file) {
+	if !ledgetest.Encrypted(t, file) {
 		t.Error("the first start with a key has not encrypted the store")
 	}
-	before := mustRead(t, file)
+	before := ledgetest.MustRead(t, file)
 	for _, key := range []string{"", second} {
-		if code, log := refused(t, dir, key); code != exit.Folder || !strings.Contains(log, "ledge-secret-key of $CREDENTIALS_DIRECTORY") || !strings.Contains(log, file) {
+		if code, log := ledgetest.Refused(t, dir, key); code != exit.Folder || !strings.Contains(log, "ledge-secret-key of $CREDENTIALS_DIRECTORY") || !strings.Contains(log, file) {
 			t.Errorf("key %q: exit code %d, want %d; %s", key, code, exit.Folder, log)
 		}
 	}
-	if mustRead(t, file) != before {
+	if ledgetest.MustRead(t, file) != before {
 		t.Error("a refused start has changed the store")
 	}
 	if err := os.Chmod(first, 0o440); err != nil { // as systemd does with an access list
@@ -106,8 +54,8 @@ func TestSecretKey(t *testing.T) {
 }
 
 func TestRekey(t *testing.T) {
-	first, second := keyFile(t), keyFile(t)
-	dir, file := withSecret(t, first)
+	first, second := ledgetest.KeyFile(t), ledgetest.KeyFile(t)
+	dir, file := ledgetest.WithSecret(t, first)
 	for _, c := range []struct {
 		old, next string
 		code      int
@@ -118,92 +66,64 @@ func TestRekey(t *testing.T) {
 		{first, second, exit.OK, "encrypted with the new key; make the credential ledge-secret-key of " + second},
 		{second, "", exit.OK, "decrypted; start Ledge without the credential"},
 	} {
-		setKey(t, c.old)
-		out, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, c.next)
+		ledgetest.SetKey(t, c.old)
+		out, log, code := ledgetest.Run(t, "secrets", "rekey", "--data-dir", dir, c.next)
 		if code != c.code || !strings.Contains(out+log, c.want) {
 			t.Errorf("exit code %d, want %d; %s%s, want %q", code, c.code, out, log, c.want)
 		}
 		if code == exit.OK {
-			if encrypted(t, file) != (c.next != "") {
+			if ledgetest.Encrypted(t, file) != (c.next != "") {
 				t.Errorf("to %q: the store is not as it should be", c.next)
 			}
 			startsWithSecret(t, dir, c.next)
 		}
 	}
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir); code != exit.Usage || !strings.Contains(log, "write `ledge secrets rekey NEW`") {
+	if _, log, code := ledgetest.Run(t, "secrets", "rekey", "--data-dir", dir); code != exit.Usage || !strings.Contains(log, "write `ledge secrets rekey NEW`") {
 		t.Errorf("without the new key: exit code %d, %s", code, log)
 	}
-	p := start(t, dir)
-	if _, log, code := ledge(t, "secrets", "rekey", "--data-dir", dir, first); code != exit.InUse {
+	p := ledgetest.Start(t, dir)
+	if _, log, code := ledgetest.Run(t, "secrets", "rekey", "--data-dir", dir, first); code != exit.InUse {
 		t.Errorf("with a running server: exit code %d, %s", code, log)
 	}
-	p.stop()
+	p.Stop()
 }
 
 func TestSecretKeyFileIsRefused(t *testing.T) {
-	dir, _ := withSecret(t, "")
-	open, inside, linked := keyFile(t), filepath.Join(dir, "ledge-secret-key"), filepath.Join(t.TempDir(), secretKeyCredential)
-	mustDo(t, os.WriteFile(inside, []byte(mustRead(t, open)), 0o600))
-	mustDo(t, os.Symlink(inside, linked))
-	mustDo(t, os.Chmod(open, 0o604))
+	dir, _ := ledgetest.WithSecret(t, "")
+	open, inside, linked := ledgetest.KeyFile(t), filepath.Join(dir, "ledge-secret-key"), filepath.Join(t.TempDir(), secretKeyCredential)
+	ledgetest.MustDo(t, os.WriteFile(inside, []byte(ledgetest.MustRead(t, open)), 0o600))
+	ledgetest.MustDo(t, os.Symlink(inside, linked))
+	ledgetest.MustDo(t, os.Chmod(open, 0o604))
 	folder := filepath.Join(t.TempDir(), "ledge-secret-key")
-	mustDo(t, os.Mkdir(folder, 0o700))
+	ledgetest.MustDo(t, os.Mkdir(folder, 0o700))
 	for path, want := range map[string]string{
 		open: "run `chmod 600 " + open, inside: "is in the data folder", linked: "is in the data folder", folder: "is not a regular file",
-		mustWriteFile(t, "ledge-secret-key", ""):                         "age-keygen -o FILE",
-		mustWriteFile(t, "ledge-secret-key", strings.Repeat("#", 65537)): "is longer than 65536 bytes",
+		ledgetest.MustWriteFile(t, "ledge-secret-key", ""):                         "age-keygen -o FILE",
+		ledgetest.MustWriteFile(t, "ledge-secret-key", strings.Repeat("#", 65537)): "is longer than 65536 bytes",
 	} {
-		if code, log := refused(t, dir, path); code != exit.Usage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
+		if code, log := ledgetest.Refused(t, dir, path); code != exit.Usage || !strings.Contains(log, "credential ledge-secret-key: ") || !strings.Contains(log, want) {
 			t.Errorf("%s: exit code %d, want %d; %s, want %q", path, code, exit.Usage, log, want)
-		}
-	}
-}
-
-// Damage of an encrypted store is found by verify, with the key and without, and by a start.
-func TestEncryptedStoreIsVerified(t *testing.T) {
-	key := keyFile(t)
-	dir, file := withSecret(t, key)
-	for given, want := range map[string]string{key: "", "": "without the credential ledge-secret-key only its checksum is compared", keyFile(t): "encrypted with another key"} {
-		setKey(t, given)
-		out, log, code := ledge(t, "verify", "--data-dir", dir)
-		if code != exit.OK || want != "" && !strings.Contains(out, want) || want == "" && strings.Contains(out, "checksum is compared") {
-			t.Errorf("verify: exit code %d, %s%s, want %q", code, out, log, want)
-		}
-	}
-	whole := []byte(mustRead(t, file))
-	flipped := bytes.Clone(whole)
-	flipped[len(flipped)-20] ^= 4
-	for what, text := range map[string][]byte{"a flipped bit": flipped, "a truncated file": whole[:len(whole)/2], "an empty file": {}} {
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if code, log := refused(t, dir, key); code != exit.Damaged || !strings.Contains(log, "ledge restore") {
-			t.Errorf("%s: exit code %d, want %d; %s", what, code, exit.Damaged, log)
-		}
-		setKey(t, "")
-		if out, _, code := ledge(t, "verify", "--data-dir", dir); code != exit.Damaged || !strings.Contains(out, "secrets.json: it is") {
-			t.Errorf("%s: verify without the key: exit code %d, %s", what, code, out)
 		}
 	}
 }
 
 // A backup has the store as it is: encrypted. It is made and restored with the key and without.
 func TestEncryptedStoreIsBackedUp(t *testing.T) {
-	key := keyFile(t)
-	dir, file := withSecret(t, key)
+	key := ledgetest.KeyFile(t)
+	dir, file := ledgetest.WithSecret(t, key)
 	for _, given := range []string{"", key} {
 		backup, to := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
-		setKey(t, given)
-		if _, log, code := ledge(t, "backup", "--data-dir", dir, backup); code != exit.OK {
+		ledgetest.SetKey(t, given)
+		if _, log, code := ledgetest.Run(t, "backup", "--data-dir", dir, backup); code != exit.OK {
 			t.Fatalf("backup: exit code %d, %s", code, log)
 		}
-		if strings.Contains(mustRead(t, backup), hidden) {
+		if strings.Contains(ledgetest.MustRead(t, backup), ledgetest.Hidden) {
 			t.Error("the backup shows the secret")
 		}
-		if _, log, code := ledge(t, "restore", backup, to); code != exit.OK {
+		if _, log, code := ledgetest.Run(t, "restore", backup, to); code != exit.OK {
 			t.Fatalf("restore: exit code %d, %s", code, log)
 		}
-		if mustRead(t, filepath.Join(to, "secrets.json")) != mustRead(t, file) {
+		if ledgetest.MustRead(t, filepath.Join(to, "secrets.json")) != ledgetest.MustRead(t, file) {
 			t.Error("the restored store is another one")
 		}
 		startsWithSecret(t, to, key)
@@ -213,7 +133,7 @@ func TestEncryptedStoreIsBackedUp(t *testing.T) {
 // A kill while the store is encrypted for the first time leaves it as it was, or encrypted, and whole. The next start with the
 // key leaves no text in the clear.
 func TestKillDuringFirstEncryption(t *testing.T) {
-	dir, file := withSecret(t, "")
+	dir, file := ledgetest.WithSecret(t, "")
 	f, err := secrets.OpenWith(file, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -223,14 +143,14 @@ func TestKillDuringFirstEncryption(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plain, key, during := []byte(mustRead(t, file)), keyFile(t), 0
+	plain, key, during := []byte(ledgetest.MustRead(t, file)), ledgetest.KeyFile(t), 0
 	for range 12 {
 		if err := os.WriteFile(file, plain, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		setKey(t, key)
-		p := launch(t, dir)
-		for deadline := time.Now().Add(hangs); time.Now().Before(deadline); {
+		ledgetest.SetKey(t, key)
+		p := ledgetest.Launch(t, dir)
+		for deadline := time.Now().Add(ledgetest.Timeout); time.Now().Before(deadline); {
 			if _, err := os.Stat(file + ".new"); err == nil {
 				during++
 				break
@@ -240,12 +160,12 @@ func TestKillDuringFirstEncryption(t *testing.T) {
 			}
 			time.Sleep(100 * time.Microsecond) // `go test` keeps a record of each look
 		}
-		p.kill()
-		if !encrypted(t, file) && mustRead(t, file) != string(plain) {
+		p.Kill()
+		if !ledgetest.Encrypted(t, file) && ledgetest.MustRead(t, file) != string(plain) {
 			t.Fatal("the store is neither the old one nor encrypted")
 		}
 		startsWithSecret(t, dir, key)
-		if !encrypted(t, file) {
+		if !ledgetest.Encrypted(t, file) {
 			t.Fatal("the next start has not encrypted the store")
 		}
 		if _, err := os.Stat(file + ".new"); err == nil {

@@ -20,6 +20,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/services"
+	"ledge/cmd/ledgetest"
 )
 
 // heldStart is a start that folds the log, in this process, and is held up after the first part of it.
@@ -34,22 +35,22 @@ type heldStart struct {
 func folderToFold(t *testing.T) (dir string, events uint64) {
 	t.Helper()
 	dir = t.TempDir()
-	p := start(t, dir)
+	p := ledgetest.Start(t, dir)
 	devices := make([]string, 10_000)
 	for i := range devices {
-		devices[i] = deviceJSON(fmt.Sprintf("d-%d", i))
+		devices[i] = ledgetest.DeviceJSON(fmt.Sprintf("d-%d", i))
 	}
-	a := p.call(http.MethodPost, p.metadata+"/api/v2/device", "application/json", "["+strings.Join(devices, ",")+"]")
-	if a.status != http.StatusMultiStatus {
-		t.Fatalf("%d %.200s", a.status, a.body)
+	a := p.Call(http.MethodPost, p.Metadata+"/api/v2/device", "application/json", "["+strings.Join(devices, ",")+"]")
+	if a.Status != http.StatusMultiStatus {
+		t.Fatalf("%d %.200s", a.Status, a.Body)
 	}
-	if code := p.stop(); code != exit.OK {
-		t.Fatalf("exit code %d\n%s", code, p.log)
+	if code := p.Stop(); code != exit.OK {
+		t.Fatalf("exit code %d\n%s", code, p.Log)
 	}
 	d := mustOpenData(t, configOf(t, "--data-dir", dir, "--disk-reserve", "1MiB"))
 	events = d.recorded()
-	mustDo(t, d.close())
-	mustDo(t, os.Remove(filepath.Join(dir, datadir.StateFiles[0])))
+	ledgetest.MustDo(t, d.close())
+	ledgetest.MustDo(t, os.Remove(filepath.Join(dir, datadir.StateFiles[0])))
 	return dir, events
 }
 
@@ -80,7 +81,7 @@ func holdStart(ctx context.Context, tb testing.TB, dir string, flags ...string) 
 	case <-held:
 	case err := <-h.ended:
 		tb.Fatalf("the start has ended before it was held up: %v", err)
-	case <-time.After(hangs):
+	case <-time.After(ledgetest.Timeout):
 		tb.Fatal("the start is not held up")
 	}
 	return h
@@ -101,7 +102,7 @@ func (h *heldStart) wait() error {
 	select {
 	case err := <-h.ended:
 		return err
-	case <-time.After(hangs):
+	case <-time.After(ledgetest.Timeout):
 		h.tb.Fatal("the start does not end")
 		return nil
 	}
@@ -133,32 +134,32 @@ func TestStartAnswers(t *testing.T) {
 		t.Helper()
 		a := h.call(method, url, body, "Idempotency-Key", "early")
 		want := `{"apiVersion":"v2","message":"the node is starting: ` + progress + `; try again in 5 seconds",` + end + "\n"
-		if a.status != http.StatusServiceUnavailable || a.body != want || a.header.Get("Retry-After") != "5" {
-			t.Errorf("%s %s: %d %v\n%swant 503\n%s", method, url, a.status, a.header, a.body, want)
+		if a.Status != http.StatusServiceUnavailable || a.Body != want || a.Header.Get("Retry-After") != "5" {
+			t.Errorf("%s %s: %d %v\n%swant 503\n%s", method, url, a.Status, a.Header, a.Body, want)
 		}
 	}
 	url := h.servers.url
 	for service, name := range map[string]string{
 		services.Metadata: "metadata", services.Data: "data", services.DeviceREST: "devicerest", services.Notifications: "notifications",
 	} {
-		contracts.know(name, url(service))
+		ledgetest.Contracts.Know(name, url(service))
 		refuses(http.MethodGet, url(service)+"/api/v2/ping", "", `"statusCode":503}`)
 		refuses(http.MethodGet, url(service)+"/api/v2/health", "", `"statusCode":503,"status":"starting"}`)
 		refuses(http.MethodGet, url(service)+"/metrics", "", `"statusCode":503}`)
 	}
-	device := "[" + deviceJSON("early") + "]"
+	device := "[" + ledgetest.DeviceJSON("early") + "]"
 	refuses(http.MethodPost, url(services.Metadata)+"/api/v2/device", device, `"statusCode":503}`)
 	refuses(http.MethodGet, url(services.Metadata)+"/api/v2/device/name/d-1", "", `"statusCode":503}`)
 	page := h.call(http.MethodGet, url(services.Console)+"/devices", "")
-	again := page.header.Get("Retry-After") == "5" && strings.Contains(page.body, `http-equiv="refresh" content="5"`)
-	if page.status != http.StatusServiceUnavailable || !again || !strings.Contains(page.body, progress) {
-		t.Errorf("console: %d %v %s", page.status, page.header, page.body)
+	again := page.Header.Get("Retry-After") == "5" && strings.Contains(page.Body, `http-equiv="refresh" content="5"`)
+	if page.Status != http.StatusServiceUnavailable || !again || !strings.Contains(page.Body, progress) {
+		t.Errorf("console: %d %v %s", page.Status, page.Header, page.Body)
 	}
-	if csp := page.header.Get("Content-Security-Policy"); strings.Contains(csp, "sandbox") {
+	if csp := page.Header.Get("Content-Security-Policy"); strings.Contains(csp, "sandbox") {
 		t.Errorf("a page in a sandbox does not load itself again: %s", csp)
 	}
 	for _, command := range [][]string{{"health"}, {"user", "list"}} {
-		out, errs, code := ledge(t, append(command, "--data-dir", dir)...)
+		out, errs, code := ledgetest.Run(t, append(command, "--data-dir", dir)...)
 		if code != exit.Failure || out != "" || !strings.Contains(errs, "the server is starting: "+progress) {
 			t.Errorf("ledge %v: exit code %d: %s%s", command, code, out, errs)
 		}
@@ -185,8 +186,8 @@ func TestStartAnswers(t *testing.T) {
 		t.Errorf("the log has %d events: a request of before has left one", last)
 	}
 	a := h.call(http.MethodPost, url(services.Metadata)+"/api/v2/device", device, "Idempotency-Key", "early")
-	if !strings.Contains(a.body, `"statusCode":201`) {
-		t.Errorf("the device, sent again: %d %s", a.status, a.body)
+	if !strings.Contains(a.Body, `"statusCode":201`) {
+		t.Errorf("the device, sent again: %d %s", a.Status, a.Body)
 	}
 	if tap != nil {
 		c, err := net.Dial("tcp", net.JoinHostPort(tapHost, tapPort))
@@ -201,9 +202,9 @@ func TestStartAnswers(t *testing.T) {
 	}
 }
 
-func (h *heldStart) call(method, url, body string, header ...string) answer {
+func (h *heldStart) call(method, url, body string, header ...string) ledgetest.Answer {
 	h.tb.Helper()
-	a, err := tryCall(method, url, "application/json", body, header...)
+	a, err := ledgetest.TryCall(method, url, "application/json", body, header...)
 	if err != nil {
 		h.tb.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func (h *heldStart) dial(url string) dialled {
 		h.tb.Fatal(err)
 	}
 	h.tb.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(time.Now().Add(hangs))
+	_ = c.SetDeadline(time.Now().Add(ledgetest.Timeout))
 	return dialled{c, bufio.NewReader(c), h.tb}
 }
 
@@ -257,8 +258,8 @@ func (d dialled) get() (status int, body string) {
 
 // askUntilReady asks on new connections and returns what is neither 503 nor 200.
 func askUntilReady(url string) error {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: hangs}
-	for deadline := time.Now().Add(hangs); time.Now().Before(deadline); {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: ledgetest.Timeout}
+	for deadline := time.Now().Add(ledgetest.Timeout); time.Now().Before(deadline); {
 		resp, err := client.Get(url)
 		if err != nil {
 			return fmt.Errorf("a gap: %w", err)
@@ -291,7 +292,7 @@ func tellHeld(path string) error {
 // hearUntil returns what systemd hears until one thing, with that.
 func hearUntil(t *testing.T, socket *net.UnixConn, last string) (heard []string) {
 	t.Helper()
-	_ = socket.SetReadDeadline(time.Now().Add(hangs))
+	_ = socket.SetReadDeadline(time.Now().Add(ledgetest.Timeout))
 	for message := make([]byte, 256); ; {
 		n, err := socket.Read(message)
 		if err != nil {
@@ -308,28 +309,28 @@ func TestSecureStartAnswers(t *testing.T) {
 	t.Parallel()
 	dir, _ := folderToFold(t)
 	h := holdStart(t.Context(), t, dir, "--secure")
-	ca, stderr, code := ledge(t, "ca", "--data-dir", dir)
+	ca, stderr, code := ledgetest.Run(t, "ca", "--data-dir", dir)
 	if code != exit.OK {
 		t.Fatalf("ledge ca: %d %s", code, stderr)
 	}
-	get := overTLS(t, ca, client13)
+	get := ledgetest.OverTLS(t, ca, ledgetest.Client13)
 	for _, path := range []string{"/api/v2/ping", "/api/v2/health", "/metrics", "/api/v2/config"} {
 		a, err := get(h.servers.url(services.Metadata) + path)
 		const says = `"message":"the node is starting; try again in 5 seconds"`
-		if err != nil || a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, says) {
-			t.Errorf("%s: %d %s %v", path, a.status, a.body, err)
+		if err != nil || a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, says) {
+			t.Errorf("%s: %d %s %v", path, a.Status, a.Body, err)
 		}
 	}
-	if a, err := get(h.servers.url(services.Console)); err != nil || a.status != http.StatusServiceUnavailable || strings.Contains(a.body, "%") {
-		t.Errorf("console: %d %s %v", a.status, a.body, err)
+	if a, err := get(h.servers.url(services.Console)); err != nil || a.Status != http.StatusServiceUnavailable || strings.Contains(a.Body, "%") {
+		t.Errorf("console: %d %s %v", a.Status, a.Body, err)
 	}
 	plain := strings.Replace(h.servers.url(services.Metadata), "https", "http", 1)
-	if a, err := tryCall(http.MethodGet, plain+"/api/v2/ping", "", ""); err != nil || a.status != http.StatusBadRequest {
-		t.Errorf("plain HTTP: %d %s %v", a.status, a.body, err)
+	if a, err := ledgetest.TryCall(http.MethodGet, plain+"/api/v2/ping", "", ""); err != nil || a.Status != http.StatusBadRequest {
+		t.Errorf("plain HTTP: %d %s %v", a.Status, a.Body, err)
 	}
 	h.ready()
-	if a, err := get(h.servers.url(services.Metadata) + "/api/v2/ping"); err != nil || a.status != http.StatusOK {
-		t.Errorf("ping: %d %s %v", a.status, a.body, err)
+	if a, err := get(h.servers.url(services.Metadata) + "/api/v2/ping"); err != nil || a.Status != http.StatusOK {
+		t.Errorf("ping: %d %s %v", a.Status, a.Body, err)
 	}
 }
 
@@ -353,8 +354,8 @@ func TestStartIsStopped(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, datadir.AdminSocketFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket is still there: %v", err)
 	}
-	p := start(t, dir)
-	if a := p.call(http.MethodGet, p.metadata+"/api/v2/device/name/d-9999", "", ""); a.status != http.StatusOK {
-		t.Errorf("a device: %d %s", a.status, a.body)
+	p := ledgetest.Start(t, dir)
+	if a := p.Call(http.MethodGet, p.Metadata+"/api/v2/device/name/d-9999", "", ""); a.Status != http.StatusOK {
+		t.Errorf("a device: %d %s", a.Status, a.Body)
 	}
 }

@@ -1,43 +1,12 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
-)
-
-func mustWriteFile(tb testing.TB, name, text string) (path string) {
-	tb.Helper()
-	path = filepath.Join(tb.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return path
-}
-
-// Files as EdgeX users have them: TOML of 2.3, YAML of 3.
-const (
-	unitsTOML = `Source="a book"
-[Units]
-  [Units.temperature]
-  Source="a thermometer"
-  Values=["C", "F"]
-  [Units."air flow"]
-  Values=["m³/h"]
-`
-	unitsYAML = `Source: a book
-Units:
-  temperature:
-    Source: a thermometer
-    Values:
-      - C
-      - F
-  air flow: {Values: [m³/h]}
-`
 )
 
 func TestReadUnits(t *testing.T) {
@@ -45,11 +14,11 @@ func TestReadUnits(t *testing.T) {
 		"temperature": {Source: "a thermometer", Values: []string{"C", "F"}}, "air flow": {Values: []string{"m³/h"}},
 	}}
 	for name, text := range map[string]string{
-		"uom.toml": unitsTOML, "uom.yaml": unitsYAML, "uom.yml": unitsYAML, "UOM.YAML": unitsYAML,
-		"lower.toml": strings.NewReplacer("Source", "source", "[Units", "[units", "Values", "values").Replace(unitsTOML),
-		"lower.yaml": strings.NewReplacer("Source", "source", "Units", "units", "Values", "values").Replace(unitsYAML),
+		"uom.toml": ledgetest.UnitsTOML, "uom.yaml": ledgetest.UnitsYAML, "uom.yml": ledgetest.UnitsYAML, "UOM.YAML": ledgetest.UnitsYAML,
+		"lower.toml": strings.NewReplacer("Source", "source", "[Units", "[units", "Values", "values").Replace(ledgetest.UnitsTOML),
+		"lower.yaml": strings.NewReplacer("Source", "source", "Units", "units", "Values", "values").Replace(ledgetest.UnitsYAML),
 	} {
-		got, err := readUnits(mustWriteFile(t, name, text))
+		got, err := readUnits(ledgetest.MustWriteFile(t, name, text))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
@@ -66,8 +35,8 @@ func TestReadBadUnits(t *testing.T) {
 		{"broken YAML", "uom.yaml", "Source: x\n Units: y\n", "line 2: mapping values are not allowed"},
 		{"a list", "uom.yaml", "- C\n- F\n", "found a value of type array at the top; give a text Source"},
 		{"another kind of file", "uom.json", "{}", "end in .toml or .yaml"},
-		{"no kind", "uom", unitsYAML, "end in .toml or .yaml"},
-		{"two documents", "uom.yaml", unitsYAML + "---\nSource: other\n", "a second document begins"},
+		{"no kind", "uom", ledgetest.UnitsYAML, "end in .toml or .yaml"},
+		{"two documents", "uom.yaml", ledgetest.UnitsYAML + "---\nSource: other\n", "a second document begins"},
 		{"empty", "uom.yaml", "", "has no Units; give at least one quantity"},
 		{"no units", "uom.toml", "Source='x'\n[Units]\n", "has no Units"},
 		{"unknown key", "uom.yaml", "Source: x\nUnit: {t: {Values: [C]}}", `unknown field "Unit"; give a text Source and Units`},
@@ -80,7 +49,7 @@ func TestReadBadUnits(t *testing.T) {
 		{"too long", "uom.yaml", strings.Repeat("#", maxUnitsFile+1), "is longer than 1048576 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := mustWriteFile(t, tt.file, tt.text)
+			path := ledgetest.MustWriteFile(t, tt.file, tt.text)
 			_, err := readUnits(path)
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.HasPrefix(err.Error(), "setting units-file: "+path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got  %v\nwant one line with %s", err, tt.says)

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,29 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 	"ledge/domain"
 	"ledge/store/payloads"
 )
-
-func digestOf(body string) string {
-	sum := sha256.Sum256([]byte(body))
-	return hex.EncodeToString(sum[:])
-}
-
-// verifies runs `ledge verify` and holds its exit code and the line on the payloads. It returns what else it prints.
-func verifies(t *testing.T, dir string, code int, line string) (out, errs string) {
-	t.Helper()
-	if datadir.Owner(dir) == "(unknown)" { // no server runs
-		defer mustLeave(t, dir)()
-	}
-	out, errs, got := ledge(t, "verify", "--data-dir", dir)
-	if got != code || !strings.Contains(out, "\npayloads: "+line+"\n") {
-		t.Errorf("ledge verify: exit code %d, want %d and %q\n%s%s", got, code, line, out, errs)
-	}
-	return out, errs
-}
 
 // TestVerifyBodiesMeanwhile holds that a body is no damage whose reading is removed while it is looked at, by a request or
 // with the front of the log, unless another reading refers to it, and that what is recorded meanwhile counts.
@@ -53,9 +33,9 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event = newID()
+		event = ledgetest.NewID()
 		d.submit(t, domain.PostReading{Reading: domain.ReadingPosted{Reading: domain.Reading{
-			ID: newID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Size: size, Origin: time.Now().UnixNano(),
+			ID: ledgetest.NewID(), Event: event, Profile: "p", Device: "d", Resource: "r", MediaType: "image/jpeg", Digest: digest, Size: size, Origin: time.Now().UnixNano(),
 		}}})
 		return event
 	}
@@ -75,7 +55,7 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 		}
 	}
 	for _, r := range list[:2] {
-		remove(t, filepath.Join(c.payloadDir(), r.Digest))
+		ledgetest.Remove(t, filepath.Join(c.payloadDir(), r.Digest))
 	}
 	d.submit(t, domain.RemoveDataEvent{ID: other})
 	check("one of two events is gone", list[1], 0, 1)
@@ -98,25 +78,27 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 // running server and without one.
 func TestVerifyBodies(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir)
-	p.call(http.MethodPost, p.deviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", "1")
+	p := ledgetest.Start(t, dir)
+	p.Call(http.MethodPost, p.DeviceREST+"/api/v2/resource/sample-numeric/int", "text/plain", "1")
 	bodies := make([]string, 4)
 	for i := range bodies {
 		bodies[i] = strings.Repeat(fmt.Sprint(i), 300_000+i)
-		if a := p.postImage(bodies[i]); a.status != http.StatusOK {
-			t.Fatalf("%d %s", a.status, a.body)
+		if a := p.PostImage(bodies[i]); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 	}
-	p.postImage(bodies[3]) // a second event with the same body
-	p.postPictureEvent("6877ff35-5566-5d14-a992-000000000001", "small", strings.Repeat("h", 600_000))
-	path := func(dir string, body int) string { return filepath.Join(dir, "payloads", digestOf(bodies[body])) }
-	if out, _ := verifies(t, dir, exit.OK, "whole, 5 bodies with 1800006 bytes, 0 files that no event refers to"); !strings.Contains(out, "\nstate: not compared") {
+	p.PostImage(bodies[3]) // a second event with the same body
+	ledgetest.PostPictureEvent(p, "6877ff35-5566-5d14-a992-000000000001", "small", strings.Repeat("h", 600_000))
+	path := func(dir string, body int) string {
+		return filepath.Join(dir, "payloads", ledgetest.DigestOf(bodies[body]))
+	}
+	if out, _ := ledgetest.Verifies(t, dir, exit.OK, "whole, 5 bodies with 1800006 bytes, 0 files that no event refers to"); !strings.Contains(out, "\nstate: not compared") {
 		t.Errorf("beside a server: %s", out)
 	}
-	if a := p.call(http.MethodDelete, p.coreData+"/api/v2/event/device/name/hall", "", ""); a.status != http.StatusAccepted {
-		t.Fatalf("%d %s", a.status, a.body)
+	if a := p.Call(http.MethodDelete, p.CoreData+"/api/v2/event/device/name/hall", "", ""); a.Status != http.StatusAccepted {
+		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	until(t, "the body of the event that is removed goes", func() bool { return len(p.payloads()) == len(bodies) })
+	ledgetest.Until(t, "the body of the event that is removed goes", func() bool { return len(ledgetest.Payloads(p)) == len(bodies) })
 	const whole = "whole, 4 bodies with 1200006 bytes, 0 files that no event refers to"
 	damages := []struct {
 		name string
@@ -125,22 +107,22 @@ func TestVerifyBodies(t *testing.T) {
 		says []string // in the order of the log
 	}{
 		{"whole", func(string) {}, whole, nil},
-		{"missing", func(dir string) { remove(t, path(dir, 0)) }, "1 damaged, whole 3 bodies with 900006 bytes, 0 files that no event refers to",
-			[]string{"sequence 2, .*" + digestOf(bodies[0]) + ": it is missing"}},
-		{"truncated", func(dir string) { alter(t, path(dir, 1), func(b []byte) []byte { return b[:len(b)-1] }) }, "1 damaged, whole 3 bodies with 900005 bytes, 0 files that no event refers to",
-			[]string{"sequence 3, .*" + digestOf(bodies[1]) + ": it has 300000 bytes, not 300001"}},
-		{"a byte flipped", func(dir string) { alter(t, path(dir, 2), func(b []byte) []byte { b[1000] ^= 1; return b }) }, "1 damaged, whole 3 bodies with 900004 bytes, 0 files that no event refers to",
-			[]string{"sequence 4, .*" + digestOf(bodies[2]) + ": it is altered: its SHA-256 is [0-9a-f]{64}"}},
+		{"missing", func(dir string) { ledgetest.Remove(t, path(dir, 0)) }, "1 damaged, whole 3 bodies with 900006 bytes, 0 files that no event refers to",
+			[]string{"sequence 2, .*" + ledgetest.DigestOf(bodies[0]) + ": it is missing"}},
+		{"truncated", func(dir string) { ledgetest.Alter(t, path(dir, 1), func(b []byte) []byte { return b[:len(b)-1] }) }, "1 damaged, whole 3 bodies with 900005 bytes, 0 files that no event refers to",
+			[]string{"sequence 3, .*" + ledgetest.DigestOf(bodies[1]) + ": it has 300000 bytes, not 300001"}},
+		{"a byte flipped", func(dir string) { ledgetest.Alter(t, path(dir, 2), func(b []byte) []byte { b[1000] ^= 1; return b }) }, "1 damaged, whole 3 bodies with 900004 bytes, 0 files that no event refers to",
+			[]string{"sequence 4, .*" + ledgetest.DigestOf(bodies[2]) + ": it is altered: its SHA-256 is [0-9a-f]{64}"}},
 		{"a folder in its place", func(dir string) {
-			remove(t, path(dir, 3))
+			ledgetest.Remove(t, path(dir, 3))
 			if err := os.Mkdir(path(dir, 3), 0o750); err != nil {
 				t.Fatal(err)
 			}
-		}, "1 damaged, whole 3 bodies with 900003 bytes, 0 files that no event refers to", []string{"sequence 6, .*" + digestOf(bodies[3]) + ": it cannot be read: "}},
-		{"all gone", func(dir string) { remove(t, filepath.Join(dir, "payloads")) }, "4 damaged, whole 0 bodies with 0 bytes, 0 files that no event refers to",
+		}, "1 damaged, whole 3 bodies with 900003 bytes, 0 files that no event refers to", []string{"sequence 6, .*" + ledgetest.DigestOf(bodies[3]) + ": it cannot be read: "}},
+		{"all gone", func(dir string) { ledgetest.Remove(t, filepath.Join(dir, "payloads")) }, "4 damaged, whole 0 bodies with 0 bytes, 0 files that no event refers to",
 			[]string{"sequence 2, .*missing", "sequence 3, .*missing", "sequence 4, .*missing", "sequence 6, .*missing"}},
 		{"left over", func(dir string) {
-			for _, name := range []string{digestOf("unused"), "incoming-1"} {
+			for _, name := range []string{ledgetest.DigestOf("unused"), "incoming-1"} {
 				if err := os.WriteFile(filepath.Join(dir, "payloads", name), []byte("unused"), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -154,31 +136,31 @@ func TestVerifyBodies(t *testing.T) {
 		if len(d.says) > 0 {
 			code = exit.Damaged
 		}
-		out, errs := verifies(t, dir, code, d.line)
+		out, errs := ledgetest.Verifies(t, dir, code, d.line)
 		named := regexp.MustCompile(`(?m)^damaged: LEDGE_READINGS: the body of .*$`).FindAllString(out, -1)
 		if !slices.EqualFunc(named, d.says, func(got, want string) bool { return regexp.MustCompile(want).MatchString(got) }) {
 			t.Errorf("named %q, want %q", named, d.says)
 		}
 		if code == exit.Damaged {
-			checkLine(t, "ledge verify", errs, regexp.MustCompile(`^ledge: LEDGE_READINGS: the body of `+d.says[0]+fmt.Sprintf(".*; %d in all; copy", len(d.says))))
+			ledgetest.CheckLine(t, "ledge verify", errs, regexp.MustCompile(`^ledge: LEDGE_READINGS: the body of `+d.says[0]+fmt.Sprintf(".*; %d in all; copy", len(d.says))))
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, folds)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
 	}
 	for i := range damages[:4] { // beside the server, one after the other
-		saved := clone(t, filepath.Join(dir, "payloads"))
+		saved := ledgetest.Clone(t, filepath.Join(dir, "payloads"))
 		damages[i].do(dir)
 		holds(t, dir, i)
-		copyTree(t, saved, filepath.Join(dir, "payloads"), everything)
+		ledgetest.CopyTree(t, saved, filepath.Join(dir, "payloads"), ledgetest.Everything)
 	}
-	p.stop()
+	p.Stop()
 	for i, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
-			dir := clone(t, dir)
+			dir := ledgetest.Clone(t, dir)
 			d.do(dir)
 			holds(t, dir, i)
-			if out, _, _ := ledge(t, "verify", "--data-dir", dir); strings.Count(out, "equals the fold") != 3 {
+			if out, _, _ := ledgetest.Run(t, "verify", "--data-dir", dir); strings.Count(out, "equals the fold") != 3 {
 				t.Errorf("the state is not compared: %s", out)
 			}
 		})

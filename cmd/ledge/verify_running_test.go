@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ledge/cmd/ledgetest"
 )
 
 // TestLastingRequests holds that requests which last have a bound of their own, and that each ends with its client or the server.
@@ -20,15 +22,15 @@ func TestLastingRequests(t *testing.T) {
 			return adminAnswer{Token: "short"}, nil
 		}
 		came <- r.Name
-		mustDo(t, send(adminAnswer{Text: "begun"}))
+		ledgetest.MustDo(t, send(adminAnswer{Text: "begun"}))
 		<-ctx.Done()
 		ended <- r.Name
 		return adminAnswer{Token: "ended"}, nil
 	})
-	mustDo(t, err)
+	ledgetest.MustDo(t, err)
 	ask := func(name string) net.Conn {
 		c := mustDialAdmin(t, dir)
-		mustDo(t, json.NewEncoder(c).Encode(adminRequest{Do: "verify", Name: name}))
+		ledgetest.MustDo(t, json.NewEncoder(c).Encode(adminRequest{Do: "verify", Name: name}))
 		return c
 	}
 	first := ask("first")
@@ -72,7 +74,7 @@ func TestOneVerification(t *testing.T) {
 	if _, again := v.begin("two"); !ok || again {
 		t.Fatalf("begun: %t, and a second one beside it: %t", ok, again)
 	}
-	mustDo(t, run(t.Context(), io.Discard, silent))
+	ledgetest.MustDo(t, run(t.Context(), io.Discard, silent))
 	if v.last.Running || v.last.Damage != "" || len(v.last.Reports) != 3 {
 		t.Errorf("the result is %+v", v.last)
 	}

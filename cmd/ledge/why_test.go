@@ -10,12 +10,13 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
 )
 
 // explain runs `ledge why` and returns its answer.
-func (p *process) explain(t *testing.T, args ...string) whyAnswer {
+func explain(p *ledgetest.Node, t *testing.T, args ...string) whyAnswer {
 	t.Helper()
-	out, stderr, code := ledge(t, append([]string{"why", "--json", "--data-dir", p.dir}, args...)...)
+	out, stderr, code := ledgetest.Run(t, append([]string{"why", "--json", "--data-dir", p.Dir}, args...)...)
 	var w whyAnswer
 	if err := json.Unmarshal([]byte(out), &w); code != exit.OK || err != nil {
 		t.Fatalf("why %v: exit code %d, %v\n%s%s", args, code, err, out, stderr)
@@ -34,24 +35,24 @@ func (w whyAnswer) holds(t *testing.T, cause string, stops bool, text string) {
 	t.Errorf("no %s with stops %v and %q in %+v", cause, stops, text, w)
 }
 
-func (p *process) processed(t *testing.T, category string) (id string) {
+func processed(p *ledgetest.Node, t *testing.T, category string) (id string) {
 	t.Helper()
-	a := p.postJSON(http.MethodPost, p.notifications+"/api/v2/notification",
+	a := p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification",
 		fmt.Sprintf(`[{"apiVersion":"v2","notification":{"category":%q,"content":"x","sender":"s","severity":"NORMAL"}}]`, category), http.StatusCreated)
 	var items []struct{ ID string }
-	if err := json.Unmarshal([]byte(a.body), &items); err != nil {
+	if err := json.Unmarshal([]byte(a.Body), &items); err != nil {
 		t.Fatal(err)
 	}
 	id = items[0].ID
-	until(t, "the notification to have its transmissions", func() bool {
-		return strings.Contains(p.call(http.MethodGet, p.notifications+"/api/v2/notification/id/"+id, "", "").body, `"PROCESSED"`)
+	ledgetest.Until(t, "the notification to have its transmissions", func() bool {
+		return strings.Contains(p.Call(http.MethodGet, p.Notifications+"/api/v2/notification/id/"+id, "", "").Body, `"PROCESSED"`)
 	})
 	return id
 }
 
-func (p *process) addWithChannel(name, state, categories, channel string, resends int) {
-	p.tb.Helper()
-	p.postJSON(http.MethodPost, p.notifications+"/api/v2/subscription", fmt.Sprintf(
+func addWithChannel(p *ledgetest.Node, name, state, categories, channel string, resends int) {
+	p.TB.Helper()
+	p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/subscription", fmt.Sprintf(
 		`[{"apiVersion":"v2","subscription":{"name":%q,"receiver":"r","categories":[%s],"resendLimit":%d,"resendInterval":"1ms","adminState":%q,"channels":[%s]}}]`,
 		name, categories, resends, state, channel), http.StatusCreated)
 }
@@ -69,46 +70,46 @@ func TestWhy(t *testing.T) {
 	rest := func(path string) string {
 		return fmt.Sprintf(`{"type":"REST","host":%q,"port":%s,"path":%q,"httpMethod":"POST"}`, host, port, path)
 	}
-	p := start(t, t.TempDir())
+	p := ledgetest.Start(t, t.TempDir())
 	socket := porttest.Hold(t)
-	p.addWithChannel("good", "UNLOCKED", `"c"`, rest("/good"), 0)
-	p.addWithChannel("bad", "UNLOCKED", `"c"`, rest("/bad"), 0)
-	p.addWithChannel("shut", "LOCKED", `"c"`, rest("/good"), 0)
-	p.addWithChannel("zmq", "UNLOCKED", `"c"`, fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"cam"}`, socket), 0)
-	c, other := p.processed(t, "c"), p.processed(t, "other")
+	addWithChannel(p, "good", "UNLOCKED", `"c"`, rest("/good"), 0)
+	addWithChannel(p, "bad", "UNLOCKED", `"c"`, rest("/bad"), 0)
+	addWithChannel(p, "shut", "LOCKED", `"c"`, rest("/good"), 0)
+	addWithChannel(p, "zmq", "UNLOCKED", `"c"`, fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"cam"}`, socket), 0)
+	c, other := processed(p, t, "c"), processed(p, t, "other")
 
-	w := p.explain(t, "good", c)
+	w := explain(p, t, "good", c)
 	w.holds(t, "transmission", false, "SENT")
 	if !w.Arrives {
 		t.Errorf("it did arrive: %+v", w)
 	}
-	w = p.explain(t, "bad", c)
+	w = explain(p, t, "bad", c)
 	w.holds(t, "transmission", true, "FAILED")
-	p.explain(t, "good", other).holds(t, "category", true, `the category "other"; the subscription asks for c`)
-	p.explain(t, "shut", c).holds(t, "locked", true, "locked")
-	p.explain(t, "shut").holds(t, "locked", true, "LOCKED")
-	p.explain(t, "zmq", c).holds(t, "topic", true, "nobody with that topic")
-	p.explain(t, "zmq").holds(t, "port", true, "0 subscribers are connected")
-	p.explain(t, "zmq").holds(t, "replay", false, "last delivery")
+	explain(p, t, "good", other).holds(t, "category", true, `the category "other"; the subscription asks for c`)
+	explain(p, t, "shut", c).holds(t, "locked", true, "locked")
+	explain(p, t, "shut").holds(t, "locked", true, "LOCKED")
+	explain(p, t, "zmq", c).holds(t, "topic", true, "nobody with that topic")
+	explain(p, t, "zmq").holds(t, "port", true, "0 subscribers are connected")
+	explain(p, t, "zmq").holds(t, "replay", false, "last delivery")
 
 	dead := porttest.Hold(t) // nobody listens
-	p.addWithChannel("dead", "UNLOCKED", `"d"`, fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/in?token=x","httpMethod":"POST"}`, dead), 50)
-	p.notify("d", "x")
-	until(t, "the dead endpoint to fail", func() bool {
-		return strings.Contains(fmt.Sprint(p.explain(t, "dead").Findings), "it failed ")
+	addWithChannel(p, "dead", "UNLOCKED", `"d"`, fmt.Sprintf(`{"type":"REST","host":"127.0.0.1","port":%d,"path":"/in?token=x","httpMethod":"POST"}`, dead), 50)
+	p.Notify("d", "x")
+	ledgetest.Until(t, "the dead endpoint to fail", func() bool {
+		return strings.Contains(fmt.Sprint(explain(p, t, "dead").Findings), "it failed ")
 	})
-	p.explain(t, "dead").holds(t, "endpoint", true, "in a row")
+	explain(p, t, "dead").holds(t, "endpoint", true, "in a row")
 
-	if out, _, code := ledge(t, "why", "bad", c, "--data-dir", p.dir); code != exit.OK || !strings.Contains(out, "it is stopped") || !strings.Contains(out, "\nSTOP  transmission") {
+	if out, _, code := ledgetest.Run(t, "why", "bad", c, "--data-dir", p.Dir); code != exit.OK || !strings.Contains(out, "it is stopped") || !strings.Contains(out, "\nSTOP  transmission") {
 		t.Errorf("for people: %d\n%s", code, out)
 	}
 	for _, args := range [][]string{{"nobody"}, {"good", "6a1c3f0e-8a44-4c0b-9d5e-2f6b7c8d9e01"}} {
-		if _, stderr, code := ledge(t, append([]string{"why", "--data-dir", p.dir}, args...)...); code != exit.Failure || !strings.Contains(stderr, "there is no ") {
+		if _, stderr, code := ledgetest.Run(t, append([]string{"why", "--data-dir", p.Dir}, args...)...); code != exit.Failure || !strings.Contains(stderr, "there is no ") {
 			t.Errorf("why %v: %d %s", args, code, stderr)
 		}
 	}
-	p.stop()
-	if _, stderr, code := ledge(t, "why", "good", "--data-dir", p.dir); code != exit.Usage || !strings.Contains(stderr, "no server runs") {
+	p.Stop()
+	if _, stderr, code := ledgetest.Run(t, "why", "good", "--data-dir", p.Dir); code != exit.Usage || !strings.Contains(stderr, "no server runs") {
 		t.Errorf("without a server: %d %s", code, stderr)
 	}
 }
@@ -117,20 +118,20 @@ func TestWhy(t *testing.T) {
 // and in the list of endpoints.
 func TestWhyTopic(t *testing.T) {
 	t.Parallel()
-	p := start(t, t.TempDir(), "--log-level", "debug")
+	p := ledgetest.Start(t, t.TempDir(), "--log-level", "debug")
 	socket := porttest.Hold(t)
-	p.addWithChannel("zmq", "UNLOCKED", `"c"`, fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"cam"}`, socket), 0)
-	p.subscribe(socket, "door")
-	id := p.processed(t, "c")
-	p.explain(t, "zmq", id).holds(t, "topic", true, "nobody with that topic")
-	p.explain(t, "zmq").holds(t, "topic", true, `subscribers ask for "door"`)
-	p.explain(t, "zmq").holds(t, "port", false, "1 subscribers are connected")
-	if a := p.call(http.MethodGet, p.notifications+"/api/v2/transmission/notification/id/"+id, "", ""); !strings.Contains(a.body, `published to 0 matching of 1 connected subscribers: they asked for the topics \"door\"`) {
-		t.Errorf("the transmission: %s", a.body)
+	addWithChannel(p, "zmq", "UNLOCKED", `"c"`, fmt.Sprintf(`{"type":"ZeroMQ","host":"127.0.0.1","port":%d,"topic":"cam"}`, socket), 0)
+	p.Subscribe(socket, "door")
+	id := processed(p, t, "c")
+	explain(p, t, "zmq", id).holds(t, "topic", true, "nobody with that topic")
+	explain(p, t, "zmq").holds(t, "topic", true, `subscribers ask for "door"`)
+	explain(p, t, "zmq").holds(t, "port", false, "1 subscribers are connected")
+	if a := p.Call(http.MethodGet, p.Notifications+"/api/v2/transmission/notification/id/"+id, "", ""); !strings.Contains(a.Body, `published to 0 matching of 1 connected subscribers: they asked for the topics \"door\"`) {
+		t.Errorf("the transmission: %s", a.Body)
 	}
-	a := p.call(http.MethodGet, p.notifications+"/api/v2/endpoint/all", "", "")
-	if want := `"socket":{"subscribers":1,"topics":[{"topic":"door","subscribers":1}],`; !strings.Contains(a.body, fmt.Sprintf(`"endpoint":"ZeroMQ/127.0.0.1/%d"`, socket)) || !strings.Contains(a.body, want) {
-		t.Errorf("endpoints: %s, want %s", a.body, want)
+	a := p.Call(http.MethodGet, p.Notifications+"/api/v2/endpoint/all", "", "")
+	if want := `"socket":{"subscribers":1,"topics":[{"topic":"door","subscribers":1}],`; !strings.Contains(a.Body, fmt.Sprintf(`"endpoint":"ZeroMQ/127.0.0.1/%d"`, socket)) || !strings.Contains(a.Body, want) {
+		t.Errorf("endpoints: %s, want %s", a.Body, want)
 	}
 }
 

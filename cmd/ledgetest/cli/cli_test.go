@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
+)
+
+// What cannot start says so in one line, with the code for it, and leaves nothing half started.
+func TestRefusals(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ports := []string{"--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0"}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		says []string
+	}{
+		{"port in use", []string{"--metadata-port", port}, exit.Port, []string{"metadata-port", port, "in use"}},
+		{"console port in use", []string{"--console-port", port}, exit.Port, []string{"console-port", port, "in use"}},
+		{"tap port in use", []string{"--tap-port", port}, exit.Port, []string{"tap-port", port, "in use"}},
+		{"empty address", []string{"--data-host", ""}, exit.Usage, []string{`setting data-host: ""`, "0.0.0.0"}},
+		{"empty tap address", []string{"--tap-host", ""}, exit.Usage, []string{`setting tap-host: ""`, "0.0.0.0"}},
+		{"no such address", []string{"--notifications-host", "192.0.2.1", "--allow-insecure"}, exit.Port, []string{"notifications-host", "192.0.2.1"}},
+		{"no such name", []string{"--notifications-host", "no..name"}, exit.Port, []string{"notifications-host", `"no..name"`, "use an IP address"}},
+		{"folder is a file", []string{"--data-dir", file}, exit.Folder, []string{"data-dir", file}},
+		{"unknown flag", []string{"--no-such"}, exit.Usage, []string{"no-such", "--help"}},
+		{"bad size", []string{"--disk-reserve", "lots"}, exit.Usage, []string{"disk-reserve", "lots", "64KiB"}},
+		{"word for a number", []string{"--max-result-count", "many"}, exit.Usage, []string{`ledge: --max-result-count: "many": is no whole number; use digits only, such as 60`}},
+		{"number too large", []string{"--max-result-count", "99999999999999999999"}, exit.Usage, []string{`ledge: --max-result-count: "99999999999999999999": is out of range; use a whole number`}},
+		{"word for a time", []string{"--resend-interval", "5"}, exit.Usage, []string{`ledge: --resend-interval: "5": is no time; write it with its unit`}},
+		{"bad port", []string{"--metadata-port", "70000"}, exit.Usage, []string{"metadata-port", "70000", "65535"}},
+		{"limit of nothing", []string{"--max-result-count", "0"}, exit.Usage, []string{"setting max-result-count: 0: use a number from 1 to 65536"}},
+		{"no reserve", []string{"--disk-reserve", "0"}, exit.Usage, []string{"setting disk-reserve: 0: use a size from 1 byte"}},
+		{"negative age", []string{"--readings-max-age", "-1h"}, exit.Usage, []string{"readings-max-age", "0 or more"}},
+		{"bad word", []string{"--log-format", "xml"}, exit.Usage, []string{"log-format", "xml", "auto, text or json"}},
+		{"removed", []string{"--sync", "group"}, exit.Usage, []string{"--sync; it was removed", "Leave it out"}},
+		{"replaced", []string{"--loopback-role", "viewer"}, exit.Usage, []string{"--loopback-role; it was removed: use loopback with the role"}},
+		{"open loopback", []string{"--secure", "--loopback", "open"}, exit.Usage, []string{"setting loopback: open: use loopback=operator"}},
+		{"fixed", []string{"--zeromq-peers", "9"}, exit.Usage, []string{"--zeromq-peers; it was removed: its value is fixed", "docs/reference/limits.md"}},
+		{"argument", []string{"now"}, exit.Usage, []string{"now"}},
+		{"no file", []string{"--config", "/no/such/file"}, exit.Usage, []string{"/no/such/file"}},
+		{"no sender", []string{"--smtp-server", "smtp://mail.example.org"}, exit.Usage, []string{"smtp-sender", "ledge@example.org"}},
+		{"bad encryption", []string{"--smtp-server", "ssl://mail.example.org", "--smtp-sender", "a@b"}, exit.Usage, []string{"smtp-server", "ssl", "smtps://"}},
+		{"login in a setting", []string{"--smtp-server", "smtp://me:" + ledgetest.Hidden + "@mail.example.org", "--smtp-sender", "a@b"}, exit.Usage, []string{"smtp-server: smtp://me:xxxxx@mail.example.org: leave out the login"}},
+		{"bad rules", []string{"--deny-destinations", "10.0.0.0/33"}, exit.Usage, []string{"deny-destinations", "10.0.0.0/33", "*.example.org:443"}},
+		{"no CA", []string{"--secure", "--tls-client-ca", file}, exit.Usage, []string{"tls-client-ca", file, "has no certificate", "PEM"}},
+		{"no file of units", []string{"--units-file", "/no/such/uom.toml"}, exit.Usage, []string{"units-file", "/no/such/uom.toml", "no such file"}},
+		{"bad file of units", []string{"--units-file", ledgetest.MustWriteFile(t, "uom.toml", "Units = 'C'")}, exit.Usage, []string{"units-file", "uom.toml", "string at Units"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			args := append(append([]string{"serve", "--data-dir", dir}, ports...), tt.args...)
+			_, stderr, code := ledgetest.Run(t, args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			lines := strings.Split(strings.TrimSpace(stderr), "\n")
+			last := lines[len(lines)-1]
+			for _, part := range tt.says {
+				if !strings.Contains(last, part) {
+					t.Errorf("%q does not say %q", last, part)
+				}
+			}
+			if state, _ := filepath.Glob(filepath.Join(dir, "*.db")); len(state) > 0 {
+				t.Errorf("left behind: %v", state)
+			}
+		})
+	}
+}
+
+func TestSecondProcessIsRefused(t *testing.T) {
+	p := ledgetest.Start(t, t.TempDir())
+	_, stderr, code := ledgetest.Run(t, "serve", "--data-dir", p.Dir, "--metadata-port", "0", "--device-rest-port", "0", "--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "0")
+	if code != exit.InUse || !strings.Contains(stderr, fmt.Sprint("process ", p.Cmd.Process.Pid)) {
+		t.Errorf("exit code %d, %q; want %d with pid %d", code, stderr, exit.InUse, p.Cmd.Process.Pid)
+	}
+	if _, stderr, code = ledgetest.Run(t, "rebuild", "--data-dir", p.Dir); code != exit.InUse {
+		t.Errorf("rebuild: exit code %d, %q; want %d", code, stderr, exit.InUse)
+	}
+}
+
+// Default, file, environment, flag: each above the one before, and `ledge config` says which is in force.
+func TestConfigurationOrder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledge.yaml")
+	text := "metadata:\n  port: 1001\n  host: 127.0.0.2\nnotifications-port: 1002\nmax: {result-count: 20}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LEDGE_METADATA_PORT", "1003")
+	t.Setenv("LEDGE_NOTIFICATIONS_PORT", "1004")
+	out, stderr, code := ledgetest.Run(t, "config", "--config", file, "--notifications-port", "1005")
+	if code != exit.OK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"in force from default\ndevice-rest-port: \"59986\"", "in force from " + file + "\nmetadata-host: \"127.0.0.2\"",
+		"in force from LEDGE_METADATA_PORT\nmetadata-port: \"1003\"", "in force from --notifications-port\nnotifications-port: \"1005\"",
+		"max-result-count: \"20\"",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("ledge config does not show %q:\n%s", want, out)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again.yaml")
+	if err := os.WriteFile(again, []byte(out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := ledgetest.Run(t, "config", "--config", again); code != exit.OK {
+		t.Errorf("what it prints is not taken back: %s", stderr)
+	}
+}
+
+func TestConfigurationFileIsChecked(t *testing.T) {
+	for name, text := range map[string]string{
+		`there is no setting "metadata-prot"`: "metadata: {prot: 1}", "line 2: tap must be a list of single values": "secure: true\ntap: [[1]]",
+		"line 2: metadata-port is there twice": "metadata-port: 1\nmetadata: {port: 2}", "line 3: loopback is there twice": "loopback: open\nmetadata-port: 1\nloopback: secure",
+		"line 3: a second document begins": "secure: true\n---\nmetadata-port: 1",
+		"yaml":                             "a: b: c", `setting metadata-port: "many": is no whole number; use digits only, such as 60` + "\n": "metadata-port: many",
+		`setting pprof: "perhaps": is neither true nor false; use one of them` + "\n": "pprof: perhaps",
+		"ledge.yaml: is larger than 1 MiB":                                            "# " + strings.Repeat("long ", 1<<18),
+		"setting disk-reserve: 0: use a size from 1 byte to 1048576GiB: without a reserve, a write would break off on a full disk\nsetting log-format: never: use auto, text or json\nsetting metadata-port: -1: use a TCP port from 0 to 65535\nsetting smtp-server: ssl: use a URL such as smtp://mail.example.org:587, smtps://mail.example.org:465 or smtp+plain://127.0.0.1:25": "log-format: never\nsmtp: {server: ssl, sender: a@b}\ndisk-reserve: 0\nmetadata-port: -1",
+		"no setting \"a\"; `ledge config` lists them\nledge.yaml: there is no setting \"b\"":  "e: 1\nd: 1\nc: 1\nb: 1\na: 1",
+		"ledge.yaml: there is no setting \"limit-batch\"; it was removed: its value is fixed": "limit: {batch: 5}",
+		"ledge.yaml: there is no setting \"smtp-host\"; it was removed: use smtp-server":      "smtp: {host: h}", `setting strict-profiles: "all": "all" is unknown; use changes, deletes or both`: "strict-profiles: all",
+	} {
+		file := filepath.Join(t.TempDir(), "ledge.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr, code := ledgetest.Run(t, "config", "--config", file)
+		if stderr = strings.ReplaceAll(stderr, file, "ledge.yaml"); code != exit.Usage || !strings.Contains(stderr, name) {
+			t.Errorf("%q: exit code %d, %q; want %d and %q", text, code, stderr, exit.Usage, name)
+		}
+	}
+}
+
+// Every setting has a line of documentation, and every exit code is in the documents.
+func TestDocumented(t *testing.T) {
+	out, _, _ := ledgetest.Run(t, "config")
+	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; in force from `).FindAllStringSubmatch(out, -1)
+	if len(settings) != 48 {
+		t.Errorf("there are %d settings, want 48; a setting needs an operator who would change it", len(settings))
+	}
+	for _, one := range settings {
+		if n := len(strings.Fields(one[1])); n < 4 || n > 25 {
+			t.Errorf("%d words, want 4 to 25: %s", n, one[1])
+		}
+	}
+	help, _, _ := ledgetest.Run(t, "--help")
+	operating := ledgetest.MustRead(t, "../../../docs/reference/operating.md")
+	for code := exit.OK; code <= exit.Damaged; code++ {
+		if !strings.Contains(help, fmt.Sprint(code, " ")) || !strings.Contains(operating, fmt.Sprint("| ", code, " |")) {
+			t.Errorf("exit code %d is not in --help or docs/reference/operating.md", code)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out, _, code := ledgetest.Run(t, "completion", shell); code != exit.OK || !strings.Contains(out, "ledge") {
+			t.Errorf("completion %s: exit code %d", shell, code)
+		}
+	}
+	profile := filepath.Join(t.TempDir(), "cpu")
+	if out, _, code := ledgetest.Run(t, "version", "--cpu-profile", profile); code != exit.OK || !strings.Contains(out, "nats-server") {
+		t.Errorf("version: %d %s", code, out)
+	}
+	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
+		t.Errorf("CPU profile: %v, %v", info, err)
+	}
+	if _, stderr, code := ledgetest.Run(t, "version", "--cpu-profile", t.TempDir()); code != exit.Usage || !strings.Contains(stderr, "cpu-profile") {
+		t.Errorf("CPU profile to a folder: %d %s", code, stderr)
+	}
+}
+
+// log and verify work beside a running server and without one; rebuild gives the same state as before.
+func TestLogVerifyRebuild(t *testing.T) {
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir)
+	p.AddDevice("cam-1")
+	beside, stderr, code := ledgetest.Run(t, "log", "--data-dir", dir)
+	if code != exit.OK || !strings.Contains(beside, "device cam-1 added  by anonymous@127.0.0.1 from 127.0.0.1:") {
+		t.Fatalf("log beside the server: %d %s\n%s", code, stderr, beside)
+	}
+	if out, _, code := ledgetest.Run(t, "verify", "--data-dir", dir); code != exit.OK || !strings.Contains(out, "state: not compared") {
+		t.Errorf("verify beside the server: %d %s", code, out)
+	}
+	before := p.Call(http.MethodGet, p.Metadata+"/api/v2/device/all", "", "").Body
+	if code := p.Stop(); code != exit.OK {
+		t.Fatalf("stop: %d\n%s", code, p.Log)
+	}
+	if out, _, _ := ledgetest.Run(t, "log", "--data-dir", dir); !strings.HasPrefix(out, beside) {
+		t.Errorf("log without a server: got\n%s\nwant it to begin with\n%s", out, beside)
+	}
+	if _, stderr, code := ledgetest.Run(t, "log", "-f", "--data-dir", dir); code != exit.Usage || !strings.Contains(stderr, "ledge serve") {
+		t.Errorf("log -f without a server: %d %s", code, stderr)
+	}
+	if out, stderr, code := ledgetest.Run(t, "rebuild", "--data-dir", dir); code != exit.OK || strings.Count(out, "folded to event") != 3 {
+		t.Errorf("rebuild: %d %s %s", code, out, stderr)
+	}
+	if out, stderr, code := ledgetest.Run(t, "verify", "--data-dir", dir); code != exit.OK || strings.Count(out, "equals the fold") != 3 {
+		t.Errorf("verify: %d %s %s", code, out, stderr)
+	}
+	p = ledgetest.Start(t, dir)
+	if after := p.Call(http.MethodGet, p.Metadata+"/api/v2/device/all", "", "").Body; after != before {
+		t.Errorf("after the rebuild: %s\nwant %s", after, before)
+	}
+}
+
+func TestLogAsJSON(t *testing.T) {
+	p := ledgetest.Start(t, t.TempDir())
+	p.AddDevice("cam-1")
+	out, _, _ := ledgetest.Run(t, "log", "--json", "--from", "10", "--data-dir", p.Dir)
+	first, _, _ := strings.Cut(out, "\n")
+	for _, want := range []string{`"subject":"ledge.event.device.cam-1.added"`, `"seq":10`, `"type":"device.added/1"`, `"actor":"anonymous@127.0.0.1"`, `"profileName":"sample-image"`} {
+		if !strings.Contains(first, want) {
+			t.Errorf("%s does not have %s", first, want)
+		}
+	}
+}
+
+// TestRebuildNeedsAFolder holds that only serve makes a data folder.
+func TestRebuildNeedsAFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	_, stderr, code := ledgetest.Run(t, "rebuild", "--data-dir", dir)
+	if want := "no data folder " + dir; code != exit.Folder || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit code %d, %q; want %d and one line with %q", code, stderr, exit.Folder, want)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+}

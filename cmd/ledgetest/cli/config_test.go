@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
+	"ledge/cmd/ledgetest"
+)
+
+// serviceConfig returns what a service shows under /api/v2/config.
+func serviceConfig(p *ledgetest.Node, url string) map[string]string {
+	p.TB.Helper()
+	var got struct{ Config map[string]string }
+	a := p.Call(http.MethodGet, url+"/api/v2/config", "", "")
+	if err := json.Unmarshal([]byte(a.Body), &got); err != nil || a.Status != http.StatusOK {
+		p.TB.Fatalf("GET %s/api/v2/config: %d %s", url, a.Status, a.Body)
+	}
+	return got.Config
+}
+
+// Each service shows its settings under the names and with the values that `ledge config` prints, and all services
+// together show all of them.
+func TestServicesShowTheirSettings(t *testing.T) {
+	t.Setenv("LEDGE_RESEND_INTERVAL", "1m")
+	p := ledgetest.Start(t, t.TempDir(), "--max-result-count", "77", "--disk-reserve", "2048KiB")
+	out, stderr, code := ledgetest.Run(t, append([]string{"config"}, p.Cmd.Args[2:]...)...)
+	var want map[string]string
+	if err := yaml.Unmarshal([]byte(out), &want); err != nil || code != exit.OK {
+		t.Fatalf("ledge config: %d %s, %v", code, stderr, err)
+	}
+	shown := map[string]string{}
+	for _, s := range []struct {
+		name, url string
+		has, not  string
+	}{
+		{services.Metadata, p.Metadata, "metadata-port strict-profiles units-file pprof allow-destinations deny-destinations", "allow-binds device-rest-port data-port notifications-port persist-data readings-max-age"},
+		{services.Data, p.CoreData, "data-port persist-data readings-max-age", "metadata-port strict-profiles notifications-host"},
+		{services.DeviceREST, p.DeviceREST, "device-rest-port persist-data readings-max-age", "metadata-port notifications-max-age units-file"},
+		{services.Notifications, p.Notifications, "notifications-port notifications-max-age resend-limit smtp-server allow-binds allow-destinations deny-destinations", "metadata-host device-rest-host persist-data"},
+	} {
+		got := serviceConfig(p, s.url)
+		for name, value := range got {
+			if w, ok := want[name]; !ok || value != w {
+				t.Errorf("%s: %s is %q, want %q", s.name, name, value, w)
+			}
+		}
+		for _, name := range append(strings.Fields(s.has), "data-dir", "log-level", "disk-reserve", "tap-port") {
+			if _, ok := got[name]; !ok {
+				t.Errorf("%s does not show %s: %v", s.name, name, got)
+			}
+		}
+		for _, name := range strings.Fields(s.not) {
+			if _, ok := got[name]; ok {
+				t.Errorf("%s shows %s", s.name, name)
+			}
+		}
+		maps.Copy(shown, got)
+	}
+	if !maps.Equal(shown, want) {
+		t.Errorf("shown by some service: %v\nwant %v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(want)))
+	}
+	for name, value := range map[string]string{"max-result-count": "77", "disk-reserve": "2MiB", "resend-interval": "1m"} {
+		if shown[name] != value {
+			t.Errorf("%s: got %q, want %q", name, shown[name], value)
+		}
+	}
+}
+
+// Times and sizes take their long units in the file, the environment and the flags, and are printed in the shortest form.
+func TestUnits(t *testing.T) {
+	t.Setenv("LEDGE_EVENTS_MAX_AGE", "1w2d")
+	t.Setenv("LEDGE_EVENTS_MAX_BYTES", "1T")
+	file := ledgetest.MustWriteFile(t, "c.yaml", "readings: {max-age: 2w, max-bytes: 512M, retention: 'cam.*.* age=1w bytes=2G'}")
+	out, stderr, code := ledgetest.Run(t, "config", "--config", file, "--notifications-max-age", "7d", "--notifications-max-bytes", "2048K", "--disk-reserve", "65536")
+	for name, value := range map[string]string{
+		"events-max-age": "9d", "events-max-bytes": "1TiB", "readings-max-age": "14d", "readings-max-bytes": "512MiB", "notifications-max-age": "7d",
+		"notifications-max-bytes": "2MiB", "disk-reserve": "64KiB", "readings-retention": "cam.*.* age=1w bytes=2G", "resend-interval": "1s",
+	} {
+		if !strings.Contains(out, fmt.Sprintf("\n%s: %q\n", name, value)) {
+			t.Errorf("%s is not %q: %d %s", name, value, code, stderr)
+		}
+	}
+	for _, bad := range []string{"10GB", "10g", "1.5G", "G", "-1G", "10K5", "9999999T", "10 GiBs"} {
+		_, stderr, code := ledgetest.Run(t, "config", "--disk-reserve", bad)
+		if code != exit.Usage || !strings.Contains(stderr, "is no size; write it as 512, 64KiB, 16M or 10G, which are powers of 1024") {
+			t.Errorf("%s: %d %s", bad, code, stderr)
+		}
+	}
+}
+
+// `ledge config check` names every mistake of flags, environment, file and the files that settings name, and does not touch the data folder.
+func TestConfigCheck(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	units := ledgetest.MustWriteFile(t, "units.toml", "[[")
+	key := filepath.Join(t.TempDir(), "ledge-secret-key")
+	ledgetest.MustDo(t, os.WriteFile(key, []byte("no key"), 0o600))
+	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(key))
+	t.Setenv("LEDGE_MAX_RESULT_COUNT", "many")
+	file := ledgetest.MustWriteFile(t, "ledge.yaml", "log-format: xml\nretain: 1\ntap: [[1]]\nlog-format: text\nsmtp: {host: h}\nnotifications-host: 0.0.0.0")
+	args := []string{"config", "check", "--config", file, "--data-dir", dir, "--metadata-port", "x", "--disk-reserve", "10GB", "--events-max-age", "1m", "--units-file", units}
+	out, stderr, code := ledgetest.Run(t, args...)
+	for _, want := range []string{
+		`--metadata-port: "x": is no whole number`, `--disk-reserve: "10GB": is no size`, `LEDGE_MAX_RESULT_COUNT: setting max-result-count: "many": is no whole number`,
+		"line 4: log-format is there twice", "line 3: tap must be a list of single values", `there is no setting "retain"`,
+		`there is no setting "smtp-host"; it was removed`, "setting log-format: xml: use auto, text or json", "setting events-max-age: 1m: use 0, or 1h or more",
+		"setting units-file: " + units, "credential ledge-secret-key: ", "setting notifications-host: 0.0.0.0 can be reached from other machines",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the check does not name %q", want)
+		}
+	}
+	if code != exit.Usage || out != "" || strings.Count(stderr, "\n") != 12 {
+		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	t.Setenv("LEDGE_MAX_RESULT_COUNT", "7")
+	out, stderr, code = ledgetest.Run(t, "config", "check", "--data-dir", dir, "--secure", "--log-level", "debug")
+	if code != exit.OK || out != "all settings are right\n" || stderr != "" {
+		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("the check has made the data folder")
+	}
+	_, stderr, code = ledgetest.Run(t, "config", "check", "--secure", "--tls-cert", units, "--tls-key", units, "--tls-client-ca", units, "--data-host", "no..name")
+	if code != exit.Usage || strings.Count(stderr, units) < 2 || !strings.Contains(stderr, "tls-client-ca") || !strings.Contains(stderr, `setting data-host: the host name "no..name"`) {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
+// `ledge config --changed` prints what differs from the defaults, with its source, as a file of settings.
+func TestConfigChanged(t *testing.T) {
+	t.Setenv("LEDGE_RESEND_INTERVAL", "1s") // its default
+	t.Setenv("LEDGE_READINGS_MAX_AGE", "90d")
+	file := ledgetest.MustWriteFile(t, "ledge.yaml", "notifications-port: 1001\nmetadata-port: 59881")
+	args := []string{"config", "--changed", "--config", file, "--secure"}
+	out, stderr, code := ledgetest.Run(t, args...)
+	want := `metadata-host: "0.0.0.0" # from secure
+data-host: "0.0.0.0" # from secure
+device-rest-host: "0.0.0.0" # from secure
+notifications-host: "0.0.0.0" # from secure
+notifications-port: "1001" # from ` + file + `
+console-host: "0.0.0.0" # from secure
+tap-host: "0.0.0.0" # from secure
+readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
+secure: "true" # from --secure
+`
+	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
+	if code != exit.OK || !slices.Equal(lines(out), lines(want)) {
+		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr, out, want)
+	}
+	again := ledgetest.MustWriteFile(t, "again.yaml", out)
+	t.Setenv("LEDGE_READINGS_MAX_AGE", "90d")
+	if _, stderr, code := ledgetest.Run(t, "config", "check", "--config", again); code != exit.OK {
+		t.Errorf("what it prints is not taken back: %s", stderr)
+	}
+}

@@ -1,0 +1,165 @@
+package console
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"ledge/cmd/ledgetest"
+	"ledge/domain"
+)
+
+// TestConsoleLoginAgain ends the session of an open live page: it asks for a login without a click.
+func TestConsoleLoginAgain(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	b := logIn(p, t, domain.Viewer)
+	b.open("/devices")
+	b.do(chromedp.Evaluate[chromedp.Void](`fetch("/logout", {method: "POST"})`, chromedp.EvalAwaitPromise))
+	p.AddDevice("changed") // which the page would show
+	b.see("#login-again")
+}
+
+// TestConsoleCookies looks at the cookie under TLS: it has the prefix __Host-, so that no other site and no plain page can set it.
+func TestConsoleCookies(t *testing.T) {
+	t.Parallel()
+	s := ledgetest.StartSecured(t)
+	s.AddConsoleUser(t, domain.Viewer)
+	c := ledgetest.NewConsoleClient(s.Node)
+	c.Client.Transport = s.Client.Transport
+	c.Login(t, "test-viewer", ledgetest.ConsolePassword)
+	k := c.Cookie
+	if k.Name != "__Host-ledge-session" || !k.Secure || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.Domain != "" {
+		t.Errorf("the cookie is %s", k)
+	}
+	if got := c.Get("/system/api/core-metadata/docs"); got.StatusCode != http.StatusOK || !strings.Contains(got.Text, "swagger") {
+		t.Errorf("the page of an API in secure mode: %s", got.Status)
+	}
+	if got := c.Get("/devices"); got.StatusCode != http.StatusOK {
+		t.Errorf("with the cookie: %s", got.Status)
+	}
+	rest := *c
+	rest.Base = s.Metadata
+	if got := rest.Get("/api/v2/device/all"); got.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a REST port takes the cookie of the console: %s", got.Status)
+	}
+	insecure := *c
+	insecure.Cookie = &http.Cookie{Name: "ledge-session", Value: k.Value}
+	if got := insecure.Get("/devices"); got.StatusCode != http.StatusSeeOther {
+		t.Errorf("with the cookie's value under another name: %s", got.Status)
+	}
+}
+
+// TestConsoleKeyboard logs in, onboards a device and adds a user with the keyboard only.
+func TestConsoleKeyboard(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	ledgetest.AddSensorProfile(p)
+	p.AddConsoleUser(t, domain.Admin)
+	b := newTab(p, t)
+	b.open("/login")
+	press := func(keys string) { b.do(chromedp.KeyEvent(keys)) }
+	// tabTo presses Tab until the focus is on an element.
+	tabTo := func(css string) {
+		for range 60 {
+			press("\t")
+			if ask[bool](b, "!!document.activeElement && document.activeElement.matches("+jsText(css)+")") {
+				if !ask[bool](b, `document.activeElement.matches(":focus-visible")`) {
+					t.Errorf("the focus on %s is not visible", css)
+				}
+				return
+			}
+		}
+		t.Fatalf("Tab does not reach %s", css)
+	}
+	tabTo("#f-username")
+	press("test-admin")
+	tabTo("#f-password")
+	press(ledgetest.ConsolePassword)
+	press("\r")
+	b.until(`!!document.querySelector("#overview")`)
+	tabTo(".skip")
+	press("\r")
+	b.until(`document.activeElement?.id === "main"`)
+	b.open("/devices")
+	ask[int](b, `htmx.config.defaultSettleDelay = 2000`) // as under load: the user is in a form before htmx is done with the page
+	tabTo("a[href='/devices/+add']")
+	press("\r")
+	b.until(`location.pathname === "/devices/+add"`)
+	tabTo("#f-name")
+	b.until(`!document.querySelector(".htmx-settling")`)
+	if at := ask[string](b, `document.activeElement.id`); at != "f-name" {
+		t.Errorf("when the page has settled, the focus is on %q, want it where the user is: f-name", at)
+	}
+	press("hall-1")
+	tabTo("#f-profileName")
+	press("hall-sensor")
+	tabTo("main button[type=submit]")
+	press("\r")
+	b.until(`location.pathname === "/devices/hall-1"`)
+	b.open("/")
+	tabTo("nav a[href='/users']")
+	press("\r")
+	b.until(`document.querySelector("h1")?.innerText === "Users and tokens"`)
+	b.until(`!document.querySelector(".htmx-settling")`) // before that, the browser would send the form and load a document
+	tabTo("details:has([action='/users']) summary")
+	press("\r")
+	tabTo("#f-name")
+	press("anna")
+	tabTo("#f-new-password")
+	press(ledgetest.ConsolePassword)
+	press("\r")
+	b.until(`document.querySelector("#users")?.innerText.includes("anna")`)
+	b.until(`document.activeElement?.id === "main"`) // a new page begins there
+	tabTo("form[action='/logout'] button")
+	press("\r")
+	b.until(`location.pathname === "/login"`)
+}
+
+// TestConsoleLiveConnections opens fifty pages: each is told of a change of what it shows, and of nothing else.
+func TestConsoleLiveConnections(t *testing.T) {
+	t.Parallel()
+	p := ledgetest.Start(t, t.TempDir())
+	p.AddDevice("hall")
+	p.AddConsoleUser(t, domain.Viewer)
+	c := ledgetest.NewConsoleClient(p)
+	c.Login(t, "test-viewer", ledgetest.ConsolePassword)
+	told := make(chan string, 50)
+	ctx := t.Context()
+	for range cap(told) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Console+"/live?devices=hall&at="+strings.TrimSpace(ledgetest.PositionOf(t, c)), http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(c.Cookie)
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		if resp.StatusCode != http.StatusOK {
+			t.Fatal(resp.Status)
+		}
+		go func() {
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+					told <- data
+				}
+			}
+		}()
+	}
+	p.AddDevice("other")
+	ledgetest.DescribeDevice(p, "hall", "changed")
+	for range cap(told) {
+		if topic := <-told; topic != "devices" {
+			t.Errorf("a page is told of %q", topic)
+		}
+	}
+	select {
+	case topic := <-told:
+		t.Errorf("a page is told twice, of %q", topic)
+	default:
+	}
+}

@@ -1,0 +1,202 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"ledge/cmd/ledgetest"
+	"ledge/domain"
+)
+
+// npmFile returns the path of a file of an npm package that make testtools installs.
+func npmFile(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs("../../../bin/npm/node_modules/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("the npm package of %s is not installed: make testtools, with Debian's package npm", name)
+	}
+	return path
+}
+
+// consoleExamples fill the parameters of routes, by the route.
+var consoleExamples = map[string]string{
+	"/devices/:name":       "/devices/boiler-2",
+	"/profiles/:name":      "/profiles/boiler",
+	"/services/:name":      "/services/device-rest",
+	"/watchers/:name":      "/watchers/finder",
+	"/subscriptions/:name": "/subscriptions/gate",
+	"/users/:name":         "/users/test-admin",
+	"/ledger/:log/:seq":    "/ledger/changes/2",
+}
+
+// consolePages are the addresses of all pages: each route of GET that answers with HTML, with its parameters filled.
+func consolePages(t *testing.T, c *ledgetest.ConsoleClient) (pages []string) {
+	t.Helper()
+	pages = regexp.MustCompile(`/notifications/[0-9a-f-]{36}`).FindAllString(c.Get("/notifications").Text, 1)
+	for route := range ledgetest.ConsoleRoutes() {
+		path, isGet := strings.CutPrefix(route, "GET ")
+		if !isGet || strings.HasPrefix(path, "/static") || path == "/live" || path == "/login" || path == "/favicon.ico" {
+			continue
+		}
+		if strings.ContainsAny(path, ":*") {
+			known := false
+			for pattern, example := range consoleExamples {
+				if rest, ok := strings.CutPrefix(path, pattern); ok && !strings.ContainsAny(rest, ":*") {
+					path, known = example+rest, true
+					break
+				}
+			}
+			if !known {
+				t.Logf("no example for %s", route)
+				continue
+			}
+		}
+		if got := c.Get(path); got.StatusCode == http.StatusOK && strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
+			pages = append(pages, path)
+		} else if got.StatusCode >= 400 {
+			t.Errorf("%s: %s\n%s", path, got.Status, got.Text)
+		}
+	}
+	for _, resource := range []string{"temperature", "door", "picture", "status"} { // each kind of value is shown in another way
+		pages = append(pages, "/devices/boiler-2?resource="+resource)
+	}
+	slices.Sort(pages)
+	return pages
+}
+
+// look makes a tab as wide as a window, with a scheme of colours.
+func (b *tab) look(width int64, scheme string) {
+	b.Helper()
+	b.do(chromedp.EmulateViewport(width, 900), func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		return cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	})
+}
+
+// TestConsolePages looks at every page, in light and dark, narrow and wide: nothing overflows, nothing breaks the policy, axe finds nothing
+// serious, and nothing comes from elsewhere.
+func TestConsolePages(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile(npmFile(t, "axe-core/axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ledgetest.Start(t, t.TempDir())
+	fillConsole(p, t)
+	pages := consolePages(t, p.NewRole(t, domain.Admin))
+	looks := []string{"1280-light", "360-dark"} // each width and each scheme once: no rule of the style sheet depends on both
+	if os.Getenv("TEST_LEDGE_PICTURES") != "" {
+		looks = append(looks, "1280-dark", "360-light")
+	}
+	for _, look := range looks {
+		t.Run(look, func(t *testing.T) {
+			t.Parallel()
+			logIn(p, t, domain.Admin).checkPages(look, string(axe), pages)
+		})
+	}
+}
+
+// checkPages looks at all pages with a width and a scheme of colours, such as 360-dark.
+func (b *tab) checkPages(look, axe string, pages []string) {
+	b.Helper()
+	var width int64
+	var scheme string
+	if _, err := fmt.Sscanf(look, "%d-%s", &width, &scheme); err != nil {
+		b.Fatal(err)
+	}
+	b.look(width, scheme)
+	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: axe + `; window.wrongs = [];
+			document.addEventListener("securitypolicyviolation", e => window.wrongs.push("policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+			window.addEventListener("error", e => window.wrongs.push("script: " + e.message));`})
+		return chromedp.Void{}, err
+	})
+	sizes := map[string]float64{}
+	for _, path := range pages {
+		b.open(path)
+		b.picture(strings.Trim(strings.ReplaceAll(path, "/", "-"), "-") + "-" + look)
+		b.checkPage(path+" as "+look, sizes)
+	}
+	sum := 0.0
+	for _, size := range sizes {
+		sum += size
+	}
+	if b.Logf("all files of the console take %.0f bytes", sum); sum > 150e3 {
+		b.Errorf("the files of the console take %.0f bytes, want at most 150,000: %v", sum, sizes)
+	}
+}
+
+func (b *tab) checkPage(where string, sizes map[string]float64) {
+	b.Helper()
+	if wide := ask[[]string](b, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .skip, nav, thead, pre, [hidden], dialog:not([open])")).map(e => e.outerHTML.slice(0, 90))`); len(wide) > 0 || ask[bool](b, "document.documentElement.scrollWidth > innerWidth") {
+		b.Errorf("%s is wider than the window: %.3q", where, wide)
+	}
+	if wrongs := ask[[]string](b, "window.wrongs"); len(wrongs) > 0 {
+		b.Errorf("%s: %q", where, wrongs)
+	}
+	for url, size := range ask[map[string]float64](b, `Object.fromEntries(performance.getEntriesByType("resource").map(e => [e.name, e.encodedBodySize]))`) {
+		if !strings.HasPrefix(url, b.base) {
+			b.Errorf("%s loads %s", where, url)
+		}
+		if strings.HasPrefix(url, b.base+"/static/") {
+			sizes[url] = max(sizes[url], size)
+		}
+	}
+	found := ask[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html + " " + n.failureSummary).join("; ").slice(0, 600)))`)
+	for _, one := range found {
+		b.Errorf("%s: %s", where, one)
+	}
+}
+
+// TestConsoleHTML has a validator read every page.
+func TestConsoleHTML(t *testing.T) {
+	t.Parallel()
+	validator := npmFile(t, "html-validate/bin/html-validate.mjs")
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed: Debian's package npm")
+	}
+	p := ledgetest.Start(t, t.TempDir())
+	fillConsole(p, t)
+	p.AddConsoleUser(t, domain.Admin)
+	c := ledgetest.NewConsoleClient(p)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, strings.Trim(strings.ReplaceAll(name, "/", "-"), "-")+".html")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	files := []string{write("login", c.Get("/login").Text)}
+	c.Login(t, "test-admin", ledgetest.ConsolePassword)
+	for _, path := range consolePages(t, c) {
+		files = append(files, write("page"+path, c.Get(path).Text))
+	}
+	config, _ := json.Marshal(map[string]any{"root": true, "extends": []string{"html-validate:standard"}, "rules": map[string]any{
+		"long-title": "off", "no-trailing-whitespace": "off", "void-style": "off", "no-inline-style": "error", "tel-non-breaking": "off",
+	}})
+	file := filepath.Join(dir, ".htmlvalidate.json")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), node, append([]string{validator, "--config", file, "--formatter", "text"}, files...)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%.6000s", err, out)
+	}
+}

@@ -1,0 +1,11 @@
+// Package delivery tests what leaves a node: notifications by all channels, replays, callbacks and taps.
+package delivery
+
+import (
+	"os"
+	"testing"
+
+	"ledge/cmd/ledgetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(ledgetest.Main(m)) }

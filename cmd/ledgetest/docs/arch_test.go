@@ -1,0 +1,422 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms are the packages of the architecture with the only ones of ours that each may import, and why.
+var rooms = []struct {
+	name  string
+	ours  []string
+	why   string
+	alone []string // modules that only this room may import, outside tests
+}{
+	{"domain", nil, "it is pure: what it knows, everybody shares", nil},
+	{"store", []string{"domain"}, "the log knows events, not what is made of them", []string{"github.com/nats-io/", "github.com/minio/highwayhash", "filippo.io/age"}},
+	{"projections", []string{"domain"}, "a fold is fed; it does not fetch", []string{"go.etcd.io/bbolt", "github.com/tidwall/btree"}},
+	{"handlers", []string{"domain"}, "they see the state and the log through interfaces", []string{"github.com/gin-gonic/gin", "github.com/swaggest/", "github.com/alexedwards/argon2id", "github.com/go-jose/go-jose"}},
+	{"bridge", []string{"domain"}, "it sees the log and the sockets through interfaces", []string{"github.com/go-zeromq/zmq4", "github.com/eclipse/paho.mqtt.golang", "github.com/wneessen/go-mail"}},
+	{"cmd", []string{"domain", "store", "projections", "handlers", "bridge"}, "here it is all wired", []string{"github.com/spf13/", "golang.org/x/term"}},
+}
+
+// channels are the packages below bridge, with the only ones of ours that each may import, and why.
+var channels = []struct {
+	name  string
+	ours  []string
+	why   string
+	alone []string // modules that only this package may import, outside tests
+}{
+	{"dns", nil, "it knows names and nothing of who asks", nil},
+	{"guard", nil, "whoever connects or binds can ask it", nil},
+	{"mail", []string{"bridge/outward"}, "it knows SMTP and nothing of subscriptions", []string{"github.com/wneessen/go-mail"}},
+	{"mqtt", []string{"bridge/outward"}, "it knows MQTT and nothing of subscriptions", []string{"github.com/eclipse/paho.mqtt.golang"}},
+	{"outward", nil, "it is what all channels share", nil},
+	{"rest", []string{"bridge/outward"}, "it knows HTTP and nothing of subscriptions", nil},
+	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
+}
+
+// levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
+var levels = [][]string{
+	{"certs", "exit", "services"},
+	{"datadir"},
+}
+
+// parts are the packages below store for its servers, with the only ones of ours that each may import, and why.
+var parts = []struct {
+	name string
+	ours []string
+	why  string
+}{
+	{"tap", []string{"domain", "store/natsserver"}, "it sees the logs through interfaces"},
+	{"natsserver", nil, "it starts servers and knows nothing of what is on them"},
+}
+
+const module = "ledge/"
+
+// TestLevels holds that packages below cmd/internal import only packages of lower levels.
+func TestLevels(t *testing.T) {
+	below := filepath.Join("..", "..", "internal")
+	at := map[string]int{}
+	for i, names := range levels {
+		for _, name := range names {
+			at[name] = i
+		}
+	}
+	folders, err := os.ReadDir(below)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if _, known := at[f.Name()]; !known && f.Name() != "faults" && f.Name() != "limits" { // of tests, and a command
+			t.Errorf("cmd/internal/%s has no level; see levels", f.Name())
+		}
+	}
+	for name, level := range at {
+		for file, imports := range importsBelow(t, filepath.Join(below, name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module+"cmd/internal/")
+				if to, known := at[other]; ours && (!known || to >= level) {
+					t.Errorf("%s imports %s: a package of level %d imports only lower levels; see levels", file, path, level)
+				}
+			}
+		}
+	}
+}
+
+// TestChannelsAreSelfContained holds that what goes out by one way knows no other, nor the engine: each can be used, and
+// tested, alone.
+func TestChannelsAreSelfContained(t *testing.T) {
+	below := filepath.Join("..", "..", "..", "bridge")
+	for _, c := range channels {
+		for file, imports := range importsBelow(t, filepath.Join(below, c.name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module)
+				if ours && !slices.Contains(c.ours, other) {
+					t.Errorf("%s imports %s: bridge/%s may import only %v of ours, because %s", file, path, c.name, c.ours, c.why)
+				}
+			}
+		}
+		own := filepath.Join(below, c.name)
+		for file, imports := range importsBelow(t, below) {
+			for _, path := range imports {
+				for _, library := range c.alone {
+					if strings.HasPrefix(path, library) && strings.TrimSuffix(filepath.Dir(file), "test") != own { // mqtttest is for tests of mqtt
+						t.Errorf("%s imports %s, which belongs to bridge/%s", file, path, c.name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// sharedFiles is the one package below store that every other one may import, because it imports nothing of ours.
+const sharedFiles = "store/osfile"
+
+// TestFilesAreWrittenOneWay holds that what everybody may import knows nothing of ours, and that nothing but it gives a whole file its name
+// or knows what a full disk says.
+func TestFilesAreWrittenOneWay(t *testing.T) {
+	for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", filepath.FromSlash(sharedFiles))) {
+		for _, path := range imports {
+			if strings.HasPrefix(path, module) {
+				t.Errorf("%s imports %s: %s may import nothing of ours", file, path, sharedFiles)
+			}
+		}
+	}
+	renames := []string{ // they move what is there already, or decide themselves in which order a file gets its name and is synced
+		"cmd/ledge/backup_file.go", "cmd/ledge/restore.go", "projections/fold/damage.go", "projections/fold/open.go", "store/payloads/files.go",
+	}
+	for _, dir := range []string{"store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
+		for file := range importsBelow(t, filepath.Join("..", "..", "..", dir)) {
+			name := filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..", "..")+string(filepath.Separator)))
+			if strings.HasPrefix(name, sharedFiles) || strings.HasPrefix(name, "cmd/internal/faults/") { // that is a disk, for tests
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "os.Rename(") && !slices.Contains(renames, name) || strings.Contains(string(text), "syscall.ENOSPC") {
+				t.Errorf("%s: use %s", name, sharedFiles)
+			}
+		}
+	}
+}
+
+// TestOnePackageReadsYAML holds that the texts of clients reach the YAML library by one door, which bounds them before. Files of the
+// operator are below 1 MiB, and are read without that; the merge of OpenAPI documents is not in the program.
+func TestOnePackageReadsYAML(t *testing.T) {
+	for _, dir := range []string{"domain", "store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
+		for file := range importsBelow(t, filepath.Join("..", "..", "..", dir)) {
+			name := filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..", "..")+string(filepath.Separator)))
+			if strings.HasPrefix(name, "handlers/yamldoc/") || strings.HasPrefix(name, "handlers/openapi/merge/") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range []string{"yaml.Unmarshal(", "yaml.NewDecoder(", "yamldoc.Unmarshal("} {
+				if operators := call == "yamldoc.Unmarshal(" && strings.HasPrefix(name, "cmd/ledge/"); strings.Contains(string(text), call) && !operators {
+					t.Errorf("%s has %s...): read it with yamldoc.Parse or yamldoc.Decode", name, call)
+				}
+			}
+		}
+	}
+}
+
+// TestOnePackageKnowsTheBlocks holds that the server's files are read and written by one package: nothing else can compute their checksum,
+// which is its only use in the program.
+func TestOnePackageKnowsTheBlocks(t *testing.T) {
+	for file, imports := range importsBelow(t, filepath.Join("..", "..", "..")) {
+		for _, path := range imports {
+			if strings.HasPrefix(path, "github.com/minio/highwayhash") && filepath.Base(filepath.Dir(file)) != "natsblock" {
+				t.Errorf("%s imports %s, which belongs to store/natsblock", file, path)
+			}
+		}
+	}
+}
+
+// TestTypesStaySmall holds that no type of the store has more methods than a reader keeps in mind: split the type, not the file.
+func TestTypesStaySmall(t *testing.T) {
+	const most = 25
+	methods := map[string]int{}
+	for file := range importsBelow(t, filepath.Join("..", "..", "..", "store")) {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
+				of := strings.TrimPrefix(types.ExprString(m.Recv.List[0].Type), "*")
+				methods[filepath.Dir(file)+"."+of]++
+			}
+		}
+	}
+	if len(methods) < 20 {
+		t.Fatalf("only %d types were found", len(methods))
+	}
+	for of, n := range methods {
+		if n > most {
+			t.Errorf("%s has %d methods, want %d at most", of, n, most)
+		}
+	}
+}
+
+// TestArrows holds that imports point down and that siblings do not know each other.
+func TestArrows(t *testing.T) {
+	for _, room := range rooms {
+		for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", room.name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module)
+				if other == sharedFiles {
+					continue
+				}
+				other, _, _ = strings.Cut(other, "/")
+				if ours && other != room.name && !slices.Contains(room.ours, other) {
+					t.Errorf("%s imports %s: %s may import only %v of ours, because %s", file, path, room.name, room.ours, room.why)
+				}
+			}
+		}
+	}
+	for _, part := range parts {
+		files := importsBelow(t, filepath.Join("..", "..", "..", "store", part.name))
+		if len(files) == 0 {
+			t.Errorf("store/%s has no files", part.name)
+		}
+		for file, imports := range files {
+			for _, path := range imports {
+				if other, ours := strings.CutPrefix(path, module); ours && !slices.Contains(part.ours, other) {
+					t.Errorf("%s imports %s: store/%s may import only %v of ours, because %s", file, path, part.name, part.ours, part.why)
+				}
+			}
+		}
+	}
+}
+
+// TestFoldKnowsNoDevice holds that the generic part of the projections imports nothing of ours but how files are written, and that nothing else knows its libraries.
+func TestFoldKnowsNoDevice(t *testing.T) {
+	const fold = "projections/fold"
+	for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", "projections")) {
+		inside := strings.Contains(filepath.ToSlash(file), fold+"/")
+		for _, path := range imports {
+			other, ours := strings.CutPrefix(path, module)
+			if inside && ours && other != sharedFiles {
+				t.Errorf("%s imports %s: %s may import only %s of ours, because it knows no device", file, path, fold, sharedFiles)
+			}
+			if library := strings.HasPrefix(path, "go.etcd.io/bbolt") || strings.HasPrefix(path, "github.com/tidwall/btree"); library && !inside {
+				t.Errorf("%s imports %s, which belongs to %s", file, path, fold)
+			}
+		}
+	}
+}
+
+// TestLibrariesStayInTheirRoom holds that a library is known to one package tree only; the benchmark measures them bare.
+func TestLibrariesStayInTheirRoom(t *testing.T) {
+	for _, owner := range rooms {
+		for _, room := range rooms {
+			if room.name == owner.name || room.name == "cmd" {
+				continue
+			}
+			for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", room.name)) {
+				for _, path := range imports {
+					for _, library := range owner.alone {
+						if strings.HasPrefix(path, library) {
+							t.Errorf("%s imports %s, which belongs to %s", file, path, owner.name)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestClocksKeepTheirMonotonicReading holds that no time of now loses the monotonic reading that [time.Now] gives it: a deadline without one
+// moves when the clock is set. What is stored or shown is converted where that is done, not where the clock is read.
+func TestClocksKeepTheirMonotonicReading(t *testing.T) {
+	shown := []string{
+		"bridge/mail/compose.go",     // the date of an e-mail
+		"handlers/identity/login.go", // the end in the token of a login
+	}
+	reads := 0
+	for _, dir := range []string{"store", "projections", "handlers", "bridge", filepath.Join("cmd", "ledge"), filepath.Join("cmd", "internal")} {
+		for file := range importsBelow(t, filepath.Join("..", "..", "..", dir)) {
+			name := filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..", "..")+string(filepath.Separator)))
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if e, ok := n.(ast.Expr); ok && readsClock(e) {
+					reads++
+				}
+				if why := losesMonotonic(n); why != "" && !slices.Contains(shown, name) {
+					t.Errorf("%s: %s: a step of the clock would move it; see the comment of this test", fset.Position(n.Pos()), why)
+				}
+				call, ok := n.(*ast.CallExpr)
+				return !ok || methodOf(call) != "Format" // that is shown
+			})
+		}
+	}
+	if reads < 50 {
+		t.Errorf("only %d reads of a clock were found", reads)
+	}
+}
+
+// losesMonotonic says how a call makes a wall time of now, "" if it does not: by a method of [time.Time], or as an atomic number.
+func losesMonotonic(n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	switch method := methodOf(call); method {
+	case "UTC", "Local", "In", "Round", "Truncate", "AddDate":
+		if readsClock(call.Fun.(*ast.SelectorExpr).X) {
+			return method + " of the time of now"
+		}
+	case "Store", "Swap", "CompareAndSwap":
+		for _, arg := range call.Args {
+			if of, ok := arg.(*ast.CallExpr); ok && strings.HasPrefix(methodOf(of), "Unix") && readsClock(of.Fun.(*ast.SelectorExpr).X) {
+				return methodOf(of) + " of the time of now is kept"
+			}
+		}
+	}
+	return ""
+}
+
+// readsClock reports whether an expression is the time of now, or one so far from it. A variable with the name now has that time.
+func readsClock(e ast.Expr) bool {
+	if name, ok := e.(*ast.Ident); ok {
+		return name.Name == "now"
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	if of, ok := call.Fun.(*ast.Ident); ok {
+		return of.Name == "now"
+	}
+	switch method := methodOf(call); method {
+	case "Now", "now":
+		return len(call.Args) == 0
+	case "Add":
+		return readsClock(call.Fun.(*ast.SelectorExpr).X)
+	}
+	return false
+}
+
+// methodOf returns the name of the method, or of the function of a package, that is called; "" for another call.
+func methodOf(call *ast.CallExpr) string {
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return s.Sel.Name
+	}
+	return ""
+}
+
+// TestDomainIsPure holds that the domain imports nothing that reads a clock, makes randomness or touches the outside.
+func TestDomainIsPure(t *testing.T) {
+	banned := []string{"os", "net", "net/http", "io", "math/rand", "math/rand/v2", "crypto/rand", "context", "sync", "log", "log/slog"}
+	for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", "domain")) {
+		for _, path := range imports {
+			if slices.Contains(banned, path) || strings.Contains(path, ".") && path != "gopkg.in/yaml.v3" {
+				t.Errorf("%s imports %s: the domain decides on what it is given", file, path)
+			}
+		}
+	}
+}
+
+// TestTestsStayOutside holds that what only tests need is not in the program.
+func TestTestsStayOutside(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "ledge/cmd/ledge").Output()
+	if err != nil || !strings.Contains(string(out), "ledge/handlers\n") {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	for path := range strings.Lines(string(out)) {
+		for _, banned := range []string{"github.com/getkin/", "ledge/handlers/handlerstest", "ledge/store/storetest", "ledge/bridge/dnstest", "ledge/bridge/mailtest", "ledge/bridge/mqtttest", "ledge/bridge/porttest", "ledge/bridge/zeromqtest", "testing\n"} {
+			if strings.HasPrefix(path, banned) {
+				t.Errorf("the program contains %s", path)
+			}
+		}
+	}
+}
+
+// importsBelow returns the imports of each file that is no test.
+func importsBelow(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == "testdata" || d.Name() == "ledgetest") {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[path] = append(found[path], name)
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("read %s: %d files, %v", dir, len(found), err)
+	}
+	return found
+}

@@ -1,0 +1,31 @@
+package lifecycle
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
+)
+
+// TestHealth asks a server that is well, one whose disk is full for it, and none.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := ledgetest.Start(t, dir, "--tap-port", "-1")
+	if out, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.OK || out != "ready\n" {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	p.Stop()
+	if _, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.Failure || !strings.Contains(errs, "no server runs on the data folder") {
+		t.Errorf("stopped: exit code %d: %s", code, errs)
+	}
+	if _, errs, code := ledgetest.Run(t, "health", "--data-dir", filepath.Join(dir, "none")); code != exit.Failure || errs == "" {
+		t.Errorf("no folder: exit code %d: %s", code, errs)
+	}
+	ledgetest.Start(t, dir, "--disk-reserve", "1000000GiB")
+	if _, errs, code := ledgetest.Run(t, "health", "--data-dir", dir); code != exit.Failure || !strings.Contains(errs, "core-metadata: ") {
+		t.Errorf("full disk: exit code %d: %s", code, errs)
+	}
+}

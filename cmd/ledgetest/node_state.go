@@ -1,0 +1,105 @@
+package ledgetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"ledge/cmd/internal/services"
+)
+
+// PostNotifications posts n of them, in requests of a thousand.
+func PostNotifications(p *Node, n int) {
+	p.TB.Helper()
+	const each = 1000
+	want := make([]int, each)
+	for i := range want {
+		want[i] = http.StatusCreated
+	}
+	one := `{"apiVersion":"v2","notification":{"category":"bulk","content":"c","sender":"me","severity":"NORMAL"}}`
+	body := "[" + strings.TrimSuffix(strings.Repeat(one+",", each), ",") + "]"
+	for range n / each {
+		p.PostJSON(http.MethodPost, p.Notifications+"/api/v2/notification", body, want...)
+	}
+}
+
+// Count returns the total of a list of notifications or transmissions.
+func Count(p *Node, path string) int {
+	p.TB.Helper()
+	a := p.Call(http.MethodGet, p.Notifications+"/api/v2/"+path, "", "")
+	var list struct{ TotalCount *int }
+	if err := json.Unmarshal([]byte(a.Body), &list); err != nil || list.TotalCount == nil {
+		p.TB.Fatalf("GET %s: %d %s", path, a.Status, a.Body)
+	}
+	return *list.TotalCount
+}
+
+// WaitCount asks until the total passes.
+func (p *Node) WaitCount(path string, passes func(int) bool) int {
+	p.TB.Helper()
+	for deadline := time.Now().Add(Timeout); ; {
+		n := Count(p, path)
+		if passes(n) {
+			return n
+		}
+		if time.Now().After(deadline) {
+			p.TB.Fatalf("%s: still %d after %v\n%s", path, n, Timeout, p.Log)
+		}
+	}
+}
+
+// IsNone reports whether n is 0.
+func IsNone(n int) bool { return n == 0 }
+
+// KilledInTheMiddle has something tried until it was killed in the middle, which a test that gets no processor time for a
+// while may miss.
+func KilledInTheMiddle(t *testing.T, try func() (inTheMiddle bool)) {
+	t.Helper()
+	const tries = 10
+	for i := range tries {
+		if try() {
+			t.Logf("try %d was killed in the middle", i+1)
+			return
+		}
+	}
+	t.Fatalf("all was over before the kill, %d times: this tries nothing", tries)
+}
+
+// CountEvents returns how many data events of a device there are.
+func (p *Node) CountEvents(device string) int {
+	p.TB.Helper()
+	a := p.Call(http.MethodGet, p.CoreData+"/api/v2/event/count/device/name/"+device, "", "")
+	var answer struct{ Count *int }
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || answer.Count == nil {
+		p.TB.Fatalf("count of %s: %d %s", device, a.Status, a.Body)
+	}
+	return *answer.Count
+}
+
+// WaitLog waits for a line that contains text.
+func (p *Node) WaitLog(text string) {
+	p.TB.Helper()
+	for deadline := time.After(Timeout); ; {
+		if _, ok := p.Log.Find(text); ok {
+			return
+		}
+		select {
+		case <-p.Log.More:
+		case <-deadline:
+			p.TB.Fatalf("no line with %s\n%s", text, p.Log)
+		}
+	}
+}
+
+// HasDevice reports whether a device is there.
+func (p *Node) HasDevice(name string) bool {
+	p.TB.Helper()
+	return p.Call(http.MethodGet, p.Metadata+"/api/v2/device/name/"+name, "", "").Status == http.StatusOK
+}
+
+// Ports are the addresses of the HTTP services, by name.
+func Ports(p *Node) map[string]string {
+	return map[string]string{services.Metadata: p.Metadata, services.Data: p.CoreData, services.DeviceREST: p.DeviceREST, services.Notifications: p.Notifications}
+}

@@ -1,0 +1,46 @@
+package security
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"ledge/cmd/internal/exit"
+	"ledge/cmd/ledgetest"
+)
+
+// TestPasswordRule holds that no command, no first start and no page of the console takes a short, a blank or a common password.
+func TestPasswordRule(t *testing.T) {
+	dir := t.TempDir()
+	bad := map[string]string{
+		"short": "has 5 characters; use at least 10", "Basketball": "is one of the 1,000 most common passwords", strings.Repeat(" ", 10): "has only white space",
+	}
+	for password, says := range bad {
+		t.Setenv("LEDGE_ADMIN_PASSWORD", password)
+		_, stderr, code := ledgetest.Run(t, "serve", "--data-dir", t.TempDir(), "--metadata-port", "0", "--device-rest-port", "0",
+			"--notifications-port", "0", "--console-port", "0", "--data-port", "0", "--tap-port", "-1")
+		if code != exit.Usage || !strings.Contains(stderr, "LEDGE_ADMIN_PASSWORD: password: "+says) {
+			t.Errorf("a first start with %q: %d %s", password, code, stderr)
+		}
+	}
+	t.Setenv("LEDGE_ADMIN_PASSWORD", "")
+	p := ledgetest.Start(t, dir)
+	ledgetest.MustRunOn(t, dir, "first-secret\n", "user", "add", "anna", "--role", "admin")
+	c := ledgetest.NewConsoleClient(p)
+	c.Login(t, "anna", "first-secret")
+	for password, says := range bad {
+		ledgetest.WantRunFails(t, dir, password+"\n", says, "user", "add", "ben")
+		ledgetest.WantRunFails(t, dir, password+"\n", says, "user", "passwd", "anna")
+		for path, form := range map[string]url.Values{
+			"/users":               {"name": {"ben"}, "role": {"viewer"}, "new-password": {password}},
+			"/users/anna/password": {"new-password": {password}},
+			"/account/password":    {"old": {"first-secret"}, "new": {password}, "again": {password}},
+		} {
+			a := c.Post(path, form)
+			if a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.Text, says) {
+				t.Errorf("%s with %q: %d", path, password, a.StatusCode)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package ledgetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// NATSCommand is NATS' command line client. Where it is not installed, this test's program is linked under its name.
+const NATSCommand = "nats"
+
+// RunNATS is `nats sub` with the flags that docs/reference/taps.md shows, and prints as it does.
+func RunNATS(args []string) int {
+	flags := flag.NewFlagSet("nats sub", flag.ExitOnError)
+	raw, headers, count := flags.Bool("raw", false, ""), flags.Bool("headers-only", false, ""), flags.Int("count", 1, "")
+	_ = flags.Parse(args[1:])
+	nc, err := nats.Connect(os.Getenv("NATS_URL"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	sub, err := nc.SubscribeSync(flags.Arg(0))
+	for ; err == nil && *count > 0; *count-- {
+		var m *nats.Msg
+		if m, err = sub.NextMsg(Timeout); err == nil {
+			show(m, *raw, *headers)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func show(m *nats.Msg, raw, headersOnly bool) {
+	if !raw {
+		fmt.Printf("[#1] Received on %q\n", m.Subject)
+		for name, values := range m.Header {
+			fmt.Printf("%s: %s\n", name, values[0])
+		}
+		fmt.Println()
+	}
+	if !headersOnly {
+		fmt.Println(string(m.Data))
+	}
+}
+
+// TapClient is a NATS client of the kind that anybody may connect.
+type TapClient struct{ sub *nats.Subscription }
+
+// TapSubscribe connects to the tap and subscribes to a subject.
+func (p *Node) TapSubscribe(tb testing.TB, subject string) *TapClient {
+	tb.Helper()
+	nc, err := nats.Connect(p.Tap)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	sub, err := nc.SubscribeSync(subject)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		tb.Fatal(err)
+	}
+	return &TapClient{sub}
+}
+
+// Next returns the next message.
+func (s *TapClient) Next(tb testing.TB) *nats.Msg {
+	tb.Helper()
+	m, err := s.sub.NextMsg(Timeout)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+// HistoryConn is the connection that docs/reference/taps.md describes for reading the streams.
+func HistoryConn(p *Node, tb testing.TB) *nats.Conn {
+	tb.Helper()
+	nc, err := nats.Connect(p.Tap, nats.UserInfo("history", "history"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
+}
