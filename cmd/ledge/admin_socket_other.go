@@ -6,11 +6,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"ledge/cmd/internal/datadir"
 )
 
 // adminSocketPath returns the path of the socket.
 func adminSocketPath(dir string) (string, *os.File, error) {
-	return filepath.Join(dir, adminSocketFile), nil, nil
+	return filepath.Join(dir, datadir.AdminSocketFile), nil, nil
 }
 
 // ownerOf returns the user of this process.

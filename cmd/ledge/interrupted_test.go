@@ -25,8 +25,8 @@ func TestInterrupted(t *testing.T) {
 		{"rebuild", datadir.StateFiles[0], "the state is folded in part"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		errs := &ledgetest.Cancelling{File: filepath.Join(dir, tt.gone), Cancel: cancel}
-		errs.Old, _ = os.Open(errs.File)
+		errs := &cancelling{file: filepath.Join(dir, tt.gone), cancel: cancel}
+		errs.old, _ = os.Open(errs.file)
 		if tt.gone == "" { // it says nothing before the end
 			cancel()
 		}
@@ -35,7 +35,24 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s; want %d and %q", tt.command, code, text, exit.Failure, tt.says)
 		}
 		cancel()
-		_ = errs.Old.Close()
+		_ = errs.old.Close()
 	}
 	ledgetest.Verify(t, dir)
+}
+
+// cancelling ends a context with the first write that finds a file gone, or another file in its place.
+type cancelling struct {
+	bytes.Buffer
+	file   string
+	old    *os.File // is open, so that no other file gets its inode; nil for none
+	cancel func()
+}
+
+func (c *cancelling) Write(b []byte) (int, error) {
+	now, err := os.Stat(c.file)
+	opened, oldErr := c.old.Stat()
+	if err != nil || oldErr != nil || !os.SameFile(now, opened) {
+		c.cancel()
+	}
+	return c.Buffer.Write(b)
 }

@@ -2,6 +2,7 @@ package ledgetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -102,4 +103,14 @@ func (p *Node) HasDevice(name string) bool {
 // Ports are the addresses of the HTTP services, by name.
 func Ports(p *Node) map[string]string {
 	return map[string]string{services.Metadata: p.Metadata, services.Data: p.CoreData, services.DeviceREST: p.DeviceREST, services.Notifications: p.Notifications}
+}
+
+// StartWithFiles starts a node that may have so many files open.
+func StartWithFiles(t *testing.T, dir string, files int) *Node {
+	t.Helper()
+	p := LaunchUnder(t, []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, files), "sh"}, dir)
+	if err := p.WaitReady(); err != nil {
+		t.Fatal(err, p.Log)
+	}
+	return p
 }
