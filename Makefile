@@ -60,10 +60,11 @@ growth: build ## count the steps of requests with n, 2n and 4n parts: none may g
 race: build ## run the tests with the race detector
 	TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -race -timeout 60m ./...
 
-lint: ## vet, format and lint
+lint: ## vet, format and lint; count what makes text hard to read
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(LINT) run --allow-parallel-runners
+	$(GO) run ./cmd/internal/words
 
 fuzz: ## run each fuzz test for FUZZ (default 20s)
 	@$(GO) list ./... | while read -r p; do \

