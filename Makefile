@@ -9,7 +9,7 @@ PACKAGES ?= ./...
 # Tests share one compilation of all libraries (-pgo=off); `make lint` vets (-vet=off); some tests mostly wait for a
 # process or a deadline (-parallel).
 TESTFLAGS ?= -pgo=off -vet=off -parallel 4
-FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|TestStructuralDamage|TestSalvageOfDamage|TestReadErrors|TestFullDiskRestarted|TestFailedWriteOnExt4)$$
+FAULTS  ?= ^(TestCrashes|TestArchiveCrashes|TestFailingDevice|TestFlippedBytes|TestStructuralDamage|TestSalvageOfDamage|TestReadErrors|TestFullDiskRestarted|TestFailedWriteOnExt4|TestDamage)$$
 FAULTS_TIME ?= 5m
 LIGHTHOUSE ?= /
 # Tag nomsgpack: without Gin's MessagePack, which nothing here speaks, the linker leaves out 6 MB.
@@ -40,7 +40,7 @@ platforms: ## build for each platform, compile the tests for two, and run the to
 
 faults: build ## end, cut off, fill up, fail and damage a real node in every way; FAULTS_TIME bounds each row
 	TEST_LEDGE_FAULTS=all TEST_LEDGE_FAULTS_TIME=$(FAULTS_TIME) TEST_LEDGE_FAULTS_TABLE=$(CURDIR)/bin/faults.txt CGO_ENABLED=0 \
-	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 6 -timeout 3h -run '$(FAULTS)' ./cmd/ledgetest/faults
+	  TEST_LEDGE_BINARY=$(CURDIR)/bin/ledge $(GO) test -pgo=off -vet=off -count=1 -parallel 6 -timeout 3h -run '$(FAULTS)' ./cmd/ledgetest/faults ./cmd/ledgetest/damage
 
 testtools: ## install what tests need beside Go, make and git; says before what and how much
 	@.ci/testtools
