@@ -64,6 +64,7 @@ func (r *Rules) String() string {
 // Type implements pflag.Value.
 func (r *Rules) Type() string { return "rules" }
 
+// The limits that a rule may have.
 const (
 	LimitAge   = "age"
 	LimitBytes = "bytes"

@@ -42,6 +42,7 @@ func ReadUnits(path string) (domain.UnitsOfMeasure, error) {
 	return units, nil
 }
 
+// ReadFile reads a file of at most limit bytes.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

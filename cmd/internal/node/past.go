@@ -71,6 +71,7 @@ func (n *Node) history(ctx context.Context, from, to uint64, f func(domain.Recor
 	return Each(n.Changes.Log.Read(ctx, from, to), f)
 }
 
+// Each calls f with each event, until f or the sequence returns an error.
 func Each(events iter.Seq2[domain.Recorded, error], f func(domain.Recorded) error) error {
 	for r, err := range events {
 		if err == nil {
