@@ -104,7 +104,8 @@ func TestRecordedMetadata(t *testing.T) {
 
 // TestRecordedStrictMetadata is the same of a core-metadata with its strict settings and the validation of units on.
 func TestRecordedStrictMetadata(t *testing.T) {
-	p := ledgetest.Start(t, t.TempDir(), "--strict-profiles", "changes,deletes", "--units-file", ledgetest.Repo("cmd/internal/config/units.yaml"))
+	units := ledgetest.Repo("cmd/internal/config/units.yaml")
+	p := ledgetest.Start(t, t.TempDir(), "--strict-profiles", "changes,deletes", "--units-file", units)
 	replayAll(t, p, p.Metadata, p.Metadata, readExchanges(t, "testdata/exchanges/metadata-strict.jsonl"), slices.Concat(
 		givenProfiles(560, "prof", "prof2"), []given{givenService("svc", "http://127.0.0.1:42089")}))
 }
