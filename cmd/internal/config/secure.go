@@ -61,7 +61,7 @@ func (c *Config) needsSecure(value string) string {
 }
 
 // issuerCure checks jwt-issuer.
-func (c *Config) issuerCure() string {
+func issuerCure(c *Config) string {
 	if c.JWTIssuer == "" {
 		return ""
 	}
@@ -69,7 +69,7 @@ func (c *Config) issuerCure() string {
 }
 
 // audienceCure checks jwt-audience.
-func (c *Config) audienceCure() string {
+func audienceCure(c *Config) string {
 	switch {
 	case c.JWTIssuer == "" && c.JWTAudience != "":
 		return "set jwt-issuer too, to what the JWTs have in their claim iss"

@@ -98,13 +98,13 @@ func (c *Config) timeVar(f *pflag.FlagSet, p *time.Duration, name string, value 
 // secret: GET /api/v2/config shows them.
 func Default() *Config {
 	c := &Config{listen: map[string]*listenAddress{}}
-	c.dataSettings()
-	c.addressSettings()
-	c.retentionSettings()
-	c.secureSettings()
-	c.deliverySettings()
-	c.edgexSettings()
-	c.programSettings()
+	addDataSettings(c)
+	addAddressSettings(c)
+	addRetentionSettings(c)
+	addSecureSettings(c)
+	addDeliverySettings(c)
+	addEdgeXSettings(c)
+	addProgramSettings(c)
 	c.declared = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	for _, one := range c.Groups {
 		c.declared.AddFlagSet(one.Flags)
@@ -115,7 +115,7 @@ func Default() *Config {
 // Settings returns the settings with their values.
 func (c *Config) Settings() *pflag.FlagSet { return c.declared }
 
-func (c *Config) dataSettings() {
+func addDataSettings(c *Config) {
 	f := c.group("Data")
 	f.StringVar(&c.DataDir, "data-dir", "./data", "folder of the log and of the state that is folded from it")
 	f.Var(newSize(&c.DiskReserve, 64<<20), "disk-reserve", "free disk space below which changes are refused with 507; below four times as much, readings are refused")
@@ -127,7 +127,7 @@ func (c *Config) dataSettings() {
 	})
 }
 
-func (c *Config) addressSettings() {
+func addAddressSettings(c *Config) {
 	f := c.group("Addresses")
 	for _, one := range services.All {
 		at := new(listenAddress)
@@ -149,7 +149,7 @@ func (c *Config) addressSettings() {
 	f.Var(newTexts(&c.TrustedProxies, checkProxy, ""), "trusted-proxies", "comma-separated networks of reverse proxies, such as fd00::/8; the client is the last address in X-Forwarded-For outside these networks")
 }
 
-func (c *Config) retentionSettings() {
+func addRetentionSettings(c *Config) {
 	f := c.group("Retention")
 	f.Var(newSize(&c.ReadingsMaxBytes, 10<<30), "readings-max-bytes", "size on disk, including large values, at which the oldest readings are removed; 0 for no limit")
 	c.timeVar(f, &c.ReadingsMaxAge, "readings-max-age", 0, "age at which readings are removed; 0 keeps them")
@@ -173,7 +173,7 @@ func (c *Config) retentionSettings() {
 	f.StringVar(&c.ArchiveDir, "archive-dir", "", "folder of the archives, whose changes stay readable and are never removed. Default: archive in the data folder")
 }
 
-func (c *Config) secureSettings() {
+func addSecureSettings(c *Config) {
 	f := c.group("Secure mode and identities")
 	f.BoolVar(&c.Secure, "secure", false, "accept only TLS and known identities. Services without a configured address then listen on all addresses of this machine")
 	f.StringVar(&c.Loopback, "loopback", LoopbackSecure, "role of plain HTTP from 127.0.0.1 with --secure: viewer, poster, operator, auditor or admin; secure refuses plain HTTP")
@@ -195,9 +195,9 @@ func (c *Config) secureSettings() {
 	f.StringVar(&c.TLSClientCA, "tls-client-ca", "", "PEM file of the CA certificates that sign client certificates. A client may then use its certificate instead of a token")
 	c.mustBe("tls-client-ca", func() string { return c.needsSecure(c.TLSClientCA) })
 	f.StringVar(&c.JWTIssuer, "jwt-issuer", "", "URL of the identity provider whose JWTs are accepted. Its keys are found by OpenID Connect discovery. Needs jwt-audience")
-	c.mustBe("jwt-issuer", c.issuerCure)
+	c.mustBe("jwt-issuer", func() string { return issuerCure(c) })
 	f.StringVar(&c.JWTAudience, "jwt-audience", "", "audience that a JWT must have in its claim aud, such as ledge")
-	c.mustBe("jwt-audience", c.audienceCure)
+	c.mustBe("jwt-audience", func() string { return audienceCure(c) })
 	f.StringVar(&c.JWTRoleClaim, "jwt-role-claim", "role", "claim of a JWT that names the role, as a string or a list. Dots lead into objects, such as realm_access.roles")
 	c.mustBe("jwt-role-claim", func() string {
 		if c.JWTRoleClaim == "" {
@@ -207,7 +207,7 @@ func (c *Config) secureSettings() {
 	})
 }
 
-func (c *Config) deliverySettings() {
+func addDeliverySettings(c *Config) {
 	f := c.group("Notifications and callbacks")
 	f.StringVar(&c.SMTPServer, "smtp-server", "", "mail server, such as smtp://mail.example.org:587 (STARTTLS), smtps://mail.example.org:465 (TLS) or smtp+plain://127.0.0.1:25 (neither TLS nor login)")
 	c.mustBe("smtp-server", func() string {
@@ -229,7 +229,7 @@ func (c *Config) deliverySettings() {
 	f.Var(&c.AllowBinds, "allow-binds", "hosts, networks and ports that ZeroMQ channels may bind, such as *:5560-5569. Default: ports above 1023 that Ledge does not use")
 }
 
-func (c *Config) edgexSettings() {
+func addEdgeXSettings(c *Config) {
 	f := c.group("EdgeX API")
 	f.BoolVar(&c.PersistData, "persist-data", true, "store posted events and values, EdgeX's PersistData. With false they reach taps only, those above 8 MiB without data")
 	c.numberVar(f, &c.MaxResultCount, "max-result-count", 1024, 1, 1<<16, "maximum number of list entries in one answer, EdgeX's MaxResultCount. A larger limit in a query is answered 400")
@@ -237,7 +237,7 @@ func (c *Config) edgexSettings() {
 	f.StringVar(&c.UnitsFile, "units-file", "", "TOML or YAML file of the units of measure; device resources with other units are refused with 400. Default: no check")
 }
 
-func (c *Config) programSettings() {
+func addProgramSettings(c *Config) {
 	f := c.group("Log of the program")
 	c.LogLevel = logLevel{new(slog.LevelVar)}
 	f.Var(c.LogLevel, "log-level", "lowest level that is logged: debug, info, warn or error. SIGHUP reloads it")

@@ -219,7 +219,7 @@ func (i *Identities) change(ctx context.Context, r domain.Request) (o domain.Out
 	}
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	before := i.proofs(bare)
+	before := proofsOf(i, bare)
 	if makeHash != nil {
 		if err := i.Secrets.PutCredential(id, hash); err != nil {
 			return o, err
@@ -236,7 +236,7 @@ func (i *Identities) change(ctx context.Context, r domain.Request) (o domain.Out
 	if failed != nil {
 		return o, err // in doubt, the event may be on record: the next start removes the hash if it is not
 	}
-	now := i.proofs(bare)
+	now := proofsOf(i, bare)
 	for _, one := range before {
 		if !slices.Contains(now, one) {
 			i.retire(one)
@@ -251,8 +251,8 @@ func (i *Identities) change(ctx context.Context, r domain.Request) (o domain.Out
 	return o, nil
 }
 
-// proofs are the ids of the hashes of the user or the token that a command changes.
-func (i *Identities) proofs(c domain.Command) (ids []string) {
+// proofsOf are the ids of the hashes of the user or the token that a command changes.
+func proofsOf(i *Identities, c domain.Command) (ids []string) {
 	if match, ok := c.(domain.IfMatch); ok {
 		c = match.Change
 	}
@@ -311,7 +311,7 @@ func (i *Identities) Do(ctx context.Context, actor string, r admin.Request) (a a
 	case "user remove":
 		err = i.RemoveUser(ctx, actor, r.Name)
 	case "user list":
-		a.Users, err = i.userEntries()
+		a.Users, err = listUsers(i)
 	case "token create":
 		if r.Token == nil {
 			return a, domain.Errorf(domain.Invalid, "token: is missing; give it")
@@ -322,14 +322,14 @@ func (i *Identities) Do(ctx context.Context, actor string, r admin.Request) (a a
 	case "token revoke":
 		err = i.RemoveToken(ctx, actor, r.Name)
 	case "token list":
-		a.Tokens, err = i.tokenEntries()
+		a.Tokens, err = listTokens(i)
 	default:
 		err = domain.Errorf(domain.Unsupported, "do: %q is unknown; use the ledge command of the server's version", r.Do)
 	}
 	return a, err
 }
 
-func (i *Identities) userEntries() (list []admin.User, err error) {
+func listUsers(i *Identities) (list []admin.User, err error) {
 	users, err := i.Users()
 	for _, u := range users {
 		list = append(list, admin.User{Name: u.Name, Role: u.Role, MustChange: u.MustChange, Created: u.Created, Modified: u.Modified})
@@ -337,7 +337,7 @@ func (i *Identities) userEntries() (list []admin.User, err error) {
 	return list, err
 }
 
-func (i *Identities) tokenEntries() (list []admin.Token, err error) {
+func listTokens(i *Identities) (list []admin.Token, err error) {
 	tokens, err := i.Tokens()
 	for _, t := range tokens {
 		if t.OldUntil <= i.now().UnixMilli() {

@@ -16,17 +16,17 @@ import (
 )
 
 // newConsole returns the management UI on the services that have started before it.
-func (p *Server) newConsole(o handlers.Options) http.Handler {
+func newConsole(p *Server, o handlers.Options) http.Handler {
 	c := p.Config
 	s := consolesource.New(consolesource.Options{
 		Node: p.Node, Channels: p.Channels, Meters: p.meters, Identities: p.identities, Verifier: p.verifier, Services: p.servers.handlers(),
-		Password: p.authenticator.Load().Password, Settings: p.shownSettings, Warnings: p.warnings,
+		Password: p.authenticator.Load().Password, Settings: func() []console.Setting { return listSettings(p) }, Warnings: p.warnings,
 		Ready: func(service string) error { return servingOf(service).ready(p) },
 		Limits: console.Disk{
 			ReadingsReserve: int64(c.ReadingsReserve()), ChangesReserve: int64(c.DiskReserve), ReadingsMax: int64(c.ReadingsMaxBytes), ReadingsAge: c.ReadingsMaxAge,
 			NotificationsMax: int64(c.NotificationsMaxBytes), NotificationsAge: c.NotificationsMaxAge,
 		},
-		Access: p.whoMayCall(), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
+		Access: describeAccess(p), DeviceREST: p.servers.scheme() + "://" + p.servers.address(services.DeviceREST), TLS: c.Secure, DataDir: c.DataDir,
 		Version: p.Version, Logger: p.Logger,
 	})
 	p.onClose(s.Close)
@@ -34,8 +34,8 @@ func (p *Server) newConsole(o handlers.Options) http.Handler {
 	return s.Handler(o)
 }
 
-// shownSettings returns the settings with where their values come from.
-func (p *Server) shownSettings() (all []console.Setting) {
+// listSettings returns the settings with where their values come from.
+func listSettings(p *Server) (all []console.Setting) {
 	p.Config.Settings().VisitAll(func(f *pflag.Flag) {
 		source := p.Source[f.Name]
 		if source == "" {
@@ -46,8 +46,8 @@ func (p *Server) shownSettings() (all []console.Setting) {
 	return all
 }
 
-// whoMayCall tells which clients may use the REST services.
-func (p *Server) whoMayCall() console.Access {
+// describeAccess tells which clients may use the REST services.
+func describeAccess(p *Server) console.Access {
 	if p.Config.Secure {
 		says := "Secure mode: the REST services need a login, a token or a client certificate."
 		if p.Config.Loopback != config.LoopbackSecure {

@@ -15,7 +15,7 @@ func tapAddress(s *store.Store) string {
 }
 
 // warnOfOpenAddresses logs one line with the addresses at which other machines can reach the program.
-func (p *Server) warnOfOpenAddresses() {
+func warnOfOpenAddresses(p *Server) {
 	if p.Config.Secure {
 		return
 	}

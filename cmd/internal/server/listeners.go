@@ -139,7 +139,7 @@ const (
 )
 
 // start begins to serve at the address of the service that o names. All that each request has to pass is here: in secure mode TLS too, see
-// [Server.secure].
+// [Server.openTLS].
 func (s *servers) start(o handlers.Options) {
 	name := o.Service
 	origins := s.config.SameOrigin(s.logger)
@@ -148,7 +148,7 @@ func (s *servers) start(o handlers.Options) {
 	}
 	h := s.config.Proxies().Before(origins.Before(s.byName[name]))
 	var wrap func(net.Conn) net.Conn
-	if t := s.program.transport; t != nil {
+	if t := s.program.tls.transport; t != nil {
 		h, wrap = t.Handler(h), t.Wrap
 	}
 	srv := &http.Server{

@@ -10,8 +10,8 @@ import (
 // Reload takes over what can change while the program runs: the log level, the certificate and the CAs of clients. What cannot be
 // used changes nothing. systemd is told.
 func (p *Server) Reload() {
-	p.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
-	defer p.notify(daemon.SdNotifyReady)
+	notifySystemd(p, daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec())
+	defer notifySystemd(p, daemon.SdNotifyReady)
 	p.Logger.Info("reloading")
 	errs := 0
 	failed := func(what string, err error) {
@@ -22,8 +22,8 @@ func (p *Server) Reload() {
 	}
 	failed("the configuration", p.reloadSettings())
 	if p.Config.Secure {
-		failed("the TLS certificate", p.keeper.Reload())
-		failed("the CA of client certificates", p.loadClientCA())
+		failed("the TLS certificate", p.tls.keeper.Reload())
+		failed("the CA of client certificates", p.tls.loadClientCA(p.Config.TLSClientCA))
 	}
 	if errs == 0 {
 		p.Logger.Info("reloaded", "log-level", p.Config.LogLevel.String())

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/config"
@@ -17,53 +19,62 @@ import (
 	"ledge/handlers/transport"
 )
 
-// secure gets the certificate and what the listeners of secure mode need.
-func (p *Server) secure() error {
-	c := p.Config
+// tlsParts are the parts of secure mode. All are nil in open mode.
+type tlsParts struct {
+	keeper    certs.Keeper
+	clients   atomic.Pointer[x509.CertPool] // CAs of client certificates
+	authority *certs.Authority              // signs the certificate; nil if the certificate comes from files
+	transport *transport.Options            // of the HTTP services
+	tap       *tls.Config
+}
+
+// openTLS reads or makes the certificate of secure mode.
+func (p *Server) openTLS() error {
+	c, t := p.Config, &p.tls
 	if !c.Secure {
 		return nil
 	}
-	if err := p.loadClientCA(); err != nil {
+	if err := t.loadClientCA(c.TLSClientCA); err != nil {
 		return exit.With(exit.Usage, err)
 	}
 	var clients func() *x509.CertPool
 	if c.TLSClientCA != "" {
-		clients = p.clients.Load
+		clients = t.clients.Load
 	}
 	if c.TLSCert != "" {
 		var err error
-		p.keeper, err = certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: p.Now, Logger: p.Logger})
+		t.keeper, err = certs.OpenFiles(certs.FilesOptions{CertPath: c.TLSCert, KeyPath: c.TLSKey, Now: p.Now, Logger: p.Logger})
 		if err != nil {
 			return exit.With(exit.Usage, err)
 		}
-	} else if err := p.localCertificate(); err != nil {
+	} else if err := t.signCertificate(p); err != nil {
 		return err
 	}
-	p.tapTLS = certs.Config(p.keeper, clients)
-	web := certs.Config(p.keeper, clients, "http/1.1") // the limits are for each connection
-	p.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
+	t.tap = certs.Config(t.keeper, clients)
+	web := certs.Config(t.keeper, clients, "http/1.1") // the limits are for each connection
+	t.transport = &transport.Options{TLS: web, Failures: new(transport.Failures), Logger: p.Logger}
 	if c.Loopback != config.LoopbackSecure {
-		p.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.Loopback)}
+		t.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.Loopback)}
 	}
-	p.inBackground(func(done <-chan struct{}) { certs.Run(done, p.keeper) })
+	p.inBackground(func(done <-chan struct{}) { certs.Run(done, t.keeper) })
 	return nil
 }
 
 // loadClientCA reads the CAs that sign the certificates of clients.
-func (p *Server) loadClientCA() error {
-	pool, err := config.ReadClientCAs(p.Config.TLSClientCA)
+func (t *tlsParts) loadClientCA(path string) error {
+	pool, err := config.ReadClientCAs(path)
 	if err == nil {
-		p.clients.Store(pool)
+		t.clients.Store(pool)
 	}
 	return err
 }
 
-// localCertificate has the CA in the data folder sign a certificate.
-func (p *Server) localCertificate() (err error) {
-	if p.authority, err = certs.OpenAuthority(p.Config.DataDir, p.Now()); err != nil {
+// signCertificate has the CA in the data folder sign a certificate.
+func (t *tlsParts) signCertificate(p *Server) (err error) {
+	if t.authority, err = certs.OpenAuthority(p.Config.DataDir, p.Now()); err != nil {
 		return secure.WithAuthorityCode(err)
 	}
-	p.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: p.authority, Names: func() certs.Names {
+	t.keeper, err = certs.NewLocal(certs.LocalOptions{Authority: t.authority, Names: func() certs.Names {
 		return secure.CertificateNames(p.Config.BindSettings(), p.Config.AllowHosts.List, p.addresses)
 	}, Now: p.Now, Logger: p.Logger})
 	return err
@@ -76,16 +87,16 @@ func (s *servers) scheme() string {
 	return "http"
 }
 
-// trust is what the line "ready" says of the local CA.
-func (p *Server) trust() []any {
-	if p.authority == nil {
+// describeCA returns the attributes of the local CA in the line "ready".
+func (t *tlsParts) describeCA(dir string) []any {
+	if t.authority == nil {
 		return nil
 	}
-	return []any{"trust", "ledge ca --data-dir " + p.Config.DataDir, "ca-sha256", certs.Fingerprint(p.authority.Cert)}
+	return []any{"trust", "ledge ca --data-dir " + dir, "ca-sha256", certs.Fingerprint(t.authority.Cert)}
 }
 
-// welcome tells a person at a terminal how to go on.
-func (p *Server) welcome() {
+// printWelcome tells a person at a terminal how to go on.
+func printWelcome(p *Server) {
 	if p.Terminal == nil {
 		return
 	}
@@ -97,9 +108,9 @@ func (p *Server) welcome() {
 	for _, one := range services.All {
 		fmt.Fprintf(p.Terminal, "  %-14s %s\n", one.Setting, p.servers.url(one.Name))
 	}
-	if p.authority != nil {
+	if authority := p.tls.authority; authority != nil {
 		fmt.Fprintf(p.Terminal, "Clients have to trust its CA (SHA-256 %s):\n  ledge ca --data-dir %s > ledge-ca.pem\n  curl --cacert ledge-ca.pem %s/api/v2/ping\n",
-			certs.Fingerprint(p.authority.Cert), p.Config.DataDir, p.servers.url(services.Metadata))
+			certs.Fingerprint(authority.Cert), p.Config.DataDir, p.servers.url(services.Metadata))
 	}
 	file := filepath.Join(p.Config.DataDir, datadir.AdminPasswordFile)
 	if _, err := os.Lstat(file); err == nil {

@@ -4,18 +4,14 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"ledge/cmd/internal/admin"
-	"ledge/cmd/internal/certs"
 	"ledge/cmd/internal/channels"
 	"ledge/cmd/internal/check"
 	"ledge/cmd/internal/config"
@@ -30,13 +26,14 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
-	"ledge/handlers/transport"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
 
 // Server is the running server: everything that `ledge serve` starts, in the order in which it is started.
 type Server struct {
+	work
+
 	Config *config.Config
 	Logger *slog.Logger
 	// Version is the version of ledge.
@@ -59,11 +56,7 @@ type Server struct {
 	units      domain.UnitsOfMeasure
 	addresses  secure.Addresses // that are listened on
 	servers    *servers
-	keeper     certs.Keeper                  // nil without secure
-	clients    atomic.Pointer[x509.CertPool] // CAs of client certificates
-	authority  *certs.Authority              // that signs the certificate; nil if it comes from files
-	transport  *transport.Options            // nil without secure
-	tapTLS     *tls.Config                   // nil without secure
+	tls        tlsParts
 	payloads   *payloads.Files
 	secrets    *secrets.File
 	identities *identities.Identities
@@ -73,15 +66,13 @@ type Server struct {
 	authenticator atomic.Pointer[identity.Authenticator]
 	admin         *admin.Socket // nil if this system has none
 	instance      string        // id of this run, in the header that ends loops
-	failed        chan error
 	meters        *metrics.Meters
 	running       atomic.Bool // all parts are there
-	closers       []func()
 }
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
 func (p *Server) Run(ctx context.Context) (err error) {
-	p.failed, p.instance = make(chan error, 1), newInstance()
+	p.work, p.instance = work{failed: make(chan error, 1), findCause: p.findCause}, newInstance()
 	if p.Now == nil {
 		p.Now = time.Now
 	}
@@ -121,7 +112,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	if p.secrets, err = secure.OpenSecrets(p.Config.Paths()); err != nil {
 		return err
 	}
-	if err := p.secure(); err != nil {
+	if err := p.openTLS(); err != nil {
 		return err
 	}
 	if p.servers, err = listen(ctx, p.Config, p.addresses, p.Logger); err != nil {
@@ -161,7 +152,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	o := removalOptions(p.Config)
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
-	p.inBackground(func(done <-chan struct{}) { p.until(done, p.Remover.Workers()...) })
+	p.runUntilClose(p.Remover.Workers()...)
 	p.inBackground(p.watch)
 	p.inBackground(spare.Run)
 	p.meters = metrics.Open(p.meterOptions())
@@ -170,15 +161,15 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	p.running.Store(true)
 	p.servers.serve()
 	p.onClose(p.servers.shutdown)
-	p.warnOfOpenAddresses()
+	warnOfOpenAddresses(p)
 	var ready []any
 	for _, one := range services.All {
 		ready = append(ready, one.Key, p.servers.url(one.Name))
 	}
 	ready = append(ready, "tap", p.Node.Store.Tap().URL(), "pid", os.Getpid(), "data", p.Config.DataDir)
-	p.Logger.Info("ready", append(ready, p.trust()...)...)
-	p.welcome()
-	p.tellSystemd()
+	p.Logger.Info("ready", append(ready, p.tls.describeCA(p.Config.DataDir)...)...)
+	printWelcome(p)
+	tellSystemd(p)
 	return nil
 }
 
@@ -190,40 +181,11 @@ func (p *Server) startedSoFar() string {
 	return p.Fold.Progress()
 }
 
-func (p *Server) onClose(f func()) { p.closers = append(p.closers, f) }
-
-// Close stops what Run started, the last first: requests in work are answered, what was delivered is recorded, the log
-// is closed clean.
-func (p *Server) Close() {
-	for i := len(p.closers) - 1; i >= 0; i-- {
-		p.closers[i]()
-	}
-	p.closers = nil
-}
-
-// inBackground runs f until Close, which waits for it.
-func (p *Server) inBackground(f func(done <-chan struct{})) {
-	done := make(chan struct{})
-	var running sync.WaitGroup
-	running.Go(func() { f(done) })
-	p.onClose(func() { close(done); running.Wait() })
-}
-
 // URL returns the URL of a service for clients.
 func (p *Server) URL(service string) string { return p.servers.url(service) }
 
 // Address returns the host and port at which a service listens.
 func (p *Server) Address(service string) string { return p.servers.address(service) }
-
-// Failed yields, once, the error that makes it wrong to go on: of the store, of the bridge or of a service.
-func (p *Server) Failed() <-chan error { return p.failed }
-
-func (p *Server) fail(err error) {
-	select {
-	case p.failed <- err:
-	default:
-	}
-}
 
 // watch passes on what fails first.
 func (p *Server) watch(done <-chan struct{}) {
@@ -263,23 +225,6 @@ func (p *Server) seed(ctx context.Context) error {
 		return err
 	}
 	return seedSamples(ctx, p.servers.scheme(), p.servers.address(services.DeviceREST), p.Node.Changes.Appender, p.Now())
-}
-
-// until runs each of work until done is closed. One that ends before fails the program.
-func (p *Server) until(done <-chan struct{}, work ...func(context.Context) error) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	var running sync.WaitGroup
-	for _, f := range work {
-		running.Go(func() {
-			if err := f(ctx); ctx.Err() == nil {
-				p.fail(p.findCause(err))
-			}
-		})
-	}
-	<-done
-	stop()
-	running.Wait()
 }
 
 func (p *Server) openPayloads() (err error) {

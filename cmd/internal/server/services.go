@@ -28,32 +28,32 @@ type serving struct {
 // servingOf returns how the program serves the HTTP service with a name.
 func servingOf(name string) serving {
 	return map[string]serving{
-		services.Metadata:      {(*Server).readyForChanges, (*Server).newMetadata},
-		services.Data:          {(*Server).readyForReadings, (*Server).newData},
-		services.DeviceREST:    {(*Server).readyForReadings, (*Server).newDeviceREST},
-		services.Notifications: {(*Server).readyForNotifications, (*Server).newNotifications},
-		services.Console:       {(*Server).readyForChanges, (*Server).newConsole},
+		services.Metadata:      {checkChanges, newMetadata},
+		services.Data:          {checkReadings, newData},
+		services.DeviceREST:    {checkReadings, newDeviceREST},
+		services.Notifications: {checkNotifications, newNotifications},
+		services.Console:       {checkChanges, newConsole},
 	}[name]
 }
 
-func (p *Server) newMetadata(o handlers.Options) http.Handler {
+func newMetadata(p *Server, o handlers.Options) http.Handler {
 	o.Units, o.ValidateUnits = p.units, p.Config.UnitsFile != ""
 	o.Devices = p.Channels.Callbacks
 	return metadata.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.identities)
 }
 
-func (p *Server) newData(o handlers.Options) http.Handler {
+func newData(p *Server, o handlers.Options) http.Handler {
 	o.Swept = retention.Swept(p.Node.Readings.State)
-	return coredata.New(o, p.Node.Readings.View, p.readingsLog(), p.Node.Readings.Log.EventAt, p.payloads)
+	return coredata.New(o, p.Node.Readings.View, newReadingsLog(p), p.Node.Readings.Log.EventAt, p.payloads)
 }
 
-func (p *Server) newDeviceREST(o handlers.Options) http.Handler {
+func newDeviceREST(p *Server, o handlers.Options) http.Handler {
 	o.DeviceService = true
-	return devicerest.New(p.withSecrets(o), p.Node.Changes.View, p.Node.Changes.Appender, p.readingsLog(), p.payloads)
+	return devicerest.New(addSecrets(p, o), p.Node.Changes.View, p.Node.Changes.Appender, newReadingsLog(p), p.payloads)
 }
 
-// readingsLog takes what is posted to core-data and device-rest.
-func (p *Server) readingsLog() handlers.Submitter {
+// newReadingsLog takes what is posted to core-data and device-rest.
+func newReadingsLog(p *Server) handlers.Submitter {
 	if p.Config.PersistData {
 		return p.Node.Readings.Appender
 	}
@@ -66,25 +66,25 @@ func (p *Server) readingsLog() handlers.Submitter {
 	}}
 }
 
-func (p *Server) newNotifications(o handlers.Options) http.Handler {
-	o = p.withSecrets(o)
+func newNotifications(p *Server, o handlers.Options) http.Handler {
+	o = addSecrets(p, o)
 	o.Names, o.Swept = p.Channels.Names, retention.Swept(p.Node.Notifications.State)
 	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.Reservations(), p.Channels.NewReplays(), p.Channels)
 }
 
-// withSecrets are the options of a service that stores secrets.
-func (p *Server) withSecrets(o handlers.Options) handlers.Options {
+// addSecrets are the options of a service that stores secrets.
+func addSecrets(p *Server, o handlers.Options) handlers.Options {
 	o.Secrets = p.secrets.Of(o.Service, nil)
 	return o
 }
 
-func (p *Server) readyForChanges() error { return p.readyFor(p.Node.Changes.Log) }
+func checkChanges(p *Server) error { return checkLog(p, p.Node.Changes.Log) }
 
-func (p *Server) readyForNotifications() error { return p.readyFor(p.Node.Notifications.Log) }
+func checkNotifications(p *Server) error { return checkLog(p, p.Node.Notifications.Log) }
 
-// readyForReadings also looks whether there is room for values that are files.
-func (p *Server) readyForReadings() error {
-	if err := p.readyFor(p.Node.Readings.Log); err != nil {
+// checkReadings also looks whether there is room for values that are files.
+func checkReadings(p *Server) error {
+	if err := checkLog(p, p.Node.Readings.Log); err != nil {
 		return err
 	}
 	if err := p.payloads.Err(); err != nil {
@@ -100,8 +100,8 @@ func (p *Server) readyForReadings() error {
 // healthTimeout is how long the log and the state may take to answer a health check: as long as a client may take.
 const healthTimeout = 30 * time.Second
 
-// readyFor returns why nothing can be recorded on a log, or nothing be read, nil if both work.
-func (p *Server) readyFor(log *store.Log) error {
+// checkLog returns why nothing can be recorded on a log, or nothing be read, nil if both work.
+func checkLog(p *Server, log *store.Log) error {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
 	if err := p.Node.Store.Health(ctx); err != nil {

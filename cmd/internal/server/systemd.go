@@ -10,9 +10,9 @@ import (
 
 // tellSystemd tells systemd that the program is ready, and, as long as it answers requests, that it is alive: a unit of Type=notify with
 // WatchdogSec restarts one that does not. Without systemd it does nothing.
-func (p *Server) tellSystemd() {
-	p.notify(daemon.SdNotifyReady)
-	p.onClose(func() { p.notify(daemon.SdNotifyStopping) })
+func tellSystemd(p *Server) {
+	notifySystemd(p, daemon.SdNotifyReady)
+	p.onClose(func() { notifySystemd(p, daemon.SdNotifyStopping) })
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		p.Logger.Warn("systemd's watchdog is not told that this program is alive; correct WatchdogSec in the unit", "error", err)
@@ -29,21 +29,21 @@ func (p *Server) tellSystemd() {
 				return
 			case <-tick.C:
 			}
-			if p.answers(every / 2) {
-				p.notify(daemon.SdNotifyWatchdog)
+			if answersPings(p, every/2) {
+				notifySystemd(p, daemon.SdNotifyWatchdog)
 			}
 		}
 	})
 }
 
-func (p *Server) notify(state string) {
+func notifySystemd(p *Server, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		p.Logger.Warn("systemd cannot be told", "state", state, "error", err)
 	}
 }
 
-// answers reports whether each service answers a ping in time.
-func (p *Server) answers(within time.Duration) bool {
+// answersPings reports whether each service answers a ping in time.
+func answersPings(p *Server, within time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -37,8 +37,8 @@ func (p *Server) openData(ctx context.Context) (err error) {
 	o.Folding, o.Now = p.Fold.Folding, p.Now
 	if c.TapPort >= 0 {
 		o.Tap = &tap.Options{Host: p.addresses.Host("tap-host", c.TapHost), Port: c.TapPort, Descriptors: p.files.Tap}
-		if t := p.transport; t != nil {
-			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tapTLS, p.tapLogin, p.tapStill
+		if p.Config.Secure {
+			o.Tap.TLS, o.Tap.Login, o.Tap.Still = p.tls.tap, p.tapLogin, p.tapStill
 		}
 		if err := whenFree(ctx, p.Logger, o.Tap.Host, o.Tap.Port, func() error { return o.Tap.Check(ctx) }); err != nil {
 			return node.WithCode(err)
@@ -77,10 +77,10 @@ func (p *Server) openChannels(ctx context.Context) (err error) {
 func (p *Server) meterOptions() metrics.Options {
 	o := metrics.Options{
 		Node: p.Node, Payloads: p.payloads, Remover: p.Remover, Channels: p.Channels, Access: p.access, Authenticator: p.authenticator.Load(),
-		Limiter: p.servers.limiter, Keeper: p.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
+		Limiter: p.servers.limiter, Keeper: p.tls.keeper, Version: p.Version, Pprof: p.Config.Pprof, Now: p.Now, Logger: p.Logger,
 	}
-	if p.transport != nil {
-		o.Handshakes = p.transport.Failures
+	if p.tls.transport != nil {
+		o.Handshakes = p.tls.transport.Failures
 	}
 	return o
 }

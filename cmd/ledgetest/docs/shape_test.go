@@ -23,7 +23,6 @@ const (
 var (
 	largeTypes = map[string]int{
 		"bridge.Engine": 32, "bridge/lanes.Lanes": 29, "bridge/zeromq.Publisher": 26,
-		"cmd/internal/config.Config": 33, "cmd/internal/identities.Identities": 27, "cmd/internal/server.Server": 51,
 		"domain.Problems": 26,
 		"handlers.API":    36, "handlers/console.Console": 194, "handlers/metadata.service": 47, "handlers/notifications.service": 33,
 		"projections/fold.DB": 55, "projections/fold.Table[S]": 38,
