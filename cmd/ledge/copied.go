@@ -12,9 +12,6 @@ import (
 	"ledge/cmd/internal/identities"
 )
 
-// mostTold is how many users and how many tokens tellIdentities lists.
-const mostTold = 100
-
 // tellIdentities lists the users and tokens of a data folder that is a copy: those that were removed since it was taken are there again.
 func tellIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, w io.Writer) error {
 	lock, err := datadir.Lock(c.DataDir)
@@ -33,15 +30,6 @@ func tellIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, 
 		fmt.Fprintf(w, "users and tokens are as they were: see `ledge user list` and `ledge token list`, and remove or revoke those that were removed since (they are not listed here: %v)\n", err)
 		return nil
 	}
-	fmt.Fprintln(w, "no login from before is valid; passwords and tokens are as they were. Remove with `ledge user remove`, and revoke with `ledge token revoke`, those of these that were removed since:")
-	for _, u := range users.Users[:min(mostTold, len(users.Users))] {
-		fmt.Fprintf(w, "  user %s, %s\n", u.Name, u.Role)
-	}
-	for _, t := range tokens.Tokens[:min(mostTold, len(tokens.Tokens))] {
-		fmt.Fprintf(w, "  token %s, %s\n", t.Name, t.Role)
-	}
-	if more := max(0, len(users.Users)-mostTold) + max(0, len(tokens.Tokens)-mostTold); more > 0 {
-		fmt.Fprintf(w, "  and %d more; see `ledge user list` and `ledge token list`\n", more)
-	}
+	identities.PrintRestored(w, users.Users, tokens.Tokens)
 	return nil
 }

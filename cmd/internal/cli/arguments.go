@@ -10,9 +10,9 @@ import (
 	"ledge/cmd/internal/exit"
 )
 
-// RefuseWrongArguments gives wrong arguments of a command, and of those below it, their exit code. A command with commands below it
+// refuseWrongArguments gives wrong arguments of a command, and of those below it, their exit code. A command with commands below it
 // takes no other argument; without one it prints its help.
-func RefuseWrongArguments(c *cobra.Command) {
+func refuseWrongArguments(c *cobra.Command) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
@@ -25,7 +25,7 @@ func RefuseWrongArguments(c *cobra.Command) {
 		c.Args = checkArguments(c.Args)
 	}
 	for _, sub := range c.Commands() {
-		RefuseWrongArguments(sub)
+		refuseWrongArguments(sub)
 	}
 }
 

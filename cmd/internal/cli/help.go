@@ -19,8 +19,8 @@ Global Flags:
 // helpWidth is the width of the help in columns.
 const helpWidth = 100
 
-// WrapUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
-func WrapUsage(template string) string {
+// wrapUsage is the usage text of a command with its own flags only, wrapped. The help of ledge itself has the others.
+func wrapUsage(template string) string {
 	template = strings.Replace(template, globalFlags, "", 1)
 	return strings.Replace(template, ".LocalFlags.FlagUsages ", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d ", helpWidth), 1)
 }
@@ -33,8 +33,8 @@ var completionExamples = map[string]string{
 	"powershell": "  ledge completion powershell | Out-String | Invoke-Expression\n  ledge completion powershell > ledge.ps1",
 }
 
-// ShortenCompletion gives the commands that cobra makes a help like the other commands have.
-func ShortenCompletion(root *cobra.Command) {
+// shortenCompletion gives the commands that cobra makes a help like the other commands have.
+func shortenCompletion(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
@@ -70,9 +70,9 @@ func groupedUsage(cfg *config.Config) func(*cobra.Command) error {
 // everySetting ends the help of a command that takes settings and does not show them.
 const everySetting = "\n\nEvery setting of `ledge serve` is a flag here too; `ledge config` lists them."
 
-// HideSettings leaves the settings but the data folder out of the help of a command and of those below it. They are still
+// hideSettings leaves the settings but the data folder out of the help of a command and of those below it. They are still
 // taken.
-func HideSettings(c *cobra.Command) {
+func hideSettings(c *cobra.Command) {
 	hidden := false
 	for _, name := range config.FlagNames(config.Default().Settings(), "") {
 		if f := c.Flags().Lookup(name); f != nil && name != "data-dir" {
@@ -87,7 +87,7 @@ func HideSettings(c *cobra.Command) {
 		c.Long += everySetting
 	}
 	for _, sub := range c.Commands() {
-		HideSettings(sub)
+		hideSettings(sub)
 	}
 }
 

@@ -20,8 +20,8 @@ func PrintObject(w io.Writer, value any) error {
 	return e.Encode(value)
 }
 
-// PrintError prints an error, in the form that restic has for it if the command prints JSON.
-func PrintError(w io.Writer, c *cobra.Command, err error, code int) {
+// printError prints an error, in the form that restic has for it if the command prints JSON.
+func printError(w io.Writer, c *cobra.Command, err error, code int) {
 	if flag := c.Flags().Lookup("json"); flag == nil || flag.Value.String() != "true" {
 		fmt.Fprintf(w, "ledge: %v\n", err)
 		return

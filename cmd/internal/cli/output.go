@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// CheckedWriter remembers the first error of the writer below it.
-type CheckedWriter struct {
-	W   io.Writer
-	Err error
+// checkedWriter remembers the first error of the writer below it.
+type checkedWriter struct {
+	w   io.Writer
+	err error
 }
 
-// Write implements io.Writer.
-func (c *CheckedWriter) Write(b []byte) (int, error) {
-	n, err := c.W.Write(b)
-	if c.Err == nil {
-		c.Err = err
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
 	}
 	return n, err
 }

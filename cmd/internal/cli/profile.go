@@ -10,25 +10,25 @@ import (
 	"ledge/cmd/internal/exit"
 )
 
-// CPUProfile is the file of the flag cpu-profile, which all commands have.
-type CPUProfile struct {
-	Path string
+// cpuProfile is the file of the flag cpu-profile, which all commands have.
+type cpuProfile struct {
+	path string
 	file *os.File
 }
 
-// Start begins the profile, if the flag names a file.
-func (p *CPUProfile) Start(*cobra.Command, []string) (err error) {
-	if p.Path == "" {
+// start begins the profile, if the flag names a file.
+func (p *cpuProfile) start(*cobra.Command, []string) (err error) {
+	if p.path == "" {
 		return nil
 	}
-	if p.file, err = os.Create(p.Path); err != nil {
+	if p.file, err = os.Create(p.path); err != nil {
 		return exit.With(exit.Usage, fmt.Errorf("cpu-profile: %w", err))
 	}
 	return pprof.StartCPUProfile(p.file)
 }
 
-// Stop completes the file, if there is one.
-func (p *CPUProfile) Stop() error {
+// stop completes the file, if there is one.
+func (p *cpuProfile) stop() error {
 	if p.file == nil {
 		return nil
 	}

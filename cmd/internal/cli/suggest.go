@@ -49,8 +49,8 @@ func checkTopic(c *cobra.Command, args []string) error {
 // formerFlags are flags of earlier versions, by command, that are arguments now.
 var formerFlags = map[string][]string{"salvage": {"to"}, "create": {"name"}, "rekey": {"new-key-file"}}
 
-// SuggestFlag suggests a flag of c for one that does not exist.
-func SuggestFlag(c *cobra.Command, err error) string {
+// suggestFlag suggests a flag of c for one that does not exist.
+func suggestFlag(c *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || len(unknown.GetSpecifiedName()) < 2 {
 		return ""
