@@ -7,7 +7,7 @@ import (
 )
 
 // ChannelKind is one row of the table of channel kinds. The checks, the forms, the metrics and the tests of the documents read the table. The
-// sender of a kind is in package cmd/ledge, which has a row for each kind too.
+// sender of a kind is a row of cmd/internal/channels/kinds.go.
 type ChannelKind struct {
 	Type string
 	// Fields are the JSON names of the fields that the kind uses beside type. Channel.Trim drops the others.

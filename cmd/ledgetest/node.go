@@ -1,5 +1,5 @@
-// Package ledgetest starts and asks real nodes for the tests in the packages below it. They know the binary alone: its commands, ports and
-// files. So they hold what users were promised, and stay as they are when the code changes.
+// Package ledgetest starts and asks real nodes for the tests in the packages below it. This package knows the binary alone: its
+// commands, ports and files. So the tests hold what users were promised, and stay as they are when the code changes.
 package ledgetest
 
 import (
@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"ledge/cmd/internal/services"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ledge/cmd/internal/services"
 )
 
 // Binary is the program under test.
@@ -101,7 +102,7 @@ func Launch(tb testing.TB, dir string, flags ...string) *Node {
 	return LaunchUnder(tb, nil, dir, flags...)
 }
 
-// LaunchUnder is launch with another program, such as a tracer, that runs the binary.
+// LaunchUnder is Launch with another program, such as a tracer, that runs the binary.
 func LaunchUnder(tb testing.TB, runner []string, dir string, flags ...string) *Node {
 	tb.Helper()
 	return LaunchCommand(tb, ServeCommand(runner, dir, flags...), dir)

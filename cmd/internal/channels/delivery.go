@@ -38,13 +38,13 @@ func (cs *Channels) outgoing(kind string, wanted, most int) int {
 	return min(wanted, most)
 }
 
-// FlushWait bounds how long a request waits for the record of what answered requests have raised.
-const FlushWait = 250 * time.Millisecond
+// flushWait bounds how long a request waits for the record of what answered requests have raised.
+const flushWait = 250 * time.Millisecond
 
 // ViewFlushed is a look at the notifications. It has all transmissions of what was answered before, unless their record takes long: a disk
 // may be full.
 func (cs *Channels) ViewFlushed() (domain.View, func()) {
-	ctx, cancel := context.WithTimeout(context.Background(), FlushWait)
+	ctx, cancel := context.WithTimeout(context.Background(), flushWait)
 	defer cancel()
 	_ = cs.Engine.Flush(ctx) // if it fails, the look is at what is on record
 	return cs.Node.Notifications.View()

@@ -106,8 +106,8 @@ type reservations struct {
 	serverKey string
 }
 
-// Reservations returns the check of the channels of subscriptions.
-func (cs *Channels) Reservations() notifications.Channels {
+// NewChannelChecks returns the check that refuses channels that cannot be delivered to.
+func (cs *Channels) NewChannelChecks() notifications.Channels {
 	return reservations{cs.Engine, cs.kinds(), PublicKey(cs.curveKey)}
 }
 

@@ -286,7 +286,7 @@ func (f *Folder) foldOne(ctx context.Context, i int, log *store.Log, each func([
 	}
 	printWhole(f.W, newStream(r))
 	if end := f.Logs[0]; follows > end.Last && end.Damage() == nil { // else it has been said
-		f.damage(node.NotFollowed(end.Last, follows))
+		f.damage(node.NewLostChanges(end.Last, follows))
 	}
 	switch {
 	case compares:

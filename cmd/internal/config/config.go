@@ -1,5 +1,5 @@
 // Package config has the settings: their names, defaults, checks and documentation, and how they are read from flags, the environment and a
-// file. The packages below the server know their own options only.
+// file. Most packages below the server know their own options only.
 package config
 
 import (

@@ -1,5 +1,5 @@
-// Package datadir is the data folder as a folder: who may use it, the names and modes of its files, and its spare space. It knows nothing
-// of what is in the files.
+// Package datadir is the data folder as a folder: who may use it, the names and modes of its files, and its spare space. It does not
+// know their contents.
 package datadir
 
 import (
@@ -28,7 +28,7 @@ type Held struct{ folder, f *os.File }
 // Lock makes the data folder and takes charge of it.
 func Lock(dir string) (*Held, error) {
 	if err := Make(dir); err != nil {
-		return nil, NotUsable(err)
+		return nil, notUsable(err)
 	}
 	l := &Held{}
 	if err := l.take(dir); err != nil {
@@ -36,7 +36,7 @@ func Lock(dir string) (*Held, error) {
 		if errors.Is(err, errLocked) {
 			return nil, exit.With(exit.InUse, fmt.Errorf("data folder %s is in use by process %s; stop it first or choose another --data-dir", dir, Owner(dir)))
 		}
-		return nil, NotUsable(err)
+		return nil, notUsable(err)
 	}
 	if err := l.write(); err != nil && !osfile.IsFull(err) {
 		l.Release()
@@ -55,13 +55,13 @@ func Hold(dir string) (*Held, error) {
 	}
 	if err != nil {
 		l.Close()
-		return nil, NotUsable(err)
+		return nil, notUsable(err)
 	}
 	return l, nil
 }
 
-// NotUsable is the error for a data folder that the file system does not let Ledge use.
-func NotUsable(err error) error {
+// notUsable is the error for a data folder that the file system does not let Ledge use.
+func notUsable(err error) error {
 	if IsTrouble(err) { // [exit.Cured] adds the cure
 		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	}

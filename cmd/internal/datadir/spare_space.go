@@ -21,19 +21,19 @@ const spareShare = 2
 
 // Spare is the file of spare space. It is released at a start on a full disk, and made again when there is room.
 type Spare struct {
-	path    string
-	bytes   int64
-	reserve uint64 // free space that must be left when the file is made
-	free    func(dir string) (uint64, error)
-	logger  *slog.Logger
+	path   string
+	bytes  int64
+	leave  uint64 // free space that must be left when the file is made
+	free   func(dir string) (uint64, error)
+	logger *slog.Logger
 }
 
-// NewSpare returns the spare space of a data folder. reserve is the setting disk-reserve, and beside what must be free when the file is
-// made, both in bytes.
-func NewSpare(dir string, reserve, beside int64, logger *slog.Logger) *Spare {
+// NewSpare returns the spare space of a data folder. Its file has half of diskReserve, which is the setting. leave is the free space that
+// must be left when the file is made. Both are in bytes.
+func NewSpare(dir string, diskReserve, leave int64, logger *slog.Logger) *Spare {
 	return &Spare{
-		path: filepath.Join(dir, SpareFile), bytes: reserve / spareShare,
-		reserve: uint64(beside), free: osfile.FreeBytes, logger: logger,
+		path: filepath.Join(dir, SpareFile), bytes: diskReserve / spareShare,
+		leave: uint64(leave), free: osfile.FreeBytes, logger: logger,
 	}
 }
 
@@ -58,8 +58,8 @@ func (s *Spare) keep(beside uint64) {
 	}
 }
 
-// KeepRest makes the file at a stop, when nothing else is written any more, of what is free.
-func (s *Spare) KeepRest() {
+// MakeAtStop makes the file at a stop, when nothing else is written any more, of what is free.
+func (s *Spare) MakeAtStop() {
 	free, has := s.room()
 	if most := min(s.bytes, int64(min(free, uint64(s.bytes)+spareAtStop))-spareAtStop); has == 0 && most > 0 {
 		s.make(most)
@@ -100,7 +100,7 @@ func (s *Spare) Run(done <-chan struct{}) {
 	tick := time.NewTicker(lookForRoom)
 	defer tick.Stop()
 	for {
-		s.keep(s.reserve)
+		s.keep(s.leave)
 		select {
 		case <-done:
 			return

@@ -31,8 +31,8 @@ type Identities struct {
 	now     func() time.Time
 	Uses    *tokenUses
 
-	// changed is told when somebody has lost or changed what it may do; nil if nobody has to know.
-	Changed func()
+	// OnChange, if it is not nil, is called after each change of users and tokens.
+	OnChange func()
 
 	changing sync.Mutex // so that each change sees the hash that it replaces
 	retired  []retired  // oldest first; the next start removes those that are left
@@ -188,8 +188,8 @@ func (i *Identities) submit(ctx context.Context, actor string, c domain.Command)
 // Submit implements [handlers.Submitter] for the commands of users and tokens. It records one after the other. A hash takes a moment, so
 // changes of others come in between.
 func (i *Identities) Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error) {
-	if i.Changed != nil {
-		defer i.Changed()
+	if i.OnChange != nil {
+		defer i.OnChange()
 	}
 	outcomes := make([]domain.Outcome, len(reqs))
 	for n, r := range reqs {

@@ -23,14 +23,14 @@ func (n *Node) checkFollows() error {
 	last, _ := n.Changes.Log.Last()
 	return n.Read(func() error {
 		if at := n.follows(); at > last {
-			return NotFollowed(last, at)
+			return NewLostChanges(last, at)
 		}
 		return nil
 	})
 }
 
-// NotFollowed is the damage of a log of changes that ends before an event that the notifications follow.
-func NotFollowed(last, at uint64) error {
+// NewLostChanges is the damage of a log of changes that ends before an event that the notifications follow.
+func NewLostChanges(last, at uint64) error {
 	return &store.Damage{Stream: store.EventsStream, Seq: last + 1, What: fmt.Sprintf(
 		"the log ends at %d, and notifications or callbacks follow event %d: it lost events, or is an older copy than %s", last, at, store.NotificationsStream)}
 }

@@ -97,12 +97,12 @@ func (a *archiver) warnings() (list []string) {
 	return list
 }
 
-// FoldsToArchive are the folders in which states are folded, in the data folder.
-const FoldsToArchive = "archive-fold-*"
+// foldsToArchive are the folders in which states are folded, in the data folder.
+const foldsToArchive = "archive-fold-*"
 
 // clean removes what a crash has left.
 func (a *archiver) clean() {
-	left, _ := filepath.Glob(filepath.Join(a.o.Paths.Data, FoldsToArchive))
+	left, _ := filepath.Glob(filepath.Join(a.o.Paths.Data, foldsToArchive))
 	var errs []error
 	for _, path := range left {
 		errs = append(errs, os.RemoveAll(path))
@@ -300,7 +300,7 @@ func (a *archiver) leave(ctx context.Context, newest *store.Snapshot) error {
 // snapshot folds the state as of a sequence in a file of its own, from the newest snapshot before it on, and writes it.
 func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningKey) (chain [32]byte, err error) {
 	s := a.d.Store
-	dir, err := os.MkdirTemp(a.o.Paths.Data, FoldsToArchive)
+	dir, err := os.MkdirTemp(a.o.Paths.Data, foldsToArchive)
 	if err != nil {
 		return chain, err
 	}

@@ -97,7 +97,7 @@ func TestArchiveInterrupted(t *testing.T) {
 		t.Errorf("the log begins at %d, want %d", first, last+1)
 	}
 	again("in the end")
-	for _, pattern := range []string{"archive*/*.new", "snapshots/*.new", FoldsToArchive} {
+	for _, pattern := range []string{"archive*/*.new", "snapshots/*.new", foldsToArchive} {
 		if left, _ := filepath.Glob(filepath.Join(c.DataDir, pattern)); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}

@@ -15,18 +15,18 @@ import (
 	"ledge/store/secrets"
 )
 
-// SecretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets
+// secretKeyCredential is the name of the file with the key in $CREDENTIALS_DIRECTORY, where systemd puts credentials. A folder of secrets
 // of a container does as well.
-const SecretKeyCredential = "ledge-secret-key"
+const secretKeyCredential = "ledge-secret-key"
 
-// MaxSecretKeyFile is the length of the longest file of a key, in bytes.
-const MaxSecretKeyFile = 64 << 10
+// maxSecretKeyFile is the length of the longest file of a key, in bytes.
+const maxSecretKeyFile = 64 << 10
 
 // FindSecretKey returns the key of the secret store of the data folder dir, or nil if the store is not to be encrypted.
 func FindSecretKey(dir string) (*secrets.AgeKey, error) {
-	key, err := ReadSecretKey(dir, credentialFile(SecretKeyCredential))
+	key, err := ReadSecretKey(dir, credentialFile(secretKeyCredential))
 	if err != nil {
-		return nil, exit.With(exit.Usage, fmt.Errorf("credential %s: %w", SecretKeyCredential, err))
+		return nil, exit.With(exit.Usage, fmt.Errorf("credential %s: %w", secretKeyCredential, err))
 	}
 	return key, nil
 }
@@ -62,7 +62,7 @@ func ReadSecretKey(dir, path string) (*secrets.AgeKey, error) {
 	if err := onlyOwnerReads(path, info.Mode()); err != nil {
 		return nil, err
 	}
-	text, err := config.ReadFile(path, MaxSecretKeyFile)
+	text, err := config.ReadFile(path, maxSecretKeyFile)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (p *Server) startAccess() error {
 		a.Run(ctx)
 	})
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
-	p.identities.Changed = p.Node.Store.Tap().Recheck
+	p.identities.OnChange = p.Node.Store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil
 }

@@ -33,7 +33,7 @@ type servers struct {
 	limiter *connections.Limiter
 	memory  *handlers.Quota // of the bodies of all services
 
-	program *Server // the server that they belong to
+	server *Server // the server that they belong to
 }
 
 // served is a service that is listened for.
@@ -96,7 +96,7 @@ func (s *servers) url(name string) string {
 
 // open has all services answer that the program is starting.
 func (s *servers) open(p *Server) {
-	s.program = p
+	s.server = p
 	s.limiter = connections.New(p.files.connections(), s.logger)
 	for _, one := range services.All {
 		o := handlers.Options{Service: one.Name, Logger: s.logger}
@@ -113,11 +113,11 @@ func (s *servers) open(p *Server) {
 func (s *servers) serve() {
 	for _, one := range services.All {
 		o, srv := s.options(one), s.byName[one.Name]
-		srv.handler = servingOf(one.Name).handler(s.program, o)
+		srv.handler = servingOf(one.Name).handler(s.server, o)
 		if c, ok := srv.handler.(interface{ Close() }); ok {
 			srv.server.RegisterOnShutdown(c.Close)
 		}
-		srv.answerWith(s.program.meters.Serve(o, srv.handler))
+		srv.answerWith(s.server.meters.Serve(o, srv.handler))
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *servers) start(o handlers.Options) {
 	}
 	h := s.config.Proxies().Before(origins.Before(s.byName[name]))
 	var wrap func(net.Conn) net.Conn
-	if t := s.program.tls.transport; t != nil {
+	if t := s.server.tls.transport; t != nil {
 		h, wrap = t.Handler(h), t.Wrap
 	}
 	srv := &http.Server{
@@ -160,7 +160,7 @@ func (s *servers) start(o handlers.Options) {
 	s.wg.Go(func() {
 		if err := s.limiter.Serve(srv, name, s.byName[name].listener, wrap); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.logger.Error("service stopped", "service", name, "error", err)
-			s.program.fail(fmt.Errorf("service %s stopped: %w", name, err))
+			s.server.fail(fmt.Errorf("service %s stopped: %w", name, err))
 		}
 	})
 }
@@ -169,11 +169,11 @@ func (s *servers) start(o handlers.Options) {
 func (s *servers) options(one services.Service) handlers.Options {
 	c, name := s.config, one.Name
 	return handlers.Options{
-		Service: name, Version: s.program.Version, Instance: s.program.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.program.Now,
-		Ready: func() error { return servingOf(one.Name).ready(s.program) }, Storage: func() any { return s.program.meters.Storage() }, Warnings: s.program.warnings,
-		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.program.access,
+		Service: name, Version: s.server.Version, Instance: s.server.instance, Config: func() any { return c.InForce(name) }, Logger: s.logger, Now: s.server.Now,
+		Ready: func() error { return servingOf(one.Name).ready(s.server) }, Storage: func() any { return s.server.meters.Storage() }, Warnings: s.server.warnings,
+		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.server.access,
 		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
-		Observe: s.program.meters.ObserveRequests(name), Addresses: s.urls(),
+		Observe: s.server.meters.ObserveRequests(name), Addresses: s.urls(),
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package server starts and stops all that `ledge serve` runs: the services, the tap, and the work beside them. It is the one place where
-// settings become the options of the packages below.
+// Package server starts and stops all that `ledge serve` runs: the services, the tap, and the work beside them. It turns the settings into
+// the options of the packages below.
 package server
 
 import (
@@ -108,7 +108,7 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	}
 	spare := datadir.NewSpare(p.Config.DataDir, int64(p.Config.DiskReserve), int64(p.Config.ReadingsReserve()), p.Logger)
 	spare.Release()
-	p.onClose(func() { spare.KeepRest() })
+	p.onClose(func() { spare.MakeAtStop() })
 	if p.secrets, err = secure.OpenSecrets(p.Config.Paths()); err != nil {
 		return err
 	}

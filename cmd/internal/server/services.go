@@ -69,7 +69,7 @@ func newReadingsLog(p *Server) handlers.Submitter {
 func newNotifications(p *Server, o handlers.Options) http.Handler {
 	o = addSecrets(p, o)
 	o.Names, o.Swept = p.Channels.Names, retention.Swept(p.Node.Notifications.State)
-	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.Reservations(), p.Channels.NewReplays(), p.Channels)
+	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.NewChannelChecks(), p.Channels.NewReplays(), p.Channels)
 }
 
 // addSecrets are the options of a service that stores secrets.

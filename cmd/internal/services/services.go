@@ -13,7 +13,7 @@ const (
 )
 
 // Service is an HTTP service of the program. A new service is a folder below handlers, with its routes and its OpenAPI document, its
-// rights in handlers/rights.go, a row in All, and a row where the program says what serves it.
+// rights in handlers/rights.go, a row in All, and a row in server.servingOf.
 type Service struct {
 	Name    string // in logs, in metrics and in the table of rights
 	Key     string // of its URL in the ready line
