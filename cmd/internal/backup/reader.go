@@ -54,7 +54,7 @@ func (b *reader) body() *io.SectionReader {
 	return io.NewSectionReader(b.file, 0, b.size-tailSize)
 }
 
-// Verify holds that the file is the one that was written, byte for byte.
+// verify checks that no byte of the file has changed.
 func (b *reader) verify(ctx context.Context, at func(text string, done, total int64)) error {
 	if b.size <= tailSize {
 		return b.damaged("it has %d bytes, and the shortest backup has more", b.size)

@@ -44,7 +44,7 @@ type Source struct {
 	rates  rates
 }
 
-// New returns a source. Call run beside the console, and close at the end.
+// New returns a source. Call Run beside the console, and Close at the end.
 func New(o Options) *Source {
 	return &Source{Options: o, ledger: newLedger(o.Node, o.Verifier)}
 }

@@ -13,6 +13,10 @@ var (
 	ofBuild = []measure[int]{
 		{"ledge_build_info", "The version of the program.", count},
 	}
+	ofMemory = []measure[memoryUse]{
+		{"ledge_memory_anonymous_bytes", "Resident memory that is the process's own.", func(u memoryUse) float64 { return float64(u.anonymous) }},
+		{"ledge_memory_mapped_bytes", "Resident pages of files that the process maps; the system takes them back when it needs memory.", func(u memoryUse) float64 { return float64(u.mapped) }},
+	}
 	ofStorage = []measure[Storage]{
 		{"ledge_disk_free_bytes", "Free disk space of the log.", func(s Storage) float64 { return float64(s.FreeBytes) }},
 		{"ledge_archives", "Archives of the log of changes.", func(s Storage) float64 { return float64(s.Archive.Archives) }},

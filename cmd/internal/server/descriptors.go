@@ -40,7 +40,7 @@ func splitDescriptors(most int) (descriptors, error) {
 	return d, nil
 }
 
-// mostConnections is how many HTTP connections there may be ; some 25 KB of memory each.
+// mostConnections is how many HTTP connections there may be; some 25 KB of memory each.
 const mostConnections = 2048
 
 // connections are the limits of HTTP connections. Each may have a file open beside its socket.

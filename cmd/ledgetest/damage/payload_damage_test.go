@@ -14,7 +14,7 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// lists are the lists that show large values, and what has them in CBOR.
+// listings are the lists that show large values; their CBOR form has the values.
 func listings(p *ledgetest.Node) []string {
 	return []string{p.CoreData + "/api/v2/event/all", p.CoreData + "/api/v2/reading/all"}
 }

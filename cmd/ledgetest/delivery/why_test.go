@@ -25,7 +25,7 @@ func explain(p *ledgetest.Node, t *testing.T, args ...string) channels.Explanati
 	return w
 }
 
-// stops holds that a cause is named, with a text, as one that stops the delivery or not.
+// holdsFinding holds that a cause is named, with a text, and whether it stops the delivery.
 func holdsFinding(w channels.Explanation, t *testing.T, cause string, stops bool, text string) {
 	t.Helper()
 	for _, f := range w.Findings {
