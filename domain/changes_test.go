@@ -209,8 +209,8 @@ func TestDecodeRefusesWrongChanges(t *testing.T) {
 	}
 }
 
-// TestLargeUpdate counts what is allocated for a change of a long text, in lengths of its JSON. Encoding/json takes 3.5 to encode it and
-// 6 to decode it, and several times the processor: the appender does it while all others wait.
+// TestLargeUpdate counts the bytes allocated for a change of a long text, in lengths of its JSON. Encoding/json takes 3.5 to encode it,
+// 6 to decode it, and several times the processor time. The appender does it while all other requests wait.
 func TestLargeUpdate(t *testing.T) {
 	s := given(onboarded()...)
 	device, _ := s.Devices.Get("cam-1")

@@ -56,7 +56,7 @@ func newClient(id int, seed uint64, port int) *client {
 	return c
 }
 
-// Refusal is an answer that is no success.
+// Refusal is an answer with another status than success.
 type Refusal struct{ Answer }
 
 func (r Refusal) Error() string { return fmt.Sprintf("refused: %d %s", r.Status, r.Body) }
@@ -129,7 +129,7 @@ func (c *client) send(p *Node, changes []change, method, url, body string) error
 	return nil
 }
 
-// Statuses are those of the elements of an answer.
+// Statuses returns the status of each element of an answer.
 func Statuses(a Answer) []int {
 	if a.Status != http.StatusMultiStatus {
 		return []int{a.Status}

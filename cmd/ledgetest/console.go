@@ -18,7 +18,7 @@ import (
 	"ledge/handlers/console"
 )
 
-// ConsolePassword is that of every user of the console's tests.
+// ConsolePassword is the password of each user in the console's tests.
 const ConsolePassword = "a password for tests"
 
 // AddConsoleUser adds the user test-ROLE, unless there is one.

@@ -25,7 +25,7 @@ type contracted struct {
 	wrong  []string
 }
 
-// Know has what is sent to url held to the document of a service.
+// Know checks each exchange with url against the document of a service.
 func (c *contracted) Know(service, url string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -331,7 +331,7 @@ func TryRun(ctx context.Context, args ...string) (stdout, stderr string, code in
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode(), nil
 }
 
-// MachineAddress is one that is no loopback address, where the machine has one.
+// MachineAddress returns an address of this machine beyond loopback, or 127.0.0.1 if there are no others.
 func MachineAddress(t *testing.T) string {
 	t.Helper()
 	all, err := net.InterfaceAddrs()

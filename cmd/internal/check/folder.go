@@ -38,7 +38,7 @@ type Folder struct {
 	first  error // the first
 }
 
-// stateFile is what is known of one of the StateFiles.
+// stateFile describes one of the StateFiles.
 type stateFile struct {
 	usable bool
 	at     uint64 // its checkpoint

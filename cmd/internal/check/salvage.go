@@ -35,7 +35,7 @@ type SalvageOptions struct {
 	Progress func(text string, done, total int64)
 }
 
-// Salvage copies what is whole of the folder of a node that does not run into a new one. The error has the code [exit.Partial] if something
+// Salvage copies the undamaged data of a stopped node into a new folder. The error has the code [exit.Partial] if something
 // is left out.
 func Salvage(ctx context.Context, o SalvageOptions) error {
 	return (&salvaging{options: o.Node, from: o.Node.Paths, to: o.To, logger: o.Node.Logger, out: o.Out, progress: o.Progress}).run(ctx)

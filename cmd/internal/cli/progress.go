@@ -64,7 +64,7 @@ func (p *Progress) Beside(w io.Writer) io.Writer {
 	return besideProgress{p, w}
 }
 
-// besideProgress writes to w what is shown beside a progress.
+// besideProgress writes other text to the terminal of a progress.
 type besideProgress struct {
 	p *Progress
 	w io.Writer

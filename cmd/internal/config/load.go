@@ -103,7 +103,7 @@ func (c *Config) AddTo(flags *pflag.FlagSet) {
 	})
 }
 
-// Explain is what is wrong with a value that f does not take, for people.
+// Explain returns the reason why f refuses a value, in words.
 func Explain(f *pflag.Flag, err error) error {
 	switch {
 	case errors.Is(err, strconv.ErrRange):

@@ -30,7 +30,7 @@ func TestLockOutlivesItsFile(t *testing.T) {
 		t.Errorf("got %v, want that it is in use", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, LockFile)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("who is refused has left a file: %v", err)
+		t.Errorf("the refused process has left a file: %v", err)
 	}
 	l.Release()
 	for range 2 {

@@ -35,7 +35,7 @@ func FindLoginKey(dir string) (string, error) {
 // mostPrinted is how many users and how many tokens PrintRestored lists.
 const mostPrinted = 100
 
-// PrintRestored tells whoever has made a copy of a data folder which users and tokens are valid there again.
+// PrintRestored lists the users and tokens that are valid again in a copy of a data folder.
 func PrintRestored(w io.Writer, users []admin.User, tokens []admin.Token) {
 	fmt.Fprintln(w, "no login from before is valid; passwords and tokens are as they were. Remove with `ledge user remove`, and revoke with `ledge token revoke`, those of these that were removed since:")
 	for _, u := range users[:min(mostPrinted, len(users))] {

@@ -199,7 +199,7 @@ func byReason[K ~string, N int | uint64](counts map[K]N) (list []withLabels[int]
 	return list
 }
 
-// failedHandshakes are those of TLS, by reason.
+// failedHandshakes counts failed TLS handshakes, by reason.
 func (m *Meters) failedHandshakes() []withLabels[int] {
 	counts := map[transport.Failure]uint64{}
 	for _, cause := range transport.Causes {

@@ -37,7 +37,7 @@ func (n *Node) forgetInBackground(ctx context.Context) {
 	n.onClose(func() error { stop(); running.Wait(); return nil })
 }
 
-// Forget takes out of the state what is not on the log any more.
+// Forget removes from the state the entries that the log has lost to retention.
 func (n *Node) Forget(ctx context.Context, p *Part) {
 	started := time.Now()
 	rows, err := p.State.Forget(ctx, p.Log.First())

@@ -83,7 +83,7 @@ type Options struct {
 	ReadingsReserveBytes int64                                // and below which readings are refused
 	Tap                  *tap.Options                         // nil: there is no listener for taps
 	Folding              func(file string, done, total int64) // is told how many events of a fold are done; nil: the log and systemd are told
-	Now                  func() time.Time                     // the clock; nil: that of the machine
+	Now                  func() time.Time                     // the clock; nil: the clock of the machine
 	Logger               *slog.Logger
 }
 

@@ -14,7 +14,7 @@ import (
 	"ledge/store/payloads"
 )
 
-// Options are the limits of the logs. A limit of 0 is none.
+// Options are the limits of the logs. 0 stands for no limit.
 type Options struct {
 	Rules                                                   config.Rules // of readings
 	ReadingsMaxBytes, NotificationsMaxBytes, EventsMaxBytes config.Size

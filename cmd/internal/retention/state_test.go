@@ -12,6 +12,7 @@ import (
 	"ledge/cmd/internal/node/nodetest"
 	"ledge/domain"
 	"ledge/projections"
+	"ledge/store/storetest"
 )
 
 // kept compares the readings in the state with those on the log.
@@ -77,7 +78,7 @@ func TestBackgroundMeetsDamage(t *testing.T) {
 	note := domain.Notification{ID: nodetest.NewID(), Category: "c", Content: "c", Sender: "me", Severity: domain.SeverityNormal, Status: domain.StatusNew, Created: 1, Modified: 1}
 	nodetest.Submit(t, d, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
 	nodetest.CountOf(t, d.Notifications.State, "notifications") // which writes what was applied to the file
-	zeroPages(t, filepath.Join(c.DataDir, datadir.StateFiles[1]), 2)
+	storetest.ZeroPages(t, filepath.Join(c.DataDir, datadir.StateFiles[1]), 2)
 	s := newSweeper(d, &d.Notifications)
 	if _, _, err := s.next(t.Context(), domain.CleanupAll); domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("got %v", err)
@@ -98,21 +99,4 @@ func copyFile(t *testing.T, from, to string) {
 	text, err := os.ReadFile(from)
 	mustDo(t, err)
 	mustDo(t, os.WriteFile(to, text, 0o600))
-}
-
-// zeroPages overwrites all pages of a file from one on with zeros.
-func zeroPages(t *testing.T, path string, from int64) {
-	t.Helper()
-	st, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteAt(make([]byte, st.Size()-4096*from), 4096*from); err != nil {
-		t.Fatal(err)
-	}
 }

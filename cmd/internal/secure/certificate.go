@@ -20,7 +20,7 @@ func WithAuthorityCode(err error) error {
 	return exit.With(exit.Folder, err)
 }
 
-// CheckAuthority returns what is wrong with the CA in a data folder, if there is one.
+// CheckAuthority checks the CA in a data folder, if there is one.
 func CheckAuthority(dir string) error {
 	if _, err := certs.ReadAuthority(dir); err != nil {
 		return WithAuthorityCode(err)
@@ -53,7 +53,7 @@ func CertificateNames(settings [][2]string, hosts []string, found Addresses) cer
 	return n
 }
 
-// machineAddresses are those of all interfaces.
+// machineAddresses returns the addresses of all interfaces.
 func machineAddresses() (list []netip.Addr) {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {

@@ -12,7 +12,7 @@ import (
 )
 
 // seedSamples writes, for a log that never had them, the device service "device-rest" and the sample profiles and
-// devices, as events like any other. address is that of the REST device service.
+// devices, as events like any other. address is the address of the REST device service.
 func seedSamples(ctx context.Context, scheme, address string, log submitter, now time.Time) error {
 	var reqs []domain.Request
 	for _, cmd := range sampleCommands(scheme, address, now.UnixMilli()) {

@@ -40,7 +40,7 @@ type Server struct {
 	Version string
 	// Source has the source of the value of each setting; nil: all have their defaults.
 	Source map[string]string
-	// Now is the clock of requests, deliveries, cleanups and retention; nil is that of the machine.
+	// Now is the clock of requests, deliveries, cleanups and retention; nil is the clock of the machine.
 	Now func() time.Time
 	// Terminal, if it is not nil, is told how people and clients reach the server.
 	Terminal io.Writer

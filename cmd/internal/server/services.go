@@ -52,7 +52,7 @@ func newDeviceREST(p *Server, o handlers.Options) http.Handler {
 	return devicerest.New(addSecrets(p, o), p.Node.Changes.View, p.Node.Changes.Appender, newReadingsLog(p), p.payloads)
 }
 
-// newReadingsLog takes what is posted to core-data and device-rest.
+// newReadingsLog returns the log of values that are posted to core-data and device-rest.
 func newReadingsLog(p *Server) handlers.Submitter {
 	if p.Config.PersistData {
 		return p.Node.Readings.Appender

@@ -1,4 +1,5 @@
-// Package services has the one table of the HTTP services: their names, ports and settings. What serves and what shows services reads it.
+// Package services has the one table of the HTTP services: their names, ports and settings. The server, the console, the metrics and the
+// tests read it.
 package services
 
 import "ledge/store"

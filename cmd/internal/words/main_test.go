@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// The one file has each habit once. A sixth line of it is what one may write.
 const written = `package p
 
 // f does where it is no use for what follows.

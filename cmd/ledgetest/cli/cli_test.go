@@ -16,7 +16,7 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// What cannot start says so in one line, with the code for it, and leaves nothing half started.
+// A failed start prints one line, returns its exit code, and leaves nothing half started.
 func TestRefusals(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

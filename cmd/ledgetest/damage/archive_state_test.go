@@ -10,6 +10,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
+	"ledge/store/storetest"
 )
 
 // cams holds that the devices of an aged folder are there, with what was last written.
@@ -79,7 +80,7 @@ func TestArchiveStateDamage(t *testing.T) {
 			mustUnlink(t, ledgetest.SnapshotsIn(dir)[0])
 		}
 		p := ledgetest.Start(t, dir)
-		zeroPages(t, filepath.Join(dir, datadir.StateFiles[0]), 4)
+		storetest.ZeroPages(t, filepath.Join(dir, datadir.StateFiles[0]), 4)
 		_, _ = ledgetest.TryCall(http.MethodGet, p.Metadata+"/api/v2/device/all", "", "")
 		if code := p.Wait(); code != exit.State {
 			t.Errorf("exit code %d\n%s", code, p.Log)

@@ -11,6 +11,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/ledgetest"
+	"ledge/store/storetest"
 )
 
 // The program ends with an exit code of its own when a state file is damaged under it. Until then each answer is right, or an
@@ -26,7 +27,7 @@ func TestStateDamagedUnderTheService(t *testing.T) {
 	}
 	p = ledgetest.Start(t, p.Dir)
 	state := filepath.Join(p.Dir, datadir.StateFiles[0])
-	zeroPages(t, state, 4)
+	storetest.ZeroPages(t, state, 4)
 	for offset := 0; offset < devices; offset += 25 {
 		a, err := ledgetest.TryCall(http.MethodGet, fmt.Sprintf("%s/api/v2/device/all?offset=%d&limit=25", p.Metadata, offset), "", "")
 		switch {
@@ -50,22 +51,5 @@ func TestStateDamagedUnderTheService(t *testing.T) {
 	p.AddDevice("one-more")
 	if code := p.Stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.Log)
-	}
-}
-
-// zeroPages overwrites all pages of a file from one on with zeros.
-func zeroPages(t *testing.T, path string, from int64) {
-	t.Helper()
-	st, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteAt(make([]byte, st.Size()-4096*from), 4096*from); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -137,7 +137,7 @@ func metrics(s *ledgetest.Secured, token string) string {
 	return s.Send(token, http.MethodGet, s.Notifications+"/metrics", "", "").Body
 }
 
-// shownChannels are those of the subscription "gate", as it is shown.
+// shownChannels returns the channels of the subscription "gate", as the API shows them.
 func shownChannels(s *ledgetest.Secured, token string) string {
 	s.TB.Helper()
 	var shown struct {

@@ -1,4 +1,4 @@
-// Package docs tests that documents say what is so: commands that they show, names of files, and the arrows between packages.
+// Package docs tests that documents are true: their commands, the files that they name, and the arrows between packages.
 package docs
 
 import (

@@ -13,7 +13,7 @@ import (
 	"ledge/cmd/ledgetest"
 )
 
-// A type has at most so many methods, and a folder so many Go files, those of tests apart: more than that no reader keeps in mind.
+// mostMethods bounds the methods of a type, mostFiles the Go files of a folder, tests apart. A reader keeps no more in mind.
 const (
 	mostMethods = 25
 	mostFiles   = 25
@@ -74,7 +74,7 @@ func TestFoldersStaySmall(t *testing.T) {
 	mustNotGrow(t, "files", files, mostFiles, largeFolders)
 }
 
-// mustNotGrow holds that nothing has more than most, and that what large allows is what is there.
+// mustNotGrow holds that each count is at most most, or the count that large allows.
 func mustNotGrow(t *testing.T, of string, found map[string]int, most int, large map[string]int) {
 	t.Helper()
 	for name, n := range found {
@@ -92,7 +92,7 @@ func mustNotGrow(t *testing.T, of string, found map[string]int, most int, large 
 	}
 }
 
-// eachGoFile calls f with the path of each Go file, and with its folder from that of the repository.
+// eachGoFile calls f for each Go file, with its path and its folder below the repository.
 func eachGoFile(t *testing.T, f func(folder, path string)) {
 	t.Helper()
 	root := ledgetest.Repo()

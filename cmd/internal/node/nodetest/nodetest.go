@@ -118,7 +118,7 @@ func CountOf(t *testing.T, db *projections.DB, list string) int {
 	return n
 }
 
-// MustBeFold holds that the state is a fold of what is on the log.
+// MustBeFold holds that the state is a fold of the log.
 func MustBeFold(t *testing.T, d *node.Node) {
 	t.Helper()
 	for _, p := range d.Parts() {
