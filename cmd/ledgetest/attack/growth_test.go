@@ -30,7 +30,7 @@ const (
 // growthBounded are places whose work has a bound, although it may grow faster than the input here.
 var growthBounded = []string{
 	"ledge/projections/fold/writer.go", // it sorts the changes of one flush: the clock decides their number, a memtable bounds it
-	"gopkg.in/yaml.v3/decode.go", // it compares each key of a mapping with each, and a mapping may have 1,000
+	"gopkg.in/yaml.v3/decode.go",       // it compares each key of a mapping with each, and a mapping may have 1,000
 }
 
 // growthInput is a request whose size grows with n.
