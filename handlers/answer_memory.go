@@ -19,10 +19,11 @@ type Answers struct {
 	timeout time.Duration
 }
 
-// NewAnswers returns the memory of a service: half as much as that for bodies. An answer waits for it as long as for a client that reads.
+// NewAnswers returns the memory of a service: two thirds of the memory for bodies. An answer waits for it as long as for a client that
+// reads.
 func NewAnswers(o Options) *Answers {
 	o = o.WithDefaults()
-	most := max(o.BodyMemory/2, 1)
+	most := max(o.BodyMemory/3*2, 1)
 	return &Answers{NewQuota(most), most, o.WriteTimeout}
 }
 

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"sync"
@@ -47,16 +48,15 @@ func (b *Body) loadBlock(left int64) (int64, error) {
 		return 0, err
 	}
 	block := blocks.Get().(*[blockBytes]byte)[:min(left, blockBytes)]
-	n := 0
-	var err error
-	for n < len(block) && err == nil {
-		var m int
-		m, err = b.next(block[n:])
-		n += m
-	}
+	n, err := fillBlock(nextReader{b}, block)
 	b.ahead = append(b.ahead, block[:n])
 	return int64(n), err
 }
+
+// nextReader reads behind the blocks that are loaded.
+type nextReader struct{ *Body }
+
+func (r nextReader) Read(p []byte) (int, error) { return r.next(p) }
 
 // join makes one piece of what was loaded.
 func (b *Body) join(size int) []byte {
@@ -91,4 +91,40 @@ func (b *Body) drop(n int) {
 		b.of.release(b.c, blockBytes)
 	}
 	b.ahead = b.ahead[n:]
+}
+
+// ReadAtMost returns the text of r, or false if the text is longer than so many bytes. It reads into blocks that are used again: a
+// buffer that grows leaves as much garbage as it has in the end.
+func ReadAtMost(r io.Reader, most int64) (text []byte, ok bool, err error) {
+	var read [][]byte
+	defer func() {
+		for _, block := range read {
+			blocks.Put((*[blockBytes]byte)(block[:blockBytes]))
+		}
+	}()
+	size := int64(0)
+	for err == nil && size <= most {
+		block := blocks.Get().(*[blockBytes]byte)[:]
+		n := 0
+		n, err = fillBlock(r, block)
+		read = append(read, block[:n])
+		size += int64(n)
+	}
+	switch {
+	case size > most:
+		return nil, false, nil
+	case !errors.Is(err, io.EOF):
+		return nil, false, err
+	}
+	return bytes.Join(read, nil), true, nil
+}
+
+// fillBlock reads until the block is full or r fails.
+func fillBlock(r io.Reader, block []byte) (n int, err error) {
+	for n < len(block) && err == nil {
+		var m int
+		m, err = r.Read(block[n:])
+		n += m
+	}
+	return n, err
 }

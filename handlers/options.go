@@ -81,7 +81,7 @@ type Options struct {
 	// BodiesInFlight is how many requests with a body are served at a time, 2,048, shared between clients
 	// as a [Quota] is; one more is answered with 503.
 	BodiesInFlight int
-	// BodyMemory bounds the bytes of all bodies that are loaded at a time, 128 MiB, shared between clients
+	// BodyMemory bounds the bytes of all bodies that are loaded at a time, 96 MiB, shared between clients
 	// as a [Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
 	// a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
@@ -152,7 +152,7 @@ func (o Options) WithDefaults() Options {
 	o.UploadBytes = cmp.Or(o.UploadBytes, 8<<20)       // a profile of 10,000 resources with all their keys
 	o.ResourceBytes = cmp.Or(o.ResourceBytes, 256<<20) // a firmware image or a short video; it is streamed to a file
 	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
-	o.BodyMemory = cmp.Or(o.BodyMemory, 128<<20)       // eight of the largest bodies, on a gateway with 1 GiB
+	o.BodyMemory = cmp.Or(o.BodyMemory, 96<<20)        // six of the largest bodies, on a gateway with 1 GiB
 	if o.Memory == nil {
 		o.Memory = NewQuota(o.BodyMemory)
 	}

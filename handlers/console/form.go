@@ -102,11 +102,11 @@ func (s *Console) readUpload(c *gin.Context, name string, most int64) (u upload,
 const fieldBytes = 64
 
 func readPart(body *handlers.Body, part *multipart.Part, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(part, most+1))
+	text, ok, err := handlers.ReadAtMost(part, most)
 	if err != nil {
 		return nil, uploadError(body, err)
 	}
-	if int64(len(text)) > most {
+	if !ok {
 		return nil, domain.Errorf(domain.TooLarge, "The text is longer than %s. Split it.", showBytes(most))
 	}
 	return text, nil

@@ -1,7 +1,6 @@
 package metadata
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -54,14 +53,14 @@ func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, er
 		if part.FormName() != "file" {
 			continue
 		}
-		var b bytes.Buffer
-		if _, err := b.ReadFrom(io.LimitReader(part, limit+1)); err != nil {
+		text, ok, err := handlers.ReadAtMost(part, limit)
+		if err != nil {
 			return nil, formError(body, err)
 		}
-		if int64(b.Len()) > limit {
+		if !ok {
 			return nil, domain.Errorf(domain.TooLarge, "the file is longer than %d bytes, which is the limit; make it shorter", limit)
 		}
-		return b.Bytes(), nil
+		return text, nil
 	}
 }
 

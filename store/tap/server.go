@@ -34,7 +34,7 @@ type Options struct {
 	Connections int
 	// Descriptors is how many descriptors all connections of NATS clients may have together; 0 is no limit.
 	Descriptors int
-	// Memory is the most that waits in memory for all NATS clients together, in bytes; the default is 64 MiB, the least 34 MiB.
+	// Memory is the most that waits in memory for all NATS clients together, in bytes; the default is 40 MiB, the least 34 MiB.
 	Memory int64
 	// TLS has taps use TLS: NATS clients upgrade after the server's first line, without application protocols. nil is none.
 	TLS *tls.Config
@@ -67,7 +67,7 @@ var ErrListen = errors.New("no listener for taps")
 func (o Options) withDefaults() Options {
 	o.Host = cmp.Or(o.Host, "127.0.0.1")
 	o.Connections = cmp.Or(o.Connections, 64)
-	o.Memory = cmp.Or(o.Memory, 64<<20)
+	o.Memory = cmp.Or(o.Memory, 40<<20)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Still == nil {
 		o.Still = func(domain.Identity) bool { return true }
