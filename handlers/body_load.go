@@ -105,7 +105,7 @@ func ReadAtMost(r io.Reader, most int64) (text []byte, ok bool, err error) {
 	size := int64(0)
 	for err == nil && size <= most {
 		block := blocks.Get().(*[blockBytes]byte)[:]
-		n := 0
+		var n int
 		n, err = fillBlock(r, block)
 		read = append(read, block[:n])
 		size += int64(n)

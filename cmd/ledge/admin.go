@@ -49,6 +49,6 @@ func onIdentities(ctx context.Context, c *config.Config, logger *slog.Logger, f 
 	if err != nil {
 		return err
 	}
-	err = d.Read(func() error { return f(identities.New(d, c.DataDir, file, logger)) })
+	err = d.Try(func() error { return f(identities.New(d, c.DataDir, file, logger)) })
 	return errors.Join(err, d.Close())
 }

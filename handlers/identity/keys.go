@@ -43,11 +43,13 @@ func newKeys(o JWT, logger *slog.Logger) *keys {
 	return &keys{o: o, logger: logger, wanted: make(chan struct{}, 1)}
 }
 
-// Run fetches the keys of the issuer of JWTs until ctx is done. Without an issuer it returns at once.
-func (a *Authenticator) Run(ctx context.Context) {
+// Run fetches the keys of the issuer of JWTs, if there is one, until ctx ends. It returns the error of ctx.
+func (a *Authenticator) Run(ctx context.Context) error {
 	if a.issuer != nil {
 		a.issuer.keys.run(ctx)
 	}
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func (k *keys) run(ctx context.Context) {

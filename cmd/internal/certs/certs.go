@@ -5,9 +5,12 @@
 package certs
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"time"
+
+	"ledge/cmd/internal/work"
 )
 
 // Keeper has a certificate that can change.
@@ -23,18 +26,9 @@ type Keeper interface {
 // lookEvery is how soon a change is seen.
 const lookEvery = 5 * time.Second
 
-// Run looks for changes until done is closed.
-func Run(done <-chan struct{}, k Keeper) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			k.Look()
-		}
-	}
+// Run looks for changes until ctx ends.
+func Run(ctx context.Context, k Keeper) error {
+	return work.Every(ctx, lookEvery, func(context.Context) { k.Look() })
 }
 
 // suites12 are those of TLS 1.2 with forward secrecy and authenticated encryption: Mozilla's "intermediate" without DHE. Many IP cameras and

@@ -6,7 +6,8 @@ import (
 	"ledge/bridge/asof"
 	"ledge/bridge/callback"
 	"ledge/bridge/lanes"
-	"ledge/cmd/internal/node"
+	"ledge/domain"
+	"ledge/projections"
 )
 
 // startCallbacks starts to call device services back.
@@ -15,23 +16,14 @@ func (cs *Channels) startCallbacks() error {
 		Limits: callback.Limits{Limits: lanes.Limits{Concurrency: cs.outgoing("callbacks", callback.DefaultConcurrency, cs.OutgoingDescriptors/4)}},
 		Events: asof.Followed{Log: cs.Node.Changes.Appender, Entities: cs.Node.Entities, Want: asof.CalledBack}, Notifications: cs.Node.Notifications.Appender, History: cs.Node.Entities.Read, Guard: cs.Guard, Self: cs.Instance, Now: cs.Now, Logger: cs.Logger,
 	})
-	err := cs.Node.Read(func() error {
-		at, done := callbackStart(cs.Node)
-		defer done()
-		return cs.Callbacks.Start(at)
+	err := readBoth(cs.Node, func(changes, notes *projections.View) error {
+		return cs.Callbacks.Start(callback.Start{
+			State: domain.View{State: changes.State, Lists: changes}, Cursors: notes.Cursors, Forgotten: forgotBeginning(cs.Node), Events: cs.Node.Changes.Recorded(),
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("start the callbacks: %w", err)
 	}
 	cs.onClose(cs.Callbacks.Close)
 	return nil
-}
-
-// callbackStart returns where the callbacks continue. Call done when they have started.
-func callbackStart(d *node.Node) (at callback.Start, done func()) {
-	state, stateDone := d.Changes.View()
-	notes, notesDone := d.Notifications.State.State()
-	at = callback.Start{State: state, Cursors: notes.Cursors, Forgotten: forgotBeginning(d)}
-	at.Events = d.Changes.Recorded()
-	return at, func() { stateDone(); notesDone() }
 }

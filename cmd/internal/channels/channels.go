@@ -84,7 +84,7 @@ func (cs *Channels) open(ctx context.Context) error {
 		Now: cs.Now, Logger: cs.Logger, History: cs.Node.Entities.ReadSubscriptions, Recorded: cs.Node.Changes.Recorded, Noted: cs.Node.Notifications.Recorded, Pending: func() ([]domain.Notification, error) { return pending(cs.Node) },
 		Resend: cs.Resend,
 	})
-	at, err := bridgeStart(ctx, cs.Node)
+	at, err := bridgeStart(cs.Node)
 	if err != nil {
 		return err
 	}

@@ -1,18 +1,15 @@
 package channels
 
 import (
-	"context"
-
 	"ledge/bridge"
 	"ledge/cmd/internal/node"
 	"ledge/domain"
+	"ledge/projections"
 )
 
 // pending lists the notifications that were in flight at a crash.
 func pending(d *node.Node) (pending []domain.Notification, err error) {
-	err = d.Read(func() (err error) {
-		v, done := d.Notifications.State.View()
-		defer done()
+	err = d.Notifications.Read(func(v *projections.View) (err error) {
 		pending, err = bridge.PendingIn(v.Notifications)
 		return err
 	})
@@ -26,17 +23,19 @@ func forgotBeginning(d *node.Node) bool {
 }
 
 // bridgeStart returns where the bridge continues.
-func bridgeStart(ctx context.Context, d *node.Node) (at bridge.Start, err error) {
-	err = d.Read(func() (err error) { at, err = lookForBridge(d); return err })
+func bridgeStart(d *node.Node) (at bridge.Start, err error) {
+	err = readBoth(d, func(changes, notes *projections.View) (err error) {
+		at, err = bridge.StartAt(bridge.Known{
+			Lists: changes, Events: d.Changes.Recorded(), Cursors: notes.Cursors, Forgotten: forgotBeginning(d), Notifications: d.Notifications.Recorded(),
+		})
+		return err
+	})
 	return at, err
 }
 
-func lookForBridge(d *node.Node) (bridge.Start, error) {
-	v, done := d.Changes.State.View()
-	defer done()
-	notes, notesDone := d.Notifications.State.State()
-	defer notesDone()
-	k := bridge.Known{Lists: v, Events: d.Changes.Recorded(), Cursors: notes.Cursors, Forgotten: forgotBeginning(d)}
-	k.Notifications, _ = d.Notifications.State.Checkpoint()
-	return bridge.StartAt(k)
+// readBoth has f read the state of the changes and of the notifications.
+func readBoth(d *node.Node, f func(changes, notes *projections.View) error) error {
+	return d.Changes.Read(func(changes *projections.View) error {
+		return d.Notifications.Read(func(notes *projections.View) error { return f(changes, notes) })
+	})
 }

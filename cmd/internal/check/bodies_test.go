@@ -65,7 +65,9 @@ func TestVerifyBodiesMeanwhile(t *testing.T) {
 	}
 	look("it is there", list[2], 1, 1)
 	nodetest.LoseFront(t, d)
-	d.Forget(t.Context(), d.Parts()[2])
+	if _, err := d.Readings.State.Forget(t.Context(), d.Readings.Log.First()); err != nil {
+		t.Fatal(err)
+	}
 	look("the front of the log is gone", list[0], 1, 1)
 	if !strings.Contains(out.String(), "sequence 2, ") || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("printed:\n%s", &out)

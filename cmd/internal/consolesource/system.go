@@ -2,6 +2,7 @@ package consolesource
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/services"
+	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/handlers/console"
 )
@@ -133,18 +135,9 @@ func (s *Source) upTo() upTo {
 	return upTo{time.Now(), changes, readings}
 }
 
-// Run takes samples until done.
-func (s *Source) Run(done <-chan struct{}) {
-	tick := time.NewTicker(rateEvery)
-	defer tick.Stop()
-	for {
-		s.rates.add(s.upTo())
-		select {
-		case <-tick.C:
-		case <-done:
-			return
-		}
-	}
+// Run takes samples until ctx ends.
+func (s *Source) Run(ctx context.Context) error {
+	return work.Every(ctx, rateEvery, func(context.Context) { s.rates.add(s.upTo()) })
 }
 
 func (r *rates) add(c upTo) {

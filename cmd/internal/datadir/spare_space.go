@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ledge/cmd/internal/work"
 	"ledge/store/osfile"
 )
 
@@ -95,16 +97,7 @@ const spareAtStop = 1 << 20
 // lookForRoom is how often it is tried to make the file again.
 const lookForRoom = 10 * time.Second
 
-// Run keeps the file until done is closed.
-func (s *Spare) Run(done <-chan struct{}) {
-	tick := time.NewTicker(lookForRoom)
-	defer tick.Stop()
-	for {
-		s.keep(s.leave)
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-		}
-	}
+// Run keeps the file until ctx ends.
+func (s *Spare) Run(ctx context.Context) error {
+	return work.Every(ctx, lookForRoom, func(context.Context) { s.keep(s.leave) })
 }

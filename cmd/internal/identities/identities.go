@@ -14,6 +14,7 @@ import (
 
 	"ledge/cmd/internal/admin"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
@@ -29,6 +30,7 @@ type Identities struct {
 	Secrets *secrets.File
 	dir     string // data folder, with the file AdminPasswordFile
 	now     func() time.Time
+	logger  *slog.Logger
 	Uses    *tokenUses
 
 	// OnChange, if it is not nil, is called after each change of users and tokens.
@@ -40,7 +42,7 @@ type Identities struct {
 
 // New returns the users and tokens of an open node whose data folder is dir. Their hashes are in the secret store file.
 func New(d *node.Node, dir string, file *secrets.File, logger *slog.Logger) *Identities {
-	return &Identities{log: d.Changes.Appender, View: d.Changes.View, Secrets: file, dir: dir, now: d.Now, Uses: openTokenUses(dir, logger)}
+	return &Identities{log: d.Changes.Appender, View: d.Changes.View, Secrets: file, dir: dir, now: d.Now, logger: logger, Uses: openTokenUses(dir, logger)}
 }
 
 // keepRetired is how long a hash is kept that no user and no token names any more.
@@ -74,20 +76,13 @@ func (i *Identities) removeRetired(before time.Time) error {
 	return i.Secrets.RemoveCredentials(old)
 }
 
-// RemoveRetiredInTime removes the hashes that are retired, until done.
-func (i *Identities) RemoveRetiredInTime(done <-chan struct{}, logger *slog.Logger) {
-	tick := time.NewTicker(keepRetired)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-		}
+// RemoveRetiredInTime removes the hashes that are retired, until ctx ends.
+func (i *Identities) RemoveRetiredInTime(ctx context.Context) error {
+	return work.Every(ctx, keepRetired, func(context.Context) {
 		if err := i.removeRetired(i.now().Add(-keepRetired)); err != nil {
-			logger.Warn("old hashes of passwords stay in the secret store until the next start", "error", err)
+			i.logger.Warn("old hashes of passwords stay in the secret store until the next start", "error", err)
 		}
-	}
+	})
 }
 
 // User returns the user of a name.

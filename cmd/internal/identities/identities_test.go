@@ -2,6 +2,7 @@ package identities
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,9 +57,9 @@ func TestTokenUses(t *testing.T) {
 	i.Uses.Used("pos-7", at.Add(time.Hour))
 	i.Uses.Used("pos-7", at) // the clock was set back
 	i.Uses.Used("gone", at)
-	done := make(chan struct{})
-	close(done)
-	i.KeepTokenUses(done, d.Logger)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_ = i.KeepTokenUses(ctx)
 	mustDo(t, d.Close())
 
 	d, i = mustOpenIdentities(t, dir)

@@ -1,6 +1,7 @@
 package identities
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/store/osfile"
 )
@@ -94,23 +96,15 @@ func (u *tokenUses) forget(name string) {
 	delete(u.last, name)
 }
 
-// KeepTokenUses writes the times at which tokens were last used once a minute until done is closed, and once more then.
-func (i *Identities) KeepTokenUses(done <-chan struct{}, logger *slog.Logger) {
-	tick := time.NewTicker(tokenUsesEvery)
-	defer tick.Stop()
-	flush := func() {
+// KeepTokenUses writes the times at which tokens were last used once a minute until ctx ends, and once more then.
+func (i *Identities) KeepTokenUses(ctx context.Context) error {
+	flush := func(context.Context) {
 		err := node.Try(func() error { return i.Uses.flush(func(name string) bool { _, ok := i.Token(name); return ok }) })
 		if err != nil {
-			logger.Warn("the times at which tokens were last used are not written", "error", err)
+			i.logger.Warn("the times at which tokens were last used are not written", "error", err)
 		}
 	}
-	for {
-		select {
-		case <-tick.C:
-			flush()
-		case <-done:
-			flush()
-			return
-		}
-	}
+	err := work.Every(ctx, tokenUsesEvery, flush)
+	flush(ctx)
+	return err
 }

@@ -45,13 +45,9 @@ func (m deliveryMeter) all() []prometheus.Collector {
 	return []prometheus.Collector{m.tries, m.ended, m.took}
 }
 
-// CountDeliveries follows the log of notifications from now on until done.
-func (m *Meters) CountDeliveries(done <-chan struct{}) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	go func() { <-done; stop() }()
-	last, _ := m.Node.Notifications.State.Checkpoint()
-	err := m.Node.Notifications.Appender.Follow(ctx, last+1, func(group []domain.Recorded) error {
+// CountDeliveries follows the log of notifications from now on until ctx ends.
+func (m *Meters) CountDeliveries(ctx context.Context) error {
+	err := m.Node.Notifications.Appender.Follow(ctx, m.Node.Notifications.Recorded()+1, func(group []domain.Recorded) error {
 		for _, r := range group {
 			m.deliveries.event(r.Event)
 		}
@@ -59,7 +55,9 @@ func (m *Meters) CountDeliveries(done <-chan struct{}) {
 	})
 	if err != nil && ctx.Err() == nil {
 		m.Logger.Warn("deliveries are not counted any more", "error", err)
+		<-ctx.Done()
 	}
+	return ctx.Err()
 }
 
 func (m deliveryMeter) event(e domain.Event) {

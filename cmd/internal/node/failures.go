@@ -63,11 +63,20 @@ func (n *Node) Health() error {
 	return nil
 }
 
-// Read runs f, which reads the state. If the state is damaged, the error has the exit code of that.
-func (n *Node) Read(f func() error) error { return n.stateCause(Try(f)) }
+// Read has f read one consistent view of the state, which f must not keep. If the state is damaged, the error has the exit code of that.
+func (p *Part) Read(f func(v *projections.View) error) error {
+	return p.node.Try(func() error {
+		v, done := p.State.View()
+		defer done()
+		return f(v)
+	})
+}
 
-// Try runs f, which reads the state, and returns the error of a state that cannot be read as any other. Background work reads the state by
-// Try or [Node.Read], because a damaged row would be a panic otherwise.
+// Try is as the function Try. If the state is damaged, the error has the exit code of that.
+func (n *Node) Try(f func() error) error { return n.stateCause(Try(f)) }
+
+// Try runs f, which reads the state, and returns the error of a state that cannot be read as any other. Work that is not the answer to
+// a request reads the state by [Part.Read] or by Try, because a damaged row would be a panic otherwise.
 func Try(f func() error) (err error) {
 	if failed := domain.Try(func() { err = f() }); failed != nil {
 		return failed

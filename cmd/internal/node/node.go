@@ -30,7 +30,6 @@ type Node struct {
 	Entities                         *asof.Entities // of the log of changes, as of any event
 	Logger                           *slog.Logger
 	Now                              func() time.Time           // the clock of what is done with it
-	Forgotten                        chan struct{}              // holds one token when retention has removed readings
 	Failed                           chan error                 // holds why the state cannot be used any more
 	why                              atomic.Pointer[exit.Error] // the same
 	closers                          []func() error
@@ -38,6 +37,7 @@ type Node struct {
 
 // Part is one stream: its log, the state that is folded from it, and the appender that records on it.
 type Part struct {
+	node     *Node
 	stream   string
 	File     string // of the state, in the data folder
 	Tables   projections.Tables
@@ -95,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	n := &Node{Logger: o.Logger, Now: o.Now, Forgotten: make(chan struct{}, 1), Failed: make(chan error, 1)}
+	n := &Node{Logger: o.Logger, Now: o.Now, Failed: make(chan error, 1)}
 	if err := n.open(ctx, o); err != nil {
 		_ = n.Close()
 		return nil, n.stateCause(err)
@@ -107,7 +107,7 @@ func (n *Node) open(ctx context.Context, options Options) (err error) {
 	o := StoreOptions(options)
 	o.FreeBytes = n.freeBytes
 	for i, p := range n.Parts() {
-		*p = Part{stream: store.Streams()[i], File: datadir.StateFiles[i], Tables: Tables[i]}
+		*p = Part{node: n, stream: store.Streams()[i], File: datadir.StateFiles[i], Tables: Tables[i]}
 	}
 	if err = n.openStates(options.Paths.Data, &o); err != nil {
 		return err
@@ -137,13 +137,12 @@ func (n *Node) open(ctx context.Context, options Options) (err error) {
 	if err := n.Store.Tap().Listen(ctx); err != nil {
 		return WithCode(err)
 	}
-	n.Entities = &asof.Entities{State: n.Changes.State.State, Try: n.Read, Last: n.Changes.Recorded, History: n.history}
-	n.forgetInBackground(ctx)
+	n.Entities = &asof.Entities{State: n.Changes.State.State, Try: n.Try, Last: n.Changes.Recorded, History: n.history}
 	return nil
 }
 
 // openStates opens the projections before the log, because they are witnesses of how far the log was durable, and of where it began.
-func (n *Node) openStates(dir string, o *store.Options) error {
+func (n *Node) openStates(dir string, o *store.Options) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return exit.With(exit.Folder, fmt.Errorf("setting data-dir: %w", err))
 	}
@@ -169,7 +168,8 @@ func (n *Node) openStates(dir string, o *store.Options) error {
 		}
 		o.Checkpoints[p.stream] = seen
 	}
-	return n.Read(func() error { o.Follows = n.follows(); return nil })
+	o.Follows, err = n.follows()
+	return err
 }
 
 func (n *Node) stateOptions(path string, tables projections.Tables) projections.Options {

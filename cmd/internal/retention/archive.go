@@ -14,7 +14,9 @@ import (
 
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/internal/node"
+	"ledge/cmd/internal/work"
 	"ledge/domain"
+	"ledge/projections"
 	"ledge/store"
 	"ledge/store/osfile"
 )
@@ -57,19 +59,11 @@ func (a *archiver) run(ctx context.Context) error {
 	if err := a.unfinished(ctx); err != nil {
 		after = a.failed(ctx, err)
 	}
-	look := time.NewTicker(archiveLook)
-	defer look.Stop()
-	for {
+	return work.Every(ctx, archiveLook, func(ctx context.Context) {
 		if !a.now().Before(after) {
-			err := a.close(ctx)
-			after = a.failed(ctx, err)
+			after = a.failed(ctx, a.close(ctx))
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-look.C:
-		}
-	}
+	})
 }
 
 // failed takes note of an error, and returns when to try again.
@@ -192,24 +186,27 @@ func (a *archiver) begunBefore(first, last, needed uint64, ends []store.BlockEnd
 
 // needed is the first event that the bridge or the callbacks still have to look at.
 func (a *archiver) needed() (uint64, error) {
-	seq, _ := a.d.Changes.State.Checkpoint()
-	needed := seq + 1
-	services, err := deviceServices(a.d)
+	needed := a.d.Changes.Recorded() + 1
+	names := []string{domain.CursorDeviceChanges, domain.CursorCallbacks}
+	err := a.d.Changes.Read(func(v *projections.View) error {
+		list, _, err := v.Services(domain.Page{Limit: -1})
+		for _, s := range list {
+			names = append(names, domain.CursorCallbacksOf(s.Name))
+		}
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
-	notes, done := a.d.Notifications.State.State()
-	defer done()
-	names := []string{domain.CursorDeviceChanges, domain.CursorCallbacks}
-	for _, name := range services {
-		names = append(names, domain.CursorCallbacksOf(name))
-	}
-	for _, name := range names {
-		if at, ok := notes.Cursors.Get(name); ok {
-			needed = min(needed, at+1)
+	err = a.d.Notifications.Read(func(v *projections.View) error {
+		for _, name := range names {
+			if at, ok := v.Cursors.Get(name); ok {
+				needed = min(needed, at+1)
+			}
 		}
-	}
-	return needed, nil
+		return nil
+	})
+	return needed, err
 }
 
 // stretch archives the events up to a sequence.
@@ -318,15 +315,4 @@ func (a *archiver) snapshot(ctx context.Context, seq uint64, key *store.SigningK
 		_, _, err := db.Snapshot(w)
 		return err
 	})
-}
-
-// deviceServices lists the names of the device services.
-func deviceServices(d *node.Node) (names []string, err error) {
-	v, done := d.Changes.State.View()
-	defer done()
-	list, _, err := v.Services(domain.Page{Limit: -1})
-	for _, s := range list {
-		names = append(names, s.Name)
-	}
-	return names, err
 }

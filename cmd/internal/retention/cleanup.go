@@ -9,32 +9,28 @@ import (
 	"ledge/cmd/internal/node"
 	"ledge/domain"
 	"ledge/projections"
-	"ledge/store"
 )
 
-// sweeper carries out the cleanups of a stream that clients ask for, in parts that each are one event. What a stop or a
+// cleaner carries out the cleanups of a stream that clients ask for, in parts that each are one event. What a stop or a
 // crash interrupts goes on at the next start: that a cleanup goes on is state like any other.
-type sweeper struct {
-	state  *projections.DB
-	log    *store.Appender
-	stream *store.Log
+type cleaner struct {
+	*node.Part
 	logger *slog.Logger
-	now    func() time.Time
 	asked  chan struct{} // a cleanup was requested
 	late   lateComers
 }
 
-func newSweeper(d *node.Node, p *node.Part) *sweeper {
-	return &sweeper{state: p.State, log: p.Appender, stream: p.Log, logger: d.Logger, now: d.Now, asked: make(chan struct{}, 1)}
+func newCleaner(d *node.Node, p *node.Part) *cleaner {
+	return &cleaner{Part: p, logger: d.Logger, asked: make(chan struct{}, 1)}
 }
 
-// run sweeps until ctx ends.
-func (s *sweeper) run(ctx context.Context) error {
-	from, _ := s.state.Checkpoint()
+// run cleans until ctx ends.
+func (s *cleaner) run(ctx context.Context) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.log.Follow(ctx, from+1, s.notice) }()
+	from := s.Recorded() + 1
+	go func() { failed <- s.Appender.Follow(ctx, from, s.wakeIfAsked) }()
 	for {
-		s.sweepAll(ctx)
+		s.cleanAll(ctx)
 		select {
 		case err := <-failed:
 			return err
@@ -43,11 +39,11 @@ func (s *sweeper) run(ctx context.Context) error {
 	}
 }
 
-// notice wakes run if a cleanup is requested.
-func (s *sweeper) notice(group []domain.Recorded) error {
+// wakeIfAsked wakes run if a cleanup is requested.
+func (s *cleaner) wakeIfAsked(group []domain.Recorded) error {
 	for _, r := range group {
 		if _, ok := r.Event.(domain.CleanupRequested); ok {
-			node.Wake(s.asked)
+			wake(s.asked)
 		}
 	}
 	return nil
@@ -56,28 +52,26 @@ func (s *sweeper) notice(group []domain.Recorded) error {
 // sweptWithin is how long a request for a cleanup waits for its end. A short one, as clients expect it, ends within some 20 ms.
 const sweptWithin = time.Second
 
-// Swept is the [handlers.Options.Swept] of the cleanups that are in a state.
-func Swept(state *projections.DB) func(context.Context, string) {
+// Swept is the [handlers.Options.Swept] of the cleanups of a stream.
+func Swept(p *node.Part) func(context.Context, string) {
 	return func(ctx context.Context, kind string) {
 		ctx, cancel := context.WithTimeout(ctx, sweptWithin)
 		defer cancel()
 		for going := true; going; {
-			at, _ := state.Checkpoint()
-			err := node.Try(func() error {
-				s, done := state.State()
-				defer done()
-				_, going = s.Cleanups.Get(kind)
+			at := p.Recorded()
+			err := p.Read(func(v *projections.View) error {
+				_, going = v.Cleanups.Get(kind)
 				return nil
 			})
-			if err != nil || going && state.Wait(ctx, at+1) != nil {
+			if err != nil || going && p.State.Wait(ctx, at+1) != nil {
 				return
 			}
 		}
 	}
 }
 
-// sweepAll carries out the cleanups that go on, one after the other.
-func (s *sweeper) sweepAll(ctx context.Context) {
+// cleanAll carries out the cleanups that go on, one after the other.
+func (s *cleaner) cleanAll(ctx context.Context) {
 	for kind := ""; ctx.Err() == nil; {
 		next, ok, err := s.after(kind)
 		if err != nil || !ok {
@@ -85,19 +79,21 @@ func (s *sweeper) sweepAll(ctx context.Context) {
 			return
 		}
 		kind = next.Kind
-		s.sweep(ctx, kind)
+		s.clean(ctx, kind)
 	}
 }
 
-func (s *sweeper) after(kind string) (domain.Cleanup, bool, error) {
-	v, done := s.state.View()
-	defer done()
-	return v.CleanupAfter(kind)
+func (s *cleaner) after(kind string) (next domain.Cleanup, ok bool, err error) {
+	err = s.Read(func(v *projections.View) (err error) {
+		next, ok, err = v.CleanupAfter(kind)
+		return err
+	})
+	return next, ok, err
 }
 
-// sweep carries out the cleanup of a kind, if one goes on. It waits while the state cannot be read. What else fails is logged, and
+// clean carries out the cleanup of a kind, if one goes on. It waits while the state cannot be read. What else fails is logged, and
 // tried again with the next one that is requested, or at the next start.
-func (s *sweeper) sweep(ctx context.Context, kind string) {
+func (s *cleaner) clean(ctx context.Context, kind string) {
 	removed := 0
 	for idle := 0; idle < mostIdle; { // a part is for nothing if all of it changes between the look and the removal
 		var part domain.CleanUp
@@ -127,7 +123,7 @@ func (s *sweeper) sweep(ctx context.Context, kind string) {
 	s.logger.Error("cleanup gets nowhere", "kind", kind)
 }
 
-func (s *sweeper) finish(ctx context.Context, command domain.FinishCleanup, removed int) {
+func (s *cleaner) finish(ctx context.Context, command domain.FinishCleanup, removed int) {
 	o, err := s.submit(ctx, command)
 	s.warn(ctx, command.Kind, err)
 	if o.Seq > 0 {
@@ -138,19 +134,17 @@ func (s *sweeper) finish(ctx context.Context, command domain.FinishCleanup, remo
 // mostIdle is how many parts in a row may remove nothing.
 const mostIdle = 100
 
-func (s *sweeper) next(ctx context.Context, kind string) (part domain.CleanUp, revision uint64, err error) {
-	err = node.Try(func() error {
-		var late func(revision, upTo uint64) (func(string) bool, error)
-		if kind == domain.CleanupAll || kind == domain.CleanupProcessed {
-			late = func(revision, upTo uint64) (func(string) bool, error) {
-				return s.late.has, s.late.readTo(ctx, s.stream, kind, revision, upTo)
-			}
-			if err := s.readAhead(kind, late); err != nil {
-				return err
-			}
+func (s *cleaner) next(ctx context.Context, kind string) (part domain.CleanUp, revision uint64, err error) {
+	var late func(revision, upTo uint64) (func(string) bool, error)
+	if kind == domain.CleanupAll || kind == domain.CleanupProcessed {
+		late = func(revision, upTo uint64) (func(string) bool, error) {
+			return s.late.has, s.late.readTo(ctx, s.Log, kind, revision, upTo)
 		}
-		v, done := s.state.View()
-		defer done()
+		if err := s.readAhead(kind, late); err != nil {
+			return part, 0, err
+		}
+	}
+	err = s.Read(func(v *projections.View) (err error) {
 		part, revision, err = v.CleanUp(kind, late)
 		return err
 	})
@@ -158,21 +152,29 @@ func (s *sweeper) next(ctx context.Context, kind string) (part domain.CleanUp, r
 }
 
 // readAhead has most of the late comers read before a view is taken, which holds up what is recorded.
-func (s *sweeper) readAhead(kind string, late func(revision, upTo uint64) (func(string) bool, error)) error {
-	v, done := s.state.View()
-	revision := domain.Revision(v.Cleanups, kind)
-	done()
-	upTo, _ := s.state.Checkpoint()
-	_, err := late(revision, upTo)
+func (s *cleaner) readAhead(kind string, late func(revision, upTo uint64) (func(string) bool, error)) error {
+	var revision uint64
+	err := s.Read(func(v *projections.View) error {
+		revision = domain.Revision(v.Cleanups, kind)
+		return nil
+	})
+	if err == nil {
+		_, err = late(revision, s.Recorded())
+	}
 	return err
 }
 
-func (s *sweeper) warn(ctx context.Context, kind string, err error) {
+func (s *cleaner) warn(ctx context.Context, kind string, err error) {
 	if err != nil && ctx.Err() == nil {
 		s.logger.Warn("cleanup interrupted, goes on with the next one or at the next start", "kind", kind, "error", err)
 	}
 }
 
-func (s *sweeper) submit(ctx context.Context, command domain.Command) (domain.Outcome, error) {
-	return node.Submit(ctx, s.log, s.logger, s.now, command)
+// submit records a command. If the log refuses it for now, it tries again with back-off until ctx ends.
+func (s *cleaner) submit(ctx context.Context, command domain.Command) (o domain.Outcome, err error) {
+	err = recorder.Retry(ctx, s.logger, func() error {
+		o, err = s.Submit(ctx, command)
+		return err
+	})
+	return o, err
 }

@@ -29,13 +29,13 @@ func TestOldNotificationsGiveDiskBack(t *testing.T) {
 	at = start.Add(time.Hour)
 	add(5)
 	at = start.Add(6*time.Hour - time.Millisecond)
-	a := newNotificationAge(c.NotificationsMaxAge, d)
+	s := sweeperOf(d, c)
 	count := func() int { return nodetest.CountOf(t, d.Notifications.State, "notifications") }
-	if a.sweep(t.Context()); count() != 255 || d.Notifications.Log.First() != 1 {
+	if s.sweep(t.Context()); count() != 255 || d.Notifications.Log.First() != 1 {
 		t.Errorf("%d are left, and the log begins at %d, before any is of age", count(), d.Notifications.Log.First())
 	}
 	at = start.Add(6*time.Hour + 30*time.Minute) // the files go by the machine's clock too, and it took some of its time
-	if a.sweep(t.Context()); count() != 5 || d.Notifications.Log.First() < 100 {
+	if s.sweep(t.Context()); count() != 5 || d.Notifications.Log.First() < 100 {
 		t.Errorf("%d are left, want 5; the log begins at %d", count(), d.Notifications.Log.First())
 	}
 	nodetest.MustBeFold(t, d)

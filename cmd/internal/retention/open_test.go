@@ -39,9 +39,16 @@ func mustOpenData(t *testing.T, c *config.Config) *node.Node {
 // optionsOf returns the limits of settings.
 func optionsOf(c *config.Config) Options {
 	return Options{
-		ReadingsMaxBytes: c.ReadingsMaxBytes, NotificationsMaxBytes: c.NotificationsMaxBytes, EventsMaxBytes: c.EventsMaxBytes, ReadingsMaxAge: c.ReadingsMaxAge,
+		Rules: c.ReadingsRetention, ReadingsMaxBytes: c.ReadingsMaxBytes, NotificationsMaxBytes: c.NotificationsMaxBytes, EventsMaxBytes: c.EventsMaxBytes, ReadingsMaxAge: c.ReadingsMaxAge, NotificationsMaxAge: c.NotificationsMaxAge,
 		EventsMaxAge: c.EventsMaxAge, ReserveBytes: int64(c.DiskReserve), Paths: c.Paths(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
+}
+
+// sweeperOf returns the sweeper of a node without payload files, with the limits of settings but readings-max-bytes.
+func sweeperOf(d *node.Node, c *config.Config) *sweeper {
+	o := optionsOf(c)
+	o.ReadingsMaxBytes = 0
+	return newSweeper(d, o, newCollector(d, nil))
 }
 
 func mustDo(tb testing.TB, err error) {

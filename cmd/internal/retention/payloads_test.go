@@ -57,7 +57,8 @@ func TestCollector(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- newCollector(d, files).run(ctx) }()
+	values := newCollector(d, files)
+	go func() { ended <- values.run(ctx) }()
 	for _, digest := range digests {
 		files.Release(digest, true)
 	}
@@ -77,7 +78,7 @@ func TestCollector(t *testing.T) {
 		t.Error("a payload is gone that a reading refers to")
 	}
 	nodetest.LoseFront(t, d)
-	d.Forget(t.Context(), d.Parts()[2])
+	newSweeper(d, Options{}, values).sweep(t.Context())
 	nodetest.Until(t, "what retention has removed", func() bool { return !there(digests[1]) })
 	stop()
 	<-ended

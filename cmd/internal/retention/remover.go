@@ -28,36 +28,35 @@ type Options struct {
 
 // Remover takes off the logs of a node what is too old or too much, and what clients ask to remove. Changes go to archives.
 type Remover struct {
-	node      *node.Node
-	options   Options
-	rules     *ruleRemover
-	aging     *notificationAge
+	sweeper   *sweeper
 	collector *collector
 	archiver  *archiver
+	cleaners  []*cleaner
 }
 
 // New returns a remover that does nothing before its workers run.
 func New(n *node.Node, o Options) *Remover {
+	values := newCollector(n, o.Payloads)
 	return &Remover{
-		node: n, options: o, rules: newRuleRemover(o.Rules, n), aging: newNotificationAge(o.NotificationsMaxAge, n),
-		collector: newCollector(n, o.Payloads), archiver: newArchiver(o, n),
+		sweeper: newSweeper(n, o, values), collector: values, archiver: newArchiver(o, n),
+		cleaners: []*cleaner{newCleaner(n, &n.Notifications), newCleaner(n, &n.Readings)},
 	}
 }
 
 // Workers returns the functions that do the work. Each runs until its context ends, and returns an error that ends the server.
 func (r *Remover) Workers() []func(context.Context) error {
-	list := []func(context.Context) error{r.archiver.run, r.rules.run, r.aging.run, r.collector.run}
-	for _, b := range newBounds(r.node, r.options, r.collector) {
-		list = append(list, b.run)
+	list := []func(context.Context) error{r.sweeper.run, r.archiver.run, r.collector.run}
+	for _, c := range r.cleaners {
+		list = append(list, c.run)
 	}
-	return append(list, newSweeper(r.node, &r.node.Notifications).run, newSweeper(r.node, &r.node.Readings).run)
+	return list
 }
 
-// RemoveOldNotifications removes the notifications that are older than the limit now.
-func (r *Remover) RemoveOldNotifications(ctx context.Context) { r.aging.sweep(ctx) }
+// Sweep removes what is over a limit of notifications and readings now. The workers do so every 10 seconds.
+func (r *Remover) Sweep(ctx context.Context) { r.sweeper.sweep(ctx) }
 
 // RuleUses returns what each rule of readings keeps and has removed. It is empty until that is counted.
-func (r *Remover) RuleUses() []RuleUse { return r.rules.use() }
+func (r *Remover) RuleUses() []RuleUse { return r.sweeper.rules.use() }
 
 // ArchiveUse returns the size of the log of changes and of its archives.
 func (r *Remover) ArchiveUse() (ArchiveUse, error) { return r.archiver.use() }
@@ -70,26 +69,6 @@ type ArchiveUse struct {
 	LiveBytes     int64 `json:"liveBytes"`
 	ArchivedBytes int64 `json:"archivedBytes"`
 	Archives      int   `json:"archives"`
-}
-
-// RuleUse is what a rule of readings keeps and has removed since the start.
-type RuleUse struct {
-	Rule         string `json:"rule"`
-	Kept         int64  `json:"keptEvents"`
-	KeptBytes    int64  `json:"keptBytes"`
-	Removed      int64  `json:"removedEvents"`
-	RemovedBytes int64  `json:"removedBytes"`
-}
-
-// use is what each rule keeps and has removed; nothing until that is counted.
-func (r *ruleRemover) use() []RuleUse {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := make([]RuleUse, len(r.kept))
-	for i, kept := range r.kept {
-		list[i] = RuleUse{r.rules[i].String(), kept.count, kept.bytes, r.removed[i].count, r.removed[i].bytes}
-	}
-	return list
 }
 
 // use looks at the files.

@@ -1,7 +1,6 @@
 package retention
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,9 +23,9 @@ func kept(t *testing.T, d *node.Node) {
 	if first == 1 {
 		t.Fatal("retention has removed nothing")
 	}
-	nodetest.Until(t, fmt.Sprintf("%d readings in the state", last-first+1), func() bool {
-		return nodetest.CountOf(t, readings.State, "readings") == int(last-first+1)
-	})
+	if n := nodetest.CountOf(t, readings.State, "readings"); n != int(last-first+1) {
+		t.Errorf("%d readings in the state, want %d", n, last-first+1)
+	}
 	nodetest.MustBeFold(t, d)
 }
 
@@ -35,13 +34,15 @@ func TestStateForgets(t *testing.T) {
 	c := keepingLittle(t)
 	d := mustOpenData(t, c)
 	nodetest.LoseFront(t, d)
-	d.Forget(t.Context(), d.Parts()[2])
+	sweeperOf(d, c).sweep(t.Context())
 	kept(t, d)
 	nodetest.LoseFront(t, d)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	kept(t, mustOpenData(t, c))
+	d = mustOpenData(t, c)
+	sweeperOf(d, c).sweep(t.Context())
+	kept(t, d)
 }
 
 // TestStateBehindRetention starts with a state whose next event retention has removed.
@@ -67,7 +68,9 @@ func TestStateBehindRetention(t *testing.T) {
 	if seq, _ := db.Checkpoint(); seq != 2 || db.Close() != nil {
 		t.Fatalf("the old state is at %d", seq)
 	}
-	kept(t, mustOpenData(t, c))
+	d = mustOpenData(t, c)
+	sweeperOf(d, c).sweep(t.Context())
+	kept(t, d)
 }
 
 // What reads the state in the background meets a damaged page: that is an error, and the program ends.
@@ -79,7 +82,7 @@ func TestBackgroundMeetsDamage(t *testing.T) {
 	nodetest.Submit(t, d, domain.AddNotification{Notification: note}, domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: domain.CleanupAll, Until: 1, Asked: 1}})
 	nodetest.CountOf(t, d.Notifications.State, "notifications") // which writes what was applied to the file
 	storetest.ZeroPages(t, filepath.Join(c.DataDir, datadir.StateFiles[1]), 2)
-	s := newSweeper(d, &d.Notifications)
+	s := newCleaner(d, &d.Notifications)
 	if _, _, err := s.next(t.Context(), domain.CleanupAll); domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("got %v", err)
 	}

@@ -29,12 +29,7 @@ func (p *Server) startAccess() error {
 		return exit.With(exit.Folder, fmt.Errorf("make the key that signs logins: %w", err))
 	}
 	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.Channels.Guard, p.identities.Uses.Used, p.Logger)
-	ctx, stop := context.WithCancel(context.Background())
-	p.onClose(stop)
-	p.inBackground(func(done <-chan struct{}) {
-		go func() { <-done; stop() }()
-		a.Run(ctx)
-	})
+	p.inBackground(a.Run)
 	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
 	p.identities.OnChange = p.Node.Store.Tap().Recheck
 	p.authenticator.Store(a)

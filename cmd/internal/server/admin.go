@@ -32,15 +32,14 @@ func (p *Server) openAdmin() {
 // startIdentities sweeps the hashes and creates the first user.
 func (p *Server) startIdentities(ctx context.Context) error {
 	p.identities = identities.New(p.Node, p.Config.DataDir, p.secrets, p.Logger)
-	if err := p.Node.Read(p.identities.Sweep); err != nil {
+	if err := p.Node.Try(p.identities.Sweep); err != nil {
 		p.Logger.Warn("hashes that no user has are still in the secret store", "error", err)
 	}
-	err := p.Node.Read(func() error { return p.identities.AddFirstAdmin(ctx, p.Terminal, p.Logger) })
+	err := p.Node.Try(func() error { return p.identities.AddFirstAdmin(ctx, p.Terminal, p.Logger) })
 	if err != nil {
 		return err
 	}
-	p.inBackground(func(done <-chan struct{}) { p.identities.KeepTokenUses(done, p.Logger) })
-	p.inBackground(func(done <-chan struct{}) { p.identities.RemoveRetiredInTime(done, p.Logger) })
+	p.inBackground(p.identities.KeepTokenUses, p.identities.RemoveRetiredInTime)
 	if p.admin != nil {
 		p.onClose(p.admin.Close) // before the data that it asks
 	}

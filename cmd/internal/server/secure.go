@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -56,7 +57,7 @@ func (p *Server) openTLS() error {
 	if c.Loopback != config.LoopbackSecure {
 		t.transport.Local = &domain.Identity{Actor: "local", Role: domain.Role(c.Loopback)}
 	}
-	p.inBackground(func(done <-chan struct{}) { certs.Run(done, t.keeper) })
+	p.inBackground(func(ctx context.Context) error { return certs.Run(ctx, t.keeper) })
 	return nil
 }
 

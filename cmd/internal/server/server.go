@@ -26,13 +26,14 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/identity"
+	"ledge/projections"
 	"ledge/store/payloads"
 	"ledge/store/secrets"
 )
 
 // Server is the running server: everything that `ledge serve` starts, in the order in which it is started.
 type Server struct {
-	work
+	*background
 
 	Config *config.Config
 	Logger *slog.Logger
@@ -72,13 +73,14 @@ type Server struct {
 
 // Run starts all services and returns when they answer. On an error nothing is left running.
 func (p *Server) Run(ctx context.Context) (err error) {
-	p.work, p.instance = work{failed: make(chan error, 1), findCause: p.findCause}, newInstance()
+	p.background, p.instance = newBackground(p.findCause), newInstance()
 	if p.Now == nil {
 		p.Now = time.Now
 	}
 	defer func() {
 		if err != nil {
 			err = p.findCause(err)
+			p.stopWorkers()
 			p.Close()
 		}
 	}()
@@ -152,14 +154,13 @@ func (p *Server) Run(ctx context.Context) (err error) {
 	o := removalOptions(p.Config)
 	o.Payloads, o.Logger, o.Now = p.payloads, p.Logger, p.Now
 	p.Remover = retention.New(p.Node, o)
-	p.runUntilClose(p.Remover.Workers()...)
-	p.inBackground(p.watch)
-	p.inBackground(spare.Run)
 	p.meters = metrics.Open(p.meterOptions())
 	p.Node.Store.Observe(p.meters.ObserveAppends())
-	p.inBackground(p.meters.CountDeliveries)
+	p.inBackground(p.Remover.Workers()...)
+	p.inBackground(p.watch, spare.Run, p.meters.CountDeliveries)
 	p.running.Store(true)
 	p.servers.serve()
+	p.onClose(p.stopWorkers)
 	p.onClose(p.servers.shutdown)
 	warnOfOpenAddresses(p)
 	var ready []any
@@ -187,20 +188,21 @@ func (p *Server) URL(service string) string { return p.servers.url(service) }
 // Address returns the host and port at which a service listens.
 func (p *Server) Address(service string) string { return p.servers.address(service) }
 
-// watch passes on what fails first.
-func (p *Server) watch(done <-chan struct{}) {
+// watch returns the error of the part that fails first.
+func (p *Server) watch(ctx context.Context) error {
 	select {
-	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
 	case err := <-p.Node.Store.Failed():
-		p.fail(p.findCause(err))
+		return err
 	case err := <-p.Node.Failed:
-		p.fail(err)
+		return err
 	case err := <-p.Channels.Engine.Failed():
-		p.fail(p.findCause(err))
+		return err
 	case err := <-p.Channels.Delivery.Failed():
-		p.fail(p.findCause(err))
+		return err
 	case err := <-p.Channels.Callbacks.Failed():
-		p.fail(p.findCause(err))
+		return err
 	}
 }
 
@@ -215,10 +217,8 @@ func (p *Server) findCause(err error) error {
 // seed writes the samples, if they were never written. It does not hold the state meanwhile.
 func (p *Server) seed(ctx context.Context) error {
 	var written bool
-	err := p.Node.Read(func() error {
-		state, release := p.Node.Changes.State.State()
-		defer release()
-		written = domain.SamplesWritten(state)
+	err := p.Node.Changes.Read(func(v *projections.View) error {
+		written = domain.SamplesWritten(v.State)
 		return nil
 	})
 	if err != nil || written {

@@ -43,7 +43,7 @@ func newMetadata(p *Server, o handlers.Options) http.Handler {
 }
 
 func newData(p *Server, o handlers.Options) http.Handler {
-	o.Swept = retention.Swept(p.Node.Readings.State)
+	o.Swept = retention.Swept(&p.Node.Readings)
 	return coredata.New(o, p.Node.Readings.View, newReadingsLog(p), p.Node.Readings.Log.EventAt, p.payloads)
 }
 
@@ -68,7 +68,7 @@ func newReadingsLog(p *Server) handlers.Submitter {
 
 func newNotifications(p *Server, o handlers.Options) http.Handler {
 	o = addSecrets(p, o)
-	o.Names, o.Swept = p.Channels.Names, retention.Swept(p.Node.Notifications.State)
+	o.Names, o.Swept = p.Channels.Names, retention.Swept(&p.Node.Notifications)
 	return notifications.New(o, p.Node.Changes.View, p.Node.Changes.Appender, p.Channels.ViewFlushed, p.Node.Notifications.Appender, p.Channels.NewChannelChecks(), p.Channels.NewReplays(), p.Channels)
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"ledge/cmd/internal/work"
 )
 
 // tellSystemd tells systemd that the program is ready, and, as long as it answers requests, that it is alive: a unit of Type=notify with
@@ -20,19 +22,12 @@ func tellSystemd(p *Server) {
 	if every == 0 {
 		return
 	}
-	p.inBackground(func(done <-chan struct{}) {
-		tick := time.NewTicker(every / 2)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-			}
+	p.inBackground(func(ctx context.Context) error {
+		return work.Every(ctx, every/2, func(context.Context) {
 			if answersPings(p, every/2) {
 				notifySystemd(p, daemon.SdNotifyWatchdog)
 			}
-		}
+		})
 	})
 }
 

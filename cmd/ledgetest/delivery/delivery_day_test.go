@@ -119,7 +119,7 @@ func (d *day) holds(t *testing.T, last, kept int) {
 		}
 		return len(byContent[content(last)]) == 2
 	})
-	d.Remover.RemoveOldNotifications(t.Context())
+	d.Remover.Sweep(t.Context())
 	byContent, notes := d.kept(t)
 	if notes != kept || len(byContent) != kept {
 		t.Errorf("at %v: %d notifications are left, %d of them with transmissions, want %d", d.now().Sub(d.start), notes, len(byContent), kept)

@@ -47,8 +47,9 @@ var bridgeParts = []struct {
 
 // levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
 var levels = [][]string{
-	{"certs", "exit", "memory", "services"},
-	{"datadir", "logging"},
+	{"exit", "memory", "services", "work"},
+	{"certs", "logging"},
+	{"datadir"},
 	{"admin", "config", "node"},
 	{"identities", "logs", "retention", "secure"},
 	{"channels", "check"},

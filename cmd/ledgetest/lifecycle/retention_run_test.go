@@ -20,7 +20,7 @@ func keptByRule(p *ledgetest.Node) int {
 	text := p.Call("GET", p.CoreData+"/metrics", "", "").Body
 	found := keptEvents.FindStringSubmatch(text)
 	if found == nil {
-		p.TB.Fatalf("no ledge_retention_kept_events in\n%s", text)
+		return -1 // not counted yet
 	}
 	n, err := strconv.ParseFloat(found[1], 64)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 		return len(nodetest.EventsOf(t, d, "gone")) > 500
 	})
 	p := ledgetest.Start(t, dir, "--readings-retention", rule)
-	ledgetest.Until(t, "the rule to be kept", func() bool { return keptByRule(p) == 495 })
+	ledgetest.Until(t, "the rule to be kept", func() bool { return keptByRule(p) == 500 })
 	p.WaitLog("the front of the log is gone")
 	if code := p.Stop(); code != exit.OK {
 		t.Errorf("exit code %d\n%s", code, p.Log)
@@ -59,8 +59,8 @@ func TestRetentionGoesOnAfterAKill(t *testing.T) {
 	ledgetest.Verify(t, dir)
 	for _, when := range []string{"before", "after"} {
 		d := servertest.MustOpenNode(t, c)
-		if n := len(nodetest.EventsOf(t, d, "gone")); n != 495 || d.Readings.Log.First() == 1 {
-			t.Errorf("%s a rebuild: %d are left, want 495; the log begins at %d", when, n, d.Readings.Log.First())
+		if n := len(nodetest.EventsOf(t, d, "gone")); n != 500 || d.Readings.Log.First() == 1 {
+			t.Errorf("%s a rebuild: %d are left, want 500; the log begins at %d", when, n, d.Readings.Log.First())
 		}
 		nodetest.MustBeFold(t, d)
 		_ = d.Close()

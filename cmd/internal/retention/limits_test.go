@@ -15,9 +15,10 @@ import (
 // limited is a data folder with the outer limits of readings, which hold when sweep has returned.
 type limited struct {
 	*node.Node
-	files *payloads.Files
-	bound *bound
-	next  uint64
+	files   *payloads.Files
+	sweeper *sweeper
+	values  *collector
+	next    uint64
 }
 
 func mustLimit(t *testing.T, flags ...string) *limited {
@@ -28,7 +29,8 @@ func mustLimit(t *testing.T, flags ...string) *limited {
 	if l.files, err = payloads.Open(c.Paths().Payloads(), payloads.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	l.bound = newBounds(l.Node, optionsOf(c), newCollector(l.Node, l.files))[1]
+	l.values = newCollector(l.Node, l.files)
+	l.sweeper = newSweeper(l.Node, optionsOf(c), l.values)
 	return l
 }
 
@@ -50,18 +52,16 @@ func (l *limited) large(t *testing.T, size int) {
 
 func (l *limited) sweep(t *testing.T) payloads.Use {
 	t.Helper()
-	if err := l.bound.sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	use, err := l.files.Recount()
+	l.sweeper.sweep(t.Context())
+	use, err := l.values.collect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return use
 }
 
-// TestLimitCountsLargeValues holds that values in files of their own count for readings-max-bytes: the oldest go, with a
-// hundredth more, and the newest stay, although all of their events are in one block of the log.
+// TestLimitCountsLargeValues holds that values in files of their own count for readings-max-bytes: the oldest go and the newest stay,
+// although all of their events are in one block of the log.
 func TestLimitCountsLargeValues(t *testing.T) {
 	l := mustLimit(t, "--readings-max-bytes", "4MiB")
 	for range 15 {
@@ -74,13 +74,13 @@ func TestLimitCountsLargeValues(t *testing.T) {
 		l.large(t, 256<<10)
 	}
 	all := nodetest.EventsOf(t, l.Node, "large")
-	if use := l.sweep(t); use.Bytes > 4<<20 || use.Count != 15 {
+	if use := l.sweep(t); use.Bytes > 4<<20 || use.Count != 16 {
 		t.Errorf("above the limit: %+v", use)
 	}
-	if left := nodetest.EventsOf(t, l.Node, "large"); len(left) != 15 || left[14].ID != all[24].ID || left[0].ID != all[10].ID {
+	if left := nodetest.EventsOf(t, l.Node, "large"); len(left) != 16 || left[15].ID != all[24].ID || left[0].ID != all[9].ID {
 		t.Errorf("%d events are left", len(left))
 	}
-	if got := removals(t, l.Node); got["readings-max-bytes=4MiB"] != 10 {
+	if got := removals(t, l.Node); got["readings-max-bytes=4MiB"] != 9 {
 		t.Errorf("on record: %v", got)
 	}
 	l.large(t, 8<<20)
@@ -123,7 +123,7 @@ func TestLimitByAge(t *testing.T) {
 	l := mustLimit(t, "--readings-max-age", "1h")
 	start := time.Now()
 	at := start
-	l.bound.now = func() time.Time { return at }
+	l.Now = func() time.Time { return at }
 	l.large(t, 300<<10)
 	if use := l.sweep(t); use.Count != 1 {
 		t.Errorf("too young: %+v", use)

@@ -29,8 +29,8 @@ func TestCleanupTakesWhatChangesLater(t *testing.T) {
 			nodetest.Submit(t, d, domain.AddNotification{Notification: before}, domain.AddNotification{Notification: processed}, process(processed, asked),
 				domain.RequestCleanup{Cleanup: domain.Cleanup{Kind: kind, Until: asked, Asked: asked}},
 				process(before, asked), domain.AddNotification{Notification: after}, process(after, asked))
-			s := newSweeper(d, &d.Notifications)
-			s.sweepAll(t.Context())
+			s := newCleaner(d, &d.Notifications)
+			s.cleanAll(t.Context())
 			v, done := d.Notifications.State.State()
 			defer done()
 			for n, left := range map[*domain.Notification]int{&before: want[0], &processed: 0, &after: want[1]} {
