@@ -37,7 +37,7 @@ func (a *API) postSecret(c *gin.Context) {
 		a.Fail(c, err)
 		return
 	}
-	r, err := decodeSecret(body)
+	r, err := decodeSecret(body, a.APIVersion)
 	if err == nil {
 		err = r.check(a.APIVersion).Err()
 	}
@@ -55,7 +55,7 @@ func (a *API) postSecret(c *gin.Context) {
 }
 
 // decodeSecret says of what it cannot decode only where it is. As in EdgeX, what follows the object is not looked at.
-func decodeSecret(body []byte) (r SecretRequest, err error) {
+func decodeSecret(body []byte, version string) (r SecretRequest, err error) {
 	if err := checkJSON(body, body, 0); err != nil {
 		return r, err
 	}
@@ -72,7 +72,8 @@ func decodeSecret(body []byte) (r SecretRequest, err error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			where = fmt.Sprintf("is no JSON at byte %d", syntax.Offset)
 		}
-		return r, domain.Errorf(domain.Invalid, `the body %s; send {"apiVersion":"v2","path":"…","secretData":[{"key":"…","value":"…"}]}`, where)
+		return r, domain.Errorf(domain.Invalid, `the body %s; send {"apiVersion":%q,"path":"…","secretData":[{"key":"…","value":"…"}]}`,
+			where, version)
 	}
 	return r, nil
 }
