@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/jsonform"
 )
 
 // Secrets keeps what POST /secret brings. Put replaces all that is at path, its uses too, durably.
@@ -56,7 +57,7 @@ func (a *API) postSecret(c *gin.Context) {
 
 // decodeSecret says of what it cannot decode only where it is. As in EdgeX, what follows the object is not looked at.
 func decodeSecret(body []byte, version string) (r SecretRequest, err error) {
-	if err := checkJSON(body, body, 0); err != nil {
+	if err := jsonform.CheckLimits(body, body, 0); err != nil {
 		return r, err
 	}
 	err = json.NewDecoder(bytes.NewReader(body)).Decode(&r)
@@ -65,7 +66,7 @@ func decodeSecret(body []byte, version string) (r SecretRequest, err error) {
 		if field == "" {
 			field = "the body"
 		}
-		return r, domain.Errorf(domain.Invalid, "%s: has the wrong type; give %s", field, wanted(mistyped.Type))
+		return r, domain.Errorf(domain.Invalid, "%s: has the wrong type; give %s", field, jsonform.DescribeType(mistyped.Type))
 	}
 	if err != nil {
 		where := "ends early"

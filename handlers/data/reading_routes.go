@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/jsonform"
 )
 
 func (s service) readingRoutes() []handlers.Route {
@@ -79,10 +80,10 @@ func (s service) resourceNames(c *gin.Context) ([]string, error) {
 	}
 	room := s.EntryMemory(c)
 	defer room.Release()
-	if err := room.Hold(handlers.Entries(data)); err != nil {
+	if err := room.Hold(jsonform.CountEntries(data)); err != nil {
 		return nil, err
 	}
-	find, err := handlers.Decode[findReadings](data, handlers.JSON)
+	find, err := jsonform.Decode[findReadings](data, jsonform.JSON)
 	if err != nil {
 		return nil, err
 	}
