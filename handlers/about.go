@@ -7,21 +7,11 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/metrics"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
 )
-
-// routeAbout adds what every service of EdgeX tells about itself.
-func (a *API) routeAbout() {
-	a.Routes.GET("/ping", a.about("timestamp", func() any { return a.Now().UTC().Format(time.UnixDate) }))
-	a.Routes.GET("/version", a.version)
-	a.Routes.GET("/config", a.about("config", a.Config))
-	a.Routes.GET("/metrics", a.about("metrics", func() any { return metricsOf(a.Storage) }))
-	a.Routes.GET("/health", a.health)
-}
 
 func (a *API) version(c *gin.Context) {
 	if a.DeviceService {

@@ -38,10 +38,14 @@ type Access struct {
 	Now func() time.Time
 }
 
+// sendBearer is the cure for a request without a token.
+const sendBearer = "send Authorization: Bearer with a token of POST /api/" + V2 + "/login or of `ledge token create`"
+
 // What is wrong with a request that has no credentials, or none that can be used.
 var (
-	errNoLogin  = domain.Errorf(domain.Unauthenticated, "a login is needed; send Authorization: Bearer with a token of POST /api/v2/login or of `ledge token create`, or use a client certificate")
-	errNoBearer = domain.Errorf(domain.Unauthenticated, "Authorization has another scheme than Bearer, or is there more than once; send Authorization: Bearer with a token of POST /api/v2/login or of `ledge token create`")
+	errNoLogin  = domain.Errorf(domain.Unauthenticated, "a login is needed; "+sendBearer+", or use a client certificate")
+	errNoBearer = domain.Errorf(domain.Unauthenticated,
+		"Authorization has another scheme than Bearer, or is there more than once; "+sendBearer)
 )
 
 // bearerToken returns the token of a request; ok is false where it has none.
@@ -103,9 +107,9 @@ func IsForwarded(r *http.Request) bool {
 	return false
 }
 
-// admit lets a request in that may be for a path of the service, and gives it its identity. Public paths need none. Where it
-// returns false the refusal is the answer.
-func (o *Options) admit(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+// admit lets a request in that may be for a path of the service, and gives it its identity. A public one of routes needs none. If admit
+// returns false, the refusal is the answer.
+func (o *Options) admit(w http.ResponseWriter, r *http.Request, routes []Route) (*http.Request, bool) {
 	if o.Access == nil {
 		return r, true
 	}
@@ -115,55 +119,45 @@ func (o *Options) admit(w http.ResponseWriter, r *http.Request) (*http.Request, 
 		return r.WithContext(WithIdentity(r.Context(), id)), true
 	case o.Access.Open:
 		return r, true
-	case rightFor(o.Service, r.Method+" "+r.URL.Path) == public:
+	case slices.ContainsFunc(routes, func(one Route) bool {
+		return one.Right == Public && one.Path == r.URL.Path && one.Method == r.Method
+	}):
 		return r.WithContext(context.WithValue(r.Context(), identityKey{}, nil)), true // also without that of the listener
 	}
 	o.refuse(w, r, "", err)
 	return r, false
 }
 
-// authorize lets a request go on that its identity may send. Unknown paths are answered as such, to whoever is known.
-func (s *Service) authorize(c *gin.Context) {
-	o := &s.options
-	if o.isOpen(c.Request) || c.FullPath() == "" {
-		return
-	}
-	if err := o.mayCall(c.Request, c.FullPath(), c.Param); err != nil {
-		c.Abort()
-		o.refuse(c.Writer, c.Request, c.FullPath(), err)
-	}
-}
-
-// RequireLogin refuses, in open mode too, a client that has not logged in, and one that may not call the route. Who changes users and tokens can let
-// itself into the console, which has logins in open mode.
-func (a *API) RequireLogin(c *gin.Context) {
-	if a.Access == nil || !a.isOpen(c.Request) {
-		return // authorize has looked
-	}
-	err := error(errNoLogin)
-	if _, known := IdentityOf(c.Request.Context()); known {
-		err = a.mayCall(c.Request, c.FullPath(), c.Param)
-	}
-	if err != nil {
-		c.Abort()
-		a.refuse(c.Writer, c.Request, c.FullPath(), err)
+// authorize lets a request for a route continue if its identity may send it.
+func (a *API) authorize(route Route) Handler {
+	return func(c *gin.Context) {
+		open := a.isOpen(c.Request)
+		if open && (!a.NeedsLogin || a.Access == nil) {
+			return
+		}
+		err := error(errNoLogin)
+		if _, known := IdentityOf(c.Request.Context()); known || !open {
+			err = a.mayCall(c.Request, route, c.Param)
+		}
+		if err != nil {
+			c.Abort()
+			a.refuse(c.Writer, c.Request, route.Path, err)
+		}
 	}
 }
 
 // mayCall returns why an identity may not call a route.
-func (o *Options) mayCall(r *http.Request, path string, param func(string) string) error {
-	route := r.Method + " " + path
-	right := rightFor(o.Service, route)
+func (o *Options) mayCall(r *http.Request, route Route, param func(string) string) error {
 	id, _ := IdentityOf(r.Context())
 	switch {
-	case right == public, right == anyRole && slices.Contains(domain.Roles(), id.Role):
+	case route.Right == Public, route.Right == AnyRole && slices.Contains(domain.Roles(), id.Role):
 		return nil
-	case right == anyRole || !id.Role.May(right):
-		return forbidden(id, route, right)
-	case right != domain.MayPost:
+	case route.Right == AnyRole || !id.Role.May(route.Right):
+		return forbidden(id, r.Method+" "+route.Path, route.Right)
+	case route.Right != domain.MayPost:
 		return nil
 	}
-	return o.MayPostTo(r, param(postedDevices[route]))
+	return o.MayPostTo(r, param(route.Device))
 }
 
 // MayPostTo returns why who sends a request may not post values to a device.
@@ -199,17 +193,18 @@ func withArticle(role string) string {
 	return "a " + role
 }
 
-// Protect has next served only to those who may read; it is for what is served beside a service, such as GET /metrics.
-func Protect(o Options, next http.Handler) http.Handler {
+// Protect has next served only to clients with the right of a route. It is for a route beside a service, such as [Metrics].
+func Protect(o Options, route Route, next http.Handler) http.Handler {
 	o = o.WithDefaults()
+	route.mustCheck()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, ok := o.admit(w, r)
+		r, ok := o.admit(w, r, nil)
 		if !ok {
 			return
 		}
 		if !o.isOpen(r) {
-			if err := o.mayCall(r, r.URL.Path, r.PathValue); err != nil {
-				o.refuse(w, r, r.URL.Path, err)
+			if err := o.mayCall(r, route, r.PathValue); err != nil {
+				o.refuse(w, r, route.Path, err)
 				return
 			}
 		}
@@ -249,7 +244,7 @@ func (o *Options) refuse(w http.ResponseWriter, r *http.Request, path string, er
 		message = shorten(err.Error())
 	}
 	o.noteRefusal(h, r, path, status, err)
-	text, _ := appendJSON(nil, Envelope{APIVersion: "v2", Message: message, StatusCode: status})
+	text, _ := appendJSON(nil, Envelope{APIVersion: o.APIVersion, Message: message, StatusCode: status})
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", fmt.Sprint(len(text)+1))
 	w.WriteHeader(status)

@@ -82,43 +82,43 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 
 func secure(o *handlers.Options) { o.Access = &handlers.Access{Authenticator: roleAccess{}} }
 
-// besides are rows of the table for what is served beside the services.
-var besides = []string{"GET /metrics", "HEAD /metrics", "GET /debug/pprof/:name"}
-
-func TestTableHasEveryRoute(t *testing.T) {
-	served := map[string]bool{}
-	for name, s := range allServices(secure) {
-		for _, route := range s.Routes() {
-			_, own := handlers.TableRoutes(name)[route]
-			_, shared := handlers.TableRoutes("")[route]
-			if own == shared {
-				t.Errorf("%s: %s is in the table: of its own %v, of all services %v; want one of them", name, route, own, shared)
-			}
-			served[name+" "+route], served[" "+route] = true, true
+// TestRouteWithoutRight holds that a route is not served if it is not certain who may ask for it.
+func TestRouteWithoutRight(t *testing.T) {
+	const get, post = "route GET /api/v2/x: ", "route POST /api/v2/x/:device: "
+	for want, route := range map[string]handlers.Route{
+		get + `no role has its right ""; give it a right`:               {Method: "GET", Path: "/x"},
+		get + `no role has its right "raed"; give it a right`:           {Method: "GET", Path: "/x", Right: "raed"},
+		post + `its right is "post" and its field Device is ""`:         {Method: "POST", Path: "/x/:device", Right: "post"},
+		post + `its right is "post" and its field Device is "dev"`:      {Method: "POST", Path: "/x/:device", Right: "post", Device: "dev"},
+		post + `its right is "change" and its field Device is "device"`: {Method: "POST", Path: "/x/:device", Right: "change", Device: "device"},
+	} {
+		s := handlers.NewService(handlerstest.Options("core-metadata"))
+		a, before := s.API(handlers.V2), len(s.Routes())
+		if got := panicOf(func() { a.Serve([]handlers.Route{route}) }); !strings.HasPrefix(got, want) || len(s.Routes()) != before {
+			t.Errorf("got %q, want %s; %d more routes", got, want, len(s.Routes())-before)
 		}
-		for route := range handlers.TableRoutes(name) {
-			if !served[name+" "+route] {
-				t.Errorf("%s: %s is in the table and not served", name, route)
-			}
-		}
-	}
-	for route := range handlers.TableRoutes("") {
-		if !served[" "+route] && !slices.Contains(besides, route) {
-			t.Errorf("%s is in the table and not served", route)
+		route.Path = "/api/v2" + route.Path
+		if got := panicOf(func() { handlers.Protect(handlers.Options{}, route, nil) }); !strings.HasPrefix(got, want) {
+			t.Errorf("Protect: got %q, want %s", got, want)
 		}
 	}
 }
 
-// fill gives the parameters of a route values.
-func fill(route string) (method, path string) {
-	method, path, _ = strings.Cut(route, " ")
+func panicOf(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+	f()
+	return ""
+}
+
+// fill gives the parameters of a path values.
+func fill(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		if strings.HasPrefix(s, ":") {
 			segments[i] = "cam-1"
 		}
 	}
-	return method, strings.Join(segments, "/")
+	return strings.Join(segments, "/")
 }
 
 func call(t *testing.T, method, url, token string) (status int, header http.Header) {
@@ -164,11 +164,7 @@ func TestEveryRouteAndRole(t *testing.T) {
 		for name, s := range allServices(change) {
 			server := mustListen(t, s)
 			for _, route := range s.Routes() {
-				right, ok := handlers.TableRoutes(name)[route]
-				if !ok {
-					right = handlers.TableRoutes("")[route]
-				}
-				method, path := fill(route)
+				right, method, path := route.Right, route.Method, fill(route.Path)
 				for _, role := range append([]domain.Role{"", "nobody"}, domain.Roles()...) {
 					got, header := call(t, method, server.URL+path, string(role))
 					known := slices.Contains(domain.Roles(), role)
@@ -322,14 +318,6 @@ func TestActorIsOnTheLog(t *testing.T) {
 	}
 }
 
-// A route that is not in the table is refused to everybody.
-func TestUnlistedRouteIsRefused(t *testing.T) {
-	h, log := mustService(t, secure) // its routes are of no service
-	if w := handlerstest.Serve(h, "POST", "/api/v2/service", service("a"), "Authorization: Bearer admin"); w.Code != 403 || len(log.Recorded()) != 0 {
-		t.Errorf("got %d %s", w.Code, w.Body)
-	}
-}
-
 func TestRefusalsAreCounted(t *testing.T) {
 	now := handlerstest.Now
 	counted := &handlers.Refusals{Now: func() time.Time { return now }}
@@ -459,15 +447,30 @@ func TestRolesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	head := handlers.Metrics
+	head.Method = "HEAD"
+	rights, of := map[string]domain.Right{}, map[string][]string{}
+	services := []string{"core-metadata", "core-data", "device-rest", "support-notifications"}
+	all := allServices(secure)
+	for _, service := range services {
+		for _, route := range append(all[service].Routes(), handlers.Metrics, head, handlers.Profiles) {
+			if right, ok := rights[route.String()]; ok && right != route.Right {
+				t.Errorf("%s needs the right %s of %s, and %s elsewhere", route, route.Right, service, right)
+			}
+			rights[route.String()], of[route.String()] = route.Right, append(of[route.String()], service)
+		}
+	}
 	var want strings.Builder
-	for _, service := range []string{"", "core-metadata", "core-data", "device-rest", "support-notifications"} {
-		routes := handlers.TableRoutes(service)
-		for _, route := range slices.Sorted(maps.Keys(routes)) {
+	for _, service := range append([]string{"all"}, services...) {
+		for _, route := range slices.Sorted(maps.Keys(rights)) {
+			if shared := len(of[route]) > 1; shared != (service == "all") || !shared && !slices.Contains(of[route], service) {
+				continue
+			}
 			var roles []string
-			for _, role := range handlers.RolesFor(routes[route]) {
+			for _, role := range handlers.RolesFor(rights[route]) {
 				roles = append(roles, string(role))
 			}
-			fmt.Fprintf(&want, "| %s | `%s` | %s |\n", cmp.Or(service, "all"), route, cmp.Or(strings.Join(roles, ", "), "no login needed"))
+			fmt.Fprintf(&want, "| %s | `%s` | %s |\n", service, route, cmp.Or(strings.Join(roles, ", "), "no login needed"))
 		}
 	}
 	if !strings.Contains(string(text), want.String()) {

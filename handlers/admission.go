@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -59,16 +58,18 @@ func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 	}, nil
 }
 
-// admitBody is [Bodies.Admit] for all routes of the API.
-func (a *API) admitBody(c *gin.Context) {
-	done, err := a.Admit(c, !slices.Contains(a.Streams, c.FullPath()))
-	if err != nil {
-		a.Fail(c, err)
-		c.Abort()
-		return
+// admitBody is [Bodies.Admit] for a route.
+func (a *API) admitBody(route Route) Handler {
+	return func(c *gin.Context) {
+		done, err := a.Admit(c, !route.Streamed)
+		if err != nil {
+			a.Fail(c, err)
+			c.Abort()
+			return
+		}
+		defer done()
+		c.Next()
 	}
-	defer done()
-	c.Next()
 }
 
 // bodyOf returns the body of a request, nil if there is none.
@@ -148,7 +149,7 @@ type timedBody struct {
 
 	client  string
 	held    int64 // of BodyMemory, in bytes, until the request's end
-	most    int64 // that the body's text may count there, 0 for a route of Streams
+	most    int64 // that the body's text may count there, 0 for a route that is Streamed
 	loaded  int64 // bytes of the text that have come
 	counted int64 // bytes of the text that held has
 }

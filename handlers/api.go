@@ -4,36 +4,49 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
 )
 
-// API is one version of a service's interface, below /api/<Version>.
+// V2 is the version of EdgeX 2's API.
+const V2 = "v2"
+
+// API is one version of a service's interface, below /api/<APIVersion>.
 type API struct {
 	Options
 	*Bodies
-	// APIVersion is what answers carry and requests must: "v2".
-	APIVersion string
-	// Routes takes the paths below /api/<Version>.
-	Routes  *gin.RouterGroup
+	// NeedsLogin says that clients need a login in open mode too. Who changes users and tokens can let itself into the console, which has
+	// logins in open mode.
+	NeedsLogin bool
+
+	service *Service
 	answers *Answers
 	refused *refusedLog
 	names   *clientNames
 }
 
-// API adds a version with its ping, version, config and metrics.
+// API adds a version, with the routes that all services have.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, APIVersion: version, Routes: s.engine.Group("/api/" + version), Bodies: s.bodies, answers: s.answers, refused: s.refused, names: &clientNames{}}
-	a.Routes.Use(a.recoverPanic, a.admitBody)
-	a.routeAbout()
+	a := &API{Options: s.options, Bodies: s.bodies, service: s, answers: s.answers, refused: s.refused, names: &clientNames{}}
+	a.APIVersion = version
+	timestamp := func() any { return a.Now().UTC().Format(time.UnixDate) }
+	routes := []Route{
+		{Method: "GET", Path: "/ping", Right: Public, Handle: a.about("timestamp", timestamp)},
+		{Method: "GET", Path: "/version", Right: AnyRole, Handle: a.version},
+		{Method: "GET", Path: "/config", Right: domain.MayRead, Handle: a.about("config", a.Config)},
+		{Method: "GET", Path: "/metrics", Right: domain.MayRead, Handle: a.about("metrics", func() any { return metricsOf(a.Storage) })},
+		{Method: "GET", Path: "/health", Right: Public, Handle: a.health},
+	}
 	if a.Access != nil {
-		a.Routes.POST("/login", a.login)
+		routes = append(routes, Route{Method: "POST", Path: "/login", Right: Public, Handle: a.login})
 	}
 	if a.Secrets != nil {
-		a.Routes.POST("/secret", a.postSecret)
+		routes = append(routes, Route{Method: "POST", Path: "/secret", Right: domain.MayChange, Handle: a.postSecret})
 	}
+	a.Serve(markShared(routes))
 	return a
 }
 

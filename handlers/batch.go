@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/jsonform"
 )
 
 // Order is what one element of a batch asks for.
@@ -81,18 +82,18 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError) {
 			place := fmt.Sprintf("[%d]", i)
 			if mistyped != nil {
-				addMistyped(&b.problems, place, element, mistyped)
+				jsonform.AddMistyped(&b.problems, place, element, mistyped)
 				return
 			}
 			if string(element) == "null" {
 				b.problems.Add(place, "is null; give an object")
 				return
 			}
-			b.problems = append(b.problems, nullsIn(element, place, shape)...)
-			unknown := unknownIn(element, "", shape)
+			b.problems = append(b.problems, jsonform.FindNulls(element, place, shape)...)
+			unknown := jsonform.FindUnknown(element, "", shape)
 			o := order(e, at)
 			if len(o.Problems) > 0 && entity != "" {
-				if p := misnamed(element, entity); len(p) > 0 {
+				if p := jsonform.FindMisnamed(element, entity); len(p) > 0 {
 					b.problems.In(place, p)
 					o.Problems, unknown.Misspelled = nil, nil
 				}

@@ -100,7 +100,7 @@ func TestRightsEndWithinBody(t *testing.T) {
 	})
 	for name, s := range services {
 		for _, route := range s.Routes() {
-			method, path := fill(route)
+			method, path := route.Method, fill(route.Path)
 			if method != http.MethodPost && method != http.MethodPut && method != http.MethodPatch || strings.HasSuffix(path, "/login") {
 				continue
 			}

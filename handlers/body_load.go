@@ -17,7 +17,7 @@ const LeastBodyMemory = blockBytes
 var blocks = sync.Pool{New: func() any { return new([blockBytes]byte) }}
 
 // Load returns the body where it has at most so many bytes. Of a longer one it returns false, and all of it is still to be
-// read. It is for routes that are among Options.Streams, and takes hold of BodyMemory as it goes.
+// read. It is for routes that are Streamed, and takes hold of BodyMemory as it goes.
 func (b *Body) Load(most int64) (whole []byte, ok bool, err error) {
 	if _, coded := b.r.(*unzipped); !coded && b.c.Request.ContentLength > most {
 		return nil, false, nil

@@ -8,6 +8,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/jsonform"
 )
 
 const (
@@ -26,8 +27,6 @@ func (a *API) ForProfiles() *API {
 	return &api
 }
 
-const sendAnArray = "send an array of objects: [{…}]"
-
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
 // are decoded one by one, each of at most ElementBytes and the limits of domain/jsonlimit; before that, hold is asked for the memory of
 // an element's entries. An element that is too large is not decoded: refuse gets its head and the reason. As in EdgeX 2.3, what follows the
@@ -36,28 +35,28 @@ func decodeBatch[E any](
 	a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error,
 	each func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError), refuse func(i int, h Head, err error),
 ) error {
-	if bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("null")) {
+	if bytes.HasPrefix(bytes.TrimLeft(data, jsonform.Space), []byte("null")) {
 		return nil
 	}
-	rest, err := enterArray(data)
+	rest, err := jsonform.EnterArray(data)
 	if err != nil {
 		return err
 	}
 	var none E
 	e := new(E)
 	for i := 0; ; i++ {
-		element, after, entries := cutElement(rest)
-		element = bytes.Trim(element, jsonSpace)
+		element, after, entries := jsonform.CutElement(rest)
+		element = bytes.Trim(element, jsonform.Space)
 		if i == 0 && len(element) == 0 && bytes.HasPrefix(after, []byte("]")) {
 			return nil
 		}
 		if len(after) == 0 || after[0] == '}' {
-			return malformed(data, io.ErrUnexpectedEOF, sendAnArray)
+			return jsonform.RefuseMalformed(data, io.ErrUnexpectedEOF, jsonform.SendAnArray)
 		}
 		if i == a.BatchElements {
 			return domain.Errorf(domain.TooLarge, "the array has more than %d elements, which is the limit; send several requests", i)
 		}
-		if err := checkJSON(data, element, cap(data)-cap(element)); err != nil {
+		if err := jsonform.CheckLimits(data, element, cap(data)-cap(element)); err != nil {
 			return err
 		}
 		refused := a.checkLength(element, "the element")
@@ -77,7 +76,7 @@ func decodeBatch[E any](
 		}
 		mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if err != nil && !ok {
-			return malformed(data, err, sendAnArray)
+			return jsonform.RefuseMalformed(data, err, jsonform.SendAnArray)
 		}
 		if refused != nil && mistyped == nil {
 			refuse(i, h, refused)
@@ -91,40 +90,6 @@ func decodeBatch[E any](
 	}
 }
 
-// jsonSpace is all that JSON takes for white space.
-const jsonSpace = " \t\r\n"
-
-// enterArray returns what follows the [ of an array.
-func enterArray(data []byte) (rest []byte, err error) {
-	text := bytes.TrimLeft(data, jsonSpace)
-	if len(text) == 0 {
-		return nil, malformed(data, io.EOF, sendAnArray)
-	}
-	if text[0] == '[' {
-		return text[1:], nil
-	}
-	if kind := kindOf(text); kind != "" {
-		return nil, domain.Errorf(domain.Invalid, "the body is %s; %s", kind, sendAnArray)
-	}
-	return nil, malformed(data, io.ErrUnexpectedEOF, sendAnArray)
-}
-
-// kindOf names what a JSON text that is no array begins as, "" for nothing.
-func kindOf(text []byte) string {
-	switch c := text[0]; {
-	case c == '{':
-		return "an object"
-	case c == '"':
-		return "a string"
-	case bytes.HasPrefix(text, []byte("true")), bytes.HasPrefix(text, []byte("false")):
-		return "a boolean"
-	case c == '-' || '0' <= c && c <= '9':
-		return "a number"
-	default:
-		return ""
-	}
-}
-
 // checkLength refuses a JSON text, which messages call by name, that is too long.
 func (a *API) checkLength(text []byte, name string) error {
 	if len(text) > a.ElementBytes {
@@ -132,22 +97,4 @@ func (a *API) checkLength(text []byte, name string) error {
 			name, len(text), a.ElementBytes)
 	}
 	return nil
-}
-
-// malformed says where data stops being JSON, and what to send. What found the fault may count from the start of an
-// element.
-func malformed(data []byte, err error, cure string) error {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return domain.Errorf(domain.Invalid, "the body is empty; %s", cure)
-	}
-	offset := len(data)
-	var any json.RawMessage
-	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, &any)); ok {
-		err = syntax
-		if syntax.Error() != "unexpected end of JSON input" { // else the fault is after the last byte
-			offset = max(0, int(syntax.Offset)-1)
-		}
-	}
-	line, column := lineOf(data, offset)
-	return domain.Errorf(domain.Invalid, "the body is no JSON: %v at line %d, column %d (byte %d); %s", err, line, column, offset, cure)
 }

@@ -24,22 +24,24 @@ func (a *API) RouteDocument(document []byte) {
 	if a.Access == nil || a.Access.Open {
 		document = bytes.Replace(document, []byte(needsLogin), []byte("\n"), 1)
 	}
-	a.Routes.GET("/openapi.yaml", func(c *gin.Context) {
-		replyFile(c, "application/yaml", document) // RFC 9512
-	})
-	a.Routes.GET("/docs", func(c *gin.Context) {
-		c.Header("Content-Security-Policy", openapi.Policy)
-		replyFile(c, "text/html; charset=utf-8", openapi.Page())
-	})
-	a.Routes.GET("/docs/:file", func(c *gin.Context) {
-		data, mediaType, ok := openapi.File(c.Param("file"))
-		if !ok {
-			a.Fail(c, domain.Errorf(domain.NotFound, "file %.80q is none of the page's; start at /docs", c.Param("file")))
-			return
-		}
-		c.Header("Content-Security-Policy", openapi.Policy)
-		replyFile(c, mediaType, data)
-	})
+	a.Serve(markShared([]Route{
+		{Method: "GET", Path: "/openapi.yaml", Right: AnyRole, Handle: func(c *gin.Context) {
+			replyFile(c, "application/yaml", document) // RFC 9512
+		}},
+		{Method: "GET", Path: "/docs", Right: AnyRole, Handle: func(c *gin.Context) {
+			c.Header("Content-Security-Policy", openapi.Policy)
+			replyFile(c, "text/html; charset=utf-8", openapi.Page())
+		}},
+		{Method: "GET", Path: "/docs/:file", Right: AnyRole, Handle: func(c *gin.Context) {
+			data, mediaType, ok := openapi.File(c.Param("file"))
+			if !ok {
+				a.Fail(c, domain.Errorf(domain.NotFound, "file %.80q is none of the page's; start at /docs", c.Param("file")))
+				return
+			}
+			c.Header("Content-Security-Policy", openapi.Policy)
+			replyFile(c, mediaType, data)
+		}},
+	}))
 }
 
 // replyFile answers with what changes only with the program: a client may keep it, and asks whether it is still the same.

@@ -24,22 +24,20 @@ func (s *Service) elsewhere(r *http.Request) string {
 	if own == "" {
 		return ""
 	}
+	others := s.options.Others()
 	for _, name := range slices.Sorted(maps.Keys(s.options.Addresses)) {
-		if name != s.options.Service && serves(name, r.Method, r.URL.Path) {
+		if other, ok := others[name].(*Service); ok && other != s && other.serves(r) {
 			return fmt.Sprintf("this is %s; %s serves this path: %s%s", s.options.Service, name, s.options.Addresses[name], r.URL.EscapedPath())
 		}
 	}
-	return fmt.Sprintf("this is %s; its paths are at %s/api/v2/docs", s.options.Service, own)
+	return fmt.Sprintf("this is %s; its paths are at %s/api/%s/docs", s.options.Service, own, s.options.APIVersion)
 }
 
-// serves reports whether a service has a route for a path.
-func serves(service, method, path string) bool {
-	for route := range rightOf[service] {
-		if verb, pattern, _ := strings.Cut(route, " "); verb == method && matches(pattern, path) {
-			return true
-		}
-	}
-	return false
+// serves reports whether a service has a route of its own for a request.
+func (s *Service) serves(r *http.Request) bool {
+	return slices.ContainsFunc(s.routes, func(one Route) bool {
+		return !one.shared && one.Method == r.Method && matches(one.Path, r.URL.Path)
+	})
 }
 
 // matches reports whether a path is of a pattern such as /api/v2/device/name/:name.

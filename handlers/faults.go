@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ledge/domain"
+	"ledge/handlers/jsonform"
 )
 
 // Fault is one thing that is wrong with a request. It says what the message says, for programs.
@@ -43,7 +44,7 @@ func faultsOf(err error) []Fault {
 		if err != nil {
 			value = m[2]
 		}
-		return []Fault{{Path: m[1], Value: cutTo(value, 80), Cure: cutTo(message, mostCure)}}
+		return []Fault{{Path: m[1], Value: jsonform.Shorten(value, 80), Cure: jsonform.Shorten(message, mostCure)}}
 	}
 	var faults []Fault
 	for _, part := range clauses(message) {
@@ -62,7 +63,7 @@ func faultsOf(err error) []Fault {
 		addCure(&faults[len(faults)-1], part)
 	}
 	for i := range faults {
-		faults[i].Cure = cutTo(strings.TrimPrefix(faults[i].Cure, cureMark), mostCure)
+		faults[i].Cure = jsonform.Shorten(strings.TrimPrefix(faults[i].Cure, cureMark), mostCure)
 	}
 	return faults
 }
@@ -110,11 +111,4 @@ func valueIn(text string) string {
 		return m[1]
 	}
 	return ""
-}
-
-func cutTo(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

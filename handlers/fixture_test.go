@@ -38,17 +38,20 @@ func serviceOn(log *handlerstest.Log, change func(*handlers.Options)) http.Handl
 		change(&o)
 	}
 	s := handlers.NewService(o)
-	a := s.API("v2")
+	a := s.API(handlers.V2)
 	add := handlers.Batch(a, log, "service", func(e *addService, at int64) handlers.Order {
 		d := domain.DeviceService{Name: e.Service.Name, BaseAddress: "http://h:1", AdminState: "UNLOCKED"}
 		p := d.Check()
 		d.ID, d.Created, d.Modified = a.NewID(), at, at
 		return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: p}
 	})
-	a.Routes.POST("/service", add)
-	a.Routes.PATCH("/service", add)
-	a.Routes.POST("/otherpath", add)
-	a.Routes.DELETE("/service/name/:name", handlers.Remove(a, log, "name", func(string) domain.Command { panic("boom") }))
+	remove := handlers.Remove(a, log, "name", func(string) domain.Command { panic("boom") })
+	a.Serve([]handlers.Route{
+		{Method: "POST", Path: "/service", Right: domain.MayChange, Handle: add},
+		{Method: "PATCH", Path: "/service", Right: domain.MayChange, Handle: add},
+		{Method: "POST", Path: "/otherpath", Right: domain.MayChange, Handle: add},
+		{Method: "DELETE", Path: "/service/name/:name", Right: domain.MayChange, Handle: remove},
+	})
 	return s
 }
 

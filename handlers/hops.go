@@ -27,6 +27,11 @@ func (s *Service) loops(w http.ResponseWriter, r *http.Request) bool {
 	s.options.Logger.Debug("request goes round", "service", s.options.Service, "path", r.URL.Path, "hops", hops, "correlation", correlationID(w))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusLoopDetected)
-	_, _ = w.Write([]byte(`{"apiVersion":"v2","message":"this request goes round between instances of Ledge, as its header Ledge-Hop says; correct the REST channel or the base address that sends it here","statusCode":508}` + "\n"))
+	text, _ := appendJSON(nil, Envelope{
+		APIVersion: s.options.APIVersion, StatusCode: http.StatusLoopDetected,
+		Message: "this request goes round between instances of Ledge, as its header Ledge-Hop says; " +
+			"correct the REST channel or the base address that sends it here",
+	})
+	_, _ = w.Write(append(text, '\n')) // fails when the client is gone: nobody is left to be told
 	return true
 }

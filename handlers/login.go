@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/jsonform"
 )
 
 // LoginBytes is the longest body of POST /login.
@@ -65,7 +66,7 @@ func (a *API) readLogin(c *gin.Context) (asked LoginRequest, err error) {
 		return asked, err
 	}
 	wrong := domain.Errorf(domain.Invalid, `the body is no login; send {"username":"…","password":"…"}, both of them not empty`)
-	if checkJSON(body, body, 0) != nil || json.Unmarshal(body, &asked) != nil || asked.Username == "" || asked.Password == "" {
+	if jsonform.CheckLimits(body, body, 0) != nil || json.Unmarshal(body, &asked) != nil || asked.Username == "" || asked.Password == "" {
 		return asked, wrong
 	}
 	return asked, nil

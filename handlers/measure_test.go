@@ -35,7 +35,7 @@ func TestObserved(t *testing.T) {
 	var seen []Served
 	var out bytes.Buffer
 	s := NewService(Options{Service: "x", Observe: func(s Served) { seen = append(seen, s) }, Logger: slog.New(slog.NewTextHandler(&out, nil))})
-	s.API("v2")
+	s.API(V2)
 	for _, tt := range []struct {
 		method, path, route, as string
 		status                  int

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,8 +35,12 @@ type DeviceServices interface {
 type Options struct {
 	// Service is the EdgeX name of the service, as shown by ping: core-metadata, device-rest, support-notifications.
 	Service string
-	// Addresses are the URLs of all services, by their EdgeX names: a client at the wrong one is told. Nil: it is not.
+	// APIVersion is what answers carry and requests must: V2. An [API] has its own.
+	APIVersion string
+	// Addresses are the URLs of all services, by their EdgeX names, and Others returns the services: a client at the wrong one is told.
+	// Nil: it is not.
 	Addresses map[string]string
+	Others    func() map[string]http.Handler
 	// Instance is the id of this run among the domain.Hops of a request; empty: loops are not looked for.
 	Instance string
 	// Version is the program's version, as shown by GET /version.
@@ -111,9 +116,6 @@ type Options struct {
 	Observe func(Served)
 	// Access says who may send which requests; nil: everybody may send all, and there is no login.
 	Access *Access
-	// Streams are the routes, such as /api/v2/resource/:device/:resource, whose bodies are not loaded as a
-	// whole: of BodyMemory they take what they load when they load it, and nothing before.
-	Streams []string
 
 	unknown *UnknownBodies
 }
@@ -124,6 +126,10 @@ const IdempotencyKeep = 24 * time.Hour
 
 // WithDefaults fills in what is not set.
 func (o Options) WithDefaults() Options {
+	o.APIVersion = cmp.Or(o.APIVersion, V2)
+	if o.Others == nil {
+		o.Others = func() map[string]http.Handler { return nil }
+	}
 	if o.Config == nil {
 		o.Config = func() any { return struct{}{} }
 	}

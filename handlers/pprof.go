@@ -11,7 +11,11 @@ import (
 // PprofPath begins the paths of Go's profiles.
 const PprofPath = "/debug/pprof/"
 
-const pprofRoute = PprofPath + ":name"
+// The routes of each port beside those of its service. The right for HEAD is that for GET.
+var (
+	Metrics  = Route{Method: "GET", Path: "/metrics", Right: domain.MayRead}
+	Profiles = Route{Method: "GET", Path: PprofPath + ":name", Right: domain.MayAdminister}
+)
 
 var errNotLoopback = domain.Errorf(domain.Forbidden, "profiles are only for clients on this machine in open mode; ask from there, by 127.0.0.1")
 
@@ -25,18 +29,18 @@ func Pprof(o Options) http.Handler {
 	profiles.HandleFunc(PprofPath+"symbol", pprof.Symbol)
 	profiles.HandleFunc(PprofPath+"trace", pprof.Trace)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, ok := o.admit(w, r)
+		r, ok := o.admit(w, r, nil)
 		if !ok {
 			return
 		}
 		var err error
 		if o.Access != nil && !o.Access.Open {
-			err = o.mayCall(r, pprofRoute, r.PathValue)
+			err = o.mayCall(r, Profiles, r.PathValue)
 		} else if from, perr := netip.ParseAddrPort(r.RemoteAddr); perr != nil || !from.Addr().Unmap().IsLoopback() || IsForwarded(r) {
 			err = errNotLoopback
 		}
 		if err != nil {
-			o.refuse(w, r, pprofRoute, err)
+			o.refuse(w, r, Profiles.Path, err)
 			return
 		}
 		profiles.ServeHTTP(w, r)

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/jsonform"
 )
 
 // Secrets keeps what POST /secret brings. Put replaces all that is at path, its uses too, durably.
@@ -37,7 +38,7 @@ func (a *API) postSecret(c *gin.Context) {
 		a.Fail(c, err)
 		return
 	}
-	r, err := decodeSecret(body)
+	r, err := decodeSecret(body, a.APIVersion)
 	if err == nil {
 		err = r.check(a.APIVersion).Err()
 	}
@@ -55,8 +56,8 @@ func (a *API) postSecret(c *gin.Context) {
 }
 
 // decodeSecret says of what it cannot decode only where it is. As in EdgeX, what follows the object is not looked at.
-func decodeSecret(body []byte) (r SecretRequest, err error) {
-	if err := checkJSON(body, body, 0); err != nil {
+func decodeSecret(body []byte, version string) (r SecretRequest, err error) {
+	if err := jsonform.CheckLimits(body, body, 0); err != nil {
 		return r, err
 	}
 	err = json.NewDecoder(bytes.NewReader(body)).Decode(&r)
@@ -65,14 +66,15 @@ func decodeSecret(body []byte) (r SecretRequest, err error) {
 		if field == "" {
 			field = "the body"
 		}
-		return r, domain.Errorf(domain.Invalid, "%s: has the wrong type; give %s", field, wanted(mistyped.Type))
+		return r, domain.Errorf(domain.Invalid, "%s: has the wrong type; give %s", field, jsonform.DescribeType(mistyped.Type))
 	}
 	if err != nil {
 		where := "ends early"
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			where = fmt.Sprintf("is no JSON at byte %d", syntax.Offset)
 		}
-		return r, domain.Errorf(domain.Invalid, `the body %s; send {"apiVersion":"v2","path":"…","secretData":[{"key":"…","value":"…"}]}`, where)
+		return r, domain.Errorf(domain.Invalid, `the body %s; send {"apiVersion":%q,"path":"…","secretData":[{"key":"…","value":"…"}]}`,
+			where, version)
 	}
 	return r, nil
 }

@@ -19,6 +19,7 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 type Service struct {
 	options Options
 	engine  *gin.Engine
+	routes  []Route
 	bodies  *Bodies
 	answers *Answers
 	refused *refusedLog
@@ -32,7 +33,7 @@ func NewService(o Options) *Service {
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
 	s.engine.UseRawPath = true // withRawPath leaves one only if a segment has a slash
-	s.engine.Use(s.measure, s.logAccess, refuseSlashes, s.authorize)
+	s.engine.Use(s.measure, s.logAccess, refuseSlashes)
 	s.engine.NoRoute(s.notFound)
 	s.engine.NoMethod(s.notAllowed)
 	return s
@@ -42,7 +43,7 @@ func NewService(o Options) *Service {
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, r = s.options.withDeadlines(w, r)
 	s.options.correlate(w, r)
-	r, ok := s.options.admit(w, r)
+	r, ok := s.options.admit(w, r, s.routes)
 	if !ok || s.loops(w, r) {
 		s.unrouted(w, r)
 		return
@@ -75,15 +76,6 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.engine.ServeHTTP(w, r)
-}
-
-// Routes lists what is served, as "GET /api/v2/device/name/:name".
-func (s *Service) Routes() []string {
-	var all []string
-	for _, r := range s.engine.Routes() {
-		all = append(all, r.Method+" "+r.Path)
-	}
-	return all
 }
 
 // withRawPath returns the request with a RawPath only if a segment of its path has an encoded slash. All segments are then encoded in the

@@ -74,9 +74,16 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 
 // TestElsewhere holds that a client at the wrong service is told the right one, and one at a wrong path where the right ones are.
 func TestElsewhere(t *testing.T) {
-	o := handlerstest.Options("core-metadata")
-	o.Addresses = map[string]string{"core-metadata": "http://edge:1", "core-data": "http://edge:2", "support-notifications": "http://edge:3"}
-	h := handlers.NewService(o)
+	all := map[string]http.Handler{}
+	for name, s := range allServices(func(o *handlers.Options) {
+		o.Addresses = map[string]string{
+			"core-metadata": "http://edge:1", "core-data": "http://edge:2", "support-notifications": "http://edge:3",
+		}
+		o.Others = func() map[string]http.Handler { return all }
+	}) {
+		all[name] = s
+	}
+	h := all["core-metadata"]
 	const notFound = "404 page not found\n"
 	for request, want := range map[string]string{
 		"GET /":                               notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
@@ -87,6 +94,7 @@ func TestElsewhere(t *testing.T) {
 		"PATCH /api/v2/subscription":          notFound + "this is core-metadata; support-notifications serves this path: http://edge:3/api/v2/subscription\n",
 		"PUT /api/v2/subscription":            notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
 		"POST /api/v2/resource/cam-1/jpeg":    notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
+		"POST /api/v2/secret":                 notFound + "this is core-metadata; its paths are at http://edge:1/api/v2/docs\n",
 		"HEAD /api/v2/reading/id/1234/binary": notFound,
 	} {
 		method, path, _ := strings.Cut(request, " ")

@@ -18,12 +18,12 @@ func Starting(o Options, progress func() string) http.Handler {
 		answer := struct {
 			Envelope
 			Status string `json:"status,omitempty"`
-		}{Envelope: Envelope{APIVersion: "v2", Message: "the node is starting", StatusCode: http.StatusServiceUnavailable}}
+		}{Envelope: Envelope{APIVersion: o.APIVersion, Message: "the node is starting", StatusCode: http.StatusServiceUnavailable}}
 		if done := progress(); done != "" {
 			answer.Message += ": " + done
 		}
 		answer.Message += "; try again in " + StartingAgain + " seconds"
-		if r.URL.Path == "/api/v2/health" {
+		if r.URL.Path == "/api/"+o.APIVersion+"/health" {
 			answer.Status = "starting"
 		}
 		text, _ := appendJSON(nil, answer)

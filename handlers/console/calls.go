@@ -225,8 +225,11 @@ func (w *answerWriter) SetWriteDeadline(time.Time) error { return nil }
 
 var _ http.ResponseWriter = (*answerWriter)(nil)
 
+// api begins the paths of the API that the console calls.
+const api = "/api/" + handlers.V2
+
 // apiPath is an address of a service below a name.
-func apiPath(before, name string) string { return "/api/v2/" + before + url.PathEscape(name) }
+func apiPath(before, name string) string { return api + "/" + before + url.PathEscape(name) }
 
 // ifMatch is the header for a change of the revision that the user has seen.
 func ifMatch(revision string) []string {
@@ -238,7 +241,8 @@ func ifMatch(revision string) []string {
 
 // changeOne sends one entity to a service in the array that the service takes.
 func (s *Console) changeOne(c *gin.Context, service, method, path, key string, fields map[string]any, revision string) answer {
-	return changedMeanwhile(s.call(c, service, method, path, []any{map[string]any{"apiVersion": "v2", key: fields}}, ifMatch(revision)...))
+	body := []any{map[string]any{"apiVersion": handlers.V2, key: fields}}
+	return changedMeanwhile(s.call(c, service, method, path, body, ifMatch(revision)...))
 }
 
 // changedMeanwhile explains a refusal because of an old revision.

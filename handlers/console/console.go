@@ -104,7 +104,6 @@ type Console struct {
 // New returns the console. Close ends it.
 func New(o Options) *Console {
 	o.Options = o.WithDefaults()
-	o.Streams = []string{valuePath}
 	s := &Console{
 		Options: o, engine: gin.New(), pages: parsePages(), live: newLive(o.Follow, o.Logger), bodies: handlers.NewBodies(o.Options), answers: handlers.NewAnswers(o.Options),
 	}
@@ -114,9 +113,9 @@ func New(o Options) *Console {
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ForwardedByClientIP = false
 	s.engine.Use(s.recoverPanic, s.headers, s.giveBack)
-	s.engine.NoRoute(s.session, s.authorize(anyRole), s.notFound)
+	s.engine.NoRoute(s.session, s.authorize(handlers.AnyRole), s.notFound)
 	s.engine.NoMethod(func(c *gin.Context) { c.String(http.StatusMethodNotAllowed, "this page has no such form\n") })
-	s.route()
+	s.serveRoutes(s.routes())
 	return s
 }
 
@@ -129,7 +128,7 @@ func (s *Console) Close() {
 // ServeHTTP implements http.Handler.
 func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Routes lists the routes, such as "GET /devices/:name", with the right that each needs; "" for a route without login.
+// Routes lists the routes, such as "GET /devices/:name", with the right that each needs.
 func (s *Console) Routes() map[string]domain.Right {
 	all := map[string]domain.Right{}
 	for _, r := range s.routes() {
@@ -174,12 +173,6 @@ func (s *Console) headers(c *gin.Context) {
 	c.Next()
 }
 
-// Rights of routes beside those of roles.
-const (
-	noLogin domain.Right = ""
-	anyRole domain.Right = "login"
-)
-
 // route is one path of the console, and the right that it needs.
 type route struct {
 	method, path string
@@ -190,21 +183,23 @@ type route struct {
 // routes is the one table of all paths.
 func (s *Console) routes() []route {
 	return slices.Concat([]route{
-		{"GET", "/static/:file", noLogin, func(c *gin.Context) { static.Serve(c, c.Param("file")) }},
-		{"GET", "/favicon.ico", noLogin, func(c *gin.Context) { static.Serve(c, "icon.svg") }},
-		{"GET", "/login", noLogin, s.showLogin},
-		{"POST", "/login", noLogin, s.login},
-		{"POST", "/logout", noLogin, s.logout},
-		{"GET", "/account", anyRole, s.showAccount},
-		{"POST", "/account/password", anyRole, s.changePassword},
+		{"GET", "/static/:file", handlers.Public, func(c *gin.Context) { static.Serve(c, c.Param("file")) }},
+		{"GET", "/favicon.ico", handlers.Public, func(c *gin.Context) { static.Serve(c, "icon.svg") }},
+		{"GET", "/login", handlers.Public, s.showLogin},
+		{"POST", "/login", handlers.Public, s.login},
+		{"POST", "/logout", handlers.Public, s.logout},
+		{"GET", "/account", handlers.AnyRole, s.showAccount},
+		{"POST", "/account/password", handlers.AnyRole, s.changePassword},
 		{"GET", "/live", domain.MayRead, s.serveLive},
-		{"GET", "/", anyRole, s.share(s.overview)},
+		{"GET", "/", handlers.AnyRole, s.share(s.overview)},
 	}, s.deviceRoutes(), s.readingRoutes(), s.profileRoutes(), s.serviceRoutes(), s.watcherRoutes(), s.subscriptionRoutes(), s.notificationRoutes(),
 		s.ledgerRoutes(), s.userRoutes(), s.systemRoutes())
 }
 
-func (s *Console) route() {
-	for _, r := range s.routes() {
+// serveRoutes panics if a route has no right.
+func (s *Console) serveRoutes(routes []route) {
+	for _, r := range routes {
+		handlers.MustHaveRight(r.method+" "+r.path, r.right)
 		s.engine.Handle(r.method, r.path, s.session, s.authorize(r.right), s.admit(r), s.authorizeAgain(r.right), r.handle)
 	}
 }

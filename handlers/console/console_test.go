@@ -518,7 +518,7 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	page := s.live.add("anna", map[string]string{"devices": ""})
 	var rendered atomic.Int32
 	p, status := Page{Title: "shown", Live: "devices"}, http.StatusOK
-	s.engine.GET("/shown", s.session, s.authorize(anyRole), s.share(func(c *gin.Context) {
+	s.engine.GET("/shown", s.session, s.authorize(handlers.AnyRole), s.share(func(c *gin.Context) {
 		rendered.Add(1)
 		s.show(c, status, "error", p)
 	}))
@@ -617,4 +617,15 @@ func TestLongForms(t *testing.T) {
 	if w.Code != http.StatusRequestEntityTooLarge || w.Header().Get("Connection") != "close" {
 		t.Errorf("a form beyond the bound: got %d, Connection: %s", w.Code, w.Header().Get("Connection"))
 	}
+}
+
+// TestPageWithoutRight holds that a page is not served if it is not certain who may see it.
+func TestPageWithoutRight(t *testing.T) {
+	s := New(Options{Options: handlers.Options{Logger: slog.New(slog.DiscardHandler)}})
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, `route GET /x: no role has its right ""`) {
+			t.Errorf("got %s", got)
+		}
+	}()
+	s.serveRoutes([]route{{method: "GET", path: "/x", handle: func(*gin.Context) {}}})
 }

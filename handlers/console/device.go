@@ -274,7 +274,7 @@ func (s *Console) sendValue(c *gin.Context, body any, mediaType string) answer {
 	if i >= 0 { // else the service says what is wrong
 		mediaType = postType(d.Resources[i].Properties, mediaType)
 	}
-	path := "/api/v2/resource/" + url.PathEscape(c.Param("name")) + "/" + url.PathEscape(c.Param("resource"))
+	path := api + "/resource/" + url.PathEscape(c.Param("name")) + "/" + url.PathEscape(c.Param("resource"))
 	return s.call(c, deviceRESTService, http.MethodPost, path, body, "Content-Type", cmp.Or(mediaType, "application/octet-stream"))
 }
 
@@ -308,7 +308,7 @@ func (s *Console) postTo(c *gin.Context, device string, r domain.DeviceResource)
 			at.Host = net.JoinHostPort(browser, at.Port())
 		}
 	}
-	at.Path, at.RawPath = "/api/v2/resource/"+device+"/"+r.Name, "/api/v2/resource/"+url.PathEscape(device)+"/"+url.PathEscape(r.Name)
+	at.Path, at.RawPath = api+"/resource/"+device+"/"+r.Name, api+"/resource/"+url.PathEscape(device)+"/"+url.PathEscape(r.Name)
 	p.URL = at.String()
 	login := ""
 	if s.TLS {

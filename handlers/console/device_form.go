@@ -175,7 +175,7 @@ func (s *Console) addDevice(c *gin.Context) {
 		return
 	}
 	fields["adminState"], fields["operatingState"] = domain.StateUnlocked, domain.StateUp
-	a := s.call(c, metadataService, http.MethodPost, "/api/v2/device", []any{map[string]any{"apiVersion": "v2", "device": fields}})
+	a := s.call(c, metadataService, http.MethodPost, api+"/device", []any{map[string]any{"apiVersion": handlers.V2, "device": fields}})
 	if !a.ok() {
 		f.Problems = a.Problems
 		s.showDeviceForm(c, a.Status, f, a.Message)
@@ -311,7 +311,7 @@ func (s *Console) showDeleteDevice(c *gin.Context) {
 
 func (s *Console) deleteDevice(c *gin.Context) {
 	name := c.Param("name")
-	if a := s.call(c, metadataService, http.MethodDelete, "/api/v2/device/name/"+url.PathEscape(name), nil); !a.ok() {
+	if a := s.call(c, metadataService, http.MethodDelete, apiPath("device/name/", name), nil); !a.ok() {
 		s.showError(c, a.Status, a.Message)
 		return
 	}

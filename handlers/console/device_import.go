@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/deviceimport"
 )
 
@@ -168,9 +169,9 @@ func (s *Console) apply(c *gin.Context, rows []deviceimport.Row, what, method st
 func (s *Console) sendImport(c *gin.Context, batch []*deviceimport.Row, method string) {
 	var body []any
 	for _, r := range batch {
-		body = append(body, map[string]any{"apiVersion": "v2", "device": r.Device})
+		body = append(body, map[string]any{"apiVersion": handlers.V2, "device": r.Device})
 	}
-	a := s.call(c, metadataService, method, "/api/v2/device", body)
+	a := s.call(c, metadataService, method, api+"/device", body)
 	var elements []struct {
 		StatusCode int    `json:"statusCode"`
 		Message    string `json:"message"`

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 	"ledge/handlers/console/devicesearch"
 )
 
@@ -189,7 +190,7 @@ func (s *Console) deviceAction(c *gin.Context, action, label string) (do func(na
 		return func(name string) answer { return patch(name, "adminState", domain.StateUnlocked) }, "unlocked"
 	case "delete":
 		return func(name string) answer {
-			return s.call(c, metadataService, http.MethodDelete, "/api/v2/device/name/"+url.PathEscape(name), nil)
+			return s.call(c, metadataService, http.MethodDelete, apiPath("device/name/", name), nil)
 		}, "deleted"
 	case "label", "unlabel":
 		if label == "" {
@@ -212,7 +213,8 @@ func (s *Console) deviceAction(c *gin.Context, action, label string) (do func(na
 
 // patchDevice changes fields of a device.
 func (s *Console) patchDevice(c *gin.Context, fields map[string]any, header ...string) answer {
-	return s.call(c, metadataService, http.MethodPatch, "/api/v2/device", []any{map[string]any{"apiVersion": "v2", "device": fields}}, header...)
+	body := []any{map[string]any{"apiVersion": handlers.V2, "device": fields}}
+	return s.call(c, metadataService, http.MethodPatch, api+"/device", body, header...)
 }
 
 // device returns a whole device with its revision.

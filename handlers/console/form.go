@@ -24,11 +24,11 @@ func (s *Console) admit(r route) gin.HandlerFunc {
 			return
 		}
 		most := int64(handlers.FormBytes)
-		if r.right == noLogin {
+		if r.right == handlers.Public {
 			defer s.unknown.Begin(c.Request)()
 			most = handlers.LoginBytes
 		}
-		done, err := s.bodies.Admit(c, !slices.Contains(s.Streams, r.path))
+		done, err := s.bodies.Admit(c, r.path != valuePath)
 		if err != nil {
 			s.fail(c, err)
 			return

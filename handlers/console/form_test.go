@@ -73,16 +73,16 @@ func TestForms(t *testing.T) {
 		"too many fields":     {strings.NewReader(strings.Repeat("a&", 20_000)), encoded, 422, "The form cannot be read"},
 		"broken":              {strings.NewReader("a=%zz"), encoded, 422, "The form cannot be read"},
 	} {
-		if w := sendForm(t, s, route{right: anyRole, handle: show}, test.body, test.media); w.Code != test.status || !strings.Contains(w.Body.String(), test.says) {
+		if w := sendForm(t, s, route{right: handlers.AnyRole, handle: show}, test.body, test.media); w.Code != test.status || !strings.Contains(w.Body.String(), test.says) {
 			t.Errorf("%s: got %d %.300s, want %d %s", name, w.Code, w.Body, test.status, test.says)
 		}
 	}
 	s.bodies = handlers.NewBodies(handlers.Options{BodyMemory: 1 << 20})
 	for range 2 { // a refused form leaves nothing behind
-		if w := sendForm(t, s, route{right: anyRole, handle: show}, strings.NewReader("a="+long[:40_000]), encoded); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "three quarters") {
+		if w := sendForm(t, s, route{right: handlers.AnyRole, handle: show}, strings.NewReader("a="+long[:40_000]), encoded); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "three quarters") {
 			t.Errorf("a form beyond the memory: got %d %.300s", w.Code, w.Body)
 		}
-		if w := sendForm(t, s, route{right: anyRole, handle: show}, strings.NewReader("a="+long[:20_000]), encoded); w.Code != http.StatusOK {
+		if w := sendForm(t, s, route{right: handlers.AnyRole, handle: show}, strings.NewReader("a="+long[:20_000]), encoded); w.Code != http.StatusOK {
 			t.Errorf("a form within the memory: got %d %.300s", w.Code, w.Body)
 		}
 	}
@@ -113,13 +113,13 @@ func TestReadUpload(t *testing.T) {
 		"long fields":           {[]string{"a", half, "b", half}, "413 The text is longer"},
 	} {
 		body, media := fileForm(t, test.fields...)
-		w := sendForm(t, s, route{right: anyRole, handle: show, path: uploads[0]}, body, media)
+		w := sendForm(t, s, route{right: handlers.AnyRole, handle: show, path: uploads[0]}, body, media)
 		if got := fmt.Sprint(w.Code, " ", w.Body); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: got %.100s, want %s", name, got, test.want)
 		}
 	}
 	encoded := url.Values{"text": {"t"}, "a": {"1"}}.Encode()
-	if w := sendForm(t, s, route{right: anyRole, handle: show, path: uploads[0]}, strings.NewReader(encoded), "application/x-www-form-urlencoded"); w.Body.String() != "1 t" {
+	if w := sendForm(t, s, route{right: handlers.AnyRole, handle: show, path: uploads[0]}, strings.NewReader(encoded), "application/x-www-form-urlencoded"); w.Body.String() != "1 t" {
 		t.Errorf("encoded: got %d %s", w.Code, w.Body)
 	}
 }

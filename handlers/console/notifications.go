@@ -251,7 +251,7 @@ func (s *Console) sendNotification(c *gin.Context) {
 }
 
 func (s *Console) sendOne(c *gin.Context, fields map[string]any) (a answer, id string) {
-	a = s.changeOne(c, notificationsService, http.MethodPost, "/api/v2/notification", "notification", fields, "")
+	a = s.changeOne(c, notificationsService, http.MethodPost, api+"/notification", "notification", fields, "")
 	var items []struct {
 		ID string `json:"id"`
 	}

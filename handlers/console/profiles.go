@@ -181,7 +181,8 @@ func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revisi
 	if err != nil {
 		return answer{Status: http.StatusInternalServerError, Message: err.Error()}
 	}
-	return changedMeanwhile(s.call(c, metadataService, method, "/api/v2/deviceprofile/uploadfile", &body, append(ifMatch(revision), "Content-Type", form.FormDataContentType())...))
+	header := append(ifMatch(revision), "Content-Type", form.FormDataContentType())
+	return changedMeanwhile(s.call(c, metadataService, method, api+"/deviceprofile/uploadfile", &body, header...))
 }
 
 func (s *Console) showEditProfile(c *gin.Context) {
@@ -192,7 +193,7 @@ func (s *Console) showEditProfile(c *gin.Context) {
 	}
 	if d.YAML == "" {
 		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
-			"Upload it again with PUT /api/v2/deviceprofile/uploadfile.", mostShown))
+			"Upload it again with PUT %s/deviceprofile/uploadfile.", mostShown, api))
 		return
 	}
 	s.show(c, http.StatusOK, "profile_form", Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{

@@ -136,7 +136,7 @@ func (s *Console) editService(c *gin.Context) {
 }
 
 func (s *Console) saveService(c *gin.Context, method string, f serviceForm, what string) {
-	a := s.changeOne(c, metadataService, method, "/api/v2/deviceservice", "service", map[string]any{
+	a := s.changeOne(c, metadataService, method, api+"/deviceservice", "service", map[string]any{
 		"name": f.Name, "description": f.Description, "baseAddress": f.BaseAddress, "adminState": f.AdminState, "labels": splitLabels(f.Labels),
 	}, f.Revision)
 	if !a.ok() {

@@ -159,14 +159,14 @@ func (s *Console) authorize(right domain.Right) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		u, known := user(c)
 		switch {
-		case c.IsAborted() || right == noLogin:
+		case c.IsAborted() || right == handlers.Public:
 		case !known:
 			s.askForLogin(c)
 		case u.MustChange && c.Request.URL.Path != "/account" && c.Request.URL.Path != "/account/password":
 			s.keepPage(c)
 			s.redirect(c, "/account")
 			c.Abort()
-		case right != anyRole && !u.Role.May(right):
+		case right != handlers.AnyRole && !u.Role.May(right):
 			s.fail(c, domain.Errorf(domain.Forbidden, "your role is %s; this needs the role %s", u.Role, domain.RolesThatMay(right)))
 		}
 	}

@@ -176,7 +176,7 @@ func (s *Console) saveSubscription(c *gin.Context, method, what string) {
 		s.showSubscriptionForm(c, http.StatusOK, "", f)
 		return
 	}
-	a := s.changeOne(c, notificationsService, method, "/api/v2/subscription", "subscription", f.fields(), f.Revision)
+	a := s.changeOne(c, notificationsService, method, api+"/subscription", "subscription", f.fields(), f.Revision)
 	if !a.ok() {
 		f.Problems = a.Problems
 		s.showSubscriptionForm(c, a.Status, a.Message, f)

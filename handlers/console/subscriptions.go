@@ -248,7 +248,7 @@ func (s *Console) socketsOf(ch domain.Channel) (list []SocketState) {
 
 func (s *Console) setSubscriptionState(c *gin.Context) {
 	name := c.Param("name")
-	a := s.changeOne(c, notificationsService, http.MethodPatch, "/api/v2/subscription", "subscription",
+	a := s.changeOne(c, notificationsService, http.MethodPatch, api+"/subscription", "subscription",
 		map[string]any{"name": name, "adminState": c.PostForm("adminState")}, "")
 	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "The subscription is %s.", strings.ToLower(c.PostForm("adminState")))
 }

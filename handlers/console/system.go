@@ -157,5 +157,6 @@ func (s *Console) forwardDocument(c *gin.Context, path string) {
 		return
 	}
 	c.Header("Content-Security-Policy", openapi.Policy)
-	s.forward(c, service, http.MethodGet, "/api/v2"+path, "If-None-Match", c.GetHeader("If-None-Match"), "Accept-Encoding", c.GetHeader("Accept-Encoding"))
+	s.forward(c, service, http.MethodGet, api+path,
+		"If-None-Match", c.GetHeader("If-None-Match"), "Accept-Encoding", c.GetHeader("Accept-Encoding"))
 }

@@ -133,7 +133,7 @@ func (s *Console) saveWatcher(c *gin.Context, method string, f watcherForm, what
 	identifiers, blocking := map[string]string{}, map[string][]string{}
 	pairs(f.Identifiers, func(property, value string) { identifiers[property] = value })
 	pairs(f.Blocking, func(property, value string) { blocking[property] = append(blocking[property], value) })
-	a := s.changeOne(c, metadataService, method, "/api/v2/provisionwatcher", "provisionWatcher", map[string]any{
+	a := s.changeOne(c, metadataService, method, api+"/provisionwatcher", "provisionWatcher", map[string]any{
 		"name": f.Name, "labels": splitLabels(f.Labels), "identifiers": identifiers, "blockingIdentifiers": blocking,
 		"serviceName": f.ServiceName, "profileName": f.ProfileName, "adminState": f.AdminState,
 	}, f.Revision)

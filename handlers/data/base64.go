@@ -7,11 +7,11 @@ import (
 	"fmt"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/jsonform"
 )
 
 // eventFormat is JSON, and says which reading has a binaryValue that is no base64: the decoder does not.
-var eventFormat = handlers.Format{Name: "JSON", Unmarshal: func(data []byte, v any) error {
+var eventFormat = jsonform.Format{Name: "JSON", Unmarshal: func(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if wrong, ok := errors.AsType[base64.CorruptInputError](err); ok {
 		return notBase64(data, wrong)

@@ -12,6 +12,7 @@ import (
 	_ "embed"
 	"io"
 	"net/http"
+	"slices"
 
 	"ledge/domain"
 	"ledge/handlers"
@@ -51,9 +52,8 @@ const eventBytes = 24 << 20
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, events EventAt, payloads Payloads) http.Handler {
 	o.BodyBytes = cmp.Or(o.BodyBytes, eventBytes)
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, log: log, events: events, payloads: payloads}
-	v2.routeEvents()
-	v2.routeReadings()
+	v2 := service{API: s.API(handlers.V2), state: state, log: log, events: events, payloads: payloads}
+	v2.Serve(slices.Concat(v2.eventRoutes(), v2.readingRoutes()))
 	v2.RouteDocument(document)
 	return s
 }

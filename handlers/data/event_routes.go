@@ -10,18 +10,22 @@ import (
 	"ledge/handlers"
 )
 
-func (s service) routeEvents() {
-	r, device := s.Routes, handlers.By(domain.IndexDevice, "name")
-	r.POST("/event/:profileName/:deviceName/:sourceName", s.addEvent)
-	r.GET("/event/id/:id", handlers.WithID(s.API, s.getEvent))
-	r.GET("/event/all", s.listEvents(asked(handlers.Unfiltered)))
-	r.GET("/event/device/name/:name", s.listEvents(asked(device)))
-	r.GET("/event/start/:start/end/:end", s.listEvents(handlers.ByTime(time.Nanosecond, handlers.Unfiltered)))
-	r.GET("/event/count", count(s, eventKind, handlers.Unfiltered))
-	r.GET("/event/count/device/name/:name", count(s, eventKind, device))
-	r.DELETE("/event/id/:id", handlers.WithID(s.API, handlers.Remove(s.API, s.log, "id", func(id string) domain.Command { return domain.RemoveDataEvent{ID: id} })))
-	r.DELETE("/event/device/name/:name", handlers.CleanUp(s.API, s.log, s.ofDevice))
-	r.DELETE("/event/age/:age", handlers.CleanUp(s.API, s.log, s.ofAge))
+func (s service) eventRoutes() []handlers.Route {
+	device, between := handlers.By(domain.IndexDevice, "name"), handlers.ByTime(time.Nanosecond, handlers.Unfiltered)
+	remove := handlers.Remove(s.API, s.log, "id", func(id string) domain.Command { return domain.RemoveDataEvent{ID: id} })
+	const add = "/event/:profileName/:deviceName/:sourceName"
+	return []handlers.Route{
+		{Method: "POST", Path: add, Right: domain.MayPost, Device: "deviceName", Handle: s.addEvent},
+		{Method: "GET", Path: "/event/id/:id", Right: domain.MayRead, Handle: handlers.WithID(s.API, s.getEvent)},
+		{Method: "GET", Path: "/event/all", Right: domain.MayRead, Handle: s.listEvents(asked(handlers.Unfiltered))},
+		{Method: "GET", Path: "/event/device/name/:name", Right: domain.MayRead, Handle: s.listEvents(asked(device))},
+		{Method: "GET", Path: "/event/start/:start/end/:end", Right: domain.MayRead, Handle: s.listEvents(between)},
+		{Method: "GET", Path: "/event/count", Right: domain.MayRead, Handle: count(s, eventKind, handlers.Unfiltered)},
+		{Method: "GET", Path: "/event/count/device/name/:name", Right: domain.MayRead, Handle: count(s, eventKind, device)},
+		{Method: "DELETE", Path: "/event/id/:id", Right: domain.MayChange, Handle: handlers.WithID(s.API, remove)},
+		{Method: "DELETE", Path: "/event/device/name/:name", Right: domain.MayChange, Handle: handlers.CleanUp(s.API, s.log, s.ofDevice)},
+		{Method: "DELETE", Path: "/event/age/:age", Right: domain.MayChange, Handle: handlers.CleanUp(s.API, s.log, s.ofAge)},
+	}
 }
 
 // asked is a filter that no request gets wrong.

@@ -7,25 +7,33 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/jsonform"
 )
 
-func (s service) routeReadings() {
-	r := s.Routes
+func (s service) readingRoutes() []handlers.Route {
 	device, resource := handlers.By(domain.IndexDevice, "name"), handlers.By(domain.IndexResource, "resourceName")
-	const both = "/reading/device/name/:name/resourceName/:resourceName"
-	r.GET("/reading/all", s.listReadings(asked(handlers.Unfiltered)))
-	r.GET("/reading/device/name/:name", s.listReadings(asked(device)))
-	r.GET("/reading/resourceName/:resourceName", s.listReadings(asked(resource)))
-	r.GET(both, s.listReadings(asked(byDeviceResource)))
-	const between = "/start/:start/end/:end"
-	r.GET("/reading"+between, s.listReadings(handlers.ByTime(time.Nanosecond, handlers.Unfiltered)))
-	r.GET("/reading/resourceName/:resourceName"+between, s.listReadings(handlers.ByTime(time.Nanosecond, resource)))
-	r.GET(both+between, s.listReadings(handlers.ByTime(time.Nanosecond, byDeviceResource)))
-	r.GET("/reading/device/name/:name"+between, s.listReadings(s.byDeviceResources))
-	r.GET("/reading/count", count(s, readingKind, handlers.Unfiltered))
-	r.GET("/reading/count/device/name/:name", count(s, readingKind, device))
-	r.GET("/reading/id/:id/binary", handlers.WithID(s.API, s.getBinary))
-	r.HEAD("/reading/id/:id/binary", handlers.WithID(s.API, s.getBinary))
+	const (
+		ofResource = "/reading/resourceName/:resourceName"
+		ofDevice   = "/reading/device/name/:name"
+		ofBoth     = ofDevice + "/resourceName/:resourceName"
+		between    = "/start/:start/end/:end"
+		binary     = "/reading/id/:id/binary"
+	)
+	inTime := func(f handlers.Filter) handlers.Handler { return s.listReadings(handlers.ByTime(time.Nanosecond, f)) }
+	return []handlers.Route{
+		{Method: "GET", Path: "/reading/all", Right: domain.MayRead, Handle: s.listReadings(asked(handlers.Unfiltered))},
+		{Method: "GET", Path: ofDevice, Right: domain.MayRead, Handle: s.listReadings(asked(device))},
+		{Method: "GET", Path: ofResource, Right: domain.MayRead, Handle: s.listReadings(asked(resource))},
+		{Method: "GET", Path: ofBoth, Right: domain.MayRead, Handle: s.listReadings(asked(byDeviceResource))},
+		{Method: "GET", Path: "/reading" + between, Right: domain.MayRead, Handle: inTime(handlers.Unfiltered)},
+		{Method: "GET", Path: ofResource + between, Right: domain.MayRead, Handle: inTime(resource)},
+		{Method: "GET", Path: ofBoth + between, Right: domain.MayRead, Handle: inTime(byDeviceResource)},
+		{Method: "GET", Path: ofDevice + between, Right: domain.MayRead, Handle: s.listReadings(s.byDeviceResources)},
+		{Method: "GET", Path: "/reading/count", Right: domain.MayRead, Handle: count(s, readingKind, handlers.Unfiltered)},
+		{Method: "GET", Path: "/reading/count/device/name/:name", Right: domain.MayRead, Handle: count(s, readingKind, device)},
+		{Method: "GET", Path: binary, Right: domain.MayRead, Handle: handlers.WithID(s.API, s.getBinary)},
+		{Method: "HEAD", Path: binary, Right: domain.MayRead, Handle: handlers.WithID(s.API, s.getBinary)},
+	}
 }
 
 var readingKind = handlers.Kind[domain.Reading]{List: domain.ListReadings, Table: func(s domain.State) domain.Table[domain.Reading] { return s.Readings }}
@@ -72,10 +80,10 @@ func (s service) resourceNames(c *gin.Context) ([]string, error) {
 	}
 	room := s.EntryMemory(c)
 	defer room.Release()
-	if err := room.Hold(handlers.Entries(data)); err != nil {
+	if err := room.Hold(jsonform.CountEntries(data)); err != nil {
 		return nil, err
 	}
-	find, err := handlers.Decode[findReadings](data, handlers.JSON)
+	find, err := jsonform.Decode[findReadings](data, jsonform.JSON)
 	if err != nil {
 		return nil, err
 	}

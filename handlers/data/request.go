@@ -15,6 +15,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/jsonform"
 )
 
 const (
@@ -103,9 +104,9 @@ func unmarshalCBOR(data []byte, v any) error {
 
 // readEvent returns the event in the body of a request, and the head beside it.
 func (s service) readEvent(c *gin.Context, data []byte) (added domain.DataEventAdded, head handlers.Head, err error) {
-	format, entries := eventFormat, handlers.Entries
+	format, entries := eventFormat, jsonform.CountEntries
 	if kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type")); kind == typeCBOR {
-		format, entries = handlers.Format{Name: "CBOR", Unmarshal: unmarshalCBOR}, countItems
+		format, entries = jsonform.Format{Name: "CBOR", Unmarshal: unmarshalCBOR}, countItems
 	}
 	room := s.EntryMemory(c)
 	defer room.Release()

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/jsonform"
 	"ledge/handlers/yamldoc"
 )
 
@@ -184,7 +184,7 @@ func typed(v any, key string, as int) any {
 }
 
 func parseJSON(text []byte, hold Hold) (all any, err error) {
-	if err := hold(jsonEntry * int64(handlers.Entries(text))); err != nil {
+	if err := hold(jsonEntry * int64(jsonform.CountEntries(text))); err != nil {
 		return nil, err
 	}
 	in := json.NewDecoder(bytes.NewReader(text))

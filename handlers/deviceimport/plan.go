@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/jsonform"
 	"ledge/handlers/shapes"
 )
 
@@ -33,7 +33,7 @@ func (p *Plan) Add(state domain.State, rows []Row) {
 }
 
 func (p *Plan) row(state domain.State, r *Row) error {
-	device, err := handlers.Decode[shapes.Device](r.Device, handlers.JSON)
+	device, err := jsonform.Decode[shapes.Device](r.Device, jsonform.JSON)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *Plan) row(state domain.State, r *Row) error {
 	if r.Name != "" {
 		p.seen[r.Name] = r.Position
 	}
-	r.Says = handlers.IgnoredKeys[shapes.Device](r.Device)
+	r.Says = jsonform.IgnoredKeys[shapes.Device](r.Device)
 	if _, there := state.Devices.Get(r.Name); there {
 		return r.change(state)
 	}
@@ -73,7 +73,7 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 }
 
 func (r *Row) change(state domain.State) error {
-	patch, err := handlers.Decode[shapes.DevicePatch](r.Device, handlers.JSON)
+	patch, err := jsonform.Decode[shapes.DevicePatch](r.Device, jsonform.JSON)
 	if err != nil {
 		return err
 	}

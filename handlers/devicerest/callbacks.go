@@ -29,35 +29,41 @@ var (
 	proposed = kind{"device", func(domain.State, string) bool { return true }}
 )
 
-// routeCallbacks adds the paths by which EdgeX's core-metadata tells a device service what has changed, and asks it about
+// callbackRoutes are those by which EdgeX's core-metadata tells a device service what has changed, and asks it about
 // devices. This one sees the state of core-metadata itself: nothing that it is told changes anything, and what it is told
 // of must be there.
-func (s service) routeCallbacks() {
-	r := s.Routes
+func (s service) callbackRoutes() []handlers.Route {
 	addDevice := func(e *shapes.AddDevice) (string, domain.Problems) { d := e.Device.Entity(); return d.Name, d.Check() }
-	r.POST("/validate/device", hear(s, proposed, addDevice))
-	r.POST("/callback/device", hear(s, devices, addDevice))
-	r.PUT("/callback/device", hear(s, devices, func(e *shapes.UpdateDevice) (string, domain.Problems) {
+	updateDevice := func(e *shapes.UpdateDevice) (string, domain.Problems) {
 		return named(e.Device.Name), e.Device.Patch().Check()
-	}))
+	}
 	whole := s
 	whole.API = s.ForProfiles()
-	r.PUT("/callback/profile", hear(whole, profiles, func(e *shapes.AddProfile) (string, domain.Problems) {
+	updateProfile := func(e *shapes.AddProfile) (string, domain.Problems) {
 		d := e.Profile.Entity()
 		return d.Name, d.Check()
-	}))
-	r.PUT("/callback/service", hear(s, itself, func(e *shapes.UpdateService) (string, domain.Problems) {
+	}
+	updateService := func(e *shapes.UpdateService) (string, domain.Problems) {
 		return named(e.Service.Name), e.Service.Patch().Check()
-	}))
-	r.POST("/callback/watcher", hear(s, watchers, func(e *shapes.AddWatcher) (string, domain.Problems) {
+	}
+	addWatcher := func(e *shapes.AddWatcher) (string, domain.Problems) {
 		d := e.Watcher.Entity()
 		return d.Name, d.Check()
-	}))
-	r.PUT("/callback/watcher", hear(s, watchers, func(e *shapes.UpdateWatcher) (string, domain.Problems) {
+	}
+	updateWatcher := func(e *shapes.UpdateWatcher) (string, domain.Problems) {
 		return named(e.Watcher.Name), e.Watcher.Patch().Check()
-	}))
-	r.DELETE("/callback/device/name/:name", s.hearRemoval(devices))
-	r.DELETE("/callback/watcher/name/:name", s.hearRemoval(watchers))
+	}
+	return []handlers.Route{
+		{Method: "POST", Path: "/validate/device", Right: domain.MayChange, Handle: hear(s, proposed, addDevice)},
+		{Method: "POST", Path: "/callback/device", Right: domain.MayChange, Handle: hear(s, devices, addDevice)},
+		{Method: "PUT", Path: "/callback/device", Right: domain.MayChange, Handle: hear(s, devices, updateDevice)},
+		{Method: "PUT", Path: "/callback/profile", Right: domain.MayChange, Handle: hear(whole, profiles, updateProfile)},
+		{Method: "PUT", Path: "/callback/service", Right: domain.MayChange, Handle: hear(s, itself, updateService)},
+		{Method: "POST", Path: "/callback/watcher", Right: domain.MayChange, Handle: hear(s, watchers, addWatcher)},
+		{Method: "PUT", Path: "/callback/watcher", Right: domain.MayChange, Handle: hear(s, watchers, updateWatcher)},
+		{Method: "DELETE", Path: "/callback/device/name/:name", Right: domain.MayChange, Handle: s.hearRemoval(devices)},
+		{Method: "DELETE", Path: "/callback/watcher/name/:name", Right: domain.MayChange, Handle: s.hearRemoval(watchers)},
+	}
 }
 
 // request is met by a pointer to a struct that embeds handlers.Head.

@@ -9,13 +9,6 @@ import (
 	"ledge/domain"
 )
 
-// routeCommands adds reading from devices and writing to them, which device-rest knows of and cannot do. What is asked is
-// checked in the order of EdgeX's SDK, so that a client learns first what it can mend.
-func (s service) routeCommands() {
-	s.Routes.GET("/device/name/:name/:command", s.getCommand)
-	s.Routes.PUT("/device/name/:name/:command", s.putCommand)
-}
-
 func (s service) getCommand(c *gin.Context) {
 	err := checkEventQuery(c.Request.URL.RawQuery)
 	if err == nil {
@@ -50,7 +43,8 @@ func (s service) refuse(c *gin.Context, banned, words, verb string) error {
 		return domain.Errorf(domain.NotAllowed, "'%s' is %s; ask for another or change its readWrite in the profile '%s'", command, words, d.ProfileName)
 	}
 	// EdgeX 2.3 answers 500 here.
-	return domain.Errorf(domain.Rejected, "%s commands are not supported: the values of '%s' are posted to /api/v2/resource/%s/…, and it cannot be asked", verb, name, name)
+	return domain.Errorf(domain.Rejected, "%s commands are not supported: the values of '%s' are posted to /api/%s/resource/%s/…, and it cannot be asked",
+		verb, name, s.APIVersion, name)
 }
 
 // commandOf returns the readWrite of the device command of that name or, where there is none, of the resource.

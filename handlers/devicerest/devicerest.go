@@ -18,7 +18,9 @@ import (
 	_ "embed"
 	"io"
 	"net/http"
+	"slices"
 
+	"ledge/domain"
 	"ledge/handlers"
 )
 
@@ -35,8 +37,6 @@ type Payloads interface {
 	Release(digest string, used bool)
 }
 
-const resourceRoute = "/resource/:device/:resource"
-
 type service struct {
 	*handlers.API
 	state    handlers.Reader
@@ -48,13 +48,20 @@ type service struct {
 // New returns device-rest: devices and profiles are read with state and changed with events, readings are recorded with
 // readings.
 func New(o handlers.Options, state handlers.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
-	o.Streams = []string{"/api/v2" + resourceRoute}
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, events: events, readings: readings, payloads: payloads}
-	v2.Routes.POST(resourceRoute, v2.postValue)
-	v2.routeCommands()
-	v2.routeCallbacks()
-	v2.Routes.POST("/discovery", v2.discover)
+	v2 := service{API: s.API(handlers.V2), state: state, events: events, readings: readings, payloads: payloads}
+	v2.Serve(slices.Concat(v2.deviceRoutes(), v2.callbackRoutes()))
 	v2.RouteDocument(document)
 	return s
+}
+
+// deviceRoutes are the routes of values and of commands. Commands, which read from devices and write to them, are refused. A command is
+// checked in the order of EdgeX's SDK, so that a client learns first what it can mend.
+func (s service) deviceRoutes() []handlers.Route {
+	return []handlers.Route{
+		{Method: "POST", Path: "/resource/:device/:resource", Right: domain.MayPost, Device: "device", Streamed: true, Handle: s.postValue},
+		{Method: "GET", Path: "/device/name/:name/:command", Right: domain.MayRead, Handle: s.getCommand},
+		{Method: "PUT", Path: "/device/name/:name/:command", Right: domain.MayChange, Handle: s.putCommand},
+		{Method: "POST", Path: "/discovery", Right: domain.MayChange, Handle: s.discover},
+	}
 }

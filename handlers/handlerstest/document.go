@@ -16,9 +16,9 @@ import (
 
 // CheckDocument holds the document to what is served: the routes, and the fields that are read of each JSON request, both
 // ways; and to its own rules: every operation has a summary, every answer the correlation id, and no object more fields
-// than it names. Routes are written as "GET /api/v2/device/name/:name". Shapes are zero values of the types that a
+// than it names. Shapes are zero values of the types that a
 // request's elements are decoded into, by the name of their schema.
-func (c *Contract) CheckDocument(t *testing.T, routes []string, shapes map[string]any) {
+func (c *Contract) CheckDocument(t *testing.T, routes []handlers.Route, shapes map[string]any) {
 	t.Helper()
 	for _, m := range c.missing(routes) {
 		t.Error(m)
@@ -47,13 +47,13 @@ func (c *Contract) CheckDocument(t *testing.T, routes []string, shapes map[strin
 
 // missing returns what the document has and the routes have not, and the other way round. Parameters may be called
 // differently.
-func (c *Contract) missing(routes []string) []string {
+func (c *Contract) missing(routes []handlers.Route) []string {
 	var documented, served, missing []string
 	for _, o := range c.operations() {
 		documented = append(documented, o.method+" "+unnamed(c.doc.Servers[0].URL+o.path))
 	}
 	for _, r := range routes {
-		served = append(served, unnamed(r))
+		served = append(served, unnamed(r.String()))
 	}
 	for _, d := range documented {
 		if !slices.Contains(served, d) {

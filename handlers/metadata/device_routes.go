@@ -8,18 +8,21 @@ import (
 
 var deviceKind = handlers.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
 
-func (s service) routeDevices() {
-	r := s.Routes
-	r.POST("/device", handlers.Batch(s.API, s.log, "device", s.addDevice))
-	r.PATCH("/device", handlers.Batch(s.API, s.log, "device", s.updateDevice))
-	r.GET("/device/all", s.listDevices(handlers.Labels))
-	r.GET("/device/profile/name/:name", s.listDevices(handlers.By(domain.IndexProfile, "name")))
-	r.GET("/device/service/name/:name", s.listDevices(handlers.By(domain.IndexService, "name")))
-	r.GET("/device/name/:name", s.getDevice(func(e handlers.Envelope, d domain.Device) any {
-		return &deviceAnswer{e, shapes.OfDevice(d)}
-	}))
-	r.GET("/device/check/name/:name", s.getDevice(func(e handlers.Envelope, _ domain.Device) any { return e }))
-	r.DELETE("/device/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveDevice{Name: name} }))
+func (s service) deviceRoutes() []handlers.Route {
+	show := func(e handlers.Envelope, d domain.Device) any { return &deviceAnswer{e, shapes.OfDevice(d)} }
+	check := func(e handlers.Envelope, _ domain.Device) any { return e }
+	remove := func(name string) domain.Command { return domain.RemoveDevice{Name: name} }
+	byProfile, byService := handlers.By(domain.IndexProfile, "name"), handlers.By(domain.IndexService, "name")
+	return []handlers.Route{
+		{Method: "POST", Path: "/device", Right: domain.MayChange, Handle: handlers.Batch(s.API, s.log, "device", s.addDevice)},
+		{Method: "PATCH", Path: "/device", Right: domain.MayChange, Handle: handlers.Batch(s.API, s.log, "device", s.updateDevice)},
+		{Method: "GET", Path: "/device/all", Right: domain.MayRead, Handle: s.listDevices(handlers.Labels)},
+		{Method: "GET", Path: "/device/profile/name/:name", Right: domain.MayRead, Handle: s.listDevices(byProfile)},
+		{Method: "GET", Path: "/device/service/name/:name", Right: domain.MayRead, Handle: s.listDevices(byService)},
+		{Method: "GET", Path: "/device/name/:name", Right: domain.MayRead, Handle: s.getDevice(show)},
+		{Method: "GET", Path: "/device/check/name/:name", Right: domain.MayRead, Handle: s.getDevice(check)},
+		{Method: "DELETE", Path: "/device/name/:name", Right: domain.MayChange, Handle: s.remove(remove)},
+	}
 }
 
 func (s service) addDevice(e *shapes.AddDevice, at int64) handlers.Order {

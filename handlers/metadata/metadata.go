@@ -7,6 +7,7 @@ package metadata
 import (
 	_ "embed"
 	"net/http"
+	"slices"
 
 	"ledge/domain"
 	"ledge/handlers"
@@ -29,13 +30,11 @@ type service struct {
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, identities Identities) http.Handler {
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, log: log, listed: newListed(o)}
-	v2.routeProfiles()
-	v2.routeDevices()
-	v2.routeServices()
-	v2.routeWatchers()
-	v2.routeUnits()
-	v2.routeUsers(identities)
+	v2 := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
+	v2.Serve(slices.Concat(v2.profileRoutes(), v2.profilePartRoutes(), v2.deviceRoutes(), v2.serviceRoutes(), v2.watcherRoutes(),
+		v2.unitRoutes()))
+	u := newUsers(v2, identities)
+	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)
 	v2.RouteDocument(document)
 	return s
 }

@@ -10,20 +10,25 @@ import (
 	"ledge/handlers/shapes"
 )
 
-func (s service) routeProfileParts() {
-	r := s.Routes
-	r.PATCH("/deviceprofile/basicinfo", handlers.Batch(s.API, s.log, "basicinfo", s.updateProfileInfo))
-	r.POST("/deviceprofile/resource", handlers.Batch(s.API, s.log, "", s.addResource))
-	r.PATCH("/deviceprofile/resource", handlers.Batch(s.API, s.log, "", s.updateResource))
-	r.DELETE("/deviceprofile/name/:name/resource/:part", s.removePart(func(profile, name string, at int64) domain.Command {
+func (s service) profilePartRoutes() []handlers.Route {
+	removeResource := s.removePart(func(profile, name string, at int64) domain.Command {
 		return domain.RemoveDeviceResource{Profile: profile, Name: name, At: at}
-	}))
-	r.GET("/deviceresource/profile/:name/resource/:part", s.getResource)
-	r.POST("/deviceprofile/deviceCommand", handlers.Batch(s.API, s.log, "", s.addCommand))
-	r.PATCH("/deviceprofile/deviceCommand", handlers.Batch(s.API, s.log, "", s.updateCommand))
-	r.DELETE("/deviceprofile/name/:name/deviceCommand/:part", s.removePart(func(profile, name string, at int64) domain.Command {
+	})
+	removeCommand := s.removePart(func(profile, name string, at int64) domain.Command {
 		return domain.RemoveDeviceCommand{Profile: profile, Name: name, At: at}
-	}))
+	})
+	updateInfo := handlers.Batch(s.API, s.log, "basicinfo", s.updateProfileInfo)
+	const resource, command = "/deviceprofile/resource", "/deviceprofile/deviceCommand"
+	return []handlers.Route{
+		{Method: "PATCH", Path: "/deviceprofile/basicinfo", Right: domain.MayChange, Handle: updateInfo},
+		{Method: "POST", Path: resource, Right: domain.MayChange, Handle: handlers.Batch(s.API, s.log, "", s.addResource)},
+		{Method: "PATCH", Path: resource, Right: domain.MayChange, Handle: handlers.Batch(s.API, s.log, "", s.updateResource)},
+		{Method: "DELETE", Path: "/deviceprofile/name/:name/resource/:part", Right: domain.MayChange, Handle: removeResource},
+		{Method: "GET", Path: "/deviceresource/profile/:name/resource/:part", Right: domain.MayRead, Handle: s.getResource},
+		{Method: "POST", Path: command, Right: domain.MayChange, Handle: handlers.Batch(s.API, s.log, "", s.addCommand)},
+		{Method: "PATCH", Path: command, Right: domain.MayChange, Handle: handlers.Batch(s.API, s.log, "", s.updateCommand)},
+		{Method: "DELETE", Path: "/deviceprofile/name/:name/deviceCommand/:part", Right: domain.MayChange, Handle: removeCommand},
+	}
 }
 
 func (s service) updateProfileInfo(e *updateProfileInfo, at int64) handlers.Order {

@@ -14,21 +14,26 @@ import (
 
 var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
 
-func (s service) routeProfiles() {
-	r, api := s.Routes, s.ForProfiles()
-	r.POST("/deviceprofile", handlers.Batch(api, s.log, "profile", s.addProfile))
-	r.PUT("/deviceprofile", s.ifChangeable(handlers.Batch(api, s.log, "profile", s.replaceProfile)))
-	r.POST("/deviceprofile/uploadfile", s.uploadProfile(s.newProfile, http.StatusCreated))
-	r.PUT("/deviceprofile/uploadfile", s.ifChangeable(s.uploadProfile(s.newerProfile, http.StatusOK)))
-	r.GET("/deviceprofile/all", s.listProfiles(handlers.Labels))
-	r.GET("/deviceprofile/manufacturer/:manufacturer", s.listProfiles(handlers.By(domain.IndexManufacturer, "manufacturer")))
-	r.GET("/deviceprofile/manufacturer/:manufacturer/model/:model", s.listProfiles(byMakerAndModel))
-	r.GET("/deviceprofile/model/:model", s.listProfiles(handlers.By(domain.IndexModel, "model")))
-	r.GET("/deviceprofile/name/:name", handlers.Get(s.API, s.state, "device profile", "name",
-		profileKind.Table,
-		func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, shapes.OfProfile(d)} }))
-	r.DELETE("/deviceprofile/name/:name", s.removeProfile)
-	s.routeProfileParts()
+func (s service) profileRoutes() []handlers.Route {
+	api := s.ForProfiles()
+	add, replace := handlers.Batch(api, s.log, "profile", s.addProfile), handlers.Batch(api, s.log, "profile", s.replaceProfile)
+	byMaker, byModel := handlers.By(domain.IndexManufacturer, "manufacturer"), handlers.By(domain.IndexModel, "model")
+	const ofMaker = "/deviceprofile/manufacturer/:manufacturer"
+	show := func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, shapes.OfProfile(d)} }
+	get := handlers.Get(s.API, s.state, "device profile", "name", profileKind.Table, show)
+	upload, uploadNewer := s.uploadProfile(s.newProfile, http.StatusCreated), s.uploadProfile(s.newerProfile, http.StatusOK)
+	return []handlers.Route{
+		{Method: "POST", Path: "/deviceprofile", Right: domain.MayChange, Handle: add},
+		{Method: "PUT", Path: "/deviceprofile", Right: domain.MayChange, Handle: s.ifChangeable(replace)},
+		{Method: "POST", Path: "/deviceprofile/uploadfile", Right: domain.MayChange, Handle: upload},
+		{Method: "PUT", Path: "/deviceprofile/uploadfile", Right: domain.MayChange, Handle: s.ifChangeable(uploadNewer)},
+		{Method: "GET", Path: "/deviceprofile/all", Right: domain.MayRead, Handle: s.listProfiles(handlers.Labels)},
+		{Method: "GET", Path: ofMaker, Right: domain.MayRead, Handle: s.listProfiles(byMaker)},
+		{Method: "GET", Path: ofMaker + "/model/:model", Right: domain.MayRead, Handle: s.listProfiles(byMakerAndModel)},
+		{Method: "GET", Path: "/deviceprofile/model/:model", Right: domain.MayRead, Handle: s.listProfiles(byModel)},
+		{Method: "GET", Path: "/deviceprofile/name/:name", Right: domain.MayRead, Handle: get},
+		{Method: "DELETE", Path: "/deviceprofile/name/:name", Right: domain.MayChange, Handle: s.removeProfile},
+	}
 }
 
 func (s service) addProfile(e *shapes.AddProfile, at int64) handlers.Order {

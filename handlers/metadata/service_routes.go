@@ -8,14 +8,19 @@ import (
 
 var serviceKind = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
 
-func (s service) routeServices() {
-	r := s.Routes
-	r.POST("/deviceservice", handlers.Batch(s.API, s.log, "service", s.addService))
-	r.PATCH("/deviceservice", handlers.Batch(s.API, s.log, "service", s.updateService))
-	r.GET("/deviceservice/all", handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", shapes.OfService))
-	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table,
-		func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, shapes.OfService(d)} }))
-	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
+func (s service) serviceRoutes() []handlers.Route {
+	add, update := handlers.Batch(s.API, s.log, "service", s.addService), handlers.Batch(s.API, s.log, "service", s.updateService)
+	list := handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", shapes.OfService)
+	show := func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, shapes.OfService(d)} }
+	get := handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table, show)
+	remove := s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} })
+	return []handlers.Route{
+		{Method: "POST", Path: "/deviceservice", Right: domain.MayChange, Handle: add},
+		{Method: "PATCH", Path: "/deviceservice", Right: domain.MayChange, Handle: update},
+		{Method: "GET", Path: "/deviceservice/all", Right: domain.MayRead, Handle: list},
+		{Method: "GET", Path: "/deviceservice/name/:name", Right: domain.MayRead, Handle: get},
+		{Method: "DELETE", Path: "/deviceservice/name/:name", Right: domain.MayChange, Handle: remove},
+	}
 }
 
 func (s service) addService(e *shapes.AddService, at int64) handlers.Order {

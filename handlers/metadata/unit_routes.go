@@ -14,7 +14,9 @@ import (
 
 const typeTOML = "application/toml"
 
-func (s service) routeUnits() { s.Routes.GET("/uom", s.getUnits) }
+func (s service) unitRoutes() []handlers.Route {
+	return []handlers.Route{{Method: "GET", Path: "/uom", Right: domain.MayRead, Handle: s.getUnits}}
+}
 
 // getUnits answers in JSON or, where the client accepts nothing but TOML, in TOML without an envelope, as EdgeX 2.3.
 func (s service) getUnits(c *gin.Context) {

@@ -41,31 +41,42 @@ type users struct {
 	identities Identities
 }
 
-func (s service) routeUsers(identities Identities) {
+// newUsers returns users and tokens, whose clients need a login in open mode too.
+func newUsers(s service, identities Identities) users {
 	api := *s.API
+	api.NeedsLogin = true
 	api.BatchElements, api.BodyBytes = min(api.BatchElements, mostIdentities), min(api.BodyBytes, identityBytes)
-	u := users{&api, s.state, identities}
-	r := s.Routes.Group("", u.RequireLogin, u.RefuseKey)
-	r.POST("/user", handlers.Batch(u.API, identities, "user", u.add))
-	r.PATCH("/user", handlers.Batch(u.API, identities, "user", u.update))
-	r.GET("/user/all", handlers.List(u.API, s.state, userKind, handlers.Unfiltered, "users", userShapeOf))
-	r.GET("/user/name/:name", handlers.Get(u.API, s.state, "user", "name", userKind.Table, func(e handlers.Envelope, d domain.User) any {
-		return &userAnswer{e, userShapeOf(d)}
-	}))
-	r.DELETE("/user/name/:name", handlers.Remove(u.API, identities, "name", func(name string) domain.Command {
-		return domain.RemoveUser{Name: name}
-	}))
-	r.GET("/user/me", u.me)
-	r.PUT("/user/me/password", u.changeOwnPassword)
-	r.POST("/token", handlers.Batch(u.API, identities, "token", u.addToken))
-	r.GET("/token/all", handlers.List(u.API, s.state, tokenKind, handlers.Unfiltered, "tokens", u.tokenShapeOf))
-	r.GET("/token/name/:name", handlers.Get(u.API, s.state, "token", "name", tokenKind.Table, func(e handlers.Envelope, d domain.Token) any {
-		return &tokenAnswer{e, u.tokenShapeOf(d)}
-	}))
-	r.DELETE("/token/name/:name", handlers.Remove(u.API, identities, "name", func(name string) domain.Command {
-		return domain.RemoveToken{Name: name}
-	}))
-	r.POST("/token/name/:name/rotate", u.rotate)
+	return users{&api, s.state, identities}
+}
+
+func (u users) userRoutes() []handlers.Route {
+	list := handlers.List(u.API, u.state, userKind, handlers.Unfiltered, "users", userShapeOf)
+	show := func(e handlers.Envelope, d domain.User) any { return &userAnswer{e, userShapeOf(d)} }
+	get := handlers.Get(u.API, u.state, "user", "name", userKind.Table, show)
+	remove := handlers.Remove(u.API, u.identities, "name", func(name string) domain.Command { return domain.RemoveUser{Name: name} })
+	return []handlers.Route{
+		{Method: "POST", Path: "/user", Right: domain.MayAdminister, Handle: handlers.Batch(u.API, u.identities, "user", u.add)},
+		{Method: "PATCH", Path: "/user", Right: domain.MayAdminister, Handle: handlers.Batch(u.API, u.identities, "user", u.update)},
+		{Method: "GET", Path: "/user/all", Right: domain.MayAdminister, Handle: list},
+		{Method: "GET", Path: "/user/name/:name", Right: domain.MayAdminister, Handle: get},
+		{Method: "DELETE", Path: "/user/name/:name", Right: domain.MayAdminister, Handle: remove},
+		{Method: "GET", Path: "/user/me", Right: handlers.AnyRole, Handle: u.me},
+		{Method: "PUT", Path: "/user/me/password", Right: handlers.AnyRole, Handle: u.changeOwnPassword},
+	}
+}
+
+func (u users) tokenRoutes() []handlers.Route {
+	list := handlers.List(u.API, u.state, tokenKind, handlers.Unfiltered, "tokens", u.tokenShapeOf)
+	show := func(e handlers.Envelope, d domain.Token) any { return &tokenAnswer{e, u.tokenShapeOf(d)} }
+	get := handlers.Get(u.API, u.state, "token", "name", tokenKind.Table, show)
+	remove := handlers.Remove(u.API, u.identities, "name", func(name string) domain.Command { return domain.RemoveToken{Name: name} })
+	return []handlers.Route{
+		{Method: "POST", Path: "/token", Right: domain.MayAdminister, Handle: handlers.Batch(u.API, u.identities, "token", u.addToken)},
+		{Method: "GET", Path: "/token/all", Right: domain.MayAdminister, Handle: list},
+		{Method: "GET", Path: "/token/name/:name", Right: domain.MayAdminister, Handle: get},
+		{Method: "DELETE", Path: "/token/name/:name", Right: domain.MayAdminister, Handle: remove},
+		{Method: "POST", Path: "/token/name/:name/rotate", Right: domain.MayAdminister, Handle: u.rotate},
+	}
 }
 
 func (u users) add(e *addUser, at int64) handlers.Order {
@@ -111,7 +122,8 @@ func self(c *gin.Context) (string, error) {
 	actor := handlers.Actor(c.Request)
 	name, ok := strings.CutPrefix(actor, "user:")
 	if !ok {
-		return "", domain.Errorf(domain.Forbidden, "%s is not a user, so it has no password here; send Authorization: Bearer with a token of POST /api/v2/login", actor)
+		return "", domain.Errorf(domain.Forbidden,
+			"%s is not a user, so it has no password here; send Authorization: Bearer with a token of POST /api/%s/login", actor, handlers.V2)
 	}
 	return name, nil
 }

@@ -8,18 +8,24 @@ import (
 
 var watcherKind = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
 
-func (s service) routeWatchers() {
-	r := s.Routes
-	r.POST("/provisionwatcher", handlers.Batch(s.API, s.log, "provisionWatcher", s.addWatcher))
-	r.PATCH("/provisionwatcher", handlers.Batch(s.API, s.log, "provisionWatcher", s.updateWatcher))
-	r.GET("/provisionwatcher/all", s.listWatchers(handlers.Labels))
-	r.GET("/provisionwatcher/profile/name/:name", s.listWatchers(handlers.By(domain.IndexProfile, "name")))
-	r.GET("/provisionwatcher/service/name/:name", s.listWatchers(handlers.By(domain.IndexService, "name")))
-	r.GET("/provisionwatcher/name/:name", handlers.Get(s.API, s.state, "provision watcher", "name", watcherKind.Table,
-		func(e handlers.Envelope, d domain.ProvisionWatcher) any {
-			return &watcherAnswer{e, shapes.OfWatcher(d)}
-		}))
-	r.DELETE("/provisionwatcher/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} }))
+func (s service) watcherRoutes() []handlers.Route {
+	byProfile, byService := handlers.By(domain.IndexProfile, "name"), handlers.By(domain.IndexService, "name")
+	show := func(e handlers.Envelope, d domain.ProvisionWatcher) any {
+		return &watcherAnswer{e, shapes.OfWatcher(d)}
+	}
+	get := handlers.Get(s.API, s.state, "provision watcher", "name", watcherKind.Table, show)
+	add := handlers.Batch(s.API, s.log, "provisionWatcher", s.addWatcher)
+	update := handlers.Batch(s.API, s.log, "provisionWatcher", s.updateWatcher)
+	remove := s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} })
+	return []handlers.Route{
+		{Method: "POST", Path: "/provisionwatcher", Right: domain.MayChange, Handle: add},
+		{Method: "PATCH", Path: "/provisionwatcher", Right: domain.MayChange, Handle: update},
+		{Method: "GET", Path: "/provisionwatcher/all", Right: domain.MayRead, Handle: s.listWatchers(handlers.Labels)},
+		{Method: "GET", Path: "/provisionwatcher/profile/name/:name", Right: domain.MayRead, Handle: s.listWatchers(byProfile)},
+		{Method: "GET", Path: "/provisionwatcher/service/name/:name", Right: domain.MayRead, Handle: s.listWatchers(byService)},
+		{Method: "GET", Path: "/provisionwatcher/name/:name", Right: domain.MayRead, Handle: get},
+		{Method: "DELETE", Path: "/provisionwatcher/name/:name", Right: domain.MayChange, Handle: remove},
+	}
 }
 
 func (s service) addWatcher(e *shapes.AddWatcher, at int64) handlers.Order {

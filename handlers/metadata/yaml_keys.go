@@ -9,19 +9,19 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/jsonform"
 	"ledge/handlers/shapes"
 )
 
-var profileKeys = handlers.KeysOf(reflect.TypeFor[shapes.Profile]())
+var profileKeys = jsonform.KeysOf(reflect.TypeFor[shapes.Profile]())
 
 // keyWalk finds the keys of a profile that are unknown, and the elements of lists that are null.
 type keyWalk struct {
-	unknown handlers.UnknownKeys
+	unknown jsonform.UnknownKeys
 	nulls   domain.Problems
 }
 
-func (w *keyWalk) look(n *yaml.Node, keys *handlers.Keys, path string) {
+func (w *keyWalk) look(n *yaml.Node, keys *jsonform.Keys, path string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -46,7 +46,7 @@ func (w *keyWalk) look(n *yaml.Node, keys *handlers.Keys, path string) {
 			if of, known := keys.Exactly(key.Value); known {
 				w.look(value, of, at)
 			} else if keys != profileKeys || !isBeside(key.Value) {
-				if unknown++; unknown > handlers.MostCompared {
+				if unknown++; unknown > jsonform.MostCompared {
 					missing = nil
 				}
 				w.unknown.Add(keys, key.Value, missing, at, fmt.Sprintf(" in line %d", key.Line))

@@ -10,11 +10,6 @@ import (
 	"ledge/handlers"
 )
 
-func (s service) routeAcknowledgements() {
-	s.Routes.PUT("/notification/acknowledge/ids/:ids", s.acknowledge(true))
-	s.Routes.PUT("/notification/unacknowledge/ids/:ids", s.acknowledge(false))
-}
-
 // acknowledge serves EdgeX 4's acknowledgements: of all the ids in the path or, where one does not exist, of none.
 func (s service) acknowledge(acknowledged bool) handlers.Handler {
 	return s.change("ids", func(ids []string, submit submit) (domain.Outcome, error) {

@@ -47,8 +47,8 @@ func TestAnswersOfReceiversAreHidden(t *testing.T) {
 		o.Access = &handlers.Access{Authenticator: tokenIsRole{}, Open: open}
 		s := New(o, events.View, events, notices.View, notices, &ports{}, &replays{}, stuck{}).(*handlers.Service)
 		for _, route := range s.Routes() {
-			path, isGet := strings.CutPrefix(route, "GET ")
-			if !isGet || !strings.Contains(path, "/transmission/") && !strings.Contains(path, "/notification") {
+			path := route.Path
+			if route.Method != "GET" || !strings.Contains(path, "/transmission/") && !strings.Contains(path, "/notification") {
 				continue
 			}
 			path = strings.NewReplacer(":name", "s-1", ":id", sent.ID, ":status", "SENT", ":start", "1", ":end", "9", ":category", "DEVICE_CHANGED", ":label", "l").Replace(path)

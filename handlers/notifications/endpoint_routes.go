@@ -55,7 +55,9 @@ func shapeEndpoint(e domain.EndpointState) endpointShape {
 // mostEndpoints bounds one answer; totalCount says how many there are.
 const mostEndpoints = 1000
 
-func (s service) routeEndpoints() { s.Routes.GET("/endpoint/all", s.listEndpoints) }
+func (s service) endpointRoutes() []handlers.Route {
+	return []handlers.Route{{Method: "GET", Path: "/endpoint/all", Right: domain.MayRead, Handle: s.listEndpoints}}
+}
 
 // listEndpoints is Ledge's own: EdgeX has nothing that an operator could look at.
 func (s service) listEndpoints(c *gin.Context) {

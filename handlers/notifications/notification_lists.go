@@ -3,23 +3,12 @@ package notifications
 import (
 	"math"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
 	"ledge/handlers"
 )
-
-func (s service) routeNotificationLists() {
-	r := s.Routes
-	r.GET("/notification", s.findNotifications)
-	r.GET("/notification/category/:category", s.listNotifications(by(domain.IndexCategory, "category")))
-	r.GET("/notification/label/:label", s.listNotifications(by(domain.IndexLabel, "label")))
-	r.GET("/notification/status/:status", s.listNotifications(by(domain.IndexStatus, "status")))
-	r.GET("/notification/start/:start/end/:end", s.listNotifications(handlers.ByTime(time.Millisecond, handlers.Unfiltered)))
-	r.GET("/notification/subscription/name/:name", s.listNotifications(s.bySubscription))
-}
 
 // by is handlers.By, which no request gets wrong.
 func by(index, param string) handlers.Asked {

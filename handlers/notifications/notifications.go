@@ -7,6 +7,7 @@ package notifications
 import (
 	_ "embed"
 	"net/http"
+	"slices"
 
 	"ledge/domain"
 	"ledge/handlers"
@@ -46,17 +47,11 @@ func New(
 ) http.Handler {
 	s := handlers.NewService(o)
 	v2 := service{
-		API: s.API("v2"), subscriptions: subscriptions, events: events,
+		API: s.API(handlers.V2), subscriptions: subscriptions, events: events,
 		notifications: notifications, notices: notices, channels: channels, replays: replays, deliveries: deliveries,
 	}
-	v2.routeSubscriptions()
-	v2.routeReplays()
-	v2.routeEndpoints()
-	v2.routeNotifications()
-	v2.routeNotificationLists()
-	v2.routeAcknowledgements()
-	v2.routeRemovals()
-	v2.routeTransmissions()
+	v2.Serve(slices.Concat(v2.subscriptionRoutes(), v2.endpointRoutes(), v2.notificationRoutes(), v2.removalRoutes(),
+		v2.transmissionRoutes()))
 	v2.RouteDocument(document)
 	return s
 }

@@ -7,14 +7,16 @@ import (
 	"ledge/handlers"
 )
 
-func (s service) routeRemovals() {
-	r := s.Routes
-	r.DELETE("/notification/id/:id", s.removeNotifications("id"))
-	r.DELETE("/notification/ids/:ids", s.removeNotifications("ids"))
-	r.DELETE("/notification/age/:age", s.cleanUp(domain.CleanupProcessed, age))
-	r.DELETE("/transmission/age/:age", s.cleanUp(domain.CleanupTransmissions, age))
-	r.DELETE("/cleanup/age/:age", s.cleanUp(domain.CleanupAll, age))
-	r.DELETE("/cleanup", s.cleanUp(domain.CleanupAll, func(*gin.Context) (int64, error) { return 0, nil }))
+func (s service) removalRoutes() []handlers.Route {
+	whatever := func(*gin.Context) (int64, error) { return 0, nil }
+	return []handlers.Route{
+		{Method: "DELETE", Path: "/notification/id/:id", Right: domain.MayChange, Handle: s.removeNotifications("id")},
+		{Method: "DELETE", Path: "/notification/ids/:ids", Right: domain.MayChange, Handle: s.removeNotifications("ids")},
+		{Method: "DELETE", Path: "/notification/age/:age", Right: domain.MayChange, Handle: s.cleanUp(domain.CleanupProcessed, age)},
+		{Method: "DELETE", Path: "/transmission/age/:age", Right: domain.MayChange, Handle: s.cleanUp(domain.CleanupTransmissions, age)},
+		{Method: "DELETE", Path: "/cleanup/age/:age", Right: domain.MayChange, Handle: s.cleanUp(domain.CleanupAll, age)},
+		{Method: "DELETE", Path: "/cleanup", Right: domain.MayChange, Handle: s.cleanUp(domain.CleanupAll, whatever)},
+	}
 }
 
 // age is in milliseconds. EdgeX 2.3 takes a negative one too, as an age that everything has.

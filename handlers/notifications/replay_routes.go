@@ -48,11 +48,6 @@ type cursorShape struct {
 	Sent         int64  `json:"sent,omitempty"`
 }
 
-func (s service) routeReplays() {
-	s.Routes.POST("/subscription/name/:name/replay", s.replay)
-	s.Routes.GET("/subscription/name/:name/cursor", s.cursor)
-}
-
 // replay answers what was sent, or what is wrong.
 func (s service) replay(c *gin.Context) {
 	var got domain.Replay

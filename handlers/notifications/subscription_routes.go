@@ -10,20 +10,27 @@ import (
 
 var subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
 
-func (s service) routeSubscriptions() {
-	r := s.Routes
-	r.POST("/subscription", handlers.Batch(s.API, s.events, "subscription", s.addSubscription))
-	r.PATCH("/subscription", handlers.Batch(s.API, s.events, "subscription", s.updateSubscription))
-	r.GET("/subscription/all", s.listSubscriptions(handlers.Unfiltered))
-	r.GET("/subscription/category/:category", s.listSubscriptions(handlers.By(domain.IndexCategory, "category")))
-	r.GET("/subscription/label/:label", s.listSubscriptions(handlers.By(domain.IndexLabel, "label")))
-	r.GET("/subscription/receiver/:receiver", s.listSubscriptions(handlers.By(domain.IndexReceiver, "receiver")))
-	r.GET("/subscription/name/:name", handlers.Get(s.API, s.subscriptions, "subscription", "name", subscriptionKind.Table,
-		func(e handlers.Envelope, d domain.Subscription) any {
-			return &subscriptionAnswer{e, s.shapeSubscription(d)}
-		}))
-	r.DELETE("/subscription/name/:name", handlers.Remove(s.API, s.events, "name",
-		func(name string) domain.Command { return domain.RemoveSubscription{Name: name} }))
+func (s service) subscriptionRoutes() []handlers.Route {
+	list := func(index, param string) handlers.Handler { return s.listSubscriptions(handlers.By(index, param)) }
+	add := handlers.Batch(s.API, s.events, "subscription", s.addSubscription)
+	update := handlers.Batch(s.API, s.events, "subscription", s.updateSubscription)
+	show := func(e handlers.Envelope, d domain.Subscription) any {
+		return &subscriptionAnswer{e, s.shapeSubscription(d)}
+	}
+	get := handlers.Get(s.API, s.subscriptions, "subscription", "name", subscriptionKind.Table, show)
+	remove := handlers.Remove(s.API, s.events, "name", func(name string) domain.Command { return domain.RemoveSubscription{Name: name} })
+	return []handlers.Route{
+		{Method: "POST", Path: "/subscription", Right: domain.MayChange, Handle: add},
+		{Method: "PATCH", Path: "/subscription", Right: domain.MayChange, Handle: update},
+		{Method: "GET", Path: "/subscription/all", Right: domain.MayRead, Handle: s.listSubscriptions(handlers.Unfiltered)},
+		{Method: "GET", Path: "/subscription/category/:category", Right: domain.MayRead, Handle: list(domain.IndexCategory, "category")},
+		{Method: "GET", Path: "/subscription/label/:label", Right: domain.MayRead, Handle: list(domain.IndexLabel, "label")},
+		{Method: "GET", Path: "/subscription/receiver/:receiver", Right: domain.MayRead, Handle: list(domain.IndexReceiver, "receiver")},
+		{Method: "GET", Path: "/subscription/name/:name", Right: domain.MayRead, Handle: get},
+		{Method: "DELETE", Path: "/subscription/name/:name", Right: domain.MayChange, Handle: remove},
+		{Method: "POST", Path: "/subscription/name/:name/replay", Right: domain.MayChange, Handle: s.replay},
+		{Method: "GET", Path: "/subscription/name/:name/cursor", Right: domain.MayRead, Handle: s.cursor},
+	}
 }
 
 func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {

@@ -11,18 +11,23 @@ import (
 
 var transmissionKind = handlers.Kind[domain.Transmission]{List: domain.ListTransmissions, Table: func(s domain.State) domain.Table[domain.Transmission] { return s.Transmissions }}
 
-func (s service) routeTransmissions() {
-	r := s.Routes
-	r.GET("/transmission/all", s.listTransmissions(func(*gin.Context) ([]domain.Filter, error) { return nil, nil }))
-	r.GET("/transmission/status/:status", s.listTransmissions(by(domain.IndexStatus, "status")))
-	r.GET("/transmission/start/:start/end/:end", s.listTransmissions(handlers.ByTime(time.Millisecond, handlers.Unfiltered)))
-	r.GET("/transmission/subscription/name/:name", s.listTransmissions(by(domain.IndexSubscription, "name")))
-	r.GET("/transmission/notification/id/:id", s.listTransmissions(by(domain.IndexNotification, "id")))
-	r.GET("/transmission/id/:id", handlers.WithID(s.API, s.byReader(func(shape transmissionShaper) handlers.Handler {
-		return handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind.Table, func(e handlers.Envelope, d domain.Transmission) any {
-			return &transmissionAnswer{e, shape(d)}
-		})
-	})))
+func (s service) transmissionRoutes() []handlers.Route {
+	list := func(index, param string) handlers.Handler { return s.listTransmissions(by(index, param)) }
+	ofSubscription := list(domain.IndexSubscription, "name")
+	all := s.listTransmissions(func(*gin.Context) ([]domain.Filter, error) { return nil, nil })
+	between := s.listTransmissions(handlers.ByTime(time.Millisecond, handlers.Unfiltered))
+	get := s.byReader(func(shape transmissionShaper) handlers.Handler {
+		show := func(e handlers.Envelope, d domain.Transmission) any { return &transmissionAnswer{e, shape(d)} }
+		return handlers.Get(s.API, s.notifications, "transmission", "id", transmissionKind.Table, show)
+	})
+	return []handlers.Route{
+		{Method: "GET", Path: "/transmission/all", Right: domain.MayRead, Handle: all},
+		{Method: "GET", Path: "/transmission/status/:status", Right: domain.MayRead, Handle: list(domain.IndexStatus, "status")},
+		{Method: "GET", Path: "/transmission/start/:start/end/:end", Right: domain.MayRead, Handle: between},
+		{Method: "GET", Path: "/transmission/subscription/name/:name", Right: domain.MayRead, Handle: ofSubscription},
+		{Method: "GET", Path: "/transmission/notification/id/:id", Right: domain.MayRead, Handle: list(domain.IndexNotification, "id")},
+		{Method: "GET", Path: "/transmission/id/:id", Right: domain.MayRead, Handle: handlers.WithID(s.API, get)},
+	}
 }
 
 type transmissionShaper func(domain.Transmission) transmissionShape

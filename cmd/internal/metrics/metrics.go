@@ -127,10 +127,10 @@ func (m *Meters) Serve(o handlers.Options, service http.Handler) http.Handler {
 	text := promhttp.HandlerFor(m.registries[o.Service], promhttp.HandlerOpts{
 		MaxRequestsInFlight: scrapes, DisableCompression: true, ErrorLog: metricErrors{m.Logger}, ErrorHandling: promhttp.ContinueOnError,
 	})
-	shown, profiles := handlers.Protect(o, text), handlers.Pprof(o)
+	shown, profiles := handlers.Protect(o, handlers.Metrics, text), handlers.Pprof(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch read := r.Method == http.MethodGet || r.Method == http.MethodHead; {
-		case read && r.URL.Path == "/metrics":
+		case read && r.URL.Path == handlers.Metrics.Path:
 			shown.ServeHTTP(w, r)
 		case m.Pprof && r.Method == http.MethodGet && o.Service == processService && strings.HasPrefix(r.URL.Path, handlers.PprofPath):
 			profiles.ServeHTTP(w, r)

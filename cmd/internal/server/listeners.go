@@ -109,15 +109,19 @@ func (s *servers) open(p *Server) {
 	}
 }
 
-// serve has all services answer by themselves. Listeners and connections stay as they are.
+// serve has all services answer by themselves. Listeners and connections stay as they are. No service answers before all handlers are set:
+// each may ask which one has a path.
 func (s *servers) serve() {
 	for _, one := range services.All {
-		o, srv := s.options(one), s.byName[one.Name]
-		srv.handler = servingOf(one.Name).handler(s.server, o)
+		srv := s.byName[one.Name]
+		srv.handler = servingOf(one.Name).handler(s.server, s.options(one))
 		if c, ok := srv.handler.(interface{ Close() }); ok {
 			srv.server.RegisterOnShutdown(c.Close)
 		}
-		srv.answerWith(s.server.meters.Serve(o, srv.handler))
+	}
+	for _, one := range services.All {
+		srv := s.byName[one.Name]
+		srv.answerWith(s.server.meters.Serve(s.options(one), srv.handler))
 	}
 }
 
@@ -173,7 +177,7 @@ func (s *servers) options(one services.Service) handlers.Options {
 		Ready: func() error { return servingOf(one.Name).ready(s.server) }, Storage: func() any { return s.server.meters.Storage() }, Warnings: s.server.warnings,
 		Memory: s.memory, MaxResults: c.MaxResultCount, InlineBytes: inlineBytes(c), Access: s.server.access,
 		StrictProfileChanges: c.Strict(config.StrictChanges), StrictProfileDeletes: c.Strict(config.StrictDeletes),
-		Observe: s.server.meters.ObserveRequests(name), Addresses: s.urls(),
+		Observe: s.server.meters.ObserveRequests(name), Addresses: s.urls(), Others: s.handlers,
 	}
 }
 

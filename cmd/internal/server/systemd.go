@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"ledge/cmd/internal/work"
+	"ledge/handlers"
 )
 
 // tellSystemd tells systemd that the program is ready, and, as long as it answers requests, that it is alive: a unit of Type=notify with
@@ -43,7 +44,7 @@ func answersPings(p *Server, within time.Duration) bool {
 	go func() {
 		defer close(done)
 		for _, h := range p.servers.handlers() {
-			ping, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "/api/v2/ping", nil) // cannot fail
+			ping, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "/api/"+handlers.V2+"/ping", nil) // cannot fail
 			ping.RemoteAddr = "127.0.0.1:0"
 			h.ServeHTTP(noWriter{}, ping)
 		}

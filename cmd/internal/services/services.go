@@ -13,10 +13,10 @@ const (
 	Console       = "console" // the management UI, which has a port of its own
 )
 
-// Service is an HTTP service of the program. A new service is a folder below handlers, with its routes and its OpenAPI document, its
-// rights in handlers/rights.go, a row in All, and a row in server.servingOf.
+// Service is an HTTP service of the program. A new service is a folder below handlers, with the table of its routes and its OpenAPI
+// document, a row in All, and a row in server.servingOf.
 type Service struct {
-	Name    string // in logs, in metrics and in the table of rights
+	Name    string // in logs, in metrics and in docs/reference/rights.md
 	Key     string // of its URL in the ready line
 	Setting string // begins the names of the settings for its address: SETTING-host and SETTING-port
 	About   string // in help texts

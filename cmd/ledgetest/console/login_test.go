@@ -10,6 +10,7 @@ import (
 	"ledge/cmd/internal/datadir"
 	"ledge/cmd/ledgetest"
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 func TestConsoleLogin(t *testing.T) {
@@ -103,14 +104,15 @@ func TestConsoleRights(t *testing.T) {
 				continue
 			}
 			status := c.Send(method, strings.NewReplacer(":", "x").Replace(path), nil).StatusCode
-			if may := right == "" || right == "login" || role.May(right); may == (status == http.StatusForbidden) {
+			if may := right == handlers.Public || right == handlers.AnyRole || role.May(right); may == (status == http.StatusForbidden) {
 				t.Errorf("%s as %s: %d, want it refused: %v", route, role, status, !may)
 			}
 		}
 	}
 	for route, right := range ledgetest.ConsoleRoutes() {
 		method, path, _ := strings.Cut(route, " ")
-		if status := ledgetest.NewConsoleClient(p).Send(method, strings.NewReplacer(":", "x").Replace(path), nil).StatusCode; right != "" && status != http.StatusSeeOther && status != http.StatusUnauthorized {
+		status := ledgetest.NewConsoleClient(p).Send(method, strings.NewReplacer(":", "x").Replace(path), nil).StatusCode
+		if right != handlers.Public && status != http.StatusSeeOther && status != http.StatusUnauthorized {
 			t.Errorf("%s without a login: %d", route, status)
 		}
 	}

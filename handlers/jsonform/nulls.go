@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"ledge/domain"
 )
 
-// nullsIn notes each null that stands for an element of a list in a JSON object of type t. Where t has any JSON, null is a value.
-func nullsIn(object []byte, path string, t reflect.Type) (p domain.Problems) {
+// FindNulls notes each null that stands for an element of a list in a JSON object of type t. Where t has any JSON, null is a value.
+func FindNulls(object []byte, path string, t reflect.Type) (p domain.Problems) {
 	if !mayHaveNulls(object) {
 		return nil
 	}
@@ -32,7 +32,7 @@ func mayHaveNulls(text []byte) bool {
 		if i < 0 {
 			return false
 		}
-		before := bytes.TrimRight(text[:from+i], jsonSpace)
+		before := bytes.TrimRight(text[:from+i], Space)
 		if bytes.HasSuffix(before, []byte("[")) || bytes.HasSuffix(before, []byte(",")) {
 			return true
 		}

@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"bytes"
@@ -117,7 +117,7 @@ func (sh *Keys) knows(text []byte, i int) (end int, ok bool) {
 	case text[i] == '[' && sh != nil && sh.list != nil:
 		return sh.list.knowsList(text, i+1)
 	}
-	value, _, _ := cutElement(text[i:])
+	value, _, _ := CutElement(text[i:])
 	return i + len(value), true
 }
 
@@ -167,7 +167,7 @@ func (sh *Keys) knowsList(text []byte, i int) (end int, ok bool) {
 }
 
 func afterSpace(text []byte, i int) int {
-	for i < len(text) && strings.IndexByte(jsonSpace, text[i]) >= 0 {
+	for i < len(text) && strings.IndexByte(Space, text[i]) >= 0 {
 		i++
 	}
 	return i
@@ -187,8 +187,8 @@ type ignoredKey struct {
 	more  int
 }
 
-// unknownIn looks for unknown keys in an object of a type. Keys of maps, such as protocols and attributes, are all known.
-func unknownIn(object []byte, path string, t reflect.Type) (u UnknownKeys) {
+// FindUnknown looks for unknown keys in an object of a type. Keys of maps, such as protocols and attributes, are all known.
+func FindUnknown(object []byte, path string, t reflect.Type) (u UnknownKeys) {
 	sh := KeysOf(t)
 	if _, ok := sh.knows(object, 0); ok {
 		return u
@@ -202,7 +202,7 @@ func unknownIn(object []byte, path string, t reflect.Type) (u UnknownKeys) {
 
 // IgnoredKeys names the unknown keys in the JSON of an object, but for misspelled ones, as an answer does; "" for none.
 func IgnoredKeys[E any](object []byte) string {
-	u := unknownIn(object, "", reflect.TypeFor[E]())
+	u := FindUnknown(object, "", reflect.TypeFor[E]())
 	return u.Message()
 }
 

@@ -1,10 +1,10 @@
-package handlers
+package jsonform
 
-// cutElement cuts the first element off rest, which is what follows the [ of a JSON array or one of its commas: after
+// CutElement cuts the first element off rest, which is what follows the [ of a JSON array or one of its commas: after
 // begins with the byte that ends the element, and is empty if nothing does. entries counts the commas, braces and
 // brackets that begin an entry of a list or an object in the element, and objects as objectEntries. Nothing is checked and nothing copied:
 // a text that is not JSON stays in one of the elements, or ends the array with a brace.
-func cutElement(rest []byte) (element, after []byte, entries int) {
+func CutElement(rest []byte) (element, after []byte, entries int) {
 	depth := 0
 	for i := 0; i < len(rest); i++ {
 		switch rest[i] {
@@ -34,10 +34,10 @@ func cutElement(rest []byte) (element, after []byte, entries int) {
 // objectEntries is how many entries an object counts: in memory it has all fields of its type, also those that are not in its text.
 const objectEntries = 6
 
-// Entries counts the entries of the lists and objects in a JSON text, an object as several, or one more for each; if the text is not JSON, it returns
-// any number.
-func Entries(text []byte) int {
-	_, _, entries := cutElement(text)
+// CountEntries counts the entries of the lists and objects in a JSON text, an object as several, or one more for each. If the text is not
+// JSON, it returns any number.
+func CountEntries(text []byte) int {
+	_, _, entries := CutElement(text)
 	return entries
 }
 

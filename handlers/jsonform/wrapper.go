@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"encoding/json"
@@ -10,11 +10,19 @@ import (
 	"ledge/domain"
 )
 
+// Shorten returns a text with at most so many bytes, and an ellipsis if there are more.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // maxUnknown is how many unknown keys of one object a message names.
 const maxUnknown = 8
 
-// misnamed notes what an object that lacks its entity has in place of it. It notes nothing where the entity is there.
-func misnamed(object []byte, entity string) (p domain.Problems) {
+// FindMisnamed notes what an object that lacks its entity has in place of it. It notes nothing where the entity is there.
+func FindMisnamed(object []byte, entity string) (p domain.Problems) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(object, &keys) != nil {
 		return nil
@@ -31,7 +39,7 @@ func misnamed(object []byte, entity string) (p domain.Problems) {
 	return p
 }
 
-func shortKey(key string) string { return cutTo(key, 80) }
+func shortKey(key string) string { return Shorten(key, 80) }
 
 // wrapperOf returns the key under which a request has its entity, with the index of the field; empty where it has several or none.
 func wrapperOf(t reflect.Type) (key string, index int) {
@@ -49,8 +57,8 @@ func wrapperOf(t reflect.Type) (key string, index int) {
 	return key, index
 }
 
-// checkWrapper refuses an object whose entity is missing while it has keys that are unknown.
-func checkWrapper[E any](e *E, object []byte) error {
+// CheckWrapper refuses an object whose entity is missing while it has keys that are unknown.
+func CheckWrapper[E any](e *E, object []byte) error {
 	v := reflect.ValueOf(e).Elem()
 	if v.Kind() != reflect.Struct {
 		return nil
@@ -59,5 +67,5 @@ func checkWrapper[E any](e *E, object []byte) error {
 	if key == "" || !v.Field(i).IsZero() {
 		return nil
 	}
-	return misnamed(object, key).Err()
+	return FindMisnamed(object, key).Err()
 }

@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"bytes"
@@ -7,6 +7,12 @@ import (
 	"strings"
 	"testing"
 )
+
+// Head is as handlers.Head.
+type Head struct {
+	APIVersion string `json:"apiVersion"`
+	RequestID  string `json:"requestId"`
+}
 
 type plant struct {
 	Head
@@ -55,7 +61,7 @@ func TestUnknownKeys(t *testing.T) {
 		{`{"machine":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"t":1,"zabels":[]}}`, "",
 			"ignored, because unknown: machine.a, machine.b, machine.c, machine.d, machine.e, machine.f, machine.g, machine.h, and others"},
 	} {
-		u := unknownIn([]byte(tt.object), "", reflect.TypeFor[plant]())
+		u := FindUnknown([]byte(tt.object), "", reflect.TypeFor[plant]())
 		misspelled := ""
 		if err := u.Misspelled.Err(); err != nil {
 			misspelled = err.Error()
@@ -72,7 +78,7 @@ func FuzzKnownKeys(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		u := unknownIn(text, "", reflect.TypeFor[plant]())
+		u := FindUnknown(text, "", reflect.TypeFor[plant]())
 		if json.Valid(text) && len(text) > 0 && text[0] == '{' && len(u.ignored)+len(u.Misspelled) == 0 {
 			var v plant
 			strict := json.NewDecoder(bytes.NewReader(text))

@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"ledge/domain"
 )
 
-// addMistyped notes a field of a JSON text whose type is wrong.
-func addMistyped(p *domain.Problems, path string, text []byte, err *json.UnmarshalTypeError) {
+// AddMistyped notes a field of a JSON text whose type is wrong.
+func AddMistyped(p *domain.Problems, path string, text []byte, err *json.UnmarshalTypeError) {
 	field := strings.TrimPrefix(err.Field, "Head.") // Head is embedded: no key of the JSON
 	if place := placeOf(text, int(err.Offset)-1); isWithin(place, field) {
 		field = place
@@ -19,7 +19,7 @@ func addMistyped(p *domain.Problems, path string, text []byte, err *json.Unmarsh
 	if field != "" && field[0] != '[' {
 		path += "."
 	}
-	p.Add(path+field, "a JSON %.80s is not possible here; give %s", err.Value, wanted(err.Type))
+	p.Add(path+field, "a JSON %.80s is not possible here; give %s", err.Value, DescribeType(err.Type))
 }
 
 // isWithin reports whether a place is that of a field or below it. The field has no positions in lists and no keys of maps.
@@ -105,11 +105,11 @@ func pathOf(within []level) string {
 	return b.String()
 }
 
-// wanted names a Go type as a writer of JSON knows it.
-func wanted(t reflect.Type) string {
+// DescribeType names a Go type as a writer of JSON knows it.
+func DescribeType(t reflect.Type) string {
 	switch k := t.Kind(); k {
 	case reflect.Pointer:
-		return wanted(t.Elem())
+		return DescribeType(t.Elem())
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:

@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 
 const makeItFlatter = "make the value flatter, or its numbers smaller"
 
-// checkJSON refuses JSON that is nested too deep or has a number beyond a float64. text is a part of body, from start on.
-func checkJSON(body, text []byte, start int) error {
+// CheckLimits refuses JSON that is nested too deep or has a number beyond a float64. text is a part of body, from start on.
+func CheckLimits(body, text []byte, start int) error {
 	over, ok := errors.AsType[*jsonlimit.Error](jsonlimit.Check(text))
 	if !ok {
 		return nil

@@ -1,4 +1,4 @@
-package handlers
+package jsonform
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ func TestMistypedPlaces(t *testing.T) {
 			continue
 		}
 		var p domain.Problems
-		addMistyped(&p, "[3]", []byte(text), mistyped)
+		AddMistyped(&p, "[3]", []byte(text), mistyped)
 		if got := p.Err().Error(); len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("%s: got %q, want %q…", text, got, want)
 		}
@@ -50,6 +50,6 @@ func FuzzMistypedPlaces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
 		place := placeOf(text, at)
 		var p domain.Problems
-		addMistyped(&p, "[3]", text, &json.UnmarshalTypeError{Value: "number", Type: reflect.TypeFor[string](), Offset: int64(at), Field: place})
+		AddMistyped(&p, "[3]", text, &json.UnmarshalTypeError{Value: "number", Type: reflect.TypeFor[string](), Offset: int64(at), Field: place})
 	})
 }
