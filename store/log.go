@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 
@@ -62,15 +61,6 @@ func (l *Log) err() error {
 		return *p
 	}
 	return nil
-}
-
-// final makes the log refuse for good if err says that an fsync failed, and reports whether it did.
-func (l *Log) final(err error) bool {
-	failed, ok := errors.AsType[*SyncError](err)
-	if ok {
-		l.fail(failed)
-	}
-	return ok
 }
 
 // checkServer checks that the server opened what [recoverFiles] left for it, and no more and no less.
@@ -260,31 +250,4 @@ func (d *Damage) Error() string {
 func IsDamage(err error) bool {
 	_, ok := errors.AsType[*Damage](err)
 	return ok
-}
-
-// SyncError is the error for a log one of whose files could not be synced. Linux reports a failed fsync once, marks the
-// pages clean, and answers reads from them: nothing that is read back and no later fsync proves that anything is on the
-// disk. So the log refuses until the process starts again, and that start copies the tail before it trusts it.
-type SyncError struct {
-	Stream string
-	Err    error
-}
-
-func (e *SyncError) Error() string {
-	return fmt.Sprintf("%s: fsync failed: %v; nothing more is acknowledged, because the disk may have lost what was written last: "+
-		"check the disk and its cables, then start again", e.Stream, e.Err)
-}
-
-func (e *SyncError) Unwrap() error { return e.Err }
-
-// syncError returns what the error of a sync of block files means: a [SyncError], unless no fsync has failed, because the files are not where they
-// must be or cannot be opened.
-func (l *Log) syncError(err error) error {
-	if err == nil || errors.Is(err, natsblock.ErrLayout) {
-		return err
-	}
-	if of, ok := errors.AsType[*fs.PathError](err); ok && of.Op != "sync" {
-		return fmt.Errorf("%s: not synced: %w", l.name, err)
-	}
-	return &SyncError{l.name, err}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"ledge/domain"
+	"ledge/store/natsblock"
 )
 
 // maxFailures is how many groups in a row may fail before a log is given up until the process starts again.
@@ -91,4 +93,40 @@ func (l *logReader) beyond(ctx context.Context, last uint64) (recorded []domain.
 	}
 	l.setLast(link.seq, link.prev)
 	return recorded, nil
+}
+
+// final makes the log refuse for good if err says that an fsync failed, and reports whether it did.
+func (l *Log) final(err error) bool {
+	failed, ok := errors.AsType[*SyncError](err)
+	if ok {
+		l.fail(failed)
+	}
+	return ok
+}
+
+// SyncError is the error for a log one of whose files could not be synced. Linux reports a failed fsync once, marks the
+// pages clean, and answers reads from them: nothing that is read back and no later fsync proves that anything is on the
+// disk. So the log refuses until the process starts again, and that start copies the tail before it trusts it.
+type SyncError struct {
+	Stream string
+	Err    error
+}
+
+func (e *SyncError) Error() string {
+	return fmt.Sprintf("%s: fsync failed: %v; nothing more is acknowledged, because the disk may have lost what was written last: "+
+		"check the disk and its cables, then start again", e.Stream, e.Err)
+}
+
+func (e *SyncError) Unwrap() error { return e.Err }
+
+// syncError returns what the error of a sync of block files means: a [SyncError], unless no fsync has failed, because the files are not where they
+// must be or cannot be opened.
+func (l *Log) syncError(err error) error {
+	if err == nil || errors.Is(err, natsblock.ErrLayout) {
+		return err
+	}
+	if of, ok := errors.AsType[*fs.PathError](err); ok && of.Op != "sync" {
+		return fmt.Errorf("%s: not synced: %w", l.name, err)
+	}
+	return &SyncError{l.name, err}
 }

@@ -54,16 +54,6 @@ func (m *Meters) projectionUse(stream string) []withLabels[projectionUse] {
 	return []withLabels[projectionUse]{{u, []string{stream}}}
 }
 
-// ChangesUse is of the disk and the log of changes.
-func (m *Meters) ChangesUse() (s Storage) {
-	var err error
-	s.FreeBytes, err = m.Node.Store.FreeBytes()
-	m.warnMetric("free disk space", err)
-	s.Archive, err = m.Remover.ArchiveUse()
-	m.warnMetric("archives", err)
-	return s
-}
-
 func (m *Meters) unrecorded() int64 {
 	return m.Channels.Engine.Refused() + m.Channels.Delivery.Refused()
 }

@@ -38,6 +38,16 @@ func (m *Meters) Storage() (s Storage) {
 	return s
 }
 
+// ChangesUse is of the disk and the log of changes.
+func (m *Meters) ChangesUse() (s Storage) {
+	var err error
+	s.FreeBytes, err = m.Node.Store.FreeBytes()
+	m.warnMetric("free disk space", err)
+	s.Archive, err = m.Remover.ArchiveUse()
+	m.warnMetric("archives", err)
+	return s
+}
+
 func (m *Meters) payloadUse() payloadUse {
 	use, err := m.Payloads.Use()
 	m.warnMetric("payloads", err)
