@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ledge/cmd/internal/services"
 )
 
 const (
@@ -131,14 +133,14 @@ func (p *process) watch(stderr io.Reader, from time.Time, ready chan<- error) {
 }
 
 func (p *process) readAddresses(line []byte) error {
-	var urls struct {
-		Metadata, Notifications, Console string
-		Data                             string `json:"core-data"`
-		DeviceREST                       string `json:"device-rest"`
+	var ready map[string]any
+	err := json.Unmarshal(line, &ready)
+	address := func(service string) string {
+		url, _ := ready[services.Named(service).Key].(string)
+		return addressIn(url)
 	}
-	err := json.Unmarshal(line, &urls)
-	p.console = addressIn(urls.Console)
-	p.metadata, p.deviceREST, p.notes, p.data = addressIn(urls.Metadata), addressIn(urls.DeviceREST), addressIn(urls.Notifications), addressIn(urls.Data)
+	p.console, p.metadata, p.deviceREST = address(services.Console), address(services.Metadata), address(services.DeviceREST)
+	p.notes, p.data = address(services.Notifications), address(services.Data)
 	return err
 }
 

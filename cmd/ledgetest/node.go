@@ -81,7 +81,8 @@ type Node struct {
 	Dir string
 	Log *Output
 
-	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string // addresses, as the ready line gives them
+	URLs                                                        map[string]string // of the HTTP services by name, as the ready line gives them
+	Metadata, CoreData, DeviceREST, Notifications, Console, Tap string            // some of them, and the tap
 	Exited                                                      chan struct{}
 	Err                                                         error
 }
@@ -146,12 +147,15 @@ func (p *Node) WaitReady() error {
 	deadline := time.After(Timeout)
 	for {
 		if line, ok := p.Log.Find(`"msg":"ready"`); ok {
-			p.Metadata, p.CoreData, p.DeviceREST = LogField(line, "metadata"), LogField(line, "core-data"), LogField(line, "device-rest")
-			p.Notifications, p.Console, p.Tap = LogField(line, "notifications"), LogField(line, "console"), LogField(line, "tap")
-			Contracts.Know("metadata", p.Metadata)
-			Contracts.Know("data", p.CoreData)
-			Contracts.Know("devicerest", p.DeviceREST)
-			Contracts.Know("notifications", p.Notifications)
+			p.URLs = map[string]string{}
+			for _, one := range services.All {
+				p.URLs[one.Name] = LogField(line, one.Key)
+			}
+			for _, one := range services.REST() {
+				Contracts.Know(one.Folder, p.URLs[one.Name])
+			}
+			p.Metadata, p.CoreData, p.DeviceREST = p.URLs[services.Metadata], p.URLs[services.Data], p.URLs[services.DeviceREST]
+			p.Notifications, p.Console, p.Tap = p.URLs[services.Notifications], p.URLs[services.Console], LogField(line, "tap")
 			return nil
 		}
 		select {
@@ -187,7 +191,11 @@ func (p *Node) Kill() {
 }
 
 // forget is for a process that has ended: a parallel test may have its ports soon.
-func (p *Node) forget() { Contracts.Forget(p.Metadata, p.CoreData, p.DeviceREST, p.Notifications) }
+func (p *Node) forget() {
+	for _, url := range p.URLs {
+		Contracts.Forget(url)
+	}
+}
 
 // Wait returns the exit code.
 func (p *Node) Wait() int {

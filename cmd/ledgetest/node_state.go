@@ -3,6 +3,7 @@ package ledgetest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -72,7 +73,9 @@ func (p *Node) HasDevice(name string) bool {
 
 // Ports are the addresses of the HTTP services, by name.
 func Ports(p *Node) map[string]string {
-	return map[string]string{services.Metadata: p.Metadata, services.Data: p.CoreData, services.DeviceREST: p.DeviceREST, services.Notifications: p.Notifications}
+	ports := maps.Clone(p.URLs)
+	delete(ports, services.Console)
+	return ports
 }
 
 // StartWithFiles starts a node that may have so many files open.

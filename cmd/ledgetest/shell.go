@@ -1,6 +1,7 @@
 package ledgetest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"ledge/bridge/porttest"
+	"ledge/cmd/internal/services"
 )
 
 // ShellBlocks returns the shell blocks of a text.
@@ -31,11 +33,17 @@ type Shell struct {
 // NewShell returns a shell whose commands ask the node p at its ports.
 func NewShell(p *Node, t *testing.T) *Shell {
 	t.Helper()
-	port := func(url string) string { return url[strings.LastIndex(url, ":"):] }
-	return &Shell{t, strings.NewReplacer(
-		":59881", port(p.Metadata), ":59880", port(p.CoreData), ":59986", port(p.DeviceREST), ":59860", port(p.Notifications),
-		"5563", strconv.Itoa(porttest.Hold(t)), "bin/ledge", Binary, "curl ", "curl -sS --fail ",
-	), append(os.Environ(), "LEDGE_DATA_DIR="+p.Dir)}
+	replace := append(p.Typed(), "5563", strconv.Itoa(porttest.Hold(t)), "bin/ledge", Binary, "curl ", "curl -sS --fail ")
+	return &Shell{t, strings.NewReplacer(replace...), append(os.Environ(), "LEDGE_DATA_DIR="+p.Dir)}
+}
+
+// Typed returns pairs of the port of a REST service in documents, and its port here.
+func (p *Node) Typed() (pairs []string) {
+	for _, one := range services.REST() {
+		url := p.URLs[one.Name]
+		pairs = append(pairs, fmt.Sprint(":", one.Port), url[strings.LastIndex(url, ":"):])
+	}
+	return pairs
 }
 
 // Command returns the command that runs a block of a document in bash, in the folder of the repository.

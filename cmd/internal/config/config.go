@@ -163,9 +163,8 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// partial are the settings, by how their names begin, that not all HTTP services have.
+// partial are the settings, by how their names begin, that not all HTTP services have. The address of a service is another one.
 var partial = map[string][]string{
-	"metadata-": {services.Metadata}, "data-host": {services.Data}, "data-port": {services.Data}, "device-rest-": {services.DeviceREST},
 	"notifications-": {services.Notifications}, "readings-": {services.Data, services.DeviceREST}, "persist-data": {services.Data, services.DeviceREST},
 	"resend-": {services.Notifications}, "smtp-": {services.Notifications}, "allow-binds": {services.Notifications},
 	"allow-destinations": {services.Metadata, services.Notifications}, "deny-destinations": {services.Metadata, services.Notifications},
@@ -179,6 +178,11 @@ func (c *Config) InForce(service string) map[string]string {
 	c.declared.VisitAll(func(f *pflag.Flag) {
 		for prefix, have := range partial {
 			if strings.HasPrefix(f.Name, prefix) && !slices.Contains(have, service) {
+				return
+			}
+		}
+		for _, other := range services.REST() {
+			if other.Name != service && (f.Name == other.Setting+"-host" || f.Name == other.Setting+"-port") {
 				return
 			}
 		}

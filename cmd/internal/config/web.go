@@ -24,8 +24,14 @@ func (c *Config) Proxies() (all handlers.Proxies) {
 	return all
 }
 
-// edgexHosts are the names of the services in EdgeX's compose files, and the name that a container has for its machine.
-const edgexHosts = "edgex-core-metadata,edgex-core-data,edgex-device-rest,edgex-support-notifications,host.docker.internal"
+// edgexHosts returns the names of the services in EdgeX's compose files, and the name that a container has for its machine.
+func edgexHosts() string {
+	var hosts []string
+	for _, one := range services.REST() {
+		hosts = append(hosts, one.EdgeXHost())
+	}
+	return strings.Join(append(hosts, "host.docker.internal"), ",")
+}
 
 // SameOrigin returns the rules by which web pages may use the services.
 func (c *Config) SameOrigin(logger *slog.Logger) handlers.SameOrigin {

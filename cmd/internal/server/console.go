@@ -56,10 +56,10 @@ func describeAccess(p *Server) console.Access {
 		return console.Access{Says: says}
 	}
 	var open []string
-	for _, name := range []string{services.Metadata, services.Data, services.DeviceREST, services.Notifications} {
-		at := p.servers.address(name)
+	for _, one := range services.REST() {
+		at := p.servers.address(one.Name)
 		if a, err := netip.ParseAddrPort(at); err == nil && !a.Addr().Unmap().IsLoopback() {
-			open = append(open, name+" at "+at)
+			open = append(open, one.Name+" at "+at)
 		}
 	}
 	who := "Every program on this machine"

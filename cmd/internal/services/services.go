@@ -2,7 +2,11 @@
 // tests read it.
 package services
 
-import "ledge/store"
+import (
+	"slices"
+
+	"ledge/store"
+)
 
 // The HTTP services, by their names in EdgeX.
 const (
@@ -22,13 +26,25 @@ type Service struct {
 	About   string // in help texts
 	Port    int    // by default
 	Stream  string // of the log whose series its port shows, if any
+	Folder  string // below handlers
 }
+
+// EdgeXHost is the name of a REST service in EdgeX's compose files.
+func (s Service) EdgeXHost() string { return "edgex-" + s.Name }
 
 // All are all HTTP services. The console calls those before it.
 var All = []Service{
-	{Metadata, "metadata", "metadata", "the metadata service", 59881, store.EventsStream},
-	{Data, "core-data", "data", "the data service, which is EdgeX's core-data", 59880, store.ReadingsStream},
-	{DeviceREST, "device-rest", "device-rest", "the REST device service", 59986, ""},
-	{Notifications, "notifications", "notifications", "the notifications service", 59860, store.NotificationsStream},
-	{Console, "console", "console", "the console, which is the management UI", 9090, ""},
+	{Metadata, "metadata", "metadata", "the metadata service", 59881, store.EventsStream, "metadata"},
+	{Data, "core-data", "data", "the data service, which is EdgeX's core-data", 59880, store.ReadingsStream, "data"},
+	{DeviceREST, "device-rest", "device-rest", "the REST device service", 59986, "", "devicerest"},
+	{Notifications, "notifications", "notifications", "the notifications service", 59860, store.NotificationsStream, "notifications"},
+	{Console, "console", "console", "the console, which is the management UI", 9090, "", "console"},
+}
+
+// REST are the services with EdgeX's API: all but the console.
+func REST() []Service { return All[:len(All)-1] }
+
+// Named returns the row of a service.
+func Named(name string) Service {
+	return All[slices.IndexFunc(All, func(s Service) bool { return s.Name == name })]
 }

@@ -134,14 +134,9 @@ func TestPrometheus(t *testing.T) {
 func startPrometheus(t *testing.T, p *ledgetest.Node) (query func(string) string) {
 	t.Helper()
 	config := ledgetest.MustRead(t, deploy+"prometheus/prometheus.yml")
-	ports := ledgetest.Ports(p)
-	ports[services.Console] = p.Console
-	for name, port := range map[string]string{services.Metadata: "59881", services.Data: "59880", services.DeviceREST: "59986", services.Notifications: "59860", services.Console: "9090"} {
-		target := "'127.0.0.1:" + port + "'"
-		if !strings.Contains(config, target) {
-			t.Fatalf("prometheus.yml does not scrape %s", target)
-		}
-		config = strings.Replace(config, target, "'"+strings.TrimPrefix(ports[name], "http://")+"'", 1)
+	for _, one := range services.All {
+		target := fmt.Sprintf("'127.0.0.1:%d'", one.Port)
+		config = strings.Replace(config, target, "'"+strings.TrimPrefix(p.URLs[one.Name], "http://")+"'", 1)
 	}
 	config = strings.ReplaceAll(config, "interval: 15s", "interval: 200ms")
 	dir := t.TempDir()

@@ -78,8 +78,7 @@ func (o *operator) types(page, stdin string, wants ...string) {
 func (o *operator) starts(page string, replace ...string) {
 	o.t.Helper()
 	o.Node = o.Serve(strings.TrimSpace(o.next(page)), "data")
-	port := func(url string) string { return url[strings.LastIndex(url, ":"):] }
-	o.replaceAlso(append(replace, ":59881", port(o.Metadata), ":59880", port(o.CoreData), ":59986", port(o.DeviceREST), ":59860", port(o.Notifications))...)
+	o.replaceAlso(append(replace, o.Typed()...)...)
 }
 
 // TestSixteenTasks does what a new operator does, each task with the commands of its page. It fails if a shell block of these pages is not typed.
