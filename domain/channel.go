@@ -46,27 +46,3 @@ type Channel struct {
 
 // Equal reports whether two channels are the same.
 func (c Channel) Equal(o Channel) bool { return reflect.DeepEqual(c, o) }
-
-// The Types of channels.
-const (
-	ChannelREST   = "REST"
-	ChannelEmail  = "EMAIL"
-	ChannelMQTT   = "MQTT"
-	ChannelZeroMQ = "ZeroMQ"
-)
-
-// The ways in which an MQTT channel logs in, as EdgeX 4 calls them; empty stands for none.
-const (
-	AuthNone     = "none"
-	AuthPassword = "usernamepassword"
-	AuthCert     = "clientcert"
-	AuthCACert   = "cacert"
-)
-
-// MaxRecipients bounds the recipients of one channel, MaxAllow its networks, MaxClientKeys its keys, and MaxPath the length of its path in bytes.
-const (
-	MaxAllow      = 64
-	MaxClientKeys = 64
-	MaxRecipients = 64
-	MaxPath       = 2048
-)

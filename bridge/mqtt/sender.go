@@ -71,10 +71,6 @@ func (none) Use(path string, _ outward.Use) (map[string]string, error) {
 
 // Send publishes m and returns, for the record, how.
 func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (response string, err error) {
-	t, err = t.normal()
-	if err != nil {
-		return "", &outward.Error{Err: err, Final: true}
-	}
 	k, a, err := resolve(t, s.o.Secrets, s.o.Roots)
 	if err != nil {
 		return "", &outward.Error{Err: err, Final: true}
