@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // ChannelKind is one row of the table of channel kinds. Each kind is a file of this package that adds its row. The checks, the forms, the
@@ -67,6 +68,9 @@ func channelTypes(has func(ChannelKind) bool) (types []string) {
 	}
 	return types
 }
+
+// Layout returns the types that rows of state may have. See schema.go of projections/fold.
+func (Channel) Layout() string { return strings.Join(ChannelTypes(), " ") }
 
 // ChannelKindOf returns the row of a type; ok is false for an unknown type.
 func ChannelKindOf(channelType string) (k ChannelKind, ok bool) {

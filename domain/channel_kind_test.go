@@ -33,6 +33,9 @@ func TestChannelKinds(t *testing.T) {
 				t.Errorf("%s: %s is kept: %t, want %t", k.Type, name, !want, want)
 			}
 		}
+		if layout := (Channel{}).Layout(); !strings.Contains(layout, k.Type) {
+			t.Errorf("the layout %q lacks %s", layout, k.Type)
+		}
 		if scheme, ok := k.Field("scheme"); k.check == nil || places[k.Place] || ok != (len(scheme.Choices) > 0) {
 			t.Errorf("%s has no check, the place of another kind, or no choices for its scheme", k.Type)
 		}
