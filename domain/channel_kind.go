@@ -57,14 +57,9 @@ func addChannelKind(k ChannelKind) {
 func ChannelKinds() []ChannelKind { return slices.Clone(channelKinds) }
 
 // ChannelTypes returns the types of channels.
-func ChannelTypes() []string { return channelTypes(func(ChannelKind) bool { return true }) }
-
-// channelTypes returns the types of the kinds that has selects.
-func channelTypes(has func(ChannelKind) bool) (types []string) {
+func ChannelTypes() (types []string) {
 	for _, k := range channelKinds {
-		if has(k) {
-			types = append(types, k.Type)
-		}
+		types = append(types, k.Type)
 	}
 	return types
 }

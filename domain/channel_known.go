@@ -1,62 +1,49 @@
 package domain
 
-import (
-	"cmp"
-	"reflect"
-)
+import "reflect"
 
 // checkChannelTypes refuses an event with a channel of a type that only a newer version knows. So a new kind of channel needs no new
 // version of the events.
-func checkChannelTypes(e Event) error {
+func checkChannelTypes(e Event) (err error) {
+	check := func(channelType string) {
+		if _, ok := ChannelKindOf(channelType); !ok && channelType != "" {
+			err = unknown("channel type", channelType)
+		}
+	}
+	checkAll := func(channels []Channel) {
+		for i := range channels {
+			check(channels[i].Type)
+		}
+	}
+	checkSent := func(ts []Transmission) {
+		for i := range ts {
+			check(ts[i].Channel.Type)
+		}
+	}
 	switch e := e.(type) {
 	case SubscriptionAdded:
-		return checkTypes(e.Subscription.Channels)
+		checkAll(e.Subscription.Channels)
 	case SubscriptionUpdated:
-		return cmp.Or(checkTypes(e.Before.Channels), checkTypes(e.Subscription.Channels))
+		checkAll(e.Before.Channels)
+		checkAll(e.Subscription.Channels)
 	case SubscriptionPatched:
-		return cmp.Or(checkTypes(channelsOf(e.Update, false)), checkTypes(channelsOf(e.Update, true)))
+		checkAll(channelsOf(e.Update, false))
+		checkAll(channelsOf(e.Update, true))
 	case SubscriptionRemoved:
-		return checkTypes(e.Subscription.Channels)
+		checkAll(e.Subscription.Channels)
 	case NotificationProcessed:
-		return checkTransmissions(e.Transmissions)
+		checkSent(e.Transmissions)
 	case NotificationsRaised:
 		for i := range e.Raised {
-			if err := checkTransmissions(e.Raised[i].Transmissions); err != nil {
-				return err
-			}
+			checkSent(e.Raised[i].Transmissions)
 		}
 	case TransmissionTried:
+		check(e.Transmission.Channel.Type)
 		if r := e.Escalated; r != nil {
-			return cmp.Or(checkType(e.Transmission.Channel.Type), checkTransmissions(r.Transmissions))
-		}
-		return checkType(e.Transmission.Channel.Type)
-	}
-	return nil
-}
-
-func checkTransmissions(ts []Transmission) error {
-	for i := range ts {
-		if err := checkType(ts[i].Channel.Type); err != nil {
-			return err
+			checkSent(r.Transmissions)
 		}
 	}
-	return nil
-}
-
-func checkTypes(channels []Channel) error {
-	for i := range channels {
-		if err := checkType(channels[i].Type); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkType(channelType string) error {
-	if _, ok := ChannelKindOf(channelType); !ok && channelType != "" {
-		return unknown("channel type", channelType)
-	}
-	return nil
+	return err
 }
 
 // channelsOf returns the channels that an update of a subscription made, or, backwards, replaced. Of a channel that changed it returns

@@ -23,9 +23,13 @@ const MaxSecretUses = 64
 // Check notes what is wrong. It shows no value: what stands in the wrong place may be a secret.
 func (u SecretUse) Check() Problems {
 	var p Problems
-	if k, ok := ChannelKindOf(u.Channel); !ok || !k.UsesSecret {
-		types := channelTypes(func(k ChannelKind) bool { return k.UsesSecret })
-		slices.Reverse(types) // the newest first
+	var types []string
+	for _, k := range slices.Backward(channelKinds) {
+		if k.UsesSecret {
+			types = append(types, k.Type)
+		}
+	}
+	if !slices.Contains(types, u.Channel) {
 		p.Add("channel", "is missing or unknown; use %s", strings.Join(types, " or "))
 	}
 	if u.Host == "" || len(u.Host) > MaxName || strings.ContainsFunc(u.Host, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -42,7 +42,7 @@ func (s secrets) Use(path string, _ outward.Use) (map[string]string, error) {
 
 func mustSender(t *testing.T, change func(*Options)) *Sender {
 	t.Helper()
-	o := Options{Dial: guard.New(guard.Options{}).DialContext, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	o := Options{Dial: guard.New(guard.Options{}).DialContext, Secrets: secrets{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if change != nil {
 		change(&o)
 	}

@@ -104,10 +104,8 @@ func (s *Console) readSubscriptionForm(c *gin.Context) (f subscriptionForm, agai
 		if text == "" {
 			break
 		}
-		kind, ok := domain.ChannelKindOf(text)
-		if !ok {
-			kind.Type = text // the service refuses it
-		}
+		kind, _ := domain.ChannelKindOf(text)
+		kind.Type = text // the service refuses an unknown one
 		if c.PostForm("remove") != strconv.Itoa(i) {
 			f.add(readChannel(c, i, kind))
 		}
@@ -130,13 +128,12 @@ func readChannel(c *gin.Context, i int, kind domain.ChannelKind) channelForm {
 func channelFormOf(ch domain.Channel) channelForm {
 	f := channelForm{Texts: map[string]string{}}
 	f.ChannelKind, _ = ch.Kind()
-	for _, one := range f.ChannelKind.Fields {
-		switch v := ch.Value(one.Name).(type) {
-		case []string:
-			f.Texts[one.Name] = strings.Join(v, ", ")
-		case bool:
-			f.Texts[one.Name] = map[bool]string{true: "true"}[v]
-		default:
+	for _, one := range f.Fields {
+		v := ch.Value(one.Name)
+		if list, ok := v.([]string); ok {
+			v = strings.Join(list, ", ")
+		}
+		if v != false { // a browser sends nothing for it
 			f.Texts[one.Name] = fmt.Sprint(v)
 		}
 	}
@@ -146,7 +143,7 @@ func channelFormOf(ch domain.Channel) channelForm {
 // fields are those of the channel in the request. The service says what is wrong with 0 for a text that is not a number.
 func (f channelForm) fields() map[string]any {
 	fields := map[string]any{"type": f.Type}
-	for _, one := range f.ChannelKind.Fields {
+	for _, one := range f.Fields {
 		text := f.Texts[one.Name]
 		switch (domain.Channel{}).Value(one.Name).(type) {
 		case []string:
@@ -164,7 +161,7 @@ func (f channelForm) fields() map[string]any {
 
 // setInputs makes the inputs of the channel's fields.
 func (f *channelForm) setInputs(s *Console, p problems) {
-	for _, one := range f.ChannelKind.Fields {
+	for _, one := range f.Fields {
 		name, text := f.Input(one.Name), f.Texts[one.Name]
 		input := field{Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name), Type: inputType(one)}
 		input.Options = options(one.Choices...)
@@ -186,16 +183,14 @@ func (f *channelForm) setInputs(s *Console, p problems) {
 }
 
 func inputType(f domain.ChannelField) string {
-	if f.Label == "" {
+	switch v := (domain.Channel{}).Value(f.Name); {
+	case f.Label == "":
 		return "hidden"
-	}
-	if len(f.Choices) > 0 {
+	case len(f.Choices) > 0:
 		return "select"
-	}
-	switch (domain.Channel{}).Value(f.Name).(type) {
-	case int:
+	case v == 0:
 		return "number"
-	case bool:
+	case v == false:
 		return "checkbox"
 	}
 	return "text"

@@ -46,8 +46,9 @@ type Channels struct {
 	Engine    *bridge.Engine
 	Delivery  *delivery.Delivery
 	Callbacks *callback.Callbacks
-	kinds     map[string]kind
-	curveKey  []byte // private key of CURVE
+	senders   map[string]delivery.Sender            // by the types of channels
+	checks    map[string]func(domain.Channel) error // likewise; nil checks nothing
+	curveKey  []byte                                // private key of CURVE
 	closers   []func()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ledge/bridge"
 	"ledge/bridge/delivery"
 	"ledge/bridge/guard"
 	"ledge/bridge/mail"
@@ -12,6 +13,7 @@ import (
 	"ledge/bridge/outward"
 	"ledge/bridge/rest"
 	"ledge/domain"
+	"ledge/handlers/notifications"
 )
 
 // kind is the program's part of one kind of channel, without connections.
@@ -81,26 +83,18 @@ var kinds = map[string]func(*Channels) (kind, error){
 
 // openKinds opens all kinds.
 func (cs *Channels) openKinds() error {
-	cs.kinds = map[string]kind{}
+	cs.senders, cs.checks = map[string]delivery.Sender{}, map[string]func(domain.Channel) error{}
 	for name, open := range kinds {
 		k, err := open(cs)
 		if err != nil {
 			return err
 		}
-		if cs.kinds[name] = k; k.close != nil {
+		cs.senders[name], cs.checks[name] = k.send, k.check
+		if k.close != nil {
 			cs.onClose(k.close)
 		}
 	}
 	return nil
-}
-
-// senders are the ways to the channels, by their type.
-func (cs *Channels) senders() map[string]delivery.Sender {
-	senders := map[string]delivery.Sender{}
-	for name, k := range cs.kinds {
-		senders[name] = k.send
-	}
-	return senders
 }
 
 // checkDestination returns the check that refuses an address as the guard does.
@@ -126,3 +120,31 @@ func mqttTarget(ch domain.Channel) mqtt.Target {
 		AuthMode: ch.AuthMode, SecretPath: ch.SecretPath, SkipCertVerify: ch.SkipCertVerify,
 	}
 }
+
+// reservations refuse the channels of subscriptions that could never be delivered.
+type reservations struct {
+	*bridge.Engine
+	checks map[string]func(domain.Channel) error
+	// serverKey is the public key of CURVE, or empty.
+	serverKey string
+}
+
+// NewChannelChecks returns the check that refuses channels that cannot be delivered to.
+func (cs *Channels) NewChannelChecks() notifications.Channels {
+	return reservations{cs.Engine, cs.checks, PublicKey(cs.curveKey)}
+}
+
+// Reserve implements notifications.Channels.
+func (c reservations) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
+	for i, ch := range list {
+		if check := c.checks[ch.Type]; check != nil {
+			if err := check(ch); err != nil {
+				return nil, domain.Errorf(domain.Invalid, "channels[%d].%v", i, err)
+			}
+		}
+	}
+	return c.Engine.Reserve(list)
+}
+
+// ServerKey implements notifications.Channels.
+func (c reservations) ServerKey() string { return c.serverKey }
