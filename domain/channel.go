@@ -1,6 +1,11 @@
 package domain
 
-import "reflect"
+import (
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+)
 
 // Channel is one way to a receiver. The fields that a Type does not use are empty: see [Channel.Trim]. The names are
 // those of an Address in EdgeX 2.3, and for Scheme and the last three those of EdgeX 4.
@@ -47,26 +52,47 @@ type Channel struct {
 // Equal reports whether two channels are the same.
 func (c Channel) Equal(o Channel) bool { return reflect.DeepEqual(c, o) }
 
-// The Types of channels.
-const (
-	ChannelREST   = "REST"
-	ChannelEmail  = "EMAIL"
-	ChannelMQTT   = "MQTT"
-	ChannelZeroMQ = "ZeroMQ"
-)
+// Check notes what is wrong with a channel.
+func (c Channel) Check() Problems {
+	var p Problems
+	p.checkOneOf("type", c.Type, ChannelTypes()...)
+	k, ok := c.Kind()
+	if !ok {
+		return p
+	}
+	k.check(c, &p)
+	if f, ok := k.Field("scheme"); ok && c.Scheme != "" {
+		p.checkOneOf("scheme", c.Scheme, f.Choices...)
+	}
+	return p
+}
 
-// The ways in which an MQTT channel logs in, as EdgeX 4 calls them; empty stands for none.
-const (
-	AuthNone     = "none"
-	AuthPassword = "usernamepassword"
-	AuthCert     = "clientcert"
-	AuthCACert   = "cacert"
-)
+// checkAddress says how to give a host where there is none.
+func (c Channel) checkAddress(p *Problems, cure string) {
+	if c.Host == "" {
+		p.Add("host", "is missing or empty; %s", cure)
+	}
+	p.checkLength("host", c.Host)
+	if c.Port < 1 || c.Port > 65535 {
+		p.Add("port", "%d is no TCP port; use 1 to 65535", c.Port)
+	}
+}
 
-// MaxRecipients bounds the recipients of one channel, MaxAllow its networks, MaxClientKeys its keys, and MaxPath the length of its path in bytes.
-const (
-	MaxAllow      = 64
-	MaxClientKeys = 64
-	MaxRecipients = 64
-	MaxPath       = 2048
-)
+func (c Channel) checkTopic(p *Problems, cure string) {
+	if c.Topic == "" {
+		p.Add("topic", "is missing or empty; %s", cure)
+	}
+	p.checkLength("topic", c.Topic)
+}
+
+// checkHost holds that the host stays the host in a URL.
+func (c Channel) checkHost(p *Problems) {
+	host := c.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	u, err := url.Parse("http://" + host + ":" + strconv.Itoa(max(c.Port, 0)) + "/")
+	if c.Host != "" && (err != nil || u.Hostname() != c.Host || u.User != nil) {
+		p.Add("host", "%s is no address or name of a host; write it without a scheme, a port or a path", quote(c.Host))
+	}
+}

@@ -1,44 +1,56 @@
 package domain
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// ChannelKind is one row of the table of channel kinds. The checks, the forms, the metrics and the tests of the documents read the table. The
-// sender of a kind is a row of cmd/internal/channels/kinds.go.
+// ChannelKind is one row of the table of channel kinds. Each kind is a file of this package that adds its row. The checks, the forms, the
+// metrics and the tests of the documents read the table. The sender of a kind is a row of cmd/internal/channels/kinds.go.
 type ChannelKind struct {
 	Type string
-	// Fields are the JSON names of the fields that the kind uses beside type. Channel.Trim drops the others.
-	Fields []string
-	// Schemes are those that Scheme may have, the default first; none if the kind has no Scheme.
-	Schemes []string
+	// Place is the position of the kind in lists for people: 1 is first.
+	Place int
+	// Fields are the fields that the kind uses beside type, in the order of its form. Channel.Trim clears the others.
+	Fields []ChannelField
+	// UsesSecret says that a channel may log in with a secret.
+	UsesSecret bool
+	// Binds says that Host and Port are those of a socket that Ledge binds. Other kinds connect to them.
+	Binds bool
 
+	// check notes the problems of all fields but Scheme.
 	check func(Channel, *Problems)
-	// where is what the name of a target has behind its endpoint; nil for nothing.
-	where func(Channel) string
+	// secure are the Schemes with TLS.
+	secure []string
+	// path returns the part of a target's name behind the endpoint; nil: there is none.
+	path func(Channel) string
+	// personal says that path is the address of a person.
+	personal bool
 }
 
-var channelKinds = []ChannelKind{
-	{
-		Type: ChannelREST, Fields: []string{"scheme", "host", "port", "path", "httpMethod"}, Schemes: []string{"http", "https"},
-		check: Channel.checkREST, where: func(c Channel) string { return strings.TrimPrefix(c.Path, "/") },
-	},
-	{
-		Type: ChannelEmail, Fields: []string{"recipients"},
-		check: Channel.checkEmail, where: func(c Channel) string { return strings.Join(c.Recipients[:min(len(c.Recipients), 1)], "") },
-	},
-	{
-		Type: ChannelMQTT, Fields: []string{
-			"scheme", "host", "port", "topic", "publisher", "qos", "keepAlive", "retained", "autoReconnect", "connectTimeout", "secretPath", "authMode", "skipCertVerify",
-		}, Schemes: []string{"tcp", "mqtt", "ssl", "tls", "mqtts"},
-		check: Channel.checkMQTT, where: func(c Channel) string { return c.Topic },
-	},
-	{
-		Type: ChannelZeroMQ, Fields: []string{"host", "port", "topic", "publisher", "allow", "clientKeys"},
-		check: Channel.checkZeroMQ,
-	},
+// ChannelField is a field of a kind of channel, and describes its input in a form.
+type ChannelField struct {
+	// Name is the JSON name of a field of Channel.
+	Name string
+	// Label and Hint are for people. A form keeps a field without a label and does not show it.
+	Label, Hint string
+	// Default is the text in the form of a new channel.
+	Default string
+	// Choices are the values to choose from; none for any value.
+	Choices  []string
+	Required bool
+	// Advanced says that the form shows the field on demand.
+	Advanced bool
+}
+
+// channelKinds is the table, in the order of the places.
+var channelKinds []ChannelKind
+
+func addChannelKind(k ChannelKind) {
+	channelKinds = append(channelKinds, k)
+	slices.SortFunc(channelKinds, func(a, b ChannelKind) int { return cmp.Compare(a.Place, b.Place) })
 }
 
 // ChannelKinds returns the table of channel kinds.
@@ -52,13 +64,28 @@ func ChannelTypes() (types []string) {
 	return types
 }
 
-// Kind returns the row of the channel's type; ok is false for an unknown type.
-func (c Channel) Kind() (k ChannelKind, ok bool) {
-	i := slices.IndexFunc(channelKinds, func(k ChannelKind) bool { return k.Type == c.Type })
+// Layout returns the types that rows of state may have. See schema.go of projections/fold.
+func (Channel) Layout() string { return strings.Join(ChannelTypes(), " ") }
+
+// ChannelKindOf returns the row of a type; ok is false for an unknown type.
+func ChannelKindOf(channelType string) (k ChannelKind, ok bool) {
+	i := slices.IndexFunc(channelKinds, func(k ChannelKind) bool { return k.Type == channelType })
 	if i < 0 {
 		return k, false
 	}
 	return channelKinds[i], true
+}
+
+// Kind returns the row of the channel's type; ok is false for an unknown type.
+func (c Channel) Kind() (k ChannelKind, ok bool) { return ChannelKindOf(c.Type) }
+
+// Field returns the field of a JSON name; ok is false if the kind does not use it.
+func (k ChannelKind) Field(name string) (f ChannelField, ok bool) {
+	i := slices.IndexFunc(k.Fields, func(f ChannelField) bool { return f.Name == name })
+	if i < 0 {
+		return f, false
+	}
+	return k.Fields[i], true
 }
 
 // Trim returns c without what its Type does not use: EdgeX drops that too. A channel of an unknown type stays as it is, so that the refusal
@@ -68,12 +95,18 @@ func (c Channel) Trim() Channel {
 	if !ok {
 		return c
 	}
-	v := reflect.ValueOf(&c).Elem()
-	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if name != "type" && !slices.Contains(k.Fields, name) {
-			v.Field(i).SetZero()
-		}
+	trimmed := Channel{Type: c.Type}
+	for _, f := range k.Fields {
+		trimmed.field(f.Name).Set(c.field(f.Name))
 	}
-	return c
+	return trimmed
 }
+
+// field returns the field of a JSON name, which must exist.
+func (c *Channel) field(name string) reflect.Value {
+	f, _ := fieldOf(reflect.TypeFor[Channel](), name)
+	return reflect.ValueOf(c).Elem().FieldByIndex(f.Index)
+}
+
+// Value returns the value of the field of a JSON name, which must exist: a string, an int, a bool or a []string.
+func (c Channel) Value(name string) any { return c.field(name).Interface() }

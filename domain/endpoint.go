@@ -1,26 +1,45 @@
 package domain
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Endpoint names the server at the other end of a channel: a broken connection to it concerns all channels that share it.
 func (c Channel) Endpoint() string {
 	name := c.Type + "/" + c.Host + "/" + strconv.Itoa(c.Port)
-	switch c.Scheme {
-	case "https", "ssl", "tls", "mqtts":
+	if c.Secure() {
 		name += "/tls"
 	}
 	return name
 }
 
+// Secure reports whether the channel's scheme means TLS.
+func (c Channel) Secure() bool {
+	k, ok := c.Kind()
+	return ok && slices.Contains(k.secure, c.Scheme)
+}
+
 // Target names where on its Endpoint a channel leads: the path of a URL, the topic at a broker, the first recipient of an e-mail. An answer
 // with an error concerns the target alone.
 func (c Channel) Target() string {
-	if k, ok := c.Kind(); ok && k.where != nil {
-		if where := k.where(c); where != "" {
-			return c.Endpoint() + "/" + where
+	if k, ok := c.Kind(); ok && k.path != nil {
+		if path := k.path(c); path != "" {
+			return c.Endpoint() + "/" + path
 		}
 	}
 	return c.Endpoint()
+}
+
+// ShownTarget returns the name of a target for people: without a query, which may have a token, and without the address of a person.
+func ShownTarget(target string) string {
+	channelType, _, _ := strings.Cut(target, "/")
+	if k, ok := ChannelKindOf(channelType); ok && k.personal {
+		return Channel{Type: channelType}.Endpoint()
+	}
+	name, _, _ := strings.Cut(target, "?")
+	return name
 }
 
 // EndpointState is how the delivery to an endpoint goes at a moment.

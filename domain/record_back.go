@@ -18,6 +18,9 @@ func Record(e Event) (Wire, Event, error) {
 	if !ok {
 		return Wire{}, nil, fmt.Errorf("event %T has no wire name in domain/types.go", e)
 	}
+	if err := checkChannelTypes(e); err != nil {
+		return Wire{}, nil, notRead(err)
+	}
 	w, err := k.wire(e)
 	if err != nil || !mayDiffer(e, w) {
 		return w, e, err
@@ -25,7 +28,7 @@ func Record(e Event) (Wire, Event, error) {
 	for range 2 { // the second time, texts are UTF-8
 		back, err := k.decode(w)
 		if err != nil {
-			return Wire{}, nil, Errorf(Invalid, "the change cannot be recorded, because it could not be read back: %v; correct the request", err)
+			return Wire{}, nil, notRead(err)
 		}
 		again, err := k.wire(back)
 		if err != nil {
@@ -37,6 +40,10 @@ func Record(e Event) (Wire, Event, error) {
 		w = again
 	}
 	return Wire{}, nil, Errorf(Invalid, "the change cannot be recorded, because it would be read back as another one; give values that JSON can say in one way only")
+}
+
+func notRead(err error) error {
+	return Errorf(Invalid, "the change cannot be recorded, because it could not be read back: %v; correct the request", err)
 }
 
 // replaced is what the encoder writes in place of bytes that are not UTF-8. A U+FFFD that a client sent stands as it is.

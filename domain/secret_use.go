@@ -3,12 +3,13 @@ package domain
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
 // SecretUse is one use of a secret: to log in on a kind of channel, at one host and port.
 type SecretUse struct {
-	// Channel is ChannelMQTT or ChannelEmail.
+	// Channel is the type of a kind of channel that uses secrets.
 	Channel string `json:"channel"`
 	Host    string `json:"host"`
 	Port    int    `json:"port"`
@@ -22,8 +23,14 @@ const MaxSecretUses = 64
 // Check notes what is wrong. It shows no value: what stands in the wrong place may be a secret.
 func (u SecretUse) Check() Problems {
 	var p Problems
-	if u.Channel != ChannelMQTT && u.Channel != ChannelEmail {
-		p.Add("channel", "is missing or unknown; use %s or %s", ChannelMQTT, ChannelEmail)
+	var types []string
+	for _, k := range slices.Backward(channelKinds) {
+		if k.UsesSecret {
+			types = append(types, k.Type)
+		}
+	}
+	if !slices.Contains(types, u.Channel) {
+		p.Add("channel", "is missing or unknown; use %s", strings.Join(types, " or "))
 	}
 	if u.Host == "" || len(u.Host) > MaxName || strings.ContainsFunc(u.Host, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		p.Add("host", "is missing, longer than %d bytes or not all printable ASCII; give the name or address of the server", MaxName)

@@ -12,7 +12,8 @@ import (
 //
 // An event changes by one rule. A new field that is left out where it is empty, and then means what the event meant before, keeps the version,
 // and gets a variant of the event's golden file. Anything else is a new version: a new line, which decodes into today's type as the old line
-// goes on to do. An older Ledge refuses both, the field and the version, because to drop them would be to forget a change.
+// goes on to do. An older Ledge refuses both, the field and the version, because to drop them would be to forget a change. It also refuses a
+// type of channel that it does not know, so that a new kind of channel keeps the versions.
 var kinds = []kind{
 	of[ProfileAdded]("profile.added/1"),
 	of[ProfileUpdated]("profile.updated/1"),
@@ -136,8 +137,8 @@ func (k kind) wire(e Event) (Wire, error) {
 
 const typeJSON = "application/json"
 
-// Decode is the inverse of Encode. An unknown type, field or attribute is an error: an older Ledge must not skip what it
-// does not know.
+// Decode is the inverse of Encode. An unknown type of event or channel, field or attribute is an error: an older Ledge must not skip what
+// it does not know.
 func Decode(w Wire) (Event, error) {
 	k, ok := byName[w.Type]
 	if !ok {
@@ -148,5 +149,12 @@ func Decode(w Wire) (Event, error) {
 			return nil, fmt.Errorf("decode %s: %w", w.Type, unknown("attribute", name))
 		}
 	}
-	return k.decode(w)
+	e, err := k.decode(w)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkChannelTypes(e); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", w.Type, err)
+	}
+	return e, nil
 }

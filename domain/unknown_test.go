@@ -23,10 +23,12 @@ func TestUnknownFields(t *testing.T) {
 			}
 			if w.ContentType == typeJSON && json.Valid(w.Data) {
 				data := decodedJSON(t, w.Data)
-				n := eachObject(typ, data, func(path string) {
+				n := eachObject(typ, data, func(path string, _ reflect.Type, object map[string]any) {
+					object["later"] = 1
 					changed := w
 					changed.Data = mustMarshal(t, data)
 					mustBeUnknown(t, path, changed)
+					delete(object, "later")
 				})
 				if n == 0 {
 					t.Error("no object was tried")
@@ -52,6 +54,40 @@ func TestUnknownFieldsOfChanges(t *testing.T) {
 		`{"modified":1,"changes":{"deviceResources":{"in":{"0":{"in":{"properties":{"later":1}}}}}}}`,
 	} {
 		mustBeUnknown(t, data, Wire{Type: "profile.updated/2", Subject: Subject{"profile", "p", "updated"}, ContentType: typeJSON, Data: []byte(data)})
+	}
+}
+
+// TestUnknownChannelTypes holds that an event is refused if one of its channels has a type that only a newer version knows.
+func TestUnknownChannelTypes(t *testing.T) {
+	tried := 0
+	for _, k := range kinds {
+		w := mustReadGolden(t, k.name)
+		if isUpdate(k) || w.ContentType != typeJSON {
+			continue
+		}
+		data := decodedJSON(t, w.Data)
+		eachObject(k.typ, data, func(path string, typ reflect.Type, object map[string]any) {
+			if typ == reflect.TypeFor[Channel]() {
+				tried++
+				old := object["type"]
+				object["type"] = "later"
+				changed := w
+				changed.Data = mustMarshal(t, data)
+				mustBeUnknown(t, k.name+" "+path, changed)
+				object["type"] = old
+			}
+		})
+	}
+	if tried < 10 {
+		t.Errorf("%d channels were tried", tried)
+	}
+	for _, change := range []string{
+		`"is":[{"type":"later"}]`, `"was":[{"type":"later"}]`, `"at":0,"is":[{"type":"later"}]`, `"at":0,"was":[{"type":"later"}]`,
+		`"in":{"3":{"in":{"type":{"was":"REST","is":"later"}}}}`, `"in":{"3":{"in":{"type":{"was":"later","is":"REST"}}}}`, `"in":{"3":{"is":{"type":"later"}}}`,
+	} {
+		w := Wire{Type: "subscription.updated/4", Subject: Subject{"subscription", "s", "updated"}, ContentType: typeJSON}
+		w.Data = []byte(`{"modified":1,"changes":{"channels":{` + change + `}}}`)
+		mustBeUnknown(t, change, w)
 	}
 }
 
@@ -81,8 +117,8 @@ func mustMarshal(t *testing.T, v any) []byte {
 	return data
 }
 
-// eachObject adds a field to each object of v in turn that is decoded into a struct, and calls visit meanwhile.
-func eachObject(typ reflect.Type, v any, visit func(path string)) (n int) {
+// eachObject visits each object of v that is decoded into a struct.
+func eachObject(typ reflect.Type, v any, visit func(path string, typ reflect.Type, object map[string]any)) (n int) {
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
@@ -90,12 +126,14 @@ func eachObject(typ reflect.Type, v any, visit func(path string)) (n int) {
 	case []any:
 		for i := range v {
 			if typ.Kind() == reflect.Slice {
-				n += eachObject(typ.Elem(), v[i], func(path string) { visit(fmt.Sprintf("%d.%s", i, path)) })
+				n += eachObject(typ.Elem(), v[i], func(path string, typ reflect.Type, object map[string]any) {
+					visit(fmt.Sprintf("%d.%s", i, path), typ, object)
+				})
 			}
 		}
 	case map[string]any:
 		for name, member := range v {
-			inner := func(path string) { visit(name + "." + path) }
+			inner := func(path string, typ reflect.Type, object map[string]any) { visit(name+"."+path, typ, object) }
 			switch typ.Kind() {
 			case reflect.Struct:
 				if f, ok := fieldOf(typ, name); ok {
@@ -106,9 +144,7 @@ func eachObject(typ reflect.Type, v any, visit func(path string)) (n int) {
 			}
 		}
 		if typ.Kind() == reflect.Struct {
-			v["later"] = 1
-			visit("")
-			delete(v, "later")
+			visit("", typ, v)
 			n++
 		}
 	}

@@ -83,6 +83,7 @@ func TestFutureEventIsNotSkipped(t *testing.T) {
 	for _, c := range []struct{ kind, data, want string }{
 		{"device.added/99", `{}`, `event type "device.added/99" is unknown`},
 		{"device.added/1", `{"device":{"name":"deep","later":1}}`, `field "later" is unknown`},
+		{"subscription.added/3", `{"subscription":{"channels":[{"type":"later"}]}}`, `channel type "later" is unknown to this version of ledge`},
 	} {
 		s := mustOpen(t, options(t.TempDir()))
 		w := tooDeep()

@@ -10,7 +10,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -234,7 +233,7 @@ func (l *Lanes) Endpoints() []domain.EndpointState {
 	list := make([]domain.EndpointState, 0, len(l.targets))
 	for _, t := range l.targets {
 		s := domain.EndpointState{
-			Target: t.Target, Endpoint: t.shown(), Waiting: t.waiting(), UnderWay: t.busy, More: t.more,
+			Target: t.Target, Endpoint: domain.ShownTarget(t.Target), Waiting: t.waiting(), UnderWay: t.busy, More: t.more,
 			Failures: max(t.breaker.fails, t.server.breaker.fails),
 		}
 		for _, b := range []*breaker{&t.breaker, &t.server.breaker} {
@@ -249,15 +248,6 @@ func (l *Lanes) Endpoints() []domain.EndpointState {
 		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Endpoint, b.Endpoint))
 	})
 	return list
-}
-
-// shown is the target's name for people: without a query, which may have a token, and without addresses of e-mail.
-func (t *target) shown() string {
-	if strings.HasPrefix(t.Target, domain.ChannelEmail) {
-		return t.Server
-	}
-	name, _, _ := strings.Cut(t.Target, "?")
-	return name
 }
 
 // TryNow has what waits for a server sent now. During a pause one item is sent as a probe, and the others follow if it succeeds: to send

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ledge/bridge/outward"
+	"ledge/domain"
 )
 
 // server is the other end of the connections to some targets. All of it is guarded by Lanes.mu.
@@ -50,14 +51,14 @@ func (l *Lanes) ended(t *target, it *item, err error, probe, again bool) {
 		s.window.succeeded(l.AtOnce)
 		l.answered(s, now)
 		if t.breaker.ok(now) {
-			l.Logger.Info("endpoint takes "+l.Of+" again", "endpoint", t.shown())
+			l.Logger.Info("endpoint takes "+l.Of+" again", "endpoint", domain.ShownTarget(t.Target))
 			t.hasten(now)
 		}
 	case answered:
 		l.answered(s, now)
 		reason := outward.Cut(err.Error())
 		if !permanent && t.breaker.refused(now, reason, outward.RetryAfter(err), l.LongestPause) {
-			l.Logger.Warn(takesNo, "endpoint", t.shown(), "pause", t.breaker.pause, "error", reason)
+			l.Logger.Warn(takesNo, "endpoint", domain.ShownTarget(t.Target), "pause", t.breaker.pause, "error", reason)
 		}
 	case !permanent:
 		s.window.failed()

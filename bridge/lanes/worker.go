@@ -8,6 +8,7 @@ import (
 
 	"ledge/bridge/limiter"
 	"ledge/bridge/outward"
+	"ledge/domain"
 )
 
 // step is what a worker does next.
@@ -172,7 +173,7 @@ func (l *Lanes) try(t *target, it *item, slot *limiter.Slot, isProbe bool) {
 		return // cut off by Close: it is no fault of the receiver, and is tried again at the next start
 	}
 	if cancelled := slot.Answered(); cancelled && err != nil {
-		l.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", t.shown(), "id", it.ID)
+		l.Logger.Debug("send to a slow receiver put off, because others need its place", "endpoint", domain.ShownTarget(t.Target), "id", it.ID)
 		l.unsent(t, it, isProbe, false)
 		return
 	}

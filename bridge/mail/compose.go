@@ -13,17 +13,11 @@ import (
 
 // Target is who gets a message.
 type Target struct {
-	Recipients []string // addresses
+	Recipients []string // addresses; every SMTP server takes 100 (RFC 5321, 4.5.3.1.8)
 }
-
-// MaxRecipients is the number that every SMTP server takes (RFC 5321, 4.5.3.1.8).
-const MaxRecipients = 100
 
 // compose makes the message; its errors name the fields of a channel or of a notification.
 func (s *Sender) compose(t Target, m outward.Message) (*gomail.Msg, error) {
-	if n := len(t.Recipients); n == 0 || n > MaxRecipients {
-		return nil, fmt.Errorf("recipients: there are %d; give 1 to %d", n, MaxRecipients)
-	}
 	var to []*mail.Address
 	for i, r := range t.Recipients {
 		address, err := mail.ParseAddress(r)

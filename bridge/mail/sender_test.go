@@ -341,12 +341,6 @@ func TestOptions(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	s, _ := New(fine)
-	for _, list := range [][]string{nil, slices.Repeat([]string{"a@b.c"}, MaxRecipients+1)} {
-		if _, err := s.Send(context.Background(), to(list...), message); !outward.Permanent(err) || !strings.Contains(err.Error(), "recipients: ") {
-			t.Errorf("%d: got %v", len(list), err)
-		}
-	}
 }
 
 func TestParseServer(t *testing.T) {

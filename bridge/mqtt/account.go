@@ -14,11 +14,12 @@ import (
 
 // key tells connections apart.
 type key struct {
-	scheme, host, client string
-	port                 int
-	keepAlive            time.Duration
-	skipVerify           bool
-	secret               [sha256.Size]byte // of the credentials: new ones need a new connection
+	host, client string
+	port         int
+	tls          bool
+	keepAlive    time.Duration
+	skipVerify   bool
+	secret       [sha256.Size]byte // of the credentials: new ones need a new connection
 }
 
 // account is who connects, and whom it trusts.
@@ -29,9 +30,9 @@ type account struct {
 
 // resolve finds the credentials of a target. Its errors have no values of secrets.
 func resolve(t Target, secrets outward.Secrets, roots *x509.CertPool) (k key, a account, err error) {
-	k = key{scheme: t.Scheme, host: t.Host, client: t.Publisher, port: t.Port, keepAlive: t.KeepAlive, skipVerify: t.SkipCertVerify}
+	k = key{host: t.Host, client: t.Publisher, port: t.Port, tls: t.TLS, keepAlive: t.keepAlive(), skipVerify: t.SkipCertVerify}
 	var secret map[string]string
-	if t.AuthMode != AuthNone {
+	if t.logsIn() {
 		if secret, err = find(t, secrets); err != nil {
 			return k, a, err
 		}
@@ -44,7 +45,7 @@ func resolve(t Target, secrets outward.Secrets, roots *x509.CertPool) (k key, a 
 	if t.AuthMode == AuthUsernamePassword {
 		a.username, a.password = secret["username"], secret["password"]
 	}
-	if secure[t.Scheme] {
+	if t.TLS {
 		a.tls, err = trust(t, secret, roots)
 	}
 	return k, a, err
@@ -52,14 +53,13 @@ func resolve(t Target, secrets outward.Secrets, roots *x509.CertPool) (k key, a 
 
 // use is what a target uses its secret for.
 func (t Target) use() outward.Use {
-	return outward.Use{Host: t.Host, Port: t.Port, Insecure: !secure[t.Scheme] || t.SkipCertVerify}
+	return outward.Use{Host: t.Host, Port: t.Port, Insecure: !t.TLS || t.SkipCertVerify}
 }
 
 // CheckSecret returns why a target may not use the secret that it names. A secret that is not there yet is no reason.
 func (s *Sender) CheckSecret(t Target) error {
-	t, err := t.normal()
-	if err != nil || t.AuthMode == AuthNone {
-		return err
+	if !t.logsIn() {
+		return nil
 	}
 	if _, err := s.o.Secrets.Use(t.SecretPath, t.use()); err != nil && !errors.Is(err, outward.ErrNoSecret) {
 		return fmt.Errorf("secretPath: %w", err)

@@ -16,7 +16,7 @@ func TestUsernameAndPassword(t *testing.T) {
 	kept := secrets{"wrong": {"username": "me", "password": password + "!"}, "half": {"username": "me"}}
 	s := mustSender(t, func(o *Options) { o.Secrets = kept })
 	target := b.target(1)
-	target.AuthMode, target.SecretPath = "UsernamePassword", "mq"
+	target.AuthMode, target.SecretPath = AuthUsernamePassword, "mq"
 	refusals := []struct{ path, want string }{
 		{"mq", `there is no secret "mq"`}, {"half", "has no password"}, {"wrong", "ot Authorized"},
 	}
@@ -74,7 +74,7 @@ func TestTLS(t *testing.T) {
 		{"client without PEM", strict, AuthClientCert, "bad", false, false, true, "PEM"},
 	} {
 		target := c.b.target(1)
-		target.Scheme, target.AuthMode, target.SecretPath, target.SkipCertVerify = "ssl", c.mode, c.at, c.skip
+		target.TLS, target.AuthMode, target.SecretPath, target.SkipCertVerify = true, c.mode, c.at, c.skip
 		_, err := send(s, target, "x")
 		if (err == nil) != c.ok || outward.Permanent(err) != c.permanent || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), password)) {
 			t.Errorf("%s: got %v", c.name, err)

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Dial connects; it is required.
 	Dial outward.Dial
-	// Secrets have the credentials; nil has none.
+	// Secrets have the credentials; they are required for an AuthMode other than none.
 	Secrets outward.Secrets
 	// Roots are the authorities to trust where a secret has no cacert; nil for the system's.
 	Roots *x509.CertPool
@@ -55,26 +55,13 @@ func New(o Options) *Sender {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if o.Secrets == nil {
-		o.Secrets = none{}
-	}
 	s := &Sender{o: o, open: map[key]*connection{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-type none struct{}
-
-func (none) Use(path string, _ outward.Use) (map[string]string, error) {
-	return nil, fmt.Errorf("%w %q", outward.ErrNoSecret, path)
-}
-
 // Send publishes m and returns, for the record, how.
 func (s *Sender) Send(ctx context.Context, t Target, m outward.Message) (response string, err error) {
-	t, err = t.normal()
-	if err != nil {
-		return "", &outward.Error{Err: err, Final: true}
-	}
 	k, a, err := resolve(t, s.o.Secrets, s.o.Roots)
 	if err != nil {
 		return "", &outward.Error{Err: err, Final: true}

@@ -88,7 +88,7 @@ func newRequest(ctx context.Context, t Target, m outward.Message) (*http.Request
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, t.method(), u.String(), bytes.NewReader(m.Body))
+	req, err := http.NewRequestWithContext(ctx, t.Method, u.String(), bytes.NewReader(m.Body))
 	if err != nil {
 		return nil, err
 	}

@@ -14,93 +14,74 @@ import (
 	"ledge/handlers"
 )
 
-// channelKinds are the types of channels in the order of the form: ZeroMQ first, e-mail last.
-var channelKinds = slices.SortedStableFunc(slices.Values(domain.ChannelTypes()), func(a, b string) int {
-	rank := map[string]int{domain.ChannelZeroMQ: -1, domain.ChannelEmail: 1}
-	return cmp.Compare(rank[a], rank[b])
+// channelKinds are the kinds of channels in the order of the form: sockets of Ledge first, kinds without a host last.
+var channelKinds = slices.SortedStableFunc(slices.Values(domain.ChannelKinds()), func(a, b domain.ChannelKind) int {
+	rank := func(k domain.ChannelKind) int {
+		switch _, hasHost := k.Field("host"); {
+		case k.Binds:
+			return 0
+		case hasHost:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Compare(rank(a), rank(b))
 })
-
-// firstPort is the first port to propose for a new ZeroMQ channel.
-const firstPort = 5563
 
 // channelForm is one channel as the user has entered it.
 type channelForm struct {
-	domain.Channel
-	Index      int
-	PortText   string
-	PortHint   string
-	Recipients string
+	domain.ChannelKind
+	Index int
+	Texts map[string]string // of the inputs, by the JSON names of their fields
+	// Inputs are always shown, and Advanced on demand.
+	Inputs, Advanced []field
+}
+
+// Input is the name of the input of a field.
+func (f channelForm) Input(name string) string { return fmt.Sprintf("channels[%d].%s", f.Index, name) }
+
+// newChannel is a channel with the usual values, and with a free port if Ledge binds it.
+func (s *Console) newChannel(kind domain.ChannelKind) channelForm {
+	f := channelForm{ChannelKind: kind, Texts: map[string]string{}}
+	for _, one := range kind.Fields {
+		f.Texts[one.Name] = one.Default
+	}
+	if first, _ := strconv.Atoi(f.Texts["port"]); kind.Binds && s.PortUse != nil {
+		for port := first; port < first+20; port++ {
+			if s.PortUse(f.Texts["host"], port) == PortFree {
+				f.Texts["port"] = strconv.Itoa(port)
+				break
+			}
+		}
+	}
+	return f
 }
 
 // subscriptionForm is a subscription as the user has entered it. Old is the name of the one that is edited.
 type subscriptionForm struct {
-	Old, Revision                            string
-	Name, Description, Receiver, AdminState  string
-	Categories, Labels                       string
-	ResendLimit, ResendInterval              string
-	Channels                                 []channelForm
-	Problems                                 problems
-	Interfaces, CategoriesInUse, LabelsInUse []option
+	Old, Revision                           string
+	Name, Description, Receiver, AdminState string
+	Categories, Labels                      string
+	ResendLimit, ResendInterval             string
+	Channels                                []channelForm
+	Problems                                problems
+	CategoriesInUse, LabelsInUse            []option
 }
 
-// Kinds are the types of channels that can be added.
-func (subscriptionForm) Kinds() []string { return channelKinds }
+// Kinds are the kinds of channels that can be added.
+func (subscriptionForm) Kinds() []domain.ChannelKind { return channelKinds }
 
 // States are the admin states to choose from.
 func (subscriptionForm) States() []option { return lockOptions() }
 
-// Schemes are those of a channel.
-func (f channelForm) Schemes() []option {
-	k, _ := f.Kind()
-	return options(k.Schemes...)
-}
-
-// Methods are those of a REST channel.
-func (channelForm) Methods() []option { return options("POST", "PUT", "PATCH") }
-
-// AuthModes are those of an MQTT channel.
-func (channelForm) AuthModes() []option {
-	return options(domain.AuthNone, domain.AuthPassword, domain.AuthCert, domain.AuthCACert)
-}
-
-// QoSLevels are those of an MQTT channel.
-func (channelForm) QoSLevels() []option { return options("0", "1", "2") }
-
-// QoSText is the level as text.
-func (f channelForm) QoSText() string { return strconv.Itoa(f.QoS) }
-
-// Field is the name of an input of the channel.
-func (f channelForm) Field(name string) string { return fmt.Sprintf("channels[%d].%s", f.Index, name) }
-
 func (s *Console) showAddSubscription(c *gin.Context) {
-	kind := c.Query("kind")
-	if !slices.Contains(channelKinds, kind) {
-		kind = domain.ChannelZeroMQ
+	kind, ok := domain.ChannelKindOf(c.Query("kind"))
+	if !ok {
+		kind = channelKinds[0]
 	}
 	f := subscriptionForm{AdminState: domain.StateUnlocked, Categories: domain.DeviceChanged}
 	f.add(s.newChannel(kind))
 	s.showSubscriptionForm(c, http.StatusOK, "", f)
-}
-
-// newChannel is a channel with the usual values.
-func (s *Console) newChannel(kind string) channelForm {
-	f := channelForm{Channel: domain.Channel{Type: kind}}
-	switch kind {
-	case domain.ChannelZeroMQ:
-		f.Host = "*"
-		f.PortText = strconv.Itoa(firstPort)
-		for port := firstPort; s.PortUse != nil && port < firstPort+20; port++ {
-			if use := s.PortUse("*", port); use == PortFree {
-				f.PortText = strconv.Itoa(port)
-				break
-			}
-		}
-	case domain.ChannelREST:
-		f.Scheme, f.HTTPMethod = "http", http.MethodPost
-	case domain.ChannelMQTT:
-		f.Scheme, f.PortText, f.AuthMode = "tcp", "1883", domain.AuthNone
-	}
-	return f
 }
 
 func (f *subscriptionForm) add(ch channelForm) {
@@ -118,38 +99,108 @@ func (s *Console) readSubscriptionForm(c *gin.Context) (f subscriptionForm, agai
 	if f.Old != "" {
 		f.Name = f.Old
 	}
-	for i := 0; i < domain.MaxChannels && c.PostForm(channelForm{Index: i}.Field("type")) != ""; i++ {
+	for i := range domain.MaxChannels {
+		text := c.PostForm(channelForm{Index: i}.Input("type"))
+		if text == "" {
+			break
+		}
+		kind, _ := domain.ChannelKindOf(text)
+		kind.Type = text // the service refuses an unknown one
 		if c.PostForm("remove") != strconv.Itoa(i) {
-			f.add(readChannel(c, channelForm{Index: i}))
+			f.add(readChannel(c, i, kind))
 		}
 	}
-	if kind := c.PostForm("more"); slices.Contains(channelKinds, kind) && len(f.Channels) < domain.MaxChannels {
+	if kind, ok := domain.ChannelKindOf(c.PostForm("more")); ok && len(f.Channels) < domain.MaxChannels {
 		f.add(s.newChannel(kind))
 	}
 	return f, c.PostForm("more") != "" || c.PostForm("remove") != "" || c.PostForm("check") != ""
 }
 
-func readChannel(c *gin.Context, f channelForm) channelForm {
-	text := func(name string) string { return strings.TrimSpace(c.PostForm(f.Field(name))) }
-	f.PortText, f.Recipients = text("port"), text("recipients")
-	port, _ := strconv.Atoi(f.PortText) // the service says what is wrong with 0
-	qos, _ := strconv.Atoi(text("qos"))
-	f.Channel = domain.Channel{
-		Type: text("type"), Scheme: text("scheme"), Host: text("host"), Port: port, Path: text("path"), HTTPMethod: text("httpMethod"),
-		Topic: text("topic"), Publisher: text("publisher"), QoS: qos, Retained: text("retained") != "", SecretPath: text("secretPath"), AuthMode: text("authMode"),
-		AutoReconnect: text("autoReconnect") != "", SkipCertVerify: text("skipCertVerify") != "", Recipients: splitLabels(f.Recipients),
+func readChannel(c *gin.Context, i int, kind domain.ChannelKind) channelForm {
+	f := channelForm{ChannelKind: kind, Index: i, Texts: map[string]string{}}
+	for _, one := range kind.Fields {
+		f.Texts[one.Name] = strings.TrimSpace(c.PostForm(f.Input(one.Name)))
 	}
-	f.KeepAlive, _ = strconv.Atoi(text("keepAlive"))
-	f.ConnectTimeout, _ = strconv.Atoi(text("connectTimeout"))
 	return f
+}
+
+// channelFormOf returns the form of a channel of a known kind.
+func channelFormOf(ch domain.Channel) channelForm {
+	f := channelForm{Texts: map[string]string{}}
+	f.ChannelKind, _ = ch.Kind()
+	for _, one := range f.Fields {
+		v := ch.Value(one.Name)
+		if list, ok := v.([]string); ok {
+			v = strings.Join(list, ", ")
+		}
+		if v != false { // a browser sends nothing for it
+			f.Texts[one.Name] = fmt.Sprint(v)
+		}
+	}
+	return f
+}
+
+// fields are those of the channel in the request. The service says what is wrong with 0 for a text that is not a number.
+func (f channelForm) fields() map[string]any {
+	fields := map[string]any{"type": f.Type}
+	for _, one := range f.Fields {
+		text := f.Texts[one.Name]
+		switch (domain.Channel{}).Value(one.Name).(type) {
+		case []string:
+			fields[one.Name] = splitLabels(text)
+		case bool:
+			fields[one.Name] = text != ""
+		case int:
+			fields[one.Name], _ = strconv.Atoi(text)
+		default:
+			fields[one.Name] = text
+		}
+	}
+	return fields
+}
+
+// setInputs makes the inputs of the channel's fields.
+func (f *channelForm) setInputs(s *Console, p problems) {
+	for _, one := range f.Fields {
+		name, text := f.Input(one.Name), f.Texts[one.Name]
+		input := field{Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name), Type: inputType(one)}
+		input.Options = options(one.Choices...)
+		if input.Type == "select" && text != "" && !slices.Contains(one.Choices, text) {
+			input.Options = append(input.Options, option{text, text})
+		}
+		if f.Binds && one.Name == "host" {
+			input.Options = s.bindHosts()
+		}
+		if f.Binds && one.Name == "port" {
+			input.Hint = cmp.Or(s.portHint(f.Texts["host"], text), input.Hint)
+		}
+		if one.Advanced {
+			f.Advanced = append(f.Advanced, input)
+		} else {
+			f.Inputs = append(f.Inputs, input)
+		}
+	}
+}
+
+func inputType(f domain.ChannelField) string {
+	switch v := (domain.Channel{}).Value(f.Name); {
+	case f.Label == "":
+		return "hidden"
+	case len(f.Choices) > 0:
+		return "select"
+	case v == 0:
+		return "number"
+	case v == false:
+		return "checkbox"
+	}
+	return "text"
 }
 
 // fields are those of the request.
 func (f subscriptionForm) fields() map[string]any {
-	channels := make([]domain.Channel, len(f.Channels))
+	channels := make([]map[string]any, len(f.Channels))
 	for i, ch := range f.Channels {
-		channels[i] = ch.Trim()
-		channels[i].Port = ch.Port
+		channels[i] = ch.fields()
 	}
 	fields := map[string]any{
 		"name": f.Name, "description": f.Description, "receiver": f.Receiver, "adminState": f.AdminState,
@@ -200,7 +251,7 @@ func (s *Console) showEditSubscription(c *gin.Context) {
 		f.ResendLimit = strconv.Itoa(d.ResendLimit)
 	}
 	for _, ch := range d.Channels {
-		f.add(channelForm{Channel: ch, PortText: strconv.Itoa(ch.Port), Recipients: strings.Join(ch.Recipients, ", ")})
+		f.add(channelFormOf(ch))
 	}
 	s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
@@ -211,11 +262,8 @@ func (s *Console) showSubscriptionForm(c *gin.Context, status int, message strin
 		s.fail(c, err)
 		return
 	}
-	f.Interfaces = s.bindHosts()
 	for i := range f.Channels {
-		if f.Channels[i].Type == domain.ChannelZeroMQ {
-			f.Channels[i].PortHint = s.portHint(f.Channels[i].Channel, f.Channels[i].PortText)
-		}
+		f.Channels[i].setInputs(s, f.Problems)
 	}
 	title := "Add a subscription"
 	if f.Old != "" {

@@ -372,13 +372,13 @@ func (s *Console) bindHosts() []option {
 	return list
 }
 
-// portHint says whether a port can be used.
-func (s *Console) portHint(ch domain.Channel, text string) string {
+// portHint says whether a port can be used; it is empty if that is not known.
+func (s *Console) portHint(host, text string) string {
 	port, err := strconv.Atoi(text)
 	if err != nil || port < 1 || port > 65535 || s.PortUse == nil {
-		return "The TCP port that subscribers connect to."
+		return ""
 	}
-	switch s.PortUse(ch.Host, port) {
+	switch s.PortUse(host, port) {
 	case PortFree:
 		return fmt.Sprintf("Port %d is free.", port)
 	case PortShared:
@@ -386,7 +386,7 @@ func (s *Console) portHint(ch domain.Channel, text string) string {
 	case PortTaken:
 		return fmt.Sprintf("Port %d is taken by another program; choose another.", port)
 	}
-	return "The TCP port that subscribers connect to."
+	return ""
 }
 
 // connectTo is the address that subscribers of a ZeroMQ channel connect to.

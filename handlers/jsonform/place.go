@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"ledge/domain"
 )
 
+// embedded are the names of embedded structs in a path. They begin with a capital, and are not keys of the JSON.
+var embedded = regexp.MustCompile(`\b[A-Z]\w*\.`)
+
 // AddMistyped notes a field of a JSON text whose type is wrong.
 func AddMistyped(p *domain.Problems, path string, text []byte, err *json.UnmarshalTypeError) {
-	field := strings.TrimPrefix(err.Field, "Head.") // Head is embedded: no key of the JSON
+	field := embedded.ReplaceAllString(err.Field, "")
 	if place := placeOf(text, int(err.Offset)-1); isWithin(place, field) {
 		field = place
 	}

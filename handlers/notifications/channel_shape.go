@@ -1,11 +1,17 @@
 package notifications
 
-import (
-	"ledge/domain"
-)
+import "ledge/domain"
 
-// channelShape shows host and port of every channel, as EdgeX does even for e-mail, and the rest where it is used.
+// channelShape is a channel in requests and answers.
 type channelShape struct {
+	ChannelFields
+	// ServerKey is in answers only. A request may have it, so that what was read can be sent back.
+	ServerKey string `json:"serverKey,omitempty"`
+}
+
+// ChannelFields are those of a [domain.Channel], of which it is a conversion. It shows host and port of every channel, as EdgeX does even for
+// e-mail, and the rest where it is used.
+type ChannelFields struct {
 	Type           string   `json:"type"`
 	Scheme         string   `json:"scheme,omitempty"`
 	Host           string   `json:"host"`
@@ -25,26 +31,6 @@ type channelShape struct {
 	SkipCertVerify bool     `json:"skipCertVerify,omitempty"`
 	Allow          []string `json:"allow,omitempty"`
 	ClientKeys     []string `json:"clientKeys,omitempty"`
-	// ServerKey is in answers only. A request may have it, so that what was read can be sent back.
-	ServerKey string `json:"serverKey,omitempty"`
-}
-
-func (s channelShape) channel() domain.Channel {
-	return domain.Channel{
-		Type: s.Type, Scheme: s.Scheme, Host: s.Host, Port: s.Port, Path: s.Path, HTTPMethod: s.HTTPMethod, Topic: s.Topic, Publisher: s.Publisher,
-		QoS: s.QoS, KeepAlive: s.KeepAlive, Retained: s.Retained, AutoReconnect: s.AutoReconnect, ConnectTimeout: s.ConnectTimeout,
-		Recipients: s.Recipients, SecretPath: s.SecretPath, AuthMode: s.AuthMode, SkipCertVerify: s.SkipCertVerify,
-		Allow: s.Allow, ClientKeys: s.ClientKeys,
-	}
-}
-
-func shapeChannel(c domain.Channel) channelShape {
-	return channelShape{
-		Type: c.Type, Scheme: c.Scheme, Host: c.Host, Port: c.Port, Path: c.Path, HTTPMethod: c.HTTPMethod, Topic: c.Topic, Publisher: c.Publisher,
-		QoS: c.QoS, KeepAlive: c.KeepAlive, Retained: c.Retained, AutoReconnect: c.AutoReconnect, ConnectTimeout: c.ConnectTimeout,
-		Recipients: c.Recipients, SecretPath: c.SecretPath, AuthMode: c.AuthMode, SkipCertVerify: c.SkipCertVerify,
-		Allow: c.Allow, ClientKeys: c.ClientKeys,
-	}
 }
 
 // channels keeps the difference between none given and an empty list, which matters to a patch.
@@ -54,7 +40,7 @@ func channels(shapes []channelShape) []domain.Channel {
 	}
 	list := make([]domain.Channel, len(shapes))
 	for i, s := range shapes {
-		list[i] = s.channel().Trim()
+		list[i] = domain.Channel(s.ChannelFields).Trim()
 	}
 	return list
 }
@@ -63,7 +49,7 @@ func channels(shapes []channelShape) []domain.Channel {
 func shapeChannels(list []domain.Channel, serverKey string) []channelShape {
 	shapes := make([]channelShape, len(list))
 	for i, c := range list {
-		if shapes[i] = shapeChannel(c); len(c.ClientKeys) > 0 {
+		if shapes[i].ChannelFields = ChannelFields(c); len(c.ClientKeys) > 0 {
 			shapes[i].ServerKey = serverKey
 		}
 	}

@@ -9,7 +9,7 @@ import (
 type transmissionShape struct {
 	Created          int64         `json:"created,omitempty"`
 	ID               string        `json:"id,omitempty"`
-	Channel          channelShape  `json:"channel"`
+	Channel          ChannelFields `json:"channel"`
 	NotificationID   string        `json:"notificationId"`
 	SubscriptionName string        `json:"subscriptionName"`
 	Records          []recordShape `json:"records"`
@@ -35,7 +35,7 @@ func shapeTransmission(d domain.Transmission) transmissionShape {
 		records[i] = recordShape(r)
 	}
 	return transmissionShape{
-		Created: d.Created, ID: d.ID, Channel: shapeChannel(d.Channel), NotificationID: d.NotificationID,
+		Created: d.Created, ID: d.ID, Channel: ChannelFields(d.Channel), NotificationID: d.NotificationID,
 		SubscriptionName: d.SubscriptionName, Records: records, ResendCount: d.ResendCount, Status: d.Status,
 	}
 }

@@ -32,9 +32,13 @@ func (t *Table[S]) layout(w io.Writer) {
 	}
 }
 
-// shape writes the fields of a type and of those that it is made of, as JSON names them.
+// shape writes the fields of a type and of those that it is made of, as JSON names them. A type whose values are of some kinds has a method
+// Layout, which returns the kinds: a program that does not know a kind folds the log again, and is stopped by the event.
 func shape(w io.Writer, t reflect.Type, within []reflect.Type) {
 	fmt.Fprintf(w, "%s %s\n", t, t.Kind())
+	if v, ok := reflect.Zero(t).Interface().(interface{ Layout() string }); ok {
+		fmt.Fprintln(w, v.Layout())
+	}
 	for _, outer := range within {
 		if t == outer {
 			return

@@ -34,7 +34,10 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		"field's name": {rowsOfKey()},
 		"field's tag":  {rowsOfTagged()},
 		"field's type": {rowsOfNumber()},
+		"a kind":       {&Table[ofKinds]{ID: parts.ID, Name: "parts"}},
+		"two kinds":    {&Table[ofKinds]{ID: parts.ID, Name: "parts"}},
 	} {
+		knownKinds = map[string]string{"a kind": "a", "two kinds": "a b"}[what]
 		name := schemaName("tests", tables)
 		if same, taken := names[name]; taken {
 			t.Errorf("%s and %s are both %q", what, same, name)
@@ -42,6 +45,13 @@ func TestSchemaNamesTheLayout(t *testing.T) {
 		names[name] = what
 	}
 }
+
+// ofKinds are values of the kinds that knownKinds names.
+type ofKinds struct{}
+
+var knownKinds string
+
+func (ofKinds) Layout() string { return knownKinds }
 
 func rowsOfID() AnyTable {
 	type row struct{ ID string }

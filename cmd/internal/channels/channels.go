@@ -46,8 +46,9 @@ type Channels struct {
 	Engine    *bridge.Engine
 	Delivery  *delivery.Delivery
 	Callbacks *callback.Callbacks
-	out       channelSenders
-	curveKey  []byte // private key of CURVE
+	senders   map[string]delivery.Sender            // by the types of channels
+	checks    map[string]func(domain.Channel) error // likewise; nil checks nothing
+	curveKey  []byte                                // private key of CURVE
 	closers   []func()
 }
 
@@ -64,12 +65,9 @@ func Open(ctx context.Context, o Options) (*Channels, error) {
 
 func (cs *Channels) open(ctx context.Context) error {
 	cs.Guard = cs.newGuard()
-	out, err := cs.newSenders()
-	if err != nil {
+	if err := cs.openKinds(); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	cs.out = out
-	cs.onClose(out.close)
 	hosts := newResolver()
 	if err := cs.openCurveKey(); err != nil {
 		return err

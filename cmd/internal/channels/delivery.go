@@ -18,7 +18,7 @@ func (cs *Channels) startDelivery() error {
 				Concurrency: cs.outgoing("deliveries", lanes.DefaultConcurrency, cs.OutgoingDescriptors/2),
 			},
 		},
-		Log: cs.Node.Notifications.Appender, Look: cs.Node.Notifications.View, Senders: cs.senders(),
+		Log: cs.Node.Notifications.Appender, Look: cs.Node.Notifications.View, Senders: cs.senders,
 		Escalation: func() (domain.Subscription, bool) { return cs.Engine.Subscription(domain.EscalationSubscription) },
 		Now:        cs.Now, Logger: cs.Logger,
 	})

@@ -200,11 +200,8 @@ func (cs *Channels) whyReplay(w *Explanation, s domain.Subscription) {
 
 // channelName names a channel without its secrets.
 func channelName(ch domain.Channel) string {
-	switch ch.Type {
-	case domain.ChannelEmail:
-		return "EMAIL"
-	case domain.ChannelZeroMQ:
-		return fmt.Sprintf("ZeroMQ %s:%d", ch.Host, ch.Port)
+	if ch.Host == "" {
+		return ch.Type
 	}
 	return fmt.Sprintf("%s %s:%d", ch.Type, ch.Host, ch.Port)
 }

@@ -17,16 +17,19 @@ func TestEachKindOfChannelIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(file)
-	rows := (&Channels{}).kinds()
 	for _, k := range domain.ChannelKinds() {
-		if _, ok := rows[k.Type]; !ok {
+		if _, ok := kinds[k.Type]; !ok {
 			t.Errorf("%s has no row in kinds", k.Type)
 		}
-		if want := fmt.Sprintf("| `%s` | `%s` |\n", k.Type, strings.Join(k.Fields, "`, `")); !strings.Contains(text, want) {
+		var fields []string
+		for _, f := range k.Fields {
+			fields = append(fields, f.Name)
+		}
+		if want := fmt.Sprintf("| `%s` | `%s` |\n", k.Type, strings.Join(fields, "`, `")); !strings.Contains(text, want) {
 			t.Errorf("docs/reference/delivery.md lacks %s", want)
 		}
 	}
-	if len(rows) != len(domain.ChannelKinds()) {
-		t.Errorf("%d kinds have senders, want %d", len(rows), len(domain.ChannelKinds()))
+	if len(kinds) != len(domain.ChannelKinds()) {
+		t.Errorf("%d kinds have senders, want %d", len(kinds), len(domain.ChannelKinds()))
 	}
 }

@@ -3,6 +3,7 @@ package channels
 import (
 	"ledge/bridge/mail"
 	"ledge/bridge/outward"
+	"ledge/cmd/internal/services"
 	"ledge/domain"
 	"ledge/store/secrets"
 )
@@ -11,6 +12,11 @@ import (
 type channelSecrets struct {
 	secrets.Secrets
 	channel string
+}
+
+// secretsOf returns the secrets as a kind of channel uses them.
+func (cs *Channels) secretsOf(channel string) channelSecrets {
+	return channelSecrets{cs.Secrets.Of(services.Notifications, permittedUses(cs.SMTPServer)), channel}
 }
 
 // Use implements outward.Secrets.

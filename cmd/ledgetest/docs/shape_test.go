@@ -30,7 +30,7 @@ var (
 	largeFolders = map[string]int{
 		"bridge/zeromq": 30,
 		"cmd/bench":     35,
-		"domain":        81, "domain tests": 54, // a table of contents, sorted by entity
+		"domain":        79, "domain tests": 52, // a table of contents, sorted by entity
 		"handlers": 53, "handlers/console": 29,
 		"store": 41, "store tests": 36,
 	}
@@ -63,6 +63,9 @@ func TestTypesStaySmall(t *testing.T) {
 func TestFoldersStaySmall(t *testing.T) {
 	files := map[string]int{}
 	eachGoFile(t, func(folder, path string) {
+		if folder == "domain" && strings.HasPrefix(filepath.Base(path), "channel_") { // a file for each kind
+			folder = "domain channels"
+		}
 		if strings.HasSuffix(path, "_test.go") {
 			folder += " tests"
 		}
