@@ -3,8 +3,11 @@ package domain
 import "encoding/json"
 
 // Device is something that sends readings: a camera, a till, a sensor. It belongs to one device service and has the
-// shape of one device profile.
+// shape of one device profile. Its fields have the order of EdgeX 2.3. The tag order gives the order that they have in events.
 type Device struct {
+	// Created and Modified are milliseconds since the Unix epoch.
+	Created        int64  `json:"created" order:"2"`
+	Modified       int64  `json:"modified" order:"2"`
 	ID             string `json:"id"`
 	Name           string `json:"name"`
 	Description    string `json:"description,omitempty"`
@@ -20,12 +23,9 @@ type Device struct {
 	ProfileName string          `json:"profileName"`
 	// ProtocolName is Ledge's own field; EdgeX has only the keys of Protocols.
 	ProtocolName string                       `json:"protocolName,omitempty"`
+	AutoEvents   []AutoEvent                  `json:"autoEvents,omitempty" order:"1"`
 	Protocols    map[string]map[string]string `json:"protocols"`
-	AutoEvents   []AutoEvent                  `json:"autoEvents,omitempty"`
-	Notify       bool                         `json:"notify,omitempty"`
-	// Created and Modified are milliseconds since the Unix epoch.
-	Created  int64 `json:"created"`
-	Modified int64 `json:"modified"`
+	Notify       bool                         `json:"notify,omitempty" order:"1"`
 }
 
 // AutoEvent asks the device service to read SourceName at each Interval.

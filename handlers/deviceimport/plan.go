@@ -9,7 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 // Plan finds what an import does with each device. It makes the decisions of the API, but does not ask device services for validation.
@@ -33,7 +33,7 @@ func (p *Plan) Add(state domain.State, rows []Row) {
 }
 
 func (p *Plan) row(state domain.State, r *Row) error {
-	device, err := handlers.Decode[shapes.Device](r.Device, handlers.JSON)
+	device, err := handlers.Decode[v2.Device](r.Device, handlers.JSON)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *Plan) row(state domain.State, r *Row) error {
 	if r.Name != "" {
 		p.seen[r.Name] = r.Position
 	}
-	r.Says = handlers.IgnoredKeys[shapes.Device](r.Device)
+	r.Says = handlers.IgnoredKeys[v2.Device](r.Device)
 	if _, there := state.Devices.Get(r.Name); there {
 		return r.change(state)
 	}
@@ -59,7 +59,7 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 	if entity.ProtocolName == "" && entity.ServiceName == domain.DeviceREST { // lists of EdgeX have no such field
 		entity.ProtocolName = "rest"
 	}
-	shape := shapes.OfDevice(entity)
+	shape := v2.OfDevice(entity)
 	shape.Notify = entity.Notify
 	if entity.ID == "" {
 		entity.ID = fmt.Sprintf("00000000-0000-4000-8000-%012d", r.Position) // for the check; the service makes one
@@ -73,7 +73,7 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 }
 
 func (r *Row) change(state domain.State) error {
-	patch, err := handlers.Decode[shapes.DevicePatch](r.Device, handlers.JSON)
+	patch, err := handlers.Decode[v2.DevicePatch](r.Device, handlers.JSON)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 // kind is what a callback is about: it stands under key in the request, and known reports whether core-metadata has one
@@ -34,26 +34,26 @@ var (
 // of must be there.
 func (s service) routeCallbacks() {
 	r := s.Routes
-	addDevice := func(e *shapes.AddDevice) (string, domain.Problems) { d := e.Device.Entity(); return d.Name, d.Check() }
+	addDevice := func(e *v2.AddDevice) (string, domain.Problems) { d := e.Device.Entity(); return d.Name, d.Check() }
 	r.POST("/validate/device", hear(s, proposed, addDevice))
 	r.POST("/callback/device", hear(s, devices, addDevice))
-	r.PUT("/callback/device", hear(s, devices, func(e *shapes.UpdateDevice) (string, domain.Problems) {
+	r.PUT("/callback/device", hear(s, devices, func(e *v2.UpdateDevice) (string, domain.Problems) {
 		return named(e.Device.Name), e.Device.Patch().Check()
 	}))
 	whole := s
 	whole.API = s.ForProfiles()
-	r.PUT("/callback/profile", hear(whole, profiles, func(e *shapes.AddProfile) (string, domain.Problems) {
+	r.PUT("/callback/profile", hear(whole, profiles, func(e *v2.AddProfile) (string, domain.Problems) {
 		d := e.Profile.Entity()
 		return d.Name, d.Check()
 	}))
-	r.PUT("/callback/service", hear(s, itself, func(e *shapes.UpdateService) (string, domain.Problems) {
+	r.PUT("/callback/service", hear(s, itself, func(e *v2.UpdateService) (string, domain.Problems) {
 		return named(e.Service.Name), e.Service.Patch().Check()
 	}))
-	r.POST("/callback/watcher", hear(s, watchers, func(e *shapes.AddWatcher) (string, domain.Problems) {
+	r.POST("/callback/watcher", hear(s, watchers, func(e *v2.AddWatcher) (string, domain.Problems) {
 		d := e.Watcher.Entity()
 		return d.Name, d.Check()
 	}))
-	r.PUT("/callback/watcher", hear(s, watchers, func(e *shapes.UpdateWatcher) (string, domain.Problems) {
+	r.PUT("/callback/watcher", hear(s, watchers, func(e *v2.UpdateWatcher) (string, domain.Problems) {
 		return named(e.Watcher.Name), e.Watcher.Patch().Check()
 	}))
 	r.DELETE("/callback/device/name/:name", s.hearRemoval(devices))

@@ -3,7 +3,7 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 var deviceKind = handlers.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
@@ -16,13 +16,13 @@ func (s service) routeDevices() {
 	r.GET("/device/profile/name/:name", s.listDevices(handlers.By(domain.IndexProfile, "name")))
 	r.GET("/device/service/name/:name", s.listDevices(handlers.By(domain.IndexService, "name")))
 	r.GET("/device/name/:name", s.getDevice(func(e handlers.Envelope, d domain.Device) any {
-		return &deviceAnswer{e, shapes.OfDevice(d)}
+		return &deviceAnswer{e, v2.OfDevice(d)}
 	}))
 	r.GET("/device/check/name/:name", s.getDevice(func(e handlers.Envelope, _ domain.Device) any { return e }))
 	r.DELETE("/device/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveDevice{Name: name} }))
 }
 
-func (s service) addDevice(e *shapes.AddDevice, at int64) handlers.Order {
+func (s service) addDevice(e *v2.AddDevice, at int64) handlers.Order {
 	d := e.Device.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
@@ -30,7 +30,7 @@ func (s service) addDevice(e *shapes.AddDevice, at int64) handlers.Order {
 	return handlers.Order{Command: command, ID: d.ID, Problems: problems, Ask: s.askAdd(command)}
 }
 
-func (s service) updateDevice(e *shapes.UpdateDevice, at int64) handlers.Order {
+func (s service) updateDevice(e *v2.UpdateDevice, at int64) handlers.Order {
 	p := e.Device.Patch()
 	command := domain.UpdateDevice{Patch: p, At: at}
 	o := handlers.Order{Command: command, Problems: p.Check()}
@@ -45,5 +45,5 @@ func (s service) getDevice(wrap func(handlers.Envelope, domain.Device) any) hand
 }
 
 func (s service) listDevices(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, deviceKind, filter, "devices", shapes.OfDevice)
+	return handlers.List(s.API, s.state, deviceKind, filter, "devices", v2.OfDevice)
 }

@@ -1,7 +1,7 @@
 // Package metadata is EdgeX's core-metadata: device profiles, devices, device services, provision watchers and units of
 // measure over HTTP, and the users and tokens of Ledge.
 //
-// What it takes and shows is in ledge/handlers/shapes; the types that end in Shape are the JSON of what only this service has.
+// What it takes and shows is in ledge/handlers/shapes/v2; the types that end in Shape are the JSON of what only this service has.
 package metadata
 
 import (

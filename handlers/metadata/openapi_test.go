@@ -8,7 +8,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.
@@ -55,9 +55,9 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("core-metadata"), nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"AddDevice": shapes.AddDevice{}, "UpdateDevice": shapes.UpdateDevice{}, "AddProfile": shapes.AddProfile{}, "UpdateProfileInfo": updateProfileInfo{},
+		"AddDevice": v2.AddDevice{}, "UpdateDevice": v2.UpdateDevice{}, "AddProfile": v2.AddProfile{}, "UpdateProfileInfo": updateProfileInfo{},
 		"AddResource": addResource{}, "UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
-		"AddService": shapes.AddService{}, "UpdateService": shapes.UpdateService{}, "AddWatcher": shapes.AddWatcher{}, "UpdateWatcher": shapes.UpdateWatcher{},
+		"AddService": v2.AddService{}, "UpdateService": v2.UpdateService{}, "AddWatcher": v2.AddWatcher{}, "UpdateWatcher": v2.UpdateWatcher{},
 		"AddUser": addUser{}, "UpdateUser": updateUser{}, "ChangePassword": changePassword{}, "AddToken": addToken{}, "RotateToken": rotateToken{},
 	})
 }

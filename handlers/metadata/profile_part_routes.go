@@ -7,7 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 func (s service) routeProfileParts() {
@@ -96,7 +96,7 @@ func (s service) getResource(c *gin.Context) {
 	if s.Unchanged(c, revision) {
 		return
 	}
-	s.ReplyLarge(c, memory, resourceAnswer{s.Envelope(http.StatusOK), shapes.OfResource(r)})
+	s.ReplyLarge(c, memory, resourceAnswer{s.Envelope(http.StatusOK), v2.OfResource(r)})
 }
 
 // findResource returns a resource and the revision of its profile.

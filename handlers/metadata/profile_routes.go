@@ -9,7 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
@@ -26,16 +26,16 @@ func (s service) routeProfiles() {
 	r.GET("/deviceprofile/model/:model", s.listProfiles(handlers.By(domain.IndexModel, "model")))
 	r.GET("/deviceprofile/name/:name", handlers.Get(s.API, s.state, "device profile", "name",
 		profileKind.Table,
-		func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, shapes.OfProfile(d)} }))
+		func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, v2.OfProfile(d)} }))
 	r.DELETE("/deviceprofile/name/:name", s.removeProfile)
 	s.routeProfileParts()
 }
 
-func (s service) addProfile(e *shapes.AddProfile, at int64) handlers.Order {
+func (s service) addProfile(e *v2.AddProfile, at int64) handlers.Order {
 	return s.newProfile(e.Profile, at)
 }
 
-func (s service) newProfile(shape shapes.Profile, at int64) handlers.Order {
+func (s service) newProfile(shape v2.Profile, at int64) handlers.Order {
 	d := shape.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
@@ -43,11 +43,11 @@ func (s service) newProfile(shape shapes.Profile, at int64) handlers.Order {
 }
 
 // replaceProfile takes the whole profile anew.
-func (s service) replaceProfile(e *shapes.AddProfile, at int64) handlers.Order {
+func (s service) replaceProfile(e *v2.AddProfile, at int64) handlers.Order {
 	return s.newerProfile(e.Profile, at)
 }
 
-func (s service) newerProfile(shape shapes.Profile, at int64) handlers.Order {
+func (s service) newerProfile(shape v2.Profile, at int64) handlers.Order {
 	d := shape.Entity()
 	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: s.checkUnits(d.DeviceResources...)}
 }
@@ -82,7 +82,7 @@ func (s service) removeProfile(c *gin.Context) {
 }
 
 func (s service) listProfiles(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, profileKind, filter, "profiles", shapes.OfProfile)
+	return handlers.List(s.API, s.state, profileKind, filter, "profiles", v2.OfProfile)
 }
 
 func byMakerAndModel(c *gin.Context) []domain.Filter {
@@ -92,7 +92,7 @@ func byMakerAndModel(c *gin.Context) []domain.Filter {
 }
 
 // uploadProfile does what order says with the profile in the part "file" of a multipart form.
-func (s service) uploadProfile(order func(shapes.Profile, int64) handlers.Order, status int) handlers.Handler {
+func (s service) uploadProfile(order func(v2.Profile, int64) handlers.Order, status int) handlers.Handler {
 	return func(c *gin.Context) {
 		id, ignored, err := s.submitFile(c, order)
 		if err != nil {
@@ -106,7 +106,7 @@ func (s service) uploadProfile(order func(shapes.Profile, int64) handlers.Order,
 }
 
 // submitFile returns the id of the profile where it was added, now or when the request was sent first, and a message about unknown keys.
-func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) handlers.Order) (id, ignored string, err error) {
+func (s service) submitFile(c *gin.Context, order func(v2.Profile, int64) handlers.Order) (id, ignored string, err error) {
 	key, err := s.Key(c)
 	if err != nil {
 		return "", "", err

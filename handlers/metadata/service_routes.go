@@ -3,7 +3,7 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 var serviceKind = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
@@ -12,13 +12,13 @@ func (s service) routeServices() {
 	r := s.Routes
 	r.POST("/deviceservice", handlers.Batch(s.API, s.log, "service", s.addService))
 	r.PATCH("/deviceservice", handlers.Batch(s.API, s.log, "service", s.updateService))
-	r.GET("/deviceservice/all", handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", shapes.OfService))
+	r.GET("/deviceservice/all", handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", v2.OfService))
 	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table,
-		func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, shapes.OfService(d)} }))
+		func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, v2.OfService(d)} }))
 	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
 }
 
-func (s service) addService(e *shapes.AddService, at int64) handlers.Order {
+func (s service) addService(e *v2.AddService, at int64) handlers.Order {
 	d := e.Service.Entity()
 	problems := d.Check()
 	s.checkAddress(&problems, d.BaseAddress)
@@ -26,7 +26,7 @@ func (s service) addService(e *shapes.AddService, at int64) handlers.Order {
 	return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateService(e *shapes.UpdateService, at int64) handlers.Order {
+func (s service) updateService(e *v2.UpdateService, at int64) handlers.Order {
 	p := e.Service.Patch()
 	problems := p.Check()
 	if p.BaseAddress != nil {

@@ -1,4 +1,4 @@
-package shapes
+package v2
 
 import (
 	"ledge/domain"

@@ -1,11 +1,11 @@
-package shapes
+package v2
 
 import (
 	"ledge/domain"
 	"ledge/handlers"
 )
 
-// Service is a device service in requests and answers.
+// Service is a device service in requests and answers, with the fields of domain.DeviceService in the same order.
 type Service struct {
 	Created       int64    `json:"created,omitempty"`
 	Modified      int64    `json:"modified,omitempty"`
@@ -48,17 +48,9 @@ func (d ServicePatch) Patch() domain.ServicePatch { return domain.ServicePatch(d
 
 // Entity returns the device service that a request describes; its id and times are the caller's.
 func (d Service) Entity() domain.DeviceService {
-	return domain.DeviceService{
-		ID: d.ID, Name: d.Name, Description: d.Description, Labels: d.Labels, BaseAddress: d.BaseAddress,
-		AdminState: d.AdminState, LastConnected: d.LastConnected, LastReported: d.LastReported,
-	}
+	d.Created, d.Modified = 0, 0
+	return domain.DeviceService(d)
 }
 
 // OfService returns a device service as answers show it.
-func OfService(d domain.DeviceService) Service {
-	return Service{
-		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Description: d.Description,
-		LastConnected: d.LastConnected, LastReported: d.LastReported, Labels: d.Labels, BaseAddress: d.BaseAddress,
-		AdminState: d.AdminState,
-	}
-}
+func OfService(d domain.DeviceService) Service { return Service(d) }

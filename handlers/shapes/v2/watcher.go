@@ -1,11 +1,11 @@
-package shapes
+package v2
 
 import (
 	"ledge/domain"
 	"ledge/handlers"
 )
 
-// Watcher is a provision watcher in requests and answers.
+// Watcher is a provision watcher in requests and answers, with the fields of domain.ProvisionWatcher in the same order.
 type Watcher struct {
 	Created             int64               `json:"created,omitempty"`
 	Modified            int64               `json:"modified,omitempty"`
@@ -17,7 +17,7 @@ type Watcher struct {
 	ProfileName         string              `json:"profileName"`
 	ServiceName         string              `json:"serviceName"`
 	AdminState          string              `json:"adminState"`
-	AutoEvents          []AutoEvent         `json:"autoEvents,omitempty"`
+	AutoEvents          []domain.AutoEvent  `json:"autoEvents,omitempty"`
 }
 
 // AddWatcher says that a provision watcher is to be added, or was. EdgeX's OpenAPI document writes the key in lower case, EdgeX
@@ -43,30 +43,22 @@ type WatcherPatch struct {
 	ProfileName         *string             `json:"profileName"`
 	ServiceName         *string             `json:"serviceName"`
 	AdminState          *string             `json:"adminState"`
-	AutoEvents          []AutoEvent         `json:"autoEvents"`
+	AutoEvents          []domain.AutoEvent  `json:"autoEvents"`
 }
 
 // Entity returns the provision watcher that a request describes; its id and times are the caller's.
 func (d Watcher) Entity() domain.ProvisionWatcher {
-	return domain.ProvisionWatcher{
-		ID: d.ID, Name: d.Name, Labels: d.Labels, Identifiers: d.Identifiers, BlockingIdentifiers: d.BlockingIdentifiers,
-		ServiceName: d.ServiceName, ProfileName: d.ProfileName, AdminState: d.AdminState, AutoEvents: autoEvents(d.AutoEvents),
-	}
+	d.Created, d.Modified = 0, 0
+	return domain.ProvisionWatcher(d)
 }
 
 // OfWatcher returns a provision watcher as answers show it.
-func OfWatcher(d domain.ProvisionWatcher) Watcher {
-	return Watcher{
-		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Labels: d.Labels, Identifiers: d.Identifiers,
-		BlockingIdentifiers: d.BlockingIdentifiers, ProfileName: d.ProfileName, ServiceName: d.ServiceName,
-		AdminState: d.AdminState, AutoEvents: shapeAutoEvents(d.AutoEvents),
-	}
-}
+func OfWatcher(d domain.ProvisionWatcher) Watcher { return Watcher(d) }
 
 // Patch returns what a request asks to be changed.
 func (d WatcherPatch) Patch() domain.WatcherPatch {
 	return domain.WatcherPatch{
 		ID: d.ID, Name: d.Name, Labels: d.Labels, Identifiers: d.Identifiers, BlockingIdentifiers: d.BlockingIdentifiers,
-		ServiceName: d.ServiceName, ProfileName: d.ProfileName, AdminState: d.AdminState, AutoEvents: autoEvents(d.AutoEvents),
+		ServiceName: d.ServiceName, ProfileName: d.ProfileName, AdminState: d.AdminState, AutoEvents: d.AutoEvents,
 	}
 }
