@@ -15,5 +15,17 @@ type DeviceService struct {
 	AdminState  string `json:"adminState"`
 }
 
+func (d *DeviceService) checkFields(c *checking) {
+	c.checkField("baseAddress", d.BaseAddress, (*Problems).checkURL)
+	c.checkState("adminState", d.AdminState, StateLocked, StateUnlocked)
+}
+
+// Check notes what is wrong with a device service.
+func (d DeviceService) Check() Problems {
+	c := newChecking(d.ID, d.Name)
+	d.checkFields(&c)
+	return c.Problems
+}
+
 // DeviceREST is the name of the device service inside Ledge.
 const DeviceREST = "device-rest"

@@ -1,5 +1,11 @@
 package domain
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
 // ProvisionWatcher tells a device service which devices that it discovers are to be added, and with which profile. Its fields have the
 // order of EdgeX 2.3.
 type ProvisionWatcher struct {
@@ -18,4 +24,32 @@ type ProvisionWatcher struct {
 	// AdminState is that of the devices that are added.
 	AdminState string      `json:"adminState" order:"1"`
 	AutoEvents []AutoEvent `json:"autoEvents,omitempty" order:"1"`
+}
+
+func (d *ProvisionWatcher) checkFields(c *checking) {
+	c.checkFilled("identifiers", len(d.Identifiers), "at least one", `, such as {"address":"10\\.0\\.0\\.[0-9]+"}`)
+	c.checkIdentifiers(d.Identifiers)
+	c.checkField("serviceName", d.ServiceName, (*Problems).checkName)
+	c.checkField("profileName", d.ProfileName, (*Problems).checkName)
+	c.checkState("adminState", d.AdminState, StateLocked, StateUnlocked)
+	c.checkAutoEvents(d.AutoEvents)
+}
+
+// Check notes what is wrong with a provision watcher on its own; whether its profile and service exist is Decide's
+// question.
+func (d ProvisionWatcher) Check() Problems {
+	c := newChecking(d.ID, d.Name)
+	d.checkFields(&c)
+	return c.Problems
+}
+
+// checkIdentifiers wants a key and a value, as EdgeX 2.3 does: it leaves it to device services whether a value is a
+// regular expression.
+func (p *Problems) checkIdentifiers(identifiers map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(identifiers)) {
+		if key == "" {
+			p.Add("identifiers", "has an empty key; give the name of a property")
+		}
+		p.checkText(fmt.Sprintf("identifiers[%.80s]", key), identifiers[key])
+	}
 }

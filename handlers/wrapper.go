@@ -2,12 +2,14 @@ package handlers
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"ledge/domain"
+	"ledge/domain/fastjson"
 )
 
 // maxUnknown is how many unknown keys of one object a message names.
@@ -33,6 +35,44 @@ func misnamed(object []byte, entity string) (p domain.Problems) {
 
 func shortKey(key string) string { return cutTo(key, 80) }
 
+// Wrapper is the form of a JSON object that has an X under a key, beside its Head: an entity, or the patch of one.
+type Wrapper[X any] struct {
+	key    string
+	shape  reflect.Type // a struct of the two fields of Head and the entity
+	reader fastjson.Reader
+	read   func(entity reflect.Value) X
+}
+
+// EntityIn returns the wrapper of an entity in the shape S.
+func EntityIn[S any](key string) Wrapper[*S] {
+	return newWrapper(key, reflect.TypeFor[S](), func(v reflect.Value) *S { return v.Addr().Interface().(*S) })
+}
+
+// PatchIn returns the wrapper of a patch of an entity in the shape S.
+func PatchIn[S any](key string) Wrapper[domain.Patch[S]] {
+	form := domain.PatchFormOf[S]()
+	return newWrapper(key, form.Type(), form.Read)
+}
+
+func newWrapper[X any](key string, entity reflect.Type, read func(v reflect.Value) X) Wrapper[X] {
+	head := reflect.TypeFor[Head]()
+	shape := reflect.StructOf([]reflect.StructField{
+		head.Field(0), head.Field(1), {Name: "Entity", Type: entity, Tag: reflect.StructTag(fmt.Sprintf("json:%q", key))},
+	})
+	return Wrapper[X]{key, shape, fastjson.ReaderOf(shape), read}
+}
+
+// Shape is the zero value of the struct that an object is decoded into.
+func (w Wrapper[X]) Shape() any { return reflect.Zero(w.shape).Interface() }
+
+// entity returns the entity of an object that was decoded into v.
+func (w Wrapper[X]) entity(v reflect.Value) reflect.Value { return v.Field(2) }
+
+// headOf returns the head of an object that was decoded into the shape of a Wrapper.
+func headOf(v reflect.Value) Head {
+	return Head{APIVersion: v.Field(0).String(), RequestID: v.Field(1).String()}
+}
+
 // wrapperOf returns the key under which a request has its entity, with the index of the field; empty where it has several or none.
 func wrapperOf(t reflect.Type) (key string, index int) {
 	for i := range t.NumField() {
@@ -49,14 +89,9 @@ func wrapperOf(t reflect.Type) (key string, index int) {
 	return key, index
 }
 
-// checkWrapper refuses an object whose entity is missing while it has keys that are unknown.
-func checkWrapper[E any](e *E, object []byte) error {
-	v := reflect.ValueOf(e).Elem()
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
-	key, i := wrapperOf(v.Type())
-	if key == "" || !v.Field(i).IsZero() {
+// checkWrapper refuses an object whose entity, which belongs under key, is missing while it has keys that are unknown.
+func checkWrapper(entity reflect.Value, key string, object []byte) error {
+	if !entity.IsZero() {
 		return nil
 	}
 	return misnamed(object, key).Err()

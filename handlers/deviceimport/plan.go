@@ -12,6 +12,8 @@ import (
 	"ledge/handlers/shapes/v2"
 )
 
+var patches = domain.PatchFormOf[v2.Device]()
+
 // Plan finds what an import does with each device. It makes the decisions of the API, but does not ask device services for validation.
 type Plan struct {
 	// Service and Profile are those of a new device whose text has none.
@@ -59,8 +61,7 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 	if entity.ProtocolName == "" && entity.ServiceName == domain.DeviceREST { // lists of EdgeX have no such field
 		entity.ProtocolName = "rest"
 	}
-	shape := v2.OfDevice(entity)
-	shape.Notify = entity.Notify
+	shape := v2.Device(entity)
 	if entity.ID == "" {
 		entity.ID = fmt.Sprintf("00000000-0000-4000-8000-%012d", r.Position) // for the check; the service makes one
 	}
@@ -73,11 +74,11 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 }
 
 func (r *Row) change(state domain.State) error {
-	patch, err := handlers.Decode[v2.DevicePatch](r.Device, handlers.JSON)
+	patch, err := handlers.DecodePatch(r.Device, patches)
 	if err != nil {
 		return err
 	}
-	event, err := domain.UpdateDevice{Patch: patch.Patch()}.Decide(state)
+	event, err := domain.UpdateDevice{Patch: domain.PatchAs(patch, v2.Device.Entity)}.Decide(state)
 	if err != nil {
 		return err
 	}

@@ -34,47 +34,43 @@ var (
 // of must be there.
 func (s service) routeCallbacks() {
 	r := s.Routes
-	addDevice := func(e *v2.AddDevice) (string, domain.Problems) { d := e.Device.Entity(); return d.Name, d.Check() }
-	r.POST("/validate/device", hear(s, proposed, addDevice))
-	r.POST("/callback/device", hear(s, devices, addDevice))
-	r.PUT("/callback/device", hear(s, devices, func(e *v2.UpdateDevice) (string, domain.Problems) {
-		return named(e.Device.Name), e.Device.Patch().Check()
+	addDevice := func(d *v2.Device) (string, domain.Problems) { return d.Name, d.Entity().Check() }
+	r.POST("/validate/device", hear(s, proposed, handlers.EntityIn[v2.Device], addDevice))
+	r.POST("/callback/device", hear(s, devices, handlers.EntityIn[v2.Device], addDevice))
+	r.PUT("/callback/device", hear(s, devices, handlers.PatchIn[v2.Device], func(p domain.Patch[v2.Device]) (string, domain.Problems) {
+		return p.Is.Name, domain.PatchAs(p, v2.Device.Entity).Check()
 	}))
 	whole := s
 	whole.API = s.ForProfiles()
-	r.PUT("/callback/profile", hear(whole, profiles, func(e *v2.AddProfile) (string, domain.Problems) {
-		d := e.Profile.Entity()
-		return d.Name, d.Check()
+	r.PUT("/callback/profile", hear(whole, profiles, handlers.EntityIn[v2.Profile], func(d *v2.Profile) (string, domain.Problems) {
+		return d.Name, d.Entity().Check()
 	}))
-	r.PUT("/callback/service", hear(s, itself, func(e *v2.UpdateService) (string, domain.Problems) {
-		return named(e.Service.Name), e.Service.Patch().Check()
+	r.PUT("/callback/service", hear(s, itself, handlers.PatchIn[v2.Service], func(p domain.Patch[v2.Service]) (string, domain.Problems) {
+		return p.Is.Name, domain.PatchAs(p, v2.Service.Entity).Check()
 	}))
-	r.POST("/callback/watcher", hear(s, watchers, func(e *v2.AddWatcher) (string, domain.Problems) {
-		d := e.Watcher.Entity()
-		return d.Name, d.Check()
+	r.POST("/callback/watcher", hear(s, watchers, handlers.EntityIn[v2.Watcher], func(d *v2.Watcher) (string, domain.Problems) {
+		return d.Name, d.Entity().Check()
 	}))
-	r.PUT("/callback/watcher", hear(s, watchers, func(e *v2.UpdateWatcher) (string, domain.Problems) {
-		return named(e.Watcher.Name), e.Watcher.Patch().Check()
+	r.PUT("/callback/watcher", hear(s, watchers, handlers.PatchIn[v2.Watcher], func(p domain.Patch[v2.Watcher]) (string, domain.Problems) {
+		return p.Is.Name, domain.PatchAs(p, v2.Watcher.Entity).Check()
 	}))
 	r.DELETE("/callback/device/name/:name", s.hearRemoval(devices))
 	r.DELETE("/callback/watcher/name/:name", s.hearRemoval(watchers))
 }
 
-// request is met by a pointer to a struct that embeds handlers.Head.
-type request[E any] interface {
-	*E
-	RequestHead() *handlers.Head
-}
-
-// hear serves a callback with a body, of which about returns the name of its entity and what is wrong with it.
-func hear[E any, H request[E]](s service, k kind, about func(*E) (name string, p domain.Problems)) handlers.Handler {
+// hear serves a callback with a body. in returns the wrapper of the body, which has an entity or a patch under the key of k. about returns
+// the name of the entity and its problems.
+func hear[X any](
+	s service, k kind, in func(key string) handlers.Wrapper[X], about func(X) (name string, p domain.Problems),
+) handlers.Handler {
+	wrapper := in(k.key)
 	return func(c *gin.Context) {
-		e, err := handlers.ReadObject[E, H](s.API, c)
+		head, x, err := handlers.ReadWrapped(s.API, c, wrapper)
 		if err != nil {
 			s.Fail(c, err)
 			return
 		}
-		name, inner := about(e)
+		name, inner := about(x)
 		if name == "" && len(inner) == 0 { // an update may have an id instead where it is a request to core-metadata
 			inner.Add("name", "is missing or empty; give the name, which says what the callback is about")
 		}
@@ -88,7 +84,7 @@ func hear[E any, H request[E]](s service, k kind, about func(*E) (name string, p
 			return
 		}
 		answer := s.Envelope(http.StatusOK)
-		answer.RequestID = H(e).RequestHead().RequestID
+		answer.RequestID = head.RequestID
 		s.Reply(c, http.StatusOK, answer)
 	}
 }
@@ -111,12 +107,4 @@ func (s service) check(k kind, name string) error {
 		return domain.Errorf(domain.NotFound, "%s %.80q is not known here: core-metadata has none of that name, or it is not for %s; correct the name", k.key, name, domain.DeviceREST)
 	}
 	return nil
-}
-
-// named is a name that may be missing.
-func named(name *string) string {
-	if name == nil {
-		return ""
-	}
-	return *name
 }

@@ -41,8 +41,11 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("device-rest"), nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"Secret": handlers.SecretRequest{}, "Settings": map[string]any{}, "AddDevice": v2.AddDevice{}, "UpdateDevice": v2.UpdateDevice{},
-		"AddProfile": v2.AddProfile{}, "UpdateService": v2.UpdateService{}, "AddWatcher": v2.AddWatcher{}, "UpdateWatcher": v2.UpdateWatcher{},
+		"Secret": handlers.SecretRequest{}, "Settings": map[string]any{}, "AddDevice": handlers.EntityIn[v2.Device]("device").Shape(),
+		"UpdateDevice": handlers.PatchIn[v2.Device]("device").Shape(), "AddProfile": handlers.EntityIn[v2.Profile]("profile").Shape(),
+		"UpdateService": handlers.PatchIn[v2.Service]("service").Shape(),
+		"AddWatcher":    handlers.EntityIn[v2.Watcher]("provisionWatcher").Shape(),
+		"UpdateWatcher": handlers.PatchIn[v2.Watcher]("provisionWatcher").Shape(),
 	})
 }
 

@@ -5,11 +5,6 @@ import (
 	"ledge/handlers/shapes/v2"
 )
 
-type deviceAnswer struct {
-	handlers.Envelope
-	Device v2.Device `json:"device"`
-}
-
 type profileAnswer struct {
 	handlers.Envelope
 	Profile v2.Profile `json:"profile"`

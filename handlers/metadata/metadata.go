@@ -10,6 +10,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes/v2"
 )
 
 // document describes the routes of this package; what all services share is added to it.
@@ -29,14 +30,14 @@ type service struct {
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, identities Identities) http.Handler {
 	s := handlers.NewService(o)
-	v2 := service{API: s.API("v2"), state: state, log: log, listed: newListed(o)}
-	v2.routeProfiles()
-	v2.routeDevices()
-	v2.routeServices()
-	v2.routeWatchers()
-	v2.routeUnits()
-	v2.routeUsers(identities)
-	v2.RouteDocument(document)
+	api := service{API: s.API("v2"), state: state, log: log, listed: newListed(o)}
+	api.routeProfiles()
+	routeDevices(api, v2.OfDevice)
+	api.routeServices()
+	api.routeWatchers()
+	api.routeUnits()
+	api.routeUsers(identities)
+	api.RouteDocument(document)
 	return s
 }
 

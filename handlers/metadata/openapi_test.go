@@ -55,10 +55,15 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("core-metadata"), nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"AddDevice": v2.AddDevice{}, "UpdateDevice": v2.UpdateDevice{}, "AddProfile": v2.AddProfile{}, "UpdateProfileInfo": updateProfileInfo{},
-		"AddResource": addResource{}, "UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
-		"AddService": v2.AddService{}, "UpdateService": v2.UpdateService{}, "AddWatcher": v2.AddWatcher{}, "UpdateWatcher": v2.UpdateWatcher{},
-		"AddUser": addUser{}, "UpdateUser": updateUser{}, "ChangePassword": changePassword{}, "AddToken": addToken{}, "RotateToken": rotateToken{},
+		"AddDevice": handlers.EntityIn[v2.Device]("device").Shape(), "UpdateDevice": handlers.PatchIn[v2.Device]("device").Shape(),
+		"AddProfile":        handlers.EntityIn[v2.Profile]("profile").Shape(),
+		"UpdateProfileInfo": handlers.PatchIn[v2.Profile]("basicinfo").Shape(), "AddResource": addResource{},
+		"UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
+		"AddService":    handlers.EntityIn[v2.Service]("service").Shape(),
+		"UpdateService": handlers.PatchIn[v2.Service]("service").Shape(),
+		"AddWatcher":    handlers.EntityIn[v2.Watcher]("provisionWatcher").Shape(),
+		"UpdateWatcher": handlers.PatchIn[v2.Watcher]("provisionWatcher").Shape(), "AddUser": addUser{}, "UpdateUser": updateUser{},
+		"ChangePassword": changePassword{}, "AddToken": addToken{}, "RotateToken": rotateToken{},
 	})
 }
 

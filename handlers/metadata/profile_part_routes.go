@@ -12,7 +12,7 @@ import (
 
 func (s service) routeProfileParts() {
 	r := s.Routes
-	r.PATCH("/deviceprofile/basicinfo", handlers.Batch(s.API, s.log, "basicinfo", s.updateProfileInfo))
+	r.PATCH("/deviceprofile/basicinfo", handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Profile]("basicinfo"), s.updateProfileInfo))
 	r.POST("/deviceprofile/resource", handlers.Batch(s.API, s.log, "", s.addResource))
 	r.PATCH("/deviceprofile/resource", handlers.Batch(s.API, s.log, "", s.updateResource))
 	r.DELETE("/deviceprofile/name/:name/resource/:part", s.removePart(func(profile, name string, at int64) domain.Command {
@@ -26,8 +26,8 @@ func (s service) routeProfileParts() {
 	}))
 }
 
-func (s service) updateProfileInfo(e *updateProfileInfo, at int64) handlers.Order {
-	p := domain.ProfilePatch(e.Info)
+func (s service) updateProfileInfo(shape domain.Patch[v2.Profile], at int64) handlers.Order {
+	p := domain.PatchAs(shape, v2.Profile.Entity)
 	return handlers.Order{Command: domain.UpdateProfileInfo{Patch: p, At: at}, Problems: p.Check()}
 }
 

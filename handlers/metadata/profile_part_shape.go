@@ -5,21 +5,6 @@ import (
 	"ledge/handlers/shapes/v2"
 )
 
-// updateProfileInfo is an element of PATCH /deviceprofile/basicinfo: a field that is missing or null stays as it is.
-type updateProfileInfo struct {
-	handlers.Head
-	Info profilePatchShape `json:"basicinfo"`
-}
-
-type profilePatchShape struct {
-	ID           *string  `json:"id"`
-	Name         *string  `json:"name"`
-	Manufacturer *string  `json:"manufacturer"`
-	Description  *string  `json:"description"`
-	Model        *string  `json:"model"`
-	Labels       []string `json:"labels"`
-}
-
 // addResource is an element of POST /deviceprofile/resource.
 type addResource struct {
 	handlers.Head

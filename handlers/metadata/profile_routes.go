@@ -16,8 +16,8 @@ var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table
 
 func (s service) routeProfiles() {
 	r, api := s.Routes, s.ForProfiles()
-	r.POST("/deviceprofile", handlers.Batch(api, s.log, "profile", s.addProfile))
-	r.PUT("/deviceprofile", s.ifChangeable(handlers.Batch(api, s.log, "profile", s.replaceProfile)))
+	r.POST("/deviceprofile", handlers.BatchOf(api, s.log, handlers.EntityIn[v2.Profile]("profile"), s.newProfile))
+	r.PUT("/deviceprofile", s.ifChangeable(handlers.BatchOf(api, s.log, handlers.EntityIn[v2.Profile]("profile"), s.newerProfile)))
 	r.POST("/deviceprofile/uploadfile", s.uploadProfile(s.newProfile, http.StatusCreated))
 	r.PUT("/deviceprofile/uploadfile", s.ifChangeable(s.uploadProfile(s.newerProfile, http.StatusOK)))
 	r.GET("/deviceprofile/all", s.listProfiles(handlers.Labels))
@@ -31,23 +31,15 @@ func (s service) routeProfiles() {
 	s.routeProfileParts()
 }
 
-func (s service) addProfile(e *v2.AddProfile, at int64) handlers.Order {
-	return s.newProfile(e.Profile, at)
-}
-
-func (s service) newProfile(shape v2.Profile, at int64) handlers.Order {
+func (s service) newProfile(shape *v2.Profile, at int64) handlers.Order {
 	d := shape.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems, Refused: s.checkUnits(d.DeviceResources...)}
 }
 
-// replaceProfile takes the whole profile anew.
-func (s service) replaceProfile(e *v2.AddProfile, at int64) handlers.Order {
-	return s.newerProfile(e.Profile, at)
-}
-
-func (s service) newerProfile(shape v2.Profile, at int64) handlers.Order {
+// newerProfile takes the whole profile anew.
+func (s service) newerProfile(shape *v2.Profile, at int64) handlers.Order {
 	d := shape.Entity()
 	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: s.checkUnits(d.DeviceResources...)}
 }
@@ -92,7 +84,7 @@ func byMakerAndModel(c *gin.Context) []domain.Filter {
 }
 
 // uploadProfile does what order says with the profile in the part "file" of a multipart form.
-func (s service) uploadProfile(order func(v2.Profile, int64) handlers.Order, status int) handlers.Handler {
+func (s service) uploadProfile(order func(*v2.Profile, int64) handlers.Order, status int) handlers.Handler {
 	return func(c *gin.Context) {
 		id, ignored, err := s.submitFile(c, order)
 		if err != nil {
@@ -106,7 +98,7 @@ func (s service) uploadProfile(order func(v2.Profile, int64) handlers.Order, sta
 }
 
 // submitFile returns the id of the profile where it was added, now or when the request was sent first, and a message about unknown keys.
-func (s service) submitFile(c *gin.Context, order func(v2.Profile, int64) handlers.Order) (id, ignored string, err error) {
+func (s service) submitFile(c *gin.Context, order func(*v2.Profile, int64) handlers.Order) (id, ignored string, err error) {
 	key, err := s.Key(c)
 	if err != nil {
 		return "", "", err
@@ -121,7 +113,7 @@ func (s service) submitFile(c *gin.Context, order func(v2.Profile, int64) handle
 	if err != nil {
 		return "", "", err
 	}
-	o := order(shape, s.Now().UnixMilli())
+	o := order(&shape, s.Now().UnixMilli())
 	var problems domain.Problems
 	problems.In("file", o.Problems)
 	if err := problems.Err(); err != nil {

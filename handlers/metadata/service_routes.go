@@ -10,27 +10,27 @@ var serviceKind = handlers.Kind[domain.DeviceService]{List: domain.ListServices,
 
 func (s service) routeServices() {
 	r := s.Routes
-	r.POST("/deviceservice", handlers.Batch(s.API, s.log, "service", s.addService))
-	r.PATCH("/deviceservice", handlers.Batch(s.API, s.log, "service", s.updateService))
+	r.POST("/deviceservice", handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Service]("service"), s.addService))
+	r.PATCH("/deviceservice", handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Service]("service"), s.updateService))
 	r.GET("/deviceservice/all", handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", v2.OfService))
 	r.GET("/deviceservice/name/:name", handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table,
 		func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, v2.OfService(d)} }))
 	r.DELETE("/deviceservice/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} }))
 }
 
-func (s service) addService(e *v2.AddService, at int64) handlers.Order {
-	d := e.Service.Entity()
+func (s service) addService(shape *v2.Service, at int64) handlers.Order {
+	d := shape.Entity()
 	problems := d.Check()
 	s.checkAddress(&problems, d.BaseAddress)
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateService(e *v2.UpdateService, at int64) handlers.Order {
-	p := e.Service.Patch()
+func (s service) updateService(shape domain.Patch[v2.Service], at int64) handlers.Order {
+	p := domain.PatchAs(shape, v2.Service.Entity)
 	problems := p.Check()
-	if p.BaseAddress != nil {
-		s.checkAddress(&problems, *p.BaseAddress)
+	if p.Has("baseAddress") {
+		s.checkAddress(&problems, p.Is.BaseAddress)
 	}
 	return handlers.Order{Command: domain.UpdateService{Patch: p, At: at}, Problems: problems}
 }

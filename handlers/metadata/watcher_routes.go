@@ -10,8 +10,8 @@ var watcherKind = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatche
 
 func (s service) routeWatchers() {
 	r := s.Routes
-	r.POST("/provisionwatcher", handlers.Batch(s.API, s.log, "provisionWatcher", s.addWatcher))
-	r.PATCH("/provisionwatcher", handlers.Batch(s.API, s.log, "provisionWatcher", s.updateWatcher))
+	r.POST("/provisionwatcher", handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Watcher]("provisionWatcher"), s.addWatcher))
+	r.PATCH("/provisionwatcher", handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Watcher]("provisionWatcher"), s.updateWatcher))
 	r.GET("/provisionwatcher/all", s.listWatchers(handlers.Labels))
 	r.GET("/provisionwatcher/profile/name/:name", s.listWatchers(handlers.By(domain.IndexProfile, "name")))
 	r.GET("/provisionwatcher/service/name/:name", s.listWatchers(handlers.By(domain.IndexService, "name")))
@@ -22,15 +22,15 @@ func (s service) routeWatchers() {
 	r.DELETE("/provisionwatcher/name/:name", s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} }))
 }
 
-func (s service) addWatcher(e *v2.AddWatcher, at int64) handlers.Order {
-	d := e.Watcher.Entity()
+func (s service) addWatcher(shape *v2.Watcher, at int64) handlers.Order {
+	d := shape.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddWatcher{Watcher: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateWatcher(e *v2.UpdateWatcher, at int64) handlers.Order {
-	p := e.Watcher.Patch()
+func (s service) updateWatcher(shape domain.Patch[v2.Watcher], at int64) handlers.Order {
+	p := domain.PatchAs(shape, v2.Watcher.Entity)
 	return handlers.Order{Command: domain.UpdateWatcher{Patch: p, At: at}, Problems: p.Check()}
 }
 

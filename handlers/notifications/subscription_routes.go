@@ -12,8 +12,8 @@ var subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubsc
 
 func (s service) routeSubscriptions() {
 	r := s.Routes
-	r.POST("/subscription", handlers.Batch(s.API, s.events, "subscription", s.addSubscription))
-	r.PATCH("/subscription", handlers.Batch(s.API, s.events, "subscription", s.updateSubscription))
+	r.POST("/subscription", handlers.BatchOf(s.API, s.events, handlers.EntityIn[subscriptionShape]("subscription"), s.addSubscription))
+	r.PATCH("/subscription", handlers.BatchOf(s.API, s.events, handlers.PatchIn[subscriptionShape]("subscription"), s.updateSubscription))
 	r.GET("/subscription/all", s.listSubscriptions(handlers.Unfiltered))
 	r.GET("/subscription/category/:category", s.listSubscriptions(handlers.By(domain.IndexCategory, "category")))
 	r.GET("/subscription/label/:label", s.listSubscriptions(handlers.By(domain.IndexLabel, "label")))
@@ -26,8 +26,8 @@ func (s service) routeSubscriptions() {
 		func(name string) domain.Command { return domain.RemoveSubscription{Name: name} }))
 }
 
-func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
-	d := e.Subscription.subscription()
+func (s service) addSubscription(shape *subscriptionShape, at int64) handlers.Order {
+	d := shape.subscription()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{
@@ -36,12 +36,12 @@ func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 	}
 }
 
-func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Order {
-	p := e.Subscription.patch()
+func (s service) updateSubscription(shape domain.Patch[subscriptionShape], at int64) handlers.Order {
+	p := domain.PatchAs(shape, subscriptionShape.subscription)
 	problems := p.Check()
-	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems, Note: s.categoryNote(p.Categories)}
-	if p.Channels != nil {
-		o.Names, o.Reserve = s.names(p.Channels), s.reserve(p.Channels)
+	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems, Note: s.categoryNote(p.Is.Categories)}
+	if p.Has("channels") {
+		o.Names, o.Reserve = s.names(p.Is.Channels), s.reserve(p.Is.Channels)
 	}
 	return o
 }

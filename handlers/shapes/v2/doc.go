@@ -2,5 +2,5 @@
 // provision watchers: core-metadata takes and shows them, and device services are told of them.
 //
 // The fields stand in the order in which EdgeX 2.3 writes them, and carry omitempty where EdgeX leaves empty ones out.
-// An Entity is what the domain makes of one, the Of functions go the other way.
+// Fields with the tag patch:"-" are not in a patch. Entity returns the entity of a shape; the Of functions return the shape of an entity.
 package v2
