@@ -22,18 +22,16 @@ const (
 	watcherPath = "/api/v2/callback/watcher"
 )
 
-func patch(name string, edit func(*domain.DevicePatch)) domain.UpdateDevice {
-	p := domain.DevicePatch{Name: &name}
-	edit(&p)
-	return domain.UpdateDevice{Patch: p, At: time.Now().UnixMilli()}
+func patch(name string, fields ...any) domain.UpdateDevice {
+	return domain.UpdateDevice{Patch: domain.PatchOf[domain.Device](append([]any{"name", name}, fields...)...), At: time.Now().UnixMilli()}
 }
 
 func describe(name, text string) domain.UpdateDevice {
-	return patch(name, func(p *domain.DevicePatch) { p.Description = &text })
+	return patch(name, "description", text)
 }
 
 func describeProfile(text string) domain.UpdateProfileInfo {
-	return domain.UpdateProfileInfo{Patch: domain.ProfilePatch{Name: new("profile"), Description: &text}}
+	return domain.UpdateProfileInfo{Patch: domain.PatchOf[domain.Profile]("name", "profile", "description", text)}
 }
 
 // A service hears of its devices, watchers and profiles and of itself, in the order of the events, and of nothing else.
@@ -45,18 +43,18 @@ func TestCallbacks(t *testing.T) {
 	d := deviceOf(a, "d")
 	d.Labels, d.ProtocolName = []string{"l"}, "modbus-tcp"
 	n.do(domain.AddDevice{Device: d},
-		patch("d", func(p *domain.DevicePatch) { p.Labels = []string{} }),
+		patch("d", "labels", []string{}),
 		describeProfile("other"),
 		domain.AddWatcher{Watcher: watcher},
-		domain.UpdateWatcher{Patch: domain.WatcherPatch{Name: new("w"), ServiceName: new("b")}},
+		domain.UpdateWatcher{Patch: domain.PatchOf[domain.ProvisionWatcher]("name", "w", "serviceName", "b")},
 		domain.RemoveWatcher{Name: "w"},
-		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastConnected: new(int64(7))}},
-		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastReported: new(int64(7))}},
-		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), LastConnected: new(int64(8)), LastReported: new(int64(8))}},
-		patch("d", func(p *domain.DevicePatch) { p.LastConnected = new(int64(7)) }),
-		patch("d", func(p *domain.DevicePatch) { p.LastReported = new(int64(7)) }),
-		patch("d", func(p *domain.DevicePatch) { p.LastConnected, p.LastReported = new(int64(8)), new(int64(8)) }),
-		domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), AdminState: new(domain.StateLocked)}},
+		domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", "a", "lastConnected", int64(7))},
+		domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", "a", "lastReported", int64(7))},
+		domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", "a", "lastConnected", int64(8), "lastReported", int64(8))},
+		patch("d", "lastConnected", int64(7)),
+		patch("d", "lastReported", int64(7)),
+		patch("d", "lastConnected", int64(8), "lastReported", int64(8)),
+		domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", "a", "adminState", domain.StateLocked)},
 		domain.AddUser{User: domain.User{Name: "a", Role: domain.Admin, Credential: "c"}},
 		domain.SetPassword{Name: "a", Credential: "c-2"},
 		domain.AddToken{Token: domain.Token{Name: "a", Role: domain.Poster, Devices: []string{"d"}, Credential: "c-3"}},
@@ -90,14 +88,14 @@ func TestCallbacksOfAMove(t *testing.T) {
 	c := n.startCallbacks()
 	a, b := n.mustService("a"), n.mustService("b")
 	n.do(domain.AddDevice{Device: deviceOf(a, "d")},
-		patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }),
-		patch("d", func(p *domain.DevicePatch) { p.LastConnected, p.Description = new(int64(9)), new("b's alone") }))
+		patch("d", "serviceName", "b"),
+		patch("d", "lastConnected", int64(9), "description", "b's alone"))
 	b.wantCalls("PUT "+devicePath, "PUT "+devicePath)
-	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("a") }))
+	n.do(patch("d", "serviceName", "a"))
 	a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
 	b.wantCalls("PUT "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
 	c.Close()
-	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }))
+	n.do(patch("d", "serviceName", "b"))
 	n.startCallbacks() // which finds the device with b
 	b.hears(4)
 	a.wantCalls("POST "+devicePath, "PUT "+devicePath, "PUT "+devicePath, "PUT "+devicePath)
@@ -199,10 +197,10 @@ func TestCallbacksOfOneThatDies(t *testing.T) {
 	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
 	a.hears(1)
 	a.die()
-	n.do(describe("d", "1"), patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("b") }), domain.AddDevice{Device: deviceOf(b, "e")})
+	n.do(describe("d", "1"), patch("d", "serviceName", "b"), domain.AddDevice{Device: deviceOf(b, "e")})
 	b.wantCalls("PUT "+devicePath, "POST "+devicePath)
 	c.Close()
-	n.do(patch("d", func(p *domain.DevicePatch) { p.ServiceName = new("a") }), domain.RemoveDevice{Name: "d"})
+	n.do(patch("d", "serviceName", "a"), domain.RemoveDevice{Name: "d"})
 	n.startCallbacks()
 	b.wantCalls("PUT "+devicePath, "POST "+devicePath, "PUT "+devicePath)
 	a.live()
@@ -226,7 +224,7 @@ func TestCallbacksAreAsOfTheirEvent(t *testing.T) {
 	a.hears(1)
 	c.Close()
 	n.do(describeProfile("a's"),
-		patch("d", func(p *domain.DevicePatch) { p.ProfileName = new("other") }),
+		patch("d", "profileName", "other"),
 		describeProfile("nobody's"),
 		domain.AddDevice{Device: deviceOf(b, "e")},
 		describeProfile("b's"),
@@ -251,7 +249,7 @@ func TestCallbacksFollowTheAddress(t *testing.T) {
 	n.do(domain.AddDevice{Device: deviceOf(a, "d")})
 	a.addr = ownAddress(t)
 	a.live()
-	n.do(domain.UpdateService{Patch: domain.ServicePatch{Name: new("a"), BaseAddress: new(a.url())}})
+	n.do(domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", "a", "baseAddress", a.url())})
 	a.wantCalls("POST "+devicePath, "PUT /api/v2/callback/service")
 }
 

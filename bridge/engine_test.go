@@ -24,7 +24,7 @@ func TestEveryChangeRaisesOneNotification(t *testing.T) {
 	n.do(domain.AddUser{User: domain.User{Name: name, Role: domain.Viewer, Credential: "c"}}, domain.AddToken{Token: domain.Token{Name: name, Role: domain.Poster, Credential: "c-2"}})
 	added := n.do(domain.AddDevice{Device: device(name)})
 	n.do(domain.ChangeUser{Name: name, Role: domain.Poster}, domain.SetPassword{Name: name, Credential: "c-3"})
-	updated := n.do(domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, AdminState: &locked}})
+	updated := n.do(domain.UpdateDevice{Patch: domain.PatchOf[domain.Device]("name", name, "adminState", locked)})
 	n.do(domain.RemoveUser{Name: name}, domain.RemoveToken{Name: name})
 	removed := n.do(domain.RemoveDevice{Name: name})
 	list := n.processed(3)
@@ -58,7 +58,7 @@ func TestNothingIsRaisedWithoutSubscriptions(t *testing.T) {
 		for ; len(reqs) < 500; i++ {
 			reqs = append(reqs, domain.Request{
 				Stamp:   domain.Stamp{EventID: uuid.NewString(), At: time.Now().UTC(), Actor: "test"},
-				Command: domain.UpdateDevice{Patch: domain.DevicePatch{Name: ptr("cam-0"), AdminState: &states[i%2]}},
+				Command: domain.UpdateDevice{Patch: domain.PatchOf[domain.Device]("name", "cam-0", "adminState", states[i%2])},
 			})
 		}
 		if _, err := n.events.Submit(t.Context(), reqs...); err != nil {
@@ -112,7 +112,7 @@ func TestMatchedAsOfTheChange(t *testing.T) {
 		domain.AddSubscription{Subscription: subscription("changed", channel(t))},
 		domain.AddDevice{Device: device("first")},
 		domain.RemoveSubscription{Name: "gone"},
-		domain.UpdateSubscription{Patch: domain.SubscriptionPatch{Name: ptr("changed"), Categories: []string{"other"}}},
+		domain.UpdateSubscription{Patch: domain.PatchOf[domain.Subscription]("name", "changed", "categories", []string{"other"})},
 		domain.AddSubscription{Subscription: subscription("late", channel(t))},
 		domain.AddDevice{Device: device("second")})
 	n.startEngine()
@@ -128,15 +128,15 @@ func TestMatchedAsOfTheChange(t *testing.T) {
 func TestReportedTimesRaiseNothing(t *testing.T) {
 	n := mustNode(t)
 	reports := []domain.Command{
-		patch("cam-1", func(p *domain.DevicePatch) { p.LastConnected = new(time.Now().UnixNano()) }),
-		patch("cam-1", func(p *domain.DevicePatch) { p.LastReported = new(time.Now().UnixNano()) }),
-		patch("cam-1", func(p *domain.DevicePatch) { p.LastConnected, p.LastReported = new(int64(1)), new(int64(1)) }),
+		patch("cam-1", "lastConnected", time.Now().UnixNano()),
+		patch("cam-1", "lastReported", time.Now().UnixNano()),
+		patch("cam-1", "lastConnected", int64(1), "lastReported", int64(1)),
 	}
 	n.do(domain.AddSubscription{Subscription: subscription("s", channel(t))}, domain.AddDevice{Device: device("cam-1")})
 	n.do(reports...)
 	n.startEngine()
 	n.do(reports...)
-	n.do(patch("cam-1", func(p *domain.DevicePatch) { p.LastConnected, p.OperatingState = new(int64(2)), new(domain.StateDown) }),
+	n.do(patch("cam-1", "lastConnected", int64(2), "operatingState", domain.StateDown),
 		domain.RemoveDevice{Name: "cam-1"})
 	var actions []string
 	for _, raised := range n.processed(3) {
@@ -179,8 +179,6 @@ func TestPendingIsDeliveredAtStart(t *testing.T) {
 		t.Errorf("%d transmissions, want one for each of 5 notifications and 2 channels", len(got))
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // A log that refuses one of several records for a moment loses none of them: the order of the causes holds them back.
 func TestRefusedForNow(t *testing.T) {

@@ -96,7 +96,7 @@ func (n *node) toggle(last map[string]uint64, times int) {
 	for k := range times {
 		for _, name := range names {
 			state := []string{domain.StateDown, domain.StateUp}[k%2]
-			last[name] = n.do(domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, OperatingState: &state}})
+			last[name] = n.do(domain.UpdateDevice{Patch: domain.PatchOf[domain.Device]("name", name, "operatingState", state)})
 		}
 	}
 }

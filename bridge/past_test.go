@@ -27,10 +27,10 @@ func TestPast(t *testing.T) {
 	n.do(describe("once", "once"), describe("removed", "a"), describe("removed", "b"), describe("again", "a"), describe("again", "b"))
 	n.do(domain.RemoveDevice{Name: "removed"}, domain.RemoveDevice{Name: "again"}, device("again"), describe("again", "c"), describe("again", "d"))
 	n.do(domain.AddSubscription{Subscription: subscription("s", channel(t))},
-		domain.UpdateSubscription{Patch: domain.SubscriptionPatch{Name: ptr("s"), Categories: []string{"x"}}},
-		domain.UpdateSubscription{Patch: domain.SubscriptionPatch{Name: ptr("s"), Categories: []string{"y"}}})
-	n.do(domain.UpdateService{Patch: domain.ServicePatch{Name: ptr("svc"), Description: ptr("x")}, At: 1},
-		domain.UpdateProfileInfo{Patch: domain.ProfilePatch{Name: ptr("profile"), Model: ptr("x")}, At: 1})
+		domain.UpdateSubscription{Patch: domain.PatchOf[domain.Subscription]("name", "s", "categories", []string{"x"})},
+		domain.UpdateSubscription{Patch: domain.PatchOf[domain.Subscription]("name", "s", "categories", []string{"y"})})
+	n.do(domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", "svc", "description", "x"), At: 1},
+		domain.UpdateProfileInfo{Patch: domain.PatchOf[domain.Profile]("name", "profile", "model", "x"), At: 1})
 
 	want := []domain.Event{nil}
 	state := domain.NewMapState()

@@ -26,7 +26,7 @@ func BenchmarkRecord(b *testing.B) {
 // BenchmarkUpdate compares an update with the whole entity with one of what changed.
 func BenchmarkUpdate(b *testing.B) {
 	s := given(onboarded()...)
-	small, err := patchCamera(func(p *DevicePatch) { p.AdminState = new(StateLocked) }).Decide(s)
+	small, err := patchCamera("adminState", StateLocked).Decide(s)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 	b.Run("decide", func(b *testing.B) {
 		for b.Loop() {
-			_ = mustDecide(b, s, patchCamera(func(p *DevicePatch) { p.AdminState = new(StateUnlocked) }))
+			_ = mustDecide(b, s, patchCamera("adminState", StateUnlocked))
 		}
 	})
 }

@@ -79,8 +79,12 @@ func textOf(v reflect.Value) (json.RawMessage, error) {
 func diffFields(a, b reflect.Value) (Changes, error) {
 	in := Changes{}
 	for i := range a.NumField() {
-		if err := in.add(jsonName(a.Type().Field(i)), a.Field(i), b.Field(i)); err != nil {
+		c, differs, err := diff(a.Field(i), b.Field(i))
+		if err != nil {
 			return nil, err
+		}
+		if differs {
+			in[jsonName(a.Type().Field(i))] = c
 		}
 	}
 	return in, nil

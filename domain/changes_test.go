@@ -216,7 +216,7 @@ func TestLargeUpdate(t *testing.T) {
 	device, _ := s.Devices.Get("cam-1")
 	device.Description = strings.Repeat("was ", 500_000)
 	s.Devices.Put(device.Name, device)
-	e := mustDecide(t, s, patchCamera(func(p *DevicePatch) { p.Description = new(strings.Repeat("is now ", 300_000)) }))
+	e := mustDecide(t, s, patchCamera("description", strings.Repeat("is now ", 300_000)))
 	w := mustEncode(t, e)
 	for _, c := range []struct {
 		name string

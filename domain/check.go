@@ -12,6 +12,57 @@ import (
 	"unicode/utf8"
 )
 
+// checking collects the problems of an entity or of a patch. Both are checked by the same rules: an entity by all, a patch by the rules for
+// the fields that it has.
+type checking struct {
+	Problems
+	// has reports whether a patch has a field, by its name in JSON. It is nil for an entity.
+	has func(field string) bool
+}
+
+// ruled is an entity with rules for its fields.
+type ruled interface{ checkFields(c *checking) }
+
+// newChecking returns the checking of an entity, with the problems of its id and its name.
+func newChecking(id, name string) checking {
+	var c checking
+	c.checkID("id", id)
+	c.checkName("name", name)
+	return c
+}
+
+// isPatch reports whether a patch is checked, in which fields may be missing.
+func (c *checking) isPatch() bool { return c.has != nil }
+
+// wantsField reports whether a field is to be checked.
+func (c *checking) wantsField(field string) bool { return c.has == nil || c.has(field) }
+
+// checkField runs a check of a field that is a text.
+func (c *checking) checkField(field, value string, check func(p *Problems, path, value string)) {
+	if c.wantsField(field) {
+		check(&c.Problems, field, value)
+	}
+}
+
+// checkFilled notes that a list or a map of n entries is empty. needed is the least to give; example, which may be empty, is added for an
+// entity.
+func (c *checking) checkFilled(field string, n int, needed, example string) {
+	switch {
+	case n > 0 || !c.wantsField(field):
+	case c.isPatch():
+		c.Add(field, "is empty; give %s, or leave it out to keep what is there", needed)
+	default:
+		c.Add(field, "is missing or empty; give %s%s", needed, example)
+	}
+}
+
+// checkState notes that a field is not one of the allowed states.
+func (c *checking) checkState(field, value string, allowed ...string) {
+	if c.wantsField(field) {
+		c.checkOneOf(field, value, allowed...)
+	}
+}
+
 // MaxName is the length of a name in bytes: what still fits a NATS subject with the names beside it.
 const MaxName = 256
 

@@ -3,8 +3,11 @@ package domain
 import "encoding/json"
 
 // Device is something that sends readings: a camera, a till, a sensor. It belongs to one device service and has the
-// shape of one device profile.
+// shape of one device profile. Its fields have the order of EdgeX 2.3. The tag order gives the order that they have in events.
 type Device struct {
+	// Created and Modified are milliseconds since the Unix epoch.
+	Created        int64  `json:"created" order:"2"`
+	Modified       int64  `json:"modified" order:"2"`
 	ID             string `json:"id"`
 	Name           string `json:"name"`
 	Description    string `json:"description,omitempty"`
@@ -20,12 +23,32 @@ type Device struct {
 	ProfileName string          `json:"profileName"`
 	// ProtocolName is Ledge's own field; EdgeX has only the keys of Protocols.
 	ProtocolName string                       `json:"protocolName,omitempty"`
+	AutoEvents   []AutoEvent                  `json:"autoEvents,omitempty" order:"1"`
 	Protocols    map[string]map[string]string `json:"protocols"`
-	AutoEvents   []AutoEvent                  `json:"autoEvents,omitempty"`
-	Notify       bool                         `json:"notify,omitempty"`
-	// Created and Modified are milliseconds since the Unix epoch.
-	Created  int64 `json:"created"`
-	Modified int64 `json:"modified"`
+	Notify       bool                         `json:"notify,omitempty" order:"1"`
+}
+
+func (d *Device) checkFields(c *checking) {
+	c.checkState("adminState", d.AdminState, StateLocked, StateUnlocked)
+	c.checkState("operatingState", d.OperatingState, StateUp, StateDown, StateUnknown)
+	c.checkField("serviceName", d.ServiceName, (*Problems).checkName)
+	c.checkField("profileName", d.ProfileName, (*Problems).checkName)
+	c.checkField("protocolName", d.ProtocolName, (*Problems).checkToken)
+	if !c.isPatch() && d.ServiceName == DeviceREST && d.ProtocolName == "" {
+		c.Add("protocolName", `is missing; devices of %q need it: add "protocolName":"rest"`, DeviceREST)
+	}
+	c.checkFilled("protocols", len(d.Protocols), "at least one protocol", `, such as {"other":{}}`)
+	if len(d.Location) > 0 && !json.Valid(d.Location) {
+		c.Add("location", "is no JSON value")
+	}
+	c.checkAutoEvents(d.AutoEvents)
+}
+
+// Check notes what is wrong with a device on its own; whether its profile and service exist is Decide's question.
+func (d Device) Check() Problems {
+	c := newChecking(d.ID, d.Name)
+	d.checkFields(&c)
+	return c.Problems
 }
 
 // AutoEvent asks the device service to read SourceName at each Interval.
@@ -33,6 +56,17 @@ type AutoEvent struct {
 	Interval   string `json:"interval"`
 	OnChange   bool   `json:"onChange"`
 	SourceName string `json:"sourceName"`
+}
+
+func (p *Problems) checkAutoEvents(list []AutoEvent) {
+	for i, a := range list {
+		var inner Problems
+		inner.checkDuration("interval", a.Interval)
+		inner.checkText("sourceName", a.SourceName)
+		if len(inner) > 0 {
+			p.In(at("autoEvents", i), inner)
+		}
+	}
 }
 
 // The states of devices, services and subscriptions.

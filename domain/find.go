@@ -77,12 +77,6 @@ func keyOf(s State, kind string, id, name *string) (key string, err error) {
 	return key, nil
 }
 
-// Key returns the name of the device that a patch is for, "" where there is none.
-func (p DevicePatch) Key(s State) string {
-	key, _ := keyOf(s, "device", p.ID, p.Name) // Decide says what is wrong
-	return key
-}
-
 // checkTarget notes what is wrong with the id and name by which a patch says what it is for.
 func (p *Problems) checkTarget(id, name *string) {
 	if id == nil && name == nil {

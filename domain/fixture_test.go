@@ -22,6 +22,9 @@ const (
 	later   = created + 60_000
 )
 
+// fields are the names and values for [PatchOf].
+type fields []any
+
 func imageProfile() Profile {
 	return Profile{
 		ID: profileID, Name: "image", Created: created, Modified: created,

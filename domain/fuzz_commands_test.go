@@ -61,8 +61,8 @@ func hostileCommands() []Command {
 			p.DeviceCommands = nil
 		}),
 		AddDevice{with(camera(), func(d *Device) { d.Name, d.ID, d.Location = "cam-2", otherID, json.RawMessage("[1]") })},
-		patchCamera(func(p *DevicePatch) { p.Location = json.RawMessage("[2]") }),
-		patchCamera(func(p *DevicePatch) { p.Protocols = map[string]map[string]string{"modbus": {"port": "1"}} }))
+		patchCamera("location", json.RawMessage("[2]")),
+		patchCamera("protocols", map[string]map[string]string{"modbus": {"port": "1"}}))
 }
 
 func holdsBack(t *testing.T, which, place uint, text []byte) {

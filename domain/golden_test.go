@@ -85,7 +85,8 @@ func TestGoldenVariants(t *testing.T) {
 	}
 }
 
-// The newest version of each event is written as its file shows: an event whose JSON differs needs a new version.
+// The newest version of each event is written as its file shows: an event whose JSON differs needs a new version. The fields of entities
+// with the tag order are in the file's order.
 func TestGoldenEventsEncode(t *testing.T) {
 	for _, k := range byType {
 		t.Run(k.name, func(t *testing.T) {
@@ -93,7 +94,8 @@ func TestGoldenEventsEncode(t *testing.T) {
 			if got.Type != want.Type || !slices.Equal(got.Subject, want.Subject) || got.ContentType != want.ContentType || !maps.Equal(got.Ext, want.Ext) {
 				t.Errorf("got  %q\nwant %q", got, want)
 			}
-			if !bytes.Equal(got.Data, want.Data) && !sameJSON(t, got.Data, want.Data) {
+			inOrder := strings.HasPrefix(k.name, "device.") || strings.HasPrefix(k.name, "service.") || strings.HasPrefix(k.name, "watcher.")
+			if !bytes.Equal(got.Data, want.Data) && (!sameJSON(t, got.Data, want.Data) || inOrder && !isUpdate(k)) {
 				t.Errorf("got  %q\nwant %q", got.Data, want.Data)
 			}
 		})

@@ -41,6 +41,11 @@ func targetOf[T any](s State, kind string, id, name *string, t Table[T]) (target
 	return target{kind, key, Revision(t, key)}, ok
 }
 
+func patchTarget[T any](s State, kind string, p Patch[T], t Table[T]) (target, bool) {
+	id, name := p.idAndName()
+	return targetOf(s, kind, id, name, t)
+}
+
 // notification is the target of a command on notifications, where it names one.
 func (s State) notification(ids []string) (target, bool) {
 	if len(ids) != 1 {
@@ -57,8 +62,10 @@ func (s State) profile(id, name *string) (target, bool) {
 func (c UpdateProfile) target(s State) (target, bool) {
 	return s.profile(&c.Profile.ID, &c.Profile.Name)
 }
-func (c UpdateProfileInfo) target(s State) (target, bool) { return s.profile(c.Patch.ID, c.Patch.Name) }
-func (c RemoveProfile) target(s State) (target, bool)     { return s.profile(nil, &c.Name) }
+func (c UpdateProfileInfo) target(s State) (target, bool) {
+	return patchTarget(s, "profile", c.Patch, s.Profiles)
+}
+func (c RemoveProfile) target(s State) (target, bool) { return s.profile(nil, &c.Name) }
 
 // A part of a profile has the profile's revision.
 
@@ -70,7 +77,7 @@ func (c UpdateDeviceCommand) target(s State) (target, bool)  { return s.profile(
 func (c RemoveDeviceCommand) target(s State) (target, bool)  { return s.profile(nil, &c.Profile) }
 
 func (c UpdateService) target(s State) (target, bool) {
-	return targetOf(s, "service", c.Patch.ID, c.Patch.Name, s.Services)
+	return patchTarget(s, "service", c.Patch, s.Services)
 }
 
 func (c RemoveService) target(s State) (target, bool) {
@@ -78,7 +85,7 @@ func (c RemoveService) target(s State) (target, bool) {
 }
 
 func (c UpdateDevice) target(s State) (target, bool) {
-	return targetOf(s, "device", c.Patch.ID, c.Patch.Name, s.Devices)
+	return patchTarget(s, "device", c.Patch, s.Devices)
 }
 
 func (c RemoveDevice) target(s State) (target, bool) {
@@ -86,7 +93,7 @@ func (c RemoveDevice) target(s State) (target, bool) {
 }
 
 func (c UpdateWatcher) target(s State) (target, bool) {
-	return targetOf(s, "watcher", c.Patch.ID, c.Patch.Name, s.Watchers)
+	return patchTarget(s, "watcher", c.Patch, s.Watchers)
 }
 
 func (c RemoveWatcher) target(s State) (target, bool) {
@@ -94,7 +101,7 @@ func (c RemoveWatcher) target(s State) (target, bool) {
 }
 
 func (c UpdateSubscription) target(s State) (target, bool) {
-	return targetOf(s, "subscription", c.Patch.ID, c.Patch.Name, s.Subscriptions)
+	return patchTarget(s, "subscription", c.Patch, s.Subscriptions)
 }
 
 func (c RemoveSubscription) target(s State) (target, bool) {

@@ -23,22 +23,22 @@ func changes() map[uint64][]Change {
 	return map[uint64][]Change{
 		image: {
 			replaceImage(func(p *Profile) { p.Model = "m-2" }), replaceImage(func(p *Profile) { p.Name, p.Model = "", "m-2" }), RemoveProfile{"image"},
-			UpdateProfileInfo{ProfilePatch{Name: new("image"), Model: new("m-2")}, later},
-			UpdateProfileInfo{ProfilePatch{ID: new(profileID), Model: new("m-2")}, later},
+			UpdateProfileInfo{PatchOf[Profile]("name", "image", "model", "m-2"), later},
+			UpdateProfileInfo{PatchOf[Profile]("id", profileID, "model", "m-2"), later},
 			AddDeviceResource{"image", pan(), later}, RemoveDeviceResource{"image", "jpeg", later},
 			UpdateDeviceResource{"image", ResourcePatch{Name: new("jpeg"), IsHidden: new(true)}, later},
 			AddDeviceCommand{"image", turn(), later}, RemoveDeviceCommand{"image", "adjust", later},
 			UpdateDeviceCommand{"image", CommandPatch{Name: new("adjust"), IsHidden: new(true)}, later},
 		},
-		rest: {patchService(func(p *ServicePatch) { p.Labels = []string{"rest"} }), patchService(func(*ServicePatch) {}), RemoveService{DeviceREST}},
+		rest: {patchService("labels", []string{"rest"}), patchService(), RemoveService{DeviceREST}},
 		cam: {
-			patchCamera(func(p *DevicePatch) { p.Labels = []string{"outdoor"} }), RemoveDevice{"cam-1"},
-			patchCamera(func(p *DevicePatch) { p.Name, p.ID, p.Labels = nil, new(cameraID), []string{"outdoor"} }),
-			patchCamera(func(p *DevicePatch) { p.ProfileName = new("none") }),
+			patchCamera("labels", []string{"outdoor"}), RemoveDevice{"cam-1"},
+			UpdateDevice{PatchOf[Device]("id", cameraID, "labels", []string{"outdoor"}), later},
+			patchCamera("profileName", "none"),
 		},
-		find:  {patchFinder(func(p *WatcherPatch) { p.Labels = []string{"lb"} }), RemoveWatcher{"finder"}},
+		find:  {patchFinder("labels", []string{"lb"}), RemoveWatcher{"finder"}},
 		note:  {AcknowledgeNotifications{IDs: []string{noticeID}, Acknowledged: true, At: later}, RemoveNotifications{[]Removal{{ID: noticeID, Revision: note}}}},
-		sub:   {patchGate(func(p *SubscriptionPatch) { p.Labels = []string{"fire"} }), RemoveSubscription{"gate"}},
+		sub:   {patchGate("labels", []string{"fire"}), RemoveSubscription{"gate"}},
 		token: {RotateToken{"pos-7", "c-9", later, created}, RemoveToken{"pos-7"}},
 		user:  {ChangeUser{"ben", Operator, later}, SetPassword{"ben", "c-3", true, later}, RemoveUser{"ben"}},
 		data:  {RemoveDataEvent{noticeID}},
@@ -73,7 +73,7 @@ func TestIfMatchOfNothing(t *testing.T) {
 			}
 		}
 	}
-	other := patchCamera(func(p *DevicePatch) { p.ID = new(otherID) })
+	other := patchCamera("id", otherID)
 	wantSame(t, IfMatch{Change: other}, recorded(everything()...), other, given(everything()...))
 }
 

@@ -76,7 +76,7 @@ func TestAnsweredOnce(t *testing.T) {
 func TestNothingToDoIsAnAnswer(t *testing.T) {
 	s := given(onboarded()...)
 	want := RequestAnswered{Key: "k"}
-	if got := mustRecord(t, s, keyed(patchCamera(func(*DevicePatch) {}), "body", 0, created)); got != want {
+	if got := mustRecord(t, s, keyed(patchCamera(), "body", 0, created)); got != want {
 		t.Errorf("got %#v, want %#v", got, want)
 	}
 	wantAnswered(t, s, keyed(RemoveDevice{"cam-1"}, "body", 0, created), "", "")

@@ -11,8 +11,8 @@ var places = map[string]func(name string) Problems{
 	"device serviceName":  func(n string) Problems { return with(camera(), func(d *Device) { d.ServiceName = n }).Check() },
 	"device profileName":  func(n string) Problems { return with(camera(), func(d *Device) { d.ProfileName = n }).Check() },
 	"device protocolName": func(n string) Problems { return with(camera(), func(d *Device) { d.ProtocolName = n }).Check() },
-	"patch name":          func(n string) Problems { return DevicePatch{Name: &n}.Check() },
-	"patch profileName":   func(n string) Problems { return DevicePatch{ID: new(cameraID), ProfileName: &n}.Check() },
+	"patch name":          func(n string) Problems { return PatchOf[Device]("name", n).Check() },
+	"patch profileName":   func(n string) Problems { return PatchOf[Device]("id", cameraID, "profileName", n).Check() },
 	"profile name":        func(n string) Problems { return with(imageProfile(), func(p *Profile) { p.Name = n }).Check() },
 	"profile deviceResources[0].name": func(n string) Problems {
 		return with(imageProfile(), func(p *Profile) { p.DeviceResources[0].Name = n }).Check()
@@ -27,8 +27,8 @@ var places = map[string]func(name string) Problems{
 	"subscription labels[1]": func(n string) Problems {
 		return with(gate(), func(d *Subscription) { d.Labels = []string{"ok", n} }).Check()
 	},
-	"subscription patch receiver":  func(n string) Problems { return SubscriptionPatch{Name: new("gate"), Receiver: &n}.Check() },
-	"subscription patch labels[0]": func(n string) Problems { return SubscriptionPatch{Name: new("gate"), Labels: []string{n}}.Check() },
+	"subscription patch receiver":  func(n string) Problems { return PatchOf[Subscription]("name", "gate", "receiver", n).Check() },
+	"subscription patch labels[0]": func(n string) Problems { return PatchOf[Subscription]("name", "gate", "labels", []string{n}).Check() },
 	"notification category": func(n string) Problems {
 		return with(notice(), func(d *Notification) { d.Category = n }).Check()
 	},

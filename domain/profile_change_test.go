@@ -51,18 +51,18 @@ func TestUpdateProfile(t *testing.T) {
 }
 
 func TestUpdateProfileInfo(t *testing.T) {
-	patch := func(p ProfilePatch) UpdateProfileInfo { return UpdateProfileInfo{p, later} }
+	patch := func(p Patch[Profile]) UpdateProfileInfo { return UpdateProfileInfo{p, later} }
 	runDecisions(t, []decision{
 		{name: "every field", given: catalogue(),
-			when: patch(ProfilePatch{ID: new(profileID), Manufacturer: new("mf"), Description: new("d"), Model: new("md"), Labels: []string{"a"}}),
+			when: patch(PatchOf[Profile]("id", profileID, "manufacturer", "mf", "description", "d", "model", "md", "labels", []string{"a"})),
 			want: imageUpdated(func(p *Profile) {
 				p.Manufacturer, p.Description, p.Model, p.Labels = "mf", "d", "md", []string{"a"}
 			}, "description", "labels", "manufacturer", "model")},
-		{name: "nothing", given: catalogue(), when: patch(ProfilePatch{Name: new("image"), Labels: []string{}, Model: new("")})},
-		{name: "neither name nor id", given: catalogue(), when: patch(ProfilePatch{Model: new("x")}),
+		{name: "nothing", given: catalogue(), when: patch(PatchOf[Profile]("name", "image", "labels", []string{}, "model", ""))},
+		{name: "neither name nor id", given: catalogue(), when: patch(PatchOf[Profile]("model", "x")),
 			code: Invalid, says: "name: is missing, and so is id"},
-		{name: "bad id", given: catalogue(), when: patch(ProfilePatch{ID: new("x")}), code: Invalid, says: `id: "x" is no UUID`},
-		{name: "unknown", given: catalogue(), when: patch(ProfilePatch{Name: new("none")}), code: NotFound, says: `profile "none" does not exist`},
+		{name: "bad id", given: catalogue(), when: patch(PatchOf[Profile]("id", "x")), code: Invalid, says: `id: "x" is no UUID`},
+		{name: "unknown", given: catalogue(), when: patch(PatchOf[Profile]("name", "none")), code: NotFound, says: `profile "none" does not exist`},
 	})
 }
 

@@ -43,20 +43,16 @@ func (c UpdateProfile) Decide(s State) (Event, error) {
 
 // UpdateProfileInfo patches what a profile says of itself; its resources and commands stay.
 type UpdateProfileInfo struct {
-	Patch ProfilePatch
+	Patch Patch[Profile]
 	At    int64
 }
 
 // Decide refuses a patch that is wrong or that names no profile; one that changes nothing makes no event.
 func (c UpdateProfileInfo) Decide(s State) (Event, error) {
-	if err := c.Patch.Check().Err(); err != nil {
-		return nil, err
-	}
-	old, err := find(s, "profile", c.Patch.ID, c.Patch.Name, s.Profiles)
+	old, d, err := patchEntity(s, "profile", c.Patch, s.Profiles)
 	if err != nil {
 		return nil, err
 	}
-	d := c.Patch.Apply(old)
 	changes, err := Diff(old, d)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func TestNoChangeOfALargeProfileIsCheap(t *testing.T) {
 	for name, c := range map[string]Command{
 		"resource": UpdateDeviceResource{"image", ResourcePatch{Name: new("register-7"), IsHidden: new(false)}, later},
 		"command":  UpdateDeviceCommand{"image", CommandPatch{Name: new("adjust")}, later},
-		"info":     UpdateProfileInfo{ProfilePatch{Name: new("image"), Model: new("")}, later},
+		"info":     UpdateProfileInfo{PatchOf[Profile]("name", "image", "model", ""), later},
 	} {
 		got := testing.AllocsPerRun(10, func() {
 			if e, err := c.Decide(s); e != nil || err != nil {

@@ -1,33 +1,5 @@
 package domain
 
-// ProfilePatch changes the fields that are not nil of the device profile that ID or Name, or both, name.
-type ProfilePatch struct {
-	ID           *string  `json:"id"`
-	Name         *string  `json:"name"`
-	Manufacturer *string  `json:"manufacturer"`
-	Description  *string  `json:"description"`
-	Model        *string  `json:"model"`
-	Labels       []string `json:"labels"`
-}
-
-// Apply returns d with the patch's fields.
-func (c ProfilePatch) Apply(d Profile) Profile {
-	set(&d.Manufacturer, c.Manufacturer)
-	set(&d.Description, c.Description)
-	set(&d.Model, c.Model)
-	if c.Labels != nil {
-		d.Labels = c.Labels
-	}
-	return d
-}
-
-// Check notes what is wrong with the patch before the profile is known.
-func (c ProfilePatch) Check() Problems {
-	var p Problems
-	p.checkTarget(c.ID, c.Name)
-	return p
-}
-
 // ResourcePatch changes the fields that are not nil of the device resource called Name.
 type ResourcePatch struct {
 	Name        *string `json:"name"`

@@ -33,40 +33,38 @@ func TestBaseAddress(t *testing.T) {
 	}
 }
 
-func patchService(edit func(*ServicePatch)) UpdateService {
-	return UpdateService{Patch: with(ServicePatch{Name: new(DeviceREST)}, edit), At: later}
+func patchService(edit ...any) UpdateService {
+	return UpdateService{Patch: PatchOf[DeviceService](append(fields{"name", DeviceREST}, edit...)...), At: later}
 }
 
 func TestUpdateService(t *testing.T) {
-	lock := func(p *ServicePatch) { p.AdminState = new(StateLocked) }
+	lock := fields{"adminState", StateLocked}
 	locked := with(restService(), func(d *DeviceService) { d.AdminState, d.Modified = StateLocked, later })
 	all := with(restService(), func(d *DeviceService) {
 		d.Description, d.Labels, d.BaseAddress, d.Modified = "rest", []string{"http"}, "http://10.0.0.7:1", later
 		d.LastConnected, d.LastReported = 7, 8
 	})
 	runDecisions(t, []decision{
-		{name: "by name", given: catalogue(), when: patchService(lock), want: ServiceUpdated{locked, []string{"adminState"}}},
-		{name: "by id", given: catalogue(), when: UpdateService{ServicePatch{ID: new(serviceID), AdminState: new(StateLocked)}, later},
+		{name: "by name", given: catalogue(), when: patchService(lock...), want: ServiceUpdated{locked, []string{"adminState"}}},
+		{name: "by id", given: catalogue(), when: UpdateService{PatchOf[DeviceService]("id", serviceID, "adminState", StateLocked), later},
 			want: ServiceUpdated{locked, []string{"adminState"}}},
-		{name: "all else", given: catalogue(), when: patchService(func(p *ServicePatch) {
-			p.Description, p.Labels, p.BaseAddress = new("rest"), []string{"http"}, new("http://10.0.0.7:1")
-			p.LastConnected, p.LastReported = new(int64(7)), new(int64(8))
-		}), want: ServiceUpdated{all, []string{"baseAddress", "description", "labels", "lastConnected", "lastReported"}}},
-		{name: "nothing but the name", given: catalogue(), when: patchService(func(*ServicePatch) {})},
-		{name: "values as they are", given: catalogue(), when: patchService(func(p *ServicePatch) {
-			p.AdminState, p.Labels, p.BaseAddress = new(StateUnlocked), []string{}, new(restService().BaseAddress)
-		})},
-		{name: "neither id nor name", given: catalogue(), when: UpdateService{ServicePatch{}, later},
+		{name: "all else", given: catalogue(), when: patchService("description", "rest", "labels", []string{"http"},
+			"baseAddress", "http://10.0.0.7:1", "lastConnected", 7, "lastReported", 8), want: ServiceUpdated{all, []string{"baseAddress", "description", "labels", "lastConnected", "lastReported"}}},
+		{name: "nothing but the name", given: catalogue(), when: patchService()},
+		{name: "values as they are", given: catalogue(), when: patchService("adminState", StateUnlocked, "labels", []string{},
+			"baseAddress", restService().BaseAddress)},
+		{name: "neither id nor name", given: catalogue(), when: UpdateService{PatchOf[DeviceService](), later},
 			code: Invalid, says: "name: is missing, and so is id; give one of them"},
-		{name: "no such name", given: catalogue(), when: UpdateService{ServicePatch{Name: new("device-x")}, later},
+		{name: "no such name", given: catalogue(), when: UpdateService{PatchOf[DeviceService]("name", "device-x"), later},
 			code: NotFound, says: `service "device-x" does not exist`},
-		{name: "no such id", given: catalogue(), when: UpdateService{ServicePatch{ID: new(otherID)}, later},
+		{name: "no such id", given: catalogue(), when: UpdateService{PatchOf[DeviceService]("id", otherID), later},
 			code: NotFound, says: `service id "` + otherID + `" does not exist`},
-		{name: "id of one, name of another", given: catalogue(), when: UpdateService{ServicePatch{ID: new(serviceID), Name: new("device-x")}, later},
+		{name: "id of one, name of another", given: catalogue(),
+			when: UpdateService{PatchOf[DeviceService]("id", serviceID, "name", "device-x"), later},
 			code: Invalid, says: `service id "` + serviceID + `" belongs to "device-rest", not to "device-x"`},
-		{name: "unknown adminState", given: catalogue(), when: patchService(func(p *ServicePatch) { p.AdminState = new("UP") }),
+		{name: "unknown adminState", given: catalogue(), when: patchService("adminState", "UP"),
 			code: Invalid, says: `adminState: "UP" is unknown; use one of LOCKED, UNLOCKED`},
-		{name: "empty address", given: catalogue(), when: patchService(func(p *ServicePatch) { p.BaseAddress = new("") }),
+		{name: "empty address", given: catalogue(), when: patchService("baseAddress", ""),
 			code: Invalid, says: "baseAddress: is missing or empty; give a URL"},
 	})
 }

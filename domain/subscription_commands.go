@@ -2,28 +2,32 @@ package domain
 
 import "encoding/json"
 
-// Check notes what is wrong with a subscription.
-func (d Subscription) Check() Problems {
-	var p Problems
-	p.checkID("id", d.ID)
-	p.checkName("name", d.Name)
-	p.checkName("receiver", d.Receiver)
-	p.checkOneOf("adminState", d.AdminState, StateLocked, StateUnlocked)
-	if len(d.Channels) == 0 {
-		p.Add("channels", "is missing or empty; give at least one channel")
+func (d *Subscription) checkFields(c *checking) {
+	c.checkField("receiver", d.Receiver, (*Problems).checkName)
+	c.checkState("adminState", d.AdminState, StateLocked, StateUnlocked)
+	c.checkFilled("channels", len(d.Channels), "at least one channel", "")
+	c.checkChannels(d.Channels)
+	switch {
+	case len(d.Categories)+len(d.Labels) > 0:
+		c.checkTags(d.Categories, d.Labels)
+	case !c.isPatch():
+		c.Add("categories", "is missing or empty, and so is labels; give one of them, such as %q", DeviceChanged)
+	case d.Categories != nil && d.Labels != nil:
+		c.Add("categories", "is empty, and so is labels; give one of them, or leave one out to keep what is there")
 	}
-	p.checkChannels(d.Channels)
-	if len(d.Categories) == 0 && len(d.Labels) == 0 {
-		p.Add("categories", "is missing or empty, and so is labels; give one of them, such as %q", DeviceChanged)
-	}
-	p.checkTags(d.Categories, d.Labels)
-	if d.ResendLimit < 0 {
-		p.Add("resendLimit", "%d is negative; use 0 or more", d.ResendLimit)
+	if !c.isPatch() && d.ResendLimit < 0 {
+		c.Add("resendLimit", "%d is negative; use 0 or more", d.ResendLimit)
 	}
 	if d.ResendInterval != "" {
-		p.checkInterval("resendInterval", d.ResendInterval)
+		c.checkInterval("resendInterval", d.ResendInterval)
 	}
-	return p
+}
+
+// Check notes what is wrong with a subscription.
+func (d Subscription) Check() Problems {
+	c := newChecking(d.ID, d.Name)
+	d.checkFields(&c)
+	return c.Problems
 }
 
 func (p *Problems) checkChannels(list []Channel) {
@@ -76,79 +80,18 @@ func (c AddSubscription) Decide(s State) (Event, error) {
 	return SubscriptionAdded(c), nil
 }
 
-// SubscriptionPatch changes the fields that are not nil of the subscription that ID or Name, or both, name.
-type SubscriptionPatch struct {
-	ID             *string   `json:"id"`
-	Name           *string   `json:"name"`
-	Description    *string   `json:"description"`
-	Receiver       *string   `json:"receiver"`
-	Channels       []Channel `json:"channels"`
-	Categories     []string  `json:"categories"`
-	Labels         []string  `json:"labels"`
-	ResendLimit    *int      `json:"resendLimit"`
-	ResendInterval *string   `json:"resendInterval"`
-	AdminState     *string   `json:"adminState"`
-}
-
-// Apply returns d with the patch's fields.
-func (c SubscriptionPatch) Apply(d Subscription) Subscription {
-	set(&d.Description, c.Description)
-	set(&d.Receiver, c.Receiver)
-	set(&d.ResendLimit, c.ResendLimit)
-	set(&d.ResendInterval, c.ResendInterval)
-	set(&d.AdminState, c.AdminState)
-	if c.Channels != nil {
-		d.Channels = c.Channels
-	}
-	if c.Categories != nil {
-		d.Categories = c.Categories
-	}
-	if c.Labels != nil {
-		d.Labels = c.Labels
-	}
-	return d
-}
-
-// Check notes what is wrong with the patch before the subscription is known.
-func (c SubscriptionPatch) Check() Problems {
-	var p Problems
-	p.checkTarget(c.ID, c.Name)
-	optional(&p, "receiver", c.Receiver, (*Problems).checkName)
-	optional(&p, "adminState", c.AdminState, func(p *Problems, path, v string) {
-		p.checkOneOf(path, v, StateLocked, StateUnlocked)
-	})
-	if c.Channels != nil && len(c.Channels) == 0 {
-		p.Add("channels", "is empty; give at least one channel, or leave it out to keep what is there")
-	}
-	p.checkChannels(c.Channels)
-	p.checkTags(c.Categories, c.Labels)
-	if c.Categories != nil && c.Labels != nil && len(c.Categories)+len(c.Labels) == 0 {
-		p.Add("categories", "is empty, and so is labels; give one of them, or leave one out to keep what is there")
-	}
-	optional(&p, "resendInterval", c.ResendInterval, func(p *Problems, path, v string) {
-		if v != "" { // empty takes it away
-			p.checkInterval(path, v)
-		}
-	})
-	return p
-}
-
 // UpdateSubscription patches a subscription. At is the new modified time, in milliseconds since the Unix epoch.
 type UpdateSubscription struct {
-	Patch SubscriptionPatch
+	Patch Patch[Subscription]
 	At    int64
 }
 
 // Decide refuses a patch that is wrong or that names no subscription; one that changes nothing makes no event.
 func (c UpdateSubscription) Decide(s State) (Event, error) {
-	if err := c.Patch.Check().Err(); err != nil {
-		return nil, err
-	}
-	old, err := find(s, "subscription", c.Patch.ID, c.Patch.Name, s.Subscriptions)
+	old, d, err := patchEntity(s, "subscription", c.Patch, s.Subscriptions)
 	if err != nil {
 		return nil, err
 	}
-	d := c.Patch.Apply(old)
 	if err := d.Check().Err(); err != nil {
 		return nil, err
 	}

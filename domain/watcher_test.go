@@ -8,8 +8,8 @@ import (
 
 func addFinder(edit func(*ProvisionWatcher)) AddWatcher { return AddWatcher{with(finder(), edit)} }
 
-func patchFinder(edit func(*WatcherPatch)) UpdateWatcher {
-	return UpdateWatcher{Patch: with(WatcherPatch{Name: new("finder")}, edit), At: later}
+func patchFinder(edit ...any) UpdateWatcher {
+	return UpdateWatcher{Patch: PatchOf[ProvisionWatcher](append(fields{"name", "finder"}, edit...)...), At: later}
 }
 
 func watched() []Event { return append(catalogue(), WatcherAdded{finder()}) }
@@ -58,31 +58,29 @@ func TestAddWatcherRefusesFields(t *testing.T) {
 func TestUpdateWatcher(t *testing.T) {
 	locked := with(finder(), func(d *ProvisionWatcher) { d.AdminState, d.Modified = StateLocked, later })
 	runDecisions(t, []decision{
-		{name: "by name", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.AdminState = new(StateLocked) }),
+		{name: "by name", given: watched(), when: patchFinder("adminState", StateLocked),
 			want: WatcherUpdated{locked, []string{"adminState"}}},
-		{name: "by id", given: watched(), when: UpdateWatcher{WatcherPatch{ID: new(watcherID), AdminState: new(StateLocked)}, later},
+		{name: "by id", given: watched(), when: UpdateWatcher{PatchOf[ProvisionWatcher]("id", watcherID, "adminState", StateLocked), later},
 			want: WatcherUpdated{locked, []string{"adminState"}}},
-		{name: "values as they are", given: watched(), when: patchFinder(func(p *WatcherPatch) {
-			p.Labels, p.Identifiers, p.BlockingIdentifiers = []string{"onvif"}, finder().Identifiers, finder().BlockingIdentifiers
-			p.AutoEvents, p.ProfileName = []AutoEvent{}, new("image")
-		})},
-		{name: "neither id nor name", given: watched(), when: UpdateWatcher{WatcherPatch{AdminState: new(StateLocked)}, later},
+		{name: "values as they are", given: watched(), when: patchFinder("labels", []string{"onvif"}, "identifiers", finder().Identifiers,
+			"blockingIdentifiers", finder().BlockingIdentifiers, "autoEvents", []AutoEvent{}, "profileName", "image")},
+		{name: "neither id nor name", given: watched(), when: UpdateWatcher{PatchOf[ProvisionWatcher]("adminState", StateLocked), later},
 			code: Invalid, says: "name: is missing, and so is id; give one of them"},
-		{name: "no such name", given: watched(), when: UpdateWatcher{WatcherPatch{Name: new("none")}, later},
+		{name: "no such name", given: watched(), when: UpdateWatcher{PatchOf[ProvisionWatcher]("name", "none"), later},
 			code: NotFound, says: `watcher "none" does not exist`},
-		{name: "no such id", given: watched(), when: UpdateWatcher{WatcherPatch{ID: new(otherID)}, later},
+		{name: "no such id", given: watched(), when: UpdateWatcher{PatchOf[ProvisionWatcher]("id", otherID), later},
 			code: NotFound, says: `watcher id "` + otherID + `" does not exist`},
-		{name: "no such profile", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.ProfileName = new("imgae") }),
+		{name: "no such profile", given: watched(), when: patchFinder("profileName", "imgae"),
 			code: NotFound, says: `device profile "imgae" does not exist`},
-		{name: "no such service", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.ServiceName = new("device-x") }),
+		{name: "no such service", given: watched(), when: patchFinder("serviceName", "device-x"),
 			code: NotFound, says: `device service "device-x" does not exist`},
-		{name: "empty profileName", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.ProfileName = new("") }),
+		{name: "empty profileName", given: watched(), when: patchFinder("profileName", ""),
 			code: Invalid, says: "profileName: is missing or empty"},
-		{name: "empty identifiers", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.Identifiers = map[string]string{} }),
+		{name: "empty identifiers", given: watched(), when: patchFinder("identifiers", map[string]string{}),
 			code: Invalid, says: "identifiers: is empty; give at least one, or leave it out"},
-		{name: "identifier without value", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.Identifiers = map[string]string{"a": ""} }),
+		{name: "identifier without value", given: watched(), when: patchFinder("identifiers", map[string]string{"a": ""}),
 			code: Invalid, says: "identifiers[a]: is missing or empty"},
-		{name: "unknown adminState", given: watched(), when: patchFinder(func(p *WatcherPatch) { p.AdminState = new("X") }),
+		{name: "unknown adminState", given: watched(), when: patchFinder("adminState", "X"),
 			code: Invalid, says: `adminState: "X" is unknown`},
 	})
 }
@@ -92,18 +90,18 @@ func TestUpdateWatcherNamesWhatChanged(t *testing.T) {
 		ProfileAdded{with(imageProfile(), func(p *Profile) { p.Name, p.ID = "video", otherID })},
 		ServiceAdded{with(restService(), func(d *DeviceService) { d.Name, d.ID = "device-onvif", otherID })})...)
 	for _, tt := range []struct {
-		edit func(*WatcherPatch)
+		edit fields
 		want []string
 	}{
-		{func(p *WatcherPatch) { p.Labels = []string{} }, []string{"labels"}},
-		{func(p *WatcherPatch) { p.Identifiers = map[string]string{"a": "b"} }, []string{"identifiers"}},
-		{func(p *WatcherPatch) { p.BlockingIdentifiers = map[string][]string{} }, []string{"blockingIdentifiers"}},
-		{func(p *WatcherPatch) { p.ServiceName = new("device-onvif") }, []string{"serviceName"}},
-		{func(p *WatcherPatch) { p.ProfileName = new("video") }, []string{"profileName"}},
-		{func(p *WatcherPatch) { p.AutoEvents = []AutoEvent{{"1s", true, "zoom"}} }, []string{"autoEvents"}},
-		{func(p *WatcherPatch) { p.AdminState, p.ProfileName = new(StateLocked), new("video") }, []string{"adminState", "profileName"}},
+		{fields{"labels", []string{}}, []string{"labels"}},
+		{fields{"identifiers", map[string]string{"a": "b"}}, []string{"identifiers"}},
+		{fields{"blockingIdentifiers", map[string][]string{}}, []string{"blockingIdentifiers"}},
+		{fields{"serviceName", "device-onvif"}, []string{"serviceName"}},
+		{fields{"profileName", "video"}, []string{"profileName"}},
+		{fields{"autoEvents", []AutoEvent{{"1s", true, "zoom"}}}, []string{"autoEvents"}},
+		{fields{"adminState", StateLocked, "profileName", "video"}, []string{"adminState", "profileName"}},
 	} {
-		cmd := patchFinder(tt.edit)
+		cmd := patchFinder(tt.edit...)
 		got, ok := Whole(state, mustDecide(t, state, cmd)).(WatcherUpdated)
 		if !ok || !slices.Equal(got.Changed, tt.want) {
 			t.Errorf("got %#v, want Changed %v", got, tt.want)

@@ -61,7 +61,38 @@ type head[E any] interface {
 // answered with 412. A POST with an Idempotency-Key that is sent again gets the answers of before. order makes an element's command, in which
 // e is not kept; at is the time of the request in milliseconds since the Unix epoch.
 func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e *E, at int64) Order) Handler {
-	codec, shape := fastjson.Of[E](), reflect.TypeFor[E]()
+	codec := fastjson.Of[E]()
+	return serveBatch(a, log, entity, reflect.TypeFor[E](), func() elements {
+		e := new(E)
+		return elements{
+			decode: func(text []byte) error { *e = *new(E); return codec.Unmarshal(text, e) },
+			head:   func() Head { return *H(e).RequestHead() },
+			order:  func(at int64) Order { return order(e, at) },
+		}
+	})
+}
+
+// BatchOf is [Batch] for elements that have an entity, or the patch of one, beside their head. order does not keep x.
+func BatchOf[X any](a *API, log Submitter, w Wrapper[X], order func(x X, at int64) Order) Handler {
+	return serveBatch(a, log, w.key, w.shape, func() elements {
+		v := reflect.New(w.shape).Elem()
+		return elements{
+			decode: func(text []byte) error { v.SetZero(); return w.reader.Unmarshal(text, v) },
+			head:   func() Head { return headOf(v) },
+			order:  func(at int64) Order { return order(w.read(w.entity(v)), at) },
+		}
+	})
+}
+
+// elements reads the elements of one request, one after the other. head and order are those of the element that was decoded last.
+type elements struct {
+	decode func(text []byte) error
+	head   func() Head
+	order  func(at int64) Order
+}
+
+// serveBatch serves elements of which the JSON has a shape.
+func serveBatch(a *API, log Submitter, entity string, shape reflect.Type, newElements func() elements) Handler {
 	return func(c *gin.Context) {
 		key, err := a.Key(c)
 		if err != nil {
@@ -78,8 +109,8 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		b := batch{api: a, stamp: a.origin(c)}
 		room := a.EntryMemory(c)
 		defer room.Release()
-		at := b.stamp.At.UnixMilli()
-		err = decodeBatch(a, codec, data, room.Hold, func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError) {
+		at, e := b.stamp.At.UnixMilli(), newElements()
+		err = decodeBatch(a, e.decode, data, room.Hold, func(i int, element []byte, mistyped *json.UnmarshalTypeError) {
 			place := fmt.Sprintf("[%d]", i)
 			if mistyped != nil {
 				jsonform.AddMistyped(&b.problems, place, element, mistyped)
@@ -91,7 +122,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			}
 			b.problems = append(b.problems, jsonform.FindNulls(element, place, shape)...)
 			unknown := jsonform.FindUnknown(element, "", shape)
-			o := order(e, at)
+			o := e.order(at)
 			if len(o.Problems) > 0 && entity != "" {
 				if p := jsonform.FindMisnamed(element, entity); len(p) > 0 {
 					b.problems.In(place, p)
@@ -100,7 +131,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 			}
 			b.problems.In(place, unknown.Misspelled)
 			o.bytes, o.ignored = len(element), unknown.Message()
-			b.add(i, entity, *H(e).RequestHead(), o)
+			b.add(i, entity, e.head(), o)
 		}, func(i int, h Head, err error) { b.add(i, entity, h, Order{Refused: err}) })
 		if err == nil {
 			err = b.problems.Err()

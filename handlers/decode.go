@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"ledge/domain"
-	"ledge/domain/fastjson"
 	"ledge/handlers/jsonform"
 )
 
@@ -30,10 +29,10 @@ func (a *API) ForProfiles() *API {
 // decodeBatch hands each element of a JSON array to each, with the first field that has a wrong type, if any. Elements
 // are decoded one by one, each of at most ElementBytes and the limits of domain/jsonlimit; before that, hold is asked for the memory of
 // an element's entries. An element that is too large is not decoded: refuse gets its head and the reason. As in EdgeX 2.3, what follows the
-// array is not looked at, and null is an array without elements. What e points to is another element as soon as each returns.
-func decodeBatch[E any](
-	a *API, codec fastjson.Codec[E], data []byte, hold func(entries int) error,
-	each func(i int, e *E, element []byte, mistyped *json.UnmarshalTypeError), refuse func(i int, h Head, err error),
+// array is not looked at, and null is an array without elements.
+func decodeBatch(
+	a *API, decode func(element []byte) error, data []byte, hold func(entries int) error,
+	each func(i int, element []byte, mistyped *json.UnmarshalTypeError), refuse func(i int, h Head, err error),
 ) error {
 	if bytes.HasPrefix(bytes.TrimLeft(data, jsonform.Space), []byte("null")) {
 		return nil
@@ -42,8 +41,6 @@ func decodeBatch[E any](
 	if err != nil {
 		return err
 	}
-	var none E
-	e := new(E)
 	for i := 0; ; i++ {
 		element, after, entries := jsonform.CutElement(rest)
 		element = bytes.Trim(element, jsonform.Space)
@@ -66,11 +63,10 @@ func decodeBatch[E any](
 		if refused != nil && domain.CodeOf(refused) != domain.TooLarge {
 			return refused
 		}
-		*e = none
 		var h Head
 		var err error
 		if refused == nil {
-			err = codec.Unmarshal(element, e)
+			err = decode(element)
 		} else {
 			err = json.Unmarshal(element, &h)
 		}
@@ -81,7 +77,7 @@ func decodeBatch[E any](
 		if refused != nil && mistyped == nil {
 			refuse(i, h, refused)
 		} else {
-			each(i, e, element, mistyped)
+			each(i, element, mistyped)
 		}
 		if after[0] == ']' {
 			return nil

@@ -50,7 +50,7 @@ func (a *API) Envelope(status int) Envelope {
 	return Envelope{APIVersion: a.APIVersion, StatusCode: status}
 }
 
-// Head is what each element of a batch has beside its entity.
+// Head is what each element of a batch has beside its entity. The shape of a Wrapper has its first two fields.
 type Head struct {
 	APIVersion string `json:"apiVersion"`
 	RequestID  string `json:"requestId"`

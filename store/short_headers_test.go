@@ -70,18 +70,18 @@ func TestSmallChangesAreSmall(t *testing.T) {
 	const most = 500 // bytes
 	dir := t.TempDir()
 	_, a := onboard(t, dir, device("cam-1", 2), device("large", 10_000))
-	name, now := func(s string) *string { return &s }, time.Now().UnixMilli()
-	lock, unlock, reported := name("LOCKED"), name("UNLOCKED"), time.Now().UnixNano()
+	patch := domain.PatchOf[domain.Device]
+	now, lock, unlock := time.Now().UnixMilli(), domain.StateLocked, domain.StateUnlocked
 	correlation := uuid.NewString()
 	for _, c := range []struct {
 		what, correlation string
-		patch             domain.DevicePatch
+		patch             domain.Patch[domain.Device]
 	}{
-		{"adminState", "", domain.DevicePatch{Name: name("cam-1"), AdminState: lock}},
-		{"adminState with a correlation id", correlation, domain.DevicePatch{Name: name("cam-1"), AdminState: unlock}},
-		{"labels", "", domain.DevicePatch{Name: name("cam-1"), Labels: []string{"label-000000", "proxy"}}},
-		{"lastReported", "", domain.DevicePatch{Name: name("cam-1"), LastReported: &reported}},
-		{"adminState of a large device", "", domain.DevicePatch{Name: name("large"), AdminState: lock}},
+		{"adminState", "", patch("name", "cam-1", "adminState", lock)},
+		{"adminState with a correlation id", correlation, patch("name", "cam-1", "adminState", unlock)},
+		{"labels", "", patch("name", "cam-1", "labels", []string{"label-000000", "proxy"})},
+		{"lastReported", "", patch("name", "cam-1", "lastReported", time.Now().UnixNano())},
+		{"adminState of a large device", "", patch("name", "large", "adminState", lock)},
 	} {
 		before := blockBytes(t, dir)
 		storetest.MustSubmit(t, a, request(domain.UpdateDevice{Patch: c.patch, At: now}, c.correlation))
@@ -96,9 +96,10 @@ func TestSmallChangesAreSmall(t *testing.T) {
 	for i := range 100 {
 		labels := slices.Clone(device("large", 10_000).Labels)
 		labels[i*50] = "other"
-		requests = append(requests, request(domain.UpdateDevice{Patch: domain.DevicePatch{Name: name("large"), AdminState: []*string{unlock, lock}[i%2]}, At: now}, ""))
+		toggle := patch("name", "large", "adminState", []string{unlock, lock}[i%2])
+		requests = append(requests, request(domain.UpdateDevice{Patch: toggle, At: now}, ""))
 		if i%10 == 0 {
-			requests = append(requests, request(domain.UpdateDevice{Patch: domain.DevicePatch{Name: name("large"), Labels: labels}, At: now}, ""))
+			requests = append(requests, request(domain.UpdateDevice{Patch: patch("name", "large", "labels", labels), At: now}, ""))
 		}
 	}
 	storetest.MustSubmit(t, a, requests...)

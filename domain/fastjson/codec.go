@@ -4,14 +4,19 @@
 // A [Codec] takes the fields of its type in one pass. Whatever is unusual it leaves to encoding/json: one value, such as a
 // string with escapes, or the whole text, such as one with a key that is unknown or there twice, or with a fault. So all
 // that is accepted, what comes of it, and the errors are those of encoding/json; a fuzz test holds them together.
+//
+// One thing is not in encoding/json: a field with the tag order:"n" is written after fields with a lower n. Without the tag n is 0. So a
+// type may list its fields in another order than its texts.
 package fastjson
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -55,6 +60,7 @@ type field struct {
 	key   string // `"name":`
 	index []int
 	omit  omit
+	order int
 	plan  *plan
 }
 
@@ -132,6 +138,7 @@ func (p *plan) object(within []reflect.Type) {
 	if !ok || len(fields) > mostFields {
 		return
 	}
+	slices.SortStableFunc(fields, func(a, b field) int { return cmp.Compare(a.order, b.order) })
 	place := make(map[string]int, len(fields))
 	for i, f := range fields {
 		if _, twice := place[f.name]; twice {
@@ -170,7 +177,8 @@ func fieldsOf(t reflect.Type, at []int, within []reflect.Type) (fields []field, 
 		if !isPlain(name) {
 			return nil, false
 		}
-		fields = append(fields, field{name, `"` + name + `":`, index, omit(options), planOf(f.Type, within)})
+		order, _ := strconv.Atoi(f.Tag.Get("order")) // 0 without the tag
+		fields = append(fields, field{name, `"` + name + `":`, index, omit(options), order, planOf(f.Type, within)})
 	}
 	return fields, true
 }

@@ -19,23 +19,35 @@ const (
 )
 
 // Unmarshal is that of encoding/json into a zero value.
-func (c Codec[T]) Unmarshal(data []byte, v *T) error { return c.unmarshal(data, v, json.Unmarshal) }
+func (c Codec[T]) Unmarshal(data []byte, v *T) error {
+	return unmarshal(c.plan, data, reflect.ValueOf(v).Elem(), json.Unmarshal)
+}
 
 // UnmarshalKnown is Unmarshal, and refuses a field that the type has not with an [UnknownFieldError].
 func (c Codec[T]) UnmarshalKnown(data []byte, v *T) error {
-	return c.unmarshal(data, v, UnmarshalKnown)
+	return unmarshal(c.plan, data, reflect.ValueOf(v).Elem(), UnmarshalKnown)
 }
 
-func (c Codec[T]) unmarshal(data []byte, v *T, rest func([]byte, any) error) error {
+// Reader decodes values of one type that is known as a reflect.Type only. Several goroutines may use it at once.
+type Reader struct{ plan *plan }
+
+// ReaderOf returns the reader of a type; it panics if [Of] does.
+func ReaderOf(t reflect.Type) Reader { return Reader{planOf(t, nil)} }
+
+// Unmarshal does what json.Unmarshal does. v is zero, settable and of the reader's type.
+func (r Reader) Unmarshal(data []byte, v reflect.Value) error {
+	return unmarshal(r.plan, data, v, json.Unmarshal)
+}
+
+func unmarshal(p *plan, data []byte, v reflect.Value, rest func([]byte, any) error) error {
 	d := decoder{text: string(data), rest: rest}
-	if d.space(); d.value(c.plan, reflect.ValueOf(v).Elem()) {
+	if d.space(); d.value(p, v) {
 		if d.space(); d.at == len(d.text) {
 			return nil
 		}
 	}
-	var zero T
-	*v = zero
-	return rest(data, v)
+	v.SetZero()
+	return rest(data, v.Addr().Interface())
 }
 
 // UnknownFieldError says that an object has a field that its type has not.

@@ -200,6 +200,33 @@ func TestVerbatim(t *testing.T) {
 	}
 }
 
+// TestOrder holds that fields are written in the order of their tags, and that a text in any order is read.
+func TestOrder(t *testing.T) {
+	type inside struct {
+		Last  int    `json:"last" order:"1"`
+		First string `json:"first"`
+	}
+	type outside struct {
+		Last   int    `json:"last" order:"2"`
+		Middle inside `json:"middle" order:"1"`
+		First  int    `json:"first"`
+	}
+	ordered := Of[outside]()
+	one := outside{Last: 4, Middle: inside{Last: 3, First: "<"}, First: 1}
+	const want = `{"first":1,"middle":{"first":"\u003c","last":3},"last":4}`
+	if got, err := ordered.Append(nil, &one); string(got) != want || err != nil {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	for _, text := range []string{
+		want, `{"last":4,"middle":{"last":3,"first":"<"},"first":1}`, `{"LAST":4,"middle":{"first":"<","last":3},"first":1}`,
+	} {
+		var got outside
+		if err := ordered.Unmarshal([]byte(text), &got); got != one || err != nil {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		}
+	}
+}
+
 func FuzzAsEncodingJSON(f *testing.F) {
 	for _, s := range samples {
 		f.Add([]byte(s))

@@ -9,8 +9,10 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/jsonform"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
+
+var patches = domain.PatchFormOf[v2.Device]()
 
 // Plan finds what an import does with each device. It makes the decisions of the API, but does not ask device services for validation.
 type Plan struct {
@@ -33,7 +35,7 @@ func (p *Plan) Add(state domain.State, rows []Row) {
 }
 
 func (p *Plan) row(state domain.State, r *Row) error {
-	device, err := jsonform.Decode[shapes.Device](r.Device, jsonform.JSON)
+	device, err := jsonform.Decode[v2.Device](r.Device, jsonform.JSON)
 	if err != nil {
 		return err
 	}
@@ -44,7 +46,7 @@ func (p *Plan) row(state domain.State, r *Row) error {
 	if r.Name != "" {
 		p.seen[r.Name] = r.Position
 	}
-	r.Says = jsonform.IgnoredKeys[shapes.Device](r.Device)
+	r.Says = jsonform.IgnoredKeys[v2.Device](r.Device)
 	if _, there := state.Devices.Get(r.Name); there {
 		return r.change(state)
 	}
@@ -59,8 +61,7 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 	if entity.ProtocolName == "" && entity.ServiceName == domain.DeviceREST { // lists of EdgeX have no such field
 		entity.ProtocolName = "rest"
 	}
-	shape := shapes.OfDevice(entity)
-	shape.Notify = entity.Notify
+	shape := v2.Device(entity)
 	if entity.ID == "" {
 		entity.ID = fmt.Sprintf("00000000-0000-4000-8000-%012d", r.Position) // for the check; the service makes one
 	}
@@ -73,11 +74,11 @@ func (p *Plan) add(state domain.State, r *Row, entity domain.Device) error {
 }
 
 func (r *Row) change(state domain.State) error {
-	patch, err := jsonform.Decode[shapes.DevicePatch](r.Device, jsonform.JSON)
+	patch, err := jsonform.DecodePatch(r.Device, patches)
 	if err != nil {
 		return err
 	}
-	event, err := domain.UpdateDevice{Patch: patch.Patch()}.Decide(state)
+	event, err := domain.UpdateDevice{Patch: domain.PatchAs(patch, v2.Device.Entity)}.Decide(state)
 	if err != nil {
 		return err
 	}

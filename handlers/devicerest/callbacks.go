@@ -7,7 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 // kind is what a callback is about: it stands under key in the request, and known reports whether core-metadata has one
@@ -33,54 +33,49 @@ var (
 // devices. This one sees the state of core-metadata itself: nothing that it is told changes anything, and what it is told
 // of must be there.
 func (s service) callbackRoutes() []handlers.Route {
-	addDevice := func(e *shapes.AddDevice) (string, domain.Problems) { d := e.Device.Entity(); return d.Name, d.Check() }
-	updateDevice := func(e *shapes.UpdateDevice) (string, domain.Problems) {
-		return named(e.Device.Name), e.Device.Patch().Check()
+	addDevice := func(d *v2.Device) (string, domain.Problems) { return d.Name, d.Entity().Check() }
+	updateDevice := func(p domain.Patch[v2.Device]) (string, domain.Problems) {
+		return p.Is.Name, domain.PatchAs(p, v2.Device.Entity).Check()
 	}
 	whole := s
 	whole.API = s.ForProfiles()
-	updateProfile := func(e *shapes.AddProfile) (string, domain.Problems) {
-		d := e.Profile.Entity()
-		return d.Name, d.Check()
+	updateProfile := func(d *v2.Profile) (string, domain.Problems) { return d.Name, d.Entity().Check() }
+	updateService := func(p domain.Patch[v2.Service]) (string, domain.Problems) {
+		return p.Is.Name, domain.PatchAs(p, v2.Service.Entity).Check()
 	}
-	updateService := func(e *shapes.UpdateService) (string, domain.Problems) {
-		return named(e.Service.Name), e.Service.Patch().Check()
+	addWatcher := func(d *v2.Watcher) (string, domain.Problems) { return d.Name, d.Entity().Check() }
+	updateWatcher := func(p domain.Patch[v2.Watcher]) (string, domain.Problems) {
+		return p.Is.Name, domain.PatchAs(p, v2.Watcher.Entity).Check()
 	}
-	addWatcher := func(e *shapes.AddWatcher) (string, domain.Problems) {
-		d := e.Watcher.Entity()
-		return d.Name, d.Check()
-	}
-	updateWatcher := func(e *shapes.UpdateWatcher) (string, domain.Problems) {
-		return named(e.Watcher.Name), e.Watcher.Patch().Check()
-	}
+	device, devicePatch := handlers.EntityIn[v2.Device], handlers.PatchIn[v2.Device]
+	watcher, watcherPatch := handlers.EntityIn[v2.Watcher], handlers.PatchIn[v2.Watcher]
+	profile, servicePatch := handlers.EntityIn[v2.Profile], handlers.PatchIn[v2.Service]
 	return []handlers.Route{
-		{Method: "POST", Path: "/validate/device", Right: domain.MayChange, Handle: hear(s, proposed, addDevice)},
-		{Method: "POST", Path: "/callback/device", Right: domain.MayChange, Handle: hear(s, devices, addDevice)},
-		{Method: "PUT", Path: "/callback/device", Right: domain.MayChange, Handle: hear(s, devices, updateDevice)},
-		{Method: "PUT", Path: "/callback/profile", Right: domain.MayChange, Handle: hear(whole, profiles, updateProfile)},
-		{Method: "PUT", Path: "/callback/service", Right: domain.MayChange, Handle: hear(s, itself, updateService)},
-		{Method: "POST", Path: "/callback/watcher", Right: domain.MayChange, Handle: hear(s, watchers, addWatcher)},
-		{Method: "PUT", Path: "/callback/watcher", Right: domain.MayChange, Handle: hear(s, watchers, updateWatcher)},
+		{Method: "POST", Path: "/validate/device", Right: domain.MayChange, Handle: hear(s, proposed, device, addDevice)},
+		{Method: "POST", Path: "/callback/device", Right: domain.MayChange, Handle: hear(s, devices, device, addDevice)},
+		{Method: "PUT", Path: "/callback/device", Right: domain.MayChange, Handle: hear(s, devices, devicePatch, updateDevice)},
+		{Method: "PUT", Path: "/callback/profile", Right: domain.MayChange, Handle: hear(whole, profiles, profile, updateProfile)},
+		{Method: "PUT", Path: "/callback/service", Right: domain.MayChange, Handle: hear(s, itself, servicePatch, updateService)},
+		{Method: "POST", Path: "/callback/watcher", Right: domain.MayChange, Handle: hear(s, watchers, watcher, addWatcher)},
+		{Method: "PUT", Path: "/callback/watcher", Right: domain.MayChange, Handle: hear(s, watchers, watcherPatch, updateWatcher)},
 		{Method: "DELETE", Path: "/callback/device/name/:name", Right: domain.MayChange, Handle: s.hearRemoval(devices)},
 		{Method: "DELETE", Path: "/callback/watcher/name/:name", Right: domain.MayChange, Handle: s.hearRemoval(watchers)},
 	}
 }
 
-// request is met by a pointer to a struct that embeds handlers.Head.
-type request[E any] interface {
-	*E
-	RequestHead() *handlers.Head
-}
-
-// hear serves a callback with a body, of which about returns the name of its entity and what is wrong with it.
-func hear[E any, H request[E]](s service, k kind, about func(*E) (name string, p domain.Problems)) handlers.Handler {
+// hear serves a callback with a body. in returns the wrapper of the body, which has an entity or a patch under the key of k. about returns
+// the name of the entity and its problems.
+func hear[X any](
+	s service, k kind, in func(key string) handlers.Wrapper[X], about func(X) (name string, p domain.Problems),
+) handlers.Handler {
+	wrapper := in(k.key)
 	return func(c *gin.Context) {
-		e, err := handlers.ReadObject[E, H](s.API, c)
+		head, x, err := handlers.ReadWrapped(s.API, c, wrapper)
 		if err != nil {
 			s.Fail(c, err)
 			return
 		}
-		name, inner := about(e)
+		name, inner := about(x)
 		if name == "" && len(inner) == 0 { // an update may have an id instead where it is a request to core-metadata
 			inner.Add("name", "is missing or empty; give the name, which says what the callback is about")
 		}
@@ -94,7 +89,7 @@ func hear[E any, H request[E]](s service, k kind, about func(*E) (name string, p
 			return
 		}
 		answer := s.Envelope(http.StatusOK)
-		answer.RequestID = H(e).RequestHead().RequestID
+		answer.RequestID = head.RequestID
 		s.Reply(c, http.StatusOK, answer)
 	}
 }
@@ -117,12 +112,4 @@ func (s service) check(k kind, name string) error {
 		return domain.Errorf(domain.NotFound, "%s %.80q is not known here: core-metadata has none of that name, or it is not for %s; correct the name", k.key, name, domain.DeviceREST)
 	}
 	return nil
-}
-
-// named is a name that may be missing.
-func named(name *string) string {
-	if name == nil {
-		return ""
-	}
-	return *name
 }

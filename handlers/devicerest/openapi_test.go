@@ -8,7 +8,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.
@@ -41,8 +41,11 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("device-rest"), nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"Secret": handlers.SecretRequest{}, "Settings": map[string]any{}, "AddDevice": shapes.AddDevice{}, "UpdateDevice": shapes.UpdateDevice{},
-		"AddProfile": shapes.AddProfile{}, "UpdateService": shapes.UpdateService{}, "AddWatcher": shapes.AddWatcher{}, "UpdateWatcher": shapes.UpdateWatcher{},
+		"Secret": handlers.SecretRequest{}, "Settings": map[string]any{}, "AddDevice": handlers.EntityIn[v2.Device]("device").Shape(),
+		"UpdateDevice": handlers.PatchIn[v2.Device]("device").Shape(), "AddProfile": handlers.EntityIn[v2.Profile]("profile").Shape(),
+		"UpdateService": handlers.PatchIn[v2.Service]("service").Shape(),
+		"AddWatcher":    handlers.EntityIn[v2.Watcher]("provisionWatcher").Shape(),
+		"UpdateWatcher": handlers.PatchIn[v2.Watcher]("provisionWatcher").Shape(),
 	})
 }
 

@@ -34,10 +34,10 @@ func (s service) post(c *gin.Context) error {
 
 // takeDown gives the device of the path the operatingState DOWN; one that has it stays as it is.
 func (s service) takeDown(c *gin.Context) error {
-	name, down, stamp := c.Param("device"), domain.StateDown, s.Stamp(c)
+	stamp := s.Stamp(c)
 	stamp.EventID = s.NewID() // the request's own answer may be an event as well
 	outcomes, err := s.events.Submit(c.Request.Context(), domain.Request{Stamp: stamp, Command: domain.UpdateDevice{
-		Patch: domain.DevicePatch{Name: &name, OperatingState: &down}, At: stamp.At.UnixMilli(),
+		Patch: domain.PatchOf[domain.Device]("name", c.Param("device"), "operatingState", domain.StateDown), At: stamp.At.UnixMilli(),
 	}})
 	if err != nil {
 		return err

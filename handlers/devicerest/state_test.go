@@ -12,12 +12,12 @@ import (
 
 func setDevice(adminState, operatingState string) domain.Command {
 	name := "cam-1"
-	return domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, AdminState: &adminState, OperatingState: &operatingState}}
+	return domain.UpdateDevice{Patch: domain.PatchOf[domain.Device]("name", name, "adminState", adminState, "operatingState", operatingState)}
 }
 
 func setService(adminState string) domain.Command {
 	name := domain.DeviceREST
-	return domain.UpdateService{Patch: domain.ServicePatch{Name: &name, AdminState: &adminState}}
+	return domain.UpdateService{Patch: domain.PatchOf[domain.DeviceService]("name", name, "adminState", adminState)}
 }
 
 // unread fails the test when somebody reads from it.

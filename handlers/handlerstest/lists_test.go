@@ -108,9 +108,10 @@ func givenLists(tb testing.TB) *Log {
 		log.Given(tb, domain.AddDevice{Device: domain.Device{
 			ID: nextID(), Name: fmt.Sprint("d-", i), AdminState: "UNLOCKED", OperatingState: "UP", ServiceName: "s-0", ProfileName: fmt.Sprint("p-", i%2),
 			ProtocolName: "rest", Protocols: map[string]map[string]string{"other": {}}, Labels: labels, Modified: modified,
-		}}, domain.UpdateDevice{At: modified, Patch: domain.DevicePatch{Name: new(fmt.Sprint("d-", i)), Labels: labels[:2]}})
+		}}, domain.UpdateDevice{At: modified, Patch: domain.PatchOf[domain.Device]("name", fmt.Sprint("d-", i), "labels", labels[:2])})
 	}
-	log.Given(tb, domain.RemoveDevice{Name: "d-5"}, domain.UpdateDevice{At: 9, Patch: domain.DevicePatch{Name: new("d-1"), Description: new("new")}})
+	described := domain.PatchOf[domain.Device]("name", "d-1", "description", "new")
+	log.Given(tb, domain.RemoveDevice{Name: "d-5"}, domain.UpdateDevice{At: 9, Patch: described})
 	return log
 }
 

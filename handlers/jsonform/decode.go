@@ -28,28 +28,43 @@ var JSON = Format{"JSON", json.Unmarshal}
 // Decode decodes one object. What is wrong with it is said by its place: a path, or in JSON that is none line and column.
 func Decode[E any](data []byte, f Format) (*E, error) {
 	e := new(E)
+	return e, DecodeInto(data, f, e)
+}
+
+// DecodePatch decodes the patch of an entity in the shape S.
+func DecodePatch[S any](data []byte, form domain.PatchForm[S]) (domain.Patch[S], error) {
+	v := reflect.New(form.Type())
+	if err := DecodeInto(data, JSON, v.Interface()); err != nil {
+		return domain.Patch[S]{}, err
+	}
+	return form.Read(v.Elem()), nil
+}
+
+// DecodeInto decodes one object into what e points to.
+func DecodeInto(data []byte, f Format, e any) error {
 	if f.Name == JSON.Name {
 		if err := CheckLimits(data, data, 0); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	err := f.Unmarshal(data, e)
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		var p domain.Problems
 		AddMistyped(&p, "body", data, mistyped)
-		return nil, p.Err()
+		return p.Err()
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return nil, RefuseMalformed(data, syntax, sendAnObject)
+		return RefuseMalformed(data, syntax, sendAnObject)
 	}
 	if _, ok := errors.AsType[*domain.Error](err); ok {
-		return nil, err
+		return err
 	}
 	if err != nil {
-		return nil, domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)
+		return domain.Errorf(domain.Invalid, "the body is no %s object: %v; %s", f.Name, err, sendAnObject)
 	}
 	if f.Name == JSON.Name {
-		return e, append(FindNulls(data, "", reflect.TypeFor[E]()), FindUnknown(data, "", reflect.TypeFor[E]()).Misspelled...).Err()
+		t := reflect.TypeOf(e).Elem()
+		return append(FindNulls(data, "", t), FindUnknown(data, "", t).Misspelled...).Err()
 	}
-	return e, nil
+	return nil
 }

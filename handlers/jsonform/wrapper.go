@@ -41,8 +41,8 @@ func FindMisnamed(object []byte, entity string) (p domain.Problems) {
 
 func shortKey(key string) string { return Shorten(key, 80) }
 
-// wrapperOf returns the key under which a request has its entity, with the index of the field; empty where it has several or none.
-func wrapperOf(t reflect.Type) (key string, index int) {
+// WrapperOf returns the key under which a request has its entity, with the index of the field; empty where it has several or none.
+func WrapperOf(t reflect.Type) (key string, index int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
@@ -57,14 +57,9 @@ func wrapperOf(t reflect.Type) (key string, index int) {
 	return key, index
 }
 
-// CheckWrapper refuses an object whose entity is missing while it has keys that are unknown.
-func CheckWrapper[E any](e *E, object []byte) error {
-	v := reflect.ValueOf(e).Elem()
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
-	key, i := wrapperOf(v.Type())
-	if key == "" || !v.Field(i).IsZero() {
+// CheckWrapper refuses an object whose entity, which belongs under key, is missing while it has keys that are unknown.
+func CheckWrapper(entity reflect.Value, key string, object []byte) error {
+	if !entity.IsZero() {
 		return nil
 	}
 	return FindMisnamed(object, key).Err()

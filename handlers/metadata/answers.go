@@ -2,25 +2,20 @@ package metadata
 
 import (
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
-
-type deviceAnswer struct {
-	handlers.Envelope
-	Device shapes.Device `json:"device"`
-}
 
 type profileAnswer struct {
 	handlers.Envelope
-	Profile shapes.Profile `json:"profile"`
+	Profile v2.Profile `json:"profile"`
 }
 
 type serviceAnswer struct {
 	handlers.Envelope
-	Service shapes.Service `json:"service"`
+	Service v2.Service `json:"service"`
 }
 
 type watcherAnswer struct {
 	handlers.Envelope
-	Watcher shapes.Watcher `json:"provisionWatcher"`
+	Watcher v2.Watcher `json:"provisionWatcher"`
 }

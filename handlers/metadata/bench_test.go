@@ -34,3 +34,23 @@ func BenchmarkGetDevice(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkUpdateDevices(b *testing.B) {
+	for _, n := range []int{1, 100} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			h, _ := mustMetadata(b)
+			var bodies [2]string
+			for i, state := range []string{"LOCKED", "UNLOCKED"} {
+				var devices []string
+				for j := range n {
+					devices = append(devices, `{"name":"cam-1","adminState":"`+state+`","description":"the door `+strconv.Itoa(j)+`"}`)
+				}
+				bodies[i] = batch("device", devices...)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				handlerstest.Serve(h, "PATCH", "/api/v2/device", bodies[i%2])
+			}
+		})
+	}
+}

@@ -21,18 +21,18 @@ func (s service) askUpdate(command domain.UpdateDevice) func(context.Context, do
 	if s.Devices == nil || s.staysHere(command.Patch) {
 		return nil
 	}
-	return s.askAbout(command, command.Patch.Key)
+	return s.askAbout(command, command.Key)
 }
 
 // staysHere reports whether the device that a patch names is one of device-rest, before and after.
-func (s service) staysHere(p domain.DevicePatch) bool {
-	if p.Name == nil || p.ServiceName != nil && *p.ServiceName != domain.DeviceREST {
+func (s service) staysHere(p domain.Patch[domain.Device]) bool {
+	if !p.Has("name") || p.Has("serviceName") && p.Is.ServiceName != domain.DeviceREST {
 		return false
 	}
 	view, done := s.state()
 	defer done()
 	var d domain.Device // a large one is looked at when there is memory for it
-	return domain.GetWithin(view.State.Devices, *p.Name, handlers.LargeBytes, &d).OK && d.ServiceName == domain.DeviceREST
+	return domain.GetWithin(view.State.Devices, p.Is.Name, handlers.LargeBytes, &d).OK && d.ServiceName == domain.DeviceREST
 }
 
 // askAbout has a device's service asked about what a command makes of the device. Nobody is asked about a command that

@@ -1,7 +1,7 @@
 // Package metadata is EdgeX's core-metadata: device profiles, devices, device services, provision watchers and units of
 // measure over HTTP, and the users and tokens of Ledge.
 //
-// What it takes and shows is in ledge/handlers/shapes; the types that end in Shape are the JSON of what only this service has.
+// What it takes and shows is in ledge/handlers/shapes/v2; the types that end in Shape are the JSON of what only this service has.
 package metadata
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/shapes/v2"
 )
 
 // document describes the routes of this package; what all services share is added to it.
@@ -30,12 +31,12 @@ type service struct {
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
 func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, identities Identities) http.Handler {
 	s := handlers.NewService(o)
-	v2 := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
-	v2.Serve(slices.Concat(v2.profileRoutes(), v2.profilePartRoutes(), v2.deviceRoutes(), v2.serviceRoutes(), v2.watcherRoutes(),
-		v2.unitRoutes()))
-	u := newUsers(v2, identities)
+	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
+	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),
+		api.unitRoutes()))
+	u := newUsers(api, identities)
 	u.Serve(slices.Concat(u.userRoutes(), u.tokenRoutes()), u.RefuseKey)
-	v2.RouteDocument(document)
+	api.RouteDocument(document)
 	return s
 }
 

@@ -8,7 +8,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/handlerstest"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.
@@ -55,10 +55,15 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("core-metadata"), nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"AddDevice": shapes.AddDevice{}, "UpdateDevice": shapes.UpdateDevice{}, "AddProfile": shapes.AddProfile{}, "UpdateProfileInfo": updateProfileInfo{},
-		"AddResource": addResource{}, "UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
-		"AddService": shapes.AddService{}, "UpdateService": shapes.UpdateService{}, "AddWatcher": shapes.AddWatcher{}, "UpdateWatcher": shapes.UpdateWatcher{},
-		"AddUser": addUser{}, "UpdateUser": updateUser{}, "ChangePassword": changePassword{}, "AddToken": addToken{}, "RotateToken": rotateToken{},
+		"AddDevice": handlers.EntityIn[v2.Device]("device").Shape(), "UpdateDevice": handlers.PatchIn[v2.Device]("device").Shape(),
+		"AddProfile":        handlers.EntityIn[v2.Profile]("profile").Shape(),
+		"UpdateProfileInfo": handlers.PatchIn[v2.Profile]("basicinfo").Shape(), "AddResource": addResource{},
+		"UpdateResource": updateResource{}, "AddCommand": addCommand{}, "UpdateCommand": updateCommand{},
+		"AddService":    handlers.EntityIn[v2.Service]("service").Shape(),
+		"UpdateService": handlers.PatchIn[v2.Service]("service").Shape(),
+		"AddWatcher":    handlers.EntityIn[v2.Watcher]("provisionWatcher").Shape(),
+		"UpdateWatcher": handlers.PatchIn[v2.Watcher]("provisionWatcher").Shape(), "AddUser": addUser{}, "UpdateUser": updateUser{},
+		"ChangePassword": changePassword{}, "AddToken": addToken{}, "RotateToken": rotateToken{},
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 func (s service) profilePartRoutes() []handlers.Route {
@@ -17,7 +17,7 @@ func (s service) profilePartRoutes() []handlers.Route {
 	removeCommand := s.removePart(func(profile, name string, at int64) domain.Command {
 		return domain.RemoveDeviceCommand{Profile: profile, Name: name, At: at}
 	})
-	updateInfo := handlers.Batch(s.API, s.log, "basicinfo", s.updateProfileInfo)
+	updateInfo := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Profile]("basicinfo"), s.updateProfileInfo)
 	const resource, command = "/deviceprofile/resource", "/deviceprofile/deviceCommand"
 	return []handlers.Route{
 		{Method: "PATCH", Path: "/deviceprofile/basicinfo", Right: domain.MayChange, Handle: updateInfo},
@@ -31,8 +31,8 @@ func (s service) profilePartRoutes() []handlers.Route {
 	}
 }
 
-func (s service) updateProfileInfo(e *updateProfileInfo, at int64) handlers.Order {
-	p := domain.ProfilePatch(e.Info)
+func (s service) updateProfileInfo(shape domain.Patch[v2.Profile], at int64) handlers.Order {
+	p := domain.PatchAs(shape, v2.Profile.Entity)
 	return handlers.Order{Command: domain.UpdateProfileInfo{Patch: p, At: at}, Problems: p.Check()}
 }
 
@@ -101,7 +101,7 @@ func (s service) getResource(c *gin.Context) {
 	if s.Unchanged(c, revision) {
 		return
 	}
-	s.ReplyLarge(c, memory, resourceAnswer{s.Envelope(http.StatusOK), shapes.OfResource(r)})
+	s.ReplyLarge(c, memory, resourceAnswer{s.Envelope(http.StatusOK), v2.OfResource(r)})
 }
 
 // findResource returns a resource and the revision of its profile.

@@ -2,29 +2,14 @@ package metadata
 
 import (
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
-
-// updateProfileInfo is an element of PATCH /deviceprofile/basicinfo: a field that is missing or null stays as it is.
-type updateProfileInfo struct {
-	handlers.Head
-	Info profilePatchShape `json:"basicinfo"`
-}
-
-type profilePatchShape struct {
-	ID           *string  `json:"id"`
-	Name         *string  `json:"name"`
-	Manufacturer *string  `json:"manufacturer"`
-	Description  *string  `json:"description"`
-	Model        *string  `json:"model"`
-	Labels       []string `json:"labels"`
-}
 
 // addResource is an element of POST /deviceprofile/resource.
 type addResource struct {
 	handlers.Head
-	ProfileName string          `json:"profileName"`
-	Resource    shapes.Resource `json:"resource"`
+	ProfileName string      `json:"profileName"`
+	Resource    v2.Resource `json:"resource"`
 }
 
 type updateResource struct {
@@ -41,8 +26,8 @@ type resourcePatchShape struct {
 
 type addCommand struct {
 	handlers.Head
-	ProfileName string         `json:"profileName"`
-	Command     shapes.Command `json:"deviceCommand"`
+	ProfileName string     `json:"profileName"`
+	Command     v2.Command `json:"deviceCommand"`
 }
 
 type updateCommand struct {
@@ -58,5 +43,5 @@ type commandPatchShape struct {
 
 type resourceAnswer struct {
 	handlers.Envelope
-	Resource shapes.Resource `json:"resource"`
+	Resource v2.Resource `json:"resource"`
 }

@@ -9,17 +9,18 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
 
 func (s service) profileRoutes() []handlers.Route {
 	api := s.ForProfiles()
-	add, replace := handlers.Batch(api, s.log, "profile", s.addProfile), handlers.Batch(api, s.log, "profile", s.replaceProfile)
+	add := handlers.BatchOf(api, s.log, handlers.EntityIn[v2.Profile]("profile"), s.newProfile)
+	replace := handlers.BatchOf(api, s.log, handlers.EntityIn[v2.Profile]("profile"), s.newerProfile)
 	byMaker, byModel := handlers.By(domain.IndexManufacturer, "manufacturer"), handlers.By(domain.IndexModel, "model")
 	const ofMaker = "/deviceprofile/manufacturer/:manufacturer"
-	show := func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, shapes.OfProfile(d)} }
+	show := func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, v2.OfProfile(d)} }
 	get := handlers.Get(s.API, s.state, "device profile", "name", profileKind.Table, show)
 	upload, uploadNewer := s.uploadProfile(s.newProfile, http.StatusCreated), s.uploadProfile(s.newerProfile, http.StatusOK)
 	return []handlers.Route{
@@ -36,23 +37,15 @@ func (s service) profileRoutes() []handlers.Route {
 	}
 }
 
-func (s service) addProfile(e *shapes.AddProfile, at int64) handlers.Order {
-	return s.newProfile(e.Profile, at)
-}
-
-func (s service) newProfile(shape shapes.Profile, at int64) handlers.Order {
+func (s service) newProfile(shape *v2.Profile, at int64) handlers.Order {
 	d := shape.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddProfile{Profile: d}, ID: d.ID, Problems: problems, Refused: s.checkUnits(d.DeviceResources...)}
 }
 
-// replaceProfile takes the whole profile anew.
-func (s service) replaceProfile(e *shapes.AddProfile, at int64) handlers.Order {
-	return s.newerProfile(e.Profile, at)
-}
-
-func (s service) newerProfile(shape shapes.Profile, at int64) handlers.Order {
+// newerProfile takes the whole profile anew.
+func (s service) newerProfile(shape *v2.Profile, at int64) handlers.Order {
 	d := shape.Entity()
 	return handlers.Order{Command: domain.UpdateProfile{Profile: d, At: at}, Problems: d.Check(), Refused: s.checkUnits(d.DeviceResources...)}
 }
@@ -87,7 +80,7 @@ func (s service) removeProfile(c *gin.Context) {
 }
 
 func (s service) listProfiles(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, profileKind, filter, "profiles", shapes.OfProfile)
+	return handlers.List(s.API, s.state, profileKind, filter, "profiles", v2.OfProfile)
 }
 
 func byMakerAndModel(c *gin.Context) []domain.Filter {
@@ -97,7 +90,7 @@ func byMakerAndModel(c *gin.Context) []domain.Filter {
 }
 
 // uploadProfile does what order says with the profile in the part "file" of a multipart form.
-func (s service) uploadProfile(order func(shapes.Profile, int64) handlers.Order, status int) handlers.Handler {
+func (s service) uploadProfile(order func(*v2.Profile, int64) handlers.Order, status int) handlers.Handler {
 	return func(c *gin.Context) {
 		id, ignored, err := s.submitFile(c, order)
 		if err != nil {
@@ -111,7 +104,7 @@ func (s service) uploadProfile(order func(shapes.Profile, int64) handlers.Order,
 }
 
 // submitFile returns the id of the profile where it was added, now or when the request was sent first, and a message about unknown keys.
-func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) handlers.Order) (id, ignored string, err error) {
+func (s service) submitFile(c *gin.Context, order func(*v2.Profile, int64) handlers.Order) (id, ignored string, err error) {
 	key, err := s.Key(c)
 	if err != nil {
 		return "", "", err
@@ -126,7 +119,7 @@ func (s service) submitFile(c *gin.Context, order func(shapes.Profile, int64) ha
 	if err != nil {
 		return "", "", err
 	}
-	o := order(shape, s.Now().UnixMilli())
+	o := order(&shape, s.Now().UnixMilli())
 	var problems domain.Problems
 	problems.In("file", o.Problems)
 	if err := problems.Err(); err != nil {

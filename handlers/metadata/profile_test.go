@@ -10,7 +10,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/handlerstest"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 const emptyProperties = `"units":"","minimum":"","maximum":"","defaultValue":"","mask":"","shift":"","scale":"","offset":"","base":"","assertion":"","mediaType":`
@@ -126,7 +126,7 @@ func TestProfileLengthCoversAnswers(t *testing.T) {
 		if m == nil || domain.CodeOf(err) != domain.TooLarge {
 			t.Fatalf("%s: got %v", name, err)
 		}
-		answer, err := json.Marshal(shapes.OfProfile(d))
+		answer, err := json.Marshal(v2.OfProfile(d))
 		if counted, _ := strconv.Atoi(m[1]); err != nil || counted < len(answer) {
 			t.Errorf("%s: counts %d bytes, and its answer has %d", name, counted, len(answer))
 		}

@@ -8,14 +8,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 	"ledge/handlers/yamldoc"
 )
 
 // decodeProfile reads a profile as EdgeX users write it: numbers and booleans stand where text is meant, anchors, aliases and merge keys
 // are followed. most bounds the text, in bytes. hold takes memory, in bytes, for the nodes of the text before they are there. ignored is a
 // message that names the keys that are unknown.
-func decodeProfile(file []byte, most int64, hold func(bytes int64) error) (d shapes.Profile, ignored string, err error) {
+func decodeProfile(file []byte, most int64, hold func(bytes int64) error) (d v2.Profile, ignored string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
 			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)

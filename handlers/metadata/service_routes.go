@@ -3,15 +3,16 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 var serviceKind = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
 
 func (s service) serviceRoutes() []handlers.Route {
-	add, update := handlers.Batch(s.API, s.log, "service", s.addService), handlers.Batch(s.API, s.log, "service", s.updateService)
-	list := handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", shapes.OfService)
-	show := func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, shapes.OfService(d)} }
+	add := handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Service]("service"), s.addService)
+	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Service]("service"), s.updateService)
+	list := handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", v2.OfService)
+	show := func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, v2.OfService(d)} }
 	get := handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table, show)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} })
 	return []handlers.Route{
@@ -23,19 +24,19 @@ func (s service) serviceRoutes() []handlers.Route {
 	}
 }
 
-func (s service) addService(e *shapes.AddService, at int64) handlers.Order {
-	d := e.Service.Entity()
+func (s service) addService(shape *v2.Service, at int64) handlers.Order {
+	d := shape.Entity()
 	problems := d.Check()
 	s.checkAddress(&problems, d.BaseAddress)
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddService{Service: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateService(e *shapes.UpdateService, at int64) handlers.Order {
-	p := e.Service.Patch()
+func (s service) updateService(shape domain.Patch[v2.Service], at int64) handlers.Order {
+	p := domain.PatchAs(shape, v2.Service.Entity)
 	problems := p.Check()
-	if p.BaseAddress != nil {
-		s.checkAddress(&problems, *p.BaseAddress)
+	if p.Has("baseAddress") {
+		s.checkAddress(&problems, p.Is.BaseAddress)
 	}
 	return handlers.Order{Command: domain.UpdateService{Patch: p, At: at}, Problems: problems}
 }

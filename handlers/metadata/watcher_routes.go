@@ -3,7 +3,7 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 var watcherKind = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
@@ -11,11 +11,11 @@ var watcherKind = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatche
 func (s service) watcherRoutes() []handlers.Route {
 	byProfile, byService := handlers.By(domain.IndexProfile, "name"), handlers.By(domain.IndexService, "name")
 	show := func(e handlers.Envelope, d domain.ProvisionWatcher) any {
-		return &watcherAnswer{e, shapes.OfWatcher(d)}
+		return &watcherAnswer{e, v2.OfWatcher(d)}
 	}
 	get := handlers.Get(s.API, s.state, "provision watcher", "name", watcherKind.Table, show)
-	add := handlers.Batch(s.API, s.log, "provisionWatcher", s.addWatcher)
-	update := handlers.Batch(s.API, s.log, "provisionWatcher", s.updateWatcher)
+	add := handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Watcher]("provisionWatcher"), s.addWatcher)
+	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Watcher]("provisionWatcher"), s.updateWatcher)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/provisionwatcher", Right: domain.MayChange, Handle: add},
@@ -28,18 +28,18 @@ func (s service) watcherRoutes() []handlers.Route {
 	}
 }
 
-func (s service) addWatcher(e *shapes.AddWatcher, at int64) handlers.Order {
-	d := e.Watcher.Entity()
+func (s service) addWatcher(shape *v2.Watcher, at int64) handlers.Order {
+	d := shape.Entity()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{Command: domain.AddWatcher{Watcher: d}, ID: d.ID, Problems: problems}
 }
 
-func (s service) updateWatcher(e *shapes.UpdateWatcher, at int64) handlers.Order {
-	p := e.Watcher.Patch()
+func (s service) updateWatcher(shape domain.Patch[v2.Watcher], at int64) handlers.Order {
+	p := domain.PatchAs(shape, v2.Watcher.Entity)
 	return handlers.Order{Command: domain.UpdateWatcher{Patch: p, At: at}, Problems: p.Check()}
 }
 
 func (s service) listWatchers(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, watcherKind, filter, "provisionWatchers", shapes.OfWatcher)
+	return handlers.List(s.API, s.state, watcherKind, filter, "provisionWatchers", v2.OfWatcher)
 }

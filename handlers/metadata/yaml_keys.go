@@ -10,10 +10,10 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/jsonform"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
-var profileKeys = jsonform.KeysOf(reflect.TypeFor[shapes.Profile]())
+var profileKeys = jsonform.KeysOf(reflect.TypeFor[v2.Profile]())
 
 // keyWalk finds the keys of a profile that are unknown, and the elements of lists that are null.
 type keyWalk struct {

@@ -36,7 +36,8 @@ func TestDocumentedFailures(t *testing.T) { contract.DriveFailures(t, exemplary)
 func TestDocument(t *testing.T) {
 	s := New(handlerstest.Options("support-notifications"), nil, nil, nil, nil, nil, nil, nil).(*handlers.Service)
 	contract.CheckDocument(t, s.Routes(), map[string]any{
-		"AddSubscription": addSubscription{}, "UpdateSubscription": updateSubscription{}, "AddNotification": addNotification{},
+		"AddSubscription":    handlers.EntityIn[subscriptionShape]("subscription").Shape(),
+		"UpdateSubscription": handlers.PatchIn[subscriptionShape]("subscription").Shape(), "AddNotification": addNotification{},
 		"FindNotifications": findNotifications{}, "Secret": handlers.SecretRequest{},
 	})
 }

@@ -12,8 +12,8 @@ var subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubsc
 
 func (s service) subscriptionRoutes() []handlers.Route {
 	list := func(index, param string) handlers.Handler { return s.listSubscriptions(handlers.By(index, param)) }
-	add := handlers.Batch(s.API, s.events, "subscription", s.addSubscription)
-	update := handlers.Batch(s.API, s.events, "subscription", s.updateSubscription)
+	add := handlers.BatchOf(s.API, s.events, handlers.EntityIn[subscriptionShape]("subscription"), s.addSubscription)
+	update := handlers.BatchOf(s.API, s.events, handlers.PatchIn[subscriptionShape]("subscription"), s.updateSubscription)
 	show := func(e handlers.Envelope, d domain.Subscription) any {
 		return &subscriptionAnswer{e, s.shapeSubscription(d)}
 	}
@@ -33,8 +33,8 @@ func (s service) subscriptionRoutes() []handlers.Route {
 	}
 }
 
-func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
-	d := e.Subscription.subscription()
+func (s service) addSubscription(shape *subscriptionShape, at int64) handlers.Order {
+	d := shape.subscription()
 	problems := d.Check()
 	d.ID, d.Created, d.Modified = s.idOr(d.ID), at, at
 	return handlers.Order{
@@ -43,12 +43,12 @@ func (s service) addSubscription(e *addSubscription, at int64) handlers.Order {
 	}
 }
 
-func (s service) updateSubscription(e *updateSubscription, at int64) handlers.Order {
-	p := e.Subscription.patch()
+func (s service) updateSubscription(shape domain.Patch[subscriptionShape], at int64) handlers.Order {
+	p := domain.PatchAs(shape, subscriptionShape.subscription)
 	problems := p.Check()
-	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems, Note: s.categoryNote(p.Categories)}
-	if p.Channels != nil {
-		o.Names, o.Reserve = s.names(p.Channels), s.reserve(p.Channels)
+	o := handlers.Order{Command: domain.UpdateSubscription{Patch: p, At: at}, Problems: problems, Note: s.categoryNote(p.Is.Categories)}
+	if p.Has("channels") {
+		o.Names, o.Reserve = s.names(p.Is.Channels), s.reserve(p.Is.Channels)
 	}
 	return o
 }

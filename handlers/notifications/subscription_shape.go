@@ -7,8 +7,8 @@ import (
 
 // subscriptionShape is a subscription in requests and answers, its fields in the order of EdgeX 2.3.
 type subscriptionShape struct {
-	Created        int64          `json:"created,omitempty"`
-	Modified       int64          `json:"modified,omitempty"`
+	Created        int64          `json:"created,omitempty" patch:"-"`
+	Modified       int64          `json:"modified,omitempty" patch:"-"`
 	ID             string         `json:"id,omitempty"`
 	Name           string         `json:"name"`
 	Channels       []channelShape `json:"channels"`
@@ -19,31 +19,6 @@ type subscriptionShape struct {
 	ResendLimit    int            `json:"resendLimit,omitempty"`
 	ResendInterval string         `json:"resendInterval,omitempty"`
 	AdminState     string         `json:"adminState"`
-}
-
-// addSubscription is an element of POST /subscription.
-type addSubscription struct {
-	handlers.Head
-	Subscription subscriptionShape `json:"subscription"`
-}
-
-// updateSubscription is an element of PATCH /subscription: a field that is missing or null stays as it is.
-type updateSubscription struct {
-	handlers.Head
-	Subscription subscriptionPatchShape `json:"subscription"`
-}
-
-type subscriptionPatchShape struct {
-	ID             *string        `json:"id"`
-	Name           *string        `json:"name"`
-	Channels       []channelShape `json:"channels"`
-	Receiver       *string        `json:"receiver"`
-	Categories     []string       `json:"categories"`
-	Labels         []string       `json:"labels"`
-	Description    *string        `json:"description"`
-	ResendLimit    *int           `json:"resendLimit"`
-	ResendInterval *string        `json:"resendInterval"`
-	AdminState     *string        `json:"adminState"`
 }
 
 type subscriptionAnswer struct {
@@ -65,13 +40,5 @@ func (s service) shapeSubscription(d domain.Subscription) subscriptionShape {
 		Created: d.Created, Modified: d.Modified, ID: d.ID, Name: d.Name, Channels: shapeChannels(d.Channels, s.channels.ServerKey()), Receiver: d.Receiver,
 		Categories: d.Categories, Labels: d.Labels, Description: d.Description, ResendLimit: d.ResendLimit,
 		ResendInterval: d.ResendInterval, AdminState: d.AdminState,
-	}
-}
-
-func (d subscriptionPatchShape) patch() domain.SubscriptionPatch {
-	return domain.SubscriptionPatch{
-		ID: d.ID, Name: d.Name, Description: d.Description, Receiver: d.Receiver, Channels: channels(d.Channels),
-		Categories: d.Categories, Labels: d.Labels, ResendLimit: d.ResendLimit, ResendInterval: d.ResendInterval,
-		AdminState: d.AdminState,
 	}
 }

@@ -14,7 +14,7 @@ import (
 // describe asks for another description of a device service that is at a revision.
 func describe(name, description string, revision uint64) domain.Request {
 	return Request(domain.IfMatch{Revisions: []uint64{revision}, Change: domain.UpdateService{
-		Patch: domain.ServicePatch{Name: &name, Description: &description}, At: 1,
+		Patch: domain.PatchOf[domain.DeviceService]("name", name, "description", description), At: 1,
 	}})
 }
 

@@ -540,7 +540,7 @@ func TestConsoleImportFormats(t *testing.T) {
 		"- {name: no-defaults, protocols: {other: {}}}": "serviceName",
 	} {
 		got := importText(c, text, "preview", "serviceName", "")
-		if strings.Contains(got.Text, "Go ") || strings.Contains(got.Text, "shapes.") || strings.Contains(got.Text, "json:") || !strings.Contains(got.Text, says) {
+		if strings.Contains(got.Text, "Go ") || strings.Contains(got.Text, "v2.") || strings.Contains(got.Text, "json:") || !strings.Contains(got.Text, says) {
 			t.Errorf("%q: want %q and no names of Go:\n%s", text, says, got.Text)
 		}
 	}

@@ -24,7 +24,7 @@ var (
 	largeTypes = map[string]int{
 		"bridge.Engine": 32, "bridge/lanes.Lanes": 29, "bridge/zeromq.Publisher": 26,
 		"domain.Problems": 26,
-		"handlers.API":    36, "handlers/console.Console": 194, "handlers/metadata.service": 46, "handlers/notifications.service": 30,
+		"handlers.API":    36, "handlers/console.Console": 194, "handlers/metadata.service": 41, "handlers/notifications.service": 30,
 		"projections/fold.DB": 55, "projections/fold.Table[S]": 38,
 	}
 	largeFolders = map[string]int{

@@ -74,8 +74,8 @@ func TestIndexFollowsTheLog(t *testing.T) {
 	if got := d.names(t, all); got != "d-001 d-002 d-003" {
 		t.Errorf("after three were added: %q", got)
 	}
-	name := "d-002"
-	log.Given(t, domain.RemoveDevice{Name: "d-001"}, domain.UpdateDevice{Patch: domain.DevicePatch{Name: &name, Labels: []string{"Fresh"}}, At: 500})
+	fresh := domain.PatchOf[domain.Device]("name", "d-002", "labels", []string{"Fresh"})
+	log.Given(t, domain.RemoveDevice{Name: "d-001"}, domain.UpdateDevice{Patch: fresh, At: 500})
 	for range 2 {
 		if got := d.names(t, all); got != "d-002 d-003" {
 			t.Errorf("after one was removed: %q", got)

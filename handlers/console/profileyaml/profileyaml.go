@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 	"ledge/handlers/yamldoc"
 )
 
@@ -61,7 +61,7 @@ func nodesOf(v any) (nodes int) {
 // Encode writes a profile as YAML without the fields that are empty.
 func Encode(p domain.Profile) (string, error) {
 	var n yaml.Node
-	if err := n.Encode(shapes.OfProfile(p)); err != nil {
+	if err := n.Encode(v2.OfProfile(p)); err != nil {
 		return "", err
 	}
 	prune(&n)

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
-	"ledge/handlers/shapes"
+	"ledge/handlers/shapes/v2"
 )
 
 const most = 1 << 20
@@ -53,7 +53,7 @@ func TestBytes(t *testing.T) {
 	p := domain.Profile{Name: "p", Labels: []string{"l"}, DeviceResources: []domain.DeviceResource{{Name: "r", Attributes: attributes}, {Name: "s"}},
 		DeviceCommands: []domain.DeviceCommand{{Name: "c", ResourceOperations: []domain.ResourceOperation{{DeviceResource: "r", Mappings: map[string]string{"a": "b"}}}}}}
 	var n yaml.Node
-	if err := n.Encode(shapes.OfProfile(p)); err != nil {
+	if err := n.Encode(v2.OfProfile(p)); err != nil {
 		t.Fatal(err)
 	}
 	nodes := int64(0)

@@ -1,23 +1,20 @@
-package shapes
+package v2
 
-import (
-	"ledge/domain"
-	"ledge/handlers"
-)
+import "ledge/domain"
 
 // Profile is a device profile in requests, answers and uploaded files. As in EdgeX 2.3 an answer has what is empty
 // too, and null for no labels.
 type Profile struct {
-	Created         int64      `json:"created,omitempty" yaml:"-"`
-	Modified        int64      `json:"modified,omitempty" yaml:"-"`
+	Created         int64      `json:"created,omitempty" yaml:"-" patch:"-"`
+	Modified        int64      `json:"modified,omitempty" yaml:"-" patch:"-"`
 	ID              string     `json:"id,omitempty" yaml:"id"`
 	Name            string     `json:"name" yaml:"name"`
 	Manufacturer    string     `json:"manufacturer" yaml:"manufacturer"`
 	Description     string     `json:"description" yaml:"description"`
 	Model           string     `json:"model" yaml:"model"`
 	Labels          []string   `json:"labels" yaml:"labels"`
-	DeviceResources []Resource `json:"deviceResources" yaml:"deviceResources"`
-	DeviceCommands  []Command  `json:"deviceCommands" yaml:"deviceCommands"`
+	DeviceResources []Resource `json:"deviceResources" yaml:"deviceResources" patch:"-"`
+	DeviceCommands  []Command  `json:"deviceCommands" yaml:"deviceCommands" patch:"-"`
 }
 
 // Resource is a device resource of a profile.
@@ -60,12 +57,6 @@ type Operation struct {
 	DeviceResource string            `json:"deviceResource" yaml:"deviceResource"`
 	DefaultValue   string            `json:"defaultValue" yaml:"defaultValue"`
 	Mappings       map[string]string `json:"mappings" yaml:"mappings"`
-}
-
-// AddProfile says that a profile is to be added or replaced, or was.
-type AddProfile struct {
-	handlers.Head
-	Profile Profile `json:"profile"`
 }
 
 // Entity returns the profile that a request describes; its id and times are the caller's.

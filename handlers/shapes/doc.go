@@ -1,6 +1,0 @@
-// Package shapes is the JSON, and for profiles the YAML, in which API v2 has devices, device profiles, device services and
-// provision watchers: core-metadata takes and shows them, and device services are told of them.
-//
-// The fields stand in the order in which EdgeX 2.3 writes them, and carry omitempty where EdgeX leaves empty ones out.
-// An Entity is what the domain makes of one, the Of functions go the other way.
-package shapes
