@@ -157,24 +157,56 @@ func age(t domain.Transmission, to int64) (sum time.Duration) {
 const pageLength = 500
 
 // each hands the open transmissions that a filter keeps to f, the oldest first, until that returns false. All pages are of one look: in a
-// list that grows at its front meanwhile, some would move from one page into the one before, unseen. One transmission at a time is in memory.
+// list that grows at its front meanwhile, some would move from one page into the one before, unseen. The transmissions of one millisecond are in memory.
 func (d *Delivery) each(filter domain.Filter, f func(lanes.Item) bool) error {
 	look, done := d.Look()
 	defer done()
 	_, offset, err := look.Lists.Keys(domain.ListTransmissions, domain.Page{}, filter)
-	for err == nil && offset > 0 {
+	group, more := inLog{f: f}, true
+	for err == nil && offset > 0 && more {
 		var ids []string
 		from := max(0, offset-pageLength)
 		ids, _, err = look.Lists.Keys(domain.ListTransmissions, domain.Page{Offset: from, Limit: offset - from}, filter)
 		for _, id := range slices.Backward(ids) {
 			var t domain.Transmission
-			if domain.GetWithin(look.State.Transmissions, id, math.MaxInt, &t); t.IsOpen() && !f(d.item(t)) { // Get would keep all of them
-				return nil
+			domain.GetWithin(look.State.Transmissions, id, math.MaxInt, &t) // Get would keep all of them
+			if more = !t.IsOpen() || group.add(t.Created, d.item(t)); !more {
+				break
 			}
 		}
 		offset = from
 	}
+	if err == nil && more {
+		group.flush()
+	}
 	return err
+}
+
+// inLog hands on items in the order of the log: the list has them by the millisecond of their creation, and by their ids within one.
+type inLog struct {
+	f       func(lanes.Item) bool
+	created int64
+	items   []lanes.Item // of one millisecond
+}
+
+// add takes the next item of the list. It reports whether more are wanted.
+func (g *inLog) add(created int64, it lanes.Item) bool {
+	if created != g.created && !g.flush() {
+		return false
+	}
+	g.created, g.items = created, append(g.items, it)
+	return true
+}
+
+func (g *inLog) flush() bool {
+	slices.SortStableFunc(g.items, func(a, b lanes.Item) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	for _, it := range g.items {
+		if !g.f(it) {
+			return false
+		}
+	}
+	g.items = g.items[:0]
+	return true
 }
 
 // Endpoints returns the state of each target for which something waits or has failed.
