@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/web"
 )
 
 // Authenticator finds out who sends a request. address is that of the client, host:port. Errors are domain Errors with the codes
@@ -74,7 +75,7 @@ func (a *Access) identify(r *http.Request) (domain.Identity, error) {
 	case r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.VerifiedChains[0]) > 0:
 		return a.certificate(r.TLS.VerifiedChains[0][0])
 	}
-	if id, ok := IdentityOf(r.Context()); ok && !IsForwarded(r) {
+	if id, ok := IdentityOf(r.Context()); ok && !web.IsForwarded(r) {
 		return id, nil
 	}
 	return domain.Identity{}, errNoLogin
@@ -94,17 +95,6 @@ func (a *Access) certificate(c *x509.Certificate) (domain.Identity, error) {
 		id.Until = until
 	}
 	return id, err
-}
-
-// IsForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
-// this machine passes on what others send.
-func IsForwarded(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", forwardedFor, "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
-		if len(r.Header[name]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // admit lets a request in that may be for a path of the service, and gives it its identity. A public one of routes needs none. If admit

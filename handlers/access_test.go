@@ -25,6 +25,7 @@ import (
 	"ledge/handlers/handlerstest"
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
+	"ledge/handlers/web"
 )
 
 // roleAccess knows tokens that are the names of roles; posters may post to cam-*.
@@ -348,9 +349,9 @@ func TestPosterNamesAnotherDeviceInReading(t *testing.T) {
 }
 
 func TestProxies(t *testing.T) {
-	var proxies handlers.Proxies
+	var proxies web.Proxies
 	for _, text := range []string{"10.0.0.0/8", "fd00::1"} {
-		network, err := handlers.ParseProxy(text)
+		network, err := web.ParseProxy(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +385,7 @@ func TestProxies(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "x", "10.0.0.0/33", "0.0.0.0/0", "::/0"} {
-		if _, err := handlers.ParseProxy(bad); err == nil {
+		if _, err := web.ParseProxy(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}
@@ -392,7 +393,7 @@ func TestProxies(t *testing.T) {
 
 // A page of a trusted origin may ask whether it may send a token, without one.
 func TestPreflightNeedsNoLogin(t *testing.T) {
-	h := handlers.SameOrigin{Hosts: []string{"example.com"}, TrustedOrigins: []string{"http://edge.example.org"}, Logger: slog.New(slog.DiscardHandler)}.Before(allServices(secure)["core-metadata"])
+	h := web.SameOrigin{Hosts: []string{"example.com"}, TrustedOrigins: []string{"http://edge.example.org"}, Logger: slog.New(slog.DiscardHandler)}.Before(allServices(secure)["core-metadata"])
 	w := handlerstest.Serve(h, "OPTIONS", "/api/v2/device/all", "", "Origin: http://edge.example.org", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization")
 	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Headers") != "authorization" {
 		t.Errorf("got %d %v", w.Code, w.Header())

@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/web"
 )
 
 // A session is kept in memory: a restart ends it. It has the user's name and the id of the password, so a new password ends it,
@@ -192,7 +193,7 @@ func (s *Console) askForLogin(c *gin.Context) {
 		c.String(http.StatusUnauthorized, "the session has ended; log in again\n")
 		return
 	}
-	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && handlers.IsLink(c.Request) {
+	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && web.IsLink(c.Request) {
 		s.show(c, http.StatusOK, "again", Page{Title: "One moment"}) // a browser sends no cookie after a link on another site, but it sends one after a link on this page
 		return
 	}

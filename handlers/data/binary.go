@@ -14,7 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/web"
 )
 
 // getBinary answers with the bytes of a reading's value as they are, or with a part of them.
@@ -106,7 +106,7 @@ const playable = "default-src 'none'; media-src 'self'; sandbox allow-same-origi
 // protect names the media type and keeps a browser from running what somebody has posted: it shows pictures, sound and films,
 // and saves anything else.
 func protect(h http.Header, mediaType string) {
-	disposition, policy := "attachment", handlers.Sandbox
+	disposition, policy := "attachment", web.Sandbox
 	switch kind(mediaType) {
 	case "image":
 		disposition = "inline"

@@ -16,6 +16,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/web"
 )
 
 // Options say what a port takes.
@@ -62,7 +63,7 @@ func (o Options) Handler(next http.Handler) http.Handler {
 		switch {
 		case o.Local == nil || !c.isLocal():
 			refuse(w, needsTLS)
-		case handlers.IsForwarded(r):
+		case web.IsForwarded(r):
 			refuse(w, needsProxy)
 		default:
 			next.ServeHTTP(w, r.WithContext(handlers.WithIdentity(r.Context(), *o.Local)))

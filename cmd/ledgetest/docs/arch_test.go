@@ -45,6 +45,19 @@ var bridgeParts = []struct {
 	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
 }
 
+// handlerParts are the packages that package handlers is made of. They never import it; ours has all of ours that each may import, beside domain.
+var handlerParts = []struct {
+	name string
+	ours []string
+	why  string
+}{
+	{"connections", nil, "it limits connections of any server"},
+	{"identity", nil, "it finds out who somebody is, whatever that is for"},
+	{"jsonform", nil, "it knows texts, and no requests"},
+	{"web", nil, "it stands before any service"},
+	{"yamldoc", nil, "it knows texts, and no requests"},
+}
+
 // levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
 var levels = [][]string{
 	{"exit", "memory", "services", "work"},
@@ -123,6 +136,20 @@ func TestChannelsAreSelfContained(t *testing.T) {
 					if strings.HasPrefix(path, library) && strings.TrimSuffix(filepath.Dir(file), "test") != own { // mqtttest is for tests of mqtt
 						t.Errorf("%s imports %s, which belongs to bridge/%s", file, path, c.name)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestHandlersHaveNoArrowBack holds that the packages below handlers which package handlers is made of do not import it.
+func TestHandlersHaveNoArrowBack(t *testing.T) {
+	for _, part := range handlerParts {
+		for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", "handlers", part.name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module)
+				if ours && other != "domain" && !strings.HasPrefix(other, "domain/") && !slices.Contains(part.ours, other) {
+					t.Errorf("%s imports %s: handlers/%s may import only domain and %v of ours, because %s", file, path, part.name, part.ours, part.why)
 				}
 			}
 		}

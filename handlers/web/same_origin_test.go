@@ -1,4 +1,4 @@
-package handlers_test
+package web_test
 
 import (
 	"log/slog"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ledge/handlers"
+	"ledge/handlers/web"
 )
 
 func TestCheckHost(t *testing.T) {
@@ -15,7 +15,7 @@ func TestCheckHost(t *testing.T) {
 		"edge.example.org": true, "edge": true, "*.example.org": true, "*": true, "edge_1": true, "127.0.0.1": true,
 		"": false, "*.": false, "a*": false, "a:80": false, "http://a": false, "a/b": false, "a b": false, "u@a": false,
 	} {
-		if err := handlers.CheckHost(host); (err == nil) != ok {
+		if err := web.CheckHost(host); (err == nil) != ok {
 			t.Errorf("%q: got %v", host, err)
 		}
 	}
@@ -26,7 +26,7 @@ func TestCheckOrigin(t *testing.T) {
 		"http://a": true, "https://a.example.org:4000": true,
 		"": false, "null": false, "*": false, "a.example.org": false, "http://a/": false, "http://a?b": false,
 	} {
-		if err := handlers.CheckOrigin(origin); (err == nil) != ok {
+		if err := web.CheckOrigin(origin); (err == nil) != ok {
 			t.Errorf("%q: got %v", origin, err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestCheckOrigin(t *testing.T) {
 // Every name is one of the service's where the setting says so; then only the headers of browsers count.
 func TestEveryHost(t *testing.T) {
 	served := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	h := handlers.SameOrigin{Hosts: []string{"*"}, Logger: slog.New(slog.DiscardHandler)}.Before(served)
+	h := web.SameOrigin{Hosts: []string{"*"}, Logger: slog.New(slog.DiscardHandler)}.Before(served)
 	for origin, status := range map[string]int{"": 200, "http://any.example": 200, "http://ANY.example": 403, "http://other.example": 403} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://any.example/", nil)
 		if origin != "" {
@@ -50,7 +50,7 @@ func TestEveryHost(t *testing.T) {
 
 // A trusted page's preflight is answered, and its requests may be read.
 func TestTrustedOrigin(t *testing.T) {
-	h := handlers.SameOrigin{Hosts: []string{"edge"}, TrustedOrigins: []string{"http://ui"}, Logger: slog.New(slog.DiscardHandler)}.Before(http.NotFoundHandler())
+	h := web.SameOrigin{Hosts: []string{"edge"}, TrustedOrigins: []string{"http://ui"}, Logger: slog.New(slog.DiscardHandler)}.Before(http.NotFoundHandler())
 	for method, status := range map[string]int{http.MethodOptions: 204, http.MethodGet: 404} {
 		r := httptest.NewRequestWithContext(t.Context(), method, "http://edge/x", nil)
 		r.Header.Set("Origin", "http://ui")
@@ -69,7 +69,7 @@ func TestTrustedOrigin(t *testing.T) {
 }
 
 func BenchmarkSameOrigin(b *testing.B) {
-	h := handlers.SameOrigin{Hosts: []string{"localhost", "edge"}, Logger: slog.New(slog.DiscardHandler)}.Before(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	h := web.SameOrigin{Hosts: []string{"localhost", "edge"}, Logger: slog.New(slog.DiscardHandler)}.Before(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "http://127.0.0.1:59881/x", nil)
 	w := httptest.NewRecorder()
 	b.ReportAllocs()

@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"fmt"
@@ -81,3 +81,14 @@ func forwardedAddress(entry string) (netip.Addr, bool) {
 }
 
 func plain(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
+
+// IsForwarded reports whether a proxy passes the request on. The listener's identity is for programs of this machine, and a proxy of
+// this machine passes on what others send.
+func IsForwarded(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", forwardedFor, "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+		if len(r.Header[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
