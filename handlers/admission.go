@@ -11,22 +11,23 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/connections"
+	"ledge/handlers/quota"
 )
 
 // Bodies are the bodies of requests that a service takes at a time: their number, and the memory that they take. Clients share both as a
-// [Quota] is shared.
+// [quota.Quota] is shared.
 type Bodies struct {
 	inFlight      int
 	bytes         int64 // of memory
 	timeout       time.Duration
 	rate          int64
-	count, memory *Quota
+	count, memory *quota.Quota
 }
 
 // NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
 func NewBodies(o Options) *Bodies {
 	o = o.WithDefaults()
-	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, NewQuota(int64(o.BodiesInFlight)), o.Memory}
+	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, quota.New(int64(o.BodiesInFlight)), o.Memory}
 }
 
 // Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes

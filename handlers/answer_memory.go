@@ -10,11 +10,12 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/connections"
+	"ledge/handlers/quota"
 )
 
 // Answers is the memory for large entities and values, which all answers of a service share.
 type Answers struct {
-	quota   *Quota
+	quota   *quota.Quota
 	most    int64
 	timeout time.Duration
 }
@@ -24,7 +25,7 @@ type Answers struct {
 func NewAnswers(o Options) *Answers {
 	o = o.WithDefaults()
 	most := max(o.BodyMemory/3*2, 1)
-	return &Answers{NewQuota(most), most, o.WriteTimeout}
+	return &Answers{quota.New(most), most, o.WriteTimeout}
 }
 
 // Of returns the memory of an answer to a request. The answer holds nothing yet.

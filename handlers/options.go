@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/domain"
+	"ledge/handlers/quota"
 )
 
 // Submitter has commands decided and recorded. Outcomes are in the order of the requests, one for each; the error is
@@ -84,14 +85,14 @@ type Options struct {
 	// is slower is cut off.
 	WriteTimeout time.Duration
 	// BodiesInFlight is how many requests with a body are served at a time, 2,048, shared between clients
-	// as a [Quota] is; one more is answered with 503.
+	// as a [quota.Quota] is; one more is answered with 503.
 	BodiesInFlight int
 	// BodyMemory bounds the bytes of all bodies that are loaded at a time, 96 MiB, shared between clients
-	// as a [Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
+	// as a [quota.Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
 	// a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
 	// Memory is the quota of BodyMemory, which services may share; nil: the service has its own.
-	Memory *Quota
+	Memory *quota.Quota
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (setting strict-profiles).
 	StrictProfileChanges, StrictProfileDeletes bool
@@ -160,7 +161,7 @@ func (o Options) WithDefaults() Options {
 	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
 	o.BodyMemory = cmp.Or(o.BodyMemory, 96<<20)        // six of the largest bodies, on a gateway with 1 GiB
 	if o.Memory == nil {
-		o.Memory = NewQuota(o.BodyMemory)
+		o.Memory = quota.New(o.BodyMemory)
 	}
 	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)

@@ -21,6 +21,7 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/connections"
 	"ledge/handlers/console"
+	"ledge/handlers/quota"
 	"ledge/handlers/transport"
 )
 
@@ -31,7 +32,7 @@ type servers struct {
 	byName  map[string]*served
 	wg      sync.WaitGroup
 	limiter *connections.Limiter
-	memory  *handlers.Quota // of the bodies of all services
+	memory  *quota.Quota // of the bodies of all services
 
 	server *Server // the server that they belong to
 }

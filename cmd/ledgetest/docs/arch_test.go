@@ -54,6 +54,7 @@ var handlerParts = []struct {
 	{"connections", nil, "it limits connections of any server"},
 	{"identity", nil, "it finds out who somebody is, whatever that is for"},
 	{"jsonform", nil, "it knows texts, and no requests"},
+	{"quota", nil, "it shares any amount"},
 	{"web", nil, "it stands before any service"},
 	{"yamldoc", nil, "it knows texts, and no requests"},
 }

@@ -1,4 +1,5 @@
-package handlers
+// Package quota shares an amount, such as bytes of memory, between clients.
+package quota
 
 import (
 	"context"
@@ -26,8 +27,8 @@ type waiter struct {
 	taken  chan struct{}
 }
 
-// NewQuota returns a quota of which all is free.
-func NewQuota(total int64) *Quota {
+// New returns a quota of which all is free.
+func New(total int64) *Quota {
 	return &Quota{total: total, free: total, held: map[string]int64{}}
 }
 

@@ -1,4 +1,4 @@
-package handlers_test
+package quota_test
 
 import (
 	"context"
@@ -6,11 +6,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"ledge/handlers"
+	"ledge/handlers/quota"
 )
 
 func TestQuota(t *testing.T) {
-	q := handlers.NewQuota(100)
+	q := quota.New(100)
 	for i, step := range []struct {
 		client string
 		n      int64
@@ -37,7 +37,7 @@ func TestQuota(t *testing.T) {
 // Clients are served in their order. One that has its share is passed by others, and not by itself.
 func TestQuotaWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := handlers.NewQuota(100)
+		q := quota.New(100)
 		q.Take("a", 75)
 		served := make(chan string, 10)
 		wait := func(ctx context.Context, name, client string, n int64) {
