@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/bodies"
 )
 
 // V2 is the version of EdgeX 2's API.
@@ -17,7 +18,7 @@ const V2 = "v2"
 // API is one version of a service's interface, below /api/<APIVersion>.
 type API struct {
 	Options
-	*Bodies
+	*bodies.Bodies
 	// NeedsLogin says that clients need a login in open mode too. Who changes users and tokens can let itself into the console, which has
 	// logins in open mode.
 	NeedsLogin bool

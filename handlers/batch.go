@@ -70,7 +70,7 @@ func Batch[E any, H head[E]](a *API, log Submitter, entity string, order func(e 
 		}
 		body := bodyBuffers.get() // what is decoded of it is a copy
 		defer bodyBuffers.put(body)
-		if err := a.readBody(c, body, a.BodyBytes); err != nil {
+		if err := a.ReadInto(c, body, a.BodyBytes); err != nil {
 			a.Fail(c, err)
 			return
 		}

@@ -21,9 +21,7 @@ func ReadObject[E any, H head[E]](a *API, c *gin.Context) (*E, error) {
 	if err := room.Hold(jsonform.CountEntries(data)); err != nil {
 		return nil, err
 	}
-	if room.held > 0 {
-		bodyOf(c).held += room.held // until the request's end
-	}
+	room.KeepUntilEnd(c)
 	return DecodeObject[E, H](a, data, jsonform.JSON)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/domain"
+	"ledge/handlers/bodies"
 	"ledge/handlers/quota"
 )
 
@@ -118,7 +119,7 @@ type Options struct {
 	// Access says who may send which requests; nil: everybody may send all, and there is no login.
 	Access *Access
 
-	unknown *UnknownBodies
+	unknown *bodies.UnknownBodies
 }
 
 // IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered by default. A day is longer than a client
@@ -153,7 +154,7 @@ func (o Options) WithDefaults() Options {
 		o.NewID = newID
 	}
 	if o.unknown == nil {
-		o.unknown = &UnknownBodies{}
+		o.unknown = &bodies.UnknownBodies{}
 	}
 	o.BodyBytes = cmp.Or(o.BodyBytes, 16<<20)          // three times the JSON of 10,000 ordinary devices
 	o.UploadBytes = cmp.Or(o.UploadBytes, 8<<20)       // a profile of 10,000 resources with all their keys
@@ -173,6 +174,17 @@ func (o Options) WithDefaults() Options {
 	o.IdempotencyAnswers = cmp.Or(o.IdempotencyAnswers, 200_000)
 	o.SecretBytes = cmp.Or(o.SecretBytes, 256<<10)
 	return o
+}
+
+// pace returns how slowly clients may send and read.
+func (o *Options) pace() bodies.Pace {
+	return bodies.Pace{Timeout: o.BodyTimeout, Rate: o.BodyRate, WriteTimeout: o.WriteTimeout}
+}
+
+// NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
+func NewBodies(o Options) *bodies.Bodies {
+	o = o.WithDefaults()
+	return bodies.New(o.BodiesInFlight, o.Memory, o.BodyMemory, o.pace())
 }
 
 // Randomness is read for several ids at once. That it is in memory before is no harm: ids are no secrets.

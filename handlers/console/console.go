@@ -24,6 +24,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 	"ledge/handlers/console/devicesearch"
 	"ledge/handlers/console/static"
 )
@@ -96,8 +97,8 @@ type Console struct {
 	pages    map[string]*template.Template
 	live     *live
 	listing  *devicesearch.Index
-	bodies   *handlers.Bodies
-	unknown  handlers.UnknownBodies
+	bodies   *bodies.Bodies
+	unknown  bodies.UnknownBodies
 	answers  *handlers.Answers
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 )
 
 // giveBack gives back the memory for large entities that a request holds, at its end.
@@ -118,7 +119,7 @@ func (p *pageText) Write(b []byte) (int, error) {
 func (s *Console) render(c *gin.Context, name string, p Page) ([]byte, error) {
 	t := &pageText{most: mostPage}
 	if sent := c.Request.ContentLength; c.Request.Method == http.MethodPost && sent > 0 {
-		t.most += 2 * int(min(sent, max(s.BodyBytes, s.UploadBytes)+handlers.FormBytes))
+		t.most += 2 * int(min(sent, max(s.BodyBytes, s.UploadBytes)+bodies.FormBytes))
 	}
 	t.hold = func() error { return s.memory(c).Hold(int64(t.most - mostPage + pageWork)) }
 	err := s.pages[name].ExecuteTemplate(t, "layout", p)

@@ -9,6 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 )
 
 // postValue records the body as a value of the resource in the path: 200 with an empty body.
@@ -69,7 +70,7 @@ func (s service) record(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
+	return bodies.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
 		o, err := s.Submit(c, s.readings, command, len(v.inline)+len(v.Text))
 		return o.Seq, err
 	})
@@ -77,7 +78,7 @@ func (s service) record(c *gin.Context) error {
 
 // postOnce is record with an Idempotency-Key. What is refused here is not remembered, but a reading that was recorded may
 // be repeated also when its device is gone.
-func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.Body, refused error) error {
+func (s service) postOnce(c *gin.Context, key string, v *value, body *bodies.Body, refused error) error {
 	sum := body.Sum()
 	var command domain.Command
 	if refused == nil {
@@ -90,7 +91,7 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
+	return bodies.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
 		_, seq, err := s.Once(c, s.readings, key, digest, command, len(v.inline)+len(v.Text))
 		return seq, err
 	})
@@ -111,7 +112,7 @@ func (s service) admit(c *gin.Context, memory *handlers.AnswerMemory) (*value, e
 	return v, err
 }
 
-func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (domain.Command, error) {
+func (s service) newReading(c *gin.Context, v *value, body *bodies.Body) (domain.Command, error) {
 	if err := v.read(c.Request.Context(), body); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ var handlerParts = []struct {
 	ours []string
 	why  string
 }{
+	{"bodies", []string{"handlers/connections", "handlers/quota"}, "it reads what is sent, and does not answer"},
 	{"connections", nil, "it limits connections of any server"},
 	{"identity", nil, "it finds out who somebody is, whatever that is for"},
 	{"jsonform", nil, "it knows texts, and no requests"},

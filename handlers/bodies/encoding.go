@@ -1,4 +1,4 @@
-package handlers
+package bodies
 
 import (
 	"compress/gzip"
@@ -8,27 +8,26 @@ import (
 	"sync"
 
 	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 )
 
 // DecodedBody is Body of a request that may have a Content-Encoding: gzip, also called x-gzip, or identity; any other, or
 // two, is an UnknownEncoding Error. limit holds for what comes out, which is decoded as it is read; what goes in may be longer by a
 // 64th, since gzip makes a little more of what cannot be compressed.
-func (a *API) DecodedBody(c *gin.Context, limit int64, name string) (*Body, error) {
+func (b *Bodies) DecodedBody(c *gin.Context, limit int64, name string) (*Body, error) {
 	codings := codingsOf(c)
 	if len(codings) == 0 {
-		return a.body(c, limit, name)
+		return b.body(c, limit, name)
 	}
 	if len(codings) > 1 || codings[0] != "gzip" && codings[0] != "x-gzip" {
 		return nil, unknownEncoding(c, codings, "gzip, identity", "send the body as it is, or with gzip once")
 	}
-	b, err := a.body(c, limit+limit/64+1024, name)
+	body, err := b.body(c, limit+limit/64+1024, name)
 	if err != nil {
 		return nil, err
 	}
-	b.r = &unzipped{body: b, sent: b.r, left: limit, limit: limit}
-	return b, nil
+	body.r = &unzipped{body: body, sent: body.r, left: limit, limit: limit}
+	return body, nil
 }
 
 // codingsOf returns how the body is encoded, without identity.

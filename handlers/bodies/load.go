@@ -1,4 +1,4 @@
-package handlers
+package bodies
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 // than it has sent.
 const blockBytes = 16 << 10
 
-// LeastBodyMemory is the least BodyMemory with which anything can be loaded, in bytes.
-const LeastBodyMemory = blockBytes
+// LeastMemory is the least memory of [Bodies] with which anything can be loaded, in bytes.
+const LeastMemory = blockBytes
 
 var blocks = sync.Pool{New: func() any { return new([blockBytes]byte) }}
 
 // Load returns the body where it has at most so many bytes. Of a longer one it returns false, and all of it is still to be
-// read. It is for routes that are Streamed, and takes hold of BodyMemory as it goes.
+// read. It is for routes that are Streamed, and takes hold of memory as it goes.
 func (b *Body) Load(most int64) (whole []byte, ok bool, err error) {
 	if _, coded := b.r.(*unzipped); !coded && b.c.Request.ContentLength > most {
 		return nil, false, nil

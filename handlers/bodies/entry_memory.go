@@ -1,17 +1,19 @@
-package handlers
+package bodies
 
 import (
 	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 	"ledge/handlers/connections"
 )
+
+// entryBytes is what an entry of a list or an object counts in memory while its request is served. Decoded it takes far more than its text.
+const entryBytes = 96
 
 // EntryMemory is the memory that the entries of a request's lists and objects take, decoded, beside its text.
 type EntryMemory struct {
 	of     *Bodies
 	client string
-	// room is how much of the client's share of BodyMemory is left to the request beside its text, held how much of that it has.
+	// room is how much of the client's share of the memory is left to the request beside its text, held how much of that it has.
 	room, held int64
 }
 
@@ -45,4 +47,11 @@ func (r *EntryMemory) HoldBytes(n int64) error {
 func (r *EntryMemory) Release() {
 	r.of.memory.Give(r.client, r.held)
 	r.held = 0
+}
+
+// KeepUntilEnd has what is held given back at the end of the request. Nothing may be done with r after it.
+func (r *EntryMemory) KeepUntilEnd(c *gin.Context) {
+	if r.held > 0 {
+		bodyOf(c).held += r.held
+	}
 }

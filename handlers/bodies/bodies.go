@@ -1,4 +1,9 @@
-package handlers
+// Package bodies reads the bodies of requests within limits: how many there are at a time, the memory that they take, shared between
+// clients, how long one is and how fast it comes.
+//
+// [Pace.SetDeadlines] comes first for each request. [Bodies.Admit] lets a request with a body in, and [Bodies.Body], [Bodies.ReadBody] and
+// [Bodies.LoadForm] read it. [UnknownBodies] are those of clients that have not logged in.
+package bodies
 
 import (
 	"cmp"
@@ -8,7 +13,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 	"ledge/handlers/connections"
 	"ledge/handlers/quota"
@@ -19,19 +23,17 @@ import (
 type Bodies struct {
 	inFlight      int
 	bytes         int64 // of memory
-	timeout       time.Duration
-	rate          int64
+	pace          Pace
 	count, memory *quota.Quota
 }
 
-// NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
-func NewBodies(o Options) *Bodies {
-	o = o.WithDefaults()
-	return &Bodies{o.BodiesInFlight, o.BodyMemory, o.BodyTimeout, o.BodyRate, quota.New(int64(o.BodiesInFlight)), o.Memory}
+// New returns the bodies of a service: inFlight at a time, with memory, which has so many bytes in all.
+func New(inFlight int, memory *quota.Quota, bytes int64, pace Pace) *Bodies {
+	return &Bodies{inFlight, bytes, pace, quota.New(int64(inFlight)), memory}
 }
 
-// Admit lets a request with a body in while its client has less than its share of BodiesInFlight. A body that is loaded as a whole takes
-// BodyMemory as it arrives; one that is declared longer than what is free for its client is refused at once. done ends the request: it
+// Admit lets a request with a body in while its client has less than its share of the number. A body that is loaded as a whole takes
+// memory as it arrives; one that is declared longer than what is free for its client is refused at once. done ends the request: it
 // gives back all that the request has. The error is a domain Error with the code Unavailable; the connection is closed after it.
 func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 	if c.Request.ContentLength == 0 {
@@ -59,20 +61,6 @@ func (b *Bodies) Admit(c *gin.Context, loaded bool) (done func(), err error) {
 	}, nil
 }
 
-// admitBody is [Bodies.Admit] for a route.
-func (a *API) admitBody(route Route) Handler {
-	return func(c *gin.Context) {
-		done, err := a.Admit(c, !route.Streamed)
-		if err != nil {
-			a.Fail(c, err)
-			c.Abort()
-			return
-		}
-		defer done()
-		c.Next()
-	}
-}
-
 // bodyOf returns the body of a request, nil if there is none.
 func bodyOf(c *gin.Context) *timedBody {
 	switch body := c.Request.Body.(type) {
@@ -84,7 +72,7 @@ func bodyOf(c *gin.Context) *timedBody {
 	return nil
 }
 
-// hold takes n bytes of BodyMemory for a request with a body that was let in, or refuses it.
+// hold takes n bytes of memory for a request with a body that was let in, or refuses it.
 func (b *Bodies) hold(c *gin.Context, n int64) error {
 	body := bodyOf(c)
 	if !b.memory.Take(body.client, n) {
@@ -149,7 +137,7 @@ type timedBody struct {
 	// What follows is set when the request is let in.
 
 	client  string
-	held    int64 // of BodyMemory, in bytes, until the request's end
+	held    int64 // of the memory, in bytes, until the request's end
 	most    int64 // that the body's text may count there, 0 for a route that is Streamed
 	loaded  int64 // bytes of the text that have come
 	counted int64 // bytes of the text that held has

@@ -1,4 +1,4 @@
-package handlers
+package bodies
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 )
 
@@ -31,11 +30,11 @@ type Body struct {
 // Body refuses a body whose declared length is over limit, in bytes; one without a declared length fails when it
 // passes the limit, and one with a Content-Encoding. name is what messages call a limit that a client can raise, such as "the attribute
 // maxBodyBytes"; empty for a fixed limit.
-func (a *API) Body(c *gin.Context, limit int64, name string) (*Body, error) {
+func (b *Bodies) Body(c *gin.Context, limit int64, name string) (*Body, error) {
 	if codings := codingsOf(c); len(codings) > 0 {
 		return nil, unknownEncoding(c, codings, "identity", "send the body as it is")
 	}
-	return a.body(c, limit, name)
+	return b.body(c, limit, name)
 }
 
 func (b *Bodies) body(c *gin.Context, limit int64, name string) (*Body, error) {
@@ -76,7 +75,7 @@ func (s sent) Read(p []byte) (int, error) {
 		s.Err = err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		hangUp(s.c)
-		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster", s.of.rate, s.of.timeout)
+		s.Err = domain.Errorf(domain.Unavailable, "the body came too slowly: there must be %d bytes of it a second, or its end, in each %s; send it faster", s.of.pace.Rate, s.of.pace.Timeout)
 	default:
 		s.Err = domain.Errorf(domain.Invalid, "the body broke off: %v; send all of it", err)
 	}
@@ -119,24 +118,25 @@ func (b *Body) Sum() func() ([sha256.Size]byte, error) {
 // mostAhead is how much is allocated, in bytes, on the word of a Content-Length alone.
 const mostAhead = 4 << 10
 
-// ReadBody returns a whole body of at most limit bytes; name is what messages call the limit.
-func (a *API) ReadBody(c *gin.Context, limit int64) ([]byte, error) {
-	var b bytes.Buffer
-	if err := a.readBody(c, &b, limit); err != nil {
+// ReadBody returns a whole body of at most limit bytes, without a byte order mark.
+func (b *Bodies) ReadBody(c *gin.Context, limit int64) ([]byte, error) {
+	var text bytes.Buffer
+	if err := b.ReadInto(c, &text, limit); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return text.Bytes(), nil
 }
 
-func (a *API) readBody(c *gin.Context, b *bytes.Buffer, limit int64) error {
-	body, err := a.Body(c, limit, "")
+// ReadInto is ReadBody into a buffer that is empty.
+func (b *Bodies) ReadInto(c *gin.Context, into *bytes.Buffer, limit int64) error {
+	body, err := b.Body(c, limit, "")
 	if err != nil {
 		return err
 	}
-	b.Grow(int(min(max(c.Request.ContentLength, 0), mostAhead)) + bytes.MinRead)
-	_, err = b.ReadFrom(body)
-	if bytes.HasPrefix(b.Bytes(), byteOrderMark) {
-		b.Next(len(byteOrderMark))
+	into.Grow(int(min(max(c.Request.ContentLength, 0), mostAhead)) + bytes.MinRead)
+	_, err = into.ReadFrom(body)
+	if bytes.HasPrefix(into.Bytes(), byteOrderMark) {
+		into.Next(len(byteOrderMark))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package handlers
+package bodies
 
 import (
 	"net/http"
@@ -37,3 +37,11 @@ func (w *timedWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// StatusOf returns the status of an answer with deadlines, 0 before it begins. ok is false if w has no deadlines.
+func StatusOf(w http.ResponseWriter) (status int, ok bool) {
+	if t, timed := w.(*timedWriter); timed {
+		return t.status, true
+	}
+	return 0, false
+}

@@ -1,4 +1,4 @@
-package handlers
+package bodies
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 )
 
