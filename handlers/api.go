@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 )
 
@@ -24,7 +25,7 @@ type API struct {
 	NeedsLogin bool
 
 	service *Service
-	answers *Answers
+	answers *answers.Shared
 	refused *refusedLog
 	names   *clientNames
 }

@@ -12,6 +12,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/answers"
 )
 
 // Envelope heads every answer. The order of its fields is that of EdgeX 2.3.
@@ -93,8 +94,8 @@ func (a *API) Reply(c *gin.Context, status int, body any) {
 
 // ReplyLarge is Reply with one large entity, which was read with memory. Until the client has taken the answer it holds what the
 // text takes.
-func (a *API) ReplyLarge(c *gin.Context, memory *AnswerMemory, body any) {
-	if memory.held == 0 {
+func (a *API) ReplyLarge(c *gin.Context, memory *answers.Memory, body any) {
+	if memory.HoldsNone() {
 		a.Reply(c, http.StatusOK, body)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/domain"
+	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 	"ledge/handlers/quota"
 )
@@ -20,9 +21,6 @@ import (
 type Submitter interface {
 	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
 }
-
-// Reader opens one consistent look at the state; the function that it returns closes it.
-type Reader func() (domain.View, func())
 
 // DeviceServices are the device services other than ours.
 type DeviceServices interface {
@@ -185,6 +183,13 @@ func (o *Options) pace() bodies.Pace {
 func NewBodies(o Options) *bodies.Bodies {
 	o = o.WithDefaults()
 	return bodies.New(o.BodiesInFlight, o.Memory, o.BodyMemory, o.pace())
+}
+
+// NewAnswers returns the memory of a service for large entities and values: two thirds of the memory for bodies. An answer waits for it as
+// long as for a client that reads.
+func NewAnswers(o Options) *answers.Shared {
+	o = o.WithDefaults()
+	return answers.New(max(o.BodyMemory/3*2, 1), o.WriteTimeout)
 }
 
 // Randomness is read for several ids at once. That it is in memory before is no harm: ids are no secrets.

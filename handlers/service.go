@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 )
 
@@ -23,7 +24,7 @@ type Service struct {
 	engine  *gin.Engine
 	routes  []Route
 	bodies  *bodies.Bodies
-	answers *Answers
+	answers *answers.Shared
 	refused *refusedLog
 }
 

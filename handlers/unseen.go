@@ -6,6 +6,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/spelling"
+	"ledge/handlers/answers"
 )
 
 const (
@@ -71,12 +72,12 @@ func onlyTests(view domain.View, filter domain.Filter) bool {
 	return len(list) == total && !slices.ContainsFunc(list, func(n domain.Notification) bool { return !IsTest(n) })
 }
 
-// notLarge returns those of the newest notifications that take no more than [LargeBytes], as tests do.
+// notLarge returns those of the newest notifications that take no more than [answers.LargeBytes], as tests do.
 func notLarge(view domain.View, limit int, filters ...domain.Filter) (list []domain.Notification) {
 	ids, _, _ := view.Lists.Keys(domain.ListNotifications, domain.Page{Limit: limit}, filters...) // after an error there are none
 	for _, id := range ids {
 		var n domain.Notification
-		if domain.GetWithin(view.State.Notifications, id, LargeBytes, &n).OK {
+		if domain.GetWithin(view.State.Notifications, id, answers.LargeBytes, &n).OK {
 			list = append(list, n)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
 	"ledge/domain"
 	"ledge/handlers/connections"
 	"ledge/handlers/quota"

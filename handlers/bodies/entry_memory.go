@@ -2,6 +2,7 @@ package bodies
 
 import (
 	"github.com/gin-gonic/gin"
+
 	"ledge/domain"
 	"ledge/handlers/connections"
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/answers"
 	"ledge/handlers/web"
 )
 
@@ -49,7 +50,7 @@ func (s service) getBinary(c *gin.Context) {
 		c.Request.Header.Del("Range") // a unit that is not known is to be ignored (RFC 9110, 14.2), and ServeContent refuses it
 	}
 	content := &noted{ReadSeeker: value}
-	http.ServeContent(s.Progress(c), c.Request, "", time.Time{}, content)
+	http.ServeContent(answers.Progress(c.Writer, s.WriteTimeout), c.Request, "", time.Time{}, content)
 	if content.err != nil { // the status is sent, or nearly: only a connection that breaks says that this is not the value
 		s.Logger.Error("answer broke off", "service", s.Service, "path", c.Request.URL.Path, "error", content.err)
 		panic(http.ErrAbortHandler)

@@ -8,6 +8,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 func (s service) eventRoutes() []handlers.Route {
@@ -69,14 +70,14 @@ func (s service) lookUp(id string) (e domain.DataEvent, revision uint64, ok bool
 	return e, domain.Revision(view.State.DataEvents, id), ok
 }
 
-var eventKind = handlers.Kind[domain.DataEvent]{List: domain.ListDataEvents, Table: func(s domain.State) domain.Table[domain.DataEvent] { return s.DataEvents }}
+var eventKind = entities.Kind[domain.DataEvent]{List: domain.ListDataEvents, Table: func(s domain.State) domain.Table[domain.DataEvent] { return s.DataEvents }}
 
 func (s service) listEvents(filter handlers.Asked) handlers.Handler {
 	return list(s, "events", eventKind, filter, (*answer).event)
 }
 
 // list answers a page, one element after the other.
-func list[S any](s service, name string, kind handlers.Kind[S], filter handlers.Asked, write func(*answer, S)) handlers.Handler {
+func list[S any](s service, name string, kind entities.Kind[S], filter handlers.Asked, write func(*answer, S)) handlers.Handler {
 	return func(c *gin.Context) {
 		found, err := handlers.FindPage(s.API, c, s.state, kind, filter)
 		if err != nil {
@@ -105,9 +106,9 @@ type countAnswer struct {
 	Count int `json:"Count"`
 }
 
-func count[S any](s service, kind handlers.Kind[S], filter handlers.Filter) handlers.Handler {
+func count[S any](s service, kind entities.Kind[S], filter handlers.Filter) handlers.Handler {
 	return func(c *gin.Context) {
-		found, err := handlers.Query(s.state, kind, domain.Page{}, filter(c))
+		found, err := entities.Query(s.state, kind, domain.Page{}, filter(c))
 		if err != nil {
 			s.Fail(c, err)
 			return

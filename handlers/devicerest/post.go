@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 )
 
@@ -98,7 +98,7 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *bodies.Bod
 }
 
 // admit returns the value that is going to be posted, as far as its path and its media type say what it is.
-func (s service) admit(c *gin.Context, memory *handlers.AnswerMemory) (*value, error) {
+func (s service) admit(c *gin.Context, memory *answers.Memory) (*value, error) {
 	v := &value{service: s, contentType: c.GetHeader("Content-Type"), limit: s.ResourceBytes}
 	var err error
 	if v.device, v.profile, v.resource, err = s.find(memory, c.Param("device"), c.Param("resource")); err != nil {
@@ -126,7 +126,7 @@ func (s service) newReading(c *gin.Context, v *value, body *bodies.Body) (domain
 
 // find returns a device of this service, its profile and a resource of that. Unlike EdgeX 2.3 it refuses a device that is
 // LOCKED and a resource that is write-only.
-func (s service) find(memory *handlers.AnswerMemory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
+func (s service) find(memory *answers.Memory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
 	d, p, err = s.device(memory, name, checkLocked)
 	if err != nil {
 		return d, p, r, err

@@ -14,7 +14,7 @@ import (
 )
 
 // Log is a log in memory with a real fold behind it: the same Decide and Evolve as in the store, and each event goes
-// through its stored form. It is a handlers.Submitter, and View is a handlers.Reader.
+// through its stored form. It is a handlers.Submitter, and View is an entities.Reader.
 type Log struct {
 	mu       sync.Mutex
 	state    domain.State
@@ -97,7 +97,7 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 	return domain.Outcome{Seq: *l.seq, Event: event}
 }
 
-// View implements handlers.Reader.
+// View implements entities.Reader.
 func (l *Log) View() (domain.View, func()) {
 	if l.Unreadable && l.Fail != nil {
 		panic(l.Fail)

@@ -3,10 +3,11 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/shapes"
 )
 
-var deviceKind = handlers.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
+var deviceKind = entities.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
 
 func (s service) deviceRoutes() []handlers.Route {
 	show := func(e handlers.Envelope, d domain.Device) any { return &deviceAnswer{e, shapes.OfDevice(d)} }

@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 // document describes the routes of this package; what all services share is added to it.
@@ -21,14 +22,14 @@ var document []byte
 // service is core-metadata in one API version.
 type service struct {
 	*handlers.API
-	state handlers.Reader
+	state entities.Reader
 	log   handlers.Submitter
 	// listed are the units that device resources may have; nil: any.
 	listed map[string]bool
 }
 
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
-func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, identities Identities) http.Handler {
+func New(o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities) http.Handler {
 	s := handlers.NewService(o)
 	v2 := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
 	v2.Serve(slices.Concat(v2.profileRoutes(), v2.profilePartRoutes(), v2.deviceRoutes(), v2.serviceRoutes(), v2.watcherRoutes(),

@@ -9,6 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/identity"
 )
 
@@ -26,10 +27,10 @@ const (
 )
 
 var (
-	userKind = handlers.Kind[domain.User]{List: domain.ListUsers, Table: func(s domain.State) domain.Table[domain.User] {
+	userKind = entities.Kind[domain.User]{List: domain.ListUsers, Table: func(s domain.State) domain.Table[domain.User] {
 		return s.Users
 	}}
-	tokenKind = handlers.Kind[domain.Token]{List: domain.ListTokens, Table: func(s domain.State) domain.Table[domain.Token] {
+	tokenKind = entities.Kind[domain.Token]{List: domain.ListTokens, Table: func(s domain.State) domain.Table[domain.Token] {
 		return s.Tokens
 	}}
 )
@@ -37,7 +38,7 @@ var (
 // users serves users and tokens. Its requests are smaller than those of the service.
 type users struct {
 	*handlers.API
-	state      handlers.Reader
+	state      entities.Reader
 	identities Identities
 }
 

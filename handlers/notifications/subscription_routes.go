@@ -6,9 +6,10 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
-var subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
+var subscriptionKind = entities.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
 
 func (s service) subscriptionRoutes() []handlers.Route {
 	list := func(index, param string) handlers.Handler { return s.listSubscriptions(handlers.By(index, param)) }

@@ -51,8 +51,10 @@ var handlerParts = []struct {
 	ours []string
 	why  string
 }{
+	{"answers", []string{"handlers/connections", "handlers/quota"}, "it knows memory, and not what is read into it"},
 	{"bodies", []string{"handlers/connections", "handlers/quota"}, "it reads what is sent, and does not answer"},
 	{"connections", nil, "it limits connections of any server"},
+	{"entities", []string{"handlers/answers"}, "it reads what a list or an answer needs, and does not answer"},
 	{"identity", nil, "it finds out who somebody is, whatever that is for"},
 	{"jsonform", nil, "it knows texts, and no requests"},
 	{"quota", nil, "it shares any amount"},

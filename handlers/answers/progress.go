@@ -1,19 +1,17 @@
-package handlers
+package answers
 
 import (
 	"net/http"
 	"time"
-
-	"github.com/gin-gonic/gin"
 )
 
-// progressBytes is how much of an answer must be taken within WriteTimeout, and then the next.
+// progressBytes is how much of an answer must be taken within the time limit, and then the next.
 const progressBytes = 64 << 10
 
 // Progress returns a writer for an answer that may take any time as long as the client goes on to read it: the time limit
 // is for each progressBytes of it.
-func (a *API) Progress(c *gin.Context) http.ResponseWriter {
-	return &progressWriter{c.Writer, http.NewResponseController(c.Writer), a.WriteTimeout}
+func Progress(w http.ResponseWriter, timeout time.Duration) http.ResponseWriter {
+	return &progressWriter{w, http.NewResponseController(w), timeout}
 }
 
 type progressWriter struct {

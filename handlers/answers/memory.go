@@ -1,4 +1,6 @@
-package handlers
+// Package answers bounds the memory of answers: [Shared] is what large entities and values may take, [Memory] what one answer has of it, and
+// [Output] sends an answer in parts.
+package answers
 
 import (
 	"context"
@@ -6,40 +8,40 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"ledge/domain"
 	"ledge/handlers/connections"
 	"ledge/handlers/quota"
 )
 
-// Answers is the memory for large entities and values, which all answers of a service share.
-type Answers struct {
+// Shared is the memory for large entities and values, which all answers of a service share.
+type Shared struct {
 	quota   *quota.Quota
 	most    int64
 	timeout time.Duration
 }
 
-// NewAnswers returns the memory of a service: two thirds of the memory for bodies. An answer waits for it as long as for a client that
-// reads.
-func NewAnswers(o Options) *Answers {
-	o = o.WithDefaults()
-	most := max(o.BodyMemory/3*2, 1)
-	return &Answers{quota.New(most), most, o.WriteTimeout}
+// New returns most bytes of memory. An answer waits for it no longer than timeout.
+func New(most int64, timeout time.Duration) *Shared {
+	return &Shared{quota.New(most), most, timeout}
 }
 
 // Of returns the memory of an answer to a request. The answer holds nothing yet.
-func (a *Answers) Of(r *http.Request) *AnswerMemory {
-	return &AnswerMemory{answers: a, ctx: r.Context(), client: connections.Client(r)}
+func (a *Shared) Of(r *http.Request) *Memory {
+	return a.For(r.Context(), connections.Client(r))
 }
 
-// AnswerMemory is what one answer takes of [Answers].
-type AnswerMemory struct {
+// For returns the memory of an answer to a client. The answer holds nothing yet.
+func (a *Shared) For(ctx context.Context, client string) *Memory {
+	return &Memory{answers: a, ctx: ctx, client: client}
+}
+
+// Memory is what one answer takes of [Shared].
+type Memory struct {
 	// Shed is called when a client takes long to read, while something is written to it: it lets go of what the answer can get again. It
 	// may call Keep. nil: there is no such thing.
 	Shed func()
 
-	answers *Answers
+	answers *Shared
 	ctx     context.Context
 	client  string
 
@@ -48,21 +50,16 @@ type AnswerMemory struct {
 	slow *time.Timer
 }
 
+// LargeBytes is how large an entity may be that is read without asking for memory, in bytes.
+const LargeBytes = 16 << 10
+
 // slowAfter is how long one write may take until a client counts as slow, which is what others wait for it at most.
 const slowAfter = 100 * time.Millisecond
-
-// AnswerMemory returns the memory of an answer to a client, of which it has none yet.
-func (a *API) AnswerMemory(ctx context.Context, client string) *AnswerMemory {
-	return &AnswerMemory{answers: a.answers, ctx: ctx, client: client}
-}
-
-// AnswerMemoryOf is AnswerMemory for a request.
-func (a *API) AnswerMemoryOf(c *gin.Context) *AnswerMemory { return a.answers.Of(c.Request) }
 
 // Hold gives back what the answer has and waits for n bytes, or for all that there are. No answer waits for memory while it has
 // some, so that they cannot wait for each other, and none for more than the share of its own client. The wait is no longer than that of an
 // answer that makes no progress.
-func (m *AnswerMemory) Hold(n int64) error {
+func (m *Memory) Hold(n int64) error {
 	m.Release()
 	if n == 0 {
 		return nil
@@ -81,7 +78,7 @@ func (m *AnswerMemory) Hold(n int64) error {
 }
 
 // Keep gives back all but n bytes.
-func (m *AnswerMemory) Keep(n int64) {
+func (m *Memory) Keep(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n < m.held {
@@ -91,16 +88,17 @@ func (m *AnswerMemory) Keep(n int64) {
 }
 
 // Release gives back what the answer has.
-func (m *AnswerMemory) Release() { m.Keep(0) }
+func (m *Memory) Release() { m.Keep(0) }
 
-func (m *AnswerMemory) holdsNone() bool {
+// HoldsNone reports whether the answer has no memory.
+func (m *Memory) HoldsNone() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.held == 0
 }
 
 // Writing is called before something is written to the client, Wrote after that.
-func (m *AnswerMemory) Writing() {
+func (m *Memory) Writing() {
 	switch {
 	case m.Shed == nil:
 	case m.slow == nil:
@@ -111,7 +109,7 @@ func (m *AnswerMemory) Writing() {
 }
 
 // Wrote is called after something was written.
-func (m *AnswerMemory) Wrote() {
+func (m *Memory) Wrote() {
 	if m.slow != nil {
 		m.slow.Stop()
 	}

@@ -1,4 +1,4 @@
-package handlers
+package answers
 
 import (
 	"io"
@@ -23,7 +23,7 @@ type Output struct {
 func NewOutput(w io.Writer) *Output { return &Output{w: w, buf: *parts.Get().(*[]byte)} }
 
 // parts are used again: a part, and the entity that completes it.
-var parts = sync.Pool{New: func() any { return new(make([]byte, 0, partBytes+batchBytes)) }}
+var parts = sync.Pool{New: func() any { return new(make([]byte, 0, partBytes+LargeBytes)) }}
 
 // Write implements io.Writer.
 func (o *Output) Write(p []byte) (int, error) {
@@ -92,9 +92,9 @@ func (o *Output) write(p []byte) {
 	}
 }
 
-// release gives the memory back. Nothing can be written after it.
-func (o *Output) release() {
-	if cap(o.buf) > 0 && cap(o.buf) <= 2*(partBytes+batchBytes) {
+// Free gives the memory of the output back. Nothing can be written after it.
+func (o *Output) Free() {
+	if cap(o.buf) > 0 && cap(o.buf) <= 2*(partBytes+LargeBytes) {
 		parts.Put(new(o.buf[:0]))
 	}
 	o.buf = nil

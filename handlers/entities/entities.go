@@ -1,10 +1,16 @@
-package handlers
+// Package entities reads entities of the state for answers: one, or a page of a list. No view is open while a client reads, and an entity that
+// is large is read once there is memory for it.
+package entities
 
 import (
 	"slices"
 
 	"ledge/domain"
+	"ledge/handlers/answers"
 )
+
+// Reader opens one consistent look at the state; the function that it returns closes it.
+type Reader func() (domain.View, func())
 
 // Kind says where the entities of one type are.
 type Kind[S any] struct {
@@ -14,10 +20,8 @@ type Kind[S any] struct {
 }
 
 const (
-	// LargeBytes is how large an entity may be that is read without asking for memory, in bytes.
-	LargeBytes = 16 << 10
 	// batchBytes is how much of entities is read under one view. A larger entity is read alone, once there is memory for it.
-	batchBytes = LargeBytes
+	batchBytes = answers.LargeBytes
 	// batchEntities is how many entities there is room for in a batch, before it grows.
 	batchEntities = 32
 )
