@@ -20,6 +20,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/data"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/handlerstest"
@@ -81,7 +82,7 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 	}
 }
 
-func secure(o *handlers.Options) { o.Access = &handlers.Access{Authenticator: roleAccess{}} }
+func secure(o *handlers.Options) { o.Access = &access.Access{Authenticator: roleAccess{}} }
 
 // TestRouteWithoutRight holds that a route is not served if it is not certain who may ask for it.
 func TestRouteWithoutRight(t *testing.T) {
@@ -267,7 +268,7 @@ func TestIdentitySources(t *testing.T) {
 }
 
 func local(r *http.Request) *http.Request {
-	return r.WithContext(handlers.WithIdentity(r.Context(), domain.Identity{Actor: "local", Role: domain.Operator}))
+	return r.WithContext(access.WithIdentity(r.Context(), domain.Identity{Actor: "local", Role: domain.Operator}))
 }
 
 func TestLogin(t *testing.T) {
@@ -321,13 +322,13 @@ func TestActorIsOnTheLog(t *testing.T) {
 
 func TestRefusalsAreCounted(t *testing.T) {
 	now := handlerstest.Now
-	counted := &handlers.Refusals{Now: func() time.Time { return now }}
+	counted := &access.Refusals{Now: func() time.Time { return now }}
 	s := allServices(func(o *handlers.Options) { secure(o); o.Access.Refusals = counted })["core-data"]
 	for _, header := range []string{"X: y", "Authorization: Bearer wrong", "Authorization: Bearer busy", "Authorization: Bearer poster"} {
 		handlerstest.Serve(s, "GET", "/api/v2/event/all", "", header)
 	}
 	handlerstest.Serve(s, "POST", "/api/v2/event/p/door-1/s", "", "Authorization: Bearer poster")
-	for _, reason := range handlers.Reasons {
+	for _, reason := range access.Reasons {
 		if got := counted.Count("core-data", reason); got != 1 {
 			t.Errorf("%s: got %d, want 1", reason, got)
 		}
@@ -410,7 +411,7 @@ func TestPreflightNeedsNoLogin(t *testing.T) {
 func TestRefusalsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	now := handlerstest.Now
-	refusals := &handlers.Refusals{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}
+	refusals := &access.Refusals{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}
 	s := allServices(func(o *handlers.Options) { secure(o); o.Access.Refusals = refusals })["core-data"]
 	send := func(address string) {
 		r := httptest.NewRequest("GET", "/api/v2/event/all", nil)
@@ -437,7 +438,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	now = now.Add(time.Minute)
 	send("192.0.2.9:1")
 	want("a minute later, another one", 2+1024)
-	if got := refusals.Count("core-data", handlers.BadLogin); got != 2004 {
+	if got := refusals.Count("core-data", access.BadLogin); got != 2004 {
 		t.Errorf("counted %d, want 2004", got)
 	}
 }

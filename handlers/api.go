@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/access"
 	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 )
@@ -87,8 +88,8 @@ func (a *API) Stamp(c *gin.Context) domain.Stamp {
 // place where an actor is named.
 func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
-		At: a.Now(), Actor: Actor(c.Request), By: Sender(c.Request.Context()),
-		Origin: c.Request.RemoteAddr, CorrelationID: hopsOf(c.Request).Behind(correlationID(c.Writer)), EventID: newCorrelation(c.Writer, c.Request),
+		At: a.Now(), Actor: access.Actor(c.Request), By: access.Sender(c.Request.Context()),
+		Origin: c.Request.RemoteAddr, CorrelationID: access.HopsOf(c.Request).Behind(access.CorrelationID(c.Writer)), EventID: access.NewCorrelation(c.Writer, c.Request),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/domain"
+	"ledge/handlers/access"
 	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 	"ledge/handlers/quota"
@@ -27,7 +28,7 @@ type DeviceServices interface {
 	// CheckAddress returns why no device service may be called at a base address, for the client that wants it so.
 	CheckAddress(base string) error
 	// ValidateDevice asks the device service s whether it takes device d as it is to be. The error is what the client is
-	// answered; correlationID is that of the request.
+	// answered; CorrelationID is that of the request.
 	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
 }
 
@@ -115,7 +116,7 @@ type Options struct {
 	// Observe is told of each request that was answered. It must be quick. nil: nothing is measured.
 	Observe func(Served)
 	// Access says who may send which requests; nil: everybody may send all, and there is no login.
-	Access *Access
+	Access *access.Access
 
 	unknown *bodies.UnknownBodies
 }

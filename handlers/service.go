@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"ledge/handlers/access"
 	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
 )
@@ -45,7 +46,7 @@ func NewService(o Options) *Service {
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, r = s.options.pace().SetDeadlines(w, r)
-	s.options.correlate(w, r)
+	access.Correlate(w, r, s.options.NewID)
 	r, ok := s.options.admit(w, r, s.routes)
 	if !ok || s.loops(w, r) {
 		s.unrouted(w, r)
@@ -53,7 +54,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.ContentLength != 0 {
 		ctx := r.Context()
-		bodies.CheckAtEnd(r, func() error { return s.options.still(ctx) })
+		bodies.CheckAtEnd(r, func() error { return s.options.Access.StillMay(ctx) })
 	}
 	if s.options.isBeforeLogin(r) {
 		defer s.options.unknown.Begin(r)()
@@ -145,5 +146,5 @@ func (s *Service) logAccess(c *gin.Context) {
 	c.Next()
 	log.DebugContext(c.Request.Context(), "request served", "service", s.options.Service, "method", c.Request.Method,
 		"path", c.Request.URL.Path, "status", c.Writer.Status(), "bytes", c.Writer.Size(), "took", time.Since(start),
-		"remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
+		"remote", c.Request.RemoteAddr, "correlation", access.CorrelationID(c.Writer))
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"ledge/handlers/access"
 )
 
 // StartingAgain is how many seconds a client should wait whose request came while the program starts.
@@ -14,7 +16,7 @@ const StartingAgain = "5"
 func Starting(o Options, progress func() string) http.Handler {
 	o = o.WithDefaults()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		o.correlate(w, r)
+		access.Correlate(w, r, o.NewID)
 		answer := struct {
 			Envelope
 			Status string `json:"status,omitempty"`

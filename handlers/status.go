@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/access"
 	"ledge/handlers/identity"
 )
 
@@ -49,10 +50,10 @@ func (a *API) Describe(c *gin.Context, err error) (status int, message string) {
 	}
 	e, ok := errors.AsType[*domain.Error](err)
 	if ok && e.Code == domain.Damaged {
-		a.Logger.Error("stored value is damaged", "service", a.Service, "path", c.Request.URL.Path, "correlation", correlationID(c.Writer), "error", err)
+		a.Logger.Error("stored value is damaged", "service", a.Service, "path", c.Request.URL.Path, "correlation", access.CorrelationID(c.Writer), "error", err)
 	}
 	if !ok || e.Code == domain.Internal {
-		id := correlationID(c.Writer)
+		id := access.CorrelationID(c.Writer)
 		a.Logger.Error("request failed", "service", a.Service, "method", c.Request.Method, "path", c.Request.URL.Path,
 			"correlation", id, "error", err)
 		return statuses[domain.Internal], "internal error; the log has it under correlation id " + id

@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/web"
 )
 
@@ -75,7 +76,7 @@ func (s *Console) session(c *gin.Context) {
 // setUser has a request sent by a user, as long as the user is logged in.
 func (s *Console) setUser(c *gin.Context, u domain.User) {
 	c.Set("user", u)
-	c.Request = c.Request.WithContext(handlers.WithLogin(c.Request.Context(), u.Identity(), func() error {
+	c.Request = c.Request.WithContext(access.WithLogin(c.Request.Context(), u.Identity(), func() error {
 		if _, ok := s.userNow(c); !ok {
 			return domain.Errorf(domain.Unauthenticated, "the session ended while the request was under way; log in again and repeat it")
 		}

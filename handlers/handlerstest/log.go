@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 )
 
 // Log is a log in memory with a real fold behind it: the same Decide and Evolve as in the store, and each event goes
@@ -151,7 +152,7 @@ func Options(service string) handlers.Options {
 		BodyBytes: 16 << 20, UploadBytes: 8 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, MaxResults: 1024, BodiesInFlight: 1000, BodyTimeout: time.Minute, BodyRate: 1, WriteTimeout: time.Minute,
 		IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
-		Access: &handlers.Access{Authenticator: Logins{}, Open: true},
+		Access: &access.Access{Authenticator: Logins{}, Open: true},
 		Now:    func() time.Time { return Now },
 		NewID: func() string {
 			mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/entities"
 	"ledge/handlers/identity"
 )
@@ -120,7 +121,7 @@ func (u users) update(e *updateUser, at int64) (o handlers.Order) {
 
 // self returns the name of the user that sends a request. Others have no password.
 func self(c *gin.Context) (string, error) {
-	actor := handlers.Actor(c.Request)
+	actor := access.Actor(c.Request)
 	name, ok := strings.CutPrefix(actor, "user:")
 	if !ok {
 		return "", domain.Errorf(domain.Forbidden,

@@ -15,7 +15,7 @@ import (
 	"net/http"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/web"
 )
 
@@ -66,7 +66,7 @@ func (o Options) Handler(next http.Handler) http.Handler {
 		case web.IsForwarded(r):
 			refuse(w, needsProxy)
 		default:
-			next.ServeHTTP(w, r.WithContext(handlers.WithIdentity(r.Context(), *o.Local)))
+			next.ServeHTTP(w, r.WithContext(access.WithIdentity(r.Context(), *o.Local)))
 		}
 	})
 }

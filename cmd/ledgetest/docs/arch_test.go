@@ -51,6 +51,7 @@ var handlerParts = []struct {
 	ours []string
 	why  string
 }{
+	{"access", []string{"handlers/web"}, "it knows identities, and no routes"},
 	{"answers", []string{"handlers/connections", "handlers/quota"}, "it knows memory, and not what is read into it"},
 	{"bodies", []string{"handlers/connections", "handlers/quota"}, "it reads what is sent, and does not answer"},
 	{"connections", nil, "it limits connections of any server"},

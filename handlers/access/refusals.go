@@ -1,4 +1,4 @@
-package handlers
+package access
 
 import (
 	"log/slog"
@@ -36,7 +36,7 @@ func reasonOf(status int, err error) Reason {
 		return BadDevice
 	case status == http.StatusForbidden:
 		return WrongRole
-	case err == errNoLogin: //nolint:errorlint // as identify returns it
+	case err == ErrNoLogin: //nolint:errorlint // as identify returns it
 		return NoLogin
 	default:
 		return BadLogin
@@ -65,13 +65,15 @@ func (f *Refusals) Count(service string, reason Reason) int {
 	return f.counts[refused{service, reason}]
 }
 
-func (f *Refusals) note(o *Options, r *http.Request, path string, reason Reason, actor string) {
-	if f.count(o.Service, reason, domain.ClientOf(r.RemoteAddr)) && f.Logger != nil {
+// Note counts a refusal with a status because of err, and logs it. path is that of the route, "" if it is not known.
+func (f *Refusals) Note(service string, r *http.Request, path string, status int, err error) {
+	reason := reasonOf(status, err)
+	if f.count(service, reason, domain.ClientOf(r.RemoteAddr)) && f.Logger != nil {
 		if path == "" {
 			path = unknown
 		}
-		f.Logger.Warn("request refused; more refusals of this address are not logged for a minute", "service", o.Service, "reason", reason,
-			"method", r.Method, "route", path, "actor", actor, "remote", r.RemoteAddr)
+		f.Logger.Warn("request refused; more refusals of this address are not logged for a minute", "service", service, "reason", reason,
+			"method", r.Method, "route", path, "actor", Actor(r), "remote", r.RemoteAddr)
 	}
 }
 

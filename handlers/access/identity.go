@@ -1,4 +1,4 @@
-package handlers
+package access
 
 import (
 	"context"
@@ -6,6 +6,14 @@ import (
 
 	"ledge/domain"
 )
+
+// Actor is who sends a request, as events name it.
+func Actor(r *http.Request) string {
+	if id, ok := IdentityOf(r.Context()); ok {
+		return id.Actor
+	}
+	return domain.AnonymousAt(r.RemoteAddr)
+}
 
 type identityKey struct{}
 
@@ -22,9 +30,14 @@ func WithLogin(ctx context.Context, i domain.Identity, still func() error) conte
 
 type loginKey struct{}
 
-// isOpen reports whether everybody may send a request.
-func (o *Options) isOpen(r *http.Request) bool {
-	return (o.Access == nil || o.Access.Open) && r.Context().Value(loginKey{}) == nil
+// IsOpen reports whether everybody may send a request with the context. a may be nil.
+func (a *Access) IsOpen(ctx context.Context) bool {
+	return (a == nil || a.Open) && ctx.Value(loginKey{}) == nil
+}
+
+// WithoutIdentity returns a context of requests that nobody sends who is known, also not the identity of the listener.
+func WithoutIdentity(ctx context.Context) context.Context {
+	return context.WithValue(ctx, identityKey{}, nil)
 }
 
 // StillLoggedIn returns the reason if the login of [WithLogin] has ended, or nil. It is nil without a login.
@@ -36,16 +49,16 @@ func StillLoggedIn(ctx context.Context) error {
 	return still()
 }
 
-// still returns the reason if the identity of a request has lost its rights since the request was let in, or nil.
-func (o *Options) still(ctx context.Context) error {
+// StillMay returns the reason if the identity of a request has lost its rights since the request was let in, or nil. a may be nil.
+func (a *Access) StillMay(ctx context.Context) error {
 	if err := StillLoggedIn(ctx); err != nil {
 		return err
 	}
 	id, known := IdentityOf(ctx)
-	if !known || o.Access == nil || o.Access.Still == nil {
+	if !known || a == nil || a.Still == nil {
 		return nil
 	}
-	return o.Access.Still(id)
+	return a.Still(id)
 }
 
 // IdentityOf returns the identity that sends a request with the context.
