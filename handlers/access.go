@@ -10,6 +10,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/access"
+	"ledge/handlers/answers"
+	"ledge/handlers/faults"
 )
 
 // admit lets a request in that may be for a path of the service, and gives it its identity. A public one of routes needs none. If admit
@@ -114,10 +116,10 @@ func (o *Options) refuse(w http.ResponseWriter, r *http.Request, path string, er
 	if status == http.StatusInternalServerError {
 		o.Logger.Error("login failed", "service", o.Service, "correlation", access.CorrelationID(w), "error", err)
 	} else {
-		message = shorten(err.Error())
+		message = faults.Shorten(err.Error())
 	}
 	o.noteRefusal(h, r, path, status, err)
-	text, _ := appendJSON(nil, Envelope{APIVersion: o.APIVersion, Message: message, StatusCode: status})
+	text, _ := answers.AppendJSON(nil, Envelope{APIVersion: o.APIVersion, Message: message, StatusCode: status})
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", fmt.Sprint(len(text)+1))
 	w.WriteHeader(status)

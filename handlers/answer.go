@@ -105,7 +105,7 @@ type list struct {
 func (a *API) beginList(c *gin.Context, key string, total int) *list {
 	l := &list{Answer: a.Answer(c, http.StatusOK, typeJSON)}
 	l.Append(func(dst []byte) ([]byte, error) {
-		dst, err := appendJSON(dst, ListEnvelope{a.Envelope(http.StatusOK), total})
+		dst, err := answers.AppendJSON(dst, ListEnvelope{a.Envelope(http.StatusOK), total})
 		return append(append(append(dst[:len(dst)-1], `,"`...), key...), `":[`...), err
 	})
 	return l

@@ -12,6 +12,7 @@ import (
 	"ledge/handlers/access"
 	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
+	"ledge/handlers/lookups"
 )
 
 // V2 is the version of EdgeX 2's API.
@@ -28,12 +29,12 @@ type API struct {
 	service *Service
 	answers *answers.Shared
 	refused *refusedLog
-	names   *clientNames
+	names   *lookups.Clients
 }
 
 // API adds a version, with the routes that all services have.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, Bodies: s.bodies, service: s, answers: s.answers, refused: s.refused, names: &clientNames{}}
+	a := &API{Options: s.options, Bodies: s.bodies, service: s, answers: s.answers, refused: s.refused, names: &lookups.Clients{}}
 	a.APIVersion = version
 	timestamp := func() any { return a.Now().UTC().Format(time.UnixDate) }
 	routes := []Route{
@@ -89,7 +90,8 @@ func (a *API) Stamp(c *gin.Context) domain.Stamp {
 func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
 		At: a.Now(), Actor: access.Actor(c.Request), By: access.Sender(c.Request.Context()),
-		Origin: c.Request.RemoteAddr, CorrelationID: access.HopsOf(c.Request).Behind(access.CorrelationID(c.Writer)), EventID: access.NewCorrelation(c.Writer, c.Request),
+		Origin: c.Request.RemoteAddr, CorrelationID: access.HopsOf(c.Request).Behind(access.CorrelationID(c.Writer)),
+		EventID: access.NewCorrelation(c.Writer, c.Request),
 	}
 }
 

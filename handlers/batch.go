@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/faults"
 	"ledge/handlers/jsonform"
 )
 
@@ -182,7 +183,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
-		item.Errors = faultsOf(err)
+		item.Errors = faults.Of(err)
 	case b.orders[i].ID != "" || b.orders[i].AddsPart:
 		item.StatusCode, item.ID, item.Token = http.StatusCreated, b.orders[i].ID, b.orders[i].Token
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/handlers/access"
+	"ledge/handlers/answers"
 )
 
 // notFound answers an unknown path as EdgeX does, and says where the path is served if another service has it.
@@ -74,10 +75,11 @@ func (s *Service) loops(w http.ResponseWriter, r *http.Request) bool {
 	if len(hops) == 0 || !hops.Loops(s.options.Instance) {
 		return false
 	}
-	s.options.Logger.Debug("request goes round", "service", s.options.Service, "path", r.URL.Path, "hops", hops, "correlation", access.CorrelationID(w))
+	s.options.Logger.Debug("request goes round", "service", s.options.Service, "path", r.URL.Path,
+		"hops", hops, "correlation", access.CorrelationID(w))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusLoopDetected)
-	text, _ := appendJSON(nil, Envelope{
+	text, _ := answers.AppendJSON(nil, Envelope{
 		APIVersion: s.options.APIVersion, StatusCode: http.StatusLoopDetected,
 		Message: "this request goes round between instances of Ledge, as its header Ledge-Hop says; " +
 			"correct the REST channel or the base address that sends it here",

@@ -13,6 +13,7 @@ import (
 	"ledge/handlers/access"
 	"ledge/handlers/answers"
 	"ledge/handlers/bodies"
+	"ledge/handlers/lookups"
 	"ledge/handlers/quota"
 )
 
@@ -103,7 +104,7 @@ type Options struct {
 	// Devices is asked before a device or a device service is added or changed. nil: nobody is.
 	Devices DeviceServices
 	// Names finds the addresses of hosts where sockets are bound; nil where none are.
-	Names Names
+	Names lookups.Names
 	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered
 	// (IdempotencyKeep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
 	// (200,000); one more is answered with 503.

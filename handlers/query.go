@@ -18,7 +18,9 @@ type Filter = func(*gin.Context) []domain.Filter
 
 // Get serves the entity whose key is in the path, with its revision as ETag. wrap makes the answer of it, or a
 // pointer to that, which saves a copy.
-func Get[S any](a *API, state entities.Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any) Handler {
+func Get[S any](
+	a *API, state entities.Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any,
+) Handler {
 	return func(c *gin.Context) {
 		memory := a.AnswerMemoryOf(c)
 		defer memory.Release()

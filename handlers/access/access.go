@@ -1,5 +1,5 @@
-// Package access finds out who sends a request, and through which instances of Ledge, and says why an identity may not send it. Package handlers
-// lets requests in and answers those that are refused; [Refusals] counts and logs them.
+// Package access finds the sender of a request and the instances of Ledge that passed it on, and explains why an identity may not send it.
+// Package handlers lets requests in and answers the refused ones; [Refusals] counts and logs them.
 package access
 
 import (

@@ -8,7 +8,7 @@ const correlationHeader = "X-Correlation-Id"
 
 const maxCorrelationID = 128 // bytes
 
-// Correlate answers with the client's id where it is sane, else with a new one, which newID makes. From then on the answer's header is
+// Correlate answers with the client's id if it is sane, else with a new one, which newID makes. From then on the answer's header is
 // where the id is kept.
 func Correlate(w http.ResponseWriter, r *http.Request, newID func() string) {
 	id := r.Header.Get(correlationHeader)

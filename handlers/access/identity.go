@@ -7,14 +7,6 @@ import (
 	"ledge/domain"
 )
 
-// Actor is who sends a request, as events name it.
-func Actor(r *http.Request) string {
-	if id, ok := IdentityOf(r.Context()); ok {
-		return id.Actor
-	}
-	return domain.AnonymousAt(r.RemoteAddr)
-}
-
 type identityKey struct{}
 
 // WithIdentity returns a context of requests that the identity sends.
@@ -35,7 +27,7 @@ func (a *Access) IsOpen(ctx context.Context) bool {
 	return (a == nil || a.Open) && ctx.Value(loginKey{}) == nil
 }
 
-// WithoutIdentity returns a context of requests that nobody sends who is known, also not the identity of the listener.
+// WithoutIdentity returns a context of requests without an identity; that of the listener does not count either.
 func WithoutIdentity(ctx context.Context) context.Context {
 	return context.WithValue(ctx, identityKey{}, nil)
 }
@@ -73,4 +65,12 @@ func Sender(ctx context.Context) *domain.Identity {
 		return &i
 	}
 	return nil
+}
+
+// Actor is who sends a request, as events name it.
+func Actor(r *http.Request) string {
+	if id, ok := IdentityOf(r.Context()); ok {
+		return id.Actor
+	}
+	return domain.AnonymousAt(r.RemoteAddr)
 }

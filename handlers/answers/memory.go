@@ -1,5 +1,5 @@
-// Package answers bounds the memory of answers: [Shared] is what large entities and values may take, [Memory] what one answer has of it, and
-// [Output] sends an answer in parts.
+// Package answers bounds the memory of answers. All answers of a service have a [Shared] for large entities and values, one answer has a
+// [Memory] of it, and an [Output] sends the answer in parts.
 package answers
 
 import (

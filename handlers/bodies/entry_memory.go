@@ -50,7 +50,7 @@ func (r *EntryMemory) Release() {
 	r.held = 0
 }
 
-// KeepUntilEnd has what is held given back at the end of the request. Nothing may be done with r after it.
+// KeepUntilEnd gives the memory back at the end of the request. r must not be used after it.
 func (r *EntryMemory) KeepUntilEnd(c *gin.Context) {
 	if r.held > 0 {
 		bodyOf(c).held += r.held

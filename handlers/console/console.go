@@ -29,6 +29,7 @@ import (
 	"ledge/handlers/console/devicesearch"
 	"ledge/handlers/console/static"
 	"ledge/handlers/entities"
+	"ledge/handlers/startup"
 )
 
 // Options configure the console. Of the embedded options it uses Service, Version, Config, Ready, Warnings, Logger, Now and
@@ -153,8 +154,8 @@ func Starting(progress func() string) http.Handler {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="%s">
 <title>Ledge is starting</title></head>
 <body><h1>Ledge is starting</h1><p>%s</p><p>This page loads itself again.</p></body></html>
-`, handlers.StartingAgain, html.EscapeString(progress()))
-		handlers.WriteStarting(w, r, "text/html; charset=utf-8", text)
+`, startup.Again, html.EscapeString(progress()))
+		startup.Write(w, r, "text/html; charset=utf-8", text)
 	})
 }
 

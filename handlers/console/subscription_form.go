@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/noticed"
 )
 
 // channelKinds are the types of channels in the order of the form: ZeroMQ first, e-mail last.
@@ -233,7 +233,7 @@ func (s *Console) tagsInUse(c *gin.Context) (categories, labels []option, err er
 	}
 	seenCategories, seenLabels := []string{domain.DeviceChanged}, []string{domain.DeviceChangedLabel}
 	for _, one := range notes {
-		if !handlers.IsTest(one) {
+		if !noticed.IsTest(one) {
 			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
 		}
 	}

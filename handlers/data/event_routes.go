@@ -8,6 +8,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/cleanup"
 	"ledge/handlers/entities"
 )
 
@@ -24,8 +25,8 @@ func (s service) eventRoutes() []handlers.Route {
 		{Method: "GET", Path: "/event/count", Right: domain.MayRead, Handle: count(s, eventKind, handlers.Unfiltered)},
 		{Method: "GET", Path: "/event/count/device/name/:name", Right: domain.MayRead, Handle: count(s, eventKind, device)},
 		{Method: "DELETE", Path: "/event/id/:id", Right: domain.MayChange, Handle: handlers.WithID(s.API, remove)},
-		{Method: "DELETE", Path: "/event/device/name/:name", Right: domain.MayChange, Handle: handlers.CleanUp(s.API, s.log, s.ofDevice)},
-		{Method: "DELETE", Path: "/event/age/:age", Right: domain.MayChange, Handle: handlers.CleanUp(s.API, s.log, s.ofAge)},
+		{Method: "DELETE", Path: "/event/device/name/:name", Right: domain.MayChange, Handle: cleanup.Serve(s.API, s.log, s.ofDevice)},
+		{Method: "DELETE", Path: "/event/age/:age", Right: domain.MayChange, Handle: cleanup.Serve(s.API, s.log, s.ofAge)},
 	}
 }
 
@@ -44,7 +45,7 @@ func (s service) ofDevice(c *gin.Context) (domain.Cleanup, error) {
 // ofAge is what has an age, in nanoseconds, or a higher one.
 func (s service) ofAge(c *gin.Context) (domain.Cleanup, error) {
 	age, err := handlers.PathInt(c, "age", "nanoseconds")
-	return domain.Cleanup{Kind: domain.CleanupEvents, Until: handlers.Before(s.Now().UnixNano(), age)}, err
+	return domain.Cleanup{Kind: domain.CleanupEvents, Until: cleanup.Before(s.Now().UnixNano(), age)}, err
 }
 
 func (s service) getEvent(c *gin.Context) {

@@ -1,5 +1,5 @@
-// Package entities reads entities of the state for answers: one, or a page of a list. No view is open while a client reads, and an entity that
-// is large is read once there is memory for it.
+// Package entities reads entities of the state for answers: one, or a page of a list. No view is open while a client reads. A large entity
+// is read once there is memory for it.
 package entities
 
 import (

@@ -7,6 +7,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/entities"
+	"ledge/handlers/noticed"
 )
 
 var subscriptionKind = entities.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
@@ -77,7 +78,7 @@ func (s service) categoryNote(categories []string) string {
 	view, done := s.notifications()
 	defer done()
 	var notes []string
-	unseen, _ := handlers.UnseenCategories(view, categories)
+	unseen, _ := noticed.UnseenCategories(view, categories)
 	for _, one := range unseen {
 		note := fmt.Sprintf("no notification has the category %q yet", one.Value)
 		if one.Meant != "" {

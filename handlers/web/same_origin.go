@@ -1,5 +1,5 @@
-// Package web decides what the web and its proxies may do to a service: [SameOrigin] refuses pages of other origins and foreign host
-// names, and [Proxies] finds the client behind a reverse proxy.
+// Package web stands between the web and a service: [SameOrigin] refuses pages of other origins and foreign host names, and [Proxies]
+// finds the client behind a reverse proxy.
 package web
 
 import (

@@ -22,6 +22,7 @@ import (
 	"ledge/handlers/connections"
 	"ledge/handlers/console"
 	"ledge/handlers/quota"
+	"ledge/handlers/startup"
 	"ledge/handlers/transport"
 )
 
@@ -101,7 +102,7 @@ func (s *servers) open(p *Server) {
 	s.limiter = connections.New(p.files.connections(), s.logger)
 	for _, one := range services.All {
 		o := handlers.Options{Service: one.Name, Logger: s.logger}
-		starting := handlers.Starting(o, p.startedSoFar)
+		starting := startup.Handler(o, p.startedSoFar)
 		if one.Name == services.Console {
 			starting = console.Starting(p.startedSoFar)
 		}

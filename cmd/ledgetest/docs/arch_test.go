@@ -45,20 +45,25 @@ var bridgeParts = []struct {
 	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
 }
 
-// handlerParts are the packages that package handlers is made of. They never import it; ours has all of ours that each may import, beside domain.
+// handlerParts are the packages that package handlers is made of, with the only ones of ours, beside domain, that each may import, and why.
 var handlerParts = []struct {
 	name string
 	ours []string
 	why  string
 }{
 	{"access", []string{"handlers/web"}, "it knows identities, and no routes"},
-	{"answers", []string{"handlers/connections", "handlers/quota"}, "it knows memory, and not what is read into it"},
-	{"bodies", []string{"handlers/connections", "handlers/quota"}, "it reads what is sent, and does not answer"},
+	{"answers", []string{"handlers/connections", "handlers/quota"}, "it knows memory, and no entities"},
+	{"bodies", []string{"handlers/connections", "handlers/quota"}, "it reads bodies, and does not answer"},
 	{"connections", nil, "it limits connections of any server"},
-	{"entities", []string{"handlers/answers"}, "it reads what a list or an answer needs, and does not answer"},
-	{"identity", nil, "it finds out who somebody is, whatever that is for"},
+	{"entities", []string{"handlers/answers"}, "it reads entities, and does not answer"},
+	{"etag", nil, "it reads a header"},
+	{"faults", []string{"handlers/jsonform"}, "it knows messages, and no requests"},
+	{"identity", nil, "it knows credentials, and no requests"},
 	{"jsonform", nil, "it knows texts, and no requests"},
+	{"lookups", nil, "it sees name servers through an interface"},
+	{"noticed", []string{"handlers/answers"}, "it sees the state, and no requests"},
 	{"quota", nil, "it shares any amount"},
+	{"transport", []string{"handlers/access", "handlers/web"}, "it knows connections, and no services"},
 	{"web", nil, "it stands before any service"},
 	{"yamldoc", nil, "it knows texts, and no requests"},
 }

@@ -31,8 +31,8 @@ var (
 		"bridge/zeromq": 30,
 		"cmd/bench":     35,
 		"domain":        81, "domain tests": 54, // a table of contents, sorted by entity
-		"handlers": 32, "handlers/console": 29,
-		"store": 41, "store tests": 36,
+		"handlers/console": 29,
+		"store":            41, "store tests": 36,
 	}
 )
 

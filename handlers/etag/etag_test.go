@@ -1,4 +1,4 @@
-package handlers
+package etag
 
 import (
 	"net/http"
@@ -10,20 +10,20 @@ import (
 )
 
 func TestReadTags(t *testing.T) {
-	for text, want := range map[string]*tags{
-		`*`:                           {any: true},
-		" \t* ":                       {any: true},
-		`"42"`:                        {strong: []uint64{42}},
+	for text, want := range map[string]*Tags{
+		`*`:                           {Any: true},
+		" \t* ":                       {Any: true},
+		`"42"`:                        {Strong: []uint64{42}},
 		`W/"42"`:                      {weak: []uint64{42}},
-		`"1","2" ,	W/"3",`:            {strong: []uint64{1, 2}, weak: []uint64{3}},
-		`, ,"1"`:                      {strong: []uint64{1}},
+		`"1","2" ,	W/"3",`:            {Strong: []uint64{1, 2}, weak: []uint64{3}},
+		`, ,"1"`:                      {Strong: []uint64{1}},
 		`""`:                          {},
 		`"*"`:                         {},
-		`"a,b", "1"`:                  {strong: []uint64{1}},
+		`"a,b", "1"`:                  {Strong: []uint64{1}},
 		`"042", "+42", "4_2", "-1"`:   {},
-		`"18446744073709551615"`:      {strong: []uint64{1<<64 - 1}},
+		`"18446744073709551615"`:      {Strong: []uint64{1<<64 - 1}},
 		`"18446744073709551616"`:      {},
-		"\"\xe9\\!\", W/\"x\", \"7\"": {strong: []uint64{7}},
+		"\"\xe9\\!\", W/\"x\", \"7\"": {Strong: []uint64{7}},
 		"":                            nil,
 		", ,":                         nil,
 		`42`:                          nil,
@@ -43,7 +43,7 @@ func TestReadTags(t *testing.T) {
 		`"4 2"`:                       nil,
 		"\"4\x7f\"":                   nil,
 	} {
-		got, err := readTags(http.Header{"If-Match": {text}}, "If-Match")
+		got, err := Read(http.Header{"If-Match": {text}}, "If-Match")
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
@@ -55,11 +55,11 @@ func TestReadTags(t *testing.T) {
 }
 
 func TestReadTagsOfSeveralLines(t *testing.T) {
-	got, err := readTags(http.Header{"If-Match": {`"1"`, `W/"2", "3"`}}, "If-Match")
-	if want := (&tags{strong: []uint64{1, 3}, weak: []uint64{2}}); err != nil || !reflect.DeepEqual(got, want) {
+	got, err := Read(http.Header{"If-Match": {`"1"`, `W/"2", "3"`}}, "If-Match")
+	if want := (&Tags{Strong: []uint64{1, 3}, weak: []uint64{2}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
-	if got, err := readTags(http.Header{}, "If-Match"); got != nil || err != nil {
+	if got, err := Read(http.Header{}, "If-Match"); got != nil || err != nil {
 		t.Errorf("no header: got %+v, %v", got, err)
 	}
 }
@@ -68,7 +68,7 @@ func FuzzTags(f *testing.F) {
 	f.Add(`"42", W/"7"`)
 	f.Add(`*`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := readTags(http.Header{"If-Match": {text}}, "If-Match")
+		got, err := Read(http.Header{"If-Match": {text}}, "If-Match")
 		if (got == nil) == (err == nil) {
 			t.Errorf("%q: got %+v, %v", text, got, err)
 		}

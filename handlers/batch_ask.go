@@ -29,3 +29,16 @@ func (b *batch) validate(ctx context.Context) error {
 	_ = asking.Wait()
 	return ctx.Err()
 }
+
+// lookUp looks up the names that the orders need.
+func (b *batch) lookUp(ctx context.Context) {
+	hosts := map[string]bool{}
+	for _, o := range b.orders {
+		for _, name := range o.Names {
+			hosts[name] = true
+		}
+	}
+	if len(hosts) > 0 {
+		b.api.names.LookUp(ctx, b.api.Names, b.stamp.Origin, hosts)
+	}
+}

@@ -1,4 +1,5 @@
-package handlers
+// Package lookups looks up the names of hosts for clients, some at once for each.
+package lookups
 
 import (
 	"context"
@@ -6,7 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
 	"ledge/domain"
 )
 
@@ -25,24 +25,15 @@ const (
 	namesTime   = 5 * time.Second
 )
 
-// lookUp looks up the names that the orders need, each once, and returns when that is done, when namesTime is over or when the request ends.
-func (b *batch) lookUp(ctx context.Context) {
-	seen := map[string]bool{}
-	for _, o := range b.orders {
-		for _, name := range o.Names {
-			seen[name] = true
-		}
-	}
-	if len(seen) == 0 {
-		return
-	}
+// LookUp looks up hosts for a client, each once, and returns when that is done, when namesTime is over or when the request ends.
+func (c *Clients) LookUp(ctx context.Context, names Names, remote string, hosts map[string]bool) {
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
-	client, done := b.api.names.of(b.stamp.Origin)
+	client, done := c.of(remote)
 	defer done()
 	var asking errgroup.Group
 	asking.SetLimit(namesAtOnce)
-	for name := range seen {
+	for name := range hosts {
 		if ctx.Err() != nil {
 			break
 		}
@@ -50,7 +41,7 @@ func (b *batch) lookUp(ctx context.Context) {
 			select {
 			case client <- struct{}{}:
 				defer func() { <-client }()
-				b.api.Names.LookUp(ctx, name)
+				names.LookUp(ctx, name)
 			case <-ctx.Done():
 			}
 			return nil
@@ -59,8 +50,8 @@ func (b *batch) lookUp(ctx context.Context) {
 	_ = asking.Wait()
 }
 
-// clientNames has a semaphore for each client that is looking up names.
-type clientNames struct {
+// Clients has a semaphore for each client that is looking up names.
+type Clients struct {
 	mu  sync.Mutex
 	all map[string]*clientName
 }
@@ -70,7 +61,7 @@ type clientName struct {
 	requests int
 }
 
-func (c *clientNames) of(remote string) (places chan struct{}, done func()) {
+func (c *Clients) of(remote string) (places chan struct{}, done func()) {
 	client := domain.ClientOf(remote)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-package handlers
+package faults
 
 import (
 	"errors"
@@ -28,12 +28,12 @@ func TestFaults(t *testing.T) {
 			{"[2].subscription.labels[1]", "", "wrong"},
 		}},
 		{domain.Errorf(domain.Invalid, "the body is empty; send one object: {…}"), []Fault{{"", "", "send one object: {…}"}}},
-		{domain.Errorf(domain.Invalid, notInteger, "offset", `a "b"`, 0, 9), []Fault{{"offset", `a "b"`, `querystring offset's value "a \"b\"" is no whole number from 0 to 9; correct it or leave it out`}}},
-		{domain.Errorf(domain.Invalid, outOfRange, "limit", -2, -1, 9), []Fault{{"limit", "-2", "querystring limit's value -2 is out of min -1 ~ max 9 range."}}},
+		{domain.Errorf(domain.Invalid, "querystring %s's value %q is no whole number from %d to %d; correct it or leave it out", "offset", `a "b"`, 0, 9), []Fault{{"offset", `a "b"`, `querystring offset's value "a \"b\"" is no whole number from 0 to 9; correct it or leave it out`}}},
+		{domain.Errorf(domain.Invalid, "querystring limit's value -2 is out of min -1 ~ max 9 range."), []Fault{{"limit", "-2", "querystring limit's value -2 is out of min -1 ~ max 9 range."}}},
 		{domain.Errorf(domain.NotFound, "device: no; mend"), nil},
 		{errors.New("ours"), nil},
 	} {
-		if got := faultsOf(tt.err); !slices.Equal(got, tt.want) {
+		if got := Of(tt.err); !slices.Equal(got, tt.want) {
 			t.Errorf("%v:\n got %q\nwant %q", tt.err, got, tt.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	for range 5000 {
 		p.Add("a", "%.80q is wrong; %s", strings.Repeat("x", 1000), strings.Repeat("ü", 5000))
 	}
-	faults := faultsOf(p.Err())
+	faults := Of(p.Err())
 	if len(faults) == 0 || len(faults) > mostFaults {
 		t.Errorf("got %d faults", len(faults))
 	}

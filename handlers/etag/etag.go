@@ -1,4 +1,5 @@
-package handlers
+// Package etag reads the entity tags that a request names.
+package etag
 
 import (
 	"net/http"
@@ -9,26 +10,26 @@ import (
 	"ledge/domain"
 )
 
-// tags are the entity tags that a request names. A tag that is no revision is left out: it never was an answer's.
-type tags struct {
-	any          bool // *
-	strong, weak []uint64
+// Tags are the entity tags that a request names. A tag that is no revision is left out: it never was an answer's.
+type Tags struct {
+	Any          bool // *
+	Strong, weak []uint64
 }
 
 const listSpace = " \t"
 
-// readTags reads a header that is * or a list of entity tags (RFC 9110, 8.8.3 and 13.1); nil where there is none. The
+// Read reads a header that is * or a list of entity tags (RFC 9110, 8.8.3 and 13.1); nil where there is none. The
 // length of a request's headers bounds the list.
-func readTags(h http.Header, name string) (*tags, error) {
+func Read(h http.Header, name string) (*Tags, error) {
 	lines := h.Values(name)
 	if len(lines) == 0 {
 		return nil, nil
 	}
 	text := strings.Join(lines, ",")
 	if strings.Trim(text, listSpace) == "*" {
-		return &tags{any: true}, nil
+		return &Tags{Any: true}, nil
 	}
-	t, n := &tags{}, 0
+	t, n := &Tags{}, 0
 	rest := strings.TrimLeft(text, listSpace+",")
 	for ; rest != ""; n++ {
 		opaque, weak, after, ok := cutTag(rest)
@@ -55,7 +56,7 @@ func cutTag(text string) (opaque string, weak bool, after string, ok bool) {
 	return opaque, weak, after, opened && closed && !bad
 }
 
-func (t *tags) add(opaque string, weak bool) {
+func (t *Tags) add(opaque string, weak bool) {
 	revision, err := strconv.ParseUint(opaque, 10, 64)
 	if err != nil || strconv.FormatUint(revision, 10) != opaque {
 		return
@@ -63,11 +64,19 @@ func (t *tags) add(opaque string, weak bool) {
 	if weak {
 		t.weak = append(t.weak, revision)
 	} else {
-		t.strong = append(t.strong, revision)
+		t.Strong = append(t.Strong, revision)
 	}
 }
 
-// match compares weakly, as If-None-Match does.
-func (t *tags) match(revision uint64) bool {
-	return t.any || slices.Contains(t.strong, revision) || slices.Contains(t.weak, revision)
+// Match compares weakly, as If-None-Match does.
+func (t *Tags) Match(revision uint64) bool {
+	return t.Any || slices.Contains(t.Strong, revision) || slices.Contains(t.weak, revision)
+}
+
+// Knows reports whether an If-None-Match has tag, by RFC 9110's weak comparison.
+func Knows(ifNoneMatch, tag string) bool {
+	return slices.ContainsFunc(strings.Split(ifNoneMatch, ","), func(one string) bool {
+		one = strings.TrimSpace(one)
+		return one == "*" || strings.TrimPrefix(one, "W/") == tag
+	})
 }

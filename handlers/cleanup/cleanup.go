@@ -1,4 +1,5 @@
-package handlers
+// Package cleanup serves requests that remove readings and notifications by age or by device.
+package cleanup
 
 import (
 	"math"
@@ -7,11 +8,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
-// CleanUp asks for a cleanup and answers 202 when reads no longer show what it removes, or, of a long one, when a.Swept has waited for long
+// Serve asks for a cleanup and answers 202 when reads no longer show what it removes, or, of a long one, when a.Swept has waited for long
 // enough: then it goes on when the answer is out, and after a restart.
-func CleanUp(a *API, log Submitter, cleanup func(*gin.Context) (domain.Cleanup, error)) Handler {
+func Serve(a *handlers.API, log handlers.Submitter, cleanup func(*gin.Context) (domain.Cleanup, error)) handlers.Handler {
 	return func(c *gin.Context) {
 		asked, err := cleanup(c)
 		if err == nil {

@@ -1,4 +1,5 @@
-package handlers
+// Package faults makes the messages of answers and, for programs, the path, value and cure of each fault of a request.
+package faults
 
 import (
 	"errors"
@@ -31,14 +32,14 @@ var (
 	queryFault = regexp.MustCompile(`querystring (\w+)'s value ("(?:[^"\\]|\\.)*"|\S+)`) // EdgeX's words
 )
 
-// faultsOf returns what is wrong with a request that is refused because of err; nil where the request is not at fault. It is taken from the
+// Of returns what is wrong with a request that is refused because of err; nil where the request is not at fault. It is taken from the
 // message: what is remembered of a refusal for an Idempotency-Key is its message, and the answer is the same.
-func faultsOf(err error) []Fault {
+func Of(err error) []Fault {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok || e.Code != domain.Invalid {
 		return nil
 	}
-	message := shorten(e.Message)
+	message := Shorten(e.Message)
 	if m := queryFault.FindStringSubmatch(message); m != nil {
 		value, err := strconv.Unquote(m[2])
 		if err != nil {
@@ -111,4 +112,15 @@ func valueIn(text string) string {
 		return m[1]
 	}
 	return ""
+}
+
+// mostMessage bounds a message in an answer, in bytes: what it quotes may be long.
+const mostMessage = 4 << 10
+
+// Shorten returns a message as an answer has it.
+func Shorten(message string) string {
+	if len(message) <= mostMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:mostMessage], "") + "…"
 }

@@ -1,4 +1,5 @@
-package handlers
+// Package noticed knows which categories and labels notifications have had, and which notifications are only tests.
+package noticed
 
 import (
 	"slices"
