@@ -20,11 +20,13 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/data"
 	"ledge/handlers/devicerest"
 	"ledge/handlers/handlerstest"
 	"ledge/handlers/metadata"
 	"ledge/handlers/notifications"
+	"ledge/handlers/web"
 )
 
 // roleAccess knows tokens that are the names of roles; posters may post to cam-*.
@@ -80,7 +82,7 @@ func allServices(change func(*handlers.Options)) map[string]*handlers.Service {
 	}
 }
 
-func secure(o *handlers.Options) { o.Access = &handlers.Access{Authenticator: roleAccess{}} }
+func secure(o *handlers.Options) { o.Access = &access.Access{Authenticator: roleAccess{}} }
 
 // TestRouteWithoutRight holds that a route is not served if it is not certain who may ask for it.
 func TestRouteWithoutRight(t *testing.T) {
@@ -266,7 +268,7 @@ func TestIdentitySources(t *testing.T) {
 }
 
 func local(r *http.Request) *http.Request {
-	return r.WithContext(handlers.WithIdentity(r.Context(), domain.Identity{Actor: "local", Role: domain.Operator}))
+	return r.WithContext(access.WithIdentity(r.Context(), domain.Identity{Actor: "local", Role: domain.Operator}))
 }
 
 func TestLogin(t *testing.T) {
@@ -320,13 +322,13 @@ func TestActorIsOnTheLog(t *testing.T) {
 
 func TestRefusalsAreCounted(t *testing.T) {
 	now := handlerstest.Now
-	counted := &handlers.Refusals{Now: func() time.Time { return now }}
+	counted := &access.Refusals{Now: func() time.Time { return now }}
 	s := allServices(func(o *handlers.Options) { secure(o); o.Access.Refusals = counted })["core-data"]
 	for _, header := range []string{"X: y", "Authorization: Bearer wrong", "Authorization: Bearer busy", "Authorization: Bearer poster"} {
 		handlerstest.Serve(s, "GET", "/api/v2/event/all", "", header)
 	}
 	handlerstest.Serve(s, "POST", "/api/v2/event/p/door-1/s", "", "Authorization: Bearer poster")
-	for _, reason := range handlers.Reasons {
+	for _, reason := range access.Reasons {
 		if got := counted.Count("core-data", reason); got != 1 {
 			t.Errorf("%s: got %d, want 1", reason, got)
 		}
@@ -348,9 +350,9 @@ func TestPosterNamesAnotherDeviceInReading(t *testing.T) {
 }
 
 func TestProxies(t *testing.T) {
-	var proxies handlers.Proxies
+	var proxies web.Proxies
 	for _, text := range []string{"10.0.0.0/8", "fd00::1"} {
-		network, err := handlers.ParseProxy(text)
+		network, err := web.ParseProxy(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +386,7 @@ func TestProxies(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "x", "10.0.0.0/33", "0.0.0.0/0", "::/0"} {
-		if _, err := handlers.ParseProxy(bad); err == nil {
+		if _, err := web.ParseProxy(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}
@@ -392,7 +394,7 @@ func TestProxies(t *testing.T) {
 
 // A page of a trusted origin may ask whether it may send a token, without one.
 func TestPreflightNeedsNoLogin(t *testing.T) {
-	h := handlers.SameOrigin{Hosts: []string{"example.com"}, TrustedOrigins: []string{"http://edge.example.org"}, Logger: slog.New(slog.DiscardHandler)}.Before(allServices(secure)["core-metadata"])
+	h := web.SameOrigin{Hosts: []string{"example.com"}, TrustedOrigins: []string{"http://edge.example.org"}, Logger: slog.New(slog.DiscardHandler)}.Before(allServices(secure)["core-metadata"])
 	w := handlerstest.Serve(h, "OPTIONS", "/api/v2/device/all", "", "Origin: http://edge.example.org", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization")
 	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Headers") != "authorization" {
 		t.Errorf("got %d %v", w.Code, w.Header())
@@ -409,7 +411,7 @@ func TestPreflightNeedsNoLogin(t *testing.T) {
 func TestRefusalsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	now := handlerstest.Now
-	refusals := &handlers.Refusals{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}
+	refusals := &access.Refusals{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}
 	s := allServices(func(o *handlers.Options) { secure(o); o.Access.Refusals = refusals })["core-data"]
 	send := func(address string) {
 		r := httptest.NewRequest("GET", "/api/v2/event/all", nil)
@@ -436,7 +438,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	now = now.Add(time.Minute)
 	send("192.0.2.9:1")
 	want("a minute later, another one", 2+1024)
-	if got := refusals.Count("core-data", handlers.BadLogin); got != 2004 {
+	if got := refusals.Count("core-data", access.BadLogin); got != 2004 {
 		t.Errorf("counted %d, want 2004", got)
 	}
 }

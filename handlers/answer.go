@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -8,13 +9,14 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain/fastjson"
+	"ledge/handlers/answers"
 )
 
 // Answer is sent while it is made. An answer of no more than one part has a Content-Length. No view of the state is open while the
 // client reads, and the client has WriteTimeout for each part, so that an answer may have any length.
 type Answer struct {
-	*Output
-	*AnswerMemory
+	*answers.Output
+	*answers.Memory
 	Vary        string // headers of an answer that could be made
 	Disposition string
 	a           *API
@@ -28,12 +30,20 @@ type Answer struct {
 // Answer begins an answer. The caller has to End it, but not where it panics: that must not look like the whole answer.
 func (a *API) Answer(c *gin.Context, status int, contentType string) *Answer {
 	w := &Answer{
-		AnswerMemory: a.AnswerMemoryOf(c), a: a, c: c, control: http.NewResponseController(c.Writer),
+		Memory: a.AnswerMemoryOf(c), a: a, c: c, control: http.NewResponseController(c.Writer),
 		status: status, contentType: contentType,
 	}
-	w.Output = NewOutput(sender{w})
+	w.Output = answers.NewOutput(sender{w})
 	return w
 }
+
+// AnswerMemory returns the memory of an answer to a client, of which it has none yet.
+func (a *API) AnswerMemory(ctx context.Context, client string) *answers.Memory {
+	return a.answers.For(ctx, client)
+}
+
+// AnswerMemoryOf is AnswerMemory for a request.
+func (a *API) AnswerMemoryOf(c *gin.Context) *answers.Memory { return a.answers.Of(c.Request) }
 
 // sender sends to the client.
 type sender struct{ *Answer }
@@ -64,7 +74,7 @@ func (w *Answer) begin() {
 // End sends what is left. An answer that could not be made becomes an error where nothing was sent. Else the connection
 // breaks, so that nobody takes a part for the whole.
 func (w *Answer) End() {
-	defer w.release()
+	defer w.Free()
 	w.Release()
 	if w.Err == nil {
 		if !w.begun {
@@ -95,7 +105,7 @@ type list struct {
 func (a *API) beginList(c *gin.Context, key string, total int) *list {
 	l := &list{Answer: a.Answer(c, http.StatusOK, typeJSON)}
 	l.Append(func(dst []byte) ([]byte, error) {
-		dst, err := appendJSON(dst, ListEnvelope{a.Envelope(http.StatusOK), total})
+		dst, err := answers.AppendJSON(dst, ListEnvelope{a.Envelope(http.StatusOK), total})
 		return append(append(append(dst[:len(dst)-1], `,"`...), key...), `":[`...), err
 	})
 	return l
@@ -107,7 +117,7 @@ func (l *list) element(f func(dst []byte) ([]byte, error)) {
 		l.Print(",")
 	}
 	l.more = true
-	if l.holdsNone() {
+	if l.HoldsNone() {
 		l.Append(f)
 		return
 	}

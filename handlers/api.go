@@ -9,6 +9,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/access"
+	"ledge/handlers/answers"
+	"ledge/handlers/bodies"
+	"ledge/handlers/lookups"
 )
 
 // V2 is the version of EdgeX 2's API.
@@ -17,20 +21,20 @@ const V2 = "v2"
 // API is one version of a service's interface, below /api/<APIVersion>.
 type API struct {
 	Options
-	*Bodies
+	*bodies.Bodies
 	// NeedsLogin says that clients need a login in open mode too. Who changes users and tokens can let itself into the console, which has
 	// logins in open mode.
 	NeedsLogin bool
 
 	service *Service
-	answers *Answers
+	answers *answers.Shared
 	refused *refusedLog
-	names   *clientNames
+	names   *lookups.Clients
 }
 
 // API adds a version, with the routes that all services have.
 func (s *Service) API(version string) *API {
-	a := &API{Options: s.options, Bodies: s.bodies, service: s, answers: s.answers, refused: s.refused, names: &clientNames{}}
+	a := &API{Options: s.options, Bodies: s.bodies, service: s, answers: s.answers, refused: s.refused, names: &lookups.Clients{}}
 	a.APIVersion = version
 	timestamp := func() any { return a.Now().UTC().Format(time.UnixDate) }
 	routes := []Route{
@@ -85,8 +89,9 @@ func (a *API) Stamp(c *gin.Context) domain.Stamp {
 // place where an actor is named.
 func (a *API) origin(c *gin.Context) domain.Stamp {
 	return domain.Stamp{
-		At: a.Now(), Actor: Actor(c.Request), By: Sender(c.Request.Context()),
-		Origin: c.Request.RemoteAddr, CorrelationID: hopsOf(c.Request).Behind(correlationID(c.Writer)), EventID: newCorrelation(c.Writer, c.Request),
+		At: a.Now(), Actor: access.Actor(c.Request), By: access.Sender(c.Request.Context()),
+		Origin: c.Request.RemoteAddr, CorrelationID: access.HopsOf(c.Request).Behind(access.CorrelationID(c.Writer)),
+		EventID: access.NewCorrelation(c.Writer, c.Request),
 	}
 }
 

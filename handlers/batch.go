@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/faults"
 	"ledge/handlers/jsonform"
 )
 
@@ -101,7 +102,7 @@ func serveBatch(a *API, log Submitter, entity string, shape reflect.Type, newEle
 		}
 		body := bodyBuffers.get() // what is decoded of it is a copy
 		defer bodyBuffers.put(body)
-		if err := a.readBody(c, body, a.BodyBytes); err != nil {
+		if err := a.ReadInto(c, body, a.BodyBytes); err != nil {
 			a.Fail(c, err)
 			return
 		}
@@ -213,7 +214,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 	switch {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
-		item.Errors = faultsOf(err)
+		item.Errors = faults.Of(err)
 	case b.orders[i].ID != "" || b.orders[i].AddsPart:
 		item.StatusCode, item.ID, item.Token = http.StatusCreated, b.orders[i].ID, b.orders[i].Token
 	}

@@ -14,6 +14,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 )
 
 // slowLogin is a login whose body has begun.
@@ -66,7 +67,7 @@ func TestOldestLoginGivesWay(t *testing.T) {
 func TestPasswordsHoldNoPlace(t *testing.T) {
 	entered, goOn := make(chan struct{}), make(chan struct{})
 	s := allServices(func(o *handlers.Options) {
-		o.Access = &handlers.Access{Authenticator: waiting{roleAccess{}, entered, goOn}}
+		o.Access = &access.Access{Authenticator: waiting{roleAccess{}, entered, goOn}}
 	})["core-metadata"]
 	var all []slowLogin
 	for range 200 {
@@ -130,7 +131,7 @@ func TestIdentityEndsWithCertificate(t *testing.T) {
 	end := time.Now().Add(time.Hour)
 	var until int64
 	s := allServices(func(o *handlers.Options) {
-		o.Access = &handlers.Access{Authenticator: certified{}}
+		o.Access = &access.Access{Authenticator: certified{}}
 		o.Access.Still = func(id domain.Identity) error {
 			until = id.Until
 			return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/etag"
 )
 
 // SetETag gives an answer the ETag of an entity at a revision; 0 is none.
@@ -20,13 +21,13 @@ func SetETag(c *gin.Context, revision uint64) {
 // Unchanged gives the answer to a GET the ETag of the entity that was read, and is the whole answer where the request
 // says If-None-Match: 304 where that names the ETag, 400 where it is malformed.
 func (a *API) Unchanged(c *gin.Context, revision uint64) bool {
-	known, err := readTags(c.Request.Header, "If-None-Match")
+	known, err := etag.Read(c.Request.Header, "If-None-Match")
 	if err != nil {
 		a.Fail(c, err)
 		return true
 	}
 	SetETag(c, revision)
-	if known == nil || !known.match(revision) {
+	if known == nil || !known.Match(revision) {
 		return false
 	}
 	c.Status(http.StatusNotModified)
@@ -39,7 +40,7 @@ func conditional(h http.Header, command domain.Command) (domain.Command, error) 
 	if h.Values("If-None-Match") != nil {
 		return nil, domain.Errorf(domain.Invalid, "If-None-Match is for GET; to change only what you have read, send If-Match with its ETag")
 	}
-	seen, err := readTags(h, "If-Match")
+	seen, err := etag.Read(h, "If-Match")
 	if seen == nil || err != nil {
 		return command, err
 	}
@@ -47,7 +48,7 @@ func conditional(h http.Header, command domain.Command) (domain.Command, error) 
 	if !ok {
 		return nil, domain.Errorf(domain.Invalid, "If-Match is for changing or removing what is there, and this request adds something new; leave it out")
 	}
-	return domain.IfMatch{Change: change, Any: seen.any, Revisions: seen.strong}, nil // a weak tag never matches here
+	return domain.IfMatch{Change: change, Any: seen.Any, Revisions: seen.Strong}, nil // a weak tag never matches here
 }
 
 // OnlyOfOne refuses the If-Match of a request that changes n entities, unless that is one.

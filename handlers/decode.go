@@ -10,14 +10,9 @@ import (
 	"ledge/handlers/jsonform"
 )
 
-const (
-	// entryBytes is what an entry of a list or an object counts in memory while its request is served. Decoded it takes far more than
-	// its text.
-	entryBytes = 96
-	// profileElement is the longest text of an element that is a profile, in bytes: the longest profile as an answer has it, and some
-	// white space.
-	profileElement = 10 << 20
-)
+// profileElement is the longest text of an element that is a profile, in bytes: the longest profile as an answer has it, and some
+// white space.
+const profileElement = 10 << 20
 
 // ForProfiles returns the API for routes that take whole profiles, which may be longer than other entities.
 func (a *API) ForProfiles() *API {

@@ -5,13 +5,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/etag"
 	"ledge/handlers/openapi"
 )
 
@@ -51,7 +50,7 @@ func replyFile(c *gin.Context, mediaType string, data []byte) {
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if knows(c.GetHeader("If-None-Match"), tag) {
+	if etag.Knows(c.GetHeader("If-None-Match"), tag) {
 		c.Status(http.StatusNotModified)
 		c.Writer.WriteHeaderNow()
 		return
@@ -60,12 +59,4 @@ func replyFile(c *gin.Context, mediaType string, data []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	c.Status(http.StatusOK)
 	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told
-}
-
-// knows reports whether an If-None-Match has tag, by RFC 9110's weak comparison.
-func knows(ifNoneMatch, tag string) bool {
-	return slices.ContainsFunc(strings.Split(ifNoneMatch, ","), func(one string) bool {
-		one = strings.TrimSpace(one)
-		return one == "*" || strings.TrimPrefix(one, "W/") == tag
-	})
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"ledge/handlers/access"
+	"ledge/handlers/answers"
 )
 
 // notFound answers an unknown path as EdgeX does, and says where the path is served if another service has it.
@@ -64,4 +67,23 @@ func (s *Service) notAllowed(c *gin.Context) {
 		return
 	}
 	c.String(http.StatusMethodNotAllowed, "%s is not possible here; use %s\n", c.Request.Method, allowed)
+}
+
+// loops answers a request that goes round between instances of Ledge with 508.
+func (s *Service) loops(w http.ResponseWriter, r *http.Request) bool {
+	hops := access.HopsOf(r)
+	if len(hops) == 0 || !hops.Loops(s.options.Instance) {
+		return false
+	}
+	s.options.Logger.Debug("request goes round", "service", s.options.Service, "path", r.URL.Path,
+		"hops", hops, "correlation", access.CorrelationID(w))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusLoopDetected)
+	text, _ := answers.AppendJSON(nil, Envelope{
+		APIVersion: s.options.APIVersion, StatusCode: http.StatusLoopDetected,
+		Message: "this request goes round between instances of Ledge, as its header Ledge-Hop says; " +
+			"correct the REST channel or the base address that sends it here",
+	})
+	_, _ = w.Write(append(text, '\n')) // fails when the client is gone: nobody is left to be told
+	return true
 }

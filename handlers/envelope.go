@@ -1,9 +1,9 @@
 package handlers
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,7 +11,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/domain/fastjson"
+	"ledge/handlers/answers"
+	"ledge/handlers/faults"
 )
 
 // Envelope heads every answer. The order of its fields is that of EdgeX 2.3.
@@ -30,13 +31,13 @@ type Item struct {
 	// Token is the text of the token that was added.
 	Token string `json:"token,omitempty"`
 	// Errors are what is wrong with the element.
-	Errors []Fault `json:"errors,omitempty"`
+	Errors []faults.Fault `json:"errors,omitempty"`
 }
 
 // Failure answers a request that is refused. Errors has what Message says, where the request is at fault.
 type Failure struct {
 	Envelope
-	Errors []Fault `json:"errors,omitempty"`
+	Errors []faults.Fault `json:"errors,omitempty"`
 }
 
 // ListEnvelope heads a list; TotalCount counts it before the page was cut.
@@ -82,7 +83,7 @@ const typeJSON = "application/json"
 func (a *API) Reply(c *gin.Context, status int, body any) {
 	b := answerBuffers.get()
 	defer answerBuffers.put(b)
-	text, err := appendJSON(b.AvailableBuffer(), body)
+	text, err := answers.AppendJSON(b.AvailableBuffer(), body)
 	if err != nil {
 		a.Fail(c, fmt.Errorf("encode answer: %w", err))
 		return
@@ -93,12 +94,12 @@ func (a *API) Reply(c *gin.Context, status int, body any) {
 
 // ReplyLarge is Reply with one large entity, which was read with memory. Until the client has taken the answer it holds what the
 // text takes.
-func (a *API) ReplyLarge(c *gin.Context, memory *AnswerMemory, body any) {
-	if memory.held == 0 {
+func (a *API) ReplyLarge(c *gin.Context, memory *answers.Memory, body any) {
+	if memory.HoldsNone() {
 		a.Reply(c, http.StatusOK, body)
 		return
 	}
-	text, err := appendJSON(nil, body)
+	text, err := answers.AppendJSON(nil, body)
 	if err != nil {
 		a.Fail(c, fmt.Errorf("encode answer: %w", err))
 		return
@@ -108,25 +109,37 @@ func (a *API) ReplyLarge(c *gin.Context, memory *AnswerMemory, body any) {
 	writeJSON(c, http.StatusOK, text)
 }
 
-// writers has the fastjson.Writer of each type of answers, by its reflect.Type.
-var writers sync.Map
-
-func appendJSON(dst []byte, body any) ([]byte, error) {
-	t := reflect.TypeOf(body)
-	if t == nil {
-		return append(dst, "null"...), nil
-	}
-	w, ok := writers.Load(t)
-	if !ok {
-		w, _ = writers.LoadOrStore(t, fastjson.WriterOf(t))
-	}
-	return w.(fastjson.Writer).Append(dst, body)
-}
-
 func writeJSON(c *gin.Context, status int, data []byte) {
 	h := c.Writer.Header()
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	c.Status(status)
 	_, _ = c.Writer.Write(data) // fails when the client is gone: nobody is left to be told
+}
+
+// buffers are used again, those of at most so many bytes.
+type buffers struct {
+	pool sync.Pool
+	most int
+}
+
+var (
+	answerBuffers = buffers{most: 1 << 20}
+	// bodyBuffers are small: a request has its buffer from its first byte on, however little it sends.
+	bodyBuffers = buffers{most: 64 << 10}
+)
+
+// get returns an empty buffer, for put.
+func (p *buffers) get() *bytes.Buffer {
+	if b, ok := p.pool.Get().(*bytes.Buffer); ok {
+		return b
+	}
+	return new(bytes.Buffer)
+}
+
+func (p *buffers) put(b *bytes.Buffer) {
+	if b.Cap() <= p.most {
+		b.Reset()
+		p.pool.Put(b)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/access"
 	"ledge/handlers/jsonform"
 )
 
@@ -20,7 +21,7 @@ func (o *Options) isBeforeLogin(r *http.Request) bool {
 	if o.Access == nil || r.ContentLength == 0 {
 		return false
 	}
-	_, known := IdentityOf(r.Context())
+	_, known := access.IdentityOf(r.Context())
 	return !known && !o.Access.Open || r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/login")
 }
 

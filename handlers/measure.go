@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"ledge/handlers/bodies"
 )
 
 // Served is one request that was answered. Route is the pattern of its path, such as /api/v2/device/name/:name, or one of
@@ -55,8 +57,8 @@ func (s *Service) measure(c *gin.Context) {
 
 // unrouted tells Options.Observe of a request that was answered before its path was looked at.
 func (s *Service) unrouted(w http.ResponseWriter, r *http.Request) {
-	if t, ok := w.(*timedWriter); ok && s.options.Observe != nil {
-		s.options.Observe(Served{methodOf(r), RouteRefused, t.status, 0})
+	if status, ok := bodies.StatusOf(w); ok && s.options.Observe != nil {
+		s.options.Observe(Served{methodOf(r), RouteRefused, status, 0})
 	}
 }
 

@@ -51,9 +51,7 @@ func readObject(a *API, c *gin.Context) ([]byte, error) {
 	if err := room.Hold(jsonform.CountEntries(data)); err != nil {
 		return nil, err
 	}
-	if room.held > 0 {
-		bodyOf(c).held += room.held // until the request's end
-	}
+	room.KeepUntilEnd(c)
 	return data, nil
 }
 

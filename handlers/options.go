@@ -10,6 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/domain"
+	"ledge/handlers/access"
+	"ledge/handlers/answers"
+	"ledge/handlers/bodies"
+	"ledge/handlers/lookups"
+	"ledge/handlers/quota"
 )
 
 // Submitter has commands decided and recorded. Outcomes are in the order of the requests, one for each; the error is
@@ -19,15 +24,12 @@ type Submitter interface {
 	Submit(ctx context.Context, reqs ...domain.Request) ([]domain.Outcome, error)
 }
 
-// Reader opens one consistent look at the state; the function that it returns closes it.
-type Reader func() (domain.View, func())
-
 // DeviceServices are the device services other than ours.
 type DeviceServices interface {
 	// CheckAddress returns why no device service may be called at a base address, for the client that wants it so.
 	CheckAddress(base string) error
 	// ValidateDevice asks the device service s whether it takes device d as it is to be. The error is what the client is
-	// answered; correlationID is that of the request.
+	// answered; CorrelationID is that of the request.
 	ValidateDevice(ctx context.Context, s domain.DeviceService, d domain.Device, correlationID string) error
 }
 
@@ -84,14 +86,14 @@ type Options struct {
 	// is slower is cut off.
 	WriteTimeout time.Duration
 	// BodiesInFlight is how many requests with a body are served at a time, 2,048, shared between clients
-	// as a [Quota] is; one more is answered with 503.
+	// as a [quota.Quota] is; one more is answered with 503.
 	BodiesInFlight int
 	// BodyMemory bounds the bytes of all bodies that are loaded at a time, 96 MiB, shared between clients
-	// as a [Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
+	// as a [quota.Quota] is; what would pass it is answered with 503. A body counts as it arrives. In a JSON array each entry of
 	// a list or an object counts entryBytes beside its text. It is LeastBodyMemory or more.
 	BodyMemory int64
 	// Memory is the quota of BodyMemory, which services may share; nil: the service has its own.
-	Memory *Quota
+	Memory *quota.Quota
 	// StrictProfileChanges refuses to replace device profiles and to take parts of them away, StrictProfileDeletes to
 	// delete them, with 423 (setting strict-profiles).
 	StrictProfileChanges, StrictProfileDeletes bool
@@ -102,7 +104,7 @@ type Options struct {
 	// Devices is asked before a device or a device service is added or changed. nil: nobody is.
 	Devices DeviceServices
 	// Names finds the addresses of hosts where sockets are bound; nil where none are.
-	Names Names
+	Names lookups.Names
 	// IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered
 	// (IdempotencyKeep), IdempotencyAnswers how many answers to elements of such requests there may be in each stream
 	// (200,000); one more is answered with 503.
@@ -115,9 +117,9 @@ type Options struct {
 	// Observe is told of each request that was answered. It must be quick. nil: nothing is measured.
 	Observe func(Served)
 	// Access says who may send which requests; nil: everybody may send all, and there is no login.
-	Access *Access
+	Access *access.Access
 
-	unknown *UnknownBodies
+	unknown *bodies.UnknownBodies
 }
 
 // IdempotencyKeep is how long the answer to a request with an Idempotency-Key is remembered by default. A day is longer than a client
@@ -152,7 +154,7 @@ func (o Options) WithDefaults() Options {
 		o.NewID = newID
 	}
 	if o.unknown == nil {
-		o.unknown = &UnknownBodies{}
+		o.unknown = &bodies.UnknownBodies{}
 	}
 	o.BodyBytes = cmp.Or(o.BodyBytes, 16<<20)          // three times the JSON of 10,000 ordinary devices
 	o.UploadBytes = cmp.Or(o.UploadBytes, 8<<20)       // a profile of 10,000 resources with all their keys
@@ -160,7 +162,7 @@ func (o Options) WithDefaults() Options {
 	o.InlineBytes = cmp.Or(o.InlineBytes, 256<<10)     // a picture of a camera; twice as much is the most that a tap sends live
 	o.BodyMemory = cmp.Or(o.BodyMemory, 96<<20)        // six of the largest bodies, on a gateway with 1 GiB
 	if o.Memory == nil {
-		o.Memory = NewQuota(o.BodyMemory)
+		o.Memory = quota.New(o.BodyMemory)
 	}
 	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
@@ -172,6 +174,24 @@ func (o Options) WithDefaults() Options {
 	o.IdempotencyAnswers = cmp.Or(o.IdempotencyAnswers, 200_000)
 	o.SecretBytes = cmp.Or(o.SecretBytes, 256<<10)
 	return o
+}
+
+// pace returns how slowly clients may send and read.
+func (o *Options) pace() bodies.Pace {
+	return bodies.Pace{Timeout: o.BodyTimeout, Rate: o.BodyRate, WriteTimeout: o.WriteTimeout}
+}
+
+// NewBodies returns the bodies of a service, within the BodiesInFlight and the BodyMemory of its options.
+func NewBodies(o Options) *bodies.Bodies {
+	o = o.WithDefaults()
+	return bodies.New(o.BodiesInFlight, o.Memory, o.BodyMemory, o.pace())
+}
+
+// NewAnswers returns the memory of a service for large entities and values: two thirds of the memory for bodies. An answer waits for it as
+// long as for a client that reads.
+func NewAnswers(o Options) *answers.Shared {
+	o = o.WithDefaults()
+	return answers.New(max(o.BodyMemory/3*2, 1), o.WriteTimeout)
 }
 
 // Randomness is read for several ids at once. That it is in memory before is no harm: ids are no secrets.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"ledge/domain"
+	"ledge/handlers/web"
 )
 
 // PprofPath begins the paths of Go's profiles.
@@ -36,7 +37,7 @@ func Pprof(o Options) http.Handler {
 		var err error
 		if o.Access != nil && !o.Access.Open {
 			err = o.mayCall(r, Profiles, r.PathValue)
-		} else if from, perr := netip.ParseAddrPort(r.RemoteAddr); perr != nil || !from.Addr().Unmap().IsLoopback() || IsForwarded(r) {
+		} else if from, perr := netip.ParseAddrPort(r.RemoteAddr); perr != nil || !from.Addr().Unmap().IsLoopback() || web.IsForwarded(r) {
 			err = errNotLoopback
 		}
 		if err != nil {

@@ -7,11 +7,12 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 )
 
 // TestPprofRights holds that profiles are for administrators in secure mode, and for this machine in open mode.
 func TestPprofRights(t *testing.T) {
-	ask := func(a *handlers.Access, remote, token string) int {
+	ask := func(a *access.Access, remote, token string) int {
 		r := httptest.NewRequest(http.MethodGet, "/debug/pprof/cmdline", http.NoBody)
 		r.RemoteAddr = remote
 		if token != "" {
@@ -21,7 +22,7 @@ func TestPprofRights(t *testing.T) {
 		handlers.Pprof(handlers.Options{Service: "core-metadata", Access: a}).ServeHTTP(w, r)
 		return w.Code
 	}
-	secure, open := &handlers.Access{Authenticator: roleAccess{}}, &handlers.Access{Authenticator: roleAccess{}, Open: true}
+	secure, open := &access.Access{Authenticator: roleAccess{}}, &access.Access{Authenticator: roleAccess{}, Open: true}
 	for _, role := range domain.Roles() {
 		want := http.StatusForbidden
 		if role == domain.Admin {
@@ -32,7 +33,7 @@ func TestPprofRights(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		access *handlers.Access
+		access *access.Access
 		remote string
 		want   int
 	}{

@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/fastjson"
+	"ledge/handlers/entities"
 )
 
 // Handler serves one route.
@@ -17,12 +18,14 @@ type Filter = func(*gin.Context) []domain.Filter
 
 // Get serves the entity whose key is in the path, with its revision as ETag. wrap makes the answer of it, or a
 // pointer to that, which saves a copy.
-func Get[S any](a *API, state Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any) Handler {
+func Get[S any](
+	a *API, state entities.Reader, kind, param string, table func(domain.State) domain.Table[S], wrap func(Envelope, S) any,
+) Handler {
 	return func(c *gin.Context) {
 		memory := a.AnswerMemoryOf(c)
 		defer memory.Release()
 		s := new(S)
-		row, err := LookUp(memory, state, table, c.Param(param), s)
+		row, err := entities.LookUp(memory, state, table, c.Param(param), s)
 		if err == nil && !row.OK {
 			err = domain.Errorf(domain.NotFound, "%s %s %.80q does not exist; correct the %s", kind, param, c.Param(param), param)
 		}
@@ -37,37 +40,9 @@ func Get[S any](a *API, state Reader, kind, param string, table func(domain.Stat
 	}
 }
 
-// HoldFor waits for the memory that an entity takes, if it is large.
-func HoldFor[S any](memory *AnswerMemory, state Reader, table func(domain.State) domain.Table[S], key func(domain.State) string) error {
-	if row := look(state, table, key, LargeBytes, new(S)); row.Size > LargeBytes {
-		return memory.Hold(int64(row.Size))
-	}
-	return nil
-}
-
-func look[S any](state Reader, table func(domain.State) domain.Table[S], key func(domain.State) string, most int, into *S) domain.Row {
-	view, done := state()
-	defer done()
-	return domain.GetWithin(table(view.State), key(view.State), most, into)
-}
-
-// LookUp reads an entity into a zero value. One that is large is read once there is memory for it.
-func LookUp[S any](memory *AnswerMemory, state Reader, table func(domain.State) domain.Table[S], key string, into *S) (domain.Row, error) {
-	for most := LargeBytes; ; {
-		row := look(state, table, func(domain.State) string { return key }, most, into)
-		if row.Size <= most {
-			return row, nil
-		}
-		if err := memory.Hold(int64(row.Size)); err != nil { // no view is open while it waits
-			return row, err
-		}
-		most = row.Size
-	}
-}
-
 // List serves one page of a list, cut by offset and limit, as a JSON object with the entities under key. shape makes the JSON form of
 // an entity.
-func List[S, D any](a *API, state Reader, kind Kind[S], filter Filter, key string, shape func(S) D) Handler {
+func List[S, D any](a *API, state entities.Reader, kind entities.Kind[S], filter Filter, key string, shape func(S) D) Handler {
 	return ListOf(a, state, kind, func(c *gin.Context) ([]domain.Filter, error) { return filter(c), nil }, key, shape)
 }
 
@@ -75,7 +50,7 @@ func List[S, D any](a *API, state Reader, kind Kind[S], filter Filter, key strin
 type Asked = func(*gin.Context) ([]domain.Filter, error)
 
 // ListOf is List with a filter that a request can get wrong.
-func ListOf[S, D any](a *API, state Reader, kind Kind[S], filter Asked, key string, shape func(S) D) Handler {
+func ListOf[S, D any](a *API, state entities.Reader, kind entities.Kind[S], filter Asked, key string, shape func(S) D) Handler {
 	codec := fastjson.Of[D]()
 	return func(c *gin.Context) {
 		found, err := FindPage(a, c, state, kind, filter)
@@ -101,7 +76,7 @@ func ListOf[S, D any](a *API, state Reader, kind Kind[S], filter Asked, key stri
 }
 
 // FindPage finds the page of a list that a request asks for.
-func FindPage[S any](a *API, c *gin.Context, state Reader, kind Kind[S], filter Asked) (*Found[S], error) {
+func FindPage[S any](a *API, c *gin.Context, state entities.Reader, kind entities.Kind[S], filter Asked) (*entities.Found[S], error) {
 	page, err := a.Page(c) // first, as in EdgeX 2.3: a wrong page is answered 400 also where the filter finds nothing
 	if err != nil {
 		return nil, err
@@ -110,7 +85,7 @@ func FindPage[S any](a *API, c *gin.Context, state Reader, kind Kind[S], filter 
 	if err != nil {
 		return nil, err
 	}
-	return Query(state, kind, page, filters)
+	return entities.Query(state, kind, page, filters)
 }
 
 // Unfiltered is the filter of a list of all.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"ledge/domain"
 )
 
@@ -78,4 +80,18 @@ func RolesFor(right domain.Right) (roles []domain.Role) {
 		return nil
 	}
 	return slices.DeleteFunc(domain.Roles(), func(r domain.Role) bool { return right != AnyRole && !r.May(right) })
+}
+
+// admitBody is [bodies.Bodies.Admit] for a route.
+func (a *API) admitBody(route Route) Handler {
+	return func(c *gin.Context) {
+		done, err := a.Admit(c, !route.Streamed)
+		if err != nil {
+			a.Fail(c, err)
+			c.Abort()
+			return
+		}
+		defer done()
+		c.Next()
+	}
 }

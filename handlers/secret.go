@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/access"
 	"ledge/handlers/jsonform"
 )
 
@@ -49,7 +50,7 @@ func (a *API) postSecret(c *gin.Context) {
 		a.Fail(c, err)
 		return
 	}
-	a.Logger.Info("secret stored", "service", a.Service, "path", r.Path, "uses", fmt.Sprint(r.AllowedUses), "actor", Actor(c.Request), "remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
+	a.Logger.Info("secret stored", "service", a.Service, "path", r.Path, "uses", fmt.Sprint(r.AllowedUses), "actor", access.Actor(c.Request), "remote", c.Request.RemoteAddr, "correlation", access.CorrelationID(c.Writer))
 	answer := a.Envelope(http.StatusCreated)
 	answer.RequestID = r.RequestID
 	a.Reply(c, http.StatusCreated, answer)
@@ -113,7 +114,7 @@ func checkPrintable(p *domain.Problems, field, value string) {
 	switch {
 	case value == "":
 		p.Add(field, "is missing or empty; give a name for it")
-	case len(value) > domain.MaxName || !isPrintable(value):
+	case len(value) > domain.MaxName || !access.IsPrintable(value):
 		p.Add(field, "is longer than %d bytes or not all printable ASCII; give a short name", domain.MaxName)
 	}
 }

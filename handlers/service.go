@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"ledge/handlers/access"
+	"ledge/handlers/answers"
+	"ledge/handlers/bodies"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -20,8 +24,8 @@ type Service struct {
 	options Options
 	engine  *gin.Engine
 	routes  []Route
-	bodies  *Bodies
-	answers *Answers
+	bodies  *bodies.Bodies
+	answers *answers.Shared
 	refused *refusedLog
 }
 
@@ -41,16 +45,16 @@ func NewService(o Options) *Service {
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w, r = s.options.withDeadlines(w, r)
-	s.options.correlate(w, r)
+	w, r = s.options.pace().SetDeadlines(w, r)
+	access.Correlate(w, r, s.options.NewID)
 	r, ok := s.options.admit(w, r, s.routes)
 	if !ok || s.loops(w, r) {
 		s.unrouted(w, r)
 		return
 	}
-	if body, ok := r.Body.(*timedBody); ok {
+	if r.ContentLength != 0 {
 		ctx := r.Context()
-		body.still = func() error { return s.options.still(ctx) }
+		bodies.CheckAtEnd(r, func() error { return s.options.Access.StillMay(ctx) })
 	}
 	if s.options.isBeforeLogin(r) {
 		defer s.options.unknown.Begin(r)()
@@ -76,6 +80,14 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.engine.ServeHTTP(w, r)
+}
+
+// Deadlines sets the deadlines of every request before anything else looks at it, so that they hold for unknown paths and
+// wrong methods as well. Each [Service] does so by itself; this is for what is served beside it.
+func Deadlines(o Options, next http.Handler) http.Handler {
+	o = o.WithDefaults()
+	pace := o.pace()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(pace.SetDeadlines(w, r)) })
 }
 
 // withRawPath returns the request with a RawPath only if a segment of its path has an encoded slash. All segments are then encoded in the
@@ -134,5 +146,5 @@ func (s *Service) logAccess(c *gin.Context) {
 	c.Next()
 	log.DebugContext(c.Request.Context(), "request served", "service", s.options.Service, "method", c.Request.Method,
 		"path", c.Request.URL.Path, "status", c.Writer.Status(), "bytes", c.Writer.Size(), "took", time.Since(start),
-		"remote", c.Request.RemoteAddr, "correlation", correlationID(c.Writer))
+		"remote", c.Request.RemoteAddr, "correlation", access.CorrelationID(c.Writer))
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/access"
+	"ledge/handlers/faults"
 	"ledge/handlers/identity"
 )
 
@@ -49,27 +50,17 @@ func (a *API) Describe(c *gin.Context, err error) (status int, message string) {
 	}
 	e, ok := errors.AsType[*domain.Error](err)
 	if ok && e.Code == domain.Damaged {
-		a.Logger.Error("stored value is damaged", "service", a.Service, "path", c.Request.URL.Path, "correlation", correlationID(c.Writer), "error", err)
+		a.Logger.Error("stored value is damaged", "service", a.Service, "path", c.Request.URL.Path, "correlation", access.CorrelationID(c.Writer), "error", err)
 	}
 	if !ok || e.Code == domain.Internal {
-		id := correlationID(c.Writer)
+		id := access.CorrelationID(c.Writer)
 		a.Logger.Error("request failed", "service", a.Service, "method", c.Request.Method, "path", c.Request.URL.Path,
 			"correlation", id, "error", err)
 		return statuses[domain.Internal], "internal error; the log has it under correlation id " + id
 	}
-	status, message = statuses[e.Code], shorten(e.Message)
+	status, message = statuses[e.Code], faults.Shorten(e.Message)
 	a.refused.note(&a.Options, c.Request, c.FullPath(), status, message)
 	return status, message
-}
-
-// mostMessage bounds a message in an answer, in bytes: what it quotes may be long.
-const mostMessage = 4 << 10
-
-func shorten(message string) string {
-	if len(message) <= mostMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:mostMessage], "") + "…"
 }
 
 // unwrapped is the system's own words, without the path.
@@ -95,5 +86,5 @@ func (a *API) Fail(c *gin.Context, err error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		c.Header("Retry-After", whenAgain(err))
 	}
-	a.Reply(c, status, Failure{Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status}, faultsOf(err)})
+	a.Reply(c, status, Failure{Envelope{APIVersion: a.APIVersion, Message: message, StatusCode: status}, faults.Of(err)})
 }

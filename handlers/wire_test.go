@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"ledge/handlers"
+	"ledge/handlers/faults"
 	"ledge/handlers/handlerstest"
 )
 
 // failure is the body of a refusal.
 type failure struct {
-	Message string           `json:"message"`
-	Errors  []handlers.Fault `json:"errors"`
+	Message string         `json:"message"`
+	Errors  []faults.Fault `json:"errors"`
 }
 
 // A refusal says in errors what it says in message: in its own body, and in the element of a batch.
@@ -19,17 +20,17 @@ func TestErrorsBesideTheMessage(t *testing.T) {
 	h, log := mustService(t, nil)
 	for _, tt := range []struct {
 		body string
-		want []handlers.Fault
+		want []faults.Fault
 	}{
-		{`[{"apiVersion":"v2","services":{"name":"a"}}]`, []handlers.Fault{{Path: "[0].services", Cure: `write "service" in its place`}}},
-		{`[{"apiVersion":"v2","service":{"name":"a"}},{"apiVersion":"v2","servce":{},"servic":{}}]`, []handlers.Fault{
+		{`[{"apiVersion":"v2","services":{"name":"a"}}]`, []faults.Fault{{Path: "[0].services", Cure: `write "service" in its place`}}},
+		{`[{"apiVersion":"v2","service":{"name":"a"}},{"apiVersion":"v2","servce":{},"servic":{}}]`, []faults.Fault{
 			{Path: "[1].servce", Cure: `write "service" in its place`}, {Path: "[1].servic", Cure: `write "service" in its place`}}},
-		{`[{"apiVersion":"v3","service":{"name":"a.b"}}]`, []handlers.Fault{
+		{`[{"apiVersion":"v3","service":{"name":"a.b"}}]`, []faults.Fault{
 			{Path: "[0].apiVersion", Value: "v3", Cure: `use "v2"`}, {Path: "[0].service.name", Value: "a.b", Cure: "use only letters, digits and - _ ~ : ; ="}}},
-		{`[{"apiVersion":"v2","service":{"name":"a","tags":["x",null]}},null]`, []handlers.Fault{
+		{`[{"apiVersion":"v2","service":{"name":"a","tags":["x",null]}},null]`, []faults.Fault{
 			{Path: "[0].service.tags[1]", Cure: "give an entry or leave it out"}, {Path: "[1]", Cure: "give an object"}}},
-		{`[{"apiVersion":"v2","service":null}]`, []handlers.Fault{{Path: "[0].service.name", Cure: "give a name"}}},
-		{"{}", []handlers.Fault{{Cure: "send an array of objects: [{…}]"}}},
+		{`[{"apiVersion":"v2","service":null}]`, []faults.Fault{{Path: "[0].service.name", Cure: "give a name"}}},
+		{"{}", []faults.Fault{{Cure: "send an array of objects: [{…}]"}}},
 	} {
 		w := handlerstest.Serve(h, "POST", "/api/v2/service", tt.body)
 		var got failure

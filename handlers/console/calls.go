@@ -15,6 +15,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 )
 
 // The services that the console calls.
@@ -82,7 +83,7 @@ func (p problem) text() string {
 // call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
 // or a reader; anything else is sent as JSON. header has pairs of names and values.
 func (s *Console) call(c *gin.Context, service, method, path string, body any, header ...string) answer {
-	if err := handlers.StillLoggedIn(c.Request.Context()); err != nil { // a form with files is read by what calls this
+	if err := access.StillLoggedIn(c.Request.Context()); err != nil { // a form with files is read by what calls this
 		return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}
 	}
 	r, err := s.request(c, method, path, body, header...)

@@ -4,7 +4,7 @@
 // that each needs. htmx loads pages without a reload of the document. Every page and form also works without scripts.
 // An open page gets the topics of changes over /live (live.go) and reloads the parts that show them.
 //
-// A page reads the state as the REST services do, through [handlers.Reader]. It changes nothing by itself: it sends the request that any
+// A page reads the state as the REST services do, through [entities.Reader]. It changes nothing by itself: it sends the request that any
 // client would send to the REST service, in process and in the user's name (calls.go). So the checks, the messages, the rights and
 // the events are those of the API.
 package console
@@ -24,8 +24,12 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/answers"
+	"ledge/handlers/bodies"
 	"ledge/handlers/console/devicesearch"
 	"ledge/handlers/console/static"
+	"ledge/handlers/entities"
+	"ledge/handlers/startup"
 )
 
 // Options configure the console. Of the embedded options it uses Service, Version, Config, Ready, Warnings, Logger, Now and
@@ -36,7 +40,7 @@ type Options struct {
 	// Services are the REST services by their names, such as core-metadata. They see the user's identity in the request's context.
 	Services map[string]http.Handler
 	// State, Notes and Values read entities, notifications and readings.
-	State, Notes, Values handlers.Reader
+	State, Notes, Values entities.Reader
 	// Changes reads the log of changes.
 	Changes Changes
 	// Users are the users that may log in, Tokens the tokens of programs.
@@ -96,9 +100,9 @@ type Console struct {
 	pages    map[string]*template.Template
 	live     *live
 	listing  *devicesearch.Index
-	bodies   *handlers.Bodies
-	unknown  handlers.UnknownBodies
-	answers  *handlers.Answers
+	bodies   *bodies.Bodies
+	unknown  bodies.UnknownBodies
+	answers  *answers.Shared
 }
 
 // New returns the console. Close ends it.
@@ -150,8 +154,8 @@ func Starting(progress func() string) http.Handler {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="%s">
 <title>Ledge is starting</title></head>
 <body><h1>Ledge is starting</h1><p>%s</p><p>This page loads itself again.</p></body></html>
-`, handlers.StartingAgain, html.EscapeString(progress()))
-		handlers.WriteStarting(w, r, "text/html; charset=utf-8", text)
+`, startup.Again, html.EscapeString(progress()))
+		startup.Write(w, r, "text/html; charset=utf-8", text)
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 const (
@@ -133,7 +133,7 @@ func (s *Console) deviceData(c *gin.Context, name string) (d deviceData, left st
 	k := forPage()
 	d.Device = cutWith(k, &d.Device)
 	var p domain.Profile
-	row, err := handlers.LookUp(s.memory(c), s.State, profileKind.Table, d.ProfileName, &p)
+	row, err := entities.LookUp(s.memory(c), s.State, profileKind.Table, d.ProfileName, &p)
 	if err != nil {
 		return d, "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"ledge/domain"
 	"ledge/domain/spelling"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 	"ledge/handlers/yamldoc"
 )
 
@@ -136,13 +137,13 @@ func formOf(c *gin.Context) deviceForm {
 }
 
 // fields returns the fields of the API's request. It adds a problem for each text that cannot be read, or that memory has no room for.
-func (f *deviceForm) fields(memory *handlers.EntryMemory) map[string]any {
+func (f *deviceForm) fields(memory *bodies.EntryMemory) map[string]any {
 	protocols := map[string]map[string]string{}
-	if err := yamldoc.Decode([]byte(f.Properties), handlers.FormBytes, memory.HoldBytes, &protocols); err != nil {
+	if err := yamldoc.Decode([]byte(f.Properties), bodies.FormBytes, memory.HoldBytes, &protocols); err != nil {
 		f.Problems = append(f.Problems, problem{Path: "device.protocols", Cure: yamldoc.Readable(err)})
 	}
 	events := []map[string]any{}
-	if err := yamldoc.Decode([]byte(f.Auto), handlers.FormBytes, memory.HoldBytes, &events); err != nil {
+	if err := yamldoc.Decode([]byte(f.Auto), bodies.FormBytes, memory.HoldBytes, &events); err != nil {
 		f.Problems = append(f.Problems, problem{Path: "device.autoEvents", Cure: yamldoc.Readable(err)})
 	}
 	if len(protocols) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 )
 
 // uploads are the paths of forms with a text or a file. Their handlers bound and read it; other forms have at most FormBytes.
@@ -23,7 +24,7 @@ func (s *Console) admit(r route) gin.HandlerFunc {
 		if c.Request.ContentLength == 0 {
 			return
 		}
-		most := int64(handlers.FormBytes)
+		most := int64(bodies.FormBytes)
 		if r.right == handlers.Public {
 			defer s.unknown.Begin(c.Request)()
 			most = handlers.LoginBytes
@@ -70,7 +71,7 @@ func (s *Console) readUpload(c *gin.Context, name string, most int64) (u upload,
 	if err != nil || !ok {
 		return u, err
 	}
-	for left := int64(handlers.FormBytes); ; {
+	for left := int64(bodies.FormBytes); ; {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) && body.Err == nil {
 			return u, nil
@@ -101,8 +102,8 @@ func (s *Console) readUpload(c *gin.Context, name string, most int64) (u upload,
 // fieldBytes is what a field counts beside its name and its text.
 const fieldBytes = 64
 
-func readPart(body *handlers.Body, part *multipart.Part, most int64) ([]byte, error) {
-	text, ok, err := handlers.ReadAtMost(part, most)
+func readPart(body *bodies.Body, part *multipart.Part, most int64) ([]byte, error) {
+	text, ok, err := bodies.ReadAtMost(part, most)
 	if err != nil {
 		return nil, uploadError(body, err)
 	}
@@ -112,7 +113,7 @@ func readPart(body *handlers.Body, part *multipart.Part, most int64) ([]byte, er
 	return text, nil
 }
 
-func uploadError(body *handlers.Body, err error) error {
+func uploadError(body *bodies.Body, err error) error {
 	if body.Err != nil {
 		return body.Err
 	}
@@ -126,7 +127,7 @@ const pageTimes = 5
 const tooLongToRepeat = "The text is too long for this page. Choose its file again."
 
 // repeat returns a text for the page that shows its form again; ok is false if there is no memory for that.
-func repeat(text []byte, memory *handlers.EntryMemory) (again string, ok bool) {
+func repeat(text []byte, memory *bodies.EntryMemory) (again string, ok bool) {
 	n := len(text)
 	for _, b := range text {
 		switch b {

@@ -15,6 +15,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 	"ledge/handlers/deviceimport"
 )
 
@@ -56,7 +57,7 @@ func TestForms(t *testing.T) {
 	const encoded = "application/x-www-form-urlencoded"
 	s := fixture(t, nil)
 	show := func(c *gin.Context) { c.String(http.StatusOK, "%s", c.PostForm("a")) }
-	long := strings.Repeat("x", handlers.FormBytes)
+	long := strings.Repeat("x", bodies.FormBytes)
 	file, fileType := fileForm(t, "a", "1", "file", "x")
 	longFile, longType := fileForm(t, "a", "1", "file", long)
 	for name, test := range map[string]struct {
@@ -100,7 +101,7 @@ func TestReadUpload(t *testing.T) {
 		}
 		c.String(http.StatusOK, "%s %.20s", form.fields["a"], form.Text)
 	}
-	half := strings.Repeat("x", handlers.FormBytes*3/5)
+	half := strings.Repeat("x", bodies.FormBytes*3/5)
 	for name, test := range map[string]struct {
 		fields []string
 		want   string

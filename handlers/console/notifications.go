@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 // mostExamined bounds the notifications that a page looks at to find those with a severity, which has no index.
@@ -165,7 +165,7 @@ type banner struct{ Class, Text string }
 func (s *Console) notification(c *gin.Context) {
 	id := c.Param("id")
 	var n domain.Notification
-	row, err := handlers.LookUp(s.memory(c), s.Notes, notificationKind.Table, id, &n)
+	row, err := entities.LookUp(s.memory(c), s.Notes, notificationKind.Table, id, &n)
 	if err == nil && !row.OK {
 		err = domain.Errorf(domain.NotFound, "There is no notification %.80q. It may have been removed by its age.", id)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/noticed"
 )
 
 const (
@@ -151,7 +151,7 @@ func sentOf(state domain.State, latest []domain.Transmission, role domain.Role) 
 		var n domain.Notification
 		domain.GetWithin(state.Notifications, t.NotificationID, mostTitled, &n)
 		n.ID = t.NotificationID
-		list[i] = sent{Transmission: t, Title: titleOf(n), Test: handlers.IsTest(n)}
+		list[i] = sent{Transmission: t, Title: titleOf(n), Test: noticed.IsTest(n)}
 		if t.Entity != "" {
 			list[i].Title = t.Entity + ": " + list[i].Title
 		}

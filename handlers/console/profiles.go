@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 	"ledge/handlers/console/profileyaml"
 )
 
@@ -157,7 +158,7 @@ func (s *Console) uploadProfile(c *gin.Context) {
 }
 
 // refuseProfile shows a form again whose text the service has refused.
-func (s *Console) refuseProfile(c *gin.Context, title string, a answer, text []byte, form profileForm, memory *handlers.EntryMemory) {
+func (s *Console) refuseProfile(c *gin.Context, title string, a answer, text []byte, form profileForm, memory *bodies.EntryMemory) {
 	var ok bool
 	if form.YAML, ok = repeat(text, memory); !ok {
 		a.Message = sentence(a.Message) + " " + tooLongToRepeat

@@ -7,7 +7,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
+	"ledge/handlers/bodies"
+	"ledge/handlers/entities"
 )
 
 // giveBack gives back the memory for large entities that a request holds, at its end.
@@ -19,8 +21,8 @@ func (s *Console) giveBack(c *gin.Context) {
 }
 
 // memory returns the memory for large entities that a request holds. A page cuts the entities that it has read before it holds more.
-func (s *Console) memory(c *gin.Context) *handlers.AnswerMemory {
-	if m, ok := c.Value("memory").(*handlers.AnswerMemory); ok {
+func (s *Console) memory(c *gin.Context) *answers.Memory {
+	if m, ok := c.Value("memory").(*answers.Memory); ok {
 		return m
 	}
 	return s.answers.Of(c.Request)
@@ -28,9 +30,9 @@ func (s *Console) memory(c *gin.Context) *handlers.AnswerMemory {
 
 // list reads a page of a list, one entity at a time, with memory for each that is large. It returns what cut keeps of each, which must share no
 // text with the entity, and how many there are on all pages.
-func list[S, R any](m *handlers.AnswerMemory, state handlers.Reader, kind handlers.Kind[S], page domain.Page, filters []domain.Filter,
+func list[S, R any](m *answers.Memory, state entities.Reader, kind entities.Kind[S], page domain.Page, filters []domain.Filter,
 	cut func(*S) R) (rows []R, total int, err error) {
-	found, err := handlers.Query(state, kind, page, filters)
+	found, err := entities.Query(state, kind, page, filters)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -43,11 +45,11 @@ func list[S, R any](m *handlers.AnswerMemory, state handlers.Reader, kind handle
 
 // The kinds of entities that pages list.
 var (
-	profileKind      = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: profiles}
-	serviceKind      = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: services}
-	watcherKind      = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: watchers}
-	subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: subscriptions}
-	notificationKind = handlers.Kind[domain.Notification]{List: domain.ListNotifications, Table: notifications}
+	profileKind      = entities.Kind[domain.Profile]{List: domain.ListProfiles, Table: profiles}
+	serviceKind      = entities.Kind[domain.DeviceService]{List: domain.ListServices, Table: services}
+	watcherKind      = entities.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: watchers}
+	subscriptionKind = entities.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: subscriptions}
+	notificationKind = entities.Kind[domain.Notification]{List: domain.ListNotifications, Table: notifications}
 )
 
 func profiles(s domain.State) domain.Table[domain.Profile]           { return s.Profiles }
@@ -62,8 +64,8 @@ func devices(s domain.State) domain.Table[domain.Device] { return s.Devices }
 const mostForm = 2 * mostPage
 
 // read reads an entity that a page is about, with memory for it if it is large. what is the kind of entity, in words for the error.
-func read[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(domain.State) domain.Table[S], what, name string) (one S, row domain.Row, err error) {
-	row, err = handlers.LookUp(m, state, table, name, &one)
+func read[S any](m *answers.Memory, state entities.Reader, table func(domain.State) domain.Table[S], what, name string) (one S, row domain.Row, err error) {
+	row, err = entities.LookUp(m, state, table, name, &one)
 	if err == nil && !row.OK {
 		err = domain.Errorf(domain.NotFound, "There is no %s %.80q. It may have been deleted.", what, name)
 	}
@@ -71,7 +73,7 @@ func read[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(dom
 }
 
 // readForm is read for a form, which shows all of the entity. path is that of the entity at the API, for the error.
-func readForm[S any](m *handlers.AnswerMemory, state handlers.Reader, table func(domain.State) domain.Table[S],
+func readForm[S any](m *answers.Memory, state entities.Reader, table func(domain.State) domain.Table[S],
 	what, name, path string) (one S, row domain.Row, err error) {
 	one, row, err = read(m, state, table, what, name)
 	if err == nil && row.Size > mostForm {
@@ -82,7 +84,7 @@ func readForm[S any](m *handlers.AnswerMemory, state handlers.Reader, table func
 }
 
 const (
-	// mostPage bounds the text of a page, in bytes. smallPage is the length up to which a page takes no memory of [handlers.Answers].
+	// mostPage bounds the text of a page, in bytes. smallPage is the length up to which a page takes no memory of [answers.Shared].
 	mostPage, smallPage = 2 << 20, 64 << 10
 	// pageWork is what a page of more than smallPage takes: its text, the text as its buffer grows, and compressed.
 	pageWork = 2 * mostPage
@@ -118,7 +120,7 @@ func (p *pageText) Write(b []byte) (int, error) {
 func (s *Console) render(c *gin.Context, name string, p Page) ([]byte, error) {
 	t := &pageText{most: mostPage}
 	if sent := c.Request.ContentLength; c.Request.Method == http.MethodPost && sent > 0 {
-		t.most += 2 * int(min(sent, max(s.BodyBytes, s.UploadBytes)+handlers.FormBytes))
+		t.most += 2 * int(min(sent, max(s.BodyBytes, s.UploadBytes)+bodies.FormBytes))
 	}
 	t.hold = func() error { return s.memory(c).Hold(int64(t.most - mostPage + pageWork)) }
 	err := s.pages[name].ExecuteTemplate(t, "layout", p)

@@ -11,6 +11,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
+	"ledge/handlers/web"
 )
 
 // A session is kept in memory: a restart ends it. It has the user's name and the id of the password, so a new password ends it,
@@ -74,7 +76,7 @@ func (s *Console) session(c *gin.Context) {
 // setUser has a request sent by a user, as long as the user is logged in.
 func (s *Console) setUser(c *gin.Context, u domain.User) {
 	c.Set("user", u)
-	c.Request = c.Request.WithContext(handlers.WithLogin(c.Request.Context(), u.Identity(), func() error {
+	c.Request = c.Request.WithContext(access.WithLogin(c.Request.Context(), u.Identity(), func() error {
 		if _, ok := s.userNow(c); !ok {
 			return domain.Errorf(domain.Unauthenticated, "the session ended while the request was under way; log in again and repeat it")
 		}
@@ -192,7 +194,7 @@ func (s *Console) askForLogin(c *gin.Context) {
 		c.String(http.StatusUnauthorized, "the session has ended; log in again\n")
 		return
 	}
-	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && handlers.IsLink(c.Request) {
+	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && web.IsLink(c.Request) {
 		s.show(c, http.StatusOK, "again", Page{Title: "One moment"}) // a browser sends no cookie after a link on another site, but it sends one after a link on this page
 		return
 	}

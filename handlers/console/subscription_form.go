@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/noticed"
 )
 
 // channelKinds are the kinds of channels in the order of the form: sockets of Ledge first, kinds without a host last.
@@ -281,7 +281,7 @@ func (s *Console) tagsInUse(c *gin.Context) (categories, labels []option, err er
 	}
 	seenCategories, seenLabels := []string{domain.DeviceChanged}, []string{domain.DeviceChangedLabel}
 	for _, one := range notes {
-		if !handlers.IsTest(one) {
+		if !noticed.IsTest(one) {
 			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
 		}
 	}

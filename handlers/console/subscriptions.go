@@ -14,7 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/noticed"
 )
 
 func (s *Console) subscriptionRoutes() []route {
@@ -127,7 +127,7 @@ func (d subscriptionData) Matched() bool {
 
 // unseen says which categories and labels of a subscription no notification has had, and which ones were seen.
 func unseen(view domain.View, sub domain.Subscription) (notes []string) {
-	note := func(what, all string, unseen []handlers.Unseen, seen []string) {
+	note := func(what, all string, unseen []noticed.Unseen, seen []string) {
 		for _, one := range unseen {
 			text := fmt.Sprintf("No notification has had the %s %s; %s seen: %s.", what, one.Value, all, strings.Join(seen, ", "))
 			if one.Meant != "" {
@@ -136,9 +136,9 @@ func unseen(view domain.View, sub domain.Subscription) (notes []string) {
 			notes = append(notes, text)
 		}
 	}
-	list, seen := handlers.UnseenCategories(view, sub.Categories)
+	list, seen := noticed.UnseenCategories(view, sub.Categories)
 	note("category", "categories", list, seen)
-	list, seen = handlers.UnseenLabels(view, sub.Labels)
+	list, seen = noticed.UnseenLabels(view, sub.Labels)
 	note("label", "labels", list, seen)
 	return notes
 }
@@ -268,8 +268,8 @@ func (s *Console) testSubscription(c *gin.Context) {
 	}
 	content, _ := json.Marshal(map[string]any{"test": true, "subscription": d.Subscription.Name, "message": "This is a test from the console."}) // text always encodes
 	fields := map[string]any{
-		"content": string(content), "contentType": "application/json", "sender": handlers.TestSender, "severity": domain.SeverityNormal,
-		"description": handlers.TestDescription + d.Subscription.Name,
+		"content": string(content), "contentType": "application/json", "sender": noticed.TestSender, "severity": domain.SeverityNormal,
+		"description": noticed.TestDescription + d.Subscription.Name,
 	}
 	if index, value := testMark(d.Subscription); index == domain.IndexLabel {
 		fields["labels"] = []string{value}

@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/bodies"
 )
 
 // addEvent records a posted event: 201 with its id.
@@ -55,7 +56,7 @@ func (s service) add(c *gin.Context) (item handlers.Item, err error) {
 		return item, err
 	}
 	var seq uint64
-	err = handlers.SubmitReleasing(s.payloads, held, func() (uint64, error) {
+	err = bodies.SubmitReleasing(s.payloads, held, func() (uint64, error) {
 		_, seq, err = s.Once(c, s.log, key, sum, domain.AddDataEvent{Added: added}, len(data))
 		return seq, err
 	})

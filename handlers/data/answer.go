@@ -26,7 +26,7 @@ func (s service) answer(c *gin.Context) *answer {
 	}
 	a := &answer{Answer: s.Answer(c, http.StatusOK, contentType), s: s}
 	a.Vary = "Accept"
-	a.values = &values{service: s, ctx: c.Request.Context(), memory: a.AnswerMemory}
+	a.values = &values{service: s, ctx: c.Request.Context(), memory: a.Memory}
 	a.Shed = a.values.shed
 	a.enc = &jsonEncoder{out: a.Output}
 	if cbor {

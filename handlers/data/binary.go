@@ -14,7 +14,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
+	"ledge/handlers/web"
 )
 
 // getBinary answers with the bytes of a reading's value as they are, or with a part of them.
@@ -49,7 +50,7 @@ func (s service) getBinary(c *gin.Context) {
 		c.Request.Header.Del("Range") // a unit that is not known is to be ignored (RFC 9110, 14.2), and ServeContent refuses it
 	}
 	content := &noted{ReadSeeker: value}
-	http.ServeContent(s.Progress(c), c.Request, "", time.Time{}, content)
+	http.ServeContent(answers.Progress(c.Writer, s.WriteTimeout), c.Request, "", time.Time{}, content)
 	if content.err != nil { // the status is sent, or nearly: only a connection that breaks says that this is not the value
 		s.Logger.Error("answer broke off", "service", s.Service, "path", c.Request.URL.Path, "error", content.err)
 		panic(http.ErrAbortHandler)
@@ -106,7 +107,7 @@ const playable = "default-src 'none'; media-src 'self'; sandbox allow-same-origi
 // protect names the media type and keeps a browser from running what somebody has posted: it shows pictures, sound and films,
 // and saves anything else.
 func protect(h http.Header, mediaType string) {
-	disposition, policy := "attachment", handlers.Sandbox
+	disposition, policy := "attachment", web.Sandbox
 	switch kind(mediaType) {
 	case "image":
 		disposition = "inline"

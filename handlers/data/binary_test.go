@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ledge/handlers"
 	"ledge/handlers/handlerstest"
+	"ledge/handlers/web"
 )
 
 func TestBinary(t *testing.T) {
@@ -80,7 +80,7 @@ func TestDisposition(t *testing.T) {
 		if got := h["Content-Disposition"][0]; got != want {
 			t.Errorf("%s: got %s, want %s", kind, got, want)
 		}
-		policy := handlers.Sandbox
+		policy := web.Sandbox
 		if want == "inline" && !strings.HasPrefix(strings.ToLower(kind), "image/") {
 			policy = playable
 		}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"ledge/handlers"
+	"ledge/handlers/answers"
 )
 
 // The major types of CBOR (RFC 8949, 3.1), and its items that have no length.
@@ -26,7 +26,7 @@ const (
 )
 
 // cborEncoder leaves the lengths of objects and lists open: nobody knows before how many readings are still there.
-type cborEncoder struct{ out *handlers.Output }
+type cborEncoder struct{ out *answers.Output }
 
 func (e cborEncoder) item(b byte) { _, _ = e.out.Write([]byte{b}) }
 

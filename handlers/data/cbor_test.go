@@ -14,6 +14,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"ledge/handlers"
+	"ledge/handlers/answers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -215,7 +216,7 @@ func TestTranscodeLongNumbers(t *testing.T) {
 func TestTranscodeFaults(t *testing.T) {
 	for _, text := range []string{`"x`, `"\`, `"\u12`, `1.2.3`, `nul`, `@`, strings.Repeat("1", 2*longestNumber) + "x"} {
 		var b bytes.Buffer
-		if err := transcode(cborEncoder{handlers.NewOutput(&b)}, strings.NewReader(text)); err == nil {
+		if err := transcode(cborEncoder{answers.NewOutput(&b)}, strings.NewReader(text)); err == nil {
 			t.Errorf("%.20q is taken for JSON", text)
 		}
 	}
@@ -224,7 +225,7 @@ func TestTranscodeFaults(t *testing.T) {
 func transcoded(tb testing.TB, text []byte) []byte {
 	tb.Helper()
 	var b bytes.Buffer
-	out := handlers.NewOutput(&b)
+	out := answers.NewOutput(&b)
 	if err := transcode(cborEncoder{out}, iotest.HalfReader(bytes.NewReader(text))); err != nil {
 		tb.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func FuzzTranscode(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		out := handlers.NewOutput(&b)
+		out := answers.NewOutput(&b)
 		if transcode(cborEncoder{out}, bytes.NewReader(text)) != nil {
 			t.Fatalf("%q is no JSON", text)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 // document describes the routes of this package; what all services share is added to it.
@@ -39,7 +40,7 @@ type EventAt func(ctx context.Context, seq uint64) (e domain.Event, ok bool, err
 
 type service struct {
 	*handlers.API
-	state    handlers.Reader
+	state    entities.Reader
 	log      handlers.Submitter
 	events   EventAt
 	payloads Payloads
@@ -49,7 +50,7 @@ type service struct {
 const eventBytes = 24 << 20
 
 // New returns core-data: what is on record is read with state and, the longer values, with events; log changes it.
-func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, events EventAt, payloads Payloads) http.Handler {
+func New(o handlers.Options, state entities.Reader, log handlers.Submitter, events EventAt, payloads Payloads) http.Handler {
 	o.BodyBytes = cmp.Or(o.BodyBytes, eventBytes)
 	s := handlers.NewService(o)
 	v2 := service{API: s.API(handlers.V2), state: state, log: log, events: events, payloads: payloads}

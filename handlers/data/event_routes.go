@@ -8,6 +8,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/cleanup"
+	"ledge/handlers/entities"
 )
 
 func (s service) eventRoutes() []handlers.Route {
@@ -23,8 +25,8 @@ func (s service) eventRoutes() []handlers.Route {
 		{Method: "GET", Path: "/event/count", Right: domain.MayRead, Handle: count(s, eventKind, handlers.Unfiltered)},
 		{Method: "GET", Path: "/event/count/device/name/:name", Right: domain.MayRead, Handle: count(s, eventKind, device)},
 		{Method: "DELETE", Path: "/event/id/:id", Right: domain.MayChange, Handle: handlers.WithID(s.API, remove)},
-		{Method: "DELETE", Path: "/event/device/name/:name", Right: domain.MayChange, Handle: handlers.CleanUp(s.API, s.log, s.ofDevice)},
-		{Method: "DELETE", Path: "/event/age/:age", Right: domain.MayChange, Handle: handlers.CleanUp(s.API, s.log, s.ofAge)},
+		{Method: "DELETE", Path: "/event/device/name/:name", Right: domain.MayChange, Handle: cleanup.Serve(s.API, s.log, s.ofDevice)},
+		{Method: "DELETE", Path: "/event/age/:age", Right: domain.MayChange, Handle: cleanup.Serve(s.API, s.log, s.ofAge)},
 	}
 }
 
@@ -43,7 +45,7 @@ func (s service) ofDevice(c *gin.Context) (domain.Cleanup, error) {
 // ofAge is what has an age, in nanoseconds, or a higher one.
 func (s service) ofAge(c *gin.Context) (domain.Cleanup, error) {
 	age, err := handlers.PathInt(c, "age", "nanoseconds")
-	return domain.Cleanup{Kind: domain.CleanupEvents, Until: handlers.Before(s.Now().UnixNano(), age)}, err
+	return domain.Cleanup{Kind: domain.CleanupEvents, Until: cleanup.Before(s.Now().UnixNano(), age)}, err
 }
 
 func (s service) getEvent(c *gin.Context) {
@@ -69,14 +71,14 @@ func (s service) lookUp(id string) (e domain.DataEvent, revision uint64, ok bool
 	return e, domain.Revision(view.State.DataEvents, id), ok
 }
 
-var eventKind = handlers.Kind[domain.DataEvent]{List: domain.ListDataEvents, Table: func(s domain.State) domain.Table[domain.DataEvent] { return s.DataEvents }}
+var eventKind = entities.Kind[domain.DataEvent]{List: domain.ListDataEvents, Table: func(s domain.State) domain.Table[domain.DataEvent] { return s.DataEvents }}
 
 func (s service) listEvents(filter handlers.Asked) handlers.Handler {
 	return list(s, "events", eventKind, filter, (*answer).event)
 }
 
 // list answers a page, one element after the other.
-func list[S any](s service, name string, kind handlers.Kind[S], filter handlers.Asked, write func(*answer, S)) handlers.Handler {
+func list[S any](s service, name string, kind entities.Kind[S], filter handlers.Asked, write func(*answer, S)) handlers.Handler {
 	return func(c *gin.Context) {
 		found, err := handlers.FindPage(s.API, c, s.state, kind, filter)
 		if err != nil {
@@ -105,9 +107,9 @@ type countAnswer struct {
 	Count int `json:"Count"`
 }
 
-func count[S any](s service, kind handlers.Kind[S], filter handlers.Filter) handlers.Handler {
+func count[S any](s service, kind entities.Kind[S], filter handlers.Filter) handlers.Handler {
 	return func(c *gin.Context) {
-		found, err := handlers.Query(s.state, kind, domain.Page{}, filter(c))
+		found, err := entities.Query(s.state, kind, domain.Page{}, filter(c))
 		if err != nil {
 			s.Fail(c, err)
 			return

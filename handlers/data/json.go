@@ -6,12 +6,12 @@ import (
 	"io"
 
 	"ledge/domain/fastjson"
-	"ledge/handlers"
+	"ledge/handlers/answers"
 )
 
 // jsonEncoder writes as encoding/json does, and so EdgeX.
 type jsonEncoder struct {
-	out   *handlers.Output
+	out   *answers.Output
 	comma bool // something stands before the next key or element
 
 	scratch []byte

@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/jsonform"
 )
 
@@ -36,7 +37,7 @@ func (s service) readingRoutes() []handlers.Route {
 	}
 }
 
-var readingKind = handlers.Kind[domain.Reading]{List: domain.ListReadings, Table: func(s domain.State) domain.Table[domain.Reading] { return s.Readings }}
+var readingKind = entities.Kind[domain.Reading]{List: domain.ListReadings, Table: func(s domain.State) domain.Table[domain.Reading] { return s.Readings }}
 
 func (s service) listReadings(filter handlers.Asked) handlers.Handler {
 	return list(s, "readings", readingKind, filter, (*answer).reading)

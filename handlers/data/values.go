@@ -12,7 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
 )
 
 // values opens the values of readings, one after the other, and has at most one event of the log in memory. Of a client that
@@ -20,7 +20,7 @@ import (
 type values struct {
 	service
 	ctx    context.Context
-	memory *handlers.AnswerMemory // for event
+	memory *answers.Memory // for event
 
 	mu      sync.Mutex // against shed
 	seq     uint64     // that of event, 0 for none

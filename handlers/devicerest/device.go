@@ -2,7 +2,7 @@ package devicerest
 
 import (
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
 )
 
 // What the readWrite of a resource or a command says where only one of both is possible.
@@ -13,7 +13,7 @@ const (
 
 // device returns a device of this service with its profile, for which there is memory where they are large. A device that check
 // refuses is an error, and so is every device where the service itself is LOCKED; nil checks neither.
-func (s service) device(memory *handlers.AnswerMemory, name string, check deviceCheck) (d domain.Device, p domain.Profile, err error) {
+func (s service) device(memory *answers.Memory, name string, check deviceCheck) (d domain.Device, p domain.Profile, err error) {
 	for most := 0; ; {
 		d, p = domain.Device{}, domain.Profile{}
 		size, err := s.look(name, check, most, &d, &p)
@@ -36,8 +36,8 @@ func (s service) look(name string, check deviceCheck, most int, d *domain.Device
 			return 0, err
 		}
 	}
-	row := domain.GetWithin(view.State.Devices, name, max(most, handlers.LargeBytes), d)
-	if row.Size > handlers.LargeBytes {
+	row := domain.GetWithin(view.State.Devices, name, max(most, answers.LargeBytes), d)
+	if row.Size > answers.LargeBytes {
 		size = row.Size
 	}
 	if !row.OK && size > 0 {
@@ -54,7 +54,7 @@ func (s service) look(name string, check deviceCheck, most int, d *domain.Device
 			return 0, err
 		}
 	}
-	if row = domain.GetWithin(view.State.Profiles, d.ProfileName, max(most-size, handlers.LargeBytes), p); row.Size > handlers.LargeBytes {
+	if row = domain.GetWithin(view.State.Profiles, d.ProfileName, max(most-size, answers.LargeBytes), p); row.Size > answers.LargeBytes {
 		size += row.Size
 	}
 	return size, nil

@@ -22,6 +22,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 // document describes the routes of this package; what all services share is added to it.
@@ -39,7 +40,7 @@ type Payloads interface {
 
 type service struct {
 	*handlers.API
-	state    handlers.Reader
+	state    entities.Reader
 	events   handlers.Submitter // of the devices
 	readings handlers.Submitter
 	payloads Payloads
@@ -47,7 +48,7 @@ type service struct {
 
 // New returns device-rest: devices and profiles are read with state and changed with events, readings are recorded with
 // readings.
-func New(o handlers.Options, state handlers.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
+func New(o handlers.Options, state entities.Reader, events, readings handlers.Submitter, payloads Payloads) http.Handler {
 	s := handlers.NewService(o)
 	v2 := service{API: s.API(handlers.V2), state: state, events: events, readings: readings, payloads: payloads}
 	v2.Serve(slices.Concat(v2.deviceRoutes(), v2.callbackRoutes()))

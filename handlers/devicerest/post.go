@@ -8,7 +8,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
+	"ledge/handlers/bodies"
 )
 
 // postValue records the body as a value of the resource in the path: 200 with an empty body.
@@ -69,7 +70,7 @@ func (s service) record(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
+	return bodies.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
 		o, err := s.Submit(c, s.readings, command, len(v.inline)+len(v.Text))
 		return o.Seq, err
 	})
@@ -77,7 +78,7 @@ func (s service) record(c *gin.Context) error {
 
 // postOnce is record with an Idempotency-Key. What is refused here is not remembered, but a reading that was recorded may
 // be repeated also when its device is gone.
-func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.Body, refused error) error {
+func (s service) postOnce(c *gin.Context, key string, v *value, body *bodies.Body, refused error) error {
 	sum := body.Sum()
 	var command domain.Command
 	if refused == nil {
@@ -90,14 +91,14 @@ func (s service) postOnce(c *gin.Context, key string, v *value, body *handlers.B
 	if refused != nil {
 		command = domain.Recall{Err: refused}
 	}
-	return handlers.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
+	return bodies.SubmitReleasing(s.payloads, v.held(), func() (uint64, error) {
 		_, seq, err := s.Once(c, s.readings, key, digest, command, len(v.inline)+len(v.Text))
 		return seq, err
 	})
 }
 
 // admit returns the value that is going to be posted, as far as its path and its media type say what it is.
-func (s service) admit(c *gin.Context, memory *handlers.AnswerMemory) (*value, error) {
+func (s service) admit(c *gin.Context, memory *answers.Memory) (*value, error) {
 	v := &value{service: s, contentType: c.GetHeader("Content-Type"), limit: s.ResourceBytes}
 	var err error
 	if v.device, v.profile, v.resource, err = s.find(memory, c.Param("device"), c.Param("resource")); err != nil {
@@ -111,7 +112,7 @@ func (s service) admit(c *gin.Context, memory *handlers.AnswerMemory) (*value, e
 	return v, err
 }
 
-func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (domain.Command, error) {
+func (s service) newReading(c *gin.Context, v *value, body *bodies.Body) (domain.Command, error) {
 	if err := v.read(c.Request.Context(), body); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (s service) newReading(c *gin.Context, v *value, body *handlers.Body) (doma
 
 // find returns a device of this service, its profile and a resource of that. Unlike EdgeX 2.3 it refuses a device that is
 // LOCKED and a resource that is write-only.
-func (s service) find(memory *handlers.AnswerMemory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
+func (s service) find(memory *answers.Memory, name, resource string) (d domain.Device, p domain.Profile, r domain.DeviceResource, err error) {
 	d, p, err = s.device(memory, name, checkLocked)
 	if err != nil {
 		return d, p, r, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/bodies"
 )
 
 // value is a posted body on its way to a reading.
@@ -42,7 +42,7 @@ func (v *value) setLimit() error {
 }
 
 // read takes the body, in memory up to InlineBytes, else as a stream.
-func (v *value) read(ctx context.Context, body *handlers.Body) error {
+func (v *value) read(ctx context.Context, body *bodies.Body) error {
 	whole, ok, err := body.Load(v.InlineBytes)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (v *value) keepText(ctx context.Context) (err error) {
 }
 
 // stream hands the body to Payloads.
-func (v *value) stream(ctx context.Context, body *handlers.Body) (err error) {
+func (v *value) stream(ctx context.Context, body *bodies.Body) (err error) {
 	if domain.IsWhole(v.profile, v.resource) {
 		return domain.Errorf(domain.TooLarge, "resource '%s': a value of type %s that is converted, asserted or mapped has at most %d bytes; send less",
 			v.resource.Name, v.Type, v.InlineBytes)

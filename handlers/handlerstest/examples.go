@@ -16,6 +16,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/startup"
 )
 
 // Fixture makes a service in which the examples of its document succeed, with its options changed. The second value is
@@ -149,7 +150,7 @@ func (c *Contract) DriveFailures(t *testing.T, fixture Fixture) {
 			service := fixture
 			if o.OperationID == "ping" { // whatever the log is like: it fails while the program starts only
 				service = func(tb testing.TB, _ func(*handlers.Options)) (http.Handler, []*Log) {
-					return c.Watch(tb, handlers.Starting(handlers.Options{}, func() string { return "" })), nil
+					return c.Watch(tb, startup.Handler(handlers.Options{}, func() string { return "" })), nil
 				}
 			}
 			t.Run(fmt.Sprint(o.OperationID, " ", f.status), func(t *testing.T) { f.drive(t, o, service) })

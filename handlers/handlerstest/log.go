@@ -11,10 +11,11 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 )
 
 // Log is a log in memory with a real fold behind it: the same Decide and Evolve as in the store, and each event goes
-// through its stored form. It is a handlers.Submitter, and View is a handlers.Reader.
+// through its stored form. It is a handlers.Submitter, and View is an entities.Reader.
 type Log struct {
 	mu       sync.Mutex
 	state    domain.State
@@ -97,7 +98,7 @@ func (l *Log) record(r domain.Request) domain.Outcome {
 	return domain.Outcome{Seq: *l.seq, Event: event}
 }
 
-// View implements handlers.Reader.
+// View implements entities.Reader.
 func (l *Log) View() (domain.View, func()) {
 	if l.Unreadable && l.Fail != nil {
 		panic(l.Fail)
@@ -151,7 +152,7 @@ func Options(service string) handlers.Options {
 		BodyBytes: 16 << 20, UploadBytes: 8 << 20, ResourceBytes: 16 << 20, InlineBytes: 256 << 10, BodyMemory: 128 << 20,
 		BatchElements: 10_000, MaxResults: 1024, BodiesInFlight: 1000, BodyTimeout: time.Minute, BodyRate: 1, WriteTimeout: time.Minute,
 		IdempotencyKeep: 24 * time.Hour, IdempotencyAnswers: 20_000,
-		Access: &handlers.Access{Authenticator: Logins{}, Open: true},
+		Access: &access.Access{Authenticator: Logins{}, Open: true},
 		Now:    func() time.Time { return Now },
 		NewID: func() string {
 			mu.Lock()

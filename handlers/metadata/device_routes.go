@@ -3,9 +3,10 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
-var deviceKind = handlers.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
+var deviceKind = entities.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
 
 // deviceAnswer answers with a device in the shape S.
 type deviceAnswer[S any] struct {

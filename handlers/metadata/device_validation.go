@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/answers"
+	"ledge/handlers/entities"
 )
 
 // askAdd has the device's service asked whether it takes the device; nil where that is Ledge itself.
@@ -32,7 +33,7 @@ func (s service) staysHere(p domain.Patch[domain.Device]) bool {
 	view, done := s.state()
 	defer done()
 	var d domain.Device // a large one is looked at when there is memory for it
-	return domain.GetWithin(view.State.Devices, p.Is.Name, handlers.LargeBytes, &d).OK && d.ServiceName == domain.DeviceREST
+	return domain.GetWithin(view.State.Devices, p.Is.Name, answers.LargeBytes, &d).OK && d.ServiceName == domain.DeviceREST
 }
 
 // askAbout has a device's service asked about what a command makes of the device. Nobody is asked about a command that
@@ -41,7 +42,7 @@ func (s service) askAbout(command domain.Command, key func(domain.State) string)
 	return func(ctx context.Context, by domain.Stamp) error {
 		memory := s.AnswerMemory(ctx, by.Client())
 		defer memory.Release()
-		if err := handlers.HoldFor(memory, s.state, deviceKind.Table, key); err != nil {
+		if err := entities.HoldFor(memory, s.state, deviceKind.Table, key); err != nil {
 			return err
 		}
 		owner, d, ok := s.wouldBe(command)

@@ -14,6 +14,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/answers"
 	"ledge/handlers/handlerstest"
 )
 
@@ -169,7 +170,7 @@ type tracked struct {
 
 func (t tracked) GetWithin(key string, most int, into *domain.Device) domain.Row {
 	r := t.sized.GetWithin(key, most, into)
-	if r.OK && r.Size > handlers.LargeBytes {
+	if r.OK && r.Size > answers.LargeBytes {
 		into.Labels = []string{strings.Repeat("label", 2), key}
 		*t.last = weak.Make(&into.Labels[0])
 	}

@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/shapes/v2"
 )
 
@@ -22,14 +23,14 @@ var document []byte
 // service is core-metadata in one API version.
 type service struct {
 	*handlers.API
-	state handlers.Reader
+	state entities.Reader
 	log   handlers.Submitter
 	// listed are the units that device resources may have; nil: any.
 	listed map[string]bool
 }
 
 // New returns core-metadata on a state that is read with state and changed with log, its users and tokens with identities.
-func New(o handlers.Options, state handlers.Reader, log handlers.Submitter, identities Identities) http.Handler {
+func New(o handlers.Options, state entities.Reader, log handlers.Submitter, identities Identities) http.Handler {
 	s := handlers.NewService(o)
 	api := service{API: s.API(handlers.V2), state: state, log: log, listed: newListed(o)}
 	api.Serve(slices.Concat(api.profileRoutes(), api.profilePartRoutes(), deviceRoutes(api, v2.OfDevice), api.serviceRoutes(), api.watcherRoutes(),

@@ -7,6 +7,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/handlerstest"
 	"ledge/handlers/shapes/v2"
 )
@@ -44,7 +45,7 @@ func exemplary(tb testing.TB, change func(*handlers.Options)) (http.Handler, []*
 // as has a request come from an identity: users and tokens need a login.
 func as(h http.Handler, id domain.Identity) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(handlers.WithIdentity(r.Context(), id)))
+		h.ServeHTTP(w, r.WithContext(access.WithIdentity(r.Context(), id)))
 	})
 }
 

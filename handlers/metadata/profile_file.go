@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/bodies"
 )
 
 const sendAForm = `send the profile as multipart/form-data, in a part named "file", as curl does with -F file=@profile.yaml`
@@ -20,7 +20,7 @@ func (s service) readProfileFile(c *gin.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.Body(c, s.UploadBytes+handlers.FormBytes, "")
+	body, err := s.Body(c, s.UploadBytes+bodies.FormBytes, "")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func formBoundary(contentType string) (string, error) {
 }
 
 // readFilePart returns the first part named "file", at most limit bytes of it.
-func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, error) {
+func readFilePart(body *bodies.Body, boundary string, limit int64) ([]byte, error) {
 	form := multipart.NewReader(body, boundary)
 	for {
 		part, err := form.NextPart()
@@ -53,7 +53,7 @@ func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, er
 		if part.FormName() != "file" {
 			continue
 		}
-		text, ok, err := handlers.ReadAtMost(part, limit)
+		text, ok, err := bodies.ReadAtMost(part, limit)
 		if err != nil {
 			return nil, formError(body, err)
 		}
@@ -64,7 +64,7 @@ func readFilePart(body *handlers.Body, boundary string, limit int64) ([]byte, er
 	}
 }
 
-func formError(body *handlers.Body, err error) error {
+func formError(body *bodies.Body, err error) error {
 	if body.Err != nil {
 		return body.Err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/answers"
+	"ledge/handlers/entities"
 	"ledge/handlers/shapes/v2"
 )
 
@@ -105,9 +107,9 @@ func (s service) getResource(c *gin.Context) {
 }
 
 // findResource returns a resource and the revision of its profile.
-func (s service) findResource(memory *handlers.AnswerMemory, profile, name string) (r domain.DeviceResource, revision uint64, err error) {
+func (s service) findResource(memory *answers.Memory, profile, name string) (r domain.DeviceResource, revision uint64, err error) {
 	var d domain.Profile
-	row, err := handlers.LookUp(memory, s.state, profileKind.Table, profile, &d)
+	row, err := entities.LookUp(memory, s.state, profileKind.Table, profile, &d)
 	if err == nil && !row.OK {
 		err = missingProfile(profile)
 	}

@@ -9,10 +9,11 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/shapes/v2"
 )
 
-var profileKind = handlers.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
+var profileKind = entities.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
 
 func (s service) profileRoutes() []handlers.Route {
 	api := s.ForProfiles()

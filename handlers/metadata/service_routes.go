@@ -3,10 +3,11 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/shapes/v2"
 )
 
-var serviceKind = handlers.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
+var serviceKind = entities.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
 
 func (s service) serviceRoutes() []handlers.Route {
 	add := handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Service]("service"), s.addService)

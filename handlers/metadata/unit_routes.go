@@ -10,6 +10,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/answers"
 )
 
 const typeTOML = "application/toml"
@@ -59,7 +60,7 @@ func (s service) refuseResource(profile string, r domain.DeviceResource) error {
 func (s service) hasProfile(name string) bool {
 	view, done := s.state()
 	defer done()
-	row := domain.GetWithin(view.State.Profiles, name, handlers.LargeBytes, new(domain.Profile))
+	row := domain.GetWithin(view.State.Profiles, name, answers.LargeBytes, new(domain.Profile))
 	return row.OK || row.Size > 0
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
+	"ledge/handlers/entities"
 	"ledge/handlers/identity"
 )
 
@@ -26,10 +28,10 @@ const (
 )
 
 var (
-	userKind = handlers.Kind[domain.User]{List: domain.ListUsers, Table: func(s domain.State) domain.Table[domain.User] {
+	userKind = entities.Kind[domain.User]{List: domain.ListUsers, Table: func(s domain.State) domain.Table[domain.User] {
 		return s.Users
 	}}
-	tokenKind = handlers.Kind[domain.Token]{List: domain.ListTokens, Table: func(s domain.State) domain.Table[domain.Token] {
+	tokenKind = entities.Kind[domain.Token]{List: domain.ListTokens, Table: func(s domain.State) domain.Table[domain.Token] {
 		return s.Tokens
 	}}
 )
@@ -37,7 +39,7 @@ var (
 // users serves users and tokens. Its requests are smaller than those of the service.
 type users struct {
 	*handlers.API
-	state      handlers.Reader
+	state      entities.Reader
 	identities Identities
 }
 
@@ -119,7 +121,7 @@ func (u users) update(e *updateUser, at int64) (o handlers.Order) {
 
 // self returns the name of the user that sends a request. Others have no password.
 func self(c *gin.Context) (string, error) {
-	actor := handlers.Actor(c.Request)
+	actor := access.Actor(c.Request)
 	name, ok := strings.CutPrefix(actor, "user:")
 	if !ok {
 		return "", domain.Errorf(domain.Forbidden,

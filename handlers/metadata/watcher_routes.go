@@ -3,10 +3,11 @@ package metadata
 import (
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 	"ledge/handlers/shapes/v2"
 )
 
-var watcherKind = handlers.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
+var watcherKind = entities.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
 
 func (s service) watcherRoutes() []handlers.Route {
 	byProfile, byService := handlers.By(domain.IndexProfile, "name"), handlers.By(domain.IndexService, "name")

@@ -9,6 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/handlerstest"
 )
 
@@ -44,7 +45,7 @@ func TestAnswersOfReceiversAreHidden(t *testing.T) {
 	}}, domain.ProcessNotification{ID: sent.NotificationID, Transmissions: []domain.Transmission{sent}})
 	for _, open := range []bool{false, true} {
 		o := handlerstest.Options("support-notifications")
-		o.Access = &handlers.Access{Authenticator: tokenIsRole{}, Open: open}
+		o.Access = &access.Access{Authenticator: tokenIsRole{}, Open: open}
 		s := New(o, events.View, events, notices.View, notices, &ports{}, &replays{}, stuck{}).(*handlers.Service)
 		for _, route := range s.Routes() {
 			path := route.Path

@@ -6,9 +6,10 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
-var notificationKind = handlers.Kind[domain.Notification]{List: domain.ListNotifications, Table: func(s domain.State) domain.Table[domain.Notification] { return s.Notifications }}
+var notificationKind = entities.Kind[domain.Notification]{List: domain.ListNotifications, Table: func(s domain.State) domain.Table[domain.Notification] { return s.Notifications }}
 
 func (s service) notificationRoutes() []handlers.Route {
 	add := handlers.Batch(s.API, s.notices, "notification", s.addNotification)

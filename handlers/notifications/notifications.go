@@ -11,6 +11,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 // document describes the routes of this package; what all services share is added to it.
@@ -31,7 +32,7 @@ type Channels interface {
 type service struct {
 	*handlers.API
 	// subscriptions and notifications read the states of the two streams; events and notices change them.
-	subscriptions, notifications handlers.Reader
+	subscriptions, notifications entities.Reader
 	events, notices              handlers.Submitter
 	channels                     Channels
 	replays                      Replays
@@ -41,8 +42,8 @@ type service struct {
 // New returns support-notifications. subscriptions and events are the stream that has the subscriptions,
 // notifications and notices the one that has the notifications.
 func New(
-	o handlers.Options, subscriptions handlers.Reader, events handlers.Submitter,
-	notifications handlers.Reader, notices handlers.Submitter, channels Channels, replays Replays,
+	o handlers.Options, subscriptions entities.Reader, events handlers.Submitter,
+	notifications entities.Reader, notices handlers.Submitter, channels Channels, replays Replays,
 	deliveries Deliveries,
 ) http.Handler {
 	s := handlers.NewService(o)

@@ -5,6 +5,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/cleanup"
 )
 
 func (s service) removalRoutes() []handlers.Route {
@@ -24,10 +25,10 @@ func age(c *gin.Context) (int64, error) { return handlers.PathInt(c, "age", "mil
 
 // cleanUp asks for a cleanup of what is as old as age.
 func (s service) cleanUp(kind string, age func(*gin.Context) (int64, error)) handlers.Handler {
-	return handlers.CleanUp(s.API, s.notices, func(c *gin.Context) (domain.Cleanup, error) {
+	return cleanup.Serve(s.API, s.notices, func(c *gin.Context) (domain.Cleanup, error) {
 		old, err := age(c)
 		now := s.Now().UnixMilli()
-		return domain.Cleanup{Kind: kind, Until: handlers.Before(now, old), Asked: now}, err
+		return domain.Cleanup{Kind: kind, Until: cleanup.Before(now, old), Asked: now}, err
 	})
 }
 

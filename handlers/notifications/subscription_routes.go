@@ -6,9 +6,11 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
+	"ledge/handlers/noticed"
 )
 
-var subscriptionKind = handlers.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
+var subscriptionKind = entities.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
 
 func (s service) subscriptionRoutes() []handlers.Route {
 	list := func(index, param string) handlers.Handler { return s.listSubscriptions(handlers.By(index, param)) }
@@ -76,7 +78,7 @@ func (s service) categoryNote(categories []string) string {
 	view, done := s.notifications()
 	defer done()
 	var notes []string
-	unseen, _ := handlers.UnseenCategories(view, categories)
+	unseen, _ := noticed.UnseenCategories(view, categories)
 	for _, one := range unseen {
 		note := fmt.Sprintf("no notification has the category %q yet", one.Value)
 		if one.Meant != "" {

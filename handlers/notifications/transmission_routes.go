@@ -7,9 +7,10 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
-var transmissionKind = handlers.Kind[domain.Transmission]{List: domain.ListTransmissions, Table: func(s domain.State) domain.Table[domain.Transmission] { return s.Transmissions }}
+var transmissionKind = entities.Kind[domain.Transmission]{List: domain.ListTransmissions, Table: func(s domain.State) domain.Table[domain.Transmission] { return s.Transmissions }}
 
 func (s service) transmissionRoutes() []handlers.Route {
 	list := func(index, param string) handlers.Handler { return s.listTransmissions(by(index, param)) }

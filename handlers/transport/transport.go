@@ -15,7 +15,8 @@ import (
 	"net/http"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/access"
+	"ledge/handlers/web"
 )
 
 // Options say what a port takes.
@@ -62,10 +63,10 @@ func (o Options) Handler(next http.Handler) http.Handler {
 		switch {
 		case o.Local == nil || !c.isLocal():
 			refuse(w, needsTLS)
-		case handlers.IsForwarded(r):
+		case web.IsForwarded(r):
 			refuse(w, needsProxy)
 		default:
-			next.ServeHTTP(w, r.WithContext(handlers.WithIdentity(r.Context(), *o.Local)))
+			next.ServeHTTP(w, r.WithContext(access.WithIdentity(r.Context(), *o.Local)))
 		}
 	})
 }

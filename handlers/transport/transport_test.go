@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/access"
 )
 
 // wrapped is a listener whose connections a port of Options takes. If they are set, remote and local are what the ends of the connections say.
@@ -61,7 +61,7 @@ func serveAt(t *testing.T, local *domain.Identity, remote, here string) (address
 		t.Fatal(err)
 	}
 	srv := &http.Server{ReadHeaderTimeout: time.Minute, ConnContext: ConnContext, Handler: o.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i, _ := handlers.IdentityOf(r.Context())
+		i, _ := access.IdentityOf(r.Context())
 		fmt.Fprintf(w, "%t %s %s", r.TLS != nil, i.Actor, i.Role)
 	}))}
 	served := make(chan error)

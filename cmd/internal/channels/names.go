@@ -13,10 +13,10 @@ type socketNames struct {
 	sockets *zeromq.Sockets
 }
 
-// Unknown implements handlers.Names.
+// Unknown implements lookups.Names.
 func (n socketNames) Unknown(host string, port int) bool { return n.sockets.Unknown(host, port) }
 
-// LookUp implements handlers.Names. What is wrong is said by whoever binds.
+// LookUp implements lookups.Names. What is wrong is said by whoever binds.
 func (n socketNames) LookUp(ctx context.Context, host string) { _, _ = n.Lookup(ctx, host) }
 
 // before looks up the address of a host before a socket is bound, if that is needed.

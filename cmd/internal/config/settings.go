@@ -14,7 +14,7 @@ import (
 	"ledge/cmd/internal/logging"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/web"
 )
 
 // group begins a group of settings.
@@ -144,8 +144,8 @@ func addAddressSettings(c *Config) {
 		}
 		return ""
 	})
-	f.Var(newTexts(&c.AllowHosts, handlers.CheckHost, edgexHosts()), "allow-hosts", "comma-separated host names that requests may name, beside those of this machine, such as *.example.org; * allows every foreign web page")
-	f.Var(newTexts(&c.TrustedOrigins, handlers.CheckOrigin, ""), "trusted-origins", "comma-separated origins whose web pages may use the REST services, such as http://edge.example.org:4000; others, and all at the console, are refused with 403")
+	f.Var(newTexts(&c.AllowHosts, web.CheckHost, edgexHosts()), "allow-hosts", "comma-separated host names that requests may name, beside those of this machine, such as *.example.org; * allows every foreign web page")
+	f.Var(newTexts(&c.TrustedOrigins, web.CheckOrigin, ""), "trusted-origins", "comma-separated origins whose web pages may use the REST services, such as http://edge.example.org:4000; others, and all at the console, are refused with 403")
 	f.Var(newTexts(&c.TrustedProxies, checkProxy, ""), "trusted-proxies", "comma-separated networks of reverse proxies, such as fd00::/8; the client is the last address in X-Forwarded-For outside these networks")
 }
 

@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"ledge/cmd/internal/services"
-	"ledge/handlers"
+	"ledge/handlers/web"
 )
 
 func checkProxy(text string) error {
-	_, err := handlers.ParseProxy(text)
+	_, err := web.ParseProxy(text)
 	return err
 }
 
 // Proxies returns the networks of the reverse proxies whose X-Forwarded-For is believed.
-func (c *Config) Proxies() (all handlers.Proxies) {
+func (c *Config) Proxies() (all web.Proxies) {
 	for _, text := range c.TrustedProxies.List {
-		if network, err := handlers.ParseProxy(text); err == nil { // the setting is checked
+		if network, err := web.ParseProxy(text); err == nil { // the setting is checked
 			all = append(all, network)
 		}
 	}
@@ -34,7 +34,7 @@ func edgexHosts() string {
 }
 
 // SameOrigin returns the rules by which web pages may use the services.
-func (c *Config) SameOrigin(logger *slog.Logger) handlers.SameOrigin {
+func (c *Config) SameOrigin(logger *slog.Logger) web.SameOrigin {
 	hosts := append([]string{"localhost"}, c.AllowHosts.List...)
 	for _, one := range services.All {
 		host, _ := c.ListenAt(one)
@@ -44,5 +44,5 @@ func (c *Config) SameOrigin(logger *slog.Logger) handlers.SameOrigin {
 		short, _, _ := strings.Cut(name, ".")
 		hosts = append(hosts, name, short)
 	}
-	return handlers.SameOrigin{Hosts: hosts, TrustedOrigins: c.TrustedOrigins.List, Logger: logger}
+	return web.SameOrigin{Hosts: hosts, TrustedOrigins: c.TrustedOrigins.List, Logger: logger}
 }

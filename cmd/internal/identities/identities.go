@@ -17,6 +17,7 @@ import (
 	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/identity"
 	"ledge/store/secrets"
 )
@@ -169,10 +170,10 @@ func (i *Identities) RemoveToken(ctx context.Context, actor, name string) error 
 }
 
 func (i *Identities) submit(ctx context.Context, actor string, c domain.Command) error {
-	if err := handlers.StillLoggedIn(ctx); err != nil {
+	if err := access.StillLoggedIn(ctx); err != nil {
 		return err
 	}
-	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: handlers.Sender(ctx), Origin: "internal"}
+	stamp := domain.Stamp{EventID: uuid.NewString(), At: i.now(), Actor: actor, By: access.Sender(ctx), Origin: "internal"}
 	outcomes, err := i.Submit(ctx, domain.Request{Stamp: stamp, Command: c})
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"ledge/cmd/internal/retention"
 	"ledge/cmd/internal/services"
 	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/connections"
 	"ledge/handlers/identity"
 	"ledge/handlers/transport"
@@ -32,7 +33,7 @@ type Options struct {
 	Payloads      *payloads.Files
 	Remover       *retention.Remover
 	Channels      *channels.Channels
-	Access        *handlers.Access
+	Access        *access.Access
 	Authenticator *identity.Authenticator
 	Limiter       *connections.Limiter
 	Keeper        certs.Keeper        // of the certificate; nil without TLS

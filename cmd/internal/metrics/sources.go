@@ -6,7 +6,7 @@ import (
 
 	"ledge/bridge/zeromq"
 	"ledge/cmd/internal/retention"
-	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/connections"
 	"ledge/store"
 )
@@ -67,7 +67,7 @@ func (m *Meters) ruleUse() (list []withLabels[retention.RuleUse]) {
 
 // refusals are the requests to a service that were refused, by reason.
 func (m *Meters) refusals(service string) (list []withLabels[int]) {
-	for _, reason := range handlers.Reasons {
+	for _, reason := range access.Reasons {
 		n := 0
 		if m.Access != nil && m.Access.Refusals != nil {
 			n = m.Access.Refusals.Count(service, reason)

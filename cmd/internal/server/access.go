@@ -8,7 +8,7 @@ import (
 	"ledge/cmd/internal/exit"
 	"ledge/cmd/internal/identities"
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/store/osfile"
 )
 
@@ -30,7 +30,7 @@ func (p *Server) startAccess() error {
 	}
 	a := newAuthenticator(p.Config, p.identities, p.secrets, key, p.Channels.Guard, p.identities.Uses.Used, p.Logger)
 	p.inBackground(a.Run)
-	p.access = &handlers.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &handlers.Refusals{Logger: p.Logger}}
+	p.access = &access.Access{Authenticator: a, Open: !p.Config.Secure, Still: p.still, Refusals: &access.Refusals{Logger: p.Logger}}
 	p.identities.OnChange = p.Node.Store.Tap().Recheck
 	p.authenticator.Store(a)
 	return nil

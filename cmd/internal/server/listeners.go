@@ -21,6 +21,8 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/connections"
 	"ledge/handlers/console"
+	"ledge/handlers/quota"
+	"ledge/handlers/startup"
 	"ledge/handlers/transport"
 )
 
@@ -31,7 +33,7 @@ type servers struct {
 	byName  map[string]*served
 	wg      sync.WaitGroup
 	limiter *connections.Limiter
-	memory  *handlers.Quota // of the bodies of all services
+	memory  *quota.Quota // of the bodies of all services
 
 	server *Server // the server that they belong to
 }
@@ -100,7 +102,7 @@ func (s *servers) open(p *Server) {
 	s.limiter = connections.New(p.files.connections(), s.logger)
 	for _, one := range services.All {
 		o := handlers.Options{Service: one.Name, Logger: s.logger}
-		starting := handlers.Starting(o, p.startedSoFar)
+		starting := startup.Handler(o, p.startedSoFar)
 		if one.Name == services.Console {
 			starting = console.Starting(p.startedSoFar)
 		}

@@ -24,7 +24,7 @@ import (
 	"ledge/cmd/internal/secure"
 	"ledge/cmd/internal/services"
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/access"
 	"ledge/handlers/identity"
 	"ledge/projections"
 	"ledge/store/payloads"
@@ -62,7 +62,7 @@ type Server struct {
 	secrets    *secrets.File
 	identities *identities.Identities
 	verifier   *check.Verifier
-	access     *handlers.Access // of requests
+	access     *access.Access // of requests
 	// authenticator proves identities, once the state can be asked.
 	authenticator atomic.Pointer[identity.Authenticator]
 	admin         *admin.Socket // nil if this system has none

@@ -14,8 +14,8 @@ import (
 
 	"ledge/bridge/porttest"
 	"ledge/cmd/ledgetest"
-	"ledge/handlers"
 	"ledge/handlers/openapi"
+	"ledge/handlers/web"
 )
 
 // rawHTTP sends a request as it is written here and returns the answer, nil where the connection ends without one.
@@ -115,7 +115,7 @@ func shielded(t *testing.T, what string, h http.Header) {
 			t.Errorf("%s: %s: got %q, want %q once", what, name, got, want)
 		}
 	}
-	want := handlers.Sandbox
+	want := web.Sandbox
 	if strings.HasSuffix(what, "/api/v2/docs") {
 		want = openapi.Policy
 	}

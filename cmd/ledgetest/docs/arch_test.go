@@ -45,6 +45,29 @@ var bridgeParts = []struct {
 	{"zeromq", []string{"domain/z85"}, "a socket knows nothing of what it carries", []string{"github.com/go-zeromq/zmq4", "golang.org/x/crypto/nacl/"}},
 }
 
+// handlerParts are the packages that package handlers is made of, with the only ones of ours, beside domain, that each may import, and why.
+var handlerParts = []struct {
+	name string
+	ours []string
+	why  string
+}{
+	{"access", []string{"handlers/web"}, "it knows identities, and no routes"},
+	{"answers", []string{"handlers/connections", "handlers/quota"}, "it knows memory, and no entities"},
+	{"bodies", []string{"handlers/connections", "handlers/quota"}, "it reads bodies, and does not answer"},
+	{"connections", nil, "it limits connections of any server"},
+	{"entities", []string{"handlers/answers"}, "it reads entities, and does not answer"},
+	{"etag", nil, "it reads a header"},
+	{"faults", []string{"handlers/jsonform"}, "it knows messages, and no requests"},
+	{"identity", nil, "it knows credentials, and no requests"},
+	{"jsonform", nil, "it knows texts, and no requests"},
+	{"lookups", nil, "it sees name servers through an interface"},
+	{"noticed", []string{"handlers/answers"}, "it sees the state, and no requests"},
+	{"quota", nil, "it shares any amount"},
+	{"transport", []string{"handlers/access", "handlers/web"}, "it knows connections, and no services"},
+	{"web", nil, "it stands before any service"},
+	{"yamldoc", nil, "it knows texts, and no requests"},
+}
+
 // levels are the packages below cmd/internal, from the lowest level up. A package imports only packages of lower levels.
 var levels = [][]string{
 	{"exit", "memory", "services", "work"},
@@ -123,6 +146,20 @@ func TestChannelsAreSelfContained(t *testing.T) {
 					if strings.HasPrefix(path, library) && strings.TrimSuffix(filepath.Dir(file), "test") != own { // mqtttest is for tests of mqtt
 						t.Errorf("%s imports %s, which belongs to bridge/%s", file, path, c.name)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestHandlersHaveNoArrowBack holds that the packages below handlers which package handlers is made of do not import it.
+func TestHandlersHaveNoArrowBack(t *testing.T) {
+	for _, part := range handlerParts {
+		for file, imports := range importsBelow(t, filepath.Join("..", "..", "..", "handlers", part.name)) {
+			for _, path := range imports {
+				other, ours := strings.CutPrefix(path, module)
+				if ours && other != "domain" && !strings.HasPrefix(other, "domain/") && !slices.Contains(part.ours, other) {
+					t.Errorf("%s imports %s: handlers/%s may import only domain and %v of ours, because %s", file, path, part.name, part.ours, part.why)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ledge/domain"
-	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 const (
@@ -44,7 +44,7 @@ type Device struct {
 // Index finds devices by a part of their names, which the API cannot. The first query makes it from the state. Each query first reads
 // the events since the query before, so it finds every device of an answered request.
 type Index struct {
-	state   handlers.Reader
+	state   entities.Reader
 	changes Changes
 
 	mu      sync.RWMutex
@@ -68,7 +68,7 @@ type Changes interface {
 }
 
 // New returns an index of the devices in state. Drop ends it.
-func New(state handlers.Reader, changes Changes) *Index {
+func New(state entities.Reader, changes Changes) *Index {
 	return &Index{state: state, changes: changes}
 }
 
