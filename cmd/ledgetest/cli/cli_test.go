@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ledge/cmd/internal/exit"
+	"ledge/cmd/internal/services"
 	"ledge/cmd/ledgetest"
 )
 
@@ -118,8 +119,8 @@ func TestConfigurationOrder(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	out, _, _ := ledgetest.Run(t, "config")
 	settings := regexp.MustCompile(`(?m)^# (.*)\n# default .*; in force from `).FindAllStringSubmatch(out, -1)
-	if len(settings) != 48 {
-		t.Errorf("there are %d settings, want 48; a setting needs an operator who would change it", len(settings))
+	if want := 38 + 2*len(services.All); len(settings) != want { // each service has a host and a port
+		t.Errorf("there are %d settings, want %d; a setting needs an operator who would change it", len(settings), want)
 	}
 	for _, one := range settings {
 		if n := len(strings.Fields(one[1])); n < 4 || n > 25 {

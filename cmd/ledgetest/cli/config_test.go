@@ -66,6 +66,9 @@ func TestServicesShowTheirSettings(t *testing.T) {
 		}
 		maps.Copy(shown, got)
 	}
+	for _, one := range services.REST() {
+		maps.Copy(shown, serviceConfig(p, p.URLs[one.Name]))
+	}
 	if !maps.Equal(shown, want) {
 		t.Errorf("shown by some service: %v\nwant %v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(want)))
 	}
@@ -122,16 +125,14 @@ func TestConfigChanged(t *testing.T) {
 	file := ledgetest.MustWriteFile(t, "ledge.yaml", "notifications-port: 1001\nmetadata-port: 59881")
 	args := []string{"config", "--changed", "--config", file, "--secure"}
 	out, stderr, code := ledgetest.Run(t, args...)
-	want := `metadata-host: "0.0.0.0" # from secure
-data-host: "0.0.0.0" # from secure
-device-rest-host: "0.0.0.0" # from secure
-notifications-host: "0.0.0.0" # from secure
-notifications-port: "1001" # from ` + file + `
-console-host: "0.0.0.0" # from secure
+	want := `notifications-port: "1001" # from ` + file + `
 tap-host: "0.0.0.0" # from secure
 readings-max-age: "90d" # from LEDGE_READINGS_MAX_AGE
 secure: "true" # from --secure
 `
+	for _, one := range services.All {
+		want += one.Setting + "-host: \"0.0.0.0\" # from secure\n"
+	}
 	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
 	if code != exit.OK || !slices.Equal(lines(out), lines(want)) {
 		t.Errorf("exit code %d, %s\n%s\nwant\n%s", code, stderr, out, want)
