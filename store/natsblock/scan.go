@@ -103,6 +103,9 @@ func (s *Scan) begin(f *os.File) error {
 	return nil
 }
 
+// skips says that a record is passed over. The server writes no sequence 0: the head of such a record is torn.
+func (s *Scan) skips(seq uint64) bool { return 0 < seq && seq <= s.Skip }
+
 func (s *Scan) run(f io.ReaderAt, yield func(Record, error) bool) {
 	end := min(s.size, MaxBlock)
 	if s.Offset == 0 && s.foreign(f, s.Block) {
@@ -119,7 +122,7 @@ func (s *Scan) run(f io.ReaderAt, yield func(Record, error) bool) {
 		if len(b) >= headBytes {
 			n = length(b)
 		}
-		if skipped := n > 0 && int64(n) <= end-at && (Record{Raw: b}).Seq() <= s.Skip; skipped {
+		if n > 0 && int64(n) <= end-at && s.skips((Record{Raw: b}).Seq()) {
 			at += int64(n)
 			continue
 		}

@@ -71,6 +71,22 @@ func TestScanNamesEveryFlip(t *testing.T) {
 	}
 }
 
+// TestScanNamesTornHead cuts a block inside the head of its last record, as a power cut does: what was not written reads as zeros. The scan
+// names the part from the first byte of this record on, although its length may look valid.
+func TestScanNamesTornHead(t *testing.T) {
+	f, text, at := mustWriteBlock(t, []byte("one"), []byte("two"), []byte("three"))
+	for kept := range headBytes {
+		torn := append(bytes.Clone(text[:at[2]+kept]), make([]byte, 512)...)
+		if err := os.WriteFile(f.Path(1), torn, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		seqs, bad := scanned(t, f, MaxBlock)
+		if fmt.Sprint(seqs) != "[1 2]" || len(bad) != 1 || bad[0].Offset != int64(at[2]) {
+			t.Errorf("%d bytes kept: found %v, bad %v, want one from offset %d", kept, seqs, bad, at[2])
+		}
+	}
+}
+
 // TestScanIsNotHeldUp has a payload with nothing but heads of long records, behind a record that is altered. Without a bound, the scan would
 // compute a checksum of megabytes for each.
 func TestScanIsNotHeldUp(t *testing.T) {

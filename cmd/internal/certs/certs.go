@@ -10,7 +10,7 @@ import (
 	"crypto/x509"
 	"time"
 
-	"ledge/cmd/internal/work"
+	"ledge/cmd/internal/loop"
 )
 
 // Keeper has a certificate that can change.
@@ -28,7 +28,7 @@ const lookEvery = 5 * time.Second
 
 // Run looks for changes until ctx ends.
 func Run(ctx context.Context, k Keeper) error {
-	return work.Every(ctx, lookEvery, func(context.Context) { k.Look() })
+	return loop.Every(ctx, lookEvery, func(context.Context) { k.Look() })
 }
 
 // suites12 are those of TLS 1.2 with forward secrecy and authenticated encryption: Mozilla's "intermediate" without DHE. Many IP cameras and

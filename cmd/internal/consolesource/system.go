@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/loop"
 	"ledge/cmd/internal/services"
-	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/handlers/console"
 )
@@ -137,7 +137,7 @@ func (s *Source) upTo() upTo {
 
 // Run takes samples until ctx ends.
 func (s *Source) Run(ctx context.Context) error {
-	return work.Every(ctx, rateEvery, func(context.Context) { s.rates.add(s.upTo()) })
+	return loop.Every(ctx, rateEvery, func(context.Context) { s.rates.add(s.upTo()) })
 }
 
 func (r *rates) add(c upTo) {

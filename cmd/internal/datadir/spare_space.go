@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"ledge/cmd/internal/work"
+	"ledge/cmd/internal/loop"
 	"ledge/store/osfile"
 )
 
@@ -99,5 +99,5 @@ const lookForRoom = 10 * time.Second
 
 // Run keeps the file until ctx ends.
 func (s *Spare) Run(ctx context.Context) error {
-	return work.Every(ctx, lookForRoom, func(context.Context) { s.keep(s.leave) })
+	return loop.Every(ctx, lookForRoom, func(context.Context) { s.keep(s.leave) })
 }

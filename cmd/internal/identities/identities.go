@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"ledge/cmd/internal/admin"
+	"ledge/cmd/internal/loop"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/access"
@@ -79,7 +79,7 @@ func (i *Identities) removeRetired(before time.Time) error {
 
 // RemoveRetiredInTime removes the hashes that are retired, until ctx ends.
 func (i *Identities) RemoveRetiredInTime(ctx context.Context) error {
-	return work.Every(ctx, keepRetired, func(context.Context) {
+	return loop.Every(ctx, keepRetired, func(context.Context) {
 		if err := i.removeRetired(i.now().Add(-keepRetired)); err != nil {
 			i.logger.Warn("old hashes of passwords stay in the secret store until the next start", "error", err)
 		}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/loop"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/store/osfile"
 )
@@ -104,7 +104,7 @@ func (i *Identities) KeepTokenUses(ctx context.Context) error {
 			i.logger.Warn("the times at which tokens were last used are not written", "error", err)
 		}
 	}
-	err := work.Every(ctx, tokenUsesEvery, flush)
+	err := loop.Every(ctx, tokenUsesEvery, flush)
 	flush(ctx)
 	return err
 }

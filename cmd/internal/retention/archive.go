@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"ledge/cmd/internal/datadir"
+	"ledge/cmd/internal/loop"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/work"
 	"ledge/domain"
 	"ledge/projections"
 	"ledge/store"
@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	// archiveLook is the time between two looks at the size and the age of the log of changes.
-	archiveLook = 10 * time.Second
 	// archiveAgain is how long a stretch that could not be archived is left alone.
 	archiveAgain = 10 * time.Minute
 	// stretchBytes bounds an archive, before compression; one block file is archived whatever its size.
@@ -59,7 +57,7 @@ func (a *archiver) run(ctx context.Context) error {
 	if err := a.unfinished(ctx); err != nil {
 		after = a.failed(ctx, err)
 	}
-	return work.Every(ctx, archiveLook, func(ctx context.Context) {
+	return loop.Every(ctx, sweepEvery, func(ctx context.Context) {
 		if !a.now().Before(after) {
 			after = a.failed(ctx, a.close(ctx))
 		}

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"ledge/cmd/internal/loop"
 	"ledge/cmd/internal/node"
-	"ledge/cmd/internal/work"
 )
 
 // sweepEvery is the time between two sweeps.
@@ -49,7 +49,7 @@ func newSweeper(d *node.Node, o Options, values *collector) *sweeper {
 
 // run sweeps until ctx ends.
 func (s *sweeper) run(ctx context.Context) error {
-	return work.Every(ctx, sweepEvery, s.sweep)
+	return loop.Every(ctx, sweepEvery, s.sweep)
 }
 
 // sweep removes all that is over a limit now.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"ledge/cmd/internal/work"
+	"ledge/cmd/internal/loop"
 	"ledge/handlers"
 )
 
@@ -24,7 +24,7 @@ func tellSystemd(p *Server) {
 		return
 	}
 	p.inBackground(func(ctx context.Context) error {
-		return work.Every(ctx, every/2, func(context.Context) {
+		return loop.Every(ctx, every/2, func(context.Context) {
 			if answersPings(p, every/2) {
 				notifySystemd(p, daemon.SdNotifyWatchdog)
 			}

@@ -1,5 +1,5 @@
-// Package work has the loop of what is done again and again in the background.
-package work
+// Package loop calls a function again and again in the background.
+package loop
 
 import (
 	"context"
