@@ -16,6 +16,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console"
+	"ledge/handlers/console/web"
 )
 
 // ConsolePassword is the password of each user in the console's tests.
@@ -115,7 +116,7 @@ func (c *ConsoleClient) Login(t *testing.T, name, password string) {
 
 // ConsoleRoutes are all routes of the console, with the right of each.
 func ConsoleRoutes() map[string]domain.Right {
-	return console.New(console.Options{Options: handlers.Options{Logger: slog.New(slog.DiscardHandler)}}).Routes()
+	return console.New(console.Options{Options: web.Options{Options: handlers.Options{Logger: slog.New(slog.DiscardHandler)}}}).Routes()
 }
 
 // allKinds is a profile with a resource of each kind of value.

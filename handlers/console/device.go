@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 )
 
@@ -26,6 +27,21 @@ const (
 	// other values are listed.
 	chartPoints, stripImages, textValues = 200, 12, 20
 )
+
+// devicePage is the page of a device, with a form for values.
+type devicePage struct {
+	devices
+	values     values
+	history    history
+	deviceREST string // the URL at which it listens
+}
+
+func (s devicePage) routes() []web.Route {
+	return []web.Route{
+		web.Get("/devices/:name", domain.MayRead, s.Share(s.showDevice)),
+		web.Post("/devices/:name/values/:resource", domain.MayPost, s.postValue).Streamed(),
+	}
+}
 
 // deviceData is one device with its values.
 type deviceData struct {
@@ -85,31 +101,31 @@ func (s selected) Earlier() []value {
 // Rest is the number of values that are not shown.
 func (s selected) Rest() int { return s.Total - len(s.Values) }
 
-func (s *Console) showDevice(c *gin.Context) {
+func (s devicePage) showDevice(c *gin.Context) {
 	s.showDevicePage(c, http.StatusOK, "", "")
 }
 
 // showDevicePage shows the device in the path. wrong is the reason of a refusal of the value posted.
-func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted string) {
+func (s devicePage) showDevicePage(c *gin.Context, status int, wrong, posted string) {
 	d, left, err := s.deviceData(c, c.Param("name"))
 	if err == nil {
-		err = s.memory(c).Hold(logWork)
+		err = s.Memory(c).Hold(web.LogWork)
 	}
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	if d.Set, err = s.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
-		s.fail(c, err)
+	if d.Set, err = s.history.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
+		s.Fail(c, err)
 		return
 	}
-	s.memory(c).Release()
+	s.Memory(c).Release()
 	if err := s.latest(&d); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	if err := s.selectResource(c, &d); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	if d.Selected != nil {
@@ -119,21 +135,21 @@ func (s *Console) showDevicePage(c *gin.Context, status int, wrong, posted strin
 		}
 	}
 	name := url.QueryEscape(d.Name)
-	s.show(c, status, "device", Page{
+	s.Show(c, status, "device", web.Page{
 		Title: d.Name, Message: wrong, Data: d, Left: left,
 		Live: template.URL("devices=" + name + "&readings=" + name), //nolint:gosec // escaped
 	})
 }
 
 // deviceData reads a device with the first resources of its profile. left says what is left out of the device.
-func (s *Console) deviceData(c *gin.Context, name string) (d deviceData, left string, err error) {
+func (s devicePage) deviceData(c *gin.Context, name string) (d deviceData, left string, err error) {
 	if d.Device, d.Revision, err = s.device(c, name); err != nil {
 		return d, "", err
 	}
-	k := forPage()
-	d.Device = cutWith(k, &d.Device)
+	k := web.ForPage()
+	d.Device = web.Cut(k, &d.Device)
 	var p domain.Profile
-	row, err := entities.LookUp(s.memory(c), s.State, profileKind.Table, d.ProfileName, &p)
+	row, err := entities.LookUp(s.Memory(c), s.state, profileKind.Table, d.ProfileName, &p)
 	if err != nil {
 		return d, "", err
 	}
@@ -142,16 +158,16 @@ func (s *Console) deviceData(c *gin.Context, name string) (d deviceData, left st
 	for i := range shown {
 		shown[i].Attributes = nil
 	}
-	for _, r := range cutWith(&cutter{entries: mostShownResources, text: rowText, room: shownBytes}, &shown) {
+	for _, r := range web.Cut(&web.Cutter{Entries: mostShownResources, Text: web.RowText, Room: web.ShownBytes}, &shown) {
 		d.Resources = append(d.Resources, resourceValue{DeviceResource: r})
 	}
 	d.More = len(p.DeviceResources) - len(d.Resources)
-	return d, k.note(apiPath("device/name/", name)), nil
+	return d, k.Note(web.APIPath("device/name/", name)), nil
 }
 
 // latest reads the latest value of each resource.
-func (s *Console) latest(d *deviceData) error {
-	view, done := s.Values()
+func (s devicePage) latest(d *deviceData) error {
+	view, done := s.values.view()
 	defer done()
 	for i := range d.Resources {
 		r := &d.Resources[i]
@@ -171,7 +187,7 @@ func ofResource(device, resource string) domain.Filter {
 }
 
 // selectResource shows one resource in full: the one in the query, else the first image, else the first that has a value.
-func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
+func (s devicePage) selectResource(c *gin.Context, d *deviceData) error {
 	if len(d.Resources) == 0 {
 		return nil
 	}
@@ -187,7 +203,7 @@ func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
 	chosen := &selected{resourceValue: d.Resources[at]}
 	d.Selected = chosen
 	limit := map[string]int{kindNumber: chartPoints, kindImage: stripImages + 1}[chosen.Kind()]
-	list, total, err := s.readings(domain.Page{Limit: cmp.Or(limit, textValues)}, ofResource(d.Name, chosen.Name))
+	list, total, err := s.values.readings(domain.Page{Limit: cmp.Or(limit, textValues)}, ofResource(d.Name, chosen.Name))
 	if err != nil {
 		return err
 	}
@@ -195,7 +211,7 @@ func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
 	if chosen.Latest == nil || chosen.Kind() != kindJSON && chosen.Kind() != kindText {
 		return nil
 	}
-	if text, ok := s.textOf(c, *chosen.Latest); ok {
+	if text, ok := s.values.textOf(c, *chosen.Latest); ok {
 		chosen.Text = string(text)
 		if chosen.Kind() == kindJSON {
 			chosen.Tree = treeOf(text)
@@ -205,28 +221,25 @@ func (s *Console) selectResource(c *gin.Context, d *deviceData) error {
 }
 
 // postValue posts a file, or a text, to a resource, as a third party does.
-func (s *Console) postValue(c *gin.Context) {
+func (s devicePage) postValue(c *gin.Context) {
 	a, text := s.postPart(c)
-	if !a.ok() {
-		memory := s.bodies.EntryMemory(c)
+	if !a.OK() {
+		memory := s.Bodies.EntryMemory(c)
 		defer memory.Release()
-		text, _ = repeat([]byte(text), memory)
+		text, _ = web.Repeat([]byte(text), memory)
 		s.showDevicePage(c, a.Status, a.Message, text)
 		return
 	}
-	s.done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
+	s.Done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
 }
 
-// valuePath is the path of a form with a value, which is not loaded as a whole.
-const valuePath = "/devices/:name/values/:resource"
-
 // postPart posts the first part of a form that is not empty. It streams a file.
-func (s *Console) postPart(c *gin.Context) (a answer, text string) {
-	none := answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}
-	refuse := func(err error) (answer, string) {
-		return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}, ""
+func (s devicePage) postPart(c *gin.Context) (a web.Answer, text string) {
+	none := web.Answer{Status: http.StatusUnprocessableEntity, Message: "Choose a file, or write a value."}
+	refuse := func(err error) (web.Answer, string) {
+		return web.Answer{Status: web.StatusOf(domain.CodeOf(err)), Message: err.Error()}, ""
 	}
-	form, upload, ok, err := s.bodies.Upload(c, s.ResourceBytes)
+	form, upload, ok, err := s.Bodies.Upload(c, s.ResourceBytes)
 	if err != nil {
 		return refuse(err)
 	}
@@ -245,7 +258,8 @@ func (s *Console) postPart(c *gin.Context) (a answer, text string) {
 		case part.FormName() == "text":
 			body, err := io.ReadAll(io.LimitReader(part, treeBytes+1))
 			if err != nil || len(body) > treeBytes {
-				return answer{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The text is longer than %d KiB. Post it as a file.", treeBytes>>10)}, ""
+				message := fmt.Sprintf("The text is longer than %d KiB. Post it as a file.", treeBytes>>10)
+				return web.Answer{Status: http.StatusRequestEntityTooLarge, Message: message}, ""
 			}
 			if text = string(body); text != "" {
 				return s.sendValue(c, body, ""), text
@@ -267,15 +281,16 @@ func fileType(part *multipart.Part) string {
 	return ""
 }
 
-// sendValue posts a value. The media type is that of the profile, unless that leaves it open; mediaType is the one of the upload; it may be empty.
-func (s *Console) sendValue(c *gin.Context, body any, mediaType string) answer {
+// sendValue posts a value. The media type is that of the profile, unless that leaves it open; mediaType is the one of the upload; it may
+// be empty.
+func (s devicePage) sendValue(c *gin.Context, body any, mediaType string) web.Answer {
 	d, _, _ := s.deviceData(c, c.Param("name"))
 	i := slices.IndexFunc(d.Resources, func(r resourceValue) bool { return r.Name == c.Param("resource") })
 	if i >= 0 { // else the service says what is wrong
 		mediaType = postType(d.Resources[i].Properties, mediaType)
 	}
-	path := api + "/resource/" + url.PathEscape(c.Param("name")) + "/" + url.PathEscape(c.Param("resource"))
-	return s.call(c, deviceRESTService, http.MethodPost, path, body, "Content-Type", cmp.Or(mediaType, "application/octet-stream"))
+	path := web.API + "/resource/" + url.PathEscape(c.Param("name")) + "/" + url.PathEscape(c.Param("resource"))
+	return s.Call(c, deviceRESTService, http.MethodPost, path, body, "Content-Type", cmp.Or(mediaType, "application/octet-stream"))
 }
 
 // postType is the media type with which a value is posted; upload is that of an uploaded file, if it is known.
@@ -296,8 +311,8 @@ type postTo struct {
 	Local bool
 }
 
-func (s *Console) postTo(c *gin.Context, device string, r domain.DeviceResource) *postTo {
-	at, err := url.Parse(s.DeviceREST)
+func (s devicePage) postTo(c *gin.Context, device string, r domain.DeviceResource) *postTo {
+	at, err := url.Parse(s.deviceREST)
 	if err != nil || at.Host == "" {
 		return nil
 	}
@@ -308,7 +323,7 @@ func (s *Console) postTo(c *gin.Context, device string, r domain.DeviceResource)
 			at.Host = net.JoinHostPort(browser, at.Port())
 		}
 	}
-	at.Path, at.RawPath = api+"/resource/"+device+"/"+r.Name, api+"/resource/"+url.PathEscape(device)+"/"+url.PathEscape(r.Name)
+	at.Path, at.RawPath = web.API+"/resource/"+device+"/"+r.Name, web.API+"/resource/"+url.PathEscape(device)+"/"+url.PathEscape(r.Name)
 	p.URL = at.String()
 	login := ""
 	if s.TLS {
@@ -318,15 +333,6 @@ func (s *Console) postTo(c *gin.Context, device string, r domain.DeviceResource)
 	header, example := shellQuote("Content-Type: "+mediaType), exampleOf(r.Properties.ValueType)
 	p.Command = fmt.Sprintf("curl%s -H %s %s %s", login, header, example, shellQuote(p.URL))
 	return p
-}
-
-// hostOf is the name by which the browser reached the console.
-func hostOf(c *gin.Context) string {
-	host := c.Request.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return strings.Trim(host, "[]")
 }
 
 // isLocal reports whether a host is this machine itself.

@@ -15,8 +15,28 @@ import (
 	"ledge/domain/spelling"
 	"ledge/handlers"
 	"ledge/handlers/bodies"
+	"ledge/handlers/console/web"
 	"ledge/handlers/yamldoc"
 )
+
+// deviceForms are the forms that change one device.
+type deviceForms struct {
+	devices
+	values values
+}
+
+func (s deviceForms) routes() []web.Route {
+	return []web.Route{
+		// No device can have a name with a plus sign.
+		web.Get("/devices/+add", domain.MayChange, s.showAddDevice),
+		web.Post("/devices/+add", domain.MayChange, s.addDevice),
+		web.Get("/devices/:name/edit", domain.MayChange, s.showEditDevice),
+		web.Post("/devices/:name/edit", domain.MayChange, s.editDevice),
+		web.Post("/devices/:name/state", domain.MayChange, s.setDeviceState),
+		web.Get("/devices/:name/delete", domain.MayChange, s.showDeleteDevice),
+		web.Post("/devices/:name/delete", domain.MayChange, s.deleteDevice),
+	}
+}
 
 // deviceForm is the form to add or to edit a device, as its user has filled it in.
 type deviceForm struct {
@@ -26,8 +46,8 @@ type deviceForm struct {
 	Properties, Auto string
 	// Revision is that of the device that is edited; empty for a new device.
 	Revision           string
-	Problems           problems
-	Profiles, Services []option
+	Problems           web.Problems
+	Profiles, Services []web.Option
 	// Others are the fields that somebody else has changed meanwhile.
 	Others []conflict
 }
@@ -42,7 +62,7 @@ const mostChoices = 50
 type picker struct{}
 
 // Choose is the type of a field for one of the names.
-func (picker) Choose(names []option) string {
+func (picker) Choose(names []web.Option) string {
 	if len(names) <= mostChoices {
 		return "select"
 	}
@@ -50,15 +70,15 @@ func (picker) Choose(names []option) string {
 }
 
 // Choices are the names for such a field, and its value if that is none of them.
-func (picker) Choices(names []option, value string) []option {
-	if len(names) > mostChoices || slices.ContainsFunc(names, func(o option) bool { return o.Value == value }) {
+func (picker) Choices(names []web.Option, value string) []web.Option {
+	if len(names) > mostChoices || slices.ContainsFunc(names, func(o web.Option) bool { return o.Value == value }) {
 		return names
 	}
-	first := option{"", "Choose one"}
+	first := web.Option{Label: "Choose one"}
 	if value != "" {
-		first = option{value, value + " (does not exist)"}
+		first = web.Option{Value: value, Label: value + " (does not exist)"}
 	}
-	return append([]option{first}, names...)
+	return append([]web.Option{first}, names...)
 }
 
 // New reports whether the form adds a device.
@@ -70,28 +90,28 @@ func (f deviceForm) More() bool {
 }
 
 // Protocols are those to suggest.
-func (deviceForm) Protocols() []option { return options("rest") }
+func (deviceForm) Protocols() []web.Option { return web.OptionsOf("rest") }
 
-func (s *Console) showAddDevice(c *gin.Context) {
+func (s deviceForms) showAddDevice(c *gin.Context) {
 	f := deviceForm{Protocol: "rest", Service: domain.DeviceREST, Profile: c.Query("profile")}
 	s.showDeviceForm(c, http.StatusOK, f, "")
 }
 
-func (s *Console) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) {
+func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) {
 	var err error
 	if f.Profiles, f.Services, err = s.pickers(); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	f.suggest()
-	if f.Problems.within("name", "description", "labels", "protocolName", "profileName", "serviceName", "protocols", "autoEvents") {
+	if f.Problems.Within("name", "description", "labels", "protocolName", "profileName", "serviceName", "protocols", "autoEvents") {
 		message = "Correct the fields that are marked."
 	}
 	title := "Add a device"
 	if !f.New() {
 		title = "Edit " + f.Name
 	}
-	s.show(c, status, "device_form", Page{Title: title, Message: message, Data: f})
+	s.Show(c, status, "device_form", web.Page{Title: title, Message: message, Data: f})
 }
 
 // suggest has a profile or a service that does not exist say which ones may be meant.
@@ -99,7 +119,7 @@ func (f *deviceForm) suggest() {
 	for i, p := range f.Problems {
 		for field, one := range map[string]struct {
 			what, value string
-			names       []option
+			names       []web.Option
 		}{"profileName": {"device profile", f.Profile, f.Profiles}, "serviceName": {"device service", f.Service, f.Services}} {
 			if !strings.HasSuffix(p.Cure, "correct "+field) {
 				continue
@@ -113,7 +133,7 @@ func (f *deviceForm) suggest() {
 }
 
 // nearNames returns a few names that have a text as a part, or else the one that is most like it.
-func nearNames(text string, names []option) (near []string) {
+func nearNames(text string, names []web.Option) (near []string) {
 	const most = 3
 	var all []string
 	for _, o := range names {
@@ -140,35 +160,24 @@ func formOf(c *gin.Context) deviceForm {
 func (f *deviceForm) fields(memory *bodies.EntryMemory) map[string]any {
 	protocols := map[string]map[string]string{}
 	if err := yamldoc.Decode([]byte(f.Properties), bodies.FormBytes, memory.HoldBytes, &protocols); err != nil {
-		f.Problems = append(f.Problems, problem{Path: "device.protocols", Cure: yamldoc.Readable(err)})
+		f.Problems = append(f.Problems, web.Problem{Path: "device.protocols", Cure: yamldoc.Readable(err)})
 	}
 	events := []map[string]any{}
 	if err := yamldoc.Decode([]byte(f.Auto), bodies.FormBytes, memory.HoldBytes, &events); err != nil {
-		f.Problems = append(f.Problems, problem{Path: "device.autoEvents", Cure: yamldoc.Readable(err)})
+		f.Problems = append(f.Problems, web.Problem{Path: "device.autoEvents", Cure: yamldoc.Readable(err)})
 	}
 	if len(protocols) == 0 {
 		protocols = map[string]map[string]string{cmp.Or(f.Protocol, "other"): {}}
 	}
 	return map[string]any{
-		"name": f.Name, "description": f.Description, "labels": splitLabels(f.Labels), "protocolName": f.Protocol, "profileName": f.Profile,
+		"name": f.Name, "description": f.Description, "labels": web.SplitLabels(f.Labels), "protocolName": f.Protocol, "profileName": f.Profile,
 		"serviceName": f.Service, "protocols": protocols, "autoEvents": events,
 	}
 }
 
-// splitLabels reads labels that are separated by commas or lines.
-func splitLabels(text string) []string {
-	labels := []string{}
-	for _, l := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }) {
-		if l = strings.TrimSpace(l); l != "" {
-			labels = append(labels, l)
-		}
-	}
-	return labels
-}
-
-func (s *Console) addDevice(c *gin.Context) {
+func (s deviceForms) addDevice(c *gin.Context) {
 	f := formOf(c)
-	memory := s.bodies.EntryMemory(c)
+	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	fields := f.fields(memory)
 	if len(f.Problems) > 0 {
@@ -176,13 +185,13 @@ func (s *Console) addDevice(c *gin.Context) {
 		return
 	}
 	fields["adminState"], fields["operatingState"] = domain.StateUnlocked, domain.StateUp
-	a := s.call(c, metadataService, http.MethodPost, api+"/device", []any{map[string]any{"apiVersion": handlers.V2, "device": fields}})
-	if !a.ok() {
+	a := s.Call(c, metadataService, http.MethodPost, web.API+"/device", []any{map[string]any{"apiVersion": handlers.V2, "device": fields}})
+	if !a.OK() {
 		f.Problems = a.Problems
 		s.showDeviceForm(c, a.Status, f, a.Message)
 		return
 	}
-	s.done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is added.", f.Name)
+	s.Done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is added.", f.Name)
 }
 
 // formFrom is the form as it shows a device.
@@ -210,25 +219,25 @@ func formFrom(d domain.Device, revision uint64) deviceForm {
 }
 
 // deviceForForm returns a device of which a form has all.
-func (s *Console) deviceForForm(c *gin.Context, name string) (domain.Device, uint64, error) {
-	d, row, err := readForm(s.memory(c), s.State, devices, "device", name, apiPath("device/name/", name))
+func (s devices) deviceForForm(c *gin.Context, name string) (domain.Device, uint64, error) {
+	d, row, err := web.ReadForm(s.Memory(c), s.state, deviceTable, "device", name, web.APIPath("device/name/", name))
 	return d, row.Revision, err
 }
 
-func (s *Console) showEditDevice(c *gin.Context) {
+func (s deviceForms) showEditDevice(c *gin.Context) {
 	d, revision, err := s.deviceForForm(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	s.showDeviceForm(c, http.StatusOK, formFrom(d, revision), "")
 }
 
-func (s *Console) editDevice(c *gin.Context) {
+func (s deviceForms) editDevice(c *gin.Context) {
 	f := formOf(c)
 	f.Name = c.Param("name")
 	f.Revision = cmp.Or(f.Revision, "0")
-	memory := s.bodies.EntryMemory(c)
+	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	fields := f.fields(memory)
 	if len(f.Problems) > 0 {
@@ -237,8 +246,8 @@ func (s *Console) editDevice(c *gin.Context) {
 	}
 	a := s.patchDevice(c, fields, "If-Match", fmt.Sprintf("%q", strings.Trim(f.Revision, `"`)))
 	switch {
-	case a.ok():
-		s.done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is saved.", f.Name)
+	case a.OK():
+		s.Done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is saved.", f.Name)
 	case a.Status == http.StatusPreconditionFailed:
 		s.showConflict(c, f)
 	default:
@@ -248,10 +257,10 @@ func (s *Console) editDevice(c *gin.Context) {
 }
 
 // showConflict shows the changes since the form was opened. The form then has the new revision, so its user can save it.
-func (s *Console) showConflict(c *gin.Context, f deviceForm) {
+func (s deviceForms) showConflict(c *gin.Context, f deviceForm) {
 	d, revision, err := s.deviceForForm(c, f.Name)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	now := formFrom(d, revision)
@@ -270,7 +279,7 @@ func (s *Console) showConflict(c *gin.Context, f deviceForm) {
 }
 
 // setDeviceState sets the admin state or the operating state of a device.
-func (s *Console) setDeviceState(c *gin.Context) {
+func (s deviceForms) setDeviceState(c *gin.Context) {
 	fields := map[string]any{"name": c.Param("name")}
 	var words string
 	switch state := c.PostForm("state"); state {
@@ -279,14 +288,14 @@ func (s *Console) setDeviceState(c *gin.Context) {
 	case domain.StateUp, domain.StateDown:
 		fields["operatingState"], words = state, state
 	default:
-		s.showError(c, http.StatusUnprocessableEntity, "There is no such state. Go back and choose one.")
+		s.ShowError(c, http.StatusUnprocessableEntity, "There is no such state. Go back and choose one.")
 		return
 	}
-	if a := s.patchDevice(c, fields); !a.ok() {
-		s.showError(c, a.Status, a.Message)
+	if a := s.patchDevice(c, fields); !a.OK() {
+		s.ShowError(c, a.Status, a.Message)
 		return
 	}
-	s.done(c, "/devices/"+url.PathEscape(c.Param("name")), "The device is %s.", words)
+	s.Done(c, "/devices/"+url.PathEscape(c.Param("name")), "The device is %s.", words)
 }
 
 // deletion is a device with the number of its readings.
@@ -295,33 +304,26 @@ type deletion struct {
 	Readings int
 }
 
-func (s *Console) showDeleteDevice(c *gin.Context) {
+func (s deviceForms) showDeleteDevice(c *gin.Context) {
 	d, _, err := s.device(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	d = cutWith(forPage(), &d)
-	_, readings, err := s.readings(domain.Page{}, domain.Filter{Index: domain.IndexDevice, Value: d.Name})
+	d = web.Cut(web.ForPage(), &d)
+	_, readings, err := s.values.readings(domain.Page{}, domain.Filter{Index: domain.IndexDevice, Value: d.Name})
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "device_delete", Page{Title: "Delete " + d.Name, Data: deletion{d, readings}})
+	s.Show(c, http.StatusOK, "device_delete", web.Page{Title: "Delete " + d.Name, Data: deletion{d, readings}})
 }
 
-func (s *Console) deleteDevice(c *gin.Context) {
+func (s deviceForms) deleteDevice(c *gin.Context) {
 	name := c.Param("name")
-	if a := s.call(c, metadataService, http.MethodDelete, apiPath("device/name/", name), nil); !a.ok() {
-		s.showError(c, a.Status, a.Message)
+	if a := s.Call(c, metadataService, http.MethodDelete, web.APIPath("device/name/", name), nil); !a.OK() {
+		s.ShowError(c, a.Status, a.Message)
 		return
 	}
-	s.done(c, "/devices", "The device %s is deleted.", name)
-}
-
-// readings returns a page of readings, the newest first, and how many there are.
-func (s *Console) readings(p domain.Page, filters ...domain.Filter) ([]domain.Reading, int, error) {
-	view, done := s.Values()
-	defer done()
-	return view.Lists.Readings(p, filters...)
+	s.Done(c, "/devices", "The device %s is deleted.", name)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 )
 
 const (
@@ -21,14 +22,27 @@ const (
 	mostBack = 250
 	// mostUndone is how many events of the log a page reads to show the device as it was, which takes about two seconds.
 	mostUndone = 20_000
-	// mostFields bounds the differences that are shown of one change, mostFieldText the bytes of one value in them, and mostChangeText about the
-	// bytes of all.
+	// mostFields bounds the differences that are shown of one change, mostFieldText the bytes of one value in them, and mostChangeText about
+	// the bytes of all.
 	mostFields, mostFieldText, mostChangeText = 100, 1 << 10, 8 << 10
 	// mostStateLook is how many changes the page of a device goes back for the one that set the admin state.
 	mostStateLook = 20
 	// historyRows is how many changes a page shows.
 	historyRows = 25
 )
+
+// history reads the changes of devices.
+type history struct{ changes Changes }
+
+// deviceHistory is the page of a device's changes.
+type deviceHistory struct {
+	devices
+	history history
+}
+
+func (s deviceHistory) routes() []web.Route {
+	return []web.Route{web.Get("/devices/:name/history", domain.MayRead, s.showDeviceHistory)}
+}
 
 // deviceChange is an event of a device.
 type deviceChange struct {
@@ -71,13 +85,13 @@ type fact struct {
 	Differs          bool
 }
 
-func (s *Console) showDeviceHistory(c *gin.Context) {
+func (s deviceHistory) showDeviceHistory(c *gin.Context) {
 	device, revision, err := s.device(c, c.Param("name"))
 	if err == nil {
-		err = s.memory(c).Hold(logWork) // for the device, too
+		err = s.Memory(c).Hold(web.LogWork) // for the device, too
 	}
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	h := historyData{Name: strings.Clone(device.Name), At: c.Query("at")}
@@ -86,23 +100,24 @@ func (s *Console) showDeviceHistory(c *gin.Context) {
 		from = revision
 	}
 	wanted, message := h.wanted(c.Query("back"), c.Query("seq"))
-	err = s.list(c.Request.Context(), &h, from)
+	err = s.history.list(c.Request.Context(), &h, from)
 	if err == nil {
-		err = s.reconstruct(c.Request.Context(), &h, device, revision, wanted)
+		err = s.history.reconstruct(c.Request.Context(), &h, device, revision, wanted)
 	}
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	h.Device = domain.Device{}
-	s.memory(c).Release()
-	s.show(c, http.StatusOK, "device_history", Page{Title: "History of " + h.Name, Message: message, Data: h})
+	s.Memory(c).Release()
+	s.Show(c, http.StatusOK, "device_history", web.Page{Title: "History of " + h.Name, Message: message, Data: h})
 }
 
 // version reads the event seq, which made a version of a device. prev is the event of the version before; 0 if there is none. If
-// prev is 0 although the event did not add the device, end says why. ok is false if seq is not an event of the device, or is not in the log any more.
-func (s *Console) version(ctx context.Context, name string, seq uint64) (r domain.Recorded, prev uint64, end string, ok bool, err error) {
-	r, ok, err = s.Changes.At(ctx, seq)
+// prev is 0 although the event did not add the device, end says why. ok is false if seq is not an event of the device, or is not in the
+// log any more.
+func (s history) version(ctx context.Context, name string, seq uint64) (r domain.Recorded, prev uint64, end string, ok bool, err error) {
+	r, ok, err = s.changes.At(ctx, seq)
 	if err != nil || !ok {
 		return r, 0, "", false, err
 	}
@@ -126,7 +141,7 @@ func (s *Console) version(ctx context.Context, name string, seq uint64) (r domai
 const archived = "Earlier changes are in an archive of the log."
 
 // list reads the changes of a page, each of which names the one before.
-func (s *Console) list(ctx context.Context, h *historyData, seq uint64) error {
+func (s history) list(ctx context.Context, h *historyData, seq uint64) error {
 	for len(h.Changes) < historyRows {
 		r, prev, end, ok, err := s.version(ctx, h.Name, seq)
 		if err != nil {
@@ -158,7 +173,7 @@ func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) boo
 	if h.At == "" {
 		return now, ""
 	}
-	_, at, wrong := readTime(h.At)
+	_, at, wrong := web.ReadTime(h.At)
 	if wrong != "" {
 		return now, wrong
 	}
@@ -167,7 +182,7 @@ func (h *historyData) wanted(back, seq string) (wanted func(domain.Recorded) boo
 
 // reconstruct makes the device as it was. It undoes the changes, newest first, down to the wanted version, and counts how far the slider
 // goes.
-func (s *Console) reconstruct(ctx context.Context, h *historyData, now domain.Device, seq uint64, wanted func(domain.Recorded) bool) error {
+func (s history) reconstruct(ctx context.Context, h *historyData, now domain.Device, seq uint64, wanted func(domain.Recorded) bool) error {
 	device := now
 	for n := 0; ; n++ {
 		if h.Then == nil && n == mostUndone {
@@ -231,7 +246,7 @@ type stateChange struct {
 }
 
 // stateSet finds the change that set the admin state, from the event that made the version of today on backwards.
-func (s *Console) stateSet(ctx context.Context, name string, seq uint64) (set stateChange, err error) {
+func (s history) stateSet(ctx context.Context, name string, seq uint64) (set stateChange, err error) {
 	for range mostStateLook {
 		r, prev, _, ok, err := s.version(ctx, name, seq)
 		if err != nil || !ok {
@@ -270,7 +285,7 @@ func changeOf(r domain.Recorded) deviceChange {
 	case domain.DeviceAdded:
 		d.What = "added"
 		for _, f := range factsOf(e.Device) {
-			d.Fields = append(d.Fields, fieldChange{Name: f.Name, Is: beginning(f.Value, mostFieldText)})
+			d.Fields = append(d.Fields, fieldChange{Name: f.Name, Is: web.Beginning(f.Value, mostFieldText)})
 		}
 	case domain.DevicePatched:
 		d.What = "changed"
@@ -291,7 +306,8 @@ func fieldsOf(changes domain.Changes) (all []fieldChange) {
 		if len(all) == mostFields || bytes > mostChangeText {
 			return append(all, fieldChange{Name: "…"})
 		}
-		one := fieldChange{beginning(leaf.Path, mostFieldText), beginning(plainJSON(leaf.Was), mostFieldText), beginning(plainJSON(leaf.Is), mostFieldText)}
+		begin := func(text string) string { return web.Beginning(text, mostFieldText) }
+		one := fieldChange{begin(leaf.Path), begin(plainJSON(leaf.Was)), begin(plainJSON(leaf.Is))}
 		bytes += len(one.Name) + len(one.Was) + len(one.Is)
 		all = append(all, one)
 	}
@@ -316,9 +332,15 @@ func factsOf(d domain.Device) []fact {
 		return ""
 	}
 	return []fact{
-		{Name: "description", Value: d.Description}, {Name: "adminState", Value: d.AdminState}, {Name: "operatingState", Value: d.OperatingState},
-		{Name: "labels", Value: strings.Join(d.Labels, ", ")}, {Name: "profileName", Value: d.ProfileName}, {Name: "serviceName", Value: d.ServiceName},
-		{Name: "protocolName", Value: d.ProtocolName}, {Name: "protocols", Value: text(d.Protocols)}, {Name: "autoEvents", Value: text(d.AutoEvents)},
+		{Name: "description", Value: d.Description},
+		{Name: "adminState", Value: d.AdminState},
+		{Name: "operatingState", Value: d.OperatingState},
+		{Name: "labels", Value: strings.Join(d.Labels, ", ")},
+		{Name: "profileName", Value: d.ProfileName},
+		{Name: "serviceName", Value: d.ServiceName},
+		{Name: "protocolName", Value: d.ProtocolName},
+		{Name: "protocols", Value: text(d.Protocols)},
+		{Name: "autoEvents", Value: text(d.AutoEvents)},
 		{Name: "location", Value: string(d.Location)},
 	}
 }

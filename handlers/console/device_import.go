@@ -12,6 +12,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/console/web"
 	"ledge/handlers/deviceimport"
 )
 
@@ -28,6 +29,16 @@ const (
 	importText = 1 << 10
 )
 
+// deviceImport is the import of devices.
+type deviceImport struct{ devices }
+
+func (s deviceImport) routes() []web.Route {
+	return []web.Route{
+		web.Get("/devices/+import", domain.MayChange, s.showImport),
+		web.Post("/devices/+import", domain.MayChange, s.importDevices).WithUpload(),
+	}
+}
+
 // importData is an import, before or after it is carried out.
 type importData struct {
 	picker
@@ -37,7 +48,7 @@ type importData struct {
 	Done  bool
 	// Service and Profile are those of the devices whose text has none, of which Services and Profiles are the choices.
 	Service, Profile   string
-	Services, Profiles []option
+	Services, Profiles []web.Option
 }
 
 // Count is the number of devices with a result.
@@ -68,7 +79,7 @@ func (d importData) Shown() (rows []deviceimport.Row) {
 
 func cutLong(text string) string {
 	if len(text) > importText {
-		return cutText(text, importText)
+		return web.CutText(text, importText)
 	}
 	return text
 }
@@ -76,24 +87,24 @@ func cutLong(text string) string {
 // Hidden is how many rows are not listed.
 func (d importData) Hidden() int { return max(0, len(d.Rows)-importRows) }
 
-func (s *Console) showImport(c *gin.Context) {
-	s.showImportPage(c, http.StatusOK, Page{}, importData{Service: domain.DeviceREST})
+func (s deviceImport) showImport(c *gin.Context) {
+	s.showImportPage(c, http.StatusOK, web.Page{}, importData{Service: domain.DeviceREST})
 }
 
-func (s *Console) showImportPage(c *gin.Context, status int, page Page, d importData) {
+func (s deviceImport) showImportPage(c *gin.Context, status int, page web.Page, d importData) {
 	var err error
 	if d.Profiles, d.Services, err = s.pickers(); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	page.Title, page.Data = "Import devices", d
-	s.show(c, status, "device_import", page)
+	s.Show(c, status, "device_import", page)
 }
 
 // importDevices shows what an import would do, or does it.
-func (s *Console) importDevices(c *gin.Context) {
-	var page Page
-	memory := s.bodies.EntryMemory(c)
+func (s deviceImport) importDevices(c *gin.Context) {
+	var page web.Page
+	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	d, text, action, err := s.importForm(c)
 	if err == nil {
@@ -104,7 +115,7 @@ func (s *Console) importDevices(c *gin.Context) {
 	}
 	status := http.StatusOK
 	if err != nil {
-		d.Wrong, d.Rows, status = err.Error(), nil, statusOf(domain.CodeOf(err))
+		d.Wrong, d.Rows, status = err.Error(), nil, web.StatusOf(domain.CodeOf(err))
 	} else if action == "apply" {
 		d.Done = true
 		s.apply(c, d.Rows, deviceimport.Added, http.MethodPost)
@@ -113,31 +124,31 @@ func (s *Console) importDevices(c *gin.Context) {
 	}
 	if !d.Done {
 		var ok bool
-		if d.Text, ok = repeat(text, memory); !ok {
-			page.Notice = tooLongToRepeat
+		if d.Text, ok = web.Repeat(text, memory); !ok {
+			page.Notice = web.TooLongToRepeat
 		}
 	}
 	s.showImportPage(c, status, page, d)
 }
 
 // importForm reads the text of an import, or the file in its place, and the defaults.
-func (s *Console) importForm(c *gin.Context) (d importData, text []byte, action string, err error) {
-	form, err := s.readUpload(c, "text", s.BodyBytes)
-	d.Service, d.Profile = strings.TrimSpace(form.fields["serviceName"]), strings.TrimSpace(form.fields["profileName"])
+func (s deviceImport) importForm(c *gin.Context) (d importData, text []byte, action string, err error) {
+	form, err := s.ReadUpload(c, "text", s.BodyBytes)
+	d.Service, d.Profile = strings.TrimSpace(form.Fields["serviceName"]), strings.TrimSpace(form.Fields["profileName"])
 	if err == nil && len(bytes.TrimSpace(form.Text)) == 0 {
 		err = domain.Errorf(domain.Invalid, "Choose a file, or paste the devices as JSON, YAML, TOML or CSV.")
 	}
-	return d, form.Text, form.fields["action"], err
+	return d, form.Text, form.Fields["action"], err
 }
 
 // plan finds the result for each device. Each has a view of its own, because a view keeps the devices that were read of it.
-func (s *Console) plan(c *gin.Context, d importData) error {
+func (s deviceImport) plan(c *gin.Context, d importData) error {
 	plan := deviceimport.Plan{Service: d.Service, Profile: d.Profile}
 	for row := range slices.Chunk(d.Rows, 1) {
 		if err := c.Request.Context().Err(); err != nil {
 			return err
 		}
-		view, done := s.State()
+		view, done := s.state()
 		plan.Add(view.State, row)
 		done()
 	}
@@ -145,7 +156,7 @@ func (s *Console) plan(c *gin.Context, d importData) error {
 }
 
 // apply sends the devices with a plan to the service, many in one request.
-func (s *Console) apply(c *gin.Context, rows []deviceimport.Row, what, method string) {
+func (s deviceImport) apply(c *gin.Context, rows []deviceimport.Row, what, method string) {
 	var batch []*deviceimport.Row
 	size := 0
 	send := func() {
@@ -166,12 +177,12 @@ func (s *Console) apply(c *gin.Context, rows []deviceimport.Row, what, method st
 	send()
 }
 
-func (s *Console) sendImport(c *gin.Context, batch []*deviceimport.Row, method string) {
+func (s deviceImport) sendImport(c *gin.Context, batch []*deviceimport.Row, method string) {
 	var body []any
 	for _, r := range batch {
 		body = append(body, map[string]any{"apiVersion": handlers.V2, "device": r.Device})
 	}
-	a := s.call(c, metadataService, method, api+"/device", body)
+	a := s.Call(c, metadataService, method, web.API+"/device", body)
 	var elements []struct {
 		StatusCode int    `json:"statusCode"`
 		Message    string `json:"message"`

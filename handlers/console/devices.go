@@ -13,34 +13,29 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console/devicesearch"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
-const (
-	// pageRows is how many rows of a list a page shows.
-	pageRows = 50
-	// mostPicked bounds the names that a picker suggests.
-	mostPicked = 300
-	// mostSearched bounds the text of a search and of each filter, in bytes.
-	mostSearched = 300
-)
+// mostPicked bounds the names that a picker suggests.
+const mostPicked = 300
 
-func (s *Console) deviceRoutes() []route {
-	return []route{
-		{"GET", "/devices", domain.MayRead, s.share(s.showDevices)},
-		{"POST", "/devices", domain.MayChange, s.changeDevices},
-		// No device can have a name with a plus sign.
-		{"GET", "/devices/+add", domain.MayChange, s.showAddDevice},
-		{"POST", "/devices/+add", domain.MayChange, s.addDevice},
-		{"GET", "/devices/+import", domain.MayChange, s.showImport},
-		{"POST", "/devices/+import", domain.MayChange, s.importDevices},
-		{"GET", "/devices/:name", domain.MayRead, s.share(s.showDevice)},
-		{"GET", "/devices/:name/edit", domain.MayChange, s.showEditDevice},
-		{"POST", "/devices/:name/edit", domain.MayChange, s.editDevice},
-		{"POST", "/devices/:name/state", domain.MayChange, s.setDeviceState},
-		{"GET", "/devices/:name/delete", domain.MayChange, s.showDeleteDevice},
-		{"POST", "/devices/:name/delete", domain.MayChange, s.deleteDevice},
-		{"GET", "/devices/:name/history", domain.MayRead, s.showDeviceHistory},
-		{"POST", valuePath, domain.MayPost, s.postValue},
+// devices reads and changes devices, for their pages.
+type devices struct {
+	*web.Site
+	state entities.Reader
+}
+
+// deviceList is the list of devices.
+type deviceList struct {
+	devices
+	listing *devicesearch.Index
+}
+
+func (s deviceList) routes() []web.Route {
+	return []web.Route{
+		web.Get("/devices", domain.MayRead, s.Share(s.showDevices)),
+		web.Post("/devices", domain.MayChange, s.changeDevices),
 	}
 }
 
@@ -48,7 +43,7 @@ func (s *Console) deviceRoutes() []route {
 type devicesData struct {
 	devicesearch.Result
 	Query              url.Values
-	Profiles, Services []option
+	Profiles, Services []web.Option
 	Filtered           bool
 	Path               string
 }
@@ -57,55 +52,27 @@ type devicesData struct {
 func (d devicesData) Get(name string) string { return d.Query.Get(name) }
 
 // States are those to filter by.
-func (devicesData) States() []option {
-	return []option{{"", "any"}, {"UNLOCKED", "unlocked"}, {"LOCKED", "locked"}, {"UP", "up"}, {"DOWN", "down"}, {"UNKNOWN", "unknown"}}
+func (devicesData) States() []web.Option {
+	return web.Labelled("", "any", "UNLOCKED", "unlocked", "LOCKED", "locked", "UP", "up", "DOWN", "down", "UNKNOWN", "unknown")
 }
 
 // Sorts are the orders.
-func (devicesData) Sorts() []option {
-	return []option{{"name", "name"}, {"-name", "name, Z first"}, {"changed", "changed, newest first"}, {"-changed", "changed, oldest first"},
-		{"profile", "profile"}, {"service", "service"}, {"state", "state"}}
+func (devicesData) Sorts() []web.Option {
+	return web.Labelled("name", "name", "-name", "name, Z first", "changed", "changed, newest first", "-changed", "changed, oldest first",
+		"profile", "profile", "service", "service", "state", "state")
 }
 
 // At is the address of the list with one parameter changed.
 func (d devicesData) At(name, value string) template.URL {
-	return address("/devices", d.Query, name, value)
+	return web.Address("/devices", d.Query, name, value)
 }
 
-// address is a page with one parameter of its query changed, at the begin of its list unless the parameter is a position.
-func address(path string, query url.Values, name, value string) template.URL {
-	q := url.Values{}
-	for key, values := range query {
-		if key != "after" && key != "before" && key != "offset" && key != name && values[0] != "" {
-			q.Set(key, values[0])
-		}
-	}
-	if value != "" {
-		q.Set(name, value)
-	}
-	if len(q) == 0 {
-		return template.URL(path) //nolint:gosec // a path of the console
-	}
-	return template.URL(path + "?" + q.Encode()) //nolint:gosec // encoded
-}
-
-// filters reads the named parameters of a query, cut to a length that bounds the work.
-func filters(c *gin.Context, names ...string) url.Values {
-	q := url.Values{}
-	for _, name := range names {
-		if value := strings.TrimSpace(c.Query(name)); value != "" {
-			q.Set(name, value[:min(len(value), mostSearched)])
-		}
-	}
-	return q
-}
-
-func (s *Console) showDevices(c *gin.Context) {
+func (s deviceList) showDevices(c *gin.Context) {
 	s.listDevices(c, http.StatusOK, "")
 }
 
-func (s *Console) listDevices(c *gin.Context, status int, message string) {
-	q := filters(c, "q", "label", "profile", "service", "state", "sort", "after", "before")
+func (s deviceList) listDevices(c *gin.Context, status int, message string) {
+	q := web.Filters(c, "q", "label", "profile", "service", "state", "sort", "after", "before")
 	if !slices.Contains(devicesearch.Sorts, strings.TrimPrefix(q.Get("sort"), "-")) {
 		q.Del("sort")
 	}
@@ -113,36 +80,36 @@ func (s *Console) listDevices(c *gin.Context, status int, message string) {
 	var err error
 	d.Result, err = s.listing.Find(c.Request.Context(), devicesearch.Query{
 		Words: strings.Fields(strings.ToLower(q.Get("q"))), Label: q.Get("label"), Profile: q.Get("profile"), Service: q.Get("service"),
-		State: strings.ToUpper(q.Get("state")), Sort: q.Get("sort"), After: q.Get("after"), Before: q.Get("before"), Limit: pageRows,
+		State: strings.ToUpper(q.Get("state")), Sort: q.Get("sort"), After: q.Get("after"), Before: q.Get("before"), Limit: web.PageRows,
 	})
 	if err == nil {
 		d.Profiles, d.Services, err = s.pickers()
 	}
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	d.Filtered = q.Get("q")+q.Get("label")+q.Get("profile")+q.Get("service")+q.Get("state") != ""
-	s.show(c, status, "devices", Page{Title: "Devices", Live: "devices", Message: message, Data: d})
+	s.Show(c, status, "devices", web.Page{Title: "Devices", Live: "devices", Message: message, Data: d})
 }
 
 // pickers returns the names of profiles and services to choose from.
-func (s *Console) pickers() (profiles, services []option, err error) {
-	view, done := s.State()
+func (s devices) pickers() (profiles, services []web.Option, err error) {
+	view, done := s.state()
 	defer done()
-	for list, into := range map[string]*[]option{domain.ListProfiles: &profiles, domain.ListServices: &services} {
+	for list, into := range map[string]*[]web.Option{domain.ListProfiles: &profiles, domain.ListServices: &services} {
 		names, _, err := view.Lists.Keys(list, domain.Page{Limit: mostPicked})
 		if err != nil {
 			return nil, nil, err
 		}
 		slices.SortFunc(names, devicesearch.Natural)
-		*into = options(names...)
+		*into = web.OptionsOf(names...)
 	}
 	return profiles, services, nil
 }
 
 // changeDevices does the same with all devices that are marked in the list.
-func (s *Console) changeDevices(c *gin.Context) {
+func (s deviceList) changeDevices(c *gin.Context) {
 	names := c.PostFormArray("name")
 	back := "/devices"
 	if u, err := url.Parse(c.PostForm("back")); err == nil && u.Path == back && u.RawQuery != "" {
@@ -154,8 +121,9 @@ func (s *Console) changeDevices(c *gin.Context) {
 	case len(names) == 0:
 		s.listDevices(c, http.StatusUnprocessableEntity, "No device is marked. Mark the devices first, then choose what to do.")
 		return
-	case len(names) > pageRows:
-		s.listDevices(c, http.StatusUnprocessableEntity, fmt.Sprintf("%d devices are marked; change at most %d at a time.", len(names), pageRows))
+	case len(names) > web.PageRows:
+		s.listDevices(c, http.StatusUnprocessableEntity,
+			fmt.Sprintf("%d devices are marked; change at most %d at a time.", len(names), web.PageRows))
 		return
 	case action == nil:
 		s.listDevices(c, http.StatusUnprocessableEntity, words)
@@ -163,43 +131,44 @@ func (s *Console) changeDevices(c *gin.Context) {
 	}
 	var wrong []string
 	for _, name := range names {
-		if a := action(name); !a.ok() {
+		if a := action(name); !a.OK() {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", name, a.Message))
 		}
 	}
 	if len(wrong) > 0 {
-		s.listDevices(c, http.StatusUnprocessableEntity, fmt.Sprintf("%d of %d devices are %s. Refused: %s", len(names)-len(wrong), len(names), words, strings.Join(wrong, " · ")))
+		s.listDevices(c, http.StatusUnprocessableEntity,
+			fmt.Sprintf("%d of %d devices are %s. Refused: %s", len(names)-len(wrong), len(names), words, strings.Join(wrong, " · ")))
 		return
 	}
 	if len(names) == 1 {
-		s.done(c, back, "1 device is %s.", words)
+		s.Done(c, back, "1 device is %s.", words)
 		return
 	}
-	s.done(c, back, "%d devices are %s.", len(names), words)
+	s.Done(c, back, "%d devices are %s.", len(names), words)
 }
 
 // deviceAction returns the function for an action and the participle for its notice. For an unknown action do is nil and words the error.
-func (s *Console) deviceAction(c *gin.Context, action, label string) (do func(name string) answer, words string) {
-	patch := func(name, field string, value any, header ...string) answer {
+func (s deviceList) deviceAction(c *gin.Context, action, label string) (do func(name string) web.Answer, words string) {
+	patch := func(name, field string, value any, header ...string) web.Answer {
 		return s.patchDevice(c, map[string]any{"name": name, field: value}, header...)
 	}
 	switch action {
 	case "lock":
-		return func(name string) answer { return patch(name, "adminState", domain.StateLocked) }, "locked"
+		return func(name string) web.Answer { return patch(name, "adminState", domain.StateLocked) }, "locked"
 	case "unlock":
-		return func(name string) answer { return patch(name, "adminState", domain.StateUnlocked) }, "unlocked"
+		return func(name string) web.Answer { return patch(name, "adminState", domain.StateUnlocked) }, "unlocked"
 	case "delete":
-		return func(name string) answer {
-			return s.call(c, metadataService, http.MethodDelete, apiPath("device/name/", name), nil)
+		return func(name string) web.Answer {
+			return s.Call(c, metadataService, http.MethodDelete, web.APIPath("device/name/", name), nil)
 		}, "deleted"
 	case "label", "unlabel":
 		if label == "" {
 			return nil, "Write the label first."
 		}
-		return func(name string) answer {
+		return func(name string) web.Answer {
 			device, revision, err := s.device(c, name)
 			if err != nil {
-				return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}
+				return web.Answer{Status: web.StatusOf(domain.CodeOf(err)), Message: err.Error()}
 			}
 			labels := slices.DeleteFunc(slices.Clone(device.Labels), func(l string) bool { return l == label })
 			if action == "label" {
@@ -212,14 +181,14 @@ func (s *Console) deviceAction(c *gin.Context, action, label string) (do func(na
 }
 
 // patchDevice changes fields of a device.
-func (s *Console) patchDevice(c *gin.Context, fields map[string]any, header ...string) answer {
+func (s devices) patchDevice(c *gin.Context, fields map[string]any, header ...string) web.Answer {
 	body := []any{map[string]any{"apiVersion": handlers.V2, "device": fields}}
-	return s.call(c, metadataService, http.MethodPatch, api+"/device", body, header...)
+	return s.Call(c, metadataService, http.MethodPatch, web.API+"/device", body, header...)
 }
 
 // device returns a whole device with its revision.
-func (s *Console) device(c *gin.Context, name string) (d domain.Device, revision uint64, err error) {
-	d, row, err := read(s.memory(c), s.State, devices, "device", name)
+func (s devices) device(c *gin.Context, name string) (d domain.Device, revision uint64, err error) {
+	d, row, err := web.Read(s.Memory(c), s.state, deviceTable, "device", name)
 	return d, row.Revision, err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 )
 
 // Ledger reads the logs and verifies them.
@@ -109,26 +110,32 @@ const (
 	mostLookedAt = 2000
 )
 
-func (s *Console) ledgerRoutes() []route {
-	return []route{
-		{"GET", "/ledger", domain.MayAudit, s.share(s.ledger)},
-		{"GET", "/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent},
-		{"GET", "/verify", domain.MayAudit, s.showVerify},
-		{"POST", "/verify", domain.MayAudit, s.verify},
+// ledgerPages are the pages of the logs.
+type ledgerPages struct {
+	*web.Site
+	ledger Ledger
+}
+
+func (s ledgerPages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/ledger", domain.MayAudit, s.Share(s.showLedger)),
+		web.Get("/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent),
+		web.Get("/verify", domain.MayAudit, s.showVerify),
+		web.Post("/verify", domain.MayAudit, s.verify),
 	}
 }
 
 // ledgerFilter is what the query asks for.
 type ledgerFilter struct {
 	Log, Kind, Name, Type, Actor string
-	Period                       period
+	Period                       web.Period
 }
 
 type ledgerData struct {
 	Filter   ledgerFilter
 	Filtered bool
-	Logs     []option
-	Kinds    []option
+	Logs     []web.Option
+	Kinds    []web.Option
 	Span     LogSpan
 	Rows     []ledgerRow
 	Newest   bool
@@ -143,51 +150,52 @@ type ledgerRow struct {
 	Path, Entity string
 }
 
-func (s *Console) ledger(c *gin.Context) {
+func (s ledgerPages) showLedger(c *gin.Context) {
 	d := ledgerData{Filter: filterOf(c), Kinds: entityKinds()}
-	for _, l := range s.Ledger.Logs() {
-		d.Logs = append(d.Logs, option{l.Name, l.Name})
+	for _, l := range s.ledger.Logs() {
+		d.Logs = append(d.Logs, web.OptionsOf(l.Name)...)
 		if l.Name == d.Filter.Log || d.Span.Name == "" {
 			d.Span = l
 		}
 	}
 	d.Filter.Log = d.Span.Name
-	status := d.Filter.Period.status()
+	status := d.Filter.Period.Status()
 	if status == http.StatusOK {
 		start, err := s.ledgerStart(c, &d)
 		if err == nil {
 			err = s.readLedger(c, &d, start)
 		}
 		if err != nil {
-			s.fail(c, err)
+			s.Fail(c, err)
 			return
 		}
 	}
-	p := Page{Title: "Ledger", Data: d}
+	p := web.Page{Title: "Ledger", Data: d}
 	if d.Newest {
 		p.Live = template.URL("ledger=" + d.Span.Name) //nolint:gosec // a name of ours
 	}
-	s.show(c, status, "ledger", p)
+	s.Show(c, status, "ledger", p)
 }
 
 func filterOf(c *gin.Context) ledgerFilter {
-	return ledgerFilter{filterText(c, "log"), filterText(c, "kind"), filterText(c, "name"), filterText(c, "type"), filterText(c, "actor"), periodOf(c)}
+	text := func(name string) string { return web.FilterText(c, name) }
+	return ledgerFilter{text("log"), text("kind"), text("name"), text("type"), text("actor"), web.PeriodOf(c)}
 }
 
 // entityKinds are those that subjects begin with.
-func entityKinds() []option {
-	all := []option{{"", "all"}}
-	return append(all, options("device", "profile", "service", "watcher", "subscription", "user", "token", "notification", "cleanup", "callbacks", "replays", "request")...)
+func entityKinds() []web.Option {
+	return append(web.Labelled("", "all"), web.OptionsOf("device", "profile", "service", "watcher", "subscription", "user", "token",
+		"notification", "cleanup", "callbacks", "replays", "request")...)
 }
 
 // ledgerStart is the sequence that the rows begin at, 0 if there is none.
-func (s *Console) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
+func (s ledgerPages) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
 	f := &d.Filter
-	d.Filtered = f.Kind+f.Name+f.Type+f.Actor != "" || f.Period.given()
+	d.Filtered = f.Kind+f.Name+f.Type+f.Actor != "" || f.Period.Given()
 	start := d.Span.Last
 	d.Newest = true
 	if f.Period.To != "" {
-		next, err := s.Ledger.Since(c.Request.Context(), d.Span.Name, f.Period.last)
+		next, err := s.ledger.Since(c.Request.Context(), d.Span.Name, f.Period.Last)
 		if err != nil {
 			return 0, err
 		}
@@ -199,23 +207,23 @@ func (s *Console) ledgerStart(c *gin.Context, d *ledgerData) (uint64, error) {
 	return start, nil
 }
 
-func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error {
+func (s ledgerPages) readLedger(c *gin.Context, d *ledgerData, start uint64) error {
 	d.NewestAt = "/ledger?" + d.Filter.query().Encode()
 	if start == 0 {
 		return nil
 	}
-	if err := s.memory(c).Hold(logWork); err != nil {
+	if err := s.Memory(c).Hold(web.LogWork); err != nil {
 		return err
 	}
-	defer s.memory(c).Release()
+	defer s.Memory(c).Release()
 	most := mostLookedAt
 	if !d.Filtered {
 		most = ledgerRows
 	}
 	var stop uint64
-	next, err := s.Ledger.Back(c.Request.Context(), d.Span.Name, start, most, func(e Entry) bool {
+	next, err := s.ledger.Back(c.Request.Context(), d.Span.Name, start, most, func(e Entry) bool {
 		d.Looked++
-		if e.Stamp.At.Before(d.Filter.Period.first) {
+		if e.Stamp.At.Before(d.Filter.Period.First) {
 			stop = e.Seq
 			return false
 		}
@@ -240,7 +248,9 @@ func (s *Console) readLedger(c *gin.Context, d *ledgerData, start uint64) error 
 // query is the filter as the query of an address.
 func (f ledgerFilter) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"log": f.Log, "kind": f.Kind, "name": f.Name, "type": f.Type, "actor": f.Actor, "from": f.Period.From, "to": f.Period.To} {
+	for name, value := range map[string]string{
+		"log": f.Log, "kind": f.Kind, "name": f.Name, "type": f.Type, "actor": f.Actor, "from": f.Period.From, "to": f.Period.To,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -293,7 +303,10 @@ func (e Entry) Resource() string {
 
 // entityPath is the page of the entity that an event is about; "" if there is none.
 func entityPath(e Entry) string {
-	lists := map[string]string{"device": "/devices/", "profile": "/profiles/", "service": "/services/", "watcher": "/watchers/", "subscription": "/subscriptions/", "user": "/users/"}
+	lists := map[string]string{
+		"device": "/devices/", "profile": "/profiles/", "service": "/services/", "watcher": "/watchers/", "subscription": "/subscriptions/",
+		"user": "/users/",
+	}
 	kind, name := subjectOf(e)
 	if list, ok := lists[kind]; ok && name != "" && !strings.HasSuffix(e.verb(), ".removed") {
 		return list + url.PathEscape(name)
@@ -313,26 +326,27 @@ type eventData struct {
 // difference is one value that an event has changed.
 type difference struct{ Field, Was, Is string }
 
-func (s *Console) ledgerEvent(c *gin.Context) {
+func (s ledgerPages) ledgerEvent(c *gin.Context) {
 	log := c.Param("log")
 	seq, err := strconv.ParseUint(c.Param("seq"), 10, 64)
-	spans := s.Ledger.Logs()
+	spans := s.ledger.Logs()
 	at := slices.IndexFunc(spans, func(l LogSpan) bool { return l.Name == log })
 	if err != nil || at < 0 {
-		s.showError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
+		s.ShowError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
 		return
 	}
 	var e Entry
 	var ok bool
-	if err = s.memory(c).Hold(logWork); err == nil {
-		e, ok, err = s.Ledger.Entry(c.Request.Context(), log, seq)
+	if err = s.Memory(c).Hold(web.LogWork); err == nil {
+		e, ok, err = s.ledger.Entry(c.Request.Context(), log, seq)
 	}
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	if !ok {
-		s.showError(c, http.StatusNotFound, fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
+		s.ShowError(c, http.StatusNotFound,
+			fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
 		return
 	}
 	e.explain()
@@ -344,17 +358,17 @@ func (s *Console) ledgerEvent(c *gin.Context) {
 		d.After = fmt.Sprintf("/ledger/%s/%d", log, seq+1)
 	}
 	d.Data, d.Changes = nil, domain.Changes{}
-	s.memory(c).Release()
-	s.show(c, http.StatusOK, "event", Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
+	s.Memory(c).Release()
+	s.Show(c, http.StatusOK, "event", web.Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
 }
 
-func (s *Console) verify(c *gin.Context) {
-	s.Ledger.Verify(actorOf(c))
-	s.redirect(c, "/verify")
+func (s ledgerPages) verify(c *gin.Context) {
+	s.ledger.Verify(web.ActorOf(c))
+	s.Redirect(c, "/verify")
 }
 
-func (s *Console) showVerify(c *gin.Context) {
-	s.show(c, http.StatusOK, "verify", Page{Title: "Verify", Data: s.Ledger.Verification()})
+func (s ledgerPages) showVerify(c *gin.Context) {
+	s.Show(c, http.StatusOK, "verify", web.Page{Title: "Verify", Data: s.ledger.Verification()})
 }
 
 const (
@@ -363,15 +377,7 @@ const (
 )
 
 // shortened is a text that fits into a row.
-func shortened(text string) string { return beginning(text, mostValue) }
-
-// beginning returns a copy of a text, cut after so many bytes.
-func beginning(text string, most int) string {
-	if len(text) <= most {
-		return strings.Clone(text)
-	}
-	return cutText(text, most)
-}
+func shortened(text string) string { return web.Beginning(text, mostValue) }
 
 // differences makes a row of each value that differs.
 func differences(changes domain.Changes) (rows []difference) {

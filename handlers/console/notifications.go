@@ -11,94 +11,98 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 	"ledge/handlers/entities"
 )
 
 // mostExamined bounds the notifications that a page looks at to find those with a severity, which has no index.
 const mostExamined = 500
 
-func (s *Console) notificationRoutes() []route {
-	return []route{
-		{"GET", "/notifications", domain.MayRead, s.share(s.notifications)},
-		{"GET", "/notifications/+send", domain.MayChange, s.showSendNotification},
-		{"POST", "/notifications/+send", domain.MayChange, s.sendNotification},
-		{"GET", "/notifications/:id", domain.MayRead, s.share(s.notification)},
-		{"POST", "/notifications/:id/acknowledge", domain.MayChange, s.acknowledge},
-		{"POST", "/notifications/:id/delete", domain.MayChange, s.deleteNotification},
+// notificationPages are the pages of notifications.
+type notificationPages struct{ tags }
+
+func (s notificationPages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/notifications", domain.MayRead, s.Share(s.notifications)),
+		web.Get("/notifications/+send", domain.MayChange, s.showSendNotification),
+		web.Post("/notifications/+send", domain.MayChange, s.sendNotification),
+		web.Get("/notifications/:id", domain.MayRead, s.Share(s.notification)),
+		web.Post("/notifications/:id/acknowledge", domain.MayChange, s.acknowledge),
+		web.Post("/notifications/:id/delete", domain.MayChange, s.deleteNotification),
 	}
 }
 
 type notificationsData struct {
 	Notifications []domain.Notification
-	Pager         listPager
+	Pager         web.Pager
 	Query         url.Values
 	Examined      int
-	Period        period
+	Period        web.Period
 
-	CategoriesInUse, LabelsInUse []option
+	CategoriesInUse, LabelsInUse []web.Option
 }
 
 // Get returns a filter.
 func (d notificationsData) Get(name string) string { return d.Query.Get(name) }
 
 // Severities are those to choose from.
-func (notificationsData) Severities() []option {
-	return []option{{"", "any"}, {domain.SeverityMinor, "minor"}, {domain.SeverityNormal, "normal"}, {domain.SeverityCritical, "critical"}}
+func (notificationsData) Severities() []web.Option {
+	return web.Labelled("", "any", domain.SeverityMinor, "minor", domain.SeverityNormal, "normal", domain.SeverityCritical, "critical")
 }
 
 // Statuses are those to choose from.
-func (notificationsData) Statuses() []option {
-	return []option{{"", "any"}, {domain.StatusNew, "new"}, {domain.StatusProcessed, "processed"}, {domain.StatusEscalated, "escalated"}}
+func (notificationsData) Statuses() []web.Option {
+	return web.Labelled("", "any", domain.StatusNew, "new", domain.StatusProcessed, "processed", domain.StatusEscalated, "escalated")
 }
 
 // Acks are the answers to whether a notification is acknowledged.
-func (notificationsData) Acks() []option {
-	return []option{{"", "any"}, {"true", "acknowledged"}, {"false", "not acknowledged"}}
+func (notificationsData) Acks() []web.Option {
+	return web.Labelled("", "any", "true", "acknowledged", "false", "not acknowledged")
 }
 
-func (s *Console) notifications(c *gin.Context) {
-	d := notificationsData{Query: c.Request.URL.Query(), Period: periodOf(c)}
+func (s notificationPages) notifications(c *gin.Context) {
+	d := notificationsData{Query: c.Request.URL.Query(), Period: web.PeriodOf(c)}
 	var err error
-	if d.Period.status() == http.StatusOK {
+	if d.Period.Status() == http.StatusOK {
 		var total int
 		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
-			s.failList(c, err)
+			s.FailList(c, err)
 			return
 		}
-		d.Pager = pagerOf(c, total, d.Examined)
+		d.Pager = web.PagerOf(c, total, d.Examined)
 	}
 	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(c); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	s.show(c, d.Period.status(), "notifications", Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
+	s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
 // rowOfNotification returns what a list shows of a notification.
 func rowOfNotification(n *domain.Notification) domain.Notification {
 	n.Matched = nil
-	return cutRow(n)
+	return web.CutRow(n)
 }
 
-func (s *Console) findNotifications(c *gin.Context, during period) (found []domain.Notification, total, examined int, err error) {
-	filters := indexFilters(c, domain.IndexStatus, domain.IndexCategory, domain.IndexLabel, domain.IndexSubscription)
-	if during.given() {
-		filters = append(filters, domain.Between(during.first.UnixMilli(), during.last.UnixMilli()))
+func (s notificationPages) findNotifications(c *gin.Context, during web.Period) (found []domain.Notification, total, examined int, err error) {
+	filters := web.IndexFilters(c, domain.IndexStatus, domain.IndexCategory, domain.IndexLabel, domain.IndexSubscription)
+	if during.Given() {
+		filters = append(filters, domain.Between(during.First.UnixMilli(), during.Last.UnixMilli()))
 	}
-	if ack := filterText(c, "ack"); ack == "true" || ack == "false" {
+	if ack := web.FilterText(c, "ack"); ack == "true" || ack == "false" {
 		filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
 	}
-	severity := filterText(c, "severity")
-	for examined < mostExamined && len(found) < pageRows {
-		page := domain.Page{Offset: offset(c) + examined, Limit: pageRows - len(found)}
-		rows, n, err := list(s.memory(c), s.Notes, notificationKind, page, filters, rowOfNotification)
+	severity := web.FilterText(c, "severity")
+	for examined < mostExamined && len(found) < web.PageRows {
+		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
+		rows, n, err := web.List(s.Memory(c), s.notes, notificationKind, page, filters, rowOfNotification)
 		if err != nil {
 			return nil, 0, 0, err
 		}
 		total = n
 		examined += len(rows)
 		found = append(found, slices.DeleteFunc(rows, func(d domain.Notification) bool { return severity != "" && d.Severity != severity })...)
-		if severity == "" || len(rows) == 0 || offset(c)+examined >= total {
+		if severity == "" || len(rows) == 0 || web.Offset(c)+examined >= total {
 			break
 		}
 	}
@@ -162,96 +166,96 @@ func (d notificationData) Came() (b banner) {
 // banner is a sentence on top of a page, with the class that gives it its colour.
 type banner struct{ Class, Text string }
 
-func (s *Console) notification(c *gin.Context) {
+func (s notificationPages) notification(c *gin.Context) {
 	id := c.Param("id")
 	var n domain.Notification
-	row, err := entities.LookUp(s.memory(c), s.Notes, notificationKind.Table, id, &n)
+	row, err := entities.LookUp(s.Memory(c), s.notes, notificationKind.Table, id, &n)
 	if err == nil && !row.OK {
 		err = domain.Errorf(domain.NotFound, "There is no notification %.80q. It may have been removed by its age.", id)
 	}
-	k := forPage()
+	k := web.ForPage()
 	if n.Matched = nil; err == nil {
-		n = cutWith(k, &n)
-		err = s.memory(c).Hold(2 * mostAnswer) // its text, and what is read from it
+		n = web.Cut(k, &n)
+		err = s.Memory(c).Hold(2 * web.MostAnswer) // its text, and what is read from it
 	}
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	var got struct {
 		Total         int                `json:"totalCount"`
 		Transmissions []transmissionView `json:"transmissions"`
 	}
-	a := s.call(c, notificationsService, http.MethodGet, apiPath("transmission/notification/id/", id)+"?limit=50", nil)
+	a := s.Call(c, notificationsService, http.MethodGet, web.APIPath("transmission/notification/id/", id)+"?limit=50", nil)
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
-	transmissions := cutWith(&cutter{entries: pageRows, text: shownText, room: 4 * shownBytes}, &got.Transmissions)
-	s.memory(c).Release()
-	s.show(c, http.StatusOK, "notification", Page{
-		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.note(apiPath("notification/id/", id)),
+	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
+	s.Memory(c).Release()
+	s.Show(c, http.StatusOK, "notification", web.Page{
+		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)),
 		Data: notificationData{n, transmissions, got.Total, c.Query("test") != ""},
 	})
 }
 
-func (s *Console) acknowledge(c *gin.Context) {
+func (s notificationPages) acknowledge(c *gin.Context) {
 	id, verb, notice := c.Param("id"), "acknowledge", "The notification is acknowledged."
 	if c.PostForm("undo") != "" {
 		verb, notice = "unacknowledge", "The notification is not acknowledged any more."
 	}
-	a := s.call(c, notificationsService, http.MethodPut, apiPath("notification/"+verb+"/ids/", id), nil)
-	s.finish(c, a, "/notifications/"+url.PathEscape(id), "%s", notice)
+	a := s.Call(c, notificationsService, http.MethodPut, web.APIPath("notification/"+verb+"/ids/", id), nil)
+	s.Finish(c, a, "/notifications/"+url.PathEscape(id), "%s", notice)
 }
 
-func (s *Console) deleteNotification(c *gin.Context) {
-	a := s.call(c, notificationsService, http.MethodDelete, apiPath("notification/id/", c.Param("id")), nil)
-	s.finish(c, a, "/notifications", "The notification is deleted.")
+func (s notificationPages) deleteNotification(c *gin.Context) {
+	a := s.Call(c, notificationsService, http.MethodDelete, web.APIPath("notification/id/", c.Param("id")), nil)
+	s.Finish(c, a, "/notifications", "The notification is deleted.")
 }
 
 // notificationForm is a notification as the user has entered it.
 type notificationForm struct {
 	Category, Labels, Severity, Sender, Description, Content, ContentType string
-	Problems                                                              problems
-	CategoriesInUse, LabelsInUse                                          []option
+	Problems                                                              web.Problems
+	CategoriesInUse, LabelsInUse                                          []web.Option
 }
 
 // Severities are those to choose from.
-func (notificationForm) Severities() []option {
-	return []option{{domain.SeverityNormal, "normal"}, {domain.SeverityMinor, "minor"}, {domain.SeverityCritical, "critical"}}
+func (notificationForm) Severities() []web.Option {
+	return web.Labelled(domain.SeverityNormal, "normal", domain.SeverityMinor, "minor", domain.SeverityCritical, "critical")
 }
 
-func (s *Console) showSendNotification(c *gin.Context) {
-	u, _ := user(c)
+func (s notificationPages) showSendNotification(c *gin.Context) {
+	u, _ := web.User(c)
 	s.showNotificationForm(c, http.StatusOK, "", notificationForm{Severity: domain.SeverityNormal, Sender: u.Name})
 }
 
-func (s *Console) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
+func (s notificationPages) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
 	var err error
 	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(c); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	s.show(c, status, "notification_form", Page{Title: "Send a notification", Message: message, Data: f})
+	s.Show(c, status, "notification_form", web.Page{Title: "Send a notification", Message: message, Data: f})
 }
 
-func (s *Console) sendNotification(c *gin.Context) {
+func (s notificationPages) sendNotification(c *gin.Context) {
 	f := notificationForm{
 		Category: strings.TrimSpace(c.PostForm("category")), Labels: c.PostForm("labels"), Severity: c.PostForm("severity"), Sender: c.PostForm("sender"),
 		Description: c.PostForm("description"), Content: c.PostForm("content"), ContentType: strings.TrimSpace(c.PostForm("contentType")),
 	}
 	fields := map[string]any{"category": f.Category, "severity": f.Severity, "sender": f.Sender, "description": f.Description, "content": f.Content, "contentType": f.ContentType}
-	if labels := splitLabels(f.Labels); len(labels) > 0 {
+	if labels := web.SplitLabels(f.Labels); len(labels) > 0 {
 		fields["labels"] = labels
 	}
-	a, id := s.sendOne(c, fields)
-	if !a.ok() {
+	a, id := sendOne(c, s.Site, fields)
+	if !a.OK() {
 		f.Problems = a.Problems
 		s.showNotificationForm(c, a.Status, a.Message, f)
 		return
 	}
-	s.done(c, "/notifications/"+id, "The notification is sent.")
+	s.Done(c, "/notifications/"+id, "The notification is sent.")
 }
 
-func (s *Console) sendOne(c *gin.Context, fields map[string]any) (a answer, id string) {
-	a = s.changeOne(c, notificationsService, http.MethodPost, api+"/notification", "notification", fields, "")
+func sendOne(c *gin.Context, s *web.Site, fields map[string]any) (a web.Answer, id string) {
+	a = s.ChangeOne(c, notificationsService, http.MethodPost, web.API+"/notification", "notification", fields, "")
 	var items []struct {
 		ID string `json:"id"`
 	}

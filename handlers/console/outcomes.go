@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 	"ledge/handlers/noticed"
 )
 
@@ -113,13 +114,13 @@ type losing struct {
 }
 
 // findLosing finds the subscriptions whose last messages were given up, among those that have changed last.
-func (s *Console) findLosing(c *gin.Context, d *overviewData, role domain.Role) error {
-	subs, total, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Limit: mostLooked}, nil, cutRow)
+func (s overviewPage) findLosing(c *gin.Context, d *overviewData, role domain.Role) error {
+	subs, total, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Limit: mostLooked}, nil, web.CutRow)
 	if err != nil {
 		return err
 	}
 	d.Unlooked = total - len(subs)
-	notes, end := s.Notes()
+	notes, end := s.notes()
 	defer end()
 	for _, sub := range subs {
 		w, err := worst(notes.Lists, sub, role)
@@ -176,7 +177,7 @@ const (
 func titleOf(n domain.Notification) string {
 	title := cmp.Or(n.Description, n.Content, n.Category, "notification "+n.ID)
 	if len(title) > mostTitle {
-		title = cutText(title, mostTitle)
+		title = web.CutText(title, mostTitle)
 	}
 	return title
 }

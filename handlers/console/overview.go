@@ -11,7 +11,22 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
+
+// overviewPage answers "is everything well?".
+type overviewPage struct {
+	*web.Site
+	state, notes entities.Reader
+	system       System
+	ledger       Ledger
+}
+
+func (s overviewPage) routes() []web.Route {
+	return []web.Route{web.Get("/", handlers.AnyRole, s.Share(s.overview))}
+}
 
 type overviewData struct {
 	Devices, Profiles, Subscriptions int
@@ -58,48 +73,47 @@ const (
 	openLook = 5
 )
 
-// overview answers "is everything well?".
-func (s *Console) overview(c *gin.Context) {
-	u, _ := user(c)
+func (s overviewPage) overview(c *gin.Context) {
+	u, _ := web.User(c)
 	if !u.Role.May(domain.MayRead) {
-		s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Data: overviewData{}})
+		s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Data: overviewData{}})
 		return
 	}
 	d, err := s.overviewData(c, u.Role)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "overview", Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
+	s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
 }
 
-func (s *Console) overviewData(c *gin.Context, role domain.Role) (d overviewData, err error) {
+func (s overviewPage) overviewData(c *gin.Context, role domain.Role) (d overviewData, err error) {
 	if err := s.countEntities(&d); err != nil {
 		return d, err
 	}
-	d.Status = s.System.Status()
+	d.Status = s.system.Status()
 	if err := s.findFailing(&d, role); err != nil {
 		return d, err
 	}
 	if err := s.findLosing(c, &d, role); err != nil {
 		return d, err
 	}
-	d.Changes, d.Verification = s.Ledger.Logs()[0], s.Ledger.Verification()
+	d.Changes, d.Verification = s.ledger.Logs()[0], s.ledger.Verification()
 	for _, r := range d.Verification.Reports {
 		if r.Name == d.Changes.Name {
 			d.Verified = r.Last
 		}
 	}
-	if err := s.memory(c).Hold(logWork); err != nil {
+	if err := s.Memory(c).Hold(web.LogWork); err != nil {
 		return d, err
 	}
-	defer s.memory(c).Release()
+	defer s.Memory(c).Release()
 	d.Recent, err = s.recent(c.Request.Context(), d.Changes, role)
 	return d, err
 }
 
-func (s *Console) countEntities(d *overviewData) (err error) {
-	view, done := s.State()
+func (s overviewPage) countEntities(d *overviewData) (err error) {
+	view, done := s.state()
 	defer done()
 	for list, n := range map[string]*int{domain.ListDevices: &d.Devices, domain.ListProfiles: &d.Profiles, domain.ListSubscriptions: &d.Subscriptions} {
 		if _, *n, err = view.Lists.Keys(list, domain.Page{Limit: 0}); err != nil {
@@ -110,10 +124,10 @@ func (s *Console) countEntities(d *overviewData) (err error) {
 }
 
 // findFailing counts what waits, and finds what the endpoints that fail have answered.
-func (s *Console) findFailing(d *overviewData, role domain.Role) error {
-	notes, done := s.Notes()
+func (s overviewPage) findFailing(d *overviewData, role domain.Role) error {
+	notes, done := s.notes()
 	defer done()
-	for _, e := range s.System.Endpoints() {
+	for _, e := range s.system.Endpoints() {
 		d.Waiting += e.Waiting + e.UnderWay
 		d.More = d.More || e.More
 		if e.Failures == 0 {
@@ -162,7 +176,7 @@ func endpointName(endpoint string) string {
 }
 
 // recent are the last changes of entities. Changes of users and tokens are for auditors.
-func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (list []recentChange, err error) {
+func (s overviewPage) recent(ctx context.Context, log LogSpan, role domain.Role) (list []recentChange, err error) {
 	if log.Last == 0 {
 		return nil, nil
 	}
@@ -170,7 +184,7 @@ func (s *Console) recent(ctx context.Context, log LogSpan, role domain.Role) (li
 	if auditor {
 		most = mostRecent
 	}
-	_, err = s.Ledger.Back(ctx, log.Name, log.Last, most, func(e Entry) bool {
+	_, err = s.ledger.Back(ctx, log.Name, log.Last, most, func(e Entry) bool {
 		kind := e.Kind()
 		if kind != "user" && kind != "token" || auditor {
 			e.explain()

@@ -15,23 +15,31 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/bodies"
 	"ledge/handlers/console/profileyaml"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
-func (s *Console) profileRoutes() []route {
-	return []route{
-		{"GET", "/profiles", domain.MayRead, s.share(s.profiles)},
-		{"GET", "/profiles/+upload", domain.MayChange, s.showUpload},
-		{"POST", "/profiles/+upload", domain.MayChange, s.uploadProfile},
-		{"GET", "/profiles/:name", domain.MayRead, s.share(s.profile)},
-		{"GET", "/profiles/:name/edit", domain.MayChange, s.showEditProfile},
-		{"POST", "/profiles/:name/edit", domain.MayChange, s.editProfile},
-		{"POST", "/profiles/:name/delete", domain.MayChange, s.deleteProfile},
+// profilePages are the pages of device profiles.
+type profilePages struct {
+	*web.Site
+	state entities.Reader
+}
+
+func (s profilePages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/profiles", domain.MayRead, s.Share(s.profiles)),
+		web.Get("/profiles/+upload", domain.MayChange, s.showUpload),
+		web.Post("/profiles/+upload", domain.MayChange, s.uploadProfile).WithUpload(),
+		web.Get("/profiles/:name", domain.MayRead, s.Share(s.profile)),
+		web.Get("/profiles/:name/edit", domain.MayChange, s.showEditProfile),
+		web.Post("/profiles/:name/edit", domain.MayChange, s.editProfile).WithUpload(),
+		web.Post("/profiles/:name/delete", domain.MayChange, s.deleteProfile),
 	}
 }
 
 type profilesData struct {
 	Profiles                   []profileRow
-	Pager                      listPager
+	Pager                      web.Pager
 	Label, Manufacturer, Model string
 }
 
@@ -44,19 +52,20 @@ type profileRow struct {
 func rowOfProfile(p *domain.Profile) (row profileRow) {
 	row.Resources = len(p.DeviceResources)
 	p.DeviceResources, p.DeviceCommands = nil, nil
-	row.Profile = cutRow(p)
+	row.Profile = web.CutRow(p)
 	return row
 }
 
-func (s *Console) profiles(c *gin.Context) {
-	list, total, err := list(s.memory(c), s.State, profileKind, domain.Page{Offset: offset(c), Limit: pageRows},
-		indexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel), rowOfProfile)
+func (s profilePages) profiles(c *gin.Context) {
+	list, total, err := web.List(s.Memory(c), s.state, profileKind, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
+		web.IndexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel), rowOfProfile)
 	if err != nil {
-		s.failList(c, err)
+		s.FailList(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "profiles", Page{Title: "Profiles", Live: "profiles", Data: profilesData{
-		list, pagerOf(c, total, len(list)), filterText(c, domain.IndexLabel), filterText(c, domain.IndexManufacturer), filterText(c, domain.IndexModel),
+	s.Show(c, http.StatusOK, "profiles", web.Page{Title: "Profiles", Live: "profiles", Data: profilesData{
+		list, web.PagerOf(c, total, len(list)),
+		web.FilterText(c, domain.IndexLabel), web.FilterText(c, domain.IndexManufacturer), web.FilterText(c, domain.IndexModel),
 	}})
 }
 
@@ -76,22 +85,22 @@ type profileData struct {
 	DeviceCount, WatcherCount int
 }
 
-func (s *Console) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
+func (s profilePages) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
 
-func (s *Console) showProfile(c *gin.Context, status int, message string) {
+func (s profilePages) showProfile(c *gin.Context, status int, message string) {
 	d, _, err := s.readProfile(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	k := &cutter{entries: mostShown, text: shownText, room: mostTexts}
-	if d.Profile = cutWith(k, &d.Profile); len(d.YAML) > mostYAML {
+	k := &web.Cutter{Entries: mostShown, Text: web.ShownText, Room: mostTexts}
+	if d.Profile = web.Cut(k, &d.Profile); len(d.YAML) > mostYAML {
 		d.YAML = ""
 	}
 	d.Resources = d.Profile.DeviceResources
-	s.show(c, status, "profile", Page{
+	s.Show(c, status, "profile", web.Page{
 		Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d,
-		Left: k.note(apiPath("deviceprofile/name/", d.Profile.Name)),
+		Left: k.Note(web.APIPath("deviceprofile/name/", d.Profile.Name)),
 	})
 }
 
@@ -99,9 +108,9 @@ func (s *Console) showProfile(c *gin.Context, status int, message string) {
 const mostEncoded = 96 << 20
 
 // readProfile returns a profile, its revision, what uses it, and its YAML unless that is too large.
-func (s *Console) readProfile(c *gin.Context, name string) (d profileData, revision uint64, err error) {
-	m := s.memory(c)
-	p, row, err := read(m, s.State, profileKind.Table, "profile", name)
+func (s profilePages) readProfile(c *gin.Context, name string) (d profileData, revision uint64, err error) {
+	m := s.Memory(c)
+	p, row, err := web.Read(m, s.state, profileKind.Table, "profile", name)
 	if err == nil {
 		d.Profile, d.Count = p, len(p.DeviceResources)
 		err = s.findUsers(&d)
@@ -115,14 +124,14 @@ func (s *Console) readProfile(c *gin.Context, name string) (d profileData, revis
 }
 
 // findUsers finds the devices and provision watchers that use a profile.
-func (s *Console) findUsers(d *profileData) (err error) {
-	view, done := s.State()
+func (s profilePages) findUsers(d *profileData) (err error) {
+	view, done := s.state()
 	defer done()
 	by := domain.Filter{Index: domain.IndexProfile, Value: d.Profile.Name}
-	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: pageRows}, by); err != nil {
+	if d.Devices, d.DeviceCount, err = view.Lists.Keys(domain.ListDevices, domain.Page{Limit: web.PageRows}, by); err != nil {
 		return err
 	}
-	d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: pageRows}, by)
+	d.Watchers, d.WatcherCount, err = view.Lists.Keys(domain.ListWatchers, domain.Page{Limit: web.PageRows}, by)
 	return err
 }
 
@@ -132,21 +141,21 @@ type profileForm struct {
 	Faults               []profileyaml.Fault
 }
 
-func (s *Console) showUpload(c *gin.Context) {
-	s.show(c, http.StatusOK, "profile_form", Page{Title: "Upload a profile", Data: profileForm{}})
+func (s profilePages) showUpload(c *gin.Context) {
+	s.Show(c, http.StatusOK, "profile_form", web.Page{Title: "Upload a profile", Data: profileForm{}})
 }
 
 // uploadProfile takes a file, or the text of the form if there is no file.
-func (s *Console) uploadProfile(c *gin.Context) {
-	form, err := s.readUpload(c, "yaml", s.UploadBytes)
+func (s profilePages) uploadProfile(c *gin.Context) {
+	form, err := s.ReadUpload(c, "yaml", s.UploadBytes)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	memory := s.bodies.EntryMemory(c)
+	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	a := s.sendProfile(c, http.MethodPost, form.Text, "")
-	if !a.ok() {
+	if !a.OK() {
 		s.refuseProfile(c, "Upload a profile", a, form.Text, profileForm{}, memory)
 		return
 	}
@@ -154,21 +163,21 @@ func (s *Console) uploadProfile(c *gin.Context) {
 	if name := profileyaml.Name(form.Text, s.UploadBytes, memory.HoldBytes); name != "" {
 		to += "/" + name
 	}
-	s.done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
+	s.Done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
 }
 
 // refuseProfile shows a form again whose text the service has refused.
-func (s *Console) refuseProfile(c *gin.Context, title string, a answer, text []byte, form profileForm, memory *bodies.EntryMemory) {
+func (s profilePages) refuseProfile(c *gin.Context, title string, a web.Answer, text []byte, form profileForm, memory *bodies.EntryMemory) {
 	var ok bool
-	if form.YAML, ok = repeat(text, memory); !ok {
-		a.Message = sentence(a.Message) + " " + tooLongToRepeat
+	if form.YAML, ok = web.Repeat(text, memory); !ok {
+		a.Message = web.Sentence(a.Message) + " " + web.TooLongToRepeat
 	}
 	form.Faults = profileyaml.Faults(text, a.Message, s.UploadBytes, memory.HoldBytes)
-	s.show(c, a.Status, "profile_form", Page{Title: title, Message: a.Message, Data: form})
+	s.Show(c, a.Status, "profile_form", web.Page{Title: title, Message: a.Message, Data: form})
 }
 
 // sendProfile uploads the text as the file of a multipart form, as any client does.
-func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revision string) answer {
+func (s profilePages) sendProfile(c *gin.Context, method string, text []byte, revision string) web.Answer {
 	var body bytes.Buffer
 	body.Grow(len(text) + bytes.MinRead)
 	form := multipart.NewWriter(&body)
@@ -180,52 +189,52 @@ func (s *Console) sendProfile(c *gin.Context, method string, text []byte, revisi
 		err = form.Close()
 	}
 	if err != nil {
-		return answer{Status: http.StatusInternalServerError, Message: err.Error()}
+		return web.Answer{Status: http.StatusInternalServerError, Message: err.Error()}
 	}
-	header := append(ifMatch(revision), "Content-Type", form.FormDataContentType())
-	return changedMeanwhile(s.call(c, metadataService, method, api+"/deviceprofile/uploadfile", &body, header...))
+	header := append(web.IfMatch(revision), "Content-Type", form.FormDataContentType())
+	return web.ChangedMeanwhile(s.Call(c, metadataService, method, web.API+"/deviceprofile/uploadfile", &body, header...))
 }
 
-func (s *Console) showEditProfile(c *gin.Context) {
+func (s profilePages) showEditProfile(c *gin.Context) {
 	d, revision, err := s.readProfile(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	if d.YAML == "" {
 		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
-			"Upload it again with PUT %s/deviceprofile/uploadfile.", mostShown, api))
+			"Upload it again with PUT %s/deviceprofile/uploadfile.", mostShown, web.API))
 		return
 	}
-	s.show(c, http.StatusOK, "profile_form", Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{
+	s.Show(c, http.StatusOK, "profile_form", web.Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{
 		Name: d.Profile.Name, YAML: d.YAML, Revision: strconv.FormatUint(revision, 10),
 	}})
 }
 
-func (s *Console) editProfile(c *gin.Context) {
-	sent, err := s.readUpload(c, "yaml", s.UploadBytes)
+func (s profilePages) editProfile(c *gin.Context) {
+	sent, err := s.ReadUpload(c, "yaml", s.UploadBytes)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	form := profileForm{Name: c.Param("name"), Revision: sent.fields["revision"]}
-	memory := s.bodies.EntryMemory(c)
+	form := profileForm{Name: c.Param("name"), Revision: sent.Fields["revision"]}
+	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
-	a := answer{Status: http.StatusUnprocessableEntity}
+	a := web.Answer{Status: http.StatusUnprocessableEntity}
 	if name := profileyaml.Name(sent.Text, s.UploadBytes, memory.HoldBytes); name != "" && name != form.Name {
 		a.Message = "The name of a profile cannot be changed. Upload a new profile, or restore the name " + form.Name + "."
 	} else {
 		a = s.sendProfile(c, http.MethodPut, sent.Text, form.Revision)
 	}
-	if !a.ok() {
+	if !a.OK() {
 		s.refuseProfile(c, "Edit profile "+form.Name, a, sent.Text, form, memory)
 		return
 	}
-	s.done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))
+	s.Done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))
 }
 
 // ignoredKeys is the sentence about the keys of a profile that were ignored; "" if there are none.
-func ignoredKeys(a answer) string {
+func ignoredKeys(a web.Answer) string {
 	var e handlers.Envelope
 	if json.Unmarshal(a.Body, &e) != nil || e.Message == "" {
 		return ""
@@ -234,11 +243,11 @@ func ignoredKeys(a answer) string {
 }
 
 // deleteProfile shows the profile again after a refusal; the page shows its users.
-func (s *Console) deleteProfile(c *gin.Context) {
-	a := s.call(c, metadataService, http.MethodDelete, apiPath("deviceprofile/name/", c.Param("name")), nil)
-	if !a.ok() && a.Status != http.StatusNotFound {
+func (s profilePages) deleteProfile(c *gin.Context) {
+	a := s.Call(c, metadataService, http.MethodDelete, web.APIPath("deviceprofile/name/", c.Param("name")), nil)
+	if !a.OK() && a.Status != http.StatusNotFound {
 		s.showProfile(c, a.Status, a.Message)
 		return
 	}
-	s.finish(c, a, "/profiles", "The profile %s is deleted.", c.Param("name"))
+	s.Finish(c, a, "/profiles", "The profile %s is deleted.", c.Param("name"))
 }

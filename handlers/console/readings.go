@@ -3,15 +3,14 @@ package console
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 )
 
 const (
@@ -21,10 +20,13 @@ const (
 	galleryImages, galleryLook = 48, 1000
 )
 
-func (s *Console) readingRoutes() []route {
-	return []route{
-		{"GET", "/readings", domain.MayRead, s.share(s.showReadings)},
-		{"GET", "/readings/:id/value", domain.MayRead, s.serveValue},
+// readingPages are the list of readings, and their values.
+type readingPages struct{ values }
+
+func (s readingPages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/readings", domain.MayRead, s.Share(s.showReadings)),
+		web.Get("/readings/:id/value", domain.MayRead, s.serveValue),
 	}
 }
 
@@ -39,7 +41,7 @@ type readingsData struct {
 	Gallery bool
 	// Looked is how many readings were searched for images.
 	Looked int
-	Period period
+	Period web.Period
 }
 
 // Get returns a filter.
@@ -47,7 +49,7 @@ func (d readingsData) Get(name string) string { return d.Query.Get(name) }
 
 // At is the address of the page with a parameter changed.
 func (d readingsData) At(name, value string) template.URL {
-	return address("/readings", d.Query, name, value)
+	return web.Address("/readings", d.Query, name, value)
 }
 
 // Page is the address of another page.
@@ -63,37 +65,37 @@ func (d readingsData) Previous() int {
 	if d.Offset == 0 {
 		return -1
 	}
-	return max(0, d.Offset-pageRows)
+	return max(0, d.Offset-web.PageRows)
 }
 
 // Filtered reports whether not all readings are asked for.
 func (d readingsData) Filtered() bool {
-	return d.Get("device")+d.Get("resource") != "" || d.Period.given()
+	return d.Get("device")+d.Get("resource") != "" || d.Period.Given()
 }
 
 // Live reports whether the page follows new readings: only the first one does.
 func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Period.To == "" }
 
-func (s *Console) showReadings(c *gin.Context) {
-	d := readingsData{Query: filters(c, "device", "resource", "from", "to", "paused", "view"), Period: periodOf(c)}
+func (s readingPages) showReadings(c *gin.Context) {
+	d := readingsData{Query: web.Filters(c, "device", "resource", "from", "to", "paused", "view"), Period: web.PeriodOf(c)}
 	d.Paused, d.Gallery = d.Get("paused") == "1", d.Get("view") == "images"
 	d.Offset, _ = strconv.Atoi(c.Query("offset"))
 	d.Offset = min(max(d.Offset, 0), mostReadingsOffset)
-	status := d.Period.status()
+	status := d.Period.Status()
 	if status == http.StatusOK {
 		if err := s.fillReadings(&d, d.filters()); err != nil {
-			s.fail(c, err)
+			s.Fail(c, err)
 			return
 		}
 	}
-	p := Page{Title: "Readings", Data: d}
+	p := web.Page{Title: "Readings", Data: d}
 	if d.Live() && status == http.StatusOK {
 		p.Live = "readings"
 		if device := d.Get("device"); device != "" {
 			p.Live = template.URL("readings=" + url.QueryEscape(device)) //nolint:gosec // escaped
 		}
 	}
-	s.show(c, status, "readings", p)
+	s.Show(c, status, "readings", p)
 }
 
 // filters are those of the query.
@@ -107,52 +109,15 @@ func (d *readingsData) filters() (all []domain.Filter) {
 	case resource != "":
 		all = append(all, domain.Filter{Index: domain.IndexResource, Value: resource})
 	}
-	if d.Period.given() {
-		all = append(all, domain.Between(d.Period.first.UnixNano(), d.Period.last.UnixNano()))
+	if d.Period.Given() {
+		all = append(all, domain.Between(d.Period.First.UnixNano(), d.Period.Last.UnixNano()))
 	}
 	return all
 }
 
-// period is the time that a search is about, as entered, with what is wrong.
-type period struct {
-	From, To, FromWrong, ToWrong string
-	first, last                  time.Time
-}
-
-func periodOf(c *gin.Context) (p period) {
-	p = period{From: filterText(c, "from"), To: filterText(c, "to"), first: time.Unix(0, 0), last: time.Unix(0, math.MaxInt64)}
-	if p.From != "" {
-		p.first, _, p.FromWrong = readTime(p.From)
-	}
-	if p.To != "" {
-		_, p.last, p.ToWrong = readTime(p.To)
-	}
-	return p
-}
-
-func (p period) given() bool { return p.From+p.To != "" }
-
-// status is that of the page: an error if an end of the period is not a time.
-func (p period) status() int {
-	if p.FromWrong+p.ToWrong != "" {
-		return http.StatusUnprocessableEntity
-	}
-	return http.StatusOK
-}
-
-// readTime returns the first and the last instant of the minute, second or day that a text names, in UTC, or what is wrong.
-func readTime(text string) (first, last time.Time, wrong string) {
-	for layout, span := range map[string]time.Duration{"2006-01-02T15:04": time.Minute, time.DateOnly + "T" + time.TimeOnly: time.Second, time.RFC3339: 1, time.DateOnly: 24 * time.Hour} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, t.Add(span - 1), ""
-		}
-	}
-	return first, last, "Write the time as 2006-01-02T15:04, in UTC."
-}
-
 // fillReadings reads the page.
-func (s *Console) fillReadings(d *readingsData, filters []domain.Filter) error {
-	limit := pageRows
+func (s readingPages) fillReadings(d *readingsData, filters []domain.Filter) error {
+	limit := web.PageRows
 	if d.Gallery {
 		limit = galleryLook
 	}

@@ -10,32 +10,43 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
-func (s *Console) serviceRoutes() []route {
-	return []route{
-		{"GET", "/services", domain.MayRead, s.share(s.services)},
-		{"GET", "/services/+add", domain.MayChange, s.showAddService},
-		{"POST", "/services/+add", domain.MayChange, s.addService},
-		{"GET", "/services/:name", domain.MayRead, s.service},
-		{"POST", "/services/:name", domain.MayChange, s.editService},
-		{"POST", "/services/:name/delete", domain.MayChange, s.deleteService},
+// servicePages are the pages of device services.
+type servicePages struct {
+	*web.Site
+	state  entities.Reader
+	system System
+}
+
+func (s servicePages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/services", domain.MayRead, s.Share(s.services)),
+		web.Get("/services/+add", domain.MayChange, s.showAddService),
+		web.Post("/services/+add", domain.MayChange, s.addService),
+		web.Get("/services/:name", domain.MayRead, s.service),
+		web.Post("/services/:name", domain.MayChange, s.editService),
+		web.Post("/services/:name/delete", domain.MayChange, s.deleteService),
 	}
 }
 
 type servicesData struct {
 	Services []domain.DeviceService
-	Pager    listPager
+	Pager    web.Pager
 	Label    string
 }
 
-func (s *Console) services(c *gin.Context) {
-	list, total, err := list(s.memory(c), s.State, serviceKind, domain.Page{Offset: offset(c), Limit: pageRows}, indexFilters(c, domain.IndexLabel), cutRow)
+func (s servicePages) services(c *gin.Context) {
+	list, total, err := web.List(s.Memory(c), s.state, serviceKind, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
+		web.IndexFilters(c, domain.IndexLabel), web.CutRow)
 	if err != nil {
-		s.failList(c, err)
+		s.FailList(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "services", Page{Title: "Device services", Live: "services", Data: servicesData{list, pagerOf(c, total, len(list)), filterText(c, domain.IndexLabel)}})
+	d := servicesData{list, web.PagerOf(c, total, len(list)), web.FilterText(c, domain.IndexLabel)}
+	s.Show(c, http.StatusOK, "services", web.Page{Title: "Device services", Live: "services", Data: d})
 }
 
 // serviceForm is a device service as the user has entered it. Known reports whether it exists.
@@ -46,11 +57,11 @@ type serviceForm struct {
 	LastConnected, LastReported                        int64
 	Callbacks                                          callbacks
 	Devices                                            int
-	Problems                                           problems
+	Problems                                           web.Problems
 }
 
 // States are the admin states to choose from.
-func (serviceForm) States() []option { return lockOptions() }
+func (serviceForm) States() []web.Option { return web.LockOptions() }
 
 // BuiltIn reports whether the service is part of Ledge.
 func (f serviceForm) BuiltIn() bool { return f.Name == domain.DeviceREST }
@@ -72,12 +83,12 @@ type callbacks struct {
 
 // callbacksOf returns the last calls of a service, as the user of a request may see them. If kind is not empty, it returns only those
 // about entities of that kind.
-func (s *Console) callbacksOf(c *gin.Context, service, kind string) callbacks {
-	last, waiting := s.System.Callbacks(service)
+func callbacksOf(c *gin.Context, system System, service, kind string) callbacks {
+	last, waiting := system.Callbacks(service)
 	if kind != "" {
 		last = slices.DeleteFunc(last, func(one Callback) bool { return one.Kind != kind })
 	}
-	if u, _ := user(c); !u.Role.May(domain.MayChange) {
+	if u, _ := web.User(c); !u.Role.May(domain.MayChange) {
 		for i := range last {
 			last[i].Answer = domain.HiddenAnswer
 		}
@@ -85,33 +96,33 @@ func (s *Console) callbacksOf(c *gin.Context, service, kind string) callbacks {
 	return callbacks{service, last, waiting}
 }
 
-func (s *Console) showService(c *gin.Context, status int, message string, f serviceForm) {
+func (s servicePages) showService(c *gin.Context, status int, message string, f serviceForm) {
 	title := "Add a device service"
 	if f.Known {
 		title = "Device service " + f.Name
 	}
-	s.show(c, status, "service", Page{Title: title, Message: message, Data: f})
+	s.Show(c, status, "service", web.Page{Title: title, Message: message, Data: f})
 }
 
-func (s *Console) showAddService(c *gin.Context) {
+func (s servicePages) showAddService(c *gin.Context) {
 	s.showService(c, http.StatusOK, "", serviceForm{AdminState: domain.StateUnlocked})
 }
 
-func (s *Console) service(c *gin.Context) {
+func (s servicePages) service(c *gin.Context) {
 	name := c.Param("name")
-	d, row, err := readForm(s.memory(c), s.State, serviceKind.Table, "device service", name, apiPath("deviceservice/name/", name))
+	d, row, err := web.ReadForm(s.Memory(c), s.state, serviceKind.Table, "device service", name, web.APIPath("deviceservice/name/", name))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	view, done := s.State()
+	view, done := s.state()
 	_, devices, err := view.Lists.Keys(domain.ListDevices, domain.Page{}, domain.Filter{Index: domain.IndexService, Value: name})
 	done()
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	calls := s.callbacksOf(c, name, "")
+	calls := callbacksOf(c, s.system, name, "")
 	s.showService(c, http.StatusOK, "", serviceForm{
 		Known: true, Revision: strconv.FormatUint(row.Revision, 10), Name: d.Name, Description: d.Description, BaseAddress: d.BaseAddress, AdminState: d.AdminState,
 		Labels: strings.Join(d.Labels, ", "), LastConnected: d.LastConnected, LastReported: d.LastReported, Devices: devices, Callbacks: calls,
@@ -125,29 +136,29 @@ func readService(c *gin.Context) serviceForm {
 	}
 }
 
-func (s *Console) addService(c *gin.Context) {
+func (s servicePages) addService(c *gin.Context) {
 	s.saveService(c, http.MethodPost, readService(c), "added")
 }
 
-func (s *Console) editService(c *gin.Context) {
+func (s servicePages) editService(c *gin.Context) {
 	f := readService(c)
 	f.Known, f.Name = true, c.Param("name")
 	s.saveService(c, http.MethodPatch, f, "changed")
 }
 
-func (s *Console) saveService(c *gin.Context, method string, f serviceForm, what string) {
-	a := s.changeOne(c, metadataService, method, api+"/deviceservice", "service", map[string]any{
-		"name": f.Name, "description": f.Description, "baseAddress": f.BaseAddress, "adminState": f.AdminState, "labels": splitLabels(f.Labels),
+func (s servicePages) saveService(c *gin.Context, method string, f serviceForm, what string) {
+	a := s.ChangeOne(c, metadataService, method, web.API+"/deviceservice", "service", map[string]any{
+		"name": f.Name, "description": f.Description, "baseAddress": f.BaseAddress, "adminState": f.AdminState, "labels": web.SplitLabels(f.Labels),
 	}, f.Revision)
-	if !a.ok() {
+	if !a.OK() {
 		f.Problems = a.Problems
 		s.showService(c, a.Status, a.Message, f)
 		return
 	}
-	s.done(c, "/services/"+url.PathEscape(f.Name), "The device service is %s.", what)
+	s.Done(c, "/services/"+url.PathEscape(f.Name), "The device service is %s.", what)
 }
 
-func (s *Console) deleteService(c *gin.Context) {
-	a := s.call(c, metadataService, http.MethodDelete, apiPath("deviceservice/name/", c.Param("name")), nil)
-	s.finish(c, a, "/services", "The device service %s is deleted.", c.Param("name"))
+func (s servicePages) deleteService(c *gin.Context) {
+	a := s.Call(c, metadataService, http.MethodDelete, web.APIPath("deviceservice/name/", c.Param("name")), nil)
+	s.Finish(c, a, "/services", "The device service %s is deleted.", c.Param("name"))
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 	"ledge/handlers/noticed"
 )
 
@@ -28,34 +30,32 @@ var channelKinds = slices.SortedStableFunc(slices.Values(domain.ChannelKinds()),
 	return cmp.Compare(rank(a), rank(b))
 })
 
+// subscriptionForms are the forms of subscriptions.
+type subscriptionForms struct {
+	tags
+	network Network
+}
+
+func (s subscriptionForms) routes() []web.Route {
+	return []web.Route{
+		web.Get("/subscriptions/+add", domain.MayChange, s.showAddSubscription),
+		web.Post("/subscriptions/+add", domain.MayChange, s.addSubscription),
+		web.Get("/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription),
+		web.Post("/subscriptions/:name/edit", domain.MayChange, s.editSubscription),
+	}
+}
+
 // channelForm is one channel as the user has entered it.
 type channelForm struct {
 	domain.ChannelKind
 	Index int
 	Texts map[string]string // of the inputs, by the JSON names of their fields
 	// Inputs are always shown, and Advanced on demand.
-	Inputs, Advanced []field
+	Inputs, Advanced []web.Field
 }
 
 // Input is the name of the input of a field.
 func (f channelForm) Input(name string) string { return fmt.Sprintf("channels[%d].%s", f.Index, name) }
-
-// newChannel is a channel with the usual values, and with a free port if Ledge binds it.
-func (s *Console) newChannel(kind domain.ChannelKind) channelForm {
-	f := channelForm{ChannelKind: kind, Texts: map[string]string{}}
-	for _, one := range kind.Fields {
-		f.Texts[one.Name] = one.Default
-	}
-	if first, _ := strconv.Atoi(f.Texts["port"]); kind.Binds && s.PortUse != nil {
-		for port := first; port < first+20; port++ {
-			if s.PortUse(f.Texts["host"], port) == PortFree {
-				f.Texts["port"] = strconv.Itoa(port)
-				break
-			}
-		}
-	}
-	return f
-}
 
 // subscriptionForm is a subscription as the user has entered it. Old is the name of the one that is edited.
 type subscriptionForm struct {
@@ -64,23 +64,23 @@ type subscriptionForm struct {
 	Categories, Labels                      string
 	ResendLimit, ResendInterval             string
 	Channels                                []channelForm
-	Problems                                problems
-	CategoriesInUse, LabelsInUse            []option
+	Problems                                web.Problems
+	CategoriesInUse, LabelsInUse            []web.Option
 }
 
 // Kinds are the kinds of channels that can be added.
 func (subscriptionForm) Kinds() []domain.ChannelKind { return channelKinds }
 
 // States are the admin states to choose from.
-func (subscriptionForm) States() []option { return lockOptions() }
+func (subscriptionForm) States() []web.Option { return web.LockOptions() }
 
-func (s *Console) showAddSubscription(c *gin.Context) {
+func (s subscriptionForms) showAddSubscription(c *gin.Context) {
 	kind, ok := domain.ChannelKindOf(c.Query("kind"))
 	if !ok {
 		kind = channelKinds[0]
 	}
 	f := subscriptionForm{AdminState: domain.StateUnlocked, Categories: domain.DeviceChanged}
-	f.add(s.newChannel(kind))
+	f.add(s.network.newChannel(kind))
 	s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
 
@@ -90,7 +90,7 @@ func (f *subscriptionForm) add(ch channelForm) {
 }
 
 // readSubscriptionForm reads what the user has entered, and adds or removes a channel if its button was pressed.
-func (s *Console) readSubscriptionForm(c *gin.Context) (f subscriptionForm, again bool) {
+func (s subscriptionForms) readSubscriptionForm(c *gin.Context) (f subscriptionForm, again bool) {
 	f = subscriptionForm{
 		Old: c.Param("name"), Revision: c.PostForm("revision"), Name: strings.TrimSpace(c.PostForm("name")), Description: c.PostForm("description"),
 		Receiver: c.PostForm("receiver"), AdminState: c.PostForm("adminState"), Categories: c.PostForm("categories"), Labels: c.PostForm("labels"),
@@ -111,7 +111,7 @@ func (s *Console) readSubscriptionForm(c *gin.Context) (f subscriptionForm, agai
 		}
 	}
 	if kind, ok := domain.ChannelKindOf(c.PostForm("more")); ok && len(f.Channels) < domain.MaxChannels {
-		f.add(s.newChannel(kind))
+		f.add(s.network.newChannel(kind))
 	}
 	return f, c.PostForm("more") != "" || c.PostForm("remove") != "" || c.PostForm("check") != ""
 }
@@ -147,7 +147,7 @@ func (f channelForm) fields() map[string]any {
 		text := f.Texts[one.Name]
 		switch (domain.Channel{}).Value(one.Name).(type) {
 		case []string:
-			fields[one.Name] = splitLabels(text)
+			fields[one.Name] = web.SplitLabels(text)
 		case bool:
 			fields[one.Name] = text != ""
 		case int:
@@ -160,19 +160,19 @@ func (f channelForm) fields() map[string]any {
 }
 
 // setInputs makes the inputs of the channel's fields.
-func (f *channelForm) setInputs(s *Console, p problems) {
+func (f *channelForm) setInputs(n Network, p web.Problems) {
 	for _, one := range f.Fields {
 		name, text := f.Input(one.Name), f.Texts[one.Name]
-		input := field{Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name), Type: inputType(one)}
-		input.Options = options(one.Choices...)
+		input := web.Field{Name: name, Label: one.Label, Hint: one.Hint, Value: text, Required: one.Required, Error: p.Of(name), Type: inputType(one)}
+		input.Options = web.OptionsOf(one.Choices...)
 		if input.Type == "select" && text != "" && !slices.Contains(one.Choices, text) {
-			input.Options = append(input.Options, option{text, text})
+			input.Options = append(input.Options, web.OptionsOf(text)...)
 		}
 		if f.Binds && one.Name == "host" {
-			input.Options = s.bindHosts()
+			input.Options = n.bindHosts()
 		}
 		if f.Binds && one.Name == "port" {
-			input.Hint = cmp.Or(s.portHint(f.Texts["host"], text), input.Hint)
+			input.Hint = cmp.Or(n.portHint(f.Texts["host"], text), input.Hint)
 		}
 		if one.Advanced {
 			f.Advanced = append(f.Advanced, input)
@@ -204,7 +204,7 @@ func (f subscriptionForm) fields() map[string]any {
 	}
 	fields := map[string]any{
 		"name": f.Name, "description": f.Description, "receiver": f.Receiver, "adminState": f.AdminState,
-		"categories": splitLabels(f.Categories), "labels": splitLabels(f.Labels), "channels": channels,
+		"categories": web.SplitLabels(f.Categories), "labels": web.SplitLabels(f.Labels), "channels": channels,
 	}
 	if limit, err := strconv.Atoi(f.ResendLimit); err == nil {
 		fields["resendLimit"] = limit
@@ -215,32 +215,34 @@ func (f subscriptionForm) fields() map[string]any {
 	return fields
 }
 
-func (s *Console) addSubscription(c *gin.Context) { s.saveSubscription(c, http.MethodPost, "added") }
+func (s subscriptionForms) addSubscription(c *gin.Context) {
+	s.saveSubscription(c, http.MethodPost, "added")
+}
 
-func (s *Console) editSubscription(c *gin.Context) {
+func (s subscriptionForms) editSubscription(c *gin.Context) {
 	s.saveSubscription(c, http.MethodPatch, "changed")
 }
 
-func (s *Console) saveSubscription(c *gin.Context, method, what string) {
+func (s subscriptionForms) saveSubscription(c *gin.Context, method, what string) {
 	f, again := s.readSubscriptionForm(c)
 	if again {
 		s.showSubscriptionForm(c, http.StatusOK, "", f)
 		return
 	}
-	a := s.changeOne(c, notificationsService, method, api+"/subscription", "subscription", f.fields(), f.Revision)
-	if !a.ok() {
+	a := s.ChangeOne(c, notificationsService, method, web.API+"/subscription", "subscription", f.fields(), f.Revision)
+	if !a.OK() {
 		f.Problems = a.Problems
 		s.showSubscriptionForm(c, a.Status, a.Message, f)
 		return
 	}
-	s.done(c, "/subscriptions/"+f.Name, "The subscription is %s.", what)
+	s.Done(c, "/subscriptions/"+f.Name, "The subscription is %s.", what)
 }
 
-func (s *Console) showEditSubscription(c *gin.Context) {
+func (s subscriptionForms) showEditSubscription(c *gin.Context) {
 	name := c.Param("name")
-	d, row, err := readForm(s.memory(c), s.State, subscriptionKind.Table, "subscription", name, apiPath("subscription/name/", name))
+	d, row, err := web.ReadForm(s.Memory(c), s.state, subscriptionKind.Table, "subscription", name, web.APIPath("subscription/name/", name))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	f := subscriptionForm{
@@ -256,26 +258,32 @@ func (s *Console) showEditSubscription(c *gin.Context) {
 	s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
 
-func (s *Console) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) {
+func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) {
 	var err error
 	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(c); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	for i := range f.Channels {
-		f.Channels[i].setInputs(s, f.Problems)
+		f.Channels[i].setInputs(s.network, f.Problems)
 	}
 	title := "Add a subscription"
 	if f.Old != "" {
 		title = "Edit subscription " + f.Old
 	}
-	s.show(c, status, "subscription_form", Page{Title: title, Message: message, Data: f})
+	s.Show(c, status, "subscription_form", web.Page{Title: title, Message: message, Data: f})
+}
+
+// tags reads the categories and labels in use, for forms and filters.
+type tags struct {
+	*web.Site
+	state, notes entities.Reader
 }
 
 // tagsInUse are the categories and labels of the notifications and subscriptions that changed last. Those that only a subscription has are
 // marked, because one of them may be misspelt.
-func (s *Console) tagsInUse(c *gin.Context) (categories, labels []option, err error) {
-	notes, _, err := list(s.memory(c), s.Notes, notificationKind, domain.Page{Limit: pageRows}, nil, rowOfNotification)
+func (s tags) tagsInUse(c *gin.Context) (categories, labels []web.Option, err error) {
+	notes, _, err := web.List(s.Memory(c), s.notes, notificationKind, domain.Page{Limit: web.PageRows}, nil, rowOfNotification)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -285,7 +293,7 @@ func (s *Console) tagsInUse(c *gin.Context) (categories, labels []option, err er
 			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
 		}
 	}
-	subs, _, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Limit: mostSuggested}, nil, func(s *domain.Subscription) domain.Subscription {
+	subs, _, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Limit: web.MostSuggested}, nil, func(s *domain.Subscription) domain.Subscription {
 		return domain.Subscription{Categories: cutTags(s.Categories), Labels: cutTags(s.Labels)}
 	})
 	var wantedCategories, wantedLabels []string
@@ -297,15 +305,15 @@ func (s *Console) tagsInUse(c *gin.Context) (categories, labels []option, err er
 
 // cutTags copies the first categories or labels, each as a whole.
 func cutTags(tags []string) []string {
-	return cutWith(&cutter{entries: rowEntries, text: mostFilter, room: rowBytes}, &tags)
+	return web.Cut(&web.Cutter{Entries: web.RowEntries, Text: web.MostFilter, Room: web.RowBytes}, &tags)
 }
 
 // tagOptions are the tags of notifications and of subscriptions to choose from.
-func tagOptions(seen, wanted []string) []option {
+func tagOptions(seen, wanted []string) []web.Option {
 	tags := slices.Concat(seen, wanted)
 	slices.Sort(tags)
 	tags = slices.DeleteFunc(slices.Compact(tags), func(t string) bool { return t == "" })
-	all := options(tags[:min(len(tags), mostSuggested)]...)
+	all := web.OptionsOf(tags[:min(len(tags), web.MostSuggested)]...)
 	for i, one := range all {
 		if !slices.Contains(seen, one.Value) {
 			all[i].Label += " (of a subscription; no recent notification has it)"

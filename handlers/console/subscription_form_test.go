@@ -12,16 +12,17 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 )
 
 // sendChannel returns the channel that a browser sends for a form.
-func sendChannel(t *testing.T, s *Console, f channelForm) (ch domain.Channel) {
+func sendChannel(t *testing.T, f channelForm) (ch domain.Channel) {
 	t.Helper()
-	f.setInputs(s, nil)
+	f.setInputs(Network{}, nil)
 	form := url.Values{}
 	for _, input := range slices.Concat(f.Inputs, f.Advanced) {
 		value := input.Value
-		if input.Type == "select" && !slices.ContainsFunc(input.Options, func(o option) bool { return o.Value == value }) {
+		if input.Type == "select" && !slices.ContainsFunc(input.Options, func(o web.Option) bool { return o.Value == value }) {
 			value = input.Options[0].Value
 		}
 		if input.Type != "checkbox" || value != "" {
@@ -44,7 +45,6 @@ func sendChannel(t *testing.T, s *Console, f channelForm) (ch domain.Channel) {
 // TestFormsKeepChannels holds that a form changes no field of a channel, also none that it does not show. Before, it dropped allow and
 // clientKeys, so that everybody received the messages, and made a POST of a GET.
 func TestFormsKeepChannels(t *testing.T) {
-	s := fixture(t, nil)
 	for _, k := range domain.ChannelKinds() {
 		scheme, _ := k.Field("scheme")
 		ch := domain.Channel{
@@ -57,7 +57,7 @@ func TestFormsKeepChannels(t *testing.T) {
 			ch.Scheme = scheme.Choices[n-1]
 		}
 		ch = ch.Trim()
-		if got := sendChannel(t, s, channelFormOf(ch)); !got.Equal(ch) {
+		if got := sendChannel(t, channelFormOf(ch)); !got.Equal(ch) {
 			t.Errorf("got  %+v\nwant %+v", got, ch)
 		}
 	}
@@ -65,7 +65,6 @@ func TestFormsKeepChannels(t *testing.T) {
 
 // TestNewChannelForms holds that the form of a new channel lacks the required fields without a default, and nothing else.
 func TestNewChannelForms(t *testing.T) {
-	s := fixture(t, nil)
 	for _, k := range domain.ChannelKinds() {
 		var want, got []string
 		for _, f := range k.Fields {
@@ -73,7 +72,7 @@ func TestNewChannelForms(t *testing.T) {
 				want = append(want, f.Name)
 			}
 		}
-		for _, p := range sendChannel(t, s, s.newChannel(k)).Check() {
+		for _, p := range sendChannel(t, Network{}.newChannel(k)).Check() {
 			path, _, _ := strings.Cut(p, ":")
 			got = append(got, path)
 		}

@@ -3,42 +3,44 @@ package console
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 	"ledge/handlers/noticed"
 )
 
-func (s *Console) subscriptionRoutes() []route {
-	return []route{
-		{"GET", "/subscriptions", domain.MayRead, s.share(s.subscriptions)},
-		{"GET", "/subscriptions/+add", domain.MayChange, s.showAddSubscription},
-		{"POST", "/subscriptions/+add", domain.MayChange, s.addSubscription},
-		{"GET", "/subscriptions/:name", domain.MayRead, s.share(s.subscription)},
-		{"GET", "/subscriptions/:name/edit", domain.MayChange, s.showEditSubscription},
-		{"POST", "/subscriptions/:name/edit", domain.MayChange, s.editSubscription},
-		{"POST", "/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState},
-		{"POST", "/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription},
-		{"POST", "/subscriptions/:name/test", domain.MayChange, s.testSubscription},
-		{"POST", "/subscriptions/:name/try", domain.MayChange, s.trySubscription},
-		{"POST", "/subscriptions/:name/replay", domain.MayChange, s.replaySubscription},
+// subscriptionPages are the pages of subscriptions.
+type subscriptionPages struct {
+	tags
+	system  System
+	network Network
+}
+
+func (s subscriptionPages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/subscriptions", domain.MayRead, s.Share(s.subscriptions)),
+		web.Get("/subscriptions/:name", domain.MayRead, s.Share(s.subscription)),
+		web.Post("/subscriptions/:name/state", domain.MayChange, s.setSubscriptionState),
+		web.Post("/subscriptions/:name/delete", domain.MayChange, s.deleteSubscription),
+		web.Post("/subscriptions/:name/test", domain.MayChange, s.testSubscription),
+		web.Post("/subscriptions/:name/try", domain.MayChange, s.trySubscription),
+		web.Post("/subscriptions/:name/replay", domain.MayChange, s.replaySubscription),
 	}
 }
 
 type subscriptionsData struct {
 	Subscriptions             []subscriptionRow
-	Pager                     listPager
+	Pager                     web.Pager
 	Category, Label, Receiver string
 
-	CategoriesInUse, LabelsInUse []option
+	CategoriesInUse, LabelsInUse []web.Option
 }
 
 // subscriptionRow is a subscription in the list, with what came of its latest messages.
@@ -48,16 +50,16 @@ type subscriptionRow struct {
 }
 
 func rowOfSubscription(sub *domain.Subscription) domain.Subscription {
-	row := cutRow(sub)
+	row := web.CutRow(sub)
 	if left := len(sub.Channels) - len(row.Channels); left > 0 {
 		row.Channels = append(row.Channels, domain.Channel{Type: fmt.Sprintf("and %d more", left)})
 	}
 	return row
 }
 
-func (s *Console) subscriptionRows(c *gin.Context, subs []domain.Subscription) ([]subscriptionRow, error) {
-	u, _ := user(c)
-	notes, done := s.Notes()
+func (s subscriptionPages) subscriptionRows(c *gin.Context, subs []domain.Subscription) ([]subscriptionRow, error) {
+	u, _ := web.User(c)
+	notes, done := s.notes()
 	defer done()
 	rows := make([]subscriptionRow, len(subs))
 	for i, sub := range subs {
@@ -72,26 +74,26 @@ func (s *Console) subscriptionRows(c *gin.Context, subs []domain.Subscription) (
 	return rows, nil
 }
 
-func (s *Console) subscriptions(c *gin.Context) {
-	list, total, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Offset: offset(c), Limit: pageRows},
-		indexFilters(c, domain.IndexCategory, domain.IndexLabel, domain.IndexReceiver), rowOfSubscription)
+func (s subscriptionPages) subscriptions(c *gin.Context) {
+	list, total, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
+		web.IndexFilters(c, domain.IndexCategory, domain.IndexLabel, domain.IndexReceiver), rowOfSubscription)
 	if err != nil {
-		s.failList(c, err)
+		s.FailList(c, err)
 		return
 	}
 	rows, err := s.subscriptionRows(c, list)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	categories, labels, err := s.tagsInUse(c)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "subscriptions", Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
-		rows, pagerOf(c, total, len(list)),
-		filterText(c, domain.IndexCategory), filterText(c, domain.IndexLabel), filterText(c, domain.IndexReceiver), categories, labels,
+	s.Show(c, http.StatusOK, "subscriptions", web.Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
+		rows, web.PagerOf(c, total, len(list)),
+		web.FilterText(c, domain.IndexCategory), web.FilterText(c, domain.IndexLabel), web.FilterText(c, domain.IndexReceiver), categories, labels,
 	}})
 }
 
@@ -143,36 +145,36 @@ func unseen(view domain.View, sub domain.Subscription) (notes []string) {
 	return notes
 }
 
-func (s *Console) subscription(c *gin.Context) {
+func (s subscriptionPages) subscription(c *gin.Context) {
 	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	k := forPage()
-	d.Subscription = cutWith(k, &d.Subscription)
+	k := web.ForPage()
+	d.Subscription = web.Cut(k, &d.Subscription)
 	if err := s.readOutcomes(c, &d); err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "subscription", Page{
+	s.Show(c, http.StatusOK, "subscription", web.Page{
 		Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d,
-		Left: k.note(apiPath("subscription/name/", d.Subscription.Name)),
+		Left: k.Note(web.APIPath("subscription/name/", d.Subscription.Name)),
 	})
 }
 
 // readSubscription reads a whole subscription, and the others that its test is sent to.
-func (s *Console) readSubscription(c *gin.Context, name string) (d subscriptionData, err error) {
-	if d.Subscription, _, err = read(s.memory(c), s.State, subscriptionKind.Table, "subscription", name); err == nil {
+func (s subscriptionPages) readSubscription(c *gin.Context, name string) (d subscriptionData, err error) {
+	if d.Subscription, _, err = web.Read(s.Memory(c), s.state, subscriptionKind.Table, "subscription", name); err == nil {
 		d.Also, err = s.alsoTested(c, d.Subscription)
 	}
 	return d, err
 }
 
 // readOutcomes reads the latest transmissions, and how each channel does.
-func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
-	u, _ := user(c)
-	notes, done := s.Notes()
+func (s subscriptionPages) readOutcomes(c *gin.Context, d *subscriptionData) error {
+	u, _ := web.User(c)
+	notes, done := s.notes()
 	defer done()
 	own := domain.Filter{Index: domain.IndexSubscription, Value: d.Subscription.Name}
 	latest, _, err := notes.Lists.Transmissions(domain.Page{Limit: mostOutcomeLook}, own)
@@ -185,9 +187,9 @@ func (s *Console) readOutcomes(c *gin.Context, d *subscriptionData) error {
 }
 
 // alsoTested returns the names of other subscriptions that match the test of sub.
-func (s *Console) alsoTested(c *gin.Context, sub domain.Subscription) (names []string, err error) {
+func (s subscriptionPages) alsoTested(c *gin.Context, sub domain.Subscription) (names []string, err error) {
 	index, value := testMark(sub)
-	others, _, err := list(s.memory(c), s.State, subscriptionKind, domain.Page{Limit: pageRows}, []domain.Filter{{Index: index, Value: value}}, cutRow)
+	others, _, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Limit: web.PageRows}, []domain.Filter{{Index: index, Value: value}}, web.CutRow)
 	for _, one := range others {
 		if one.Name != sub.Name && one.AdminState == domain.StateUnlocked {
 			names = append(names, one.Name)
@@ -207,9 +209,9 @@ func testMark(sub domain.Subscription) (index, value string) {
 	return domain.IndexCategory, ""
 }
 
-func (s *Console) channelViews(c *gin.Context, notes domain.View, channels []domain.Channel, by map[string]outcome) ([]channelView, error) {
-	u, _ := user(c)
-	states := s.System.Endpoints()
+func (s subscriptionPages) channelViews(c *gin.Context, notes domain.View, channels []domain.Channel, by map[string]outcome) ([]channelView, error) {
+	u, _ := web.User(c)
+	states := s.system.Endpoints()
 	views := make([]channelView, len(channels))
 	for i, ch := range channels {
 		views[i] = channelView{Channel: ch, Outcome: by[ch.Target()]}
@@ -223,47 +225,32 @@ func (s *Console) channelViews(c *gin.Context, notes domain.View, channels []dom
 			}
 		}
 		if ch.Type == domain.ChannelZeroMQ {
-			views[i].Sockets = s.socketsOf(ch)
-			views[i].Address = s.connectTo(c, ch)
+			views[i].Sockets = s.network.socketsOf(ch)
+			views[i].Address = s.network.connectTo(c, ch)
 			views[i].Snippets = snippets(views[i].Address, ch.Topic)
 		}
 	}
 	return views, nil
 }
 
-func (s *Console) socketsOf(ch domain.Channel) (list []SocketState) {
-	if s.Sockets == nil {
-		return nil
-	}
-	for _, one := range s.Sockets() {
-		if one.Port == ch.Port {
-			list = append(list, one)
-		}
-	}
-	if len(list) > 1 {
-		list = slices.DeleteFunc(list, func(one SocketState) bool { return one.Host != ch.Host })
-	}
-	return list
-}
-
-func (s *Console) setSubscriptionState(c *gin.Context) {
+func (s subscriptionPages) setSubscriptionState(c *gin.Context) {
 	name := c.Param("name")
-	a := s.changeOne(c, notificationsService, http.MethodPatch, api+"/subscription", "subscription",
+	a := s.ChangeOne(c, notificationsService, http.MethodPatch, web.API+"/subscription", "subscription",
 		map[string]any{"name": name, "adminState": c.PostForm("adminState")}, "")
-	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "The subscription is %s.", strings.ToLower(c.PostForm("adminState")))
+	s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "The subscription is %s.", strings.ToLower(c.PostForm("adminState")))
 }
 
-func (s *Console) deleteSubscription(c *gin.Context) {
-	a := s.call(c, notificationsService, http.MethodDelete, apiPath("subscription/name/", c.Param("name")), nil)
-	s.finish(c, a, "/subscriptions", "The subscription %s is deleted.", c.Param("name"))
+func (s subscriptionPages) deleteSubscription(c *gin.Context) {
+	a := s.Call(c, notificationsService, http.MethodDelete, web.APIPath("subscription/name/", c.Param("name")), nil)
+	s.Finish(c, a, "/subscriptions", "The subscription %s is deleted.", c.Param("name"))
 }
 
 // testSubscription posts a notification that the subscription matches, and shows where it goes. The API has no way to send to one
 // subscription alone.
-func (s *Console) testSubscription(c *gin.Context) {
+func (s subscriptionPages) testSubscription(c *gin.Context) {
 	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	content, _ := json.Marshal(map[string]any{"test": true, "subscription": d.Subscription.Name, "message": "This is a test from the console."}) // text always encodes
@@ -276,48 +263,48 @@ func (s *Console) testSubscription(c *gin.Context) {
 	} else {
 		fields["category"] = value
 	}
-	a, id := s.sendOne(c, fields)
-	if !a.ok() {
-		s.showError(c, a.Status, a.Message)
+	a, id := sendOne(c, s.Site, fields)
+	if !a.OK() {
+		s.ShowError(c, a.Status, a.Message)
 		return
 	}
-	s.redirect(c, "/notifications/"+id+"?test=1")
+	s.Redirect(c, "/notifications/"+id+"?test=1")
 }
 
 // trySubscription sends the waiting transmissions of the subscription's endpoints now.
-func (s *Console) trySubscription(c *gin.Context) {
+func (s subscriptionPages) trySubscription(c *gin.Context) {
 	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	waited, tried := 0, map[string]bool{}
 	for _, ch := range d.Subscription.Channels {
 		if name := ch.Endpoint(); !tried[name] {
 			tried[name] = true
-			waited += s.System.TryNow(ch)
+			waited += s.system.TryNow(ch)
 		}
 	}
 	to := "/subscriptions/" + url.PathEscape(d.Subscription.Name)
 	if waited == 0 {
-		s.done(c, to, "Nothing waits for the endpoints of this subscription.")
+		s.Done(c, to, "Nothing waits for the endpoints of this subscription.")
 		return
 	}
-	s.done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
+	s.Done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
 }
 
 // replaySubscription sends the messages since a time again.
-func (s *Console) replaySubscription(c *gin.Context) {
+func (s subscriptionPages) replaySubscription(c *gin.Context) {
 	name := c.Param("name")
 	from := strings.TrimSpace(c.PostForm("from"))
-	if at, _, wrong := readTime(from); wrong == "" {
+	if at, _, wrong := web.ReadTime(from); wrong == "" {
 		from = at.Format(time.RFC3339)
 	}
 	q := url.Values{"limit": {"1000"}}
 	if from != "" {
 		q.Set("from", from)
 	}
-	a := s.call(c, notificationsService, http.MethodPost, apiPath("subscription/name/", name)+"/replay?"+q.Encode(), nil)
+	a := s.Call(c, notificationsService, http.MethodPost, web.APIPath("subscription/name/", name)+"/replay?"+q.Encode(), nil)
 	var got struct {
 		Replay struct {
 			Count, Dropped int
@@ -330,140 +317,6 @@ func (s *Console) replaySubscription(c *gin.Context) {
 	if got.Replay.More {
 		more = " There are more messages; replay again to send them."
 	}
-	s.finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
+	s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
 		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)
 }
-
-// NetInterface is a network interface of the machine with its addresses.
-type NetInterface struct {
-	Name      string
-	Addresses []string
-}
-
-// SocketState is a bound ZeroMQ socket and its subscribers.
-type SocketState struct {
-	Host        string
-	Port        int
-	Subscribers int
-	// Published are the messages so far, Drops those that slow subscribers have missed, and Evictions the subscribers that were disconnected.
-	Published, Drops, Evictions uint64
-}
-
-// The uses of a port, as Options.PortUse says them.
-const (
-	PortFree    = "free"
-	PortShared  = "shared" // a ZeroMQ channel of Ledge is bound to it
-	PortTaken   = "taken"  // another program or service listens there
-	PortUnknown = ""       // not known
-)
-
-// bindHosts are the values for the host of a ZeroMQ channel.
-func (s *Console) bindHosts() []option {
-	list := []option{{"*", "all interfaces"}}
-	if s.Interfaces == nil {
-		return list
-	}
-	for _, one := range s.Interfaces() {
-		list = append(list, option{one.Name, one.Name + ": " + strings.Join(one.Addresses, ", ")})
-		for _, at := range one.Addresses {
-			list = append(list, option{at, at + " (" + one.Name + ")"})
-		}
-	}
-	return list
-}
-
-// portHint says whether a port can be used; it is empty if that is not known.
-func (s *Console) portHint(host, text string) string {
-	port, err := strconv.Atoi(text)
-	if err != nil || port < 1 || port > 65535 || s.PortUse == nil {
-		return ""
-	}
-	switch s.PortUse(host, port) {
-	case PortFree:
-		return fmt.Sprintf("Port %d is free.", port)
-	case PortShared:
-		return fmt.Sprintf("Port %d is shared with another ZeroMQ channel: subscribers choose by topic.", port)
-	case PortTaken:
-		return fmt.Sprintf("Port %d is taken by another program; choose another.", port)
-	}
-	return ""
-}
-
-// connectTo is the address that subscribers of a ZeroMQ channel connect to.
-func (s *Console) connectTo(c *gin.Context, ch domain.Channel) string {
-	host := ch.Host
-	if host == "*" || host == "0.0.0.0" || host == "::" {
-		host = hostOf(c)
-	}
-	if s.Interfaces != nil {
-		for _, one := range s.Interfaces() {
-			if one.Name == host && len(one.Addresses) > 0 {
-				host = one.Addresses[0]
-			}
-		}
-	}
-	return "tcp://" + net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(ch.Port))
-}
-
-// snippet is a program that subscribes.
-type snippet struct{ Title, Needs, Code string }
-
-// snippets are programs that subscribe to a topic. All texts are quoted in the language of the program.
-func snippets(address, topic string) []snippet {
-	return []snippet{
-		{"Python", "pip install pyzmq, or apt install python3-zmq", fmt.Sprintf(pythonSnippet, topic, address)},
-		{"Go", "go get github.com/pebbe/zmq4, which uses libzmq", fmt.Sprintf(goSnippet, address, topic)},
-		{"Shell", "python3-zmq, as above", fmt.Sprintf(shellSnippet, shellQuote(address), shellQuote(topic))},
-	}
-}
-
-func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
-const pythonSnippet = `import zmq
-
-socket = zmq.Context.instance().socket(zmq.SUB)
-socket.setsockopt(zmq.SUBSCRIBE, %q.encode())
-socket.connect(%q)
-while True:
-    topic, body = socket.recv_multipart()
-    print(topic.decode(), body.decode(), flush=True)
-`
-
-const goSnippet = `package main
-
-import (
-	"fmt"
-	"log"
-
-	zmq "github.com/pebbe/zmq4"
-)
-
-func main() {
-	socket, err := zmq.NewSocket(zmq.SUB)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := socket.Connect(%q); err != nil {
-		log.Fatal(err)
-	}
-	if err := socket.SetSubscribe(%q); err != nil {
-		log.Fatal(err)
-	}
-	for {
-		message, err := socket.RecvMessage(0)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(message)
-	}
-}
-`
-
-const shellSnippet = `python3 -uc '
-import sys, zmq
-s = zmq.Context.instance().socket(zmq.SUB)
-s.setsockopt(zmq.SUBSCRIBE, sys.argv[2].encode())
-s.connect(sys.argv[1])
-while True: print(*[f.decode() for f in s.recv_multipart()])
-' %s %s
-`

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
 	"ledge/handlers/openapi"
 )
 
@@ -109,14 +110,22 @@ type Access struct {
 }
 
 // documented returns the services, each of which has an OpenAPI document.
-func (s *Console) documented() []string { return slices.Sorted(maps.Keys(s.Services)) }
+func (s systemPages) documented() []string { return slices.Sorted(maps.Keys(s.Services)) }
 
-func (s *Console) systemRoutes() []route {
-	return []route{
-		{"GET", "/system", domain.MayRead, s.system},
-		{"GET", "/system/api/:service/openapi.yaml", domain.MayRead, s.apiDocument},
-		{"GET", "/system/api/:service/docs", domain.MayRead, s.apiPage},
-		{"GET", "/system/api/:service/docs/:file", domain.MayRead, s.apiFile},
+// systemPages are the pages of the program and of its APIs.
+type systemPages struct {
+	*web.Site
+	system System
+	ledger Ledger
+	access Access
+}
+
+func (s systemPages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/system", domain.MayRead, s.showSystem),
+		web.Get("/system/api/:service/openapi.yaml", domain.MayRead, s.apiDocument),
+		web.Get("/system/api/:service/docs", domain.MayRead, s.apiPage),
+		web.Get("/system/api/:service/docs/:file", domain.MayRead, s.apiFile),
 	}
 }
 
@@ -131,10 +140,10 @@ type systemData struct {
 	Access       Access
 }
 
-func (s *Console) system(c *gin.Context) {
+func (s systemPages) showSystem(c *gin.Context) {
 	d := systemData{
-		Settings: s.System.Settings(), Versions: s.System.Versions(), Services: s.documented(), Troubles: s.System.Status().Troubles,
-		Verification: s.Ledger.Verification(), Disk: s.System.Disk(), Access: s.Access,
+		Settings: s.system.Settings(), Versions: s.system.Versions(), Services: s.documented(), Troubles: s.system.Status().Troubles,
+		Verification: s.ledger.Verification(), Disk: s.system.Disk(), Access: s.access,
 	}
 	slices.SortStableFunc(d.Settings, func(a, b Setting) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, one := range d.Settings {
@@ -142,21 +151,21 @@ func (s *Console) system(c *gin.Context) {
 			d.Changed++
 		}
 	}
-	s.show(c, http.StatusOK, "system", Page{Title: "System", Data: d})
+	s.Show(c, http.StatusOK, "system", web.Page{Title: "System", Data: d})
 }
 
-func (s *Console) apiDocument(c *gin.Context) { s.forwardDocument(c, "/openapi.yaml") }
-func (s *Console) apiPage(c *gin.Context)     { s.forwardDocument(c, "/docs") }
-func (s *Console) apiFile(c *gin.Context)     { s.forwardDocument(c, "/docs/"+c.Param("file")) }
+func (s systemPages) apiDocument(c *gin.Context) { s.forwardDocument(c, "/openapi.yaml") }
+func (s systemPages) apiPage(c *gin.Context)     { s.forwardDocument(c, "/docs") }
+func (s systemPages) apiFile(c *gin.Context)     { s.forwardDocument(c, "/docs/"+c.Param("file")) }
 
 // forwardDocument serves a file of the page of an API, with the policy that the page needs, which lets it load from the console only.
-func (s *Console) forwardDocument(c *gin.Context, path string) {
+func (s systemPages) forwardDocument(c *gin.Context, path string) {
 	service := c.Param("service")
 	if s.Services[service] == nil || strings.ContainsAny(path, "?#%\\") || strings.Contains(path, "..") {
-		s.notFound(c)
+		s.NotFound(c)
 		return
 	}
 	c.Header("Content-Security-Policy", openapi.Policy)
-	s.forward(c, service, http.MethodGet, api+path,
+	s.Forward(c, service, http.MethodGet, web.API+path,
 		"If-None-Match", c.GetHeader("If-None-Match"), "Accept-Encoding", c.GetHeader("Accept-Encoding"))
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
 // The kinds of values, by how a page shows them.
@@ -54,7 +56,8 @@ func kindOf(valueType, mediaType string) string {
 		return mediaKind(mediaType)
 	case valueType == "Object":
 		return kindJSON
-	case !strings.HasSuffix(valueType, "Array") && (strings.HasPrefix(valueType, "Int") || strings.HasPrefix(valueType, "Uint") || strings.HasPrefix(valueType, "Float")):
+	case strings.HasSuffix(valueType, "Array"):
+	case strings.HasPrefix(valueType, "Int"), strings.HasPrefix(valueType, "Uint"), strings.HasPrefix(valueType, "Float"):
 		return kindNumber
 	}
 	return kindText
@@ -98,15 +101,12 @@ func (v value) Short() string {
 	case v.Kind() == kindNumber:
 		return strings.TrimSpace(v.Number() + " " + v.Units)
 	case v.Text == "" && v.Size > 0:
-		return showBytes(v.Size)
+		return web.ShowBytes(v.Size)
 	case len(v.Text) > shortText:
-		return cutText(v.Text, shortText)
+		return web.CutText(v.Text, shortText)
 	}
 	return strings.TrimSpace(v.Text + " " + v.Units)
 }
-
-// cutText is the begin of a text that is longer than most bytes.
-func cutText(text string, most int) string { return strings.ToValidUTF8(text[:most], "") + "…" }
 
 // FileName is what a download is called.
 func (v value) FileName() string {
@@ -117,27 +117,33 @@ func (v value) FileName() string {
 	return fmt.Sprintf("%s-%s-%d%s", v.Device, v.Resource, v.At(), end)
 }
 
+// values reads readings.
+type values struct {
+	*web.Site
+	view entities.Reader
+}
+
 // serveValue answers with the bytes of a reading, as core-data does.
-func (s *Console) serveValue(c *gin.Context) {
+func (s values) serveValue(c *gin.Context) {
 	var header []string
 	for _, name := range []string{"Range", "If-Range", "If-None-Match"} {
 		if value := c.GetHeader(name); value != "" {
 			header = append(header, name, value)
 		}
 	}
-	s.forward(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(c.Param("id"))), header...)
+	s.Forward(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(c.Param("id"))), header...)
 }
 
 // textOf is the whole text of a value; ok is false if it is too long for a page.
-func (s *Console) textOf(c *gin.Context, v value) (text []byte, ok bool) {
+func (s values) textOf(c *gin.Context, v value) (text []byte, ok bool) {
 	if v.Text != "" || v.Size == 0 {
 		return []byte(v.Text), true
 	}
 	if v.Size > treeBytes {
 		return nil, false
 	}
-	a := s.call(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(v.ID)), nil)
-	return a.Body, a.ok()
+	a := s.Call(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(v.ID)), nil)
+	return a.Body, a.OK()
 }
 
 // node is a part of a JSON value.
@@ -204,4 +210,11 @@ func nodeOf(key string, v any, left *int) node {
 		n.Text = map[bool]string{true: "[]", false: "{}"}[n.List]
 	}
 	return n
+}
+
+// readings returns a page of readings, the newest first, and how many there are.
+func (s values) readings(p domain.Page, filters ...domain.Filter) ([]domain.Reading, int, error) {
+	view, done := s.view()
+	defer done()
+	return view.Lists.Readings(p, filters...)
 }

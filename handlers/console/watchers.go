@@ -10,32 +10,42 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 )
 
-func (s *Console) watcherRoutes() []route {
-	return []route{
-		{"GET", "/watchers", domain.MayRead, s.share(s.watchers)},
-		{"GET", "/watchers/+add", domain.MayChange, s.showAddWatcher},
-		{"POST", "/watchers/+add", domain.MayChange, s.addWatcher},
-		{"GET", "/watchers/:name", domain.MayRead, s.watcher},
-		{"POST", "/watchers/:name", domain.MayChange, s.editWatcher},
-		{"POST", "/watchers/:name/delete", domain.MayChange, s.deleteWatcher},
+// watcherPages are the pages of provision watchers.
+type watcherPages struct {
+	*web.Site
+	state  entities.Reader
+	system System
+}
+
+func (s watcherPages) routes() []web.Route {
+	return []web.Route{
+		web.Get("/watchers", domain.MayRead, s.Share(s.watchers)),
+		web.Get("/watchers/+add", domain.MayChange, s.showAddWatcher),
+		web.Post("/watchers/+add", domain.MayChange, s.addWatcher),
+		web.Get("/watchers/:name", domain.MayRead, s.watcher),
+		web.Post("/watchers/:name", domain.MayChange, s.editWatcher),
+		web.Post("/watchers/:name/delete", domain.MayChange, s.deleteWatcher),
 	}
 }
 
 type watchersData struct {
 	Watchers []domain.ProvisionWatcher
-	Pager    listPager
+	Pager    web.Pager
 }
 
-func (s *Console) watchers(c *gin.Context) {
-	list, total, err := list(s.memory(c), s.State, watcherKind, domain.Page{Offset: offset(c), Limit: pageRows},
-		indexFilters(c, domain.IndexLabel, domain.IndexProfile, domain.IndexService), cutRow)
+func (s watcherPages) watchers(c *gin.Context) {
+	list, total, err := web.List(s.Memory(c), s.state, watcherKind, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
+		web.IndexFilters(c, domain.IndexLabel, domain.IndexProfile, domain.IndexService), web.CutRow)
 	if err != nil {
-		s.failList(c, err)
+		s.FailList(c, err)
 		return
 	}
-	s.show(c, http.StatusOK, "watchers", Page{Title: "Provision watchers", Live: "watchers", Data: watchersData{list, pagerOf(c, total, len(list))}})
+	d := watchersData{list, web.PagerOf(c, total, len(list))}
+	s.Show(c, http.StatusOK, "watchers", web.Page{Title: "Provision watchers", Live: "watchers", Data: d})
 }
 
 // watcherForm is a provision watcher as the user has entered it. Known reports whether it exists.
@@ -44,46 +54,46 @@ type watcherForm struct {
 	Revision                             string
 	Name, Labels, Identifiers, Blocking  string
 	ServiceName, ProfileName, AdminState string
-	Services, Profiles                   []option
+	Services, Profiles                   []web.Option
 	Callbacks                            callbacks
-	Problems                             problems
+	Problems                             web.Problems
 }
 
 // States are the admin states to choose from.
-func (watcherForm) States() []option { return lockOptions() }
+func (watcherForm) States() []web.Option { return web.LockOptions() }
 
-func (s *Console) showWatcher(c *gin.Context, status int, message string, f watcherForm) {
-	view, done := s.State()
-	services, _, err := view.Lists.Keys(domain.ListServices, domain.Page{Limit: mostSuggested})
+func (s watcherPages) showWatcher(c *gin.Context, status int, message string, f watcherForm) {
+	view, done := s.state()
+	services, _, err := view.Lists.Keys(domain.ListServices, domain.Page{Limit: web.MostSuggested})
 	var profiles []string
 	if err == nil {
-		profiles, _, err = view.Lists.Keys(domain.ListProfiles, domain.Page{Limit: mostSuggested})
+		profiles, _, err = view.Lists.Keys(domain.ListProfiles, domain.Page{Limit: web.MostSuggested})
 	}
 	done()
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	if f.Known {
-		f.Callbacks = s.callbacksOf(c, f.ServiceName, "watcher")
+		f.Callbacks = callbacksOf(c, s.system, f.ServiceName, "watcher")
 	}
-	f.Services, f.Profiles = options(services...), options(profiles...)
+	f.Services, f.Profiles = web.OptionsOf(services...), web.OptionsOf(profiles...)
 	title := "Add a provision watcher"
 	if f.Known {
 		title = "Provision watcher " + f.Name
 	}
-	s.show(c, status, "watcher", Page{Title: title, Message: message, Data: f})
+	s.Show(c, status, "watcher", web.Page{Title: title, Message: message, Data: f})
 }
 
-func (s *Console) showAddWatcher(c *gin.Context) {
+func (s watcherPages) showAddWatcher(c *gin.Context) {
 	s.showWatcher(c, http.StatusOK, "", watcherForm{AdminState: domain.StateUnlocked})
 }
 
-func (s *Console) watcher(c *gin.Context) {
+func (s watcherPages) watcher(c *gin.Context) {
 	name := c.Param("name")
-	d, row, err := readForm(s.memory(c), s.State, watcherKind.Table, "provision watcher", name, apiPath("provisionwatcher/name/", name))
+	d, row, err := web.ReadForm(s.Memory(c), s.state, watcherKind.Table, "provision watcher", name, web.APIPath("provisionwatcher/name/", name))
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	identifiers, blocking := []string{}, []string{}
@@ -119,33 +129,33 @@ func pairs(text string, add func(property, value string)) {
 	}
 }
 
-func (s *Console) addWatcher(c *gin.Context) {
+func (s watcherPages) addWatcher(c *gin.Context) {
 	s.saveWatcher(c, http.MethodPost, readWatcher(c), "added")
 }
 
-func (s *Console) editWatcher(c *gin.Context) {
+func (s watcherPages) editWatcher(c *gin.Context) {
 	f := readWatcher(c)
 	f.Known, f.Name = true, c.Param("name")
 	s.saveWatcher(c, http.MethodPatch, f, "changed")
 }
 
-func (s *Console) saveWatcher(c *gin.Context, method string, f watcherForm, what string) {
+func (s watcherPages) saveWatcher(c *gin.Context, method string, f watcherForm, what string) {
 	identifiers, blocking := map[string]string{}, map[string][]string{}
 	pairs(f.Identifiers, func(property, value string) { identifiers[property] = value })
 	pairs(f.Blocking, func(property, value string) { blocking[property] = append(blocking[property], value) })
-	a := s.changeOne(c, metadataService, method, api+"/provisionwatcher", "provisionWatcher", map[string]any{
-		"name": f.Name, "labels": splitLabels(f.Labels), "identifiers": identifiers, "blockingIdentifiers": blocking,
+	a := s.ChangeOne(c, metadataService, method, web.API+"/provisionwatcher", "provisionWatcher", map[string]any{
+		"name": f.Name, "labels": web.SplitLabels(f.Labels), "identifiers": identifiers, "blockingIdentifiers": blocking,
 		"serviceName": f.ServiceName, "profileName": f.ProfileName, "adminState": f.AdminState,
 	}, f.Revision)
-	if !a.ok() {
+	if !a.OK() {
 		f.Problems = a.Problems
 		s.showWatcher(c, a.Status, a.Message, f)
 		return
 	}
-	s.done(c, "/watchers/"+url.PathEscape(f.Name), "The provision watcher is %s.", what)
+	s.Done(c, "/watchers/"+url.PathEscape(f.Name), "The provision watcher is %s.", what)
 }
 
-func (s *Console) deleteWatcher(c *gin.Context) {
-	a := s.call(c, metadataService, http.MethodDelete, apiPath("provisionwatcher/name/", c.Param("name")), nil)
-	s.finish(c, a, "/watchers", "The provision watcher %s is deleted.", c.Param("name"))
+func (s watcherPages) deleteWatcher(c *gin.Context) {
+	a := s.Call(c, metadataService, http.MethodDelete, web.APIPath("provisionwatcher/name/", c.Param("name")), nil)
+	s.Finish(c, a, "/watchers", "The provision watcher %s is deleted.", c.Param("name"))
 }

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ledge/domain"
-	"ledge/handlers/console"
+	"ledge/handlers/console/web"
 	"ledge/store"
 )
 
 // followChanges returns a function that tells of each event that is recorded from now on, until ctx ends.
-func (s *Source) followChanges(changed func(console.Change)) func(ctx context.Context) error {
+func (s *Source) followChanges(changed func(web.Change)) func(ctx context.Context) error {
 	type log struct {
 		*store.Appender
 		name string
@@ -32,7 +32,7 @@ func (s *Source) followChanges(changed func(console.Change)) func(ctx context.Co
 					for _, r := range group {
 						changed(changeOf(r.Event))
 					}
-					changed(console.Change{Topic: "ledger", Name: l.name})
+					changed(web.Change{Topic: "ledger", Name: l.name})
 					return nil
 				})
 			})
@@ -57,23 +57,23 @@ var topics = map[string]string{
 }
 
 // changeOf says what an event has changed.
-func changeOf(e domain.Event) console.Change {
+func changeOf(e domain.Event) web.Change {
 	switch e := e.(type) {
 	case domain.ReadingPosted:
-		return console.Change{Topic: "readings", Name: e.Device}
+		return web.Change{Topic: "readings", Name: e.Device}
 	case domain.DataEventAdded:
-		return console.Change{Topic: "readings", Name: e.Event.Device}
+		return web.Change{Topic: "readings", Name: e.Event.Device}
 	case domain.DataEventsRemoved:
-		return console.Change{Topic: "readings"}
+		return web.Change{Topic: "readings"}
 	case domain.TransmissionTried:
-		return console.Change{Topic: "transmissions", Name: e.Transmission.NotificationID}
+		return web.Change{Topic: "transmissions", Name: e.Transmission.NotificationID}
 	}
 	s := e.Subject()
 	if len(s) < 2 {
-		return console.Change{}
+		return web.Change{}
 	}
 	if topic, ok := topics[s[0]]; ok {
-		return console.Change{Topic: topic, Name: s[1]}
+		return web.Change{Topic: topic, Name: s[1]}
 	}
-	return console.Change{Topic: "notifications", Name: s[1]}
+	return web.Change{Topic: "notifications", Name: s[1]}
 }

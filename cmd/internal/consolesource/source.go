@@ -14,6 +14,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/console"
+	"ledge/handlers/console/web"
 )
 
 // Options wire the console.
@@ -53,10 +54,13 @@ func New(o Options) *Source {
 func (s *Source) Handler(o handlers.Options) http.Handler {
 	d := s.Node
 	return console.New(console.Options{
-		Options: o, Services: s.Services, State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
+		Options: web.Options{
+			Options: o, Services: s.Services, Password: s.Password, Follow: s.followChanges, Position: s.position, TLS: s.TLS,
+		},
+		State: d.Changes.View, Notes: s.Channels.ViewFlushed, Values: d.Readings.View,
 		Changes: changeLog{d}, Users: s.Identities, Tokens: s.Identities, Ledger: s.ledger, System: system{s},
-		Password: s.Password, Follow: s.followChanges, Position: s.position, TLS: s.TLS,
-		Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse, Access: s.Access, DeviceREST: s.DeviceREST,
+		Network: console.Network{Interfaces: netInterfaces, Sockets: s.socketStates, PortUse: s.portUse},
+		Access:  s.Access, DeviceREST: s.DeviceREST,
 	})
 }
 

@@ -24,15 +24,14 @@ var (
 	largeTypes = map[string]int{
 		"bridge.Engine": 32, "bridge/lanes.Lanes": 29, "bridge/zeromq.Publisher": 26,
 		"domain.Problems": 26,
-		"handlers.API":    31, "handlers/console.Console": 194, "handlers/metadata.service": 41, "handlers/notifications.service": 30,
+		"handlers.API":    31, "handlers/metadata.service": 41, "handlers/notifications.service": 30,
 		"projections/fold.DB": 55, "projections/fold.Table[S]": 38,
 	}
 	largeFolders = map[string]int{
 		"bridge/zeromq": 30,
 		"cmd/bench":     35,
 		"domain":        79, "domain tests": 52, // a table of contents, sorted by entity
-		"handlers/console": 29,
-		"store":            41, "store tests": 36,
+		"store": 41, "store tests": 36,
 	}
 )
 

@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"net/http"
@@ -13,36 +13,36 @@ type accountForm struct {
 	Old, New, Again string
 }
 
-func (s *Console) showAccount(c *gin.Context) {
-	s.show(c, http.StatusOK, "account", Page{Title: "My account", Data: accountForm{}})
+func (s loginPages) showAccount(c *gin.Context) {
+	s.Show(c, http.StatusOK, "account", Page{Title: "My account", Data: accountForm{}})
 }
 
-func (s *Console) changePassword(c *gin.Context) {
-	u, _ := user(c)
+func (s loginPages) changePassword(c *gin.Context) {
+	u, _ := User(c)
 	wrong, err := s.checkNewPassword(c, u)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	if wrong != (accountForm{}) {
-		s.show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: wrong})
+		s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: wrong})
 		return
 	}
-	if err := s.Users.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new"), false); err != nil {
-		if message := s.refused(c, err); message != "" {
-			s.show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
+	if err := s.Accounts.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new"), false); err != nil {
+		if message := s.Refused(c, err); message != "" {
+			s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
 		}
 		return
 	}
-	u, _ = s.Users.User(u.Name)
-	if err := s.begin(c, u); err != nil {
-		s.fail(c, err)
+	u, _ = s.Accounts.User(u.Name)
+	if err := s.Sessions.Begin(c, u); err != nil {
+		s.Fail(c, err)
 		return
 	}
-	s.done(c, nextPage(s.sessions.PopString(c.Request.Context(), keyNext)), "Your password is changed. Your other sessions have ended.")
+	s.Done(c, nextPage(s.Sessions.PopString(c.Request.Context(), keyNext)), "Your password is changed. Your other sessions have ended.")
 }
 
-func (s *Console) checkNewPassword(c *gin.Context, u domain.User) (wrong accountForm, err error) {
+func (s loginPages) checkNewPassword(c *gin.Context, u domain.User) (wrong accountForm, err error) {
 	old, fresh := c.PostForm("old"), c.PostForm("new")
 	switch {
 	case fresh == old:

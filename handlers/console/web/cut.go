@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"cmp"
@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// cutter copies entities for pages, and leaves out what is too much for one. A copy shares no text with the entity, so that the entity
+// Cutter copies entities for pages, and leaves out what is too much for one. A copy shares no text with the entity, so that the entity
 // does not stay in memory.
-type cutter struct {
-	entries int // the most of each list and mapping
-	text    int // the most bytes of each text
-	room    int // the most bytes of all that is copied
+type Cutter struct {
+	Entries int // the most of each list and mapping
+	Text    int // the most bytes of each text
+	Room    int // the most bytes of all that is copied
 
 	more bool     // the last entry of a list of texts that is cut says how many there are more
 	left []string // what the copies leave out, in words
@@ -21,25 +21,30 @@ type cutter struct {
 
 // The bounds of what a page shows of an entity, and of what a list shows of each entity.
 const (
-	shownEntries, shownText, shownBytes = 50, 20_000, 64 << 10
-	rowEntries, rowText, rowBytes       = 20, 200, 8 << 10
+	shownEntries = 50
+	ShownText    = 20_000
+	ShownBytes   = 64 << 10
+	RowEntries   = 20
+	RowText      = 200
+	RowBytes     = 8 << 10
 )
 
-func forPage() *cutter { return &cutter{entries: shownEntries, text: shownText, room: shownBytes} }
+// ForPage returns a cutter for the page of an entity.
+func ForPage() *Cutter { return &Cutter{Entries: shownEntries, Text: ShownText, Room: ShownBytes} }
 
-// cutRow returns what a row of a list shows of an entity.
-func cutRow[S any](s *S) S {
-	return cutWith(&cutter{entries: rowEntries, text: rowText, room: rowBytes, more: true}, s)
+// CutRow returns what a row of a list shows of an entity.
+func CutRow[S any](s *S) S {
+	return Cut(&Cutter{Entries: RowEntries, Text: RowText, Room: RowBytes, more: true}, s)
 }
 
-// cutWith returns a copy of an entity within the bounds of k, which notes what that leaves out.
-func cutWith[S any](k *cutter, s *S) (copied S) {
+// Cut returns a copy of an entity within the bounds of k, which notes what that leaves out.
+func Cut[S any](k *Cutter, s *S) (copied S) {
 	k.copy(reflect.ValueOf(&copied).Elem(), reflect.ValueOf(s).Elem(), "")
 	return copied
 }
 
-// note is a sentence about what is left out; "" for nothing. path is where the API has all of it.
-func (k *cutter) note(path string) string {
+// Note is a sentence about what is left out; "" for nothing. path is where the API has all of it.
+func (k *Cutter) Note(path string) string {
 	if len(k.left) == 0 {
 		return ""
 	}
@@ -50,7 +55,7 @@ func (k *cutter) note(path string) string {
 const entrySize = 32
 
 // copy copies what is there at a path into a zero value.
-func (k *cutter) copy(to, from reflect.Value, path string) {
+func (k *Cutter) copy(to, from reflect.Value, path string) {
 	switch from.Kind() {
 	case reflect.String:
 		to.SetString(k.copyText(from.String(), path))
@@ -77,16 +82,16 @@ func (k *cutter) copy(to, from reflect.Value, path string) {
 	}
 }
 
-func (k *cutter) copyText(text, path string) string {
-	if most := max(0, min(k.text, k.room)); len(text) > most {
+func (k *Cutter) copyText(text, path string) string {
+	if most := max(0, min(k.Text, k.Room)); len(text) > most {
 		k.leave(len(text)-most, len(text), "bytes of "+path)
-		text = cutText(text, most)
+		text = CutText(text, most)
 	}
-	k.room -= len(text)
+	k.Room -= len(text)
 	return strings.Clone(text)
 }
 
-func (k *cutter) copyList(to, from reflect.Value, path string) {
+func (k *Cutter) copyList(to, from reflect.Value, path string) {
 	if from.IsNil() {
 		return
 	}
@@ -95,9 +100,9 @@ func (k *cutter) copyList(to, from reflect.Value, path string) {
 		return
 	}
 	n := 0
-	to.Set(reflect.MakeSlice(from.Type(), min(from.Len(), k.entries), min(from.Len(), k.entries)))
-	for ; n < to.Len() && k.room > 0; n++ {
-		k.room -= entrySize
+	to.Set(reflect.MakeSlice(from.Type(), min(from.Len(), k.Entries), min(from.Len(), k.Entries)))
+	for ; n < to.Len() && k.Room > 0; n++ {
+		k.Room -= entrySize
 		k.copy(to.Index(n), from.Index(n), path)
 	}
 	to.SetLen(n)
@@ -107,7 +112,7 @@ func (k *cutter) copyList(to, from reflect.Value, path string) {
 	k.leave(from.Len()-n, from.Len(), "entries of "+path)
 }
 
-func (k *cutter) copyMap(to, from reflect.Value, path string) {
+func (k *Cutter) copyMap(to, from reflect.Value, path string) {
 	if from.IsNil() {
 		return
 	}
@@ -115,8 +120,8 @@ func (k *cutter) copyMap(to, from reflect.Value, path string) {
 	keys := from.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	n := 0
-	for ; n < min(len(keys), k.entries) && k.room > 0; n++ {
-		k.room -= entrySize
+	for ; n < min(len(keys), k.Entries) && k.Room > 0; n++ {
+		k.Room -= entrySize
 		key, one := reflect.New(from.Type().Key()).Elem(), reflect.New(from.Type().Elem()).Elem()
 		k.copy(key, keys[n], path)
 		k.copy(one, from.MapIndex(keys[n]), path)
@@ -126,8 +131,19 @@ func (k *cutter) copyMap(to, from reflect.Value, path string) {
 }
 
 // leave notes that so many of all are left out. Of many such notes the first ones are kept.
-func (k *cutter) leave(left, all int, what string) {
-	if left > 0 && len(k.left) < rowEntries {
+func (k *Cutter) leave(left, all int, what string) {
+	if left > 0 && len(k.left) < RowEntries {
 		k.left = append(k.left, fmt.Sprintf("%d of %d %s", left, all, what))
 	}
+}
+
+// CutText is the begin of a text that is longer than most bytes.
+func CutText(text string, most int) string { return strings.ToValidUTF8(text[:most], "") + "…" }
+
+// Beginning returns a copy of a text, cut after so many bytes.
+func Beginning(text string, most int) string {
+	if len(text) <= most {
+		return strings.Clone(text)
+	}
+	return CutText(text, most)
 }

@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"net/http"
@@ -8,51 +8,65 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"ledge/domain"
+	"ledge/handlers"
 )
 
 type loginForm struct {
 	Username, Next string
 }
 
-func (s *Console) showLogin(c *gin.Context) {
-	if _, known := user(c); known {
-		s.redirect(c, nextPage(c.Query("next")))
+// loginPages are the pages of the login and of the account.
+type loginPages struct{ *Site }
+
+func (s loginPages) routes() []Route {
+	return []Route{
+		Get("/login", handlers.Public, s.showLogin),
+		Post("/login", handlers.Public, s.login),
+		Post("/logout", handlers.Public, s.logout),
+		Get("/account", handlers.AnyRole, s.showAccount),
+		Post("/account/password", handlers.AnyRole, s.changePassword),
+	}
+}
+
+func (s loginPages) showLogin(c *gin.Context) {
+	if _, known := User(c); known {
+		s.Redirect(c, nextPage(c.Query("next")))
 		return
 	}
-	s.show(c, http.StatusOK, "login", Page{Title: "Log in", Data: loginForm{Next: c.Query("next")}})
+	s.Show(c, http.StatusOK, "login", Page{Title: "Log in", Data: loginForm{Next: c.Query("next")}})
 }
 
 // login begins a session and shows the page that was asked for. A script that logs in again above a page is answered 204.
-func (s *Console) login(c *gin.Context) {
+func (s loginPages) login(c *gin.Context) {
 	form := loginForm{strings.TrimSpace(c.PostForm("username")), c.PostForm("next")}
 	_, err := s.Password(c.Request.Context(), form.Username, c.PostForm("password"), c.Request.RemoteAddr)
-	u, known := s.Users.User(form.Username)
+	u, known := s.Accounts.User(form.Username)
 	switch code := domain.CodeOf(err); {
 	case err == nil && known:
 	case err == nil, code == domain.Unauthenticated, code == domain.TooMany, code == domain.Unavailable, code == domain.Invalid:
 		s.refuseLogin(c, form, err)
 		return
 	default:
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
-	if err := s.begin(c, u); err != nil {
-		s.fail(c, err)
+	if err := s.Sessions.Begin(c, u); err != nil {
+		s.Fail(c, err)
 		return
 	}
 	if c.GetHeader("HX-Request") != "" {
 		c.Status(http.StatusNoContent)
 		return
 	}
-	s.redirect(c, nextPage(form.Next))
+	s.Redirect(c, nextPage(form.Next))
 }
 
-func (s *Console) refuseLogin(c *gin.Context, form loginForm, err error) {
+func (s loginPages) refuseLogin(c *gin.Context, form loginForm, err error) {
 	status, message := http.StatusUnauthorized, "The user name or the password is wrong."
 	if code := domain.CodeOf(err); err != nil && code != domain.Unauthenticated && code != domain.Invalid {
-		status, message = statusOf(code), err.Error()
+		status, message = StatusOf(code), err.Error()
 	}
-	s.show(c, status, "login", Page{Title: "Log in", Message: message, Data: form})
+	s.Show(c, status, "login", Page{Title: "Log in", Message: message, Data: form})
 }
 
 // nextPage is a page of the console that a login leads to, whatever the query says.
@@ -64,10 +78,10 @@ func nextPage(next string) string {
 	return next
 }
 
-func (s *Console) logout(c *gin.Context) {
-	if err := s.end(c); err != nil {
-		s.fail(c, err)
+func (s loginPages) logout(c *gin.Context) {
+	if err := s.Sessions.end(c); err != nil {
+		s.Fail(c, err)
 		return
 	}
-	s.redirect(c, "/login")
+	s.Redirect(c, "/login")
 }

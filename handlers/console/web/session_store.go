@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"context"
@@ -13,8 +13,8 @@ type storedSession struct {
 	begun, ends time.Time
 }
 
-// sessionStore is an scs.CtxStore in memory, with a bound. The end that scs gives to a session is a time of the clock, which may be set. So the
-// store counts by itself how long a session was idle, and how long it has lived.
+// sessionStore is an scs.CtxStore in memory, with a bound. The end that scs gives to a session is a time of the clock, which may be set. So
+// the store counts by itself how long a session was idle, and how long it has lived.
 type sessionStore struct {
 	idle  time.Duration
 	ended func() // called when a session was removed; it does not use the store

@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"bytes"
@@ -18,41 +18,35 @@ import (
 	"ledge/handlers/access"
 )
 
-// The services that the console calls.
-const (
-	metadataService      = "core-metadata"
-	dataService          = "core-data"
-	deviceRESTService    = "device-rest"
-	notificationsService = "support-notifications"
-)
+// MostAnswer bounds an answer of a service that is held in memory, in bytes.
+const MostAnswer = 8 << 20
 
-// mostAnswer bounds an answer of a service that is held in memory, in bytes.
-const mostAnswer = 8 << 20
-
-// answer is what a service has answered.
-type answer struct {
+// Answer is what a service has answered.
+type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 	// Message is the error message of the service; empty for a success.
 	Message string
 	// Problems are the errors of single fields.
-	Problems problems
+	Problems Problems
 }
 
-func (a answer) ok() bool { return a.Status < 300 }
+// OK reports whether the service has done the request.
+func (a Answer) OK() bool { return a.Status < 300 }
 
-// problem is an error of one field of a request.
-type problem struct {
+// Problem is an error of one field of a request.
+type Problem struct {
 	Path  string `json:"path"`
 	Value string `json:"value"`
 	Cure  string `json:"cure"`
 }
 
-type problems []problem
+// Problems are the errors of a request.
+type Problems []Problem
 
 // Of returns the errors of a field, by its path below the entity, such as "name" or "channels[0].host"; "" if there are none.
-func (p problems) Of(field string) string {
+func (p Problems) Of(field string) string {
 	var all []string
 	for _, one := range p {
 		_, below, _ := strings.Cut(strings.TrimLeft(one.Path, "[0123456789]."), ".")
@@ -63,54 +57,55 @@ func (p problems) Of(field string) string {
 	return strings.Join(all, "; ")
 }
 
-// within reports whether there are errors, and each is of one of the fields. Then a page needs to show them beside the fields only.
-func (p problems) within(fields ...string) bool {
+// Within reports whether there are errors, and each is of one of the fields. Then a page needs to show them beside the fields only.
+func (p Problems) Within(fields ...string) bool {
 	for _, one := range p {
-		if !slices.ContainsFunc(fields, func(field string) bool { return (problems{one}).Of(field) != "" }) {
+		if !slices.ContainsFunc(fields, func(field string) bool { return (Problems{one}).Of(field) != "" }) {
 			return false
 		}
 	}
 	return len(p) > 0
 }
 
-func (p problem) text() string {
+func (p Problem) text() string {
 	if p.Value == "" {
 		return p.Cure
 	}
 	return p.Value + ": " + p.Cure
 }
 
-// call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
+// Call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
 // or a reader; anything else is sent as JSON. header has pairs of names and values.
-func (s *Console) call(c *gin.Context, service, method, path string, body any, header ...string) answer {
+func (s *Site) Call(c *gin.Context, service, method, path string, body any, header ...string) Answer {
 	if err := access.StillLoggedIn(c.Request.Context()); err != nil { // a form with files is read by what calls this
-		return answer{Status: statusOf(domain.CodeOf(err)), Message: err.Error()}
+		return Answer{Status: StatusOf(domain.CodeOf(err)), Message: err.Error()}
 	}
 	r, err := s.request(c, method, path, body, header...)
 	if err != nil {
-		return answer{Status: http.StatusInternalServerError, Message: err.Error()}
+		return Answer{Status: http.StatusInternalServerError, Message: err.Error()}
 	}
 	w := &answerWriter{header: http.Header{}}
 	s.Services[service].ServeHTTP(w, r)
-	a := answer{Status: max(w.status, http.StatusOK), Header: w.header, Body: w.body.Bytes()}
+	a := Answer{Status: max(w.status, http.StatusOK), Header: w.header, Body: w.body.Bytes()}
 	if w.tooLong {
-		return answer{Status: http.StatusInternalServerError, Message: fmt.Sprintf("the answer is longer than %d MiB; ask for less", mostAnswer>>20)}
+		message := fmt.Sprintf("the answer is longer than %d MiB; ask for less", MostAnswer>>20)
+		return Answer{Status: http.StatusInternalServerError, Message: message}
 	}
 	a.read()
 	return a
 }
 
-// forward sends a request to a service in the name of the user and passes the answer on as it comes.
-func (s *Console) forward(c *gin.Context, service, method, path string, header ...string) {
+// Forward sends a request to a service in the name of the user and passes the answer on as it comes.
+func (s *Site) Forward(c *gin.Context, service, method, path string, header ...string) {
 	r, err := s.request(c, method, path, nil, header...)
 	if err != nil {
-		s.fail(c, err)
+		s.Fail(c, err)
 		return
 	}
 	s.Services[service].ServeHTTP(c.Writer, r)
 }
 
-func (s *Console) request(c *gin.Context, method, path string, body any, header ...string) (*http.Request, error) {
+func (s *Site) request(c *gin.Context, method, path string, body any, header ...string) (*http.Request, error) {
 	var content io.Reader
 	contentType := "application/json"
 	switch b := body.(type) {
@@ -148,9 +143,9 @@ func (s *Console) request(c *gin.Context, method, path string, body any, header 
 }
 
 // read finds the error in the body. For an array with one element it is the error of the element.
-func (a *answer) read() {
+func (a *Answer) read() {
 	if !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {
-		if !a.ok() {
+		if !a.OK() {
 			a.Message = strings.TrimSpace(string(a.Body))
 		}
 		return
@@ -158,7 +153,7 @@ func (a *answer) read() {
 	type envelope struct {
 		Message    string   `json:"message"`
 		StatusCode int      `json:"statusCode"`
-		Errors     problems `json:"errors"`
+		Errors     Problems `json:"errors"`
 	}
 	var e envelope
 	if a.Status == http.StatusMultiStatus {
@@ -171,14 +166,14 @@ func (a *answer) read() {
 			}
 		}
 		a.Status = max(e.StatusCode, http.StatusOK)
-	} else if !a.ok() {
+	} else if !a.OK() {
 		_ = json.Unmarshal(a.Body, &e) // an answer without a message has none
 	}
-	if !a.ok() {
+	if !a.OK() {
 		a.Message, a.Problems = e.Message, e.Errors
 	}
 	if field, ok := fieldOfCure(a.Message); ok && len(a.Problems) == 0 {
-		a.Problems = problems{{Path: "entity." + field, Cure: a.Message}}
+		a.Problems = Problems{{Path: "entity." + field, Cure: a.Message}}
 	}
 }
 
@@ -213,7 +208,7 @@ func (w *answerWriter) WriteHeader(status int) {
 
 func (w *answerWriter) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	if w.body.Len()+len(b) > mostAnswer {
+	if w.body.Len()+len(b) > MostAnswer {
 		w.tooLong = true
 		return 0, io.ErrShortBuffer
 	}
@@ -226,39 +221,39 @@ func (w *answerWriter) SetWriteDeadline(time.Time) error { return nil }
 
 var _ http.ResponseWriter = (*answerWriter)(nil)
 
-// api begins the paths of the API that the console calls.
-const api = "/api/" + handlers.V2
+// API begins the paths of the API that the console calls.
+const API = "/api/" + handlers.V2
 
-// apiPath is an address of a service below a name.
-func apiPath(before, name string) string { return api + "/" + before + url.PathEscape(name) }
+// APIPath is an address of a service below a name.
+func APIPath(before, name string) string { return API + "/" + before + url.PathEscape(name) }
 
-// ifMatch is the header for a change of the revision that the user has seen.
-func ifMatch(revision string) []string {
+// IfMatch is the header for a change of the revision that the user has seen.
+func IfMatch(revision string) []string {
 	if revision == "" {
 		return nil
 	}
 	return []string{"If-Match", fmt.Sprintf("%q", revision)}
 }
 
-// changeOne sends one entity to a service in the array that the service takes.
-func (s *Console) changeOne(c *gin.Context, service, method, path, key string, fields map[string]any, revision string) answer {
+// ChangeOne sends one entity to a service in the array that the service takes.
+func (s *Site) ChangeOne(c *gin.Context, service, method, path, key string, fields map[string]any, revision string) Answer {
 	body := []any{map[string]any{"apiVersion": handlers.V2, key: fields}}
-	return changedMeanwhile(s.call(c, service, method, path, body, ifMatch(revision)...))
+	return ChangedMeanwhile(s.Call(c, service, method, path, body, IfMatch(revision)...))
 }
 
-// changedMeanwhile explains a refusal because of an old revision.
-func changedMeanwhile(a answer) answer {
+// ChangedMeanwhile explains a refusal because of an old revision.
+func ChangedMeanwhile(a Answer) Answer {
 	if a.Status == http.StatusPreconditionFailed {
 		a.Message = "Somebody else has changed this meanwhile. Copy your changes, open the page again, and enter them there. " + a.Message
 	}
 	return a
 }
 
-// finish answers a form without input: with a notice on the next page, or with the error.
-func (s *Console) finish(c *gin.Context, a answer, to, notice string, args ...any) {
-	if !a.ok() {
-		s.showError(c, a.Status, a.Message)
+// Finish answers a form without input: with a notice on the next page, or with the error.
+func (s *Site) Finish(c *gin.Context, a Answer, to, notice string, args ...any) {
+	if !a.OK() {
+		s.ShowError(c, a.Status, a.Message)
 		return
 	}
-	s.done(c, to, notice, args...)
+	s.Done(c, to, notice, args...)
 }
