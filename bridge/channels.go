@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -117,7 +118,7 @@ func unbindable(i int, err error) error {
 		return domain.Errorf(domain.Unavailable, "channels[%d]: %v", i, err)
 	}
 	if r, ok := errors.AsType[*guard.Refused](err); ok {
-		return domain.Errorf(domain.Invalid, "channels[%d].%s: %s", i, r.Field, r.Message)
+		return domain.FieldErrorf(fmt.Sprintf("channels[%d].%s", i, r.Field), "%s", r.Message)
 	}
-	return domain.Errorf(domain.Invalid, "channels[%d]: %v", i, err)
+	return domain.FieldErrorf(fmt.Sprintf("channels[%d]", i), "%v", err)
 }

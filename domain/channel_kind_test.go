@@ -56,7 +56,7 @@ func TestChannelKinds(t *testing.T) {
 func TestSecretUsesOfKinds(t *testing.T) {
 	const refused = "channel: is missing or unknown; use MQTT or EMAIL"
 	for channel, says := range map[string]string{ChannelMQTT: "", ChannelEmail: "", ChannelREST: refused, "": refused} {
-		if got := strings.Join(SecretUse{Channel: channel, Host: "h", Port: 1}.Check(), ""); got != says {
+		if got := joinProblems(SecretUse{Channel: channel, Host: "h", Port: 1}.Check()); got != says {
 			t.Errorf("%q: got %s, want %s", channel, got, says)
 		}
 	}

@@ -45,7 +45,7 @@ func TestDataEventCheck(t *testing.T) {
 		{func(e *DataEventAdded) { e.Readings[2].MediaType = "" }, "readings[2].mediaType: is missing"},
 	} {
 		problems := with(climate(), tt.change).Check()
-		if got := strings.Join(problems, "; "); (tt.says == "") != (got == "") || !strings.HasPrefix(got, tt.says) {
+		if got := joinProblems(problems); (tt.says == "") != (got == "") || !strings.HasPrefix(got, tt.says) {
 			t.Errorf("got %q, want %q", got, tt.says)
 		}
 	}

@@ -48,7 +48,7 @@ func compact(path string, text json.RawMessage) (json.RawMessage, error) {
 	}
 	b, err := json.Marshal(text)
 	if err != nil {
-		return nil, Errorf(Invalid, "%s: is no JSON: %v", path, err)
+		return nil, FieldErrorf(path, "is no JSON: %v", err)
 	}
 	return b, nil
 }

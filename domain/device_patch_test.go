@@ -200,7 +200,7 @@ func TestPatchIsCheckedByItsFields(t *testing.T) {
 	}
 	got := PatchOf[Subscription]("name", "gate", "categories", []string{}, "labels", []string{}).Check()
 	const want = "categories: is empty, and so is labels; give one of them, or leave one out to keep what is there"
-	if len(got) != 1 || got[0] != want {
+	if len(got) != 1 || got[0].String() != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -15,7 +15,7 @@ func TestDurations(t *testing.T) {
 		if ok != (len(p) == 0) {
 			t.Errorf("%q: got %q, want it taken: %t", text, p, ok)
 		}
-		if !ok && !strings.Contains(strings.Join(p, ""), "is no duration; write it as 300ms, 10s or 24h") {
+		if !ok && !strings.Contains(joinProblems(p), "is no duration; write it as 300ms, 10s or 24h") {
 			t.Errorf("%q: got %q, which names no cure", text, p)
 		}
 	}

@@ -3,6 +3,7 @@ package domain
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,8 @@ var ErrExpired = Errorf(Unauthenticated, "the token has expired; ask for a new o
 type Error struct {
 	Code    Code
 	Message string
+	// Problems are the fields that the error is about, the first ones of many; nil if it is about the request as a whole.
+	Problems Problems
 	// InDoubt says that the change may be on record all the same: the log failed while it was being recorded.
 	InDoubt bool
 }
@@ -48,6 +51,18 @@ func (e *Error) Error() string { return e.Message }
 // Errorf makes an Error.
 func Errorf(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
+}
+
+// FieldErrorf makes the Invalid Error of one field. The format gives the fault and the cure; the message begins with the path.
+func FieldErrorf(path, format string, args ...any) *Error {
+	p := Problems{newProblem(path, fmt.Sprintf(format, args...))}
+	return &Error{Code: Invalid, Message: p[0].String(), Problems: p}
+}
+
+// At returns the error with the path of the field that its whole message is about.
+func (e *Error) At(path string) *Error {
+	e.Problems = Problems{newProblem(path, e.Message)}
+	return e
 }
 
 // CodeOf returns the Code of the first Error in err's chain, Internal where there is none.
@@ -64,8 +79,25 @@ func InDoubt(err error) bool {
 	return ok && e.InDoubt
 }
 
-// Problems collects what is wrong with one value, each as "path: what, and what would be right".
-type Problems []string
+// Problem is a fault of one field. Its text is "path: fault; cure".
+type Problem struct {
+	text string
+	path int // the length of the path, in bytes
+}
+
+func newProblem(path, says string) Problem { return Problem{path + ": " + says, len(path)} }
+
+// Path returns the place of the field, such as channels[0].port.
+func (p Problem) Path() string { return p.text[:p.path] }
+
+// Says returns the fault and the cure.
+func (p Problem) Says() string { return strings.TrimPrefix(p.text[p.path:], ": ") }
+
+// String returns the path, the fault and the cure.
+func (p Problem) String() string { return p.text }
+
+// Problems collects the faults of one value.
+type Problems []Problem
 
 // maxProblems is how many problems are kept with their text; more are only counted. A request of a few megabytes can
 // have millions of them.
@@ -74,21 +106,21 @@ const maxProblems = 1000
 // Add notes a problem at path.
 func (p *Problems) Add(path, format string, args ...any) {
 	if len(*p) >= maxProblems {
-		*p = append(*p, "")
+		*p = append(*p, Problem{})
 		return
 	}
-	*p = append(*p, path+": "+fmt.Sprintf(format, args...))
+	*p = append(*p, newProblem(path, fmt.Sprintf(format, args...)))
 }
 
 // In notes every problem of inner below path.
 func (p *Problems) In(path string, inner Problems) {
-	for _, s := range inner {
+	for _, one := range inner {
 		if len(*p) >= maxProblems {
-			s = ""
+			one = Problem{}
 		} else {
-			s = path + "." + s
+			one = Problem{path + "." + one.text, len(path) + len(".") + one.path}
 		}
-		*p = append(*p, s)
+		*p = append(*p, one)
 	}
 }
 
@@ -98,8 +130,16 @@ func (p Problems) Err() error {
 		return nil
 	}
 	const most = 20
-	if more := len(p) - most; more > 0 {
-		p = append(p[:most:most], fmt.Sprintf("and %d more problems", more))
+	first := p[:min(len(p), most)]
+	var message strings.Builder
+	for i, one := range first {
+		if i > 0 {
+			message.WriteString("; ")
+		}
+		message.WriteString(one.text)
 	}
-	return &Error{Code: Invalid, Message: strings.Join(p, "; ")}
+	if more := len(p) - len(first); more > 0 {
+		fmt.Fprintf(&message, "; and %d more problems", more)
+	}
+	return &Error{Code: Invalid, Message: message.String(), Problems: slices.Clone(first)}
 }

@@ -38,15 +38,50 @@ func TestProblems(t *testing.T) {
 	inner.Add("topic", "is missing")
 	p.Add("name", "%s is too long", "x")
 	p.In("channels[1]", inner)
-	want := Problems{"name: x is too long", "channels[1].port: 0 is no TCP port", "channels[1].topic: is missing"}
-	if !slices.Equal(p, want) {
-		t.Errorf("got %q, want %q", p, want)
+	const want = "name: x is too long; channels[1].port: 0 is no TCP port; channels[1].topic: is missing"
+	if got := joinProblems(p); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := p.Err(); CodeOf(got) != Invalid || got.Error() != strings.Join(want, "; ") {
-		t.Errorf("got %v, want %q with code %d", got, want, Invalid)
+	got, _ := errors.AsType[*Error](p.Err())
+	if got == nil || got.Code != Invalid || got.Message != want || !slices.Equal(got.Problems, p) {
+		t.Errorf("got %+v, want %q with code %d", got, want, Invalid)
+	}
+	if one := p[1]; one.Path() != "channels[1].port" || one.Says() != "0 is no TCP port" {
+		t.Errorf("got %q at %q", one.Says(), one.Path())
 	}
 	if err := (Problems{}).Err(); err != nil {
 		t.Errorf("got %v, want nil", err)
+	}
+}
+
+// joinProblems returns problems as one text.
+func joinProblems(p Problems) string {
+	var all []string
+	for _, one := range p {
+		all = append(all, one.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestErrorsHaveTheirField holds that an error of one field, and a refusal because of other entities, has the path of the field.
+func TestErrorsHaveTheirField(t *testing.T) {
+	taken := func(string) bool { return true }
+	for _, tt := range []struct {
+		err        error
+		code       Code
+		path, says string
+	}{
+		{FieldErrorf("limit", "%d is negative; use 0 or more", -1), Invalid, "limit", "-1 is negative; use 0 or more"},
+		{checkFree(NewMapState(), "device", "hall", "", taken), Conflict, "name", `device name "hall" exists already; choose another name or change the one that is there`},
+		{checkReferences(NewMapState(), "device", "hall", "x", "y"), NotFound, "serviceName", `device "hall": device service "x" does not exist; add it first or correct serviceName`},
+	} {
+		e, ok := errors.AsType[*Error](tt.err)
+		if !ok || e.Code != tt.code || len(e.Problems) != 1 || e.Problems[0].Path() != tt.path || e.Problems[0].Says() != tt.says {
+			t.Errorf("got %+v, want %q at %s", e, tt.says, tt.path)
+		}
+		if want := map[bool]string{true: tt.path + ": " + tt.says, false: tt.says}[tt.code == Invalid]; tt.err.Error() != want {
+			t.Errorf("message %q, want %q", tt.err, want)
+		}
 	}
 }
 

@@ -16,10 +16,10 @@ func has[T any](t Table[T]) func(string) bool {
 // checkFree refuses a name or an id that an entity of that kind has already.
 func checkFree(s State, kind, name, id string, taken func(string) bool) error {
 	if taken(name) {
-		return Errorf(Conflict, "%s name %q exists already; choose another name or change the one that is there", kind, name)
+		return Errorf(Conflict, "%s name %q exists already; choose another name or change the one that is there", kind, name).At("name")
 	}
 	if owner, ok := s.IDs.Get(idKey(kind, id)); ok {
-		return Errorf(Conflict, "%s id %q exists already, for %q; leave the id out to get a new one", kind, id, owner)
+		return Errorf(Conflict, "%s id %q exists already, for %q; leave the id out to get a new one", kind, id, owner).At("id")
 	}
 	return nil
 }
@@ -27,10 +27,10 @@ func checkFree(s State, kind, name, id string, taken func(string) bool) error {
 // checkReferences refuses an entity of that kind whose device service or device profile is not there.
 func checkReferences(s State, kind, name, service, profile string) error {
 	if _, ok := s.Services.Get(service); !ok {
-		return Errorf(NotFound, "%s %q: device service %q does not exist; add it first or correct serviceName", kind, name, service)
+		return Errorf(NotFound, "%s %q: device service %q does not exist; add it first or correct serviceName", kind, name, service).At("serviceName")
 	}
 	if _, ok := s.Profiles.Get(profile); !ok {
-		return Errorf(NotFound, "%s %q: device profile %q does not exist; upload it first or correct profileName", kind, name, profile)
+		return Errorf(NotFound, "%s %q: device profile %q does not exist; upload it first or correct profileName", kind, name, profile).At("profileName")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 	for place, check := range places {
 		path := place[strings.LastIndex(place, " ")+1:]
 		for _, tt := range tests {
-			got := strings.Join(check(tt.name), "; ")
+			got := joinProblems(check(tt.name))
 			switch {
 			case tt.says == "" && got != "":
 				t.Errorf("%s %q: got %q, want no problem", place, tt.name, got)

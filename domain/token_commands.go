@@ -86,7 +86,7 @@ func (c RotateToken) Decide(s State) (Event, error) {
 	case t.Expires != 0 && t.Expires <= c.At:
 		return nil, Errorf(Conflict, "token %q has expired, and a new secret would not be valid either; revoke it and create a new one", c.Name)
 	case c.OldUntil != 0 && c.OldUntil <= c.At:
-		return nil, Errorf(Invalid, "oldUntil: %d is not after the time of the change, %d; give a later time or none", c.OldUntil, c.At)
+		return nil, FieldErrorf("oldUntil", "%d is not after the time of the change, %d; give a later time or none", c.OldUntil, c.At)
 	}
 	return TokenRotated{Name: c.Name, Credential: c.Credential, OldUntil: c.OldUntil}, nil
 }

@@ -107,7 +107,7 @@ func serveBatch(a *API, log Submitter, entity string, shape reflect.Type, newEle
 			return
 		}
 		data := body.Bytes()
-		b := batch{api: a, stamp: a.origin(c)}
+		b := batch{api: a, entity: entity, stamp: a.origin(c)}
 		room := a.EntryMemory(c)
 		defer room.Release()
 		at, e := b.stamp.At.UnixMilli(), newElements()
@@ -132,8 +132,8 @@ func serveBatch(a *API, log Submitter, entity string, shape reflect.Type, newEle
 			}
 			b.problems.In(place, unknown.Misspelled)
 			o.bytes, o.ignored = len(element), unknown.Message()
-			b.add(i, entity, e.head(), o)
-		}, func(i int, h Head, err error) { b.add(i, entity, h, Order{Refused: err}) })
+			b.add(i, e.head(), o)
+		}, func(i int, h Head, err error) { b.add(i, h, Order{Refused: err}) })
 		if err == nil {
 			err = b.problems.Err()
 		}
@@ -154,19 +154,25 @@ func serveBatch(a *API, log Submitter, entity string, shape reflect.Type, newEle
 // batch is one request on its way.
 type batch struct {
 	api      *API
+	entity   string       // the key of the entities; "" if the elements are the entities
 	stamp    domain.Stamp // less the id of an event, which each element has its own
 	key      *domain.Key  // of the whole request, nil for none
 	problems domain.Problems
 	orders   []Order
 }
 
+// place returns the path of the entity of an element.
+func (b *batch) place(i int) string {
+	return strings.TrimSuffix(fmt.Sprintf("[%d].%s", i, b.entity), ".")
+}
+
 // add notes an element. Once there are problems nothing will be submitted, so that no more is kept than these.
-func (b *batch) add(i int, entity string, h Head, o Order) {
+func (b *batch) add(i int, h Head, o Order) {
 	if p := h.Check(b.api.APIVersion); len(p) > 0 {
 		b.problems.In(fmt.Sprintf("[%d]", i), p)
 	}
 	if len(o.Problems) > 0 {
-		b.problems.In(strings.TrimSuffix(fmt.Sprintf("[%d].%s", i, entity), "."), o.Problems)
+		b.problems.In(b.place(i), o.Problems)
 	}
 	if len(b.problems) > 0 {
 		b.orders = nil
@@ -215,6 +221,7 @@ func (b *batch) item(c *gin.Context, i int, err error) Item {
 	case err != nil:
 		item.StatusCode, item.Message = b.api.Describe(c, err)
 		item.Errors = faults.Of(err)
+		faults.Note(c.Request.Context(), b.place(i), err)
 	case b.orders[i].ID != "" || b.orders[i].AddsPart:
 		item.StatusCode, item.ID, item.Token = http.StatusCreated, b.orders[i].ID, b.orders[i].Token
 	}

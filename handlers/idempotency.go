@@ -29,7 +29,7 @@ func (a *API) Key(c *gin.Context) (string, error) {
 	}
 	key, ok := parseKey(values)
 	if !ok {
-		return "", domain.Errorf(domain.Invalid, "%s: %.80q is no key; give one of 1 to %d printable characters, once, in double quotes or as it is", keyHeader, strings.Join(values, ", "), maxKey)
+		return "", domain.FieldErrorf(keyHeader, "%.80q is no key; give one of 1 to %d printable characters, once, in double quotes or as it is", strings.Join(values, ", "), maxKey)
 	}
 	return key, nil
 }
@@ -39,7 +39,7 @@ func (a *API) Key(c *gin.Context) (string, error) {
 func (a *API) RefuseKey(c *gin.Context) {
 	if key, err := a.Key(c); key != "" || err != nil {
 		c.Abort()
-		a.Fail(c, domain.Errorf(domain.Invalid, "%s: is not possible for passwords and tokens, which the log must not keep; leave the header out, and ask for the state before you send it again", keyHeader))
+		a.Fail(c, domain.FieldErrorf(keyHeader, "is not possible for passwords and tokens, which the log must not keep; leave the header out, and ask for the state before you send it again"))
 	}
 }
 

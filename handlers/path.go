@@ -14,7 +14,7 @@ func PathInt(c *gin.Context, param, unit string) (int64, error) {
 	text := c.Param(param)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, domain.Errorf(domain.Invalid, "%s: %.80q is no whole number of 64 bits; give one, in %s", param, text, unit)
+		return 0, domain.FieldErrorf(param, "%.80q is no whole number of 64 bits; give one, in %s", text, unit)
 	}
 	return n, nil
 }
@@ -39,7 +39,7 @@ func timesInPath(c *gin.Context, unit time.Duration) (f domain.Filter, err error
 	}
 	if end < start {
 		// EdgeX 2.3 answers 400 here.
-		return f, domain.Errorf(domain.Invalid, "end: %d is before start, which is %d; swap them", end, start)
+		return f, domain.FieldErrorf("end", "%d is before start, which is %d; swap them", end, start)
 	}
 	return domain.Between(start, end), nil
 }
@@ -50,7 +50,7 @@ func timeInPath(c *gin.Context, param string, unit time.Duration) (int64, error)
 	name := map[time.Duration]string{time.Nanosecond: "nanoseconds", time.Millisecond: "milliseconds"}[unit]
 	n, err := PathInt(c, param, name)
 	if err == nil && n >= 1e9 && n <= 4e9 {
-		return 0, domain.Errorf(domain.Invalid, "%s: %d is a time in seconds, and not in %s; send %d", param, n, name, n*int64(time.Second/unit))
+		return 0, domain.FieldErrorf(param, "%d is a time in seconds, and not in %s; send %d", n, name, n*int64(time.Second/unit))
 	}
 	return n, err
 }
@@ -59,7 +59,7 @@ func timeInPath(c *gin.Context, param string, unit time.Duration) (int64, error)
 func WithID(a *API, next Handler) Handler {
 	return func(c *gin.Context) {
 		if id := c.Param("id"); !domain.IsUUID(id) {
-			a.Fail(c, domain.Errorf(domain.Invalid, "id: %.80q is no UUID; correct it", id))
+			a.Fail(c, domain.FieldErrorf("id", "%.80q is no UUID; correct it", id))
 			return
 		}
 		next(c)

@@ -67,7 +67,7 @@ func decodeSecret(body []byte, version string) (r SecretRequest, err error) {
 		if field == "" {
 			field = "the body"
 		}
-		return r, domain.Errorf(domain.Invalid, "%s: has the wrong type; give %s", field, jsonform.DescribeType(mistyped.Type))
+		return r, domain.FieldErrorf(field, "has the wrong type; give %s", jsonform.DescribeType(mistyped.Type))
 	}
 	if err != nil {
 		where := "ends early"
@@ -103,9 +103,7 @@ func (r *SecretRequest) check(version string) (p domain.Problems) {
 		return p
 	}
 	for i, u := range r.AllowedUses {
-		for _, problem := range u.Check() {
-			p = append(p, fmt.Sprintf("allowedUses[%d].%s", i, problem))
-		}
+		p.In(fmt.Sprintf("allowedUses[%d]", i), u.Check())
 	}
 	return p
 }

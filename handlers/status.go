@@ -82,6 +82,7 @@ func whenAgain(err error) string {
 
 // Fail answers with an envelope that says what is wrong.
 func (a *API) Fail(c *gin.Context, err error) {
+	faults.Note(c.Request.Context(), "", err)
 	status, message := a.Describe(c, err)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		c.Header("Retry-After", whenAgain(err))

@@ -2,6 +2,10 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"ledge/handlers"
@@ -46,6 +50,20 @@ func TestErrorsBesideTheMessage(t *testing.T) {
 	}
 	if n := len(log.Recorded()); n != 0 {
 		t.Errorf("%d events recorded, want none", n)
+	}
+}
+
+// TestFaultsAreNoted holds that a program that sends a request in process gets the same faults as data.
+func TestFaultsAreNoted(t *testing.T) {
+	h, _ := mustService(t, nil)
+	const body = `[{"apiVersion":"v3","service":{"name":"a.b"}},{"apiVersion":"v2","service":{"name":"a","tags":["x",null]}}]`
+	r := httptest.NewRequest(http.MethodPost, "/api/v2/service", strings.NewReader(body))
+	ctx, notes := faults.WithNotes(t.Context())
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r.WithContext(ctx))
+	var got failure
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Errors) != 3 || !slices.Equal(notes.Faults, got.Errors) {
+		t.Errorf("noted %+v, answered %s", notes.Faults, w.Body)
 	}
 }
 

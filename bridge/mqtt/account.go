@@ -62,7 +62,7 @@ func (s *Sender) CheckSecret(t Target) error {
 		return nil
 	}
 	if _, err := s.o.Secrets.Use(t.SecretPath, t.use()); err != nil && !errors.Is(err, outward.ErrNoSecret) {
-		return fmt.Errorf("secretPath: %w", err)
+		return err
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (r *Replays) prepare(ctx context.Context, o domain.ReplayOrder) (*walk, err
 	}
 	w := &walk{Replays: r, channels: channels, to: r.Last(), most: cmp.Or(o.Limit, r.Most), Replay: domain.Replay{Subscription: o.Subscription}}
 	if w.most > r.Most {
-		return nil, domain.Errorf(domain.Invalid, "limit: %d is too many; give at most %d and go on from next", w.most, r.Most)
+		return nil, domain.FieldErrorf("limit", "%d is too many; give at most %d and go on from next", w.most, r.Most)
 	}
 	if w.From, err = r.place(ctx, o, w.to); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (r *Replays) place(ctx context.Context, o domain.ReplayOrder, last uint64) 
 		from = min(from, last+1)
 	}
 	if from > last+1 {
-		return 0, domain.Errorf(domain.Invalid, "from: sequence %d is beyond the end; the last one on record is %d; give that of this data folder, or a time", from, last)
+		return 0, domain.FieldErrorf("from", "sequence %d is beyond the end; the last one on record is %d; give that of this data folder, or a time", from, last)
 	}
 	return max(from, r.Past.First(), 1), nil
 }

@@ -103,7 +103,9 @@ func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, me
 		s.Fail(c, err)
 		return
 	}
-	f.suggest()
+	if status == http.StatusNotFound {
+		f.suggest()
+	}
 	if f.Problems.Within("name", "description", "labels", "protocolName", "profileName", "serviceName", "protocols", "autoEvents") {
 		message = "Correct the fields that are marked."
 	}
@@ -121,7 +123,7 @@ func (f *deviceForm) suggest() {
 			what, value string
 			names       []web.Option
 		}{"profileName": {"device profile", f.Profile, f.Profiles}, "serviceName": {"device service", f.Service, f.Services}} {
-			if !strings.HasSuffix(p.Cure, "correct "+field) {
+			if p.Path != field {
 				continue
 			}
 			f.Problems[i].Cure = fmt.Sprintf("There is no %s %.80q. Choose an existing one.", one.what, one.value)
@@ -160,11 +162,11 @@ func formOf(c *gin.Context) deviceForm {
 func (f *deviceForm) fields(memory *bodies.EntryMemory) map[string]any {
 	protocols := map[string]map[string]string{}
 	if err := yamldoc.Decode([]byte(f.Properties), bodies.FormBytes, memory.HoldBytes, &protocols); err != nil {
-		f.Problems = append(f.Problems, web.Problem{Path: "device.protocols", Cure: yamldoc.Readable(err)})
+		f.Problems.Add("protocols", yamldoc.Readable(err))
 	}
 	events := []map[string]any{}
 	if err := yamldoc.Decode([]byte(f.Auto), bodies.FormBytes, memory.HoldBytes, &events); err != nil {
-		f.Problems = append(f.Problems, web.Problem{Path: "device.autoEvents", Cure: yamldoc.Readable(err)})
+		f.Problems.Add("autoEvents", yamldoc.Readable(err))
 	}
 	if len(protocols) == 0 {
 		protocols = map[string]map[string]string{cmp.Or(f.Protocol, "other"): {}}

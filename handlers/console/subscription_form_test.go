@@ -73,8 +73,7 @@ func TestNewChannelForms(t *testing.T) {
 			}
 		}
 		for _, p := range sendChannel(t, Network{}.newChannel(k)).Check() {
-			path, _, _ := strings.Cut(p, ":")
-			got = append(got, path)
+			got = append(got, p.Path())
 		}
 		slices.Sort(want)
 		slices.Sort(got)

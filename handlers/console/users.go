@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -172,12 +173,12 @@ func (s userPages) addUser(c *gin.Context) {
 	s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
 }
 
-// problemsIn finds the field in a message of the domain, which begins with its name, such as "name: is empty".
+// problemsIn returns the errors of the fields that err is about. Their cures are in the message above the form.
 func problemsIn(err error) (list web.Problems) {
-	for part := range strings.SplitSeq(err.Error(), "; ") {
-		field, cure, ok := strings.Cut(part, ": ")
-		if ok && !strings.ContainsAny(field, " \"") {
-			list = append(list, web.Problem{Path: "form." + field, Cure: cure})
+	if e, ok := errors.AsType[*domain.Error](err); ok {
+		for _, p := range e.Problems {
+			says, _, _ := strings.Cut(p.Says(), "; ")
+			list.Add(p.Path(), says)
 		}
 	}
 	return list
@@ -259,7 +260,7 @@ func (s userPages) addToken(c *gin.Context) {
 	if f.Days != "" {
 		days, err := strconv.Atoi(f.Days)
 		if err != nil || days < 1 || days > mostExpiryDays {
-			f.Wrong = web.Problems{{Path: "form.days", Cure: fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays)}}
+			f.Wrong.Add("days", fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays))
 		}
 		t.Expires = s.now().UnixMilli() + int64(days)*dayMS
 	}

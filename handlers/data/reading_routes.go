@@ -89,7 +89,7 @@ func (s service) resourceNames(c *gin.Context) ([]string, error) {
 		return nil, err
 	}
 	if n := len(find.ResourceNames); n > domain.MaxTags {
-		return nil, domain.Errorf(domain.Invalid, "resourceNames: has %d entries; use at most %d", n, domain.MaxTags)
+		return nil, domain.FieldErrorf("resourceNames", "has %d entries; use at most %d", n, domain.MaxTags)
 	}
 	return find.ResourceNames, nil
 }

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,33 @@ func TestFaults(t *testing.T) {
 		if got := Of(tt.err); !slices.Equal(got, tt.want) {
 			t.Errorf("%v:\n got %q\nwant %q", tt.err, got, tt.want)
 		}
+	}
+}
+
+// TestFaultsOfFields holds that the paths are those of the error, whatever its texts are, and that a refusal keeps its whole message.
+func TestFaultsOfFields(t *testing.T) {
+	var p domain.Problems
+	p.Add("[0].device.name", "%q has a space; use letters; b: c", "a b")
+	for _, tt := range []struct {
+		err  error
+		want []Fault
+	}{
+		{p.Err(), []Fault{{"[0].device.name", "a b", "use letters; b: c"}}},
+		{fmt.Errorf("submit: %w", domain.Errorf(domain.NotFound, "it does not exist; add it first").At("serviceName")),
+			[]Fault{{"serviceName", "", "it does not exist; add it first"}}},
+		{domain.Errorf(domain.Invalid, "name: is empty"), nil},
+		{errors.New("ours"), nil},
+	} {
+		if got := OfFields(tt.err); !slices.Equal(got, tt.want) {
+			t.Errorf("%v:\n got %q\nwant %q", tt.err, got, tt.want)
+		}
+	}
+	ctx, notes := WithNotes(t.Context())
+	for range mostFaults + 1 {
+		Note(ctx, "[1].device", domain.FieldErrorf("name", "is empty"))
+	}
+	if n := len(notes.Faults); n != mostFaults || notes.Faults[0].Path != "[1].device.name" {
+		t.Errorf("noted %d faults: %+v", n, notes.Faults[0])
 	}
 }
 

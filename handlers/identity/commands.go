@@ -49,7 +49,7 @@ func IssueToken(t domain.Token, id string) (text string, c domain.Command) {
 // milliseconds since the Unix epoch, id that of the new hash.
 func ReplaceToken(name, id string, overlap time.Duration, at int64) (text string, c domain.Command, err error) {
 	if overlap < 0 || overlap > MostLifetime {
-		return "", nil, domain.Errorf(domain.Invalid, "overlap: %v; give a time from 0 to 36500 days", overlap)
+		return "", nil, domain.FieldErrorf("overlap", "%v; give a time from 0 to 36500 days", overlap)
 	}
 	text, hash := NewToken(name)
 	r := domain.RotateToken{Name: name, Credential: id, At: at}

@@ -33,15 +33,15 @@ var common = sync.OnceValue(func() map[string]bool {
 func CheckPassword(password string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
-		return domain.Errorf(domain.Invalid, "password: is empty; give one of at least %d characters", LeastPassword)
+		return domain.FieldErrorf("password", "is empty; give one of at least %d characters", LeastPassword)
 	case strings.TrimSpace(password) == "":
-		return domain.Errorf(domain.Invalid, "password: has only white space; choose another one, such as several words")
+		return domain.FieldErrorf("password", "has only white space; choose another one, such as several words")
 	case n < LeastPassword:
-		return domain.Errorf(domain.Invalid, "password: has %d characters; use at least %d", n, LeastPassword)
+		return domain.FieldErrorf("password", "has %d characters; use at least %d", n, LeastPassword)
 	case len(password) > MaxPassword:
-		return domain.Errorf(domain.Invalid, "password: has %d bytes; use at most %d", len(password), MaxPassword)
+		return domain.FieldErrorf("password", "has %d bytes; use at most %d", len(password), MaxPassword)
 	case common()[strings.ToLower(password)]:
-		return domain.Errorf(domain.Invalid, "password: is one of the 1,000 most common passwords; choose another one, such as several words")
+		return domain.FieldErrorf("password", "is one of the 1,000 most common passwords; choose another one, such as several words")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 func decodeProfile(file []byte, most int64, hold func(bytes int64) error) (d v2.Profile, ignored string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library promises none
-			err = domain.Errorf(domain.Invalid, "file: is no YAML: %v", p)
+			err = domain.FieldErrorf("file", "is no YAML: %v", p)
 		}
 	}()
 	root, err := yamldoc.Parse(file, most, func(n int64) error { return tooMany(hold(n)) })
@@ -29,10 +29,10 @@ func decodeProfile(file []byte, most int64, hold func(bytes int64) error) (d v2.
 		return d, "", yamlError(err)
 	}
 	if root == nil {
-		return d, "", domain.Errorf(domain.Invalid, "file: is empty; give a device profile with at least a name")
+		return d, "", domain.FieldErrorf("file", "is empty; give a device profile with at least a name")
 	}
 	if root.Kind == yaml.AliasNode || root.Kind != yaml.MappingNode {
-		return d, "", domain.Errorf(domain.Invalid, `file: line %d: is not a mapping; give a device profile such as "name: camera"`, root.Line)
+		return d, "", domain.FieldErrorf("file", `line %d: is not a mapping; give a device profile such as "name: camera"`, root.Line)
 	}
 	if err := checkGeneration(root); err != nil {
 		return d, "", err
@@ -74,7 +74,7 @@ func yamlError(err error) error {
 		return domain.Errorf(e.Code, "file: %s", e.Message)
 	}
 	if second, ok := errors.AsType[*yamldoc.SecondError](err); ok {
-		return domain.Errorf(domain.Invalid, "file: line %d: a second document begins; upload each profile as a file of its own", second.Line)
+		return domain.FieldErrorf("file", "line %d: a second document begins; upload each profile as a file of its own", second.Line)
 	}
 	faults := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {

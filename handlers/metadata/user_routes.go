@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -90,8 +91,10 @@ func (u users) add(e *addUser, at int64) handlers.Order {
 
 // wrongPassword notes why a password cannot be a new one. It does not say the password.
 func wrongPassword(path, password string) (p domain.Problems) {
-	if err := identity.CheckPassword(password); err != nil {
-		p.Add(path, "%s", strings.TrimPrefix(err.Error(), "password: "))
+	if e, ok := errors.AsType[*domain.Error](identity.CheckPassword(password)); ok {
+		for _, one := range e.Problems {
+			p.Add(path, "%s", one.Says())
+		}
 	}
 	return p
 }
@@ -197,7 +200,7 @@ func (u users) checkOld(c *gin.Context, name, password string) error {
 	}
 	_, err := u.Access.Password(c.Request.Context(), name, password, c.Request.RemoteAddr)
 	if err != nil && domain.CodeOf(err) == domain.Unauthenticated {
-		return domain.Errorf(domain.Invalid, "oldPassword: is wrong; give the password that you have now")
+		return domain.FieldErrorf("oldPassword", "is wrong; give the password that you have now")
 	}
 	return err
 }
@@ -243,7 +246,7 @@ func (u users) rotate(c *gin.Context) {
 func parseOverlap(text string) (time.Duration, error) {
 	d, ok := domain.ParseDuration(text)
 	if !ok {
-		return 0, domain.Errorf(domain.Invalid, "overlap: %.80q is no duration; write it as 24h, or as P7D; 0s ends the old secret at once", text)
+		return 0, domain.FieldErrorf("overlap", "%.80q is no duration; write it as 24h, or as P7D; 0s ends the old secret at once", text)
 	}
 	return d, nil
 }

@@ -27,7 +27,7 @@ func checkGeneration(root *yaml.Node) error {
 	if line == 0 {
 		return nil
 	}
-	return domain.Errorf(domain.Invalid, "file: line %d: this is a profile of EdgeX 1.x: "+
+	return domain.FieldErrorf("file", "line %d: this is a profile of EdgeX 1.x: "+
 		"give each resource properties such as {valueType: Int16, readWrite: R, units: C} in place of value and units, "+
 		"and each device command readWrite and resourceOperations such as [{deviceResource: temperature}] in place of get and set", line)
 }

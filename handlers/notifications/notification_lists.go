@@ -41,7 +41,7 @@ func withAck(filter handlers.Asked) handlers.Asked {
 		case "true", "false":
 			filters = append(filters, domain.Filter{Index: domain.IndexAcknowledged, Value: domain.Acknowledged, Without: ack == "false"})
 		default:
-			return nil, domain.Errorf(domain.Invalid, "ack: %.80q is unknown; use true or false, or leave it out", ack)
+			return nil, domain.FieldErrorf("ack", "%.80q is unknown; use true or false, or leave it out", ack)
 		}
 		return filters, err
 	}
@@ -64,7 +64,7 @@ func (s service) byCondition(c *gin.Context) ([]domain.Filter, error) {
 	}
 	q := asked.QueryCondition
 	if n := len(q.Category); n > domain.MaxTags {
-		return nil, domain.Errorf(domain.Invalid, "queryCondition.category: has %d entries; use at most %d", n, domain.MaxTags)
+		return nil, domain.FieldErrorf("queryCondition.category", "has %d entries; use at most %d", n, domain.MaxTags)
 	}
 	if q.End <= q.Start {
 		q.End = math.MaxInt64 // as in EdgeX 4

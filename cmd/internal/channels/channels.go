@@ -46,9 +46,9 @@ type Channels struct {
 	Engine    *bridge.Engine
 	Delivery  *delivery.Delivery
 	Callbacks *callback.Callbacks
-	senders   map[string]delivery.Sender            // by the types of channels
-	checks    map[string]func(domain.Channel) error // likewise; nil checks nothing
-	curveKey  []byte                                // private key of CURVE
+	senders   map[string]delivery.Sender                      // by the types of channels
+	checks    map[string]func(domain.Channel) domain.Problems // likewise; nil checks nothing
+	curveKey  []byte                                          // private key of CURVE
 	closers   []func()
 }
 

@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"ledge/bridge"
@@ -19,9 +20,8 @@ import (
 // kind is the program's part of one kind of channel, without connections.
 type kind struct {
 	send delivery.Sender
-	// check returns an error for a channel that could never be delivered. It begins with the name of the field at fault. nil checks
-	// nothing.
-	check func(domain.Channel) error
+	// check returns the problems of a channel that could never be delivered. nil checks nothing.
+	check func(domain.Channel) domain.Problems
 	// close ends the connections; nil: there is nothing to end.
 	close func()
 }
@@ -46,11 +46,14 @@ var kinds = map[string]func(*Channels) (kind, error){
 		send := func(ctx context.Context, t domain.Transmission, m outward.Message) (string, error) {
 			return sender.Send(ctx, mqttTarget(t.Channel), m)
 		}
-		check := func(ch domain.Channel) error {
-			if err := cs.Guard.Destination(ch.Host, ch.Port); err != nil {
-				return err
+		check := func(ch domain.Channel) domain.Problems {
+			p := checkDestination(cs.Guard)(ch)
+			if len(p) == 0 {
+				if err := sender.CheckSecret(mqttTarget(ch)); err != nil {
+					p.Add("secretPath", "%v", err)
+				}
 			}
-			return sender.CheckSecret(mqttTarget(ch))
+			return p
 		}
 		return kind{sendMessage(send), check, sender.Close}, nil
 	},
@@ -71,11 +74,11 @@ var kinds = map[string]func(*Channels) (kind, error){
 			}
 			return sender.Send(ctx, mail.Target{Recipients: t.Channel.Recipients}, m)
 		}
-		check := func(domain.Channel) error {
+		check := func(domain.Channel) (p domain.Problems) {
 			if cs.SMTPServer == "" {
-				return errors.New("type: EMAIL cannot be delivered, because there is no mail server; name one in the setting smtp-server")
+				p.Add("type", "EMAIL cannot be delivered, because there is no mail server; name one in the setting smtp-server")
 			}
-			return nil
+			return p
 		}
 		return kind{send: sendMessage(send), check: check}, nil
 	},
@@ -83,7 +86,7 @@ var kinds = map[string]func(*Channels) (kind, error){
 
 // openKinds opens all kinds.
 func (cs *Channels) openKinds() error {
-	cs.senders, cs.checks = map[string]delivery.Sender{}, map[string]func(domain.Channel) error{}
+	cs.senders, cs.checks = map[string]delivery.Sender{}, map[string]func(domain.Channel) domain.Problems{}
 	for name, open := range kinds {
 		k, err := open(cs)
 		if err != nil {
@@ -98,8 +101,16 @@ func (cs *Channels) openKinds() error {
 }
 
 // checkDestination returns the check that refuses an address as the guard does.
-func checkDestination(g *guard.Guard) func(domain.Channel) error {
-	return func(ch domain.Channel) error { return g.Destination(ch.Host, ch.Port) }
+func checkDestination(g *guard.Guard) func(domain.Channel) domain.Problems {
+	return func(ch domain.Channel) (p domain.Problems) {
+		err := g.Destination(ch.Host, ch.Port)
+		if r, ok := errors.AsType[*guard.Refused](err); ok {
+			p.Add(r.Field, "%s", r.Message)
+		} else if err != nil {
+			p.Add("host", "%v", err)
+		}
+		return p
+	}
 }
 
 // sendMessage returns the sender that makes a message of a notification.
@@ -124,7 +135,7 @@ func mqttTarget(ch domain.Channel) mqtt.Target {
 // reservations refuse the channels of subscriptions that could never be delivered.
 type reservations struct {
 	*bridge.Engine
-	checks map[string]func(domain.Channel) error
+	checks map[string]func(domain.Channel) domain.Problems
 	// serverKey is the public key of CURVE, or empty.
 	serverKey string
 }
@@ -138,8 +149,9 @@ func (cs *Channels) NewChannelChecks() notifications.Channels {
 func (c reservations) Reserve(list []domain.Channel) (done func(seq uint64), err error) {
 	for i, ch := range list {
 		if check := c.checks[ch.Type]; check != nil {
-			if err := check(ch); err != nil {
-				return nil, domain.Errorf(domain.Invalid, "channels[%d].%v", i, err)
+			var p domain.Problems
+			if p.In(fmt.Sprintf("channels[%d]", i), check(ch)); len(p) > 0 {
+				return nil, p.Err()
 			}
 		}
 	}

@@ -310,7 +310,7 @@ func (i *Identities) Do(ctx context.Context, actor string, r admin.Request) (a a
 		a.Users, err = listUsers(i)
 	case "token create":
 		if r.Token == nil {
-			return a, domain.Errorf(domain.Invalid, "token: is missing; give it")
+			return a, domain.FieldErrorf("token", "is missing; give it")
 		}
 		a.Token, err = i.AddToken(ctx, actor, *r.Token)
 	case "token rotate":

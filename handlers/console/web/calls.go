@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/access"
+	"ledge/handlers/faults"
 )
 
 // MostAnswer bounds an answer of a service that is held in memory, in bytes.
@@ -35,23 +37,27 @@ type Answer struct {
 // OK reports whether the service has done the request.
 func (a Answer) OK() bool { return a.Status < 300 }
 
-// Problem is an error of one field of a request.
-type Problem struct {
-	Path  string `json:"path"`
-	Value string `json:"value"`
-	Cure  string `json:"cure"`
+// Problems are the errors of single fields of a form. Their paths are below the entity, such as name or channels[0].host.
+type Problems []faults.Fault
+
+// Add notes an error of a field.
+func (p *Problems) Add(field, cure string) { *p = append(*p, faults.Fault{Path: field, Cure: cure}) }
+
+// belowEntity returns the problems of the faults of a request, whose paths are such as [0].device.name.
+func belowEntity(list []faults.Fault) (p Problems) {
+	for _, one := range list {
+		_, one.Path, _ = strings.Cut(strings.TrimLeft(one.Path, "[0123456789]."), ".")
+		p = append(p, one)
+	}
+	return p
 }
 
-// Problems are the errors of a request.
-type Problems []Problem
-
-// Of returns the errors of a field, by its path below the entity, such as "name" or "channels[0].host"; "" if there are none.
+// Of returns the errors of a field and of its parts; "" if there are none.
 func (p Problems) Of(field string) string {
 	var all []string
 	for _, one := range p {
-		_, below, _ := strings.Cut(strings.TrimLeft(one.Path, "[0123456789]."), ".")
-		if below == field || strings.HasPrefix(below, field+".") || strings.HasPrefix(below, field+"[") {
-			all = append(all, one.text())
+		if one.Path == field || strings.HasPrefix(one.Path, field+".") || strings.HasPrefix(one.Path, field+"[") {
+			all = append(all, textOf(one))
 		}
 	}
 	return strings.Join(all, "; ")
@@ -60,18 +66,18 @@ func (p Problems) Of(field string) string {
 // Within reports whether there are errors, and each is of one of the fields. Then a page needs to show them beside the fields only.
 func (p Problems) Within(fields ...string) bool {
 	for _, one := range p {
-		if !slices.ContainsFunc(fields, func(field string) bool { return (Problems{one}).Of(field) != "" }) {
+		if !slices.ContainsFunc(fields, func(field string) bool { return Problems{one}.Of(field) != "" }) {
 			return false
 		}
 	}
 	return len(p) > 0
 }
 
-func (p Problem) text() string {
-	if p.Value == "" {
-		return p.Cure
+func textOf(f faults.Fault) string {
+	if f.Value == "" {
+		return f.Cure
 	}
-	return p.Value + ": " + p.Cure
+	return f.Value + ": " + f.Cure
 }
 
 // Call sends a request to a service in the name of the user, and reads the whole answer. body may be nil, bytes
@@ -80,7 +86,8 @@ func (s *Site) Call(c *gin.Context, service, method, path string, body any, head
 	if err := access.StillLoggedIn(c.Request.Context()); err != nil { // a form with files is read by what calls this
 		return Answer{Status: StatusOf(domain.CodeOf(err)), Message: err.Error()}
 	}
-	r, err := s.request(c, method, path, body, header...)
+	ctx, notes := faults.WithNotes(c.Request.Context())
+	r, err := newRequest(ctx, c, method, path, body, header...)
 	if err != nil {
 		return Answer{Status: http.StatusInternalServerError, Message: err.Error()}
 	}
@@ -92,12 +99,13 @@ func (s *Site) Call(c *gin.Context, service, method, path string, body any, head
 		return Answer{Status: http.StatusInternalServerError, Message: message}
 	}
 	a.read()
+	a.Problems = belowEntity(notes.Faults)
 	return a
 }
 
 // Forward sends a request to a service in the name of the user and passes the answer on as it comes.
 func (s *Site) Forward(c *gin.Context, service, method, path string, header ...string) {
-	r, err := s.request(c, method, path, nil, header...)
+	r, err := newRequest(c.Request.Context(), c, method, path, nil, header...)
 	if err != nil {
 		s.Fail(c, err)
 		return
@@ -105,7 +113,7 @@ func (s *Site) Forward(c *gin.Context, service, method, path string, header ...s
 	s.Services[service].ServeHTTP(c.Writer, r)
 }
 
-func (s *Site) request(c *gin.Context, method, path string, body any, header ...string) (*http.Request, error) {
+func newRequest(ctx context.Context, c *gin.Context, method, path string, body any, header ...string) (*http.Request, error) {
 	var content io.Reader
 	contentType := "application/json"
 	switch b := body.(type) {
@@ -121,7 +129,7 @@ func (s *Site) request(c *gin.Context, method, path string, body any, header ...
 		}
 		content = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(c.Request.Context(), method, "http://console"+path, content)
+	r, err := http.NewRequestWithContext(ctx, method, "http://console"+path, content)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +159,8 @@ func (a *Answer) read() {
 		return
 	}
 	type envelope struct {
-		Message    string   `json:"message"`
-		StatusCode int      `json:"statusCode"`
-		Errors     Problems `json:"errors"`
+		Message    string `json:"message"`
+		StatusCode int    `json:"statusCode"`
 	}
 	var e envelope
 	if a.Status == http.StatusMultiStatus {
@@ -170,24 +177,8 @@ func (a *Answer) read() {
 		_ = json.Unmarshal(a.Body, &e) // an answer without a message has none
 	}
 	if !a.OK() {
-		a.Message, a.Problems = e.Message, e.Errors
+		a.Message = e.Message
 	}
-	if field, ok := fieldOfCure(a.Message); ok && len(a.Problems) == 0 {
-		a.Problems = Problems{{Path: "entity." + field, Cure: a.Message}}
-	}
-}
-
-// fieldOfCure returns the field that a refusal is about. Refusals that depend on other entities have no list of fields, but their message
-// ends with a cure.
-func fieldOfCure(message string) (field string, ok bool) {
-	for cure, field := range map[string]string{
-		"correct profileName": "profileName", "correct serviceName": "serviceName", "choose another name or change the one that is there": "name",
-	} {
-		if strings.HasSuffix(message, cure) {
-			return field, true
-		}
-	}
-	return "", false
 }
 
 // answerWriter holds an answer. Its deadlines do nothing.

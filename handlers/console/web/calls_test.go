@@ -2,20 +2,32 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+
+	"ledge/domain"
+	"ledge/handlers/faults"
 )
 
+// refuseElement answers as a service that refuses an element of a batch.
+func refuseElement(w http.ResponseWriter, r *http.Request, err *domain.Error) {
+	faults.Note(r.Context(), "", err)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusMultiStatus)
+	_ = json.NewEncoder(w).Encode([]any{map[string]any{"statusCode": http.StatusCreated}, map[string]any{"statusCode": 400, "message": err.Message}})
+}
+
 func TestProblemsOfFields(t *testing.T) {
-	s := fixture(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusMultiStatus)
-		_, _ = w.Write([]byte(`[{"statusCode":201},{"statusCode":400,"message":"much is wrong","errors":[
-			{"path":"[1].device.name","value":"a b","cure":"use only letters"},{"path":"[1].device.protocols.rest","cure":"give one"},{"path":"[1].device.nameless","cure":"no"}]}]`))
-	})
+	var p domain.Problems
+	p.Add("[1].device.name", "%q has a space; use only letters", "a b")
+	p.Add("[1].device.protocols.rest", "is missing; give one")
+	p.Add("[1].device.nameless", "no")
+	err, _ := errors.AsType[*domain.Error](p.Err())
+	s := fixture(t, func(w http.ResponseWriter, r *http.Request) { refuseElement(w, r, err) })
 	a := s.Call(testContext(t, s), metadataService, http.MethodPost, "/api/v2/device", []any{})
-	if a.OK() || a.Status != 400 || a.Message != "much is wrong" {
+	if a.OK() || a.Status != 400 || a.Message != err.Message {
 		t.Fatalf("got %+v", a)
 	}
 	for field, want := range map[string]string{"name": "a b: use only letters", "protocols": "give one", "description": ""} {
@@ -25,23 +37,18 @@ func TestProblemsOfFields(t *testing.T) {
 	}
 }
 
-// TestFieldOfCure has a refusal that depends on other entities shown beside its field.
-func TestFieldOfCure(t *testing.T) {
-	for message, field := range map[string]string{
-		`device "a": device profile "b" does not exist; upload it first or correct profileName`:             "profileName",
-		`device "a": device service "b" does not exist; add it first or correct serviceName`:                "serviceName",
-		`device name "a" exists already; choose another name or change the one that is there`:               "name",
-		`device profile "a" is in use (devices and provision watchers: 1); remove them or give them others`: "",
+// TestFieldOfRefusal has a refusal that depends on other entities shown beside its field.
+func TestFieldOfRefusal(t *testing.T) {
+	for field, err := range map[string]*domain.Error{
+		"profileName": domain.Errorf(domain.NotFound, `device "a": device profile "b" does not exist; upload it first`).At("[0].device.profileName"),
+		"name":        domain.Errorf(domain.Conflict, `device name "a" exists already; choose another name`).At("[0].device.name"),
+		"":            domain.Errorf(domain.Conflict, `device profile "a" is in use; correct profileName`),
 	} {
-		s := fixture(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusNotFound)
-			_ = json.NewEncoder(w).Encode(map[string]any{"statusCode": http.StatusNotFound, "message": message})
-		})
+		s := fixture(t, func(w http.ResponseWriter, r *http.Request) { refuseElement(w, r, err) })
 		a := s.Call(testContext(t, s), metadataService, http.MethodPost, "/api/v2/device", []any{})
 		for _, name := range []string{"name", "profileName", "serviceName"} {
-			if got, want := a.Problems.Of(name) == message, name == field; got != want {
-				t.Errorf("%s: beside %s: %v, want %v", message, name, got, want)
+			if got, want := a.Problems.Of(name) == err.Message, name == field; got != want {
+				t.Errorf("%v: beside %s: %v, want %v", err, name, got, want)
 			}
 		}
 	}
