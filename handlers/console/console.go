@@ -1,7 +1,8 @@
 // Package console is the management UI: pages for operators on port 9090, behind a login.
 //
 // Pages are rendered on the server. Each has one file here and one of the same name below templates. The pages of one kind of entity are
-// a type with a table of routes, which has the right that each route needs. Package web is their kit: it routes, renders and has the login.
+// a type with a table of routes, which has the right that each route needs, or a description ([web.Entity], [web.Inputs]). Package web is
+// their kit: it routes, renders and has the login.
 // htmx loads pages without a reload of the document. Every page and form also works without scripts.
 // An open page gets the topics of changes over /live and reloads the parts that show them.
 //
@@ -80,7 +81,7 @@ func New(o Options) *Console {
 	site, listing := web.New(o.Options), devicesearch.New(o.State, o.Changes)
 	reader, history := devices{site, o.State}, history{o.Changes}
 	values, tags := values{site, o.Values}, tags{site, o.State, o.Notes}
-	for _, pages := range []interface{ routes() []web.Route }{
+	for _, pages := range []interface{ Routes() []web.Route }{
 		overviewPage{site, o.State, o.Notes, o.System, o.Ledger},
 		deviceList{reader, listing},
 		devicePage{reader, values, history, o.DeviceREST},
@@ -89,8 +90,8 @@ func New(o Options) *Console {
 		deviceHistory{reader, history},
 		readingPages{values},
 		profilePages{site, o.State},
-		servicePages{site, o.State, o.System},
-		watcherPages{site, o.State, o.System},
+		newServicePages(site, o.State, o.System),
+		newWatcherPages(site, o.State, o.System),
 		subscriptionPages{tags, o.System, o.Network},
 		subscriptionForms{tags, o.Network},
 		notificationPages{tags},
@@ -98,7 +99,7 @@ func New(o Options) *Console {
 		userPages{site, o.Users, o.Tokens},
 		systemPages{site, o.System, o.Ledger, o.Access},
 	} {
-		site.Serve(pages.routes()...)
+		site.Serve(pages.Routes()...)
 	}
 	return &Console{site, listing}
 }

@@ -36,7 +36,7 @@ type devicePage struct {
 	deviceREST string // the URL at which it listens
 }
 
-func (s devicePage) routes() []web.Route {
+func (s devicePage) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/devices/:name", domain.MayRead, s.Share(s.showDevice)),
 		web.Post("/devices/:name/values/:resource", domain.MayPost, s.postValue).Streamed(),

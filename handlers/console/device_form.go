@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 
 	"ledge/domain"
 	"ledge/domain/spelling"
-	"ledge/handlers"
 	"ledge/handlers/bodies"
 	"ledge/handlers/console/web"
 	"ledge/handlers/yamldoc"
@@ -25,7 +25,7 @@ type deviceForms struct {
 	values values
 }
 
-func (s deviceForms) routes() []web.Route {
+func (s deviceForms) Routes() []web.Route {
 	return []web.Route{
 		// No device can have a name with a plus sign.
 		web.Get("/devices/+add", domain.MayChange, s.showAddDevice),
@@ -38,16 +38,69 @@ func (s deviceForms) routes() []web.Route {
 	}
 }
 
-// deviceForm is the form to add or to edit a device, as its user has filled it in.
+var deviceInputs = web.Inputs[domain.Device]{
+	{Field: web.Field{Name: "name", Label: "Name", Required: true,
+		Hint: "Use letters, digits and - _ ~ : ; = only. You cannot change the name later."}, New: true},
+	{Field: descriptionInput},
+	{Field: labelsInput},
+	{Field: web.Field{Name: "protocolName", Label: "Protocol", Required: true, Value: "rest", Options: web.OptionsOf("rest"),
+		Hint: "Use rest for a device that posts its values over HTTP."}},
+	{Field: web.Field{Name: "profileName", Label: "Device profile", Required: true, Hint: "Which values the device has."}},
+	{Field: web.Field{Name: "serviceName", Label: "Device service", Required: true, Value: domain.DeviceREST,
+		Hint: "The service that connects the device."}},
+	{Field: web.Field{Name: "protocols", Label: "Protocol properties", Type: "textarea", More: true,
+		Hint: "YAML or JSON: each protocol with its properties, such as rest: {host: 10.0.0.5}"},
+		Of: textOfProtocols, Parse: parseProtocols},
+	{Field: web.Field{Name: "autoEvents", Label: "AutoEvents", Type: "textarea", More: true,
+		Hint: "YAML or JSON: a list such as - {sourceName: temperature, interval: 10s, onChange: false}"},
+		Of: textOfAutoEvents, Parse: parseAutoEvents},
+}
+
+func textOfProtocols(d *domain.Device) string {
+	text, _ := yaml.Marshal(d.Protocols) // texts always encode
+	return string(text)
+}
+
+func textOfAutoEvents(d *domain.Device) string {
+	type event struct {
+		Interval   string `yaml:"interval"`
+		OnChange   bool   `yaml:"onChange"`
+		SourceName string `yaml:"sourceName"`
+	}
+	var events []event
+	for _, e := range d.AutoEvents {
+		events = append(events, event(e))
+	}
+	if len(events) == 0 {
+		return ""
+	}
+	text, _ := yaml.Marshal(events) // texts always encode
+	return string(text)
+}
+
+func parseProtocols(text string, hold func(bytes int64) error) (any, error) {
+	protocols := map[string]map[string]string{}
+	err := decodeYAML(text, hold, &protocols)
+	return protocols, err
+}
+
+// parseAutoEvents returns a list without entries for an empty text, which takes the AutoEvents away: null would leave them.
+func parseAutoEvents(text string, hold func(bytes int64) error) (any, error) {
+	events := []map[string]any{}
+	err := decodeYAML(text, hold, &events)
+	return events, err
+}
+
+func decodeYAML(text string, hold func(bytes int64) error, into any) error {
+	if err := yamldoc.Decode([]byte(text), bodies.FormBytes, hold, into); err != nil {
+		return errors.New(yamldoc.Readable(err))
+	}
+	return nil
+}
+
+// deviceForm is the form to add or to edit a device.
 type deviceForm struct {
-	picker
-	Name, Description, Labels, Protocol, Profile, Service string
-	// Properties are those of the protocols, Auto the AutoEvents, both as YAML.
-	Properties, Auto string
-	// Revision is that of the device that is edited; empty for a new device.
-	Revision           string
-	Problems           web.Problems
-	Profiles, Services []web.Option
+	*web.Form
 	// Others are the fields that somebody else has changed meanwhile.
 	Others []conflict
 }
@@ -55,83 +108,65 @@ type deviceForm struct {
 // conflict is a field that has changed since the form was opened.
 type conflict struct{ Field, Mine, Now string }
 
-// mostChoices is how many names a select offers. Of more, the field suggests those that match what is typed.
+// mostChoices is how many names a select offers. Of more, the field suggests the names that match the text in it.
 const mostChoices = 50
 
-// picker makes fields for the name of something that exists.
-type picker struct{}
-
-// Choose is the type of a field for one of the names.
-func (picker) Choose(names []web.Option) string {
-	if len(names) <= mostChoices {
-		return "select"
+// offerNames has a field offer names of entities. A select also has the value of the field if that does not exist.
+func offerNames(f *web.Field, names []web.Option) {
+	f.Type, f.Options = "text", names
+	if len(names) > mostChoices {
+		return
 	}
-	return "text"
-}
-
-// Choices are the names for such a field, and its value if that is none of them.
-func (picker) Choices(names []web.Option, value string) []web.Option {
-	if len(names) > mostChoices || slices.ContainsFunc(names, func(o web.Option) bool { return o.Value == value }) {
-		return names
+	f.Type = "select"
+	if !slices.ContainsFunc(names, func(o web.Option) bool { return o.Value == f.Value }) {
+		first := web.Option{Label: "Choose one"}
+		if f.Value != "" {
+			first = web.Option{Value: f.Value, Label: f.Value + " (does not exist)"}
+		}
+		f.Options = append([]web.Option{first}, names...)
 	}
-	first := web.Option{Label: "Choose one"}
-	if value != "" {
-		first = web.Option{Value: value, Label: value + " (does not exist)"}
-	}
-	return append([]web.Option{first}, names...)
 }
-
-// New reports whether the form adds a device.
-func (f deviceForm) New() bool { return f.Revision == "" }
-
-// More reports whether the fields below More are open.
-func (f deviceForm) More() bool {
-	return f.Problems.Of("protocols") != "" || f.Problems.Of("autoEvents") != ""
-}
-
-// Protocols are those to suggest.
-func (deviceForm) Protocols() []web.Option { return web.OptionsOf("rest") }
 
 func (s deviceForms) showAddDevice(c *gin.Context) {
-	f := deviceForm{Protocol: "rest", Service: domain.DeviceREST, Profile: c.Query("profile")}
-	s.showDeviceForm(c, http.StatusOK, f, "")
+	f := deviceInputs.Blank()
+	f.Texts["profileName"] = c.Query("profile")
+	s.showDeviceForm(c, http.StatusOK, deviceForm{Form: f}, "")
 }
 
+const correctMarked = "Correct the fields that are marked."
+
 func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) {
-	var err error
-	if f.Profiles, f.Services, err = s.pickers(); err != nil {
+	profiles, services, err := s.pickers()
+	if err != nil {
 		s.Fail(c, err)
 		return
 	}
-	if status == http.StatusNotFound {
-		f.suggest()
+	deviceInputs.Show(f.Form)
+	for name, names := range map[string][]web.Option{"profileName": profiles, "serviceName": services} {
+		field := f.Field(name)
+		offerNames(field, names)
+		if status == http.StatusNotFound && field.Error != "" {
+			field.Error = suggestNames(field, names)
+		}
 	}
-	if f.Problems.Within("name", "description", "labels", "protocolName", "profileName", "serviceName", "protocols", "autoEvents") {
-		message = "Correct the fields that are marked."
+	f.Extra = len(profiles) == 0
+	if f.Marked() {
+		message = correctMarked
 	}
 	title := "Add a device"
 	if !f.New() {
-		title = "Edit " + f.Name
+		title = "Edit " + f.Old
 	}
 	s.Show(c, status, "device_form", web.Page{Title: title, Message: message, Data: f})
 }
 
-// suggest has a profile or a service that does not exist say which ones may be meant.
-func (f *deviceForm) suggest() {
-	for i, p := range f.Problems {
-		for field, one := range map[string]struct {
-			what, value string
-			names       []web.Option
-		}{"profileName": {"device profile", f.Profile, f.Profiles}, "serviceName": {"device service", f.Service, f.Services}} {
-			if p.Path != field {
-				continue
-			}
-			f.Problems[i].Cure = fmt.Sprintf("There is no %s %.80q. Choose an existing one.", one.what, one.value)
-			if near := nearNames(one.value, one.names); len(near) > 0 {
-				f.Problems[i].Cure += " Did you mean " + strings.Join(near, " or ") + "?"
-			}
-		}
+// suggestNames returns an error for the name of an entity that does not exist, with the names that may be meant.
+func suggestNames(f *web.Field, names []web.Option) string {
+	text := fmt.Sprintf("There is no %s %.80q. Choose an existing one.", strings.ToLower(f.Label), f.Value)
+	if near := nearNames(f.Value, names); len(near) > 0 {
+		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	}
+	return text
 }
 
 // nearNames returns a few names that have a text as a part, or else the one that is most like it.
@@ -150,74 +185,33 @@ func nearNames(text string, names []web.Option) (near []string) {
 	return near
 }
 
-func formOf(c *gin.Context) deviceForm {
-	text := func(name string) string { return strings.TrimSpace(c.PostForm(name)) }
-	return deviceForm{
-		Name: text("name"), Description: text("description"), Labels: text("labels"), Protocol: text("protocolName"), Profile: text("profileName"),
-		Service: text("serviceName"), Properties: text("protocols"), Auto: text("autoEvents"), Revision: text("revision"),
+// deviceFields returns the fields of the API's request.
+func deviceFields(f *web.Form, memory *bodies.EntryMemory) map[string]any {
+	fields := deviceInputs.Values(f, memory.HoldBytes)
+	if protocols, _ := fields["protocols"].(map[string]map[string]string); len(protocols) == 0 {
+		fields["protocols"] = map[string]map[string]string{cmp.Or(f.Texts["protocolName"], "other"): {}}
 	}
-}
-
-// fields returns the fields of the API's request. It adds a problem for each text that cannot be read, or that memory has no room for.
-func (f *deviceForm) fields(memory *bodies.EntryMemory) map[string]any {
-	protocols := map[string]map[string]string{}
-	if err := yamldoc.Decode([]byte(f.Properties), bodies.FormBytes, memory.HoldBytes, &protocols); err != nil {
-		f.Problems.Add("protocols", yamldoc.Readable(err))
-	}
-	events := []map[string]any{}
-	if err := yamldoc.Decode([]byte(f.Auto), bodies.FormBytes, memory.HoldBytes, &events); err != nil {
-		f.Problems.Add("autoEvents", yamldoc.Readable(err))
-	}
-	if len(protocols) == 0 {
-		protocols = map[string]map[string]string{cmp.Or(f.Protocol, "other"): {}}
-	}
-	return map[string]any{
-		"name": f.Name, "description": f.Description, "labels": web.SplitLabels(f.Labels), "protocolName": f.Protocol, "profileName": f.Profile,
-		"serviceName": f.Service, "protocols": protocols, "autoEvents": events,
-	}
+	return fields
 }
 
 func (s deviceForms) addDevice(c *gin.Context) {
-	f := formOf(c)
+	f := deviceForm{Form: deviceInputs.Read(c, "")}
 	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
-	fields := f.fields(memory)
+	fields := deviceFields(f.Form, memory)
 	if len(f.Problems) > 0 {
-		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, "Correct the fields that are marked.")
+		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
 		return
 	}
 	fields["adminState"], fields["operatingState"] = domain.StateUnlocked, domain.StateUp
-	a := s.Call(c, metadataService, http.MethodPost, web.API+"/device", []any{map[string]any{"apiVersion": handlers.V2, "device": fields}})
+	a := s.ChangeOne(c, metadataService, http.MethodPost, web.API+"/device", "device", fields, "")
 	if !a.OK() {
 		f.Problems = a.Problems
 		s.showDeviceForm(c, a.Status, f, a.Message)
 		return
 	}
-	s.Done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is added.", f.Name)
-}
-
-// formFrom is the form as it shows a device.
-func formFrom(d domain.Device, revision uint64) deviceForm {
-	f := deviceForm{
-		Name: d.Name, Description: d.Description, Labels: strings.Join(d.Labels, ", "), Protocol: d.ProtocolName, Profile: d.ProfileName,
-		Service: d.ServiceName, Revision: fmt.Sprint(revision),
-	}
-	if text, err := yaml.Marshal(d.Protocols); err == nil {
-		f.Properties = string(text)
-	}
-	type event struct {
-		Interval   string `yaml:"interval"`
-		OnChange   bool   `yaml:"onChange"`
-		SourceName string `yaml:"sourceName"`
-	}
-	var events []event
-	for _, e := range d.AutoEvents {
-		events = append(events, event(e))
-	}
-	if text, err := yaml.Marshal(events); err == nil && len(events) > 0 {
-		f.Auto = string(text)
-	}
-	return f
+	name := f.Texts["name"]
+	s.Done(c, "/devices/"+url.PathEscape(name), "The device %s is added.", name)
 }
 
 // deviceForForm returns a device of which a form has all.
@@ -232,24 +226,23 @@ func (s deviceForms) showEditDevice(c *gin.Context) {
 		s.Fail(c, err)
 		return
 	}
-	s.showDeviceForm(c, http.StatusOK, formFrom(d, revision), "")
+	s.showDeviceForm(c, http.StatusOK, deviceForm{Form: deviceInputs.FormOf(&d, d.Name, revision)}, "")
 }
 
 func (s deviceForms) editDevice(c *gin.Context) {
-	f := formOf(c)
-	f.Name = c.Param("name")
+	f := deviceForm{Form: deviceInputs.Read(c, c.Param("name"))}
 	f.Revision = cmp.Or(f.Revision, "0")
 	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
-	fields := f.fields(memory)
+	fields := deviceFields(f.Form, memory)
 	if len(f.Problems) > 0 {
-		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, "Correct the fields that are marked.")
+		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
 		return
 	}
 	a := s.patchDevice(c, fields, "If-Match", fmt.Sprintf("%q", strings.Trim(f.Revision, `"`)))
 	switch {
 	case a.OK():
-		s.Done(c, "/devices/"+url.PathEscape(f.Name), "The device %s is saved.", f.Name)
+		s.Done(c, "/devices/"+url.PathEscape(f.Old), "The device %s is saved.", f.Old)
 	case a.Status == http.StatusPreconditionFailed:
 		s.showConflict(c, f)
 	default:
@@ -260,19 +253,16 @@ func (s deviceForms) editDevice(c *gin.Context) {
 
 // showConflict shows the changes since the form was opened. The form then has the new revision, so its user can save it.
 func (s deviceForms) showConflict(c *gin.Context, f deviceForm) {
-	d, revision, err := s.deviceForForm(c, f.Name)
+	d, revision, err := s.deviceForForm(c, f.Old)
 	if err != nil {
 		s.Fail(c, err)
 		return
 	}
-	now := formFrom(d, revision)
-	for _, one := range []conflict{
-		{"Description", f.Description, now.Description}, {"Labels", f.Labels, now.Labels}, {"Protocol", f.Protocol, now.Protocol},
-		{"Device profile", f.Profile, now.Profile}, {"Device service", f.Service, now.Service},
-		{"Protocol properties", f.Properties, now.Properties}, {"AutoEvents", f.Auto, now.Auto},
-	} {
-		if strings.TrimSpace(one.Mine) != strings.TrimSpace(one.Now) {
-			f.Others = append(f.Others, one)
+	now := deviceInputs.FormOf(&d, d.Name, revision)
+	for _, one := range deviceInputs {
+		mine, other := strings.TrimSpace(f.Texts[one.Name]), now.Texts[one.Name]
+		if mine != strings.TrimSpace(other) {
+			f.Others = append(f.Others, conflict{one.Label, mine, other})
 		}
 	}
 	f.Revision = now.Revision

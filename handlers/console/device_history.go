@@ -40,7 +40,7 @@ type deviceHistory struct {
 	history history
 }
 
-func (s deviceHistory) routes() []web.Route {
+func (s deviceHistory) Routes() []web.Route {
 	return []web.Route{web.Get("/devices/:name/history", domain.MayRead, s.showDeviceHistory)}
 }
 

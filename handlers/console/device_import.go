@@ -32,7 +32,7 @@ const (
 // deviceImport is the import of devices.
 type deviceImport struct{ devices }
 
-func (s deviceImport) routes() []web.Route {
+func (s deviceImport) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/devices/+import", domain.MayChange, s.showImport),
 		web.Post("/devices/+import", domain.MayChange, s.importDevices).WithUpload(),
@@ -41,14 +41,11 @@ func (s deviceImport) routes() []web.Route {
 
 // importData is an import, before or after it is carried out.
 type importData struct {
-	picker
-	Text  string
-	Wrong string // what is wrong with the text
-	Rows  []deviceimport.Row
-	Done  bool
-	// Service and Profile are those of the devices whose text has none, of which Services and Profiles are the choices.
-	Service, Profile   string
-	Services, Profiles []web.Option
+	Text             string
+	Wrong            string // what is wrong with the text
+	Rows             []deviceimport.Row
+	Done             bool
+	Service, Profile web.Field // of the devices whose text has none
 }
 
 // Count is the number of devices with a result.
@@ -88,15 +85,19 @@ func cutLong(text string) string {
 func (d importData) Hidden() int { return max(0, len(d.Rows)-importRows) }
 
 func (s deviceImport) showImport(c *gin.Context) {
-	s.showImportPage(c, http.StatusOK, web.Page{}, importData{Service: domain.DeviceREST})
+	s.showImportPage(c, http.StatusOK, web.Page{}, importData{Service: web.Field{Value: domain.DeviceREST}})
 }
 
 func (s deviceImport) showImportPage(c *gin.Context, status int, page web.Page, d importData) {
-	var err error
-	if d.Profiles, d.Services, err = s.pickers(); err != nil {
+	profiles, services, err := s.pickers()
+	if err != nil {
 		s.Fail(c, err)
 		return
 	}
+	d.Service.Name, d.Service.Label = "serviceName", "Device service for new devices without one"
+	d.Profile.Name, d.Profile.Label = "profileName", "Device profile for new devices without one"
+	offerNames(&d.Service, services)
+	offerNames(&d.Profile, profiles)
 	page.Title, page.Data = "Import devices", d
 	s.Show(c, status, "device_import", page)
 }
@@ -134,7 +135,7 @@ func (s deviceImport) importDevices(c *gin.Context) {
 // importForm reads the text of an import, or the file in its place, and the defaults.
 func (s deviceImport) importForm(c *gin.Context) (d importData, text []byte, action string, err error) {
 	form, err := s.ReadUpload(c, "text", s.BodyBytes)
-	d.Service, d.Profile = strings.TrimSpace(form.Fields["serviceName"]), strings.TrimSpace(form.Fields["profileName"])
+	d.Service.Value, d.Profile.Value = strings.TrimSpace(form.Fields["serviceName"]), strings.TrimSpace(form.Fields["profileName"])
 	if err == nil && len(bytes.TrimSpace(form.Text)) == 0 {
 		err = domain.Errorf(domain.Invalid, "Choose a file, or paste the devices as JSON, YAML, TOML or CSV.")
 	}
@@ -143,7 +144,7 @@ func (s deviceImport) importForm(c *gin.Context) (d importData, text []byte, act
 
 // plan finds the result for each device. Each has a view of its own, because a view keeps the devices that were read of it.
 func (s deviceImport) plan(c *gin.Context, d importData) error {
-	plan := deviceimport.Plan{Service: d.Service, Profile: d.Profile}
+	plan := deviceimport.Plan{Service: d.Service.Value, Profile: d.Profile.Value}
 	for row := range slices.Chunk(d.Rows, 1) {
 		if err := c.Request.Context().Err(); err != nil {
 			return err

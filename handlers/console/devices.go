@@ -32,7 +32,7 @@ type deviceList struct {
 	listing *devicesearch.Index
 }
 
-func (s deviceList) routes() []web.Route {
+func (s deviceList) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/devices", domain.MayRead, s.Share(s.showDevices)),
 		web.Post("/devices", domain.MayChange, s.changeDevices),

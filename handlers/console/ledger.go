@@ -116,7 +116,7 @@ type ledgerPages struct {
 	ledger Ledger
 }
 
-func (s ledgerPages) routes() []web.Route {
+func (s ledgerPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/ledger", domain.MayAudit, s.Share(s.showLedger)),
 		web.Get("/ledger/:log/:seq", domain.MayAudit, s.ledgerEvent),

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -21,7 +20,7 @@ const mostExamined = 500
 // notificationPages are the pages of notifications.
 type notificationPages struct{ tags }
 
-func (s notificationPages) routes() []web.Route {
+func (s notificationPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/notifications", domain.MayRead, s.Share(s.notifications)),
 		web.Get("/notifications/+send", domain.MayChange, s.showSendNotification),
@@ -210,26 +209,27 @@ func (s notificationPages) deleteNotification(c *gin.Context) {
 	s.Finish(c, a, "/notifications", "The notification is deleted.")
 }
 
-// notificationForm is a notification as the user has entered it.
-type notificationForm struct {
-	Category, Labels, Severity, Sender, Description, Content, ContentType string
-	Problems                                                              web.Problems
-	CategoriesInUse, LabelsInUse                                          []web.Option
-}
-
-// Severities are those to choose from.
-func (notificationForm) Severities() []web.Option {
-	return web.Labelled(domain.SeverityNormal, "normal", domain.SeverityMinor, "minor", domain.SeverityCritical, "critical")
+var notificationInputs = web.Inputs[domain.Notification]{
+	{Field: web.Field{Name: "category", Label: "Category"}},
+	{Field: tagsInput, Exact: true, Optional: true},
+	{Field: web.Field{Name: "severity", Label: "Severity", Type: "select", Value: domain.SeverityNormal,
+		Options: web.Labelled(domain.SeverityNormal, "normal", domain.SeverityMinor, "minor", domain.SeverityCritical, "critical")}},
+	{Field: web.Field{Name: "sender", Label: "Sender", Required: true}, Exact: true},
+	{Field: descriptionInput, Exact: true},
+	{Field: web.Field{Name: "content", Label: "Content", Type: "textarea", Required: true}, Exact: true},
+	{Field: web.Field{Name: "contentType", Label: "Content type", Hint: "Such as text/plain or application/json."}},
 }
 
 func (s notificationPages) showSendNotification(c *gin.Context) {
 	u, _ := web.User(c)
-	s.showNotificationForm(c, http.StatusOK, "", notificationForm{Severity: domain.SeverityNormal, Sender: u.Name})
+	f := notificationInputs.Blank()
+	f.Texts["sender"] = u.Name
+	s.showNotificationForm(c, http.StatusOK, "", f)
 }
 
-func (s notificationPages) showNotificationForm(c *gin.Context, status int, message string, f notificationForm) {
-	var err error
-	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(c); err != nil {
+func (s notificationPages) showNotificationForm(c *gin.Context, status int, message string, f *web.Form) {
+	notificationInputs.Show(f)
+	if err := s.offerTags(c, f.Field("category"), f.Field("labels")); err != nil {
 		s.Fail(c, err)
 		return
 	}
@@ -237,15 +237,8 @@ func (s notificationPages) showNotificationForm(c *gin.Context, status int, mess
 }
 
 func (s notificationPages) sendNotification(c *gin.Context) {
-	f := notificationForm{
-		Category: strings.TrimSpace(c.PostForm("category")), Labels: c.PostForm("labels"), Severity: c.PostForm("severity"), Sender: c.PostForm("sender"),
-		Description: c.PostForm("description"), Content: c.PostForm("content"), ContentType: strings.TrimSpace(c.PostForm("contentType")),
-	}
-	fields := map[string]any{"category": f.Category, "severity": f.Severity, "sender": f.Sender, "description": f.Description, "content": f.Content, "contentType": f.ContentType}
-	if labels := web.SplitLabels(f.Labels); len(labels) > 0 {
-		fields["labels"] = labels
-	}
-	a, id := sendOne(c, s.Site, fields)
+	f := notificationInputs.Read(c, "")
+	a, id := sendOne(c, s.Site, notificationInputs.Values(f, nil))
 	if !a.OK() {
 		f.Problems = a.Problems
 		s.showNotificationForm(c, a.Status, a.Message, f)

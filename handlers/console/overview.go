@@ -24,7 +24,7 @@ type overviewPage struct {
 	ledger       Ledger
 }
 
-func (s overviewPage) routes() []web.Route {
+func (s overviewPage) Routes() []web.Route {
 	return []web.Route{web.Get("/", handlers.AnyRole, s.Share(s.overview))}
 }
 

@@ -25,9 +25,9 @@ type profilePages struct {
 	state entities.Reader
 }
 
-func (s profilePages) routes() []web.Route {
+func (s profilePages) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/profiles", domain.MayRead, s.Share(s.profiles)),
+		web.Get("/profiles", domain.MayRead, s.Share(s.list().ShowList)),
 		web.Get("/profiles/+upload", domain.MayChange, s.showUpload),
 		web.Post("/profiles/+upload", domain.MayChange, s.uploadProfile).WithUpload(),
 		web.Get("/profiles/:name", domain.MayRead, s.Share(s.profile)),
@@ -37,36 +37,33 @@ func (s profilePages) routes() []web.Route {
 	}
 }
 
-type profilesData struct {
-	Profiles                   []profileRow
-	Pager                      web.Pager
-	Label, Manufacturer, Model string
-}
-
 // profileRow is a profile in the list, without its resources and commands.
 type profileRow struct {
-	domain.Profile
-	Resources int
+	Name      string   `json:"name"`
+	Model     string   `json:"model"`
+	Resources int      `json:"resources"`
+	Labels    []string `json:"labels"`
+	Modified  int64    `json:"modified"`
 }
 
-func rowOfProfile(p *domain.Profile) (row profileRow) {
-	row.Resources = len(p.DeviceResources)
+func rowOfProfile(p *domain.Profile) any {
+	resources := len(p.DeviceResources)
 	p.DeviceResources, p.DeviceCommands = nil, nil
-	row.Profile = web.CutRow(p)
-	return row
+	cut := web.CutRow(p)
+	return profileRow{cut.Name, cut.Manufacturer + " " + cut.Model, resources, cut.Labels, cut.Modified}
 }
 
-func (s profilePages) profiles(c *gin.Context) {
-	list, total, err := web.List(s.Memory(c), s.state, profileKind, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
-		web.IndexFilters(c, domain.IndexLabel, domain.IndexManufacturer, domain.IndexModel), rowOfProfile)
-	if err != nil {
-		s.FailList(c, err)
-		return
+func (s profilePages) list() web.Entity[domain.Profile] {
+	return web.Entity[domain.Profile]{
+		Site: s.Site, State: s.state, Kind: profileKind, One: "profile", Path: "/profiles", Add: "upload", Cut: rowOfProfile,
+		Empty: "There is no profile yet.", EmptyAdd: ` <a href="/profiles/+upload">Upload a profile</a> first: every device needs one.`,
+		NoMatch: `No profile matches. <a href="/profiles">Show all profiles</a>`,
+		Filters: web.Labelled(domain.IndexManufacturer, "Manufacturer", domain.IndexModel, "Model", domain.IndexLabel, "Label"),
+		Columns: []web.Column{
+			{Name: "model", Heading: "Manufacturer and model", Label: "Model"}, {Name: "resources", Heading: "Resources", Label: "Resources"},
+			{Name: "labels", Heading: "Labels"}, {Name: "modified", Heading: "Changed", Label: "Changed"},
+		},
 	}
-	s.Show(c, http.StatusOK, "profiles", web.Page{Title: "Profiles", Live: "profiles", Data: profilesData{
-		list, web.PagerOf(c, total, len(list)),
-		web.FilterText(c, domain.IndexLabel), web.FilterText(c, domain.IndexManufacturer), web.FilterText(c, domain.IndexModel),
-	}})
 }
 
 const (

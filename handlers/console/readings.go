@@ -23,7 +23,7 @@ const (
 // readingPages are the list of readings, and their values.
 type readingPages struct{ values }
 
-func (s readingPages) routes() []web.Route {
+func (s readingPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/readings", domain.MayRead, s.Share(s.showReadings)),
 		web.Get("/readings/:id/value", domain.MayRead, s.serveValue),

@@ -36,7 +36,7 @@ type subscriptionForms struct {
 	network Network
 }
 
-func (s subscriptionForms) routes() []web.Route {
+func (s subscriptionForms) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/subscriptions/+add", domain.MayChange, s.showAddSubscription),
 		web.Post("/subscriptions/+add", domain.MayChange, s.addSubscription),
@@ -57,29 +57,38 @@ type channelForm struct {
 // Input is the name of the input of a field.
 func (f channelForm) Input(name string) string { return fmt.Sprintf("channels[%d].%s", f.Index, name) }
 
-// subscriptionForm is a subscription as the user has entered it. Old is the name of the one that is edited.
+var subscriptionInputs = web.Inputs[domain.Subscription]{
+	{Field: nameInput, New: true},
+	{Field: web.Field{Name: "receiver", Label: "Receiver", Required: true, Hint: "The name of a person or a group."}, Exact: true},
+	{Field: descriptionInput, Exact: true},
+	{Field: web.Field{Name: "categories", Label: "Categories", Value: domain.DeviceChanged,
+		Hint: "Separate categories by commas. DEVICE_CHANGED stands for changes of devices."}, Exact: true},
+	{Field: tagsInput, Exact: true},
+	{Field: stateInput},
+	{Field: web.Field{Name: "resendLimit", Label: "Maximum retries", Type: "number", More: true,
+		Hint: "Retries after a failed attempt. Leave empty for the setting of the server."}},
+	{Field: web.Field{Name: "resendInterval", Label: "Time between retries", More: true,
+		Hint: "Such as 5s or 2m. Leave empty for the setting of the server."}, Optional: true},
+}
+
+// tagsInput is the input for labels if an entity may have a category in their place.
+var tagsInput = web.Field{Name: "labels", Label: "Labels", Hint: "Separate labels by commas. Give a category or a label."}
+
+// subscriptionForm is a subscription as the user has entered it.
 type subscriptionForm struct {
-	Old, Revision                           string
-	Name, Description, Receiver, AdminState string
-	Categories, Labels                      string
-	ResendLimit, ResendInterval             string
-	Channels                                []channelForm
-	Problems                                web.Problems
-	CategoriesInUse, LabelsInUse            []web.Option
+	*web.Form
+	Channels []channelForm
 }
 
 // Kinds are the kinds of channels that can be added.
 func (subscriptionForm) Kinds() []domain.ChannelKind { return channelKinds }
-
-// States are the admin states to choose from.
-func (subscriptionForm) States() []web.Option { return web.LockOptions() }
 
 func (s subscriptionForms) showAddSubscription(c *gin.Context) {
 	kind, ok := domain.ChannelKindOf(c.Query("kind"))
 	if !ok {
 		kind = channelKinds[0]
 	}
-	f := subscriptionForm{AdminState: domain.StateUnlocked, Categories: domain.DeviceChanged}
+	f := subscriptionForm{Form: subscriptionInputs.Blank()}
 	f.add(s.network.newChannel(kind))
 	s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
@@ -91,14 +100,7 @@ func (f *subscriptionForm) add(ch channelForm) {
 
 // readSubscriptionForm reads what the user has entered, and adds or removes a channel if its button was pressed.
 func (s subscriptionForms) readSubscriptionForm(c *gin.Context) (f subscriptionForm, again bool) {
-	f = subscriptionForm{
-		Old: c.Param("name"), Revision: c.PostForm("revision"), Name: strings.TrimSpace(c.PostForm("name")), Description: c.PostForm("description"),
-		Receiver: c.PostForm("receiver"), AdminState: c.PostForm("adminState"), Categories: c.PostForm("categories"), Labels: c.PostForm("labels"),
-		ResendLimit: strings.TrimSpace(c.PostForm("resendLimit")), ResendInterval: strings.TrimSpace(c.PostForm("resendInterval")),
-	}
-	if f.Old != "" {
-		f.Name = f.Old
-	}
+	f = subscriptionForm{Form: subscriptionInputs.Read(c, c.Param("name"))}
 	for i := range domain.MaxChannels {
 		text := c.PostForm(channelForm{Index: i}.Input("type"))
 		if text == "" {
@@ -202,16 +204,8 @@ func (f subscriptionForm) fields() map[string]any {
 	for i, ch := range f.Channels {
 		channels[i] = ch.fields()
 	}
-	fields := map[string]any{
-		"name": f.Name, "description": f.Description, "receiver": f.Receiver, "adminState": f.AdminState,
-		"categories": web.SplitLabels(f.Categories), "labels": web.SplitLabels(f.Labels), "channels": channels,
-	}
-	if limit, err := strconv.Atoi(f.ResendLimit); err == nil {
-		fields["resendLimit"] = limit
-	}
-	if f.ResendInterval != "" {
-		fields["resendInterval"] = f.ResendInterval
-	}
+	fields := subscriptionInputs.Values(f.Form, nil)
+	fields["channels"] = channels
 	return fields
 }
 
@@ -235,7 +229,7 @@ func (s subscriptionForms) saveSubscription(c *gin.Context, method, what string)
 		s.showSubscriptionForm(c, a.Status, a.Message, f)
 		return
 	}
-	s.Done(c, "/subscriptions/"+f.Name, "The subscription is %s.", what)
+	s.Done(c, "/subscriptions/"+f.Texts["name"], "The subscription is %s.", what)
 }
 
 func (s subscriptionForms) showEditSubscription(c *gin.Context) {
@@ -245,13 +239,7 @@ func (s subscriptionForms) showEditSubscription(c *gin.Context) {
 		s.Fail(c, err)
 		return
 	}
-	f := subscriptionForm{
-		Old: d.Name, Revision: strconv.FormatUint(row.Revision, 10), Name: d.Name, Description: d.Description, Receiver: d.Receiver, AdminState: d.AdminState,
-		Categories: strings.Join(d.Categories, ", "), Labels: strings.Join(d.Labels, ", "), ResendInterval: d.ResendInterval,
-	}
-	if d.ResendLimit != 0 {
-		f.ResendLimit = strconv.Itoa(d.ResendLimit)
-	}
+	f := subscriptionForm{Form: subscriptionInputs.FormOf(&d, d.Name, row.Revision)}
 	for _, ch := range d.Channels {
 		f.add(channelFormOf(ch))
 	}
@@ -259,8 +247,8 @@ func (s subscriptionForms) showEditSubscription(c *gin.Context) {
 }
 
 func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) {
-	var err error
-	if f.CategoriesInUse, f.LabelsInUse, err = s.tagsInUse(c); err != nil {
+	subscriptionInputs.Show(f.Form)
+	if err := s.offerTags(c, f.Field("categories"), f.Field("labels")); err != nil {
 		s.Fail(c, err)
 		return
 	}
@@ -268,7 +256,7 @@ func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, mess
 		f.Channels[i].setInputs(s.network, f.Problems)
 	}
 	title := "Add a subscription"
-	if f.Old != "" {
+	if !f.New() {
 		title = "Edit subscription " + f.Old
 	}
 	s.Show(c, status, "subscription_form", web.Page{Title: title, Message: message, Data: f})
@@ -278,6 +266,12 @@ func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, mess
 type tags struct {
 	*web.Site
 	state, notes entities.Reader
+}
+
+// offerTags has the fields for a category, or categories, and for labels suggest the ones in use.
+func (s tags) offerTags(c *gin.Context, categories, labels *web.Field) (err error) {
+	categories.Options, labels.Options, err = s.tagsInUse(c)
+	return err
 }
 
 // tagsInUse are the categories and labels of the notifications and subscriptions that changed last. Those that only a subscription has are

@@ -23,7 +23,7 @@ type subscriptionPages struct {
 	network Network
 }
 
-func (s subscriptionPages) routes() []web.Route {
+func (s subscriptionPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/subscriptions", domain.MayRead, s.Share(s.subscriptions)),
 		web.Get("/subscriptions/:name", domain.MayRead, s.Share(s.subscription)),
@@ -63,13 +63,11 @@ func (s subscriptionPages) subscriptionRows(c *gin.Context, subs []domain.Subscr
 	defer done()
 	rows := make([]subscriptionRow, len(subs))
 	for i, sub := range subs {
-		var err error
-		if rows[i].Subscription = sub; true {
-			rows[i].Outcome, err = worst(notes.Lists, sub, u.Role)
-		}
+		outcome, err := worst(notes.Lists, sub, u.Role)
 		if err != nil {
 			return nil, err
 		}
+		rows[i] = subscriptionRow{sub, outcome}
 	}
 	return rows, nil
 }

@@ -120,7 +120,7 @@ type systemPages struct {
 	access Access
 }
 
-func (s systemPages) routes() []web.Route {
+func (s systemPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/system", domain.MayRead, s.showSystem),
 		web.Get("/system/api/:service/openapi.yaml", domain.MayRead, s.apiDocument),

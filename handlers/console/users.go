@@ -46,7 +46,7 @@ type userPages struct {
 	tokens Tokens
 }
 
-func (s userPages) routes() []web.Route {
+func (s userPages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/users", domain.MayAdminister, s.Share(s.listUsers)),
 		web.Post("/users", domain.MayAdminister, s.addUser),
@@ -66,9 +66,7 @@ type usersData struct {
 	// MoreUsers and MoreTokens are how many are not listed.
 	MoreUsers, MoreTokens int
 	NewToken              string // the text of a token that was created by the request before
-	Roles                 []web.Option
-	AddUser               userForm
-	AddToken              tokenForm
+	AddUser, AddToken     accountForm
 }
 
 // tokenRow is a token in the list.
@@ -79,25 +77,29 @@ type tokenRow struct {
 	Overlaps bool // the secret before the last rotation is still valid
 }
 
-// userForm is a new user, with the errors.
-type userForm struct {
-	Name, Role string
-	MustChange bool
-	Open       bool
-	Wrong      web.Problems
+var userInputs = web.Inputs[domain.User]{
+	{Field: web.Field{Name: "name", Label: "User name", Required: true}},
+	{Field: web.Field{Name: "role", Label: "Role", Type: "select", Value: string(domain.Viewer), Options: roleOptions()}},
+	{Field: web.Field{Name: "new-password", Label: "Password", Type: "password", Required: true, Autocomplete: "new-password",
+		Hint: "At least 10 characters, and not a common password."}, Path: "password", Exact: true},
 }
 
-// tokenForm is a new token, with the errors.
-type tokenForm struct {
-	Name, Role, Devices, Days string
-	Certificate               bool
-	Open                      bool
-	Wrong                     web.Problems
+var tokenInputs = web.Inputs[domain.Token]{
+	{Field: web.Field{Name: "token-name", Label: "Token name", Required: true}, Path: "name"},
+	{Field: web.Field{Name: "token-role", Label: "Role of the token", Type: "select", Value: string(domain.Poster), Options: roleOptions()}, Path: "role"},
+	{Field: web.Field{Name: "devices", Label: "Devices that a poster may post to",
+		Hint: "Separate patterns by commas; * stands for any characters. Leave empty for all devices."}, Exact: true},
+	{Field: web.Field{Name: "days", Label: "Expires after days", Type: "number", Value: "365", Hint: "Leave empty for a token without an end."}},
+}
+
+// accountForm is the form of a new user or token. Checked is its box.
+type accountForm struct {
+	*web.Form
+	Open, Checked bool
 }
 
 func (s userPages) listUsers(c *gin.Context) {
-	var d usersData
-	d.AddUser.Open, d.AddToken.Open = c.Query("add") == "user", c.Query("add") == "token"
+	d := usersData{AddUser: accountForm{Open: c.Query("add") == "user"}, AddToken: accountForm{Open: c.Query("add") == "token"}}
 	if !web.IsLive(c) {
 		var err error
 		if d.NewToken, err = s.Sessions.Take(c, shownOnce); err != nil {
@@ -127,13 +129,14 @@ func (s userPages) showUsers(c *gin.Context, status int, message string, d users
 		t.Devices = web.CutRow(&t.Devices)
 		d.Tokens = append(d.Tokens, tokenRow{t, s.tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now, t.OldUntil > now})
 	}
-	d.Roles = roleOptions()
-	if d.AddUser.Role == "" {
-		d.AddUser.Role, d.AddUser.MustChange = string(domain.Viewer), true
+	if d.AddUser.Form == nil {
+		d.AddUser.Form, d.AddUser.Checked = userInputs.Blank(), true
 	}
-	if d.AddToken.Role == "" {
-		d.AddToken.Role, d.AddToken.Days = string(domain.Poster), "365"
+	if d.AddToken.Form == nil {
+		d.AddToken.Form = tokenInputs.Blank()
 	}
+	userInputs.Show(d.AddUser.Form)
+	tokenInputs.Show(d.AddToken.Form)
 	s.Show(c, status, "users", web.Page{Title: "Users and tokens", Live: "users&tokens", Message: message, Data: d})
 }
 
@@ -158,19 +161,15 @@ func roleOptions() []web.Option {
 }
 
 func (s userPages) addUser(c *gin.Context) {
-	f := userForm{Name: strings.TrimSpace(c.PostForm("name")), Role: c.PostForm("role"), MustChange: c.PostForm("mustChange") != "", Open: true}
-	password := c.PostForm("new-password")
-	err := s.users.AddUser(c.Request.Context(), web.ActorOf(c), f.Name, domain.Role(f.Role), password, f.MustChange)
+	f := accountForm{Form: userInputs.Read(c, ""), Open: true, Checked: c.PostForm("mustChange") != ""}
+	name, role := f.Texts["name"], domain.Role(f.Texts["role"])
+	err := s.users.AddUser(c.Request.Context(), web.ActorOf(c), name, role, f.Texts["new-password"], f.Checked)
 	if err == nil {
-		s.Done(c, "/users", "The user %s is added.", f.Name)
+		s.Done(c, "/users", "The user %s is added.", name)
 		return
 	}
-	message := s.Refused(c, err)
-	if message == "" {
-		return
-	}
-	f.Wrong = problemsIn(err)
-	s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
+	f.Problems = problemsIn(err)
+	s.Refuse(c, err, func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f}) })
 }
 
 // problemsIn returns the errors of the fields that err is about. Their cures are in the message above the form.
@@ -209,9 +208,9 @@ func userPath(name string) string { return "/users/" + url.PathEscape(name) }
 func (s userPages) changeRole(c *gin.Context) {
 	name, role := c.Param("name"), c.PostForm("role")
 	if err := s.users.SetRole(c.Request.Context(), web.ActorOf(c), name, domain.Role(role)); err != nil {
-		if message := s.Refused(c, err); message != "" {
+		s.Refuse(c, err, func(message string) {
 			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Role: message}, message)
-		}
+		})
 		return
 	}
 	to := userPath(name)
@@ -225,9 +224,9 @@ func (s userPages) resetPassword(c *gin.Context) {
 	name, password := c.Param("name"), c.PostForm("new-password")
 	mustChange := "user:"+name != web.ActorOf(c)
 	if err := s.users.SetPassword(c.Request.Context(), web.ActorOf(c), name, password, mustChange); err != nil {
-		if message := s.Refused(c, err); message != "" {
+		s.Refuse(c, err, func(message string) {
 			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
-		}
+		})
 		return
 	}
 	if u, ok := s.users.User(name); ok && !mustChange {
@@ -242,41 +241,35 @@ func (s userPages) resetPassword(c *gin.Context) {
 func (s userPages) removeUser(c *gin.Context) {
 	name := c.Param("name")
 	if err := s.users.RemoveUser(c.Request.Context(), web.ActorOf(c), name); err != nil {
-		if message := s.Refused(c, err); message != "" {
-			s.showOneUser(c, http.StatusUnprocessableEntity, userData{}, message)
-		}
+		s.Refuse(c, err, func(message string) { s.showOneUser(c, http.StatusUnprocessableEntity, userData{}, message) })
 		return
 	}
 	s.Done(c, "/users", "The user %s is removed.", name)
 }
 
 func (s userPages) addToken(c *gin.Context) {
-	f := tokenForm{
-		Name: strings.TrimSpace(c.PostForm("token-name")), Role: c.PostForm("token-role"), Devices: c.PostForm("devices"),
-		Days: strings.TrimSpace(c.PostForm("days")), Certificate: c.PostForm("certificate") != "", Open: true,
+	f := accountForm{Form: tokenInputs.Read(c, ""), Open: true, Checked: c.PostForm("certificate") != ""}
+	t := domain.Token{
+		Name: f.Texts["token-name"], Role: domain.Role(f.Texts["token-role"]), Devices: words(f.Texts["devices"]), Certificate: f.Checked,
 	}
-	t := domain.Token{Name: f.Name, Role: domain.Role(f.Role), Devices: words(f.Devices), Certificate: f.Certificate}
-	message := ""
-	if f.Days != "" {
-		days, err := strconv.Atoi(f.Days)
+	again := func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddToken: f}) }
+	if text := f.Texts["days"]; text != "" {
+		days, err := strconv.Atoi(text)
 		if err != nil || days < 1 || days > mostExpiryDays {
-			f.Wrong.Add("days", fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays))
+			f.Problems.Add("days", fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays))
+			again("")
+			return
 		}
 		t.Expires = s.now().UnixMilli() + int64(days)*dayMS
 	}
-	if len(f.Wrong) == 0 {
-		text, err := s.tokens.AddToken(c.Request.Context(), web.ActorOf(c), t)
-		if err == nil {
-			s.Sessions.Put(c.Request.Context(), shownOnce, text)
-			s.Done(c, "/users", "The token %s is created.", f.Name)
-			return
-		}
-		if message = s.Refused(c, err); message == "" {
-			return
-		}
-		f.Wrong = problemsIn(err)
+	text, err := s.tokens.AddToken(c.Request.Context(), web.ActorOf(c), t)
+	if err != nil {
+		f.Problems = problemsIn(err)
+		s.Refuse(c, err, again)
+		return
 	}
-	s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddToken: f})
+	s.Sessions.Put(c.Request.Context(), shownOnce, text)
+	s.Done(c, "/users", "The token %s is created.", t.Name)
 }
 
 // words are the parts of a text between commas or spaces.
@@ -291,9 +284,7 @@ func (s userPages) rotateToken(c *gin.Context) {
 	name := c.Param("name")
 	text, err := s.tokens.RotateToken(c.Request.Context(), web.ActorOf(c), name, overlap)
 	if err != nil {
-		if message := s.Refused(c, err); message != "" {
-			s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
-		}
+		s.Refuse(c, err, func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{}) })
 		return
 	}
 	s.Sessions.Put(c.Request.Context(), shownOnce, text)
@@ -303,9 +294,7 @@ func (s userPages) rotateToken(c *gin.Context) {
 func (s userPages) revokeToken(c *gin.Context) {
 	name := c.Param("name")
 	if err := s.tokens.RemoveToken(c.Request.Context(), web.ActorOf(c), name); err != nil {
-		if message := s.Refused(c, err); message != "" {
-			s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
-		}
+		s.Refuse(c, err, func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{}) })
 		return
 	}
 	s.Done(c, "/users", "The token %s is revoked. Programs that use it are refused from now on.", name)

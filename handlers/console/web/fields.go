@@ -19,6 +19,8 @@ type Field struct {
 	Options []Option
 	// Autocomplete is the attribute of the same name.
 	Autocomplete string
+	// More says that the input is shown on demand.
+	More bool
 }
 
 // ID is that of the input in the page.

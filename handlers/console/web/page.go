@@ -294,12 +294,12 @@ func ShowBytes(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, "KMGT"[unit])
 }
 
-// Refused returns the message of an error that the user can correct. It answers all other errors itself and returns "".
-func (s *Site) Refused(c *gin.Context, err error) string {
+// Refuse answers for an error: with again, which shows the form with the message, if the user can correct the error.
+func (s *Site) Refuse(c *gin.Context, err error, again func(message string)) {
 	switch domain.CodeOf(err) {
 	case domain.Invalid, domain.Conflict, domain.NotFound, domain.TooLarge, domain.Locked, domain.TooMany, domain.Unavailable, domain.Full:
-		return err.Error()
+		again(err.Error())
+	default:
+		s.Fail(c, err)
 	}
-	s.Fail(c, err)
-	return ""
 }
