@@ -101,32 +101,28 @@ func (s selected) Earlier() []value {
 // Rest is the number of values that are not shown.
 func (s selected) Rest() int { return s.Total - len(s.Values) }
 
-func (s devicePage) showDevice(c *gin.Context) {
-	s.showDevicePage(c, http.StatusOK, "", "")
+func (s devicePage) showDevice(c *gin.Context) error {
+	return s.showDevicePage(c, http.StatusOK, "", "")
 }
 
 // showDevicePage shows the device in the path. wrong is the reason of a refusal of the value posted.
-func (s devicePage) showDevicePage(c *gin.Context, status int, wrong, posted string) {
+func (s devicePage) showDevicePage(c *gin.Context, status int, wrong, posted string) error {
 	d, left, err := s.deviceData(c, c.Param("name"))
 	if err == nil {
 		err = s.Memory(c).Hold(web.LogWork)
 	}
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if d.Set, err = s.history.stateSet(c.Request.Context(), d.Name, d.Revision); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	s.Memory(c).Release()
 	if err := s.latest(&d); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if err := s.selectResource(c, &d); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if d.Selected != nil {
 		d.Selected.Posted, d.Selected.Error = posted, wrong
@@ -135,7 +131,7 @@ func (s devicePage) showDevicePage(c *gin.Context, status int, wrong, posted str
 		}
 	}
 	name := url.QueryEscape(d.Name)
-	s.Show(c, status, "device", web.Page{
+	return s.Show(c, status, "device", web.Page{
 		Title: d.Name, Message: wrong, Data: d, Left: left,
 		Live: template.URL("devices=" + name + "&readings=" + name), //nolint:gosec // escaped
 	})
@@ -149,7 +145,7 @@ func (s devicePage) deviceData(c *gin.Context, name string) (d deviceData, left 
 	k := web.ForPage()
 	d.Device = web.Cut(k, &d.Device)
 	var p domain.Profile
-	row, err := entities.LookUp(s.Memory(c), s.state, profileKind.Table, d.ProfileName, &p)
+	row, err := entities.LookUp(s.Memory(c), s.state, entities.Profiles.Table, d.ProfileName, &p)
 	if err != nil {
 		return d, "", err
 	}
@@ -221,16 +217,15 @@ func (s devicePage) selectResource(c *gin.Context, d *deviceData) error {
 }
 
 // postValue posts a file, or a text, to a resource, as a third party does.
-func (s devicePage) postValue(c *gin.Context) {
+func (s devicePage) postValue(c *gin.Context) error {
 	a, text := s.postPart(c)
 	if !a.OK() {
 		memory := s.Bodies.EntryMemory(c)
 		defer memory.Release()
 		text, _ = web.Repeat([]byte(text), memory)
-		s.showDevicePage(c, a.Status, a.Message, text)
-		return
+		return s.showDevicePage(c, a.Status, a.Message, text)
 	}
-	s.Done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
+	return s.Done(c, "/devices/"+url.PathEscape(c.Param("name"))+"?resource="+url.QueryEscape(c.Param("resource")), "The value is posted.")
 }
 
 // postPart posts the first part of a form that is not empty. It streams a file.

@@ -16,6 +16,7 @@ import (
 	"ledge/domain/spelling"
 	"ledge/handlers/bodies"
 	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 	"ledge/handlers/yamldoc"
 )
 
@@ -127,19 +128,18 @@ func offerNames(f *web.Field, names []web.Option) {
 	}
 }
 
-func (s deviceForms) showAddDevice(c *gin.Context) {
+func (s deviceForms) showAddDevice(c *gin.Context) error {
 	f := deviceInputs.Blank()
 	f.Texts["profileName"] = c.Query("profile")
-	s.showDeviceForm(c, http.StatusOK, deviceForm{Form: f}, "")
+	return s.showDeviceForm(c, http.StatusOK, deviceForm{Form: f}, "")
 }
 
 const correctMarked = "Correct the fields that are marked."
 
-func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) {
+func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, message string) error {
 	profiles, services, err := s.pickers()
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	deviceInputs.Show(f.Form)
 	for name, names := range map[string][]web.Option{"profileName": profiles, "serviceName": services} {
@@ -157,7 +157,7 @@ func (s deviceForms) showDeviceForm(c *gin.Context, status int, f deviceForm, me
 	if !f.New() {
 		title = "Edit " + f.Old
 	}
-	s.Show(c, status, "device_form", web.Page{Title: title, Message: message, Data: f})
+	return s.Show(c, status, "device_form", web.Page{Title: title, Message: message, Data: f})
 }
 
 // suggestNames returns an error for the name of an entity that does not exist, with the names that may be meant.
@@ -194,69 +194,64 @@ func deviceFields(f *web.Form, memory *bodies.EntryMemory) map[string]any {
 	return fields
 }
 
-func (s deviceForms) addDevice(c *gin.Context) {
+func (s deviceForms) addDevice(c *gin.Context) error {
 	f := deviceForm{Form: deviceInputs.Read(c, "")}
 	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	fields := deviceFields(f.Form, memory)
 	if len(f.Problems) > 0 {
-		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
-		return
+		return s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
 	}
 	fields["adminState"], fields["operatingState"] = domain.StateUnlocked, domain.StateUp
 	a := s.ChangeOne(c, metadataService, http.MethodPost, web.API+"/device", "device", fields, "")
 	if !a.OK() {
 		f.Problems = a.Problems
-		s.showDeviceForm(c, a.Status, f, a.Message)
-		return
+		return s.showDeviceForm(c, a.Status, f, a.Message)
 	}
 	name := f.Texts["name"]
-	s.Done(c, "/devices/"+url.PathEscape(name), "The device %s is added.", name)
+	return s.Done(c, "/devices/"+url.PathEscape(name), "The device %s is added.", name)
 }
 
 // deviceForForm returns a device of which a form has all.
 func (s devices) deviceForForm(c *gin.Context, name string) (domain.Device, uint64, error) {
-	d, row, err := web.ReadForm(s.Memory(c), s.state, deviceTable, "device", name, web.APIPath("device/name/", name))
+	d, row, err := web.ReadForm(s.Memory(c), s.state, entities.Devices.Table, "device", name, web.APIPath("device/name/", name))
 	return d, row.Revision, err
 }
 
-func (s deviceForms) showEditDevice(c *gin.Context) {
+func (s deviceForms) showEditDevice(c *gin.Context) error {
 	d, revision, err := s.deviceForForm(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.showDeviceForm(c, http.StatusOK, deviceForm{Form: deviceInputs.FormOf(&d, d.Name, revision)}, "")
+	return s.showDeviceForm(c, http.StatusOK, deviceForm{Form: deviceInputs.FormOf(&d, d.Name, revision)}, "")
 }
 
-func (s deviceForms) editDevice(c *gin.Context) {
+func (s deviceForms) editDevice(c *gin.Context) error {
 	f := deviceForm{Form: deviceInputs.Read(c, c.Param("name"))}
 	f.Revision = cmp.Or(f.Revision, "0")
 	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	fields := deviceFields(f.Form, memory)
 	if len(f.Problems) > 0 {
-		s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
-		return
+		return s.showDeviceForm(c, http.StatusUnprocessableEntity, f, correctMarked)
 	}
 	a := s.patchDevice(c, fields, "If-Match", fmt.Sprintf("%q", strings.Trim(f.Revision, `"`)))
 	switch {
 	case a.OK():
-		s.Done(c, "/devices/"+url.PathEscape(f.Old), "The device %s is saved.", f.Old)
+		return s.Done(c, "/devices/"+url.PathEscape(f.Old), "The device %s is saved.", f.Old)
 	case a.Status == http.StatusPreconditionFailed:
-		s.showConflict(c, f)
+		return s.showConflict(c, f)
 	default:
 		f.Problems = a.Problems
-		s.showDeviceForm(c, a.Status, f, a.Message)
+		return s.showDeviceForm(c, a.Status, f, a.Message)
 	}
 }
 
 // showConflict shows the changes since the form was opened. The form then has the new revision, so its user can save it.
-func (s deviceForms) showConflict(c *gin.Context, f deviceForm) {
+func (s deviceForms) showConflict(c *gin.Context, f deviceForm) error {
 	d, revision, err := s.deviceForForm(c, f.Old)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	now := deviceInputs.FormOf(&d, d.Name, revision)
 	for _, one := range deviceInputs {
@@ -266,12 +261,12 @@ func (s deviceForms) showConflict(c *gin.Context, f deviceForm) {
 		}
 	}
 	f.Revision = now.Revision
-	s.showDeviceForm(c, http.StatusPreconditionFailed, f,
+	return s.showDeviceForm(c, http.StatusPreconditionFailed, f,
 		"This device was changed after you opened the form, and nothing of yours is saved yet. Compare, correct the form, and save again.")
 }
 
 // setDeviceState sets the admin state or the operating state of a device.
-func (s deviceForms) setDeviceState(c *gin.Context) {
+func (s deviceForms) setDeviceState(c *gin.Context) error {
 	fields := map[string]any{"name": c.Param("name")}
 	var words string
 	switch state := c.PostForm("state"); state {
@@ -280,14 +275,12 @@ func (s deviceForms) setDeviceState(c *gin.Context) {
 	case domain.StateUp, domain.StateDown:
 		fields["operatingState"], words = state, state
 	default:
-		s.ShowError(c, http.StatusUnprocessableEntity, "There is no such state. Go back and choose one.")
-		return
+		return s.ShowError(c, http.StatusUnprocessableEntity, "There is no such state. Go back and choose one.")
 	}
 	if a := s.patchDevice(c, fields); !a.OK() {
-		s.ShowError(c, a.Status, a.Message)
-		return
+		return s.ShowError(c, a.Status, a.Message)
 	}
-	s.Done(c, "/devices/"+url.PathEscape(c.Param("name")), "The device is %s.", words)
+	return s.Done(c, "/devices/"+url.PathEscape(c.Param("name")), "The device is %s.", words)
 }
 
 // deletion is a device with the number of its readings.
@@ -296,26 +289,23 @@ type deletion struct {
 	Readings int
 }
 
-func (s deviceForms) showDeleteDevice(c *gin.Context) {
+func (s deviceForms) showDeleteDevice(c *gin.Context) error {
 	d, _, err := s.device(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	d = web.Cut(web.ForPage(), &d)
 	_, readings, err := s.values.readings(domain.Page{}, domain.Filter{Index: domain.IndexDevice, Value: d.Name})
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Show(c, http.StatusOK, "device_delete", web.Page{Title: "Delete " + d.Name, Data: deletion{d, readings}})
+	return s.Show(c, http.StatusOK, "device_delete", web.Page{Title: "Delete " + d.Name, Data: deletion{d, readings}})
 }
 
-func (s deviceForms) deleteDevice(c *gin.Context) {
+func (s deviceForms) deleteDevice(c *gin.Context) error {
 	name := c.Param("name")
 	if a := s.Call(c, metadataService, http.MethodDelete, web.APIPath("device/name/", name), nil); !a.OK() {
-		s.ShowError(c, a.Status, a.Message)
-		return
+		return s.ShowError(c, a.Status, a.Message)
 	}
-	s.Done(c, "/devices", "The device %s is deleted.", name)
+	return s.Done(c, "/devices", "The device %s is deleted.", name)
 }

@@ -85,14 +85,13 @@ type fact struct {
 	Differs          bool
 }
 
-func (s deviceHistory) showDeviceHistory(c *gin.Context) {
+func (s deviceHistory) showDeviceHistory(c *gin.Context) error {
 	device, revision, err := s.device(c, c.Param("name"))
 	if err == nil {
 		err = s.Memory(c).Hold(web.LogWork) // for the device, too
 	}
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	h := historyData{Name: strings.Clone(device.Name), At: c.Query("at")}
 	from, wrong := strconv.ParseUint(c.Query("from"), 10, 64)
@@ -105,12 +104,11 @@ func (s deviceHistory) showDeviceHistory(c *gin.Context) {
 		err = s.history.reconstruct(c.Request.Context(), &h, device, revision, wanted)
 	}
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	h.Device = domain.Device{}
 	s.Memory(c).Release()
-	s.Show(c, http.StatusOK, "device_history", web.Page{Title: "History of " + h.Name, Message: message, Data: h})
+	return s.Show(c, http.StatusOK, "device_history", web.Page{Title: "History of " + h.Name, Message: message, Data: h})
 }
 
 // version reads the event seq, which made a version of a device. prev is the event of the version before; 0 if there is none. If

@@ -84,26 +84,25 @@ func cutLong(text string) string {
 // Hidden is how many rows are not listed.
 func (d importData) Hidden() int { return max(0, len(d.Rows)-importRows) }
 
-func (s deviceImport) showImport(c *gin.Context) {
-	s.showImportPage(c, http.StatusOK, web.Page{}, importData{Service: web.Field{Value: domain.DeviceREST}})
+func (s deviceImport) showImport(c *gin.Context) error {
+	return s.showImportPage(c, http.StatusOK, web.Page{}, importData{Service: web.Field{Value: domain.DeviceREST}})
 }
 
-func (s deviceImport) showImportPage(c *gin.Context, status int, page web.Page, d importData) {
+func (s deviceImport) showImportPage(c *gin.Context, status int, page web.Page, d importData) error {
 	profiles, services, err := s.pickers()
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	d.Service.Name, d.Service.Label = "serviceName", "Device service for new devices without one"
 	d.Profile.Name, d.Profile.Label = "profileName", "Device profile for new devices without one"
 	offerNames(&d.Service, services)
 	offerNames(&d.Profile, profiles)
 	page.Title, page.Data = "Import devices", d
-	s.Show(c, status, "device_import", page)
+	return s.Show(c, status, "device_import", page)
 }
 
 // importDevices shows what an import would do, or does it.
-func (s deviceImport) importDevices(c *gin.Context) {
+func (s deviceImport) importDevices(c *gin.Context) error {
 	var page web.Page
 	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
@@ -129,7 +128,7 @@ func (s deviceImport) importDevices(c *gin.Context) {
 			page.Notice = web.TooLongToRepeat
 		}
 	}
-	s.showImportPage(c, status, page, d)
+	return s.showImportPage(c, status, page, d)
 }
 
 // importForm reads the text of an import, or the file in its place, and the defaults.

@@ -67,11 +67,11 @@ func (d devicesData) At(name, value string) template.URL {
 	return web.Address("/devices", d.Query, name, value)
 }
 
-func (s deviceList) showDevices(c *gin.Context) {
-	s.listDevices(c, http.StatusOK, "")
+func (s deviceList) showDevices(c *gin.Context) error {
+	return s.listDevices(c, http.StatusOK, "")
 }
 
-func (s deviceList) listDevices(c *gin.Context, status int, message string) {
+func (s deviceList) listDevices(c *gin.Context, status int, message string) error {
 	q := web.Filters(c, "q", "label", "profile", "service", "state", "sort", "after", "before")
 	if !slices.Contains(devicesearch.Sorts, strings.TrimPrefix(q.Get("sort"), "-")) {
 		q.Del("sort")
@@ -86,11 +86,10 @@ func (s deviceList) listDevices(c *gin.Context, status int, message string) {
 		d.Profiles, d.Services, err = s.pickers()
 	}
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	d.Filtered = q.Get("q")+q.Get("label")+q.Get("profile")+q.Get("service")+q.Get("state") != ""
-	s.Show(c, status, "devices", web.Page{Title: "Devices", Live: "devices", Message: message, Data: d})
+	return s.Show(c, status, "devices", web.Page{Title: "Devices", Live: "devices", Message: message, Data: d})
 }
 
 // pickers returns the names of profiles and services to choose from.
@@ -109,7 +108,7 @@ func (s devices) pickers() (profiles, services []web.Option, err error) {
 }
 
 // changeDevices does the same with all devices that are marked in the list.
-func (s deviceList) changeDevices(c *gin.Context) {
+func (s deviceList) changeDevices(c *gin.Context) error {
 	names := c.PostFormArray("name")
 	back := "/devices"
 	if u, err := url.Parse(c.PostForm("back")); err == nil && u.Path == back && u.RawQuery != "" {
@@ -119,15 +118,12 @@ func (s deviceList) changeDevices(c *gin.Context) {
 	action, words := s.deviceAction(c, c.PostForm("action"), label)
 	switch {
 	case len(names) == 0:
-		s.listDevices(c, http.StatusUnprocessableEntity, "No device is marked. Mark the devices first, then choose what to do.")
-		return
+		return s.listDevices(c, http.StatusUnprocessableEntity, "No device is marked. Mark the devices first, then choose what to do.")
 	case len(names) > web.PageRows:
-		s.listDevices(c, http.StatusUnprocessableEntity,
+		return s.listDevices(c, http.StatusUnprocessableEntity,
 			fmt.Sprintf("%d devices are marked; change at most %d at a time.", len(names), web.PageRows))
-		return
 	case action == nil:
-		s.listDevices(c, http.StatusUnprocessableEntity, words)
-		return
+		return s.listDevices(c, http.StatusUnprocessableEntity, words)
 	}
 	var wrong []string
 	for _, name := range names {
@@ -136,15 +132,13 @@ func (s deviceList) changeDevices(c *gin.Context) {
 		}
 	}
 	if len(wrong) > 0 {
-		s.listDevices(c, http.StatusUnprocessableEntity,
+		return s.listDevices(c, http.StatusUnprocessableEntity,
 			fmt.Sprintf("%d of %d devices are %s. Refused: %s", len(names)-len(wrong), len(names), words, strings.Join(wrong, " · ")))
-		return
 	}
 	if len(names) == 1 {
-		s.Done(c, back, "1 device is %s.", words)
-		return
+		return s.Done(c, back, "1 device is %s.", words)
 	}
-	s.Done(c, back, "%d devices are %s.", len(names), words)
+	return s.Done(c, back, "%d devices are %s.", len(names), words)
 }
 
 // deviceAction returns the function for an action and the participle for its notice. For an unknown action do is nil and words the error.
@@ -188,7 +182,7 @@ func (s devices) patchDevice(c *gin.Context, fields map[string]any, header ...st
 
 // device returns a whole device with its revision.
 func (s devices) device(c *gin.Context, name string) (d domain.Device, revision uint64, err error) {
-	d, row, err := web.Read(s.Memory(c), s.state, deviceTable, "device", name)
+	d, row, err := web.Read(s.Memory(c), s.state, entities.Devices.Table, "device", name)
 	return d, row.Revision, err
 }
 

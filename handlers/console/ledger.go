@@ -150,7 +150,7 @@ type ledgerRow struct {
 	Path, Entity string
 }
 
-func (s ledgerPages) showLedger(c *gin.Context) {
+func (s ledgerPages) showLedger(c *gin.Context) error {
 	d := ledgerData{Filter: filterOf(c), Kinds: entityKinds()}
 	for _, l := range s.ledger.Logs() {
 		d.Logs = append(d.Logs, web.OptionsOf(l.Name)...)
@@ -166,15 +166,14 @@ func (s ledgerPages) showLedger(c *gin.Context) {
 			err = s.readLedger(c, &d, start)
 		}
 		if err != nil {
-			s.Fail(c, err)
-			return
+			return err
 		}
 	}
 	p := web.Page{Title: "Ledger", Data: d}
 	if d.Newest {
 		p.Live = template.URL("ledger=" + d.Span.Name) //nolint:gosec // a name of ours
 	}
-	s.Show(c, status, "ledger", p)
+	return s.Show(c, status, "ledger", p)
 }
 
 func filterOf(c *gin.Context) ledgerFilter {
@@ -326,14 +325,13 @@ type eventData struct {
 // difference is one value that an event has changed.
 type difference struct{ Field, Was, Is string }
 
-func (s ledgerPages) ledgerEvent(c *gin.Context) {
+func (s ledgerPages) ledgerEvent(c *gin.Context) error {
 	log := c.Param("log")
 	seq, err := strconv.ParseUint(c.Param("seq"), 10, 64)
 	spans := s.ledger.Logs()
 	at := slices.IndexFunc(spans, func(l LogSpan) bool { return l.Name == log })
 	if err != nil || at < 0 {
-		s.ShowError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
-		return
+		return s.ShowError(c, http.StatusNotFound, "There is no such event. Choose one from the ledger.")
 	}
 	var e Entry
 	var ok bool
@@ -341,13 +339,11 @@ func (s ledgerPages) ledgerEvent(c *gin.Context) {
 		e, ok, err = s.ledger.Entry(c.Request.Context(), log, seq)
 	}
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if !ok {
-		s.ShowError(c, http.StatusNotFound,
+		return s.ShowError(c, http.StatusNotFound,
 			fmt.Sprintf("Event %d is not on the log of %s: it has %d to %d.", seq, log, spans[at].First, spans[at].Last))
-		return
 	}
 	e.explain()
 	d := eventData{Entry: e, Entity: entityPath(e), Text: readable(e), Cut: e.Size > len(e.Data), Differences: differences(e.Changes)}
@@ -359,16 +355,16 @@ func (s ledgerPages) ledgerEvent(c *gin.Context) {
 	}
 	d.Data, d.Changes = nil, domain.Changes{}
 	s.Memory(c).Release()
-	s.Show(c, http.StatusOK, "event", web.Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
+	return s.Show(c, http.StatusOK, "event", web.Page{Title: fmt.Sprintf("Event %d", seq), Data: d})
 }
 
-func (s ledgerPages) verify(c *gin.Context) {
+func (s ledgerPages) verify(c *gin.Context) error {
 	s.ledger.Verify(web.ActorOf(c))
-	s.Redirect(c, "/verify")
+	return s.Redirect(c, "/verify")
 }
 
-func (s ledgerPages) showVerify(c *gin.Context) {
-	s.Show(c, http.StatusOK, "verify", web.Page{Title: "Verify", Data: s.ledger.Verification()})
+func (s ledgerPages) showVerify(c *gin.Context) error {
+	return s.Show(c, http.StatusOK, "verify", web.Page{Title: "Verify", Data: s.ledger.Verification()})
 }
 
 const (

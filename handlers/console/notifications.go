@@ -59,22 +59,20 @@ func (notificationsData) Acks() []web.Option {
 	return web.Labelled("", "any", "true", "acknowledged", "false", "not acknowledged")
 }
 
-func (s notificationPages) notifications(c *gin.Context) {
+func (s notificationPages) notifications(c *gin.Context) error {
 	d := notificationsData{Query: c.Request.URL.Query(), Period: web.PeriodOf(c)}
 	var err error
 	if d.Period.Status() == http.StatusOK {
 		var total int
 		if d.Notifications, total, d.Examined, err = s.findNotifications(c, d.Period); err != nil {
-			s.FailList(c, err)
-			return
+			return s.FailList(c, err)
 		}
 		d.Pager = web.PagerOf(c, total, d.Examined)
 	}
 	if d.CategoriesInUse, d.LabelsInUse, err = s.tagsInUse(c); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
+	return s.Show(c, d.Period.Status(), "notifications", web.Page{Title: "Notifications", Live: "notifications&transmissions", Data: d})
 }
 
 // rowOfNotification returns what a list shows of a notification.
@@ -94,7 +92,7 @@ func (s notificationPages) findNotifications(c *gin.Context, during web.Period) 
 	severity := web.FilterText(c, "severity")
 	for examined < mostExamined && len(found) < web.PageRows {
 		page := domain.Page{Offset: web.Offset(c) + examined, Limit: web.PageRows - len(found)}
-		rows, n, err := web.List(s.Memory(c), s.notes, notificationKind, page, filters, rowOfNotification)
+		rows, n, err := web.List(s.Memory(c), s.notes, entities.Notifications, page, filters, rowOfNotification)
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -165,10 +163,10 @@ func (d notificationData) Came() (b banner) {
 // banner is a sentence on top of a page, with the class that gives it its colour.
 type banner struct{ Class, Text string }
 
-func (s notificationPages) notification(c *gin.Context) {
+func (s notificationPages) notification(c *gin.Context) error {
 	id := c.Param("id")
 	var n domain.Notification
-	row, err := entities.LookUp(s.Memory(c), s.notes, notificationKind.Table, id, &n)
+	row, err := entities.LookUp(s.Memory(c), s.notes, entities.Notifications.Table, id, &n)
 	if err == nil && !row.OK {
 		err = domain.Errorf(domain.NotFound, "There is no notification %.80q. It may have been removed by its age.", id)
 	}
@@ -178,8 +176,7 @@ func (s notificationPages) notification(c *gin.Context) {
 		err = s.Memory(c).Hold(2 * web.MostAnswer) // its text, and what is read from it
 	}
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	var got struct {
 		Total         int                `json:"totalCount"`
@@ -189,24 +186,24 @@ func (s notificationPages) notification(c *gin.Context) {
 	_ = json.Unmarshal(a.Body, &got) // the message says what is wrong
 	transmissions := web.Cut(&web.Cutter{Entries: web.PageRows, Text: web.ShownText, Room: 4 * web.ShownBytes}, &got.Transmissions)
 	s.Memory(c).Release()
-	s.Show(c, http.StatusOK, "notification", web.Page{
+	return s.Show(c, http.StatusOK, "notification", web.Page{
 		Title: "Notification", Live: "notifications&transmissions", Message: a.Message, Left: k.Note(web.APIPath("notification/id/", id)),
 		Data: notificationData{n, transmissions, got.Total, c.Query("test") != ""},
 	})
 }
 
-func (s notificationPages) acknowledge(c *gin.Context) {
+func (s notificationPages) acknowledge(c *gin.Context) error {
 	id, verb, notice := c.Param("id"), "acknowledge", "The notification is acknowledged."
 	if c.PostForm("undo") != "" {
 		verb, notice = "unacknowledge", "The notification is not acknowledged any more."
 	}
 	a := s.Call(c, notificationsService, http.MethodPut, web.APIPath("notification/"+verb+"/ids/", id), nil)
-	s.Finish(c, a, "/notifications/"+url.PathEscape(id), "%s", notice)
+	return s.Finish(c, a, "/notifications/"+url.PathEscape(id), "%s", notice)
 }
 
-func (s notificationPages) deleteNotification(c *gin.Context) {
+func (s notificationPages) deleteNotification(c *gin.Context) error {
 	a := s.Call(c, notificationsService, http.MethodDelete, web.APIPath("notification/id/", c.Param("id")), nil)
-	s.Finish(c, a, "/notifications", "The notification is deleted.")
+	return s.Finish(c, a, "/notifications", "The notification is deleted.")
 }
 
 var notificationInputs = web.Inputs[domain.Notification]{
@@ -220,31 +217,29 @@ var notificationInputs = web.Inputs[domain.Notification]{
 	{Field: web.Field{Name: "contentType", Label: "Content type", Hint: "Such as text/plain or application/json."}},
 }
 
-func (s notificationPages) showSendNotification(c *gin.Context) {
+func (s notificationPages) showSendNotification(c *gin.Context) error {
 	u, _ := web.User(c)
 	f := notificationInputs.Blank()
 	f.Texts["sender"] = u.Name
-	s.showNotificationForm(c, http.StatusOK, "", f)
+	return s.showNotificationForm(c, http.StatusOK, "", f)
 }
 
-func (s notificationPages) showNotificationForm(c *gin.Context, status int, message string, f *web.Form) {
+func (s notificationPages) showNotificationForm(c *gin.Context, status int, message string, f *web.Form) error {
 	notificationInputs.Show(f)
 	if err := s.offerTags(c, f.Field("category"), f.Field("labels")); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Show(c, status, "notification_form", web.Page{Title: "Send a notification", Message: message, Data: f})
+	return s.Show(c, status, "notification_form", web.Page{Title: "Send a notification", Message: message, Data: f})
 }
 
-func (s notificationPages) sendNotification(c *gin.Context) {
+func (s notificationPages) sendNotification(c *gin.Context) error {
 	f := notificationInputs.Read(c, "")
 	a, id := sendOne(c, s.Site, notificationInputs.Values(f, nil))
 	if !a.OK() {
 		f.Problems = a.Problems
-		s.showNotificationForm(c, a.Status, a.Message, f)
-		return
+		return s.showNotificationForm(c, a.Status, a.Message, f)
 	}
-	s.Done(c, "/notifications/"+id, "The notification is sent.")
+	return s.Done(c, "/notifications/"+id, "The notification is sent.")
 }
 
 func sendOne(c *gin.Context, s *web.Site, fields map[string]any) (a web.Answer, id string) {

@@ -9,6 +9,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 	"ledge/handlers/noticed"
 )
 
@@ -115,7 +116,7 @@ type losing struct {
 
 // findLosing finds the subscriptions whose last messages were given up, among those that have changed last.
 func (s overviewPage) findLosing(c *gin.Context, d *overviewData, role domain.Role) error {
-	subs, total, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Limit: mostLooked}, nil, web.CutRow)
+	subs, total, err := web.List(s.Memory(c), s.state, entities.Subscriptions, domain.Page{Limit: mostLooked}, nil, web.CutRow)
 	if err != nil {
 		return err
 	}

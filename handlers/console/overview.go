@@ -73,18 +73,16 @@ const (
 	openLook = 5
 )
 
-func (s overviewPage) overview(c *gin.Context) {
+func (s overviewPage) overview(c *gin.Context) error {
 	u, _ := web.User(c)
 	if !u.Role.May(domain.MayRead) {
-		s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Data: overviewData{}})
-		return
+		return s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Data: overviewData{}})
 	}
 	d, err := s.overviewData(c, u.Role)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
+	return s.Show(c, http.StatusOK, "overview", web.Page{Title: "Overview", Live: "devices&profiles&subscriptions&transmissions&ledger=changes", Data: d})
 }
 
 func (s overviewPage) overviewData(c *gin.Context, role domain.Role) (d overviewData, err error) {

@@ -55,7 +55,7 @@ func rowOfProfile(p *domain.Profile) any {
 
 func (s profilePages) list() web.Entity[domain.Profile] {
 	return web.Entity[domain.Profile]{
-		Site: s.Site, State: s.state, Kind: profileKind, One: "profile", Path: "/profiles", Add: "upload", Cut: rowOfProfile,
+		Site: s.Site, State: s.state, Kind: entities.Profiles, One: "profile", Path: "/profiles", Add: "upload", Cut: rowOfProfile,
 		Empty: "There is no profile yet.", EmptyAdd: ` <a href="/profiles/+upload">Upload a profile</a> first: every device needs one.`,
 		NoMatch: `No profile matches. <a href="/profiles">Show all profiles</a>`,
 		Filters: web.Labelled(domain.IndexManufacturer, "Manufacturer", domain.IndexModel, "Model", domain.IndexLabel, "Label"),
@@ -82,20 +82,19 @@ type profileData struct {
 	DeviceCount, WatcherCount int
 }
 
-func (s profilePages) profile(c *gin.Context) { s.showProfile(c, http.StatusOK, "") }
+func (s profilePages) profile(c *gin.Context) error { return s.showProfile(c, http.StatusOK, "") }
 
-func (s profilePages) showProfile(c *gin.Context, status int, message string) {
+func (s profilePages) showProfile(c *gin.Context, status int, message string) error {
 	d, _, err := s.readProfile(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	k := &web.Cutter{Entries: mostShown, Text: web.ShownText, Room: mostTexts}
 	if d.Profile = web.Cut(k, &d.Profile); len(d.YAML) > mostYAML {
 		d.YAML = ""
 	}
 	d.Resources = d.Profile.DeviceResources
-	s.Show(c, status, "profile", web.Page{
+	return s.Show(c, status, "profile", web.Page{
 		Title: "Profile " + d.Profile.Name, Live: "profiles&devices&watchers", Message: message, Data: d,
 		Left: k.Note(web.APIPath("deviceprofile/name/", d.Profile.Name)),
 	})
@@ -107,7 +106,7 @@ const mostEncoded = 96 << 20
 // readProfile returns a profile, its revision, what uses it, and its YAML unless that is too large.
 func (s profilePages) readProfile(c *gin.Context, name string) (d profileData, revision uint64, err error) {
 	m := s.Memory(c)
-	p, row, err := web.Read(m, s.state, profileKind.Table, "profile", name)
+	p, row, err := web.Read(m, s.state, entities.Profiles.Table, "profile", name)
 	if err == nil {
 		d.Profile, d.Count = p, len(p.DeviceResources)
 		err = s.findUsers(&d)
@@ -138,39 +137,37 @@ type profileForm struct {
 	Faults               []profileyaml.Fault
 }
 
-func (s profilePages) showUpload(c *gin.Context) {
-	s.Show(c, http.StatusOK, "profile_form", web.Page{Title: "Upload a profile", Data: profileForm{}})
+func (s profilePages) showUpload(c *gin.Context) error {
+	return s.Show(c, http.StatusOK, "profile_form", web.Page{Title: "Upload a profile", Data: profileForm{}})
 }
 
 // uploadProfile takes a file, or the text of the form if there is no file.
-func (s profilePages) uploadProfile(c *gin.Context) {
+func (s profilePages) uploadProfile(c *gin.Context) error {
 	form, err := s.ReadUpload(c, "yaml", s.UploadBytes)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	memory := s.Bodies.EntryMemory(c)
 	defer memory.Release()
 	a := s.sendProfile(c, http.MethodPost, form.Text, "")
 	if !a.OK() {
-		s.refuseProfile(c, "Upload a profile", a, form.Text, profileForm{}, memory)
-		return
+		return s.refuseProfile(c, "Upload a profile", a, form.Text, profileForm{}, memory)
 	}
 	to := "/profiles"
 	if name := profileyaml.Name(form.Text, s.UploadBytes, memory.HoldBytes); name != "" {
 		to += "/" + name
 	}
-	s.Done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
+	return s.Done(c, to, "%s", strings.TrimSpace("The profile is uploaded. "+ignoredKeys(a)))
 }
 
 // refuseProfile shows a form again whose text the service has refused.
-func (s profilePages) refuseProfile(c *gin.Context, title string, a web.Answer, text []byte, form profileForm, memory *bodies.EntryMemory) {
+func (s profilePages) refuseProfile(c *gin.Context, title string, a web.Answer, text []byte, form profileForm, memory *bodies.EntryMemory) error {
 	var ok bool
 	if form.YAML, ok = web.Repeat(text, memory); !ok {
 		a.Message = web.Sentence(a.Message) + " " + web.TooLongToRepeat
 	}
 	form.Faults = profileyaml.Faults(text, a.Message, s.UploadBytes, memory.HoldBytes)
-	s.Show(c, a.Status, "profile_form", web.Page{Title: title, Message: a.Message, Data: form})
+	return s.Show(c, a.Status, "profile_form", web.Page{Title: title, Message: a.Message, Data: form})
 }
 
 // sendProfile uploads the text as the file of a multipart form, as any client does.
@@ -192,27 +189,24 @@ func (s profilePages) sendProfile(c *gin.Context, method string, text []byte, re
 	return web.ChangedMeanwhile(s.Call(c, metadataService, method, web.API+"/deviceprofile/uploadfile", &body, header...))
 }
 
-func (s profilePages) showEditProfile(c *gin.Context) {
+func (s profilePages) showEditProfile(c *gin.Context) error {
 	d, revision, err := s.readProfile(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if d.YAML == "" {
-		s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
+		return s.showProfile(c, http.StatusUnprocessableEntity, fmt.Sprintf("A profile with more than %d resources, or with very many attributes, cannot be edited here. "+
 			"Upload it again with PUT %s/deviceprofile/uploadfile.", mostShown, web.API))
-		return
 	}
-	s.Show(c, http.StatusOK, "profile_form", web.Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{
+	return s.Show(c, http.StatusOK, "profile_form", web.Page{Title: "Edit profile " + d.Profile.Name, Data: profileForm{
 		Name: d.Profile.Name, YAML: d.YAML, Revision: strconv.FormatUint(revision, 10),
 	}})
 }
 
-func (s profilePages) editProfile(c *gin.Context) {
+func (s profilePages) editProfile(c *gin.Context) error {
 	sent, err := s.ReadUpload(c, "yaml", s.UploadBytes)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	form := profileForm{Name: c.Param("name"), Revision: sent.Fields["revision"]}
 	memory := s.Bodies.EntryMemory(c)
@@ -224,10 +218,9 @@ func (s profilePages) editProfile(c *gin.Context) {
 		a = s.sendProfile(c, http.MethodPut, sent.Text, form.Revision)
 	}
 	if !a.OK() {
-		s.refuseProfile(c, "Edit profile "+form.Name, a, sent.Text, form, memory)
-		return
+		return s.refuseProfile(c, "Edit profile "+form.Name, a, sent.Text, form, memory)
 	}
-	s.Done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))
+	return s.Done(c, "/profiles/"+form.Name, "%s", strings.TrimSpace("The profile is changed. "+ignoredKeys(a)))
 }
 
 // ignoredKeys is the sentence about the keys of a profile that were ignored; "" if there are none.
@@ -240,11 +233,10 @@ func ignoredKeys(a web.Answer) string {
 }
 
 // deleteProfile shows the profile again after a refusal; the page shows its users.
-func (s profilePages) deleteProfile(c *gin.Context) {
+func (s profilePages) deleteProfile(c *gin.Context) error {
 	a := s.Call(c, metadataService, http.MethodDelete, web.APIPath("deviceprofile/name/", c.Param("name")), nil)
 	if !a.OK() && a.Status != http.StatusNotFound {
-		s.showProfile(c, a.Status, a.Message)
-		return
+		return s.showProfile(c, a.Status, a.Message)
 	}
-	s.Finish(c, a, "/profiles", "The profile %s is deleted.", c.Param("name"))
+	return s.Finish(c, a, "/profiles", "The profile %s is deleted.", c.Param("name"))
 }

@@ -76,7 +76,7 @@ func (d readingsData) Filtered() bool {
 // Live reports whether the page follows new readings: only the first one does.
 func (d readingsData) Live() bool { return !d.Paused && d.Offset == 0 && d.Period.To == "" }
 
-func (s readingPages) showReadings(c *gin.Context) {
+func (s readingPages) showReadings(c *gin.Context) error {
 	d := readingsData{Query: web.Filters(c, "device", "resource", "from", "to", "paused", "view"), Period: web.PeriodOf(c)}
 	d.Paused, d.Gallery = d.Get("paused") == "1", d.Get("view") == "images"
 	d.Offset, _ = strconv.Atoi(c.Query("offset"))
@@ -84,8 +84,7 @@ func (s readingPages) showReadings(c *gin.Context) {
 	status := d.Period.Status()
 	if status == http.StatusOK {
 		if err := s.fillReadings(&d, d.filters()); err != nil {
-			s.Fail(c, err)
-			return
+			return err
 		}
 	}
 	p := web.Page{Title: "Readings", Data: d}
@@ -95,7 +94,7 @@ func (s readingPages) showReadings(c *gin.Context) {
 			p.Live = template.URL("readings=" + url.QueryEscape(device)) //nolint:gosec // escaped
 		}
 	}
-	s.Show(c, status, "readings", p)
+	return s.Show(c, status, "readings", p)
 }
 
 // filters are those of the query.

@@ -30,7 +30,7 @@ var serviceInputs = web.Inputs[domain.DeviceService]{
 // newServicePages returns the pages of device services.
 func newServicePages(site *web.Site, state entities.Reader, system System) web.Entity[domain.DeviceService] {
 	return web.Entity[domain.DeviceService]{
-		Site: site, State: state, Kind: serviceKind, One: "device service", Path: "/services", Add: "add",
+		Site: site, State: state, Kind: entities.Services, One: "device service", Path: "/services", Add: "add",
 		Filters: web.Labelled(domain.IndexLabel, ""), Confirm: "?",
 		Empty: "There is no device service yet.", EmptyAdd: ` <a href="/services/+add">Add a device service</a>.`,
 		Columns: web.Columns("baseAddress", "Base address", "adminState", "State", "labels", "Labels", "modified", "Changed"),

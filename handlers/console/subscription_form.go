@@ -83,14 +83,14 @@ type subscriptionForm struct {
 // Kinds are the kinds of channels that can be added.
 func (subscriptionForm) Kinds() []domain.ChannelKind { return channelKinds }
 
-func (s subscriptionForms) showAddSubscription(c *gin.Context) {
+func (s subscriptionForms) showAddSubscription(c *gin.Context) error {
 	kind, ok := domain.ChannelKindOf(c.Query("kind"))
 	if !ok {
 		kind = channelKinds[0]
 	}
 	f := subscriptionForm{Form: subscriptionInputs.Blank()}
 	f.add(s.network.newChannel(kind))
-	s.showSubscriptionForm(c, http.StatusOK, "", f)
+	return s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
 
 func (f *subscriptionForm) add(ch channelForm) {
@@ -209,48 +209,44 @@ func (f subscriptionForm) fields() map[string]any {
 	return fields
 }
 
-func (s subscriptionForms) addSubscription(c *gin.Context) {
-	s.saveSubscription(c, http.MethodPost, "added")
+func (s subscriptionForms) addSubscription(c *gin.Context) error {
+	return s.saveSubscription(c, http.MethodPost, "added")
 }
 
-func (s subscriptionForms) editSubscription(c *gin.Context) {
-	s.saveSubscription(c, http.MethodPatch, "changed")
+func (s subscriptionForms) editSubscription(c *gin.Context) error {
+	return s.saveSubscription(c, http.MethodPatch, "changed")
 }
 
-func (s subscriptionForms) saveSubscription(c *gin.Context, method, what string) {
+func (s subscriptionForms) saveSubscription(c *gin.Context, method, what string) error {
 	f, again := s.readSubscriptionForm(c)
 	if again {
-		s.showSubscriptionForm(c, http.StatusOK, "", f)
-		return
+		return s.showSubscriptionForm(c, http.StatusOK, "", f)
 	}
 	a := s.ChangeOne(c, notificationsService, method, web.API+"/subscription", "subscription", f.fields(), f.Revision)
 	if !a.OK() {
 		f.Problems = a.Problems
-		s.showSubscriptionForm(c, a.Status, a.Message, f)
-		return
+		return s.showSubscriptionForm(c, a.Status, a.Message, f)
 	}
-	s.Done(c, "/subscriptions/"+f.Texts["name"], "The subscription is %s.", what)
+	return s.Done(c, "/subscriptions/"+f.Texts["name"], "The subscription is %s.", what)
 }
 
-func (s subscriptionForms) showEditSubscription(c *gin.Context) {
+func (s subscriptionForms) showEditSubscription(c *gin.Context) error {
 	name := c.Param("name")
-	d, row, err := web.ReadForm(s.Memory(c), s.state, subscriptionKind.Table, "subscription", name, web.APIPath("subscription/name/", name))
+	d, row, err := web.ReadForm(s.Memory(c), s.state, entities.Subscriptions.Table, "subscription", name, web.APIPath("subscription/name/", name))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	f := subscriptionForm{Form: subscriptionInputs.FormOf(&d, d.Name, row.Revision)}
 	for _, ch := range d.Channels {
 		f.add(channelFormOf(ch))
 	}
-	s.showSubscriptionForm(c, http.StatusOK, "", f)
+	return s.showSubscriptionForm(c, http.StatusOK, "", f)
 }
 
-func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) {
+func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, message string, f subscriptionForm) error {
 	subscriptionInputs.Show(f.Form)
 	if err := s.offerTags(c, f.Field("categories"), f.Field("labels")); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	for i := range f.Channels {
 		f.Channels[i].setInputs(s.network, f.Problems)
@@ -259,7 +255,7 @@ func (s subscriptionForms) showSubscriptionForm(c *gin.Context, status int, mess
 	if !f.New() {
 		title = "Edit subscription " + f.Old
 	}
-	s.Show(c, status, "subscription_form", web.Page{Title: title, Message: message, Data: f})
+	return s.Show(c, status, "subscription_form", web.Page{Title: title, Message: message, Data: f})
 }
 
 // tags reads the categories and labels in use, for forms and filters.
@@ -277,7 +273,7 @@ func (s tags) offerTags(c *gin.Context, categories, labels *web.Field) (err erro
 // tagsInUse are the categories and labels of the notifications and subscriptions that changed last. Those that only a subscription has are
 // marked, because one of them may be misspelt.
 func (s tags) tagsInUse(c *gin.Context) (categories, labels []web.Option, err error) {
-	notes, _, err := web.List(s.Memory(c), s.notes, notificationKind, domain.Page{Limit: web.PageRows}, nil, rowOfNotification)
+	notes, _, err := web.List(s.Memory(c), s.notes, entities.Notifications, domain.Page{Limit: web.PageRows}, nil, rowOfNotification)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -287,7 +283,7 @@ func (s tags) tagsInUse(c *gin.Context) (categories, labels []web.Option, err er
 			seenCategories, seenLabels = append(seenCategories, one.Category), append(seenLabels, one.Labels...)
 		}
 	}
-	subs, _, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Limit: web.MostSuggested}, nil, func(s *domain.Subscription) domain.Subscription {
+	subs, _, err := web.List(s.Memory(c), s.state, entities.Subscriptions, domain.Page{Limit: web.MostSuggested}, nil, func(s *domain.Subscription) domain.Subscription {
 		return domain.Subscription{Categories: cutTags(s.Categories), Labels: cutTags(s.Labels)}
 	})
 	var wantedCategories, wantedLabels []string

@@ -13,6 +13,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/console/web"
+	"ledge/handlers/entities"
 	"ledge/handlers/noticed"
 )
 
@@ -72,24 +73,21 @@ func (s subscriptionPages) subscriptionRows(c *gin.Context, subs []domain.Subscr
 	return rows, nil
 }
 
-func (s subscriptionPages) subscriptions(c *gin.Context) {
-	list, total, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
+func (s subscriptionPages) subscriptions(c *gin.Context) error {
+	list, total, err := web.List(s.Memory(c), s.state, entities.Subscriptions, domain.Page{Offset: web.Offset(c), Limit: web.PageRows},
 		web.IndexFilters(c, domain.IndexCategory, domain.IndexLabel, domain.IndexReceiver), rowOfSubscription)
 	if err != nil {
-		s.FailList(c, err)
-		return
+		return s.FailList(c, err)
 	}
 	rows, err := s.subscriptionRows(c, list)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	categories, labels, err := s.tagsInUse(c)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Show(c, http.StatusOK, "subscriptions", web.Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
+	return s.Show(c, http.StatusOK, "subscriptions", web.Page{Title: "Subscriptions", Live: "subscriptions&transmissions", Data: subscriptionsData{
 		rows, web.PagerOf(c, total, len(list)),
 		web.FilterText(c, domain.IndexCategory), web.FilterText(c, domain.IndexLabel), web.FilterText(c, domain.IndexReceiver), categories, labels,
 	}})
@@ -143,19 +141,17 @@ func unseen(view domain.View, sub domain.Subscription) (notes []string) {
 	return notes
 }
 
-func (s subscriptionPages) subscription(c *gin.Context) {
+func (s subscriptionPages) subscription(c *gin.Context) error {
 	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	k := web.ForPage()
 	d.Subscription = web.Cut(k, &d.Subscription)
 	if err := s.readOutcomes(c, &d); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Show(c, http.StatusOK, "subscription", web.Page{
+	return s.Show(c, http.StatusOK, "subscription", web.Page{
 		Title: "Subscription " + d.Subscription.Name, Live: "subscriptions&transmissions&notifications", Data: d,
 		Left: k.Note(web.APIPath("subscription/name/", d.Subscription.Name)),
 	})
@@ -163,7 +159,7 @@ func (s subscriptionPages) subscription(c *gin.Context) {
 
 // readSubscription reads a whole subscription, and the others that its test is sent to.
 func (s subscriptionPages) readSubscription(c *gin.Context, name string) (d subscriptionData, err error) {
-	if d.Subscription, _, err = web.Read(s.Memory(c), s.state, subscriptionKind.Table, "subscription", name); err == nil {
+	if d.Subscription, _, err = web.Read(s.Memory(c), s.state, entities.Subscriptions.Table, "subscription", name); err == nil {
 		d.Also, err = s.alsoTested(c, d.Subscription)
 	}
 	return d, err
@@ -187,7 +183,7 @@ func (s subscriptionPages) readOutcomes(c *gin.Context, d *subscriptionData) err
 // alsoTested returns the names of other subscriptions that match the test of sub.
 func (s subscriptionPages) alsoTested(c *gin.Context, sub domain.Subscription) (names []string, err error) {
 	index, value := testMark(sub)
-	others, _, err := web.List(s.Memory(c), s.state, subscriptionKind, domain.Page{Limit: web.PageRows}, []domain.Filter{{Index: index, Value: value}}, web.CutRow)
+	others, _, err := web.List(s.Memory(c), s.state, entities.Subscriptions, domain.Page{Limit: web.PageRows}, []domain.Filter{{Index: index, Value: value}}, web.CutRow)
 	for _, one := range others {
 		if one.Name != sub.Name && one.AdminState == domain.StateUnlocked {
 			names = append(names, one.Name)
@@ -231,25 +227,24 @@ func (s subscriptionPages) channelViews(c *gin.Context, notes domain.View, chann
 	return views, nil
 }
 
-func (s subscriptionPages) setSubscriptionState(c *gin.Context) {
+func (s subscriptionPages) setSubscriptionState(c *gin.Context) error {
 	name := c.Param("name")
 	a := s.ChangeOne(c, notificationsService, http.MethodPatch, web.API+"/subscription", "subscription",
 		map[string]any{"name": name, "adminState": c.PostForm("adminState")}, "")
-	s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "The subscription is %s.", strings.ToLower(c.PostForm("adminState")))
+	return s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "The subscription is %s.", strings.ToLower(c.PostForm("adminState")))
 }
 
-func (s subscriptionPages) deleteSubscription(c *gin.Context) {
+func (s subscriptionPages) deleteSubscription(c *gin.Context) error {
 	a := s.Call(c, notificationsService, http.MethodDelete, web.APIPath("subscription/name/", c.Param("name")), nil)
-	s.Finish(c, a, "/subscriptions", "The subscription %s is deleted.", c.Param("name"))
+	return s.Finish(c, a, "/subscriptions", "The subscription %s is deleted.", c.Param("name"))
 }
 
 // testSubscription posts a notification that the subscription matches, and shows where it goes. The API has no way to send to one
 // subscription alone.
-func (s subscriptionPages) testSubscription(c *gin.Context) {
+func (s subscriptionPages) testSubscription(c *gin.Context) error {
 	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	content, _ := json.Marshal(map[string]any{"test": true, "subscription": d.Subscription.Name, "message": "This is a test from the console."}) // text always encodes
 	fields := map[string]any{
@@ -263,18 +258,16 @@ func (s subscriptionPages) testSubscription(c *gin.Context) {
 	}
 	a, id := sendOne(c, s.Site, fields)
 	if !a.OK() {
-		s.ShowError(c, a.Status, a.Message)
-		return
+		return s.ShowError(c, a.Status, a.Message)
 	}
-	s.Redirect(c, "/notifications/"+id+"?test=1")
+	return s.Redirect(c, "/notifications/"+id+"?test=1")
 }
 
 // trySubscription sends the waiting transmissions of the subscription's endpoints now.
-func (s subscriptionPages) trySubscription(c *gin.Context) {
+func (s subscriptionPages) trySubscription(c *gin.Context) error {
 	d, err := s.readSubscription(c, c.Param("name"))
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	waited, tried := 0, map[string]bool{}
 	for _, ch := range d.Subscription.Channels {
@@ -285,14 +278,13 @@ func (s subscriptionPages) trySubscription(c *gin.Context) {
 	}
 	to := "/subscriptions/" + url.PathEscape(d.Subscription.Name)
 	if waited == 0 {
-		s.Done(c, to, "Nothing waits for the endpoints of this subscription.")
-		return
+		return s.Done(c, to, "Nothing waits for the endpoints of this subscription.")
 	}
-	s.Done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
+	return s.Done(c, to, "The endpoints are tried now. %d %s waiting; the result is below.", waited, map[bool]string{true: "transmission was", false: "transmissions were"}[waited == 1])
 }
 
 // replaySubscription sends the messages since a time again.
-func (s subscriptionPages) replaySubscription(c *gin.Context) {
+func (s subscriptionPages) replaySubscription(c *gin.Context) error {
 	name := c.Param("name")
 	from := strings.TrimSpace(c.PostForm("from"))
 	if at, _, wrong := web.ReadTime(from); wrong == "" {
@@ -315,6 +307,6 @@ func (s subscriptionPages) replaySubscription(c *gin.Context) {
 	if got.Replay.More {
 		more = " There are more messages; replay again to send them."
 	}
-	s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
+	return s.Finish(c, a, "/subscriptions/"+url.PathEscape(name), "Sent again: %d messages; lost by slow subscribers: %d. The next replay continues at sequence %d.%s",
 		got.Replay.Count, got.Replay.Dropped, got.Replay.Next, more)
 }

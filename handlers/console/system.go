@@ -140,7 +140,7 @@ type systemData struct {
 	Access       Access
 }
 
-func (s systemPages) showSystem(c *gin.Context) {
+func (s systemPages) showSystem(c *gin.Context) error {
 	d := systemData{
 		Settings: s.system.Settings(), Versions: s.system.Versions(), Services: s.documented(), Troubles: s.system.Status().Troubles,
 		Verification: s.ledger.Verification(), Disk: s.system.Disk(), Access: s.access,
@@ -151,21 +151,22 @@ func (s systemPages) showSystem(c *gin.Context) {
 			d.Changed++
 		}
 	}
-	s.Show(c, http.StatusOK, "system", web.Page{Title: "System", Data: d})
+	return s.Show(c, http.StatusOK, "system", web.Page{Title: "System", Data: d})
 }
 
-func (s systemPages) apiDocument(c *gin.Context) { s.forwardDocument(c, "/openapi.yaml") }
-func (s systemPages) apiPage(c *gin.Context)     { s.forwardDocument(c, "/docs") }
-func (s systemPages) apiFile(c *gin.Context)     { s.forwardDocument(c, "/docs/"+c.Param("file")) }
+func (s systemPages) apiDocument(c *gin.Context) error { return s.forwardDocument(c, "/openapi.yaml") }
+func (s systemPages) apiPage(c *gin.Context) error     { return s.forwardDocument(c, "/docs") }
+func (s systemPages) apiFile(c *gin.Context) error {
+	return s.forwardDocument(c, "/docs/"+c.Param("file"))
+}
 
 // forwardDocument serves a file of the page of an API, with the policy that the page needs, which lets it load from the console only.
-func (s systemPages) forwardDocument(c *gin.Context, path string) {
+func (s systemPages) forwardDocument(c *gin.Context, path string) error {
 	service := c.Param("service")
 	if s.Services[service] == nil || strings.ContainsAny(path, "?#%\\") || strings.Contains(path, "..") {
-		s.NotFound(c)
-		return
+		return s.NotFound(c)
 	}
 	c.Header("Content-Security-Policy", openapi.Policy)
-	s.Forward(c, service, http.MethodGet, web.API+path,
+	return s.Forward(c, service, http.MethodGet, web.API+path,
 		"If-None-Match", c.GetHeader("If-None-Match"), "Accept-Encoding", c.GetHeader("Accept-Encoding"))
 }

@@ -98,29 +98,26 @@ type accountForm struct {
 	Open, Checked bool
 }
 
-func (s userPages) listUsers(c *gin.Context) {
+func (s userPages) listUsers(c *gin.Context) error {
 	d := usersData{AddUser: accountForm{Open: c.Query("add") == "user"}, AddToken: accountForm{Open: c.Query("add") == "token"}}
 	if !web.IsLive(c) {
 		var err error
 		if d.NewToken, err = s.Sessions.Take(c, shownOnce); err != nil {
-			s.Fail(c, err)
-			return
+			return err
 		}
 	}
-	s.showUsers(c, http.StatusOK, "", d)
+	return s.showUsers(c, http.StatusOK, "", d)
 }
 
 // showUsers shows the lists. d has the forms with their input.
-func (s userPages) showUsers(c *gin.Context, status int, message string, d usersData) {
+func (s userPages) showUsers(c *gin.Context, status int, message string, d usersData) error {
 	var err error
 	if d.Users, err = s.users.Users(); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	tokens, err := s.tokens.Tokens()
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	d.MoreUsers, d.MoreTokens = max(0, len(d.Users)-mostAccounts), max(0, len(tokens)-mostAccounts)
 	d.Users = d.Users[:len(d.Users)-d.MoreUsers]
@@ -137,7 +134,7 @@ func (s userPages) showUsers(c *gin.Context, status int, message string, d users
 	}
 	userInputs.Show(d.AddUser.Form)
 	tokenInputs.Show(d.AddToken.Form)
-	s.Show(c, status, "users", web.Page{Title: "Users and tokens", Live: "users&tokens", Message: message, Data: d})
+	return s.Show(c, status, "users", web.Page{Title: "Users and tokens", Live: "users&tokens", Message: message, Data: d})
 }
 
 func (s userPages) now() time.Time {
@@ -160,16 +157,17 @@ func roleOptions() []web.Option {
 	return all
 }
 
-func (s userPages) addUser(c *gin.Context) {
+func (s userPages) addUser(c *gin.Context) error {
 	f := accountForm{Form: userInputs.Read(c, ""), Open: true, Checked: c.PostForm("mustChange") != ""}
 	name, role := f.Texts["name"], domain.Role(f.Texts["role"])
 	err := s.users.AddUser(c.Request.Context(), web.ActorOf(c), name, role, f.Texts["new-password"], f.Checked)
 	if err == nil {
-		s.Done(c, "/users", "The user %s is added.", name)
-		return
+		return s.Done(c, "/users", "The user %s is added.", name)
 	}
 	f.Problems = problemsIn(err)
-	s.Refuse(c, err, func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f}) })
+	return s.Refuse(c, err, func(message string) error {
+		return s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddUser: f})
+	})
 }
 
 // problemsIn returns the errors of the fields that err is about. Their cures are in the message above the form.
@@ -191,85 +189,84 @@ type userData struct {
 	Role     string // what is wrong with the new role
 }
 
-func (s userPages) showUser(c *gin.Context) { s.showOneUser(c, http.StatusOK, userData{}, "") }
+func (s userPages) showUser(c *gin.Context) error {
+	return s.showOneUser(c, http.StatusOK, userData{}, "")
+}
 
-func (s userPages) showOneUser(c *gin.Context, status int, d userData, message string) {
+func (s userPages) showOneUser(c *gin.Context, status int, d userData, message string) error {
 	u, ok := s.users.User(c.Param("name"))
 	if !ok {
-		s.ShowError(c, http.StatusNotFound, fmt.Sprintf("There is no user %.80q. Choose one from the list of users.", c.Param("name")))
-		return
+		return s.ShowError(c, http.StatusNotFound, fmt.Sprintf("There is no user %.80q. Choose one from the list of users.", c.Param("name")))
 	}
 	d.Of, d.Roles, d.Self = u, roleOptions(), "user:"+u.Name == web.ActorOf(c)
-	s.Show(c, status, "user", web.Page{Title: u.Name, Message: message, Data: d})
+	return s.Show(c, status, "user", web.Page{Title: u.Name, Message: message, Data: d})
 }
 
 func userPath(name string) string { return "/users/" + url.PathEscape(name) }
 
-func (s userPages) changeRole(c *gin.Context) {
+func (s userPages) changeRole(c *gin.Context) error {
 	name, role := c.Param("name"), c.PostForm("role")
 	if err := s.users.SetRole(c.Request.Context(), web.ActorOf(c), name, domain.Role(role)); err != nil {
-		s.Refuse(c, err, func(message string) {
-			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Role: message}, message)
+		return s.Refuse(c, err, func(message string) error {
+			return s.showOneUser(c, http.StatusUnprocessableEntity, userData{Role: message}, message)
 		})
-		return
 	}
 	to := userPath(name)
 	if name == strings.TrimPrefix(web.ActorOf(c), "user:") && !domain.Role(role).May(domain.MayAdminister) {
 		to = "/"
 	}
-	s.Done(c, to, "The user %s has the role %s now.", name, role)
+	return s.Done(c, to, "The user %s has the role %s now.", name, role)
 }
 
-func (s userPages) resetPassword(c *gin.Context) {
+func (s userPages) resetPassword(c *gin.Context) error {
 	name, password := c.Param("name"), c.PostForm("new-password")
 	mustChange := "user:"+name != web.ActorOf(c)
 	if err := s.users.SetPassword(c.Request.Context(), web.ActorOf(c), name, password, mustChange); err != nil {
-		s.Refuse(c, err, func(message string) {
-			s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
+		return s.Refuse(c, err, func(message string) error {
+			return s.showOneUser(c, http.StatusUnprocessableEntity, userData{Password: message}, message)
 		})
-		return
 	}
 	if u, ok := s.users.User(name); ok && !mustChange {
 		if err := s.Sessions.Begin(c, u); err != nil {
-			s.Fail(c, err)
-			return
+			return err
 		}
 	}
-	s.Done(c, userPath(name), "The password of %s is changed. All other sessions of %s have ended.", name, name)
+	return s.Done(c, userPath(name), "The password of %s is changed. All other sessions of %s have ended.", name, name)
 }
 
-func (s userPages) removeUser(c *gin.Context) {
+func (s userPages) removeUser(c *gin.Context) error {
 	name := c.Param("name")
 	if err := s.users.RemoveUser(c.Request.Context(), web.ActorOf(c), name); err != nil {
-		s.Refuse(c, err, func(message string) { s.showOneUser(c, http.StatusUnprocessableEntity, userData{}, message) })
-		return
+		return s.Refuse(c, err, func(message string) error {
+			return s.showOneUser(c, http.StatusUnprocessableEntity, userData{}, message)
+		})
 	}
-	s.Done(c, "/users", "The user %s is removed.", name)
+	return s.Done(c, "/users", "The user %s is removed.", name)
 }
 
-func (s userPages) addToken(c *gin.Context) {
+func (s userPages) addToken(c *gin.Context) error {
 	f := accountForm{Form: tokenInputs.Read(c, ""), Open: true, Checked: c.PostForm("certificate") != ""}
 	t := domain.Token{
 		Name: f.Texts["token-name"], Role: domain.Role(f.Texts["token-role"]), Devices: words(f.Texts["devices"]), Certificate: f.Checked,
 	}
-	again := func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddToken: f}) }
+	again := func(message string) error {
+		return s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{AddToken: f})
+	}
 	if text := f.Texts["days"]; text != "" {
 		days, err := strconv.Atoi(text)
 		if err != nil || days < 1 || days > mostExpiryDays {
 			f.Problems.Add("days", fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays))
-			again("")
-			return
+			return again("")
 		}
 		t.Expires = s.now().UnixMilli() + int64(days)*dayMS
 	}
 	text, err := s.tokens.AddToken(c.Request.Context(), web.ActorOf(c), t)
 	if err != nil {
 		f.Problems = problemsIn(err)
-		s.Refuse(c, err, again)
-		return
+		return s.Refuse(c, err, again)
 	}
 	s.Sessions.Put(c.Request.Context(), shownOnce, text)
-	s.Done(c, "/users", "The token %s is created.", t.Name)
+	return s.Done(c, "/users", "The token %s is created.", t.Name)
 }
 
 // words are the parts of a text between commas or spaces.
@@ -280,22 +277,24 @@ func words(text string) []string {
 // overlap is how long the old secret of a token that is rotated here stays valid.
 const overlap = 24 * time.Hour
 
-func (s userPages) rotateToken(c *gin.Context) {
+func (s userPages) rotateToken(c *gin.Context) error {
 	name := c.Param("name")
 	text, err := s.tokens.RotateToken(c.Request.Context(), web.ActorOf(c), name, overlap)
 	if err != nil {
-		s.Refuse(c, err, func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{}) })
-		return
+		return s.Refuse(c, err, func(message string) error {
+			return s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
+		})
 	}
 	s.Sessions.Put(c.Request.Context(), shownOnce, text)
-	s.Done(c, "/users", "The token %s has a new secret. The old one stays valid for 24 hours.", name)
+	return s.Done(c, "/users", "The token %s has a new secret. The old one stays valid for 24 hours.", name)
 }
 
-func (s userPages) revokeToken(c *gin.Context) {
+func (s userPages) revokeToken(c *gin.Context) error {
 	name := c.Param("name")
 	if err := s.tokens.RemoveToken(c.Request.Context(), web.ActorOf(c), name); err != nil {
-		s.Refuse(c, err, func(message string) { s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{}) })
-		return
+		return s.Refuse(c, err, func(message string) error {
+			return s.showUsers(c, http.StatusUnprocessableEntity, message, usersData{})
+		})
 	}
-	s.Done(c, "/users", "The token %s is revoked. Programs that use it are refused from now on.", name)
+	return s.Done(c, "/users", "The token %s is revoked. Programs that use it are refused from now on.", name)
 }

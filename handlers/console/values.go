@@ -124,14 +124,14 @@ type values struct {
 }
 
 // serveValue answers with the bytes of a reading, as core-data does.
-func (s values) serveValue(c *gin.Context) {
+func (s values) serveValue(c *gin.Context) error {
 	var header []string
 	for _, name := range []string{"Range", "If-Range", "If-None-Match"} {
 		if value := c.GetHeader(name); value != "" {
 			header = append(header, name, value)
 		}
 	}
-	s.Forward(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(c.Param("id"))), header...)
+	return s.Forward(c, dataService, http.MethodGet, domain.ReadingPath(url.PathEscape(c.Param("id"))), header...)
 }
 
 // textOf is the whole text of a value; ok is false if it is too long for a page.

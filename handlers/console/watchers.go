@@ -24,7 +24,7 @@ var watcherInputs = web.Inputs[domain.ProvisionWatcher]{
 // newWatcherPages returns the pages of provision watchers.
 func newWatcherPages(site *web.Site, state entities.Reader, system System) web.Entity[domain.ProvisionWatcher] {
 	return web.Entity[domain.ProvisionWatcher]{
-		Site: site, State: state, Kind: watcherKind, One: "provision watcher", Path: "/watchers", Add: "add",
+		Site: site, State: state, Kind: entities.Watchers, One: "provision watcher", Path: "/watchers", Add: "add",
 		Filters: web.Labelled(domain.IndexLabel, "", domain.IndexProfile, "", domain.IndexService, ""), Confirm: "? Its devices stay.",
 		Empty:    "There is no provision watcher. It tells a device service which devices to add when it finds them.",
 		EmptyAdd: ` <a href="/watchers/+add">Add one</a>.`,

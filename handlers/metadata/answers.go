@@ -2,7 +2,7 @@ package metadata
 
 import (
 	"ledge/handlers"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 type profileAnswer struct {

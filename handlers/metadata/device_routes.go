@@ -6,8 +6,6 @@ import (
 	"ledge/handlers/entities"
 )
 
-var deviceKind = entities.Kind[domain.Device]{List: domain.ListDevices, Table: func(s domain.State) domain.Table[domain.Device] { return s.Devices }}
-
 // deviceAnswer answers with a device in the shape S.
 type deviceAnswer[S any] struct {
 	handlers.Envelope
@@ -23,10 +21,10 @@ func deviceRoutes[S interface{ Entity() domain.Device }](s service, show func(do
 		return s.updateDevice(domain.PatchAs(p, S.Entity), at)
 	})
 	get := func(wrap func(handlers.Envelope, domain.Device) any) handlers.Handler {
-		return handlers.Get(s.API, s.state, "device", "name", deviceKind.Table, wrap)
+		return handlers.Get(s.API, s.state, "device", "name", entities.Devices.Table, wrap)
 	}
 	list := func(filter handlers.Filter) handlers.Handler {
-		return handlers.List(s.API, s.state, deviceKind, filter, "devices", show)
+		return handlers.List(s.API, s.state, entities.Devices, filter, "devices", show)
 	}
 	whole := func(e handlers.Envelope, d domain.Device) any { return &deviceAnswer[S]{e, show(d)} }
 	check := func(e handlers.Envelope, _ domain.Device) any { return e }

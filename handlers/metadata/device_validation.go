@@ -42,7 +42,7 @@ func (s service) askAbout(command domain.Command, key func(domain.State) string)
 	return func(ctx context.Context, by domain.Stamp) error {
 		memory := s.AnswerMemory(ctx, by.Client())
 		defer memory.Release()
-		if err := entities.HoldFor(memory, s.state, deviceKind.Table, key); err != nil {
+		if err := entities.HoldFor(memory, s.state, entities.Devices.Table, key); err != nil {
 			return err
 		}
 		owner, d, ok := s.wouldBe(command)

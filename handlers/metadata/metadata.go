@@ -12,7 +12,7 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/entities"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 // document describes the routes of this package; what all services share is added to it.

@@ -9,7 +9,7 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/access"
 	"ledge/handlers/handlerstest"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 // contract is the document of this package: what the tests ask and are answered is held to it.

@@ -9,7 +9,7 @@ import (
 	"ledge/handlers"
 	"ledge/handlers/answers"
 	"ledge/handlers/entities"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 func (s service) profilePartRoutes() []handlers.Route {
@@ -109,7 +109,7 @@ func (s service) getResource(c *gin.Context) {
 // findResource returns a resource and the revision of its profile.
 func (s service) findResource(memory *answers.Memory, profile, name string) (r domain.DeviceResource, revision uint64, err error) {
 	var d domain.Profile
-	row, err := entities.LookUp(memory, s.state, profileKind.Table, profile, &d)
+	row, err := entities.LookUp(memory, s.state, entities.Profiles.Table, profile, &d)
 	if err == nil && !row.OK {
 		err = missingProfile(profile)
 	}

@@ -10,10 +10,8 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/entities"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
-
-var profileKind = entities.Kind[domain.Profile]{List: domain.ListProfiles, Table: func(s domain.State) domain.Table[domain.Profile] { return s.Profiles }}
 
 func (s service) profileRoutes() []handlers.Route {
 	api := s.ForProfiles()
@@ -22,7 +20,7 @@ func (s service) profileRoutes() []handlers.Route {
 	byMaker, byModel := handlers.By(domain.IndexManufacturer, "manufacturer"), handlers.By(domain.IndexModel, "model")
 	const ofMaker = "/deviceprofile/manufacturer/:manufacturer"
 	show := func(e handlers.Envelope, d domain.Profile) any { return &profileAnswer{e, v2.OfProfile(d)} }
-	get := handlers.Get(s.API, s.state, "device profile", "name", profileKind.Table, show)
+	get := handlers.Get(s.API, s.state, "device profile", "name", entities.Profiles.Table, show)
 	upload, uploadNewer := s.uploadProfile(s.newProfile, http.StatusCreated), s.uploadProfile(s.newerProfile, http.StatusOK)
 	return []handlers.Route{
 		{Method: "POST", Path: "/deviceprofile", Right: domain.MayChange, Handle: add},
@@ -81,7 +79,7 @@ func (s service) removeProfile(c *gin.Context) {
 }
 
 func (s service) listProfiles(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, profileKind, filter, "profiles", v2.OfProfile)
+	return handlers.List(s.API, s.state, entities.Profiles, filter, "profiles", v2.OfProfile)
 }
 
 func byMakerAndModel(c *gin.Context) []domain.Filter {

@@ -10,7 +10,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/handlerstest"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 const emptyProperties = `"units":"","minimum":"","maximum":"","defaultValue":"","mask":"","shift":"","scale":"","offset":"","base":"","assertion":"","mediaType":`

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"ledge/domain"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 	"ledge/handlers/yamldoc"
 )
 

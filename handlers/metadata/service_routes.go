@@ -4,17 +4,15 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/entities"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
-
-var serviceKind = entities.Kind[domain.DeviceService]{List: domain.ListServices, Table: func(s domain.State) domain.Table[domain.DeviceService] { return s.Services }}
 
 func (s service) serviceRoutes() []handlers.Route {
 	add := handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Service]("service"), s.addService)
 	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Service]("service"), s.updateService)
-	list := handlers.List(s.API, s.state, serviceKind, handlers.Labels, "services", v2.OfService)
+	list := handlers.List(s.API, s.state, entities.Services, handlers.Labels, "services", v2.OfService)
 	show := func(e handlers.Envelope, d domain.DeviceService) any { return &serviceAnswer{e, v2.OfService(d)} }
-	get := handlers.Get(s.API, s.state, "device service", "name", serviceKind.Table, show)
+	get := handlers.Get(s.API, s.state, "device service", "name", entities.Services.Table, show)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveService{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/deviceservice", Right: domain.MayChange, Handle: add},

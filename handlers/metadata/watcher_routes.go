@@ -4,17 +4,15 @@ import (
 	"ledge/domain"
 	"ledge/handlers"
 	"ledge/handlers/entities"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
-
-var watcherKind = entities.Kind[domain.ProvisionWatcher]{List: domain.ListWatchers, Table: func(s domain.State) domain.Table[domain.ProvisionWatcher] { return s.Watchers }}
 
 func (s service) watcherRoutes() []handlers.Route {
 	byProfile, byService := handlers.By(domain.IndexProfile, "name"), handlers.By(domain.IndexService, "name")
 	show := func(e handlers.Envelope, d domain.ProvisionWatcher) any {
 		return &watcherAnswer{e, v2.OfWatcher(d)}
 	}
-	get := handlers.Get(s.API, s.state, "provision watcher", "name", watcherKind.Table, show)
+	get := handlers.Get(s.API, s.state, "provision watcher", "name", entities.Watchers.Table, show)
 	add := handlers.BatchOf(s.API, s.log, handlers.EntityIn[v2.Watcher]("provisionWatcher"), s.addWatcher)
 	update := handlers.BatchOf(s.API, s.log, handlers.PatchIn[v2.Watcher]("provisionWatcher"), s.updateWatcher)
 	remove := s.remove(func(name string) domain.Command { return domain.RemoveWatcher{Name: name} })
@@ -42,5 +40,5 @@ func (s service) updateWatcher(shape domain.Patch[v2.Watcher], at int64) handler
 }
 
 func (s service) listWatchers(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.state, watcherKind, filter, "provisionWatchers", v2.OfWatcher)
+	return handlers.List(s.API, s.state, entities.Watchers, filter, "provisionWatchers", v2.OfWatcher)
 }

@@ -10,7 +10,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers/jsonform"
-	"ledge/handlers/shapes/v2"
+	v2 "ledge/handlers/shapes/v2"
 )
 
 var profileKeys = jsonform.KeysOf(reflect.TypeFor[v2.Profile]())

@@ -8,6 +8,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/entities"
 )
 
 // by is handlers.By, which no request gets wrong.
@@ -29,7 +30,7 @@ func (s service) bySubscription(c *gin.Context) ([]domain.Filter, error) {
 }
 
 func (s service) listNotifications(filter handlers.Asked) handlers.Handler {
-	return handlers.ListOf(s.API, s.notifications, notificationKind, withAck(filter), "notifications", shapeNotification)
+	return handlers.ListOf(s.API, s.notifications, entities.Notifications, withAck(filter), "notifications", shapeNotification)
 }
 
 // withAck adds the query parameter ack of EdgeX 4 to a filter: true and false keep what is acknowledged and what is not.

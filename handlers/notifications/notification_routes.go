@@ -9,14 +9,12 @@ import (
 	"ledge/handlers/entities"
 )
 
-var notificationKind = entities.Kind[domain.Notification]{List: domain.ListNotifications, Table: func(s domain.State) domain.Table[domain.Notification] { return s.Notifications }}
-
 func (s service) notificationRoutes() []handlers.Route {
 	add := handlers.Batch(s.API, s.notices, "notification", s.addNotification)
 	show := func(e handlers.Envelope, d domain.Notification) any {
 		return &notificationAnswer{e, shapeNotification(d)}
 	}
-	get := handlers.Get(s.API, s.notifications, "notification", "id", notificationKind.Table, show)
+	get := handlers.Get(s.API, s.notifications, "notification", "id", entities.Notifications.Table, show)
 	list := func(index, param string) handlers.Handler { return s.listNotifications(by(index, param)) }
 	bySubscription := s.listNotifications(s.bySubscription)
 	between := s.listNotifications(handlers.ByTime(time.Millisecond, handlers.Unfiltered))

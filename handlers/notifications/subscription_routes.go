@@ -10,8 +10,6 @@ import (
 	"ledge/handlers/noticed"
 )
 
-var subscriptionKind = entities.Kind[domain.Subscription]{List: domain.ListSubscriptions, Table: func(s domain.State) domain.Table[domain.Subscription] { return s.Subscriptions }}
-
 func (s service) subscriptionRoutes() []handlers.Route {
 	list := func(index, param string) handlers.Handler { return s.listSubscriptions(handlers.By(index, param)) }
 	add := handlers.BatchOf(s.API, s.events, handlers.EntityIn[subscriptionShape]("subscription"), s.addSubscription)
@@ -19,7 +17,7 @@ func (s service) subscriptionRoutes() []handlers.Route {
 	show := func(e handlers.Envelope, d domain.Subscription) any {
 		return &subscriptionAnswer{e, s.shapeSubscription(d)}
 	}
-	get := handlers.Get(s.API, s.subscriptions, "subscription", "name", subscriptionKind.Table, show)
+	get := handlers.Get(s.API, s.subscriptions, "subscription", "name", entities.Subscriptions.Table, show)
 	remove := handlers.Remove(s.API, s.events, "name", func(name string) domain.Command { return domain.RemoveSubscription{Name: name} })
 	return []handlers.Route{
 		{Method: "POST", Path: "/subscription", Right: domain.MayChange, Handle: add},
@@ -70,7 +68,7 @@ func (s service) reserve(channels []domain.Channel) func() (func(uint64), error)
 }
 
 func (s service) listSubscriptions(filter handlers.Filter) handlers.Handler {
-	return handlers.List(s.API, s.subscriptions, subscriptionKind, filter, "subscriptions", s.shapeSubscription)
+	return handlers.List(s.API, s.subscriptions, entities.Subscriptions, filter, "subscriptions", s.shapeSubscription)
 }
 
 // categoryNote names the categories that no notification has yet, and for each the one that may be meant.

@@ -104,13 +104,13 @@ func (s *Site) Call(c *gin.Context, service, method, path string, body any, head
 }
 
 // Forward sends a request to a service in the name of the user and passes the answer on as it comes.
-func (s *Site) Forward(c *gin.Context, service, method, path string, header ...string) {
+func (s *Site) Forward(c *gin.Context, service, method, path string, header ...string) error {
 	r, err := newRequest(c.Request.Context(), c, method, path, nil, header...)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	s.Services[service].ServeHTTP(c.Writer, r)
+	return nil
 }
 
 func newRequest(ctx context.Context, c *gin.Context, method, path string, body any, header ...string) (*http.Request, error) {
@@ -241,10 +241,9 @@ func ChangedMeanwhile(a Answer) Answer {
 }
 
 // Finish answers a form without input: with a notice on the next page, or with the error.
-func (s *Site) Finish(c *gin.Context, a Answer, to, notice string, args ...any) {
+func (s *Site) Finish(c *gin.Context, a Answer, to, notice string, args ...any) error {
 	if !a.OK() {
-		s.ShowError(c, a.Status, a.Message)
-		return
+		return s.ShowError(c, a.Status, a.Message)
 	}
-	s.Done(c, to, notice, args...)
+	return s.Done(c, to, notice, args...)
 }

@@ -83,7 +83,7 @@ func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:
 func (e Entity[S]) addLabel() string { return upperFirst(e.Add) + " a " + e.One }
 
 // ShowList answers with a page of the list.
-func (e Entity[S]) ShowList(c *gin.Context) {
+func (e Entity[S]) ShowList(c *gin.Context) error {
 	d := listData{One: e.One, Path: e.Path, Add: e.Add, AddLabel: e.addLabel(), Empty: e.Empty, EmptyAdd: e.EmptyAdd, Columns: e.Columns}
 	var filters []domain.Filter
 	for _, f := range e.Filters {
@@ -100,12 +100,11 @@ func (e Entity[S]) ShowList(c *gin.Context) {
 	}
 	rows, total, err := List(e.Memory(c), e.State, e.Kind, domain.Page{Offset: Offset(c), Limit: PageRows}, filters, e.row)
 	if err != nil {
-		e.FailList(c, err)
-		return
+		return e.FailList(c, err)
 	}
 	d.Rows, d.Pager = rows, PagerOf(c, total, len(rows))
 	p := Page{Title: upperFirst(e.One) + "s", Live: template.URL(e.Path[1:]), Data: d} //nolint:gosec // a path of the site
-	e.Show(c, http.StatusOK, "list", p)
+	return e.Show(c, http.StatusOK, "list", p)
 }
 
 // row returns the row of an entity.
@@ -140,25 +139,24 @@ func (e Entity[S]) Routes() []Route {
 	one := e.Path + "/:name"
 	return []Route{
 		Get(e.Path, domain.MayRead, e.Share(e.ShowList)),
-		Get(e.Path+"/+"+e.Add, domain.MayChange, func(c *gin.Context) { e.showForm(c, http.StatusOK, "", e.Inputs.Blank(), nil) }),
-		Post(e.Path+"/+"+e.Add, domain.MayChange, func(c *gin.Context) { e.save(c, http.MethodPost, "", "added") }),
+		Get(e.Path+"/+"+e.Add, domain.MayChange, func(c *gin.Context) error { return e.showForm(c, http.StatusOK, "", e.Inputs.Blank(), nil) }),
+		Post(e.Path+"/+"+e.Add, domain.MayChange, func(c *gin.Context) error { return e.save(c, http.MethodPost, "", "added") }),
 		Get(one, domain.MayRead, e.showEntity),
-		Post(one, domain.MayChange, func(c *gin.Context) { e.save(c, http.MethodPatch, c.Param("name"), "changed") }),
+		Post(one, domain.MayChange, func(c *gin.Context) error { return e.save(c, http.MethodPatch, c.Param("name"), "changed") }),
 		Post(one+"/delete", domain.MayChange, e.remove),
 	}
 }
 
-func (e Entity[S]) showEntity(c *gin.Context) {
+func (e Entity[S]) showEntity(c *gin.Context) error {
 	name := c.Param("name")
 	s, row, err := ReadForm(e.Memory(c), e.State, e.Kind.Table, e.One, name, APIPath(e.API+"/name/", name))
 	if err != nil {
-		e.Fail(c, err)
-		return
+		return err
 	}
-	e.showForm(c, http.StatusOK, "", e.Inputs.FormOf(&s, name, row.Revision), &s)
+	return e.showForm(c, http.StatusOK, "", e.Inputs.FormOf(&s, name, row.Revision), &s)
 }
 
-func (e Entity[S]) showForm(c *gin.Context, status int, message string, f *Form, s *S) {
+func (e Entity[S]) showForm(c *gin.Context, status int, message string, f *Form, s *S) error {
 	title := e.addLabel()
 	if !f.New() {
 		title = upperFirst(e.One) + " " + f.Old
@@ -166,24 +164,22 @@ func (e Entity[S]) showForm(c *gin.Context, status int, message string, f *Form,
 	f.Path, f.One, f.Confirm = e.Path, e.One, e.Confirm
 	e.Inputs.Show(f)
 	if err := e.Prepare(c, f, s); err != nil {
-		e.Fail(c, err)
-		return
+		return err
 	}
-	e.Show(c, status, e.Page, Page{Title: title, Message: message, Data: f})
+	return e.Show(c, status, e.Page, Page{Title: title, Message: message, Data: f})
 }
 
-func (e Entity[S]) save(c *gin.Context, method, old, verb string) {
+func (e Entity[S]) save(c *gin.Context, method, old, verb string) error {
 	f := e.Inputs.Read(c, old)
 	a := e.ChangeOne(c, e.Service, method, API+"/"+e.API, e.Key, e.Inputs.Values(f, nil), f.Revision)
 	if !a.OK() {
 		f.Problems = a.Problems
-		e.showForm(c, a.Status, a.Message, f, nil)
-		return
+		return e.showForm(c, a.Status, a.Message, f, nil)
 	}
-	e.Done(c, e.Path+"/"+url.PathEscape(f.Texts["name"]), "The %s is %s.", e.One, verb)
+	return e.Done(c, e.Path+"/"+url.PathEscape(f.Texts["name"]), "The %s is %s.", e.One, verb)
 }
 
-func (e Entity[S]) remove(c *gin.Context) {
+func (e Entity[S]) remove(c *gin.Context) error {
 	a := e.Call(c, e.Service, http.MethodDelete, APIPath(e.API+"/name/", c.Param("name")), nil)
-	e.Finish(c, a, e.Path, "The %s %s is deleted.", e.One, c.Param("name"))
+	return e.Finish(c, a, e.Path, "The %s %s is deleted.", e.One, c.Param("name"))
 }

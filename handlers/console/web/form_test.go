@@ -22,7 +22,7 @@ import (
 func sendForm(t *testing.T, s *Site, r Route, body io.Reader, contentType string) *httptest.ResponseRecorder {
 	t.Helper()
 	engine := gin.New()
-	engine.POST("/", gate{s}.session, gate{s}.admit(r), r.Handle)
+	engine.POST("/", gate{s}.session, gate{s}.admit(r), s.answer(r.Handle))
 	request := httptest.NewRequest(http.MethodPost, "/", body)
 	request.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
@@ -55,7 +55,10 @@ func fileForm(t *testing.T, fields ...string) (*bytes.Buffer, string) {
 func TestForms(t *testing.T) {
 	const encoded = "application/x-www-form-urlencoded"
 	s := fixture(t, nil)
-	show := func(c *gin.Context) { c.String(http.StatusOK, "%s", c.PostForm("a")) }
+	show := func(c *gin.Context) error {
+		c.String(http.StatusOK, "%s", c.PostForm("a"))
+		return nil
+	}
 	long := strings.Repeat("x", bodies.FormBytes)
 	file, fileType := fileForm(t, "a", "1", "file", "x")
 	longFile, longType := fileForm(t, "a", "1", "file", long)
@@ -92,13 +95,14 @@ func TestForms(t *testing.T) {
 func TestReadUpload(t *testing.T) {
 	s := fixture(t, nil)
 	const most = 100_000
-	show := func(c *gin.Context) {
+	show := func(c *gin.Context) error {
 		form, err := s.ReadUpload(c, "text", most)
 		if err != nil {
 			c.String(StatusOf(domain.CodeOf(err)), "%v", err)
-			return
+			return nil
 		}
 		c.String(http.StatusOK, "%s %.20s", form.Fields["a"], form.Text)
+		return nil
 	}
 	half := strings.Repeat("x", bodies.FormBytes*3/5)
 	for name, test := range map[string]struct {

@@ -82,7 +82,7 @@ func (s gate) authorize(right domain.Right) gin.HandlerFunc {
 			s.askForLogin(c)
 		case u.MustChange && c.Request.URL.Path != "/account" && c.Request.URL.Path != "/account/password":
 			s.keepPage(c)
-			s.Redirect(c, "/account")
+			c.Redirect(http.StatusSeeOther, "/account")
 			c.Abort()
 		case right != handlers.AnyRole && !u.Role.May(right):
 			s.Fail(c, domain.Errorf(domain.Forbidden, "your role is %s; this needs the role %s", u.Role, domain.RolesThatMay(right)))
@@ -110,7 +110,7 @@ func (s gate) askForLogin(c *gin.Context) {
 	}
 	if c.GetHeader("Sec-Fetch-Site") == "cross-site" && web.IsLink(c.Request) {
 		// A browser sends no cookie after a link on another site, but it sends one after a link on this page.
-		s.Show(c, http.StatusOK, "again", Page{Title: "One moment"})
+		s.answer(func(c *gin.Context) error { return s.Show(c, http.StatusOK, "again", Page{Title: "One moment"}) })(c)
 		return
 	}
 	to := "/login"

@@ -79,12 +79,11 @@ func IndexFilters(c *gin.Context, indexes ...string) (list []domain.Filter) {
 }
 
 // FailList answers for a list that cannot be read. For a position after the end it leads to the begin of the list.
-func (s *Site) FailList(c *gin.Context, err error) {
+func (s *Site) FailList(c *gin.Context, err error) error {
 	if domain.CodeOf(err) == domain.OutOfRange && Offset(c) > 0 {
-		s.Redirect(c, withOffset(c, 0))
-		return
+		return s.Redirect(c, withOffset(c, 0))
 	}
-	s.Fail(c, err)
+	return err
 }
 
 // Filters reads the named parameters of a query, cut to a length that bounds the work.

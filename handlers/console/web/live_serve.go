@@ -13,31 +13,29 @@ import (
 	"ledge/domain"
 )
 
-// Share makes a handler of a live page whose requests after a message share their answers. The handler's show keeps the answer.
-func (s *Site) Share(handle gin.HandlerFunc) gin.HandlerFunc {
-	return func(c *gin.Context) {
+// Share makes a handler of a live page whose requests after a message share their answers. Show keeps the answer.
+func (s *Site) Share(handle Handler) Handler {
+	return func(c *gin.Context) error {
 		u, known := User(c)
 		if !known || !IsLive(c) {
-			handle(c)
-			return
+			return handle(c)
 		}
 		page, first := s.live.page(sharedKey{u.Role, c.Request.Host, c.Request.URL.RequestURI(), acceptsGzip(c)})
 		if first {
 			defer s.live.keep(page, nil, false) // after an error
 			c.Set("shared", page)
-			handle(c)
-			return
+			return handle(c)
 		}
 		select {
 		case <-page.done:
 		case <-c.Request.Context().Done():
-			return
+			return nil
 		}
 		if page.text == nil {
-			handle(c)
-			return
+			return handle(c)
 		}
 		writePage(c, http.StatusOK, page.text, page.packed)
+		return nil
 	}
 }
 
@@ -47,16 +45,15 @@ type liveConnections struct{ *Site }
 // serveLive sends changes to a page as server-sent events: the data of each are topics with spaces between. The query names topics, each
 // with the name of one entity or without: devices=hall&readings=hall. at is the position of the state that the page shows. If the position
 // has changed since, the page gets all topics at once.
-func (s liveConnections) serveLive(c *gin.Context) {
+func (s liveConnections) serveLive(c *gin.Context) error {
 	wanted := map[string]string{}
 	query := c.Request.URL.Query()
 	at := query.Get("at")
 	query.Del("at")
 	for topic, names := range query {
 		if !slices.Contains(s.Topics, topic) {
-			s.ShowError(c, http.StatusBadRequest,
+			return s.ShowError(c, http.StatusBadRequest,
 				fmt.Sprintf("There is no topic %.80q; use one of %s.", topic, strings.Join(s.Topics, ", ")))
-			return
 		}
 		wanted[topic] = names[0]
 	}
@@ -65,7 +62,7 @@ func (s liveConnections) serveLive(c *gin.Context) {
 	if one == nil {
 		c.Header("Retry-After", "10")
 		c.String(http.StatusServiceUnavailable, "too many pages are open; this page does not show changes\n")
-		return
+		return nil
 	}
 	defer s.live.remove(one)
 	if s.Position != nil && at != s.Position() {
@@ -74,6 +71,7 @@ func (s liveConnections) serveLive(c *gin.Context) {
 	c.Header("Content-Type", "text/event-stream")
 	c.Header("X-Accel-Buffering", "no") // of nginx
 	s.tellAll(c, one)
+	return nil
 }
 
 // tellAll sends the messages of a page while its user may listen.

@@ -181,10 +181,10 @@ func TestPagesShareWhatTheyLoad(t *testing.T) {
 	page := s.live.add("anna", map[string]string{"devices": ""})
 	var rendered atomic.Int32
 	p, status := Page{Title: "shown", Live: "devices"}, http.StatusOK
-	s.engine.GET("/shown", gate{s}.session, gate{s}.authorize(handlers.AnyRole), s.Share(func(c *gin.Context) {
+	s.engine.GET("/shown", gate{s}.session, gate{s}.authorize(handlers.AnyRole), s.answer(s.Share(func(c *gin.Context) error {
 		rendered.Add(1)
-		s.Show(c, status, "error", p)
-	}))
+		return s.Show(c, status, "error", p)
+	})))
 	cookies := []*http.Cookie{login(t, s), login(t, s)}
 	load := func(what string, want int, encoding string) {
 		t.Helper()

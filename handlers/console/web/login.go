@@ -28,45 +28,41 @@ func (s loginPages) routes() []Route {
 	}
 }
 
-func (s loginPages) showLogin(c *gin.Context) {
+func (s loginPages) showLogin(c *gin.Context) error {
 	if _, known := User(c); known {
-		s.Redirect(c, nextPage(c.Query("next")))
-		return
+		return s.Redirect(c, nextPage(c.Query("next")))
 	}
-	s.Show(c, http.StatusOK, "login", Page{Title: "Log in", Data: loginForm{Next: c.Query("next")}})
+	return s.Show(c, http.StatusOK, "login", Page{Title: "Log in", Data: loginForm{Next: c.Query("next")}})
 }
 
 // login begins a session and shows the page that was asked for. A script that logs in again above a page is answered 204.
-func (s loginPages) login(c *gin.Context) {
+func (s loginPages) login(c *gin.Context) error {
 	form := loginForm{strings.TrimSpace(c.PostForm("username")), c.PostForm("next")}
 	_, err := s.Password(c.Request.Context(), form.Username, c.PostForm("password"), c.Request.RemoteAddr)
 	u, known := s.Accounts.User(form.Username)
 	switch code := domain.CodeOf(err); {
 	case err == nil && known:
 	case err == nil, code == domain.Unauthenticated, code == domain.TooMany, code == domain.Unavailable, code == domain.Invalid:
-		s.refuseLogin(c, form, err)
-		return
+		return s.refuseLogin(c, form, err)
 	default:
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if err := s.Sessions.Begin(c, u); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if c.GetHeader("HX-Request") != "" {
 		c.Status(http.StatusNoContent)
-		return
+		return nil
 	}
-	s.Redirect(c, nextPage(form.Next))
+	return s.Redirect(c, nextPage(form.Next))
 }
 
-func (s loginPages) refuseLogin(c *gin.Context, form loginForm, err error) {
+func (s loginPages) refuseLogin(c *gin.Context, form loginForm, err error) error {
 	status, message := http.StatusUnauthorized, "The user name or the password is wrong."
 	if code := domain.CodeOf(err); err != nil && code != domain.Unauthenticated && code != domain.Invalid {
 		status, message = StatusOf(code), err.Error()
 	}
-	s.Show(c, status, "login", Page{Title: "Log in", Message: message, Data: form})
+	return s.Show(c, status, "login", Page{Title: "Log in", Message: message, Data: form})
 }
 
 // nextPage is a page of the console that a login leads to, whatever the query says.
@@ -78,12 +74,11 @@ func nextPage(next string) string {
 	return next
 }
 
-func (s loginPages) logout(c *gin.Context) {
+func (s loginPages) logout(c *gin.Context) error {
 	if err := s.Sessions.end(c); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Redirect(c, "/login")
+	return s.Redirect(c, "/login")
 }
 
 // accountForm has the errors of a change of one's own password.
@@ -91,33 +86,29 @@ type accountForm struct {
 	Old, New, Again string
 }
 
-func (s loginPages) showAccount(c *gin.Context) {
-	s.Show(c, http.StatusOK, "account", Page{Title: "My account", Data: accountForm{}})
+func (s loginPages) showAccount(c *gin.Context) error {
+	return s.Show(c, http.StatusOK, "account", Page{Title: "My account", Data: accountForm{}})
 }
 
-func (s loginPages) changePassword(c *gin.Context) {
+func (s loginPages) changePassword(c *gin.Context) error {
 	u, _ := User(c)
 	wrong, err := s.checkNewPassword(c, u)
 	if err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
 	if wrong != (accountForm{}) {
-		s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: wrong})
-		return
+		return s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: wrong})
 	}
 	if err := s.Accounts.SetPassword(c.Request.Context(), "user:"+u.Name, u.Name, c.PostForm("new"), false); err != nil {
-		s.Refuse(c, err, func(message string) {
-			s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
+		return s.Refuse(c, err, func(message string) error {
+			return s.Show(c, http.StatusUnprocessableEntity, "account", Page{Title: "My account", Data: accountForm{New: message}})
 		})
-		return
 	}
 	u, _ = s.Accounts.User(u.Name)
 	if err := s.Sessions.Begin(c, u); err != nil {
-		s.Fail(c, err)
-		return
+		return err
 	}
-	s.Done(c, nextPage(s.Sessions.PopString(c.Request.Context(), keyNext)), "Your password is changed. Your other sessions have ended.")
+	return s.Done(c, nextPage(s.Sessions.PopString(c.Request.Context(), keyNext)), "Your password is changed. Your other sessions have ended.")
 }
 
 func (s loginPages) checkNewPassword(c *gin.Context, u domain.User) (wrong accountForm, err error) {

@@ -105,8 +105,9 @@ func menuOf(items []MenuItem, role domain.Role, at string) (entries []menuEntry)
 	return entries
 }
 
-// Show answers with a page. name is that of its template.
-func (s *Site) Show(c *gin.Context, status int, name string, p Page) {
+// Show answers with a page. name is that of its template. It returns an error, as the other answers
+// do, if there is nothing of the page yet.
+func (s *Site) Show(c *gin.Context, status int, name string, p Page) error {
 	u, known := User(c)
 	shared, _ := c.Value("shared").(*sharedPage)
 	if p.Live == "" || status != http.StatusOK {
@@ -126,16 +127,14 @@ func (s *Site) Show(c *gin.Context, status int, name string, p Page) {
 	body, err := s.render(c, name, p)
 	switch {
 	case name != "error" && errors.Is(err, errLongPage):
-		s.ShowError(c, http.StatusInternalServerError,
+		return s.ShowError(c, http.StatusInternalServerError,
 			fmt.Sprintf("This page would be longer than %s. Ask the API for what it shows.", ShowBytes(mostPage)))
-		return
 	case name != "error" && domain.CodeOf(err) == domain.Unavailable:
-		s.Fail(c, err)
-		return
+		return err
 	case err != nil:
 		s.Logger.Error("page not rendered", "page", name, "error", err)
 		c.String(http.StatusInternalServerError, "this page cannot be shown; the log of the program says why\n")
-		return
+		return nil
 	}
 	packed := len(body) > 1<<10 && acceptsGzip(c)
 	if packed {
@@ -145,6 +144,7 @@ func (s *Site) Show(c *gin.Context, status int, name string, p Page) {
 		s.live.keep(shared, body, packed) // before this browser gets it, which may be slow
 	}
 	writePage(c, status, body, packed)
+	return nil
 }
 
 func acceptsGzip(c *gin.Context) bool {
@@ -179,12 +179,12 @@ func (s *Site) Fail(c *gin.Context, err error) {
 		s.Logger.Error("request failed", "service", s.Service, "path", c.Request.URL.Path, "error", err)
 		e = domain.Errorf(domain.Internal, "something went wrong here; the log of the program says what")
 	}
-	s.ShowError(c, StatusOf(e.Code), e.Message)
+	_ = s.ShowError(c, StatusOf(e.Code), e.Message) // it has logged why
 }
 
 // ShowError answers with a page that says what is wrong.
-func (s *Site) ShowError(c *gin.Context, status int, message string) {
-	s.Show(c, status, "error", Page{Title: http.StatusText(status), Message: message})
+func (s *Site) ShowError(c *gin.Context, status int, message string) error {
+	return s.Show(c, status, "error", Page{Title: http.StatusText(status), Message: message})
 }
 
 // Sentence is a message of the API as a sentence: those begin with a small letter and have no full stop.
@@ -202,10 +202,11 @@ func Sentence(message string) string {
 }
 
 // NotFound answers for a page that does not exist.
-func (s *Site) NotFound(c *gin.Context) {
+func (s *Site) NotFound(c *gin.Context) error {
 	if !c.IsAborted() {
-		s.ShowError(c, http.StatusNotFound, fmt.Sprintf("There is no page %s. Choose one from the menu.", c.Request.URL.Path))
+		return s.ShowError(c, http.StatusNotFound, fmt.Sprintf("There is no page %s. Choose one from the menu.", c.Request.URL.Path))
 	}
+	return nil
 }
 
 // StatusOf is the status of a page for an error that a service has not answered.
@@ -234,14 +235,17 @@ func StatusOf(code domain.Code) int {
 }
 
 // Redirect sends a browser to another page of the console after a form was taken.
-func (s *Site) Redirect(c *gin.Context, to string) { c.Redirect(http.StatusSeeOther, to) }
+func (s *Site) Redirect(c *gin.Context, to string) error {
+	c.Redirect(http.StatusSeeOther, to)
+	return nil
+}
 
 // Done is redirect with a notice that the next page shows once.
-func (s *Site) Done(c *gin.Context, to, notice string, args ...any) {
+func (s *Site) Done(c *gin.Context, to, notice string, args ...any) error {
 	if err := s.Sessions.Keep(c, keyNotice, fmt.Sprintf(notice, args...)); err != nil {
 		s.Logger.Warn("a notice is not shown", "error", err)
 	}
-	s.Redirect(c, to)
+	return s.Redirect(c, to)
 }
 
 func (s *Site) notice(c *gin.Context) string {
@@ -295,11 +299,10 @@ func ShowBytes(n int64) string {
 }
 
 // Refuse answers for an error: with again, which shows the form with the message, if the user can correct the error.
-func (s *Site) Refuse(c *gin.Context, err error, again func(message string)) {
+func (s *Site) Refuse(c *gin.Context, err error, again func(message string) error) error {
 	switch domain.CodeOf(err) {
 	case domain.Invalid, domain.Conflict, domain.NotFound, domain.TooLarge, domain.Locked, domain.TooMany, domain.Unavailable, domain.Full:
-		again(err.Error())
-	default:
-		s.Fail(c, err)
+		return again(err.Error())
 	}
+	return err
 }

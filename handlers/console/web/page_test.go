@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
+
 	"ledge/domain"
 	"ledge/handlers"
 )
@@ -46,11 +48,14 @@ func (l largeDevice) GetWithin(name string, most int, into *domain.Device) domai
 func TestLongPage(t *testing.T) {
 	s := fixture(t, nil)
 	c := testContext(t, s)
+	show := func(c *gin.Context, p Page) {
+		s.answer(func(c *gin.Context) error { return s.Show(c, http.StatusOK, "login", p) })(c)
+	}
 	form := Page{Data: loginForm{Next: strings.Repeat("x", mostPage)}}
 	if text, err := s.render(c, "login", form); err != errLongPage || len(text) > mostPage {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
-	s.Show(c, http.StatusOK, "login", form)
+	show(c, form)
 	if c.Writer.Status() != http.StatusInternalServerError || c.Writer.Size() > smallPage {
 		t.Errorf("%d with %d bytes", c.Writer.Status(), c.Writer.Size())
 	}
@@ -70,20 +75,23 @@ func TestPagesWaitForMemory(t *testing.T) {
 	if err := held.Hold(2 * pageWork); err != nil {
 		t.Fatal(err)
 	}
+	show := func(c *gin.Context, p Page) {
+		s.answer(func(c *gin.Context) error { return s.Show(c, http.StatusOK, "login", p) })(c)
+	}
 	long := Page{Data: loginForm{Next: strings.Repeat("x", 2*smallPage)}}
 	for _, one := range []struct {
 		page Page
 		want int
 	}{{Page{Data: loginForm{}}, http.StatusOK}, {long, http.StatusServiceUnavailable}} {
 		c := testContext(t, s)
-		if s.Show(c, http.StatusOK, "login", one.page); c.Writer.Status() != one.want {
+		if show(c, one.page); c.Writer.Status() != one.want {
 			t.Errorf("got %d, want %d", c.Writer.Status(), one.want)
 		}
 	}
 	held.Release()
 	c := testContext(t, s)
 	s.answers = handlers.NewAnswers(handlers.Options{BodyMemory: 4 * pageWork})
-	if s.Show(c, http.StatusOK, "login", long); c.Writer.Status() != http.StatusOK {
+	if show(c, long); c.Writer.Status() != http.StatusOK {
 		t.Errorf("got %d after the other page", c.Writer.Status())
 	}
 }

@@ -86,11 +86,11 @@ func New(o Options) *Site {
 	s.engine.ForwardedByClientIP = false
 	g := gate{s}
 	s.engine.Use(g.recoverPanic, g.headers, g.giveBack)
-	s.engine.NoRoute(g.session, g.authorize(handlers.AnyRole), s.NotFound)
+	s.engine.NoRoute(g.session, g.authorize(handlers.AnyRole), s.answer(s.NotFound))
 	s.engine.NoMethod(func(c *gin.Context) { c.String(http.StatusMethodNotAllowed, "this page has no such form\n") })
 	s.Serve(
-		Get("/static/:file", handlers.Public, func(c *gin.Context) { static.Serve(c, c.Param("file")) }),
-		Get("/favicon.ico", handlers.Public, func(c *gin.Context) { static.Serve(c, "icon.svg") }),
+		Get("/static/:file", handlers.Public, func(c *gin.Context) error { static.Serve(c, c.Param("file")); return nil }),
+		Get("/favicon.ico", handlers.Public, func(c *gin.Context) error { static.Serve(c, "icon.svg"); return nil }),
 		Get("/live", domain.MayRead, liveConnections{s}.serveLive),
 	)
 	s.Serve(loginPages{s}.routes()...)
@@ -103,22 +103,25 @@ func (s *Site) Close() { s.live.close() }
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
+// Handler answers a request. For an error that it returns the site answers, with a page.
+type Handler func(c *gin.Context) error
+
 // Route is a row of a table of routes: the page or the form at a path, and the right that it needs.
 type Route struct {
 	Method, Path string
 	Right        domain.Right
-	Handle       gin.HandlerFunc
+	Handle       Handler
 
 	upload, streamed bool
 }
 
 // Get is a route of a page.
-func Get(path string, right domain.Right, handle gin.HandlerFunc) Route {
+func Get(path string, right domain.Right, handle Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Right: right, Handle: handle}
 }
 
 // Post is the route of a form. The form has at most [bodies.FormBytes].
-func Post(path string, right domain.Right, handle gin.HandlerFunc) Route {
+func Post(path string, right domain.Right, handle Handler) Route {
 	return Route{Method: http.MethodPost, Path: path, Right: right, Handle: handle}
 }
 
@@ -140,7 +143,16 @@ func (s *Site) Serve(routes ...Route) {
 	for _, r := range routes {
 		handlers.MustHaveRight(r.Method+" "+r.Path, r.Right)
 		s.routes = append(s.routes, r)
-		s.engine.Handle(r.Method, r.Path, g.session, g.authorize(r.Right), g.admit(r), g.authorizeAgain(r.Right), r.Handle)
+		s.engine.Handle(r.Method, r.Path, g.session, g.authorize(r.Right), g.admit(r), g.authorizeAgain(r.Right), s.answer(r.Handle))
+	}
+}
+
+// answer returns the last handler of a route.
+func (s *Site) answer(handle Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := handle(c); err != nil {
+			s.Fail(c, err)
+		}
 	}
 }
 

@@ -51,9 +51,9 @@ func fixture(t *testing.T, service http.HandlerFunc) *Site {
 		},
 	})
 	t.Cleanup(s.Close)
-	s.Serve(Post("/services/:name/delete", domain.MayChange, func(c *gin.Context) {
+	s.Serve(Post("/services/:name/delete", domain.MayChange, func(c *gin.Context) error {
 		a := s.Call(c, metadataService, http.MethodDelete, APIPath("deviceservice/name/", c.Param("name")), nil)
-		s.Finish(c, a, "/services", "It is deleted.")
+		return s.Finish(c, a, "/services", "It is deleted.")
 	}))
 	return s
 }
@@ -109,5 +109,5 @@ func TestPageWithoutRight(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	}()
-	s.Serve(Route{Method: "GET", Path: "/x", Handle: func(*gin.Context) {}})
+	s.Serve(Route{Method: "GET", Path: "/x", Handle: func(*gin.Context) error { return nil }})
 }
