@@ -121,7 +121,7 @@ func (s userPages) showUsers(c *gin.Context, status int, message string, d users
 	}
 	d.MoreUsers, d.MoreTokens = max(0, len(d.Users)-mostAccounts), max(0, len(tokens)-mostAccounts)
 	d.Users = d.Users[:len(d.Users)-d.MoreUsers]
-	now := s.now().UnixMilli()
+	now := s.Now().UnixMilli()
 	for _, t := range tokens[:len(tokens)-d.MoreTokens] {
 		t.Devices = web.CutRow(&t.Devices)
 		d.Tokens = append(d.Tokens, tokenRow{t, s.tokens.LastUsed(t.Name), t.Expires != 0 && t.Expires <= now, t.OldUntil > now})
@@ -135,13 +135,6 @@ func (s userPages) showUsers(c *gin.Context, status int, message string, d users
 	userInputs.Show(d.AddUser.Form)
 	tokenInputs.Show(d.AddToken.Form)
 	return s.Show(c, status, "users", web.Page{Title: "Users and tokens", Live: "users&tokens", Message: message, Data: d})
-}
-
-func (s userPages) now() time.Time {
-	if s.Now != nil {
-		return s.Now()
-	}
-	return time.Now()
 }
 
 // roleOptions are the roles with what each may do.
@@ -258,7 +251,7 @@ func (s userPages) addToken(c *gin.Context) error {
 			f.Problems.Add("days", fmt.Sprintf("Give a whole number of days, from 1 to %d, or nothing.", mostExpiryDays))
 			return again("")
 		}
-		t.Expires = s.now().UnixMilli() + int64(days)*dayMS
+		t.Expires = s.Now().UnixMilli() + int64(days)*dayMS
 	}
 	text, err := s.tokens.AddToken(c.Request.Context(), web.ActorOf(c), t)
 	if err != nil {

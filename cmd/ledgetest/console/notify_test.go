@@ -126,6 +126,8 @@ func TestConsoleSubscriptions(t *testing.T) {
 	port := porttest.Hold(t)
 	bad := zmqForm("watch", "", port)
 	ledgetest.Want(c.Post("/subscriptions/+add", bad), t, http.StatusBadRequest, "topic", `value="watch"`)
+	privileged := zmqForm("watch", "changes", 80) // the engine refuses it, after the checks of the domain
+	ledgetest.Want(c.Post("/subscriptions/+add", privileged), t, http.StatusBadRequest, "privileged", `id="f-channels-0--port-error"`)
 	hostile := `"><img src=x onerror=alert(1)>`
 	form := zmqForm("watch", "changes", port)
 	form.Set("description", hostile)

@@ -8,12 +8,11 @@ package web
 import (
 	"cmp"
 	"context"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"slices"
 	"time"
-
-	"html/template"
 
 	"github.com/gin-gonic/gin"
 
