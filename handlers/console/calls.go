@@ -22,6 +22,7 @@ import (
 const (
 	metadataService      = "core-metadata"
 	dataService          = "core-data"
+	commandService       = "core-command"
 	deviceRESTService    = "device-rest"
 	notificationsService = "support-notifications"
 )

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 
 	"ledge/domain"
 	"ledge/handlers"
+	"ledge/handlers/console/devicecommands"
 	"ledge/handlers/console/devicesearch"
 )
 
@@ -25,6 +28,7 @@ const (
 )
 
 func (s *Console) deviceRoutes() []route {
+	commands := newDeviceCommands(s)
 	return []route{
 		{"GET", "/devices", domain.MayRead, s.share(s.showDevices)},
 		{"POST", "/devices", domain.MayChange, s.changeDevices},
@@ -40,7 +44,31 @@ func (s *Console) deviceRoutes() []route {
 		{"GET", "/devices/:name/delete", domain.MayChange, s.showDeleteDevice},
 		{"POST", "/devices/:name/delete", domain.MayChange, s.deleteDevice},
 		{"GET", "/devices/:name/history", domain.MayRead, s.showDeviceHistory},
+		{"GET", "/devices/:name/commands", domain.MayRead, commands.ShowCommands},
+		{"POST", "/devices/:name/commands", domain.MayChange, commands.SendCommand},
 		{"POST", valuePath, domain.MayPost, s.postValue},
+	}
+}
+
+// newDeviceCommands returns the page of the commands of a device.
+func newDeviceCommands(s *Console) devicecommands.Console {
+	return devicecommands.Console{
+		Call: func(c *gin.Context, method, path string, body any) (status int, text []byte, message string) {
+			a := s.call(c, commandService, method, path, body)
+			if !a.ok() {
+				a.Message = cmp.Or(a.Message, http.StatusText(a.Status))
+			}
+			return a.Status, a.Body, a.Message
+		},
+		Show: func(c *gin.Context, status int, message string, d devicecommands.Data) {
+			s.memory(c).Release()
+			live := template.URL("devices=" + url.QueryEscape(d.Name)) //nolint:gosec // escaped
+			s.show(c, status, "device_commands", Page{Title: "Commands of " + d.Name, Message: message, Data: d, Live: live})
+		},
+		May:       func(c *gin.Context) bool { u, ok := user(c); return ok && u.Role.May(domain.MayChange) },
+		Hold:      func(c *gin.Context) error { return s.memory(c).Hold(logWork) },
+		ShowError: s.showError, Done: s.done, Fail: s.fail, State: s.State,
+		At: func(ctx context.Context, seq uint64) (domain.Recorded, bool, error) { return s.Changes.At(ctx, seq) },
 	}
 }
 
